@@ -130,7 +130,7 @@ def test_an_operator_acts_through_a_proxy_and_another_site_does_not(
         context.close()
 
 
-def test_without_what_browsers_say_of_the_site_the_configured_origin_decides(
+def test_without_fetch_metadata_the_configured_origin_decides(
     server: EmbeddedServer, tmp_path: Path, eventually: Callable[..., None]
 ) -> None:
     port = free_ports(3)

@@ -176,7 +176,7 @@ def shared(page: Any, status: dict[str, Any]) -> dict[str, dict[str, float]]:
     return {name: {key: shown[name].get(key, -1) for key in wanted} for name, wanted in told(status).items()}
 
 
-def test_the_first_page_says_what_the_status_says(page: Any, scene: Scene) -> None:
+def test_the_first_page_matches_the_status(page: Any, scene: Scene) -> None:
     page.goto(scene.address)
     page.wait_for_selector("#card-model[data-p50]")
     for _ in range(2):
@@ -237,7 +237,7 @@ def test_every_column_of_the_budgets_fits_on_a_laptop_and_every_unit_has_a_name(
     assert {"jobs", "calls", "tokens", "$"} <= set(units)
 
 
-def test_cadence_shows_what_fails_and_leads_to_the_job_and_its_task(page: Any, scene: Scene) -> None:
+def test_cadence_shows_failures_and_links_to_job_and_task(page: Any, scene: Scene) -> None:
     page.goto(f"{scene.address}/cadence")
     page.wait_for_selector("#failed tr[data-key] a")
     page.wait_for_selector("#workers tr[data-key]")
@@ -291,7 +291,7 @@ def test_an_endpoint_that_fails_shows_as_an_open_breaker_until_it_is_back(page: 
     ids=["wide", "narrow-dark"],
     indirect=True,
 )
-def test_charts_are_drawn_and_go_on_with_the_run(page: Any, scene: Scene) -> None:
+def test_charts_follow_the_run(page: Any, scene: Scene) -> None:
     page.goto(f"{scene.address}/charts?span=run")  # a model may have answered nothing within the last day
     page.wait_for_selector("#chart-host canvas")
     names = page.evaluate("() => Array.from(document.querySelectorAll('.cogitate-chart'), (one) => one.id)")

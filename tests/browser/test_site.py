@@ -77,7 +77,7 @@ def test_no_file_names_another_host_to_load_from(site: Path) -> None:
     assert [mark for mark in UNUSED.values() if mark and mark in pages] == []
 
 
-def test_every_page_opens_and_asks_nobody_else(site: Path, address: str, browser: Browser) -> None:
+def test_every_page_opens_without_external_requests(site: Path, address: str, browser: Browser) -> None:
     page = browser.new_page()
     asked: list[str] = []
     failed: list[str] = []

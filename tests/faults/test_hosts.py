@@ -27,9 +27,7 @@ def test_a_host_that_comes_back_is_fenced(town: Attacked, endpoint: FakeEndpoint
     town.is_over(digest)
 
 
-def test_a_host_told_twice_to_stop_leaves_a_run_that_goes_on(
-    town: Attacked, endpoint: FakeEndpoint, digest: str
-) -> None:
+def test_a_second_signal_leaves_a_resumable_run(town: Attacked, endpoint: FakeEndpoint, digest: str) -> None:
     endpoint.hold()
     host = town.host()
     endpoint.wait_for_request(AGENTS)
@@ -43,7 +41,7 @@ def test_a_host_told_twice_to_stop_leaves_a_run_that_goes_on(
     town.ends_as(digest, town.host(resume=True))
 
 
-def test_the_worker_command_is_killed_then_told_to_stop_once_and_twice(
+def test_a_killed_worker_command_can_be_stopped_by_one_or_two_signals(
     endpoint: FakeEndpoint, tmp_path: Path, digest: str, eventually: Eventually
 ) -> None:
     with Attacked(settings_of(tmp_path, endpoint, workers=0), eventually) as town:

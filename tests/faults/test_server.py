@@ -130,7 +130,7 @@ def test_a_disk_that_is_full(endpoint: FakeEndpoint, tmp_path: Path, digest: str
         town.ends_as(digest, town.host_of_its_own(resume=True))
 
 
-def test_what_a_restarted_server_has_forgotten_is_settled_again(
+def test_settlements_lost_in_a_restart_are_repeated(
     town: Attacked, endpoint: FakeEndpoint, digest: str, eventually: Eventually
 ) -> None:
     """It comes back as it was before the results arrived: none of them is asked for twice."""

@@ -193,7 +193,7 @@ def check(run: Run) -> None:
 
 @given(turns)
 @settings(max_examples=8, deadline=None, derandomize=True, database=None, phases=[Phase.generate])
-def test_any_interleaving_over_days_keeps_what_matters(turns: Sequence[Turn]) -> None:
+def test_any_interleaving_over_days_keeps_important_memories(turns: Sequence[Turn]) -> None:
     run = Run()
     for turn in turns:
         run.live(turn)

@@ -62,7 +62,7 @@ def test_a_seed_is_the_same_run_for_ever(server: Server) -> None:
     assert first == second
 
 
-def test_what_was_used_is_missed_only_if_nobody_will_charge_it(server: Server) -> None:
+def test_usage_is_missing_only_if_it_will_never_be_charged(server: Server) -> None:
     """Check that readers leave unjournalled usage to a host that takes over a finished run, until it is done."""
     plain = server.plain
     store = _live_until_a_correction_is_left(server)

@@ -30,7 +30,7 @@ def opened(name: str) -> Callable[..., Queue]:
 
 
 @pytest.mark.parametrize("name", ["Celery", *(peer.name for peer in PEERS)])
-def test_a_worker_does_what_is_published_and_the_host_finds_the_results(
+def test_a_worker_runs_published_jobs_and_the_host_finds_the_results(
     name: str, valkey: EmbeddedServer, tmp_path: Path
 ) -> None:
     url, log = valkey.url.replace("db=0", "db=2"), tmp_path / "worker.log"

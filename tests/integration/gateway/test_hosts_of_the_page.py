@@ -101,7 +101,7 @@ def test_a_host_in_python_on_a_pipe_is_short() -> None:
 
 
 @pytest.mark.parametrize(("language", "program"), [("python", sys.executable), ("javascript", str(NODE))])
-def test_a_host_on_a_pipe_says_what_was_refused_and_what_to_do(tmp_path: Path, language: str, program: str) -> None:
+def test_a_host_on_a_pipe_reports_refusals_with_advice(tmp_path: Path, language: str, program: str) -> None:
     path = tmp_path / {"python": "host.py", "javascript": "host.mjs"}[language]
     path.write_text(block(language).replace('"replace"', '"renew"'))
     done = subprocess.run(
@@ -111,7 +111,9 @@ def test_a_host_on_a_pipe_says_what_was_refused_and_what_to_do(tmp_path: Path, l
     assert "exist 'renew': Input should be 'create', 'resume' or 'replace'; correct it" in done.stderr
 
 
-def test_a_host_in_typescript_says_where_it_waits_and_who_is_no_gateway(tmp_path: Path, eventually: Eventually) -> None:
+def test_the_typescript_host_reports_its_wait_and_refuses_a_foreign_gateway(
+    tmp_path: Path, eventually: Eventually
+) -> None:
     (tmp_path / "village.mts").write_text(block("typescript"))
     port = free_ports(1)
     where = f"http://127.0.0.1:{port}"

@@ -60,7 +60,7 @@ def test_the_same_turn_again_ends_as_if_nothing_had_been(tmp_path: Path, straigh
     assert not left_behind(data_dir)
 
 
-def test_opening_again_after_a_lost_answer_begins_the_run_once(tmp_path: Path, straight: list[object]) -> None:
+def test_reopening_after_a_lost_reply_creates_the_run_once(tmp_path: Path, straight: list[object]) -> None:
     data_dir = tmp_path / "data"
     with gateway(data_dir, dies=("opened", 0)) as (client, process):
         with pytest.raises((http.client.HTTPException, ConnectionError)):

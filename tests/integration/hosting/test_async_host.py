@@ -17,7 +17,7 @@ OWNERS = {"agent:ada": Profile(name="Ada Smith")}
 DUE = 6  # ticks from a reflection's request to its due tick
 
 
-def test_a_cancelled_wait_for_results_leaves_a_run_that_goes_on(
+def test_a_cancelled_wait_for_results_leaves_a_resumable_run(
     valkey: EmbeddedServer, client: Redis, tmp_path: Path
 ) -> None:
     """Nobody works on the job: its boundary would wait for ten minutes."""

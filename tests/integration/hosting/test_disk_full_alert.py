@@ -24,7 +24,7 @@ pytestmark = [
 ALERT = 'ALERTS{alertname="CogitateRedisRefusesWrites",alertstate="firing"}'
 
 
-def test_a_full_disk_fires_an_alert_and_the_run_goes_on(tmp_path: Path, eventually: Callable[..., None]) -> None:
+def test_a_full_disk_fires_an_alert_and_the_run_continues(tmp_path: Path, eventually: Callable[..., None]) -> None:
     data_dir, port = tmp_path / "data", free_ports(2)
     with (
         EmbeddedServer(data_dir) as server,

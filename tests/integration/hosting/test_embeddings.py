@@ -112,7 +112,7 @@ def first(loop: TickLoop, query: str) -> str:
     return loop.memory(ADA).recall(query, limit=1)[0].entry.text
 
 
-def test_what_words_do_not_find_embeddings_do_and_a_text_is_asked_about_once(
+def test_embeddings_find_paraphrases_and_embed_each_text_once(
     tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NEAR_KEY", "sk-near-0123456789")
@@ -141,7 +141,7 @@ def test_what_words_do_not_find_embeddings_do_and_a_text_is_asked_about_once(
         (200, b"no JSON", "sea-words "),
     ],
 )
-def test_when_the_endpoint_fails_words_are_searched_and_the_host_is_told(
+def test_while_the_endpoint_fails_words_are_searched_and_the_host_is_warned(
     tmp_path: Path, endpoint: Endpoint, status: int, answer: bytes, reason: str
 ) -> None:
     endpoint.status, endpoint.answer = status, answer
@@ -158,7 +158,7 @@ def test_when_the_endpoint_fails_words_are_searched_and_the_host_is_told(
         assert len(endpoint.requests) == 1, "a dead endpoint is left alone for a while"
 
 
-def test_nobody_at_the_address_is_a_failure_like_any_other(tmp_path: Path, endpoint: Endpoint) -> None:
+def test_a_refused_connection_is_an_ordinary_failure(tmp_path: Path, endpoint: Endpoint) -> None:
     endpoint.url = "http://127.0.0.1:1/v1"
     with lived(tmp_path, endpoint) as loop:
         memory = loop.memory(ADA)
@@ -166,7 +166,7 @@ def test_nobody_at_the_address_is_a_failure_like_any_other(tmp_path: Path, endpo
         assert memory.similarity_failure == "sea-words did not answer: APIConnectionError"
 
 
-def test_an_endpoint_that_recovers_is_asked_again(endpoint: Endpoint) -> None:
+def test_a_recovered_endpoint_is_used_again(endpoint: Endpoint) -> None:
     clock = [0.0]
     address = Address(base_url=endpoint.url, api_key="none", proxy=None, is_openai=False)
     similarity = EmbeddingSimilarity(address, "sea-words", 5.0, clock=lambda: clock[0])

@@ -85,7 +85,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("way", ["observes", "goes on", "holds on", "leaves"])
-def test_a_child_is_told_and_its_parent_goes_on_with_its_workers(
+def test_a_forked_child_is_refused_and_its_parent_keeps_its_workers(
     way: str, alone: dict[str, object], tmp_path: Path
 ) -> None:
     found = lived(tmp_path, way)

@@ -23,7 +23,7 @@ from tests.integration.scheduler.ledger.ledger_case import OTHER, OWNER, Host, T
 OWNERS = {"agent:ann": Profile(name="Ann"), "agent:ben": Profile(name="Ben")}
 
 
-def test_with_who_leaves_go_its_jobs_and_what_was_put_off_for_it_and_nobody_elses(client: Redis) -> None:
+def test_leaving_removes_the_jobs_and_deferrals_of_that_owner_only(client: Redis) -> None:
     host = Host(
         client,
         limits={"tick.run.calls": 2},
@@ -52,7 +52,7 @@ class Watch(Think):
         return [Request(kind=self.name, owner=OWNER, reads=(Reads(OTHER, 0),))] if moment.owner == OWNER else []
 
 
-def test_whose_job_was_cancelled_because_another_left_is_asked_again(client: Redis) -> None:
+def test_a_job_cancelled_by_anothers_leave_is_requested_again(client: Redis) -> None:
     host = Host(client, kinds=(Watch(name="watch", latency=9),))
     host.turn()
     host.turn()
@@ -63,7 +63,7 @@ def test_whose_job_was_cancelled_because_another_left_is_asked_again(client: Red
     assert list(host.ended().values()) == [("cancelled", "cancelled")]
 
 
-def test_what_is_put_off_has_so_much_less_time_left(client: Redis) -> None:
+def test_a_deferred_job_has_less_time_left(client: Redis) -> None:
     host = Host(client, limits={"tick.run.calls": 0}, kinds=(Think(name="muse", on_denied="defer"),))
     host.turn(("muse", OWNER), within=25)
     host.turn(("muse", OTHER))
@@ -78,7 +78,7 @@ def test_what_is_put_off_has_so_much_less_time_left(client: Redis) -> None:
     ]
 
 
-def test_only_agents_have_names_that_others_know_and_facts_change_with_who_joins(client: Redis) -> None:
+def test_only_agents_have_public_names_and_joins_change_the_facts(client: Redis) -> None:
     host = Host(client, owners=(OWNER,))
     host.turn()
     first = host.loop.state.facts_version
@@ -94,7 +94,7 @@ def test_only_agents_have_names_that_others_know_and_facts_change_with_who_joins
     assert sorted(state.facts_at) == [3], "no open job was made with the earlier ones"
 
 
-def test_what_came_due_while_a_run_was_drained_is_asked_for_once_that_is_called_off(tmp_path: Path) -> None:
+def test_requests_due_during_a_drain_are_made_once_afterwards(tmp_path: Path) -> None:
     """Plans are due at six; draining is asked for before that and called off after it."""
     client = FakeRedis()
     settings = Settings(data_dir=tmp_path, limits={}, guarantees={}, act_interval=0)

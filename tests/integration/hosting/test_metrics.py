@@ -205,7 +205,7 @@ def budget(**gauges: int) -> dict[str, str]:
         (600, 60, "2x40 3x20", 0),  # most of what admission may give out is gone
     ],
 )
-def test_an_alert_says_that_jobs_are_refused_while_much_is_unspent(
+def test_an_alert_reports_refusals_below_the_limit(
     tmp_path: Path, spent: int, reserved: int, refused: str, firing: int
 ) -> None:
     series = budget(spent=spent, reserved=reserved) | {f"cogitate_limit_refused_total{{{LIMIT}}}": refused}
@@ -214,9 +214,7 @@ def test_an_alert_says_that_jobs_are_refused_while_much_is_unspent(
 
 @pytest.mark.system
 @pytest.mark.parametrize(("spent", "firing"), [(720, 0), (731, 1)])
-def test_an_alert_says_that_nearly_all_is_spent_but_what_is_for_retries(
-    tmp_path: Path, spent: int, firing: int
-) -> None:
+def test_an_alert_reports_that_only_the_retry_pool_is_left(tmp_path: Path, spent: int, firing: int) -> None:
     check_alert(tmp_path, budget(spent=spent, reserved=0), "CogitateBudgetNearlySpent", [LIMIT] * firing)
 
 
@@ -229,7 +227,7 @@ def test_an_alert_says_that_nearly_all_is_spent_but_what_is_for_retries(
         ("1x20 stale", "1x20 stale", 0),  # it left its run
     ],
 )
-def test_an_alert_says_that_a_run_has_no_host(tmp_path: Path, host: str, worker: str, firing: int) -> None:
+def test_an_alert_reports_a_run_without_a_host(tmp_path: Path, host: str, worker: str, firing: int) -> None:
     series = {
         'cogitate_run_has_host{run="town",job="cogitate-host"}': host,
         'cogitate_run_has_host{run="town",job="cogitate-worker"}': worker,
@@ -247,7 +245,7 @@ def test_an_alert_says_that_a_run_has_no_host(tmp_path: Path, host: str, worker:
         (None, None, "0+2x60", 0),
     ],
 )
-def test_an_alert_says_that_thoughts_come_too_late(
+def test_an_alert_reports_late_thoughts(
     tmp_path: Path, late: str | None, too_slow: str | None, admitted: str, firing: int
 ) -> None:
     asked = 'cogitate_requests_total{run="town",kind="act"'
@@ -261,7 +259,7 @@ def test_an_alert_says_that_thoughts_come_too_late(
 
 @pytest.mark.system
 @pytest.mark.parametrize(("seconds", "firing"), [("0+2x60", 0), ("0+5x60", 1)])
-def test_an_alert_says_that_jobs_wait_for_workers(tmp_path: Path, seconds: str, firing: int) -> None:
+def test_an_alert_reports_jobs_waiting_for_workers(tmp_path: Path, seconds: str, firing: int) -> None:
     series = {'cogitate_queue_age_seconds{run="town",kind="act"}': seconds}
     check_alert(tmp_path, series, "CogitateQueueOld", ['run="town",kind="act"'] * firing)
 
@@ -339,7 +337,7 @@ def scraped(port: int) -> dict[str, float]:
     return {name: float(value) for name, _, value in found}
 
 
-def test_what_the_alerts_need_is_exported(tmp_path: Path, client: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_metrics_export_what_the_alerts_read(tmp_path: Path, client: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(InlinePublisher, "publish", lambda publisher, jobs: len(jobs))  # nobody takes them
     owners = {"agent:ann": Profile(name="Ann"), "agent:ben": Profile(name="Ben")}
     settings = Settings.tuned(
@@ -384,7 +382,7 @@ def test_what_the_alerts_need_is_exported(tmp_path: Path, client: Redis, monkeyp
     assert [at(21, f"budget_{name}") for name in ("reserved", "spent", "held")] == [0, 500, 0]
 
 
-def test_whether_runs_have_a_host_is_exported(client: Redis) -> None:
+def test_the_presence_of_hosts_is_exported(client: Redis) -> None:
     store = HostLedger.create(client, "town", state={}).store
 
     def told() -> list[float]:
@@ -420,7 +418,7 @@ def test_a_damaged_run_hides_no_other(client: Redis) -> None:
         ]
 
 
-def test_a_port_that_is_taken_is_said_before_anything_runs(tmp_path: Path) -> None:
+def test_a_taken_port_is_reported_before_the_run_starts(tmp_path: Path) -> None:
     with closing(socket.socket()) as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

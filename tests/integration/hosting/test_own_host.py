@@ -24,7 +24,7 @@ with TickLoop(run="mine", owners={"agent:ada": Profile(name="Ada Smith")}, setti
 """
 
 
-def test_ctrl_c_leaves_a_run_that_says_it_is_stopped(tmp_path: Path) -> None:
+def test_ctrl_c_marks_the_run_as_stopped(tmp_path: Path) -> None:
     data_dir = tmp_path / "data"
     (tmp_path / "host.py").write_text(HOST)
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "OPENAI_"))}

@@ -73,7 +73,7 @@ def test_a_run_ends_with_one_json_object_of_stable_names(finished: tuple[Path, d
     assert everybody[0]["spent"] == sum(sum(facts["decision"].values()) for facts in report["jobs"].values())
 
 
-def test_progress_and_summary_say_what_happened_and_what_to_try(finished: tuple[Path, dict[str, Any], str]) -> None:
+def test_progress_and_summary_report_results_and_next_steps(finished: tuple[Path, dict[str, Any], str]) -> None:
     said = finished[2]
     assert re.search(r"tick 480/480  .*plan 3 heuristic", said)
     assert "Run town-1: finished at tick 480" in said
@@ -98,7 +98,7 @@ def test_status_and_replay_agree_with_the_run(finished: tuple[Path, dict[str, An
     assert (replayed["ticks"], replayed["digest"], replayed["chain"]) == (480, report["digest"], report["chain"])
 
 
-def test_without_json_the_summary_is_on_stdout(finished: tuple[Path, dict[str, Any], str]) -> None:
+def test_the_summary_goes_to_stdout_without_json(finished: tuple[Path, dict[str, Any], str]) -> None:
     done = cogitate("status", "town-1", data_dir=finished[0])
     assert "Run town-1: finished" in done.stdout
     assert done.stderr == ""
@@ -110,7 +110,7 @@ def test_a_recording_is_played_and_named(tmp_path: Path) -> None:
     assert report["jobs"]["plan"]["end"] == {"applied": report["agents"]}
 
 
-def test_ctrl_c_leaves_a_run_that_goes_on_to_the_same_digest(
+def test_a_run_resumed_after_ctrl_c_reaches_the_same_digest(
     finished: tuple[Path, dict[str, Any], str], tmp_path: Path, eventually: Eventually
 ) -> None:
     data_dir = tmp_path / "data"
@@ -221,7 +221,7 @@ def test_a_run_cannot_be_made_twice(finished: tuple[Path, dict[str, Any], str]) 
     assert "'town-1'" in done.stderr
 
 
-def test_a_key_in_the_environment_is_not_used_unless_asked_for(tmp_path: Path) -> None:
+def test_a_key_in_the_environment_is_used_only_on_request(tmp_path: Path) -> None:
     report = summary(
         "run", "--town", 2, "--ticks", 400, "--workers", 1, data_dir=tmp_path / "data", OPENAI_API_KEY="sk-something"
     )

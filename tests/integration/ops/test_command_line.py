@@ -24,7 +24,7 @@ def test_each_command_has_help_with_an_example(name: str) -> None:
     assert "Example:" in shown.output
 
 
-def test_where_no_model_is_asked_its_client_is_not_loaded() -> None:
+def test_the_model_client_is_loaded_only_with_a_model() -> None:
     loaded = (
         "import sys, cogitate.ops.cli, cogitate.ops.commands.run, cogitate.workers.celery_app;"
         "import cogitate.workers.jobs.runner; print(*sys.modules)"
@@ -46,7 +46,7 @@ def test_python_m_ops_is_the_same_program(tmp_path: Path) -> None:
     assert said[0].startswith("cogitate ")
 
 
-def test_config_shows_what_is_in_force_and_no_secret(tmp_path: Path) -> None:
+def test_config_shows_effective_settings_without_secrets(tmp_path: Path) -> None:
     done = typed(
         "config",
         "--json",
@@ -62,7 +62,7 @@ def test_config_shows_what_is_in_force_and_no_secret(tmp_path: Path) -> None:
     assert "secret" not in done.stdout + done.stderr
 
 
-def test_a_mistake_in_a_process_of_its_own_is_one_line_too(tmp_path: Path) -> None:
+def test_an_error_in_a_subprocess_is_one_line_too(tmp_path: Path) -> None:
     done = cogitate("run", "--town", 0, data_dir=tmp_path / "data")
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
 
@@ -112,7 +112,7 @@ def _recording(folder: Path) -> Path:
     ],
     ids=lambda part: " ".join(part) if isinstance(part, list) else "",
 )
-def test_what_cannot_be_used_is_said_in_one_line(
+def test_unusable_arguments_are_reported_in_one_line(
     arguments: list[str], environment: dict[str, str], says: str, tmp_path: Path
 ) -> None:
     data_dir = tmp_path / "data"

@@ -101,7 +101,7 @@ def test_workers_say_their_version_and_queues(worker_settings: Settings, worker_
 
 
 @pytest.mark.usefixtures("no_worker_is_awaited")
-def test_nobody_is_missed_unless_a_run_waits(valkey: EmbeddedServer) -> None:
+def test_missing_workers_are_reported_only_if_a_run_waits(valkey: EmbeddedServer) -> None:
     with make_app(valkey.url) as app:
         assert [one.grade for one in examine_workers(app, KINDS, expected=False)] == ["ok"]
         assert [one.grade for one in examine_workers(app, KINDS, expected=True)] == ["failed"]

@@ -72,7 +72,7 @@ def test_a_command_works(script: str, environment: dict[str, str], tmp_path: Pat
         ("$C run --data-dir /proc/none", "cannot make the data folder"),
     ],
 )
-def test_what_makes_it_impossible_is_said_in_one_line(script: str, says: str, tmp_path: Path) -> None:
+def test_an_unusable_environment_is_reported_in_one_line(script: str, says: str, tmp_path: Path) -> None:
     done = run(script, tmp_path)
     assert done.returncode in (1, 2)
     (line,) = done.stderr.splitlines()
@@ -82,7 +82,7 @@ def test_what_makes_it_impossible_is_said_in_one_line(script: str, says: str, tm
     assert "bug in cogitate" not in line
 
 
-def test_a_reader_that_has_enough_is_no_error_to_report(tmp_path: Path) -> None:
+def test_a_closed_pipe_is_not_an_error(tmp_path: Path) -> None:
     done = run("$C config 2> said | true; cat said >&2", tmp_path)
     assert done.stderr == ""
 

@@ -18,7 +18,7 @@ from cogitate.tasks.registry import kinds
 AGENTS, DAY = 6, 1_440
 
 
-def test_what_repairs_and_other_attempts_cost_is_in_the_next_estimate(tmp_path: Path) -> None:
+def test_the_next_estimate_includes_repairs_and_retries(tmp_path: Path) -> None:
     client, town = FakeRedis(), Town(AGENTS, start_minute=0)
     with FakeEndpoint(faults={"not_json": 0.5}) as endpoint:
         settings = Settings.tuned(

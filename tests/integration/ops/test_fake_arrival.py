@@ -34,7 +34,7 @@ def pair() -> Iterator[tuple[socket.socket, StampedSocket]]:
         yield client, accepted
 
 
-def test_what_is_received_is_stamped_before_it_is_read(pair: tuple[socket.socket, StampedSocket]) -> None:
+def test_a_request_is_stamped_on_arrival_before_it_is_read(pair: tuple[socket.socket, StampedSocket]) -> None:
     client, accepted = pair
     for text in (b"one", b"two"):
         sent = time.time()
@@ -47,7 +47,7 @@ def test_what_is_received_is_stamped_before_it_is_read(pair: tuple[socket.socket
 
 
 @pytest.mark.usefixtures("pair")
-def test_requests_that_came_at_their_times_are_accepted_however_late_they_are_read() -> None:
+def test_requests_are_judged_by_their_arrival() -> None:
     with FakeEndpoint(requests_per_minute=PER_MINUTE, burst=0) as endpoint, ExitStack() as stack:
         port = int(endpoint.url.rpartition(":")[2].removesuffix("/v1"))
         clients = [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(3)]

@@ -109,7 +109,7 @@ def test_answers_and_faults_depend_on_content_attempt_and_seed_and_not_on_order(
     assert any(forwards[text, 0][0] != forwards[text, 1][0] for text in texts)
 
 
-def test_counts_are_those_of_the_answers_that_told_their_usage() -> None:
+def test_usage_is_counted_from_answers_that_report_it() -> None:
     with FakeEndpoint(faults={"429": 0.3, "no_usage": 0.3}, seed=3) as endpoint:
         bodies = [post(endpoint, request_about(f"Ship {number}.")) for number in range(30)]
         stats = endpoint.stats()
@@ -130,7 +130,7 @@ def test_the_cap_of_a_request_is_kept() -> None:
     assert body["usage"]["completion_tokens"] <= 4
 
 
-def test_requests_that_are_none_are_refused_and_the_server_lives_on() -> None:
+def test_invalid_requests_are_refused_and_the_server_survives() -> None:
     with FakeEndpoint() as endpoint:
         assert post(endpoint, {"messages": "no list"})[0] == 400
         assert post(endpoint, [1, 2])[0] == 400
@@ -179,7 +179,7 @@ def case_of(kind: str, minute: int) -> Case:
 
 @pytest.mark.parametrize("clock", ["06:00", "07:15", "13:00", "21:30", "23:58", "00:30", "05:40"])
 @pytest.mark.parametrize("name", ["plan", "reflect", "summarise"])
-def test_every_kind_can_use_what_it_answers(name: str, clock: str) -> None:
+def test_every_kind_can_use_its_answers(name: str, clock: str) -> None:
     hours, minutes = clock.split(":")
     kind = kind_of(name)
     with FakeEndpoint() as endpoint:
@@ -207,7 +207,7 @@ def test_every_kind_can_use_what_it_answers(name: str, clock: str) -> None:
     ],
     ids=lambda memory: memory[:20],
 )
-def test_what_it_quotes_is_a_thought_whatever_the_memory_ends_with(memory: str) -> None:
+def test_quotes_of_any_memory_are_valid_thoughts(memory: str) -> None:
     memories = [Entry(type="observation", text=memory, minute=1440 + n, number=n, importance=6) for n in (1, 2, 3)]
     case = replace(case_of("reflect", 1440 + 420), memories={"agent:isabella": memories})
     kind = kind_of("reflect")
@@ -252,12 +252,12 @@ def test_a_list_about_numbered_lines_has_one_item_for_each() -> None:
         (["299=0.1"], "'299' is not known"),
     ],
 )
-def test_a_fault_that_is_none_is_named(texts: list[str], message: str) -> None:
+def test_an_unknown_fault_is_named(texts: list[str], message: str) -> None:
     with pytest.raises(FaultError, match=message):
         parse_faults(texts)
 
 
-def test_every_fault_can_be_asked_for() -> None:
+def test_every_fault_can_be_requested() -> None:
     assert set(parse_faults([f"{name}=0.01" for name in [*FAULTS, "503", "429:30"]])) == {*FAULTS, "503", "429:30"}
 
 
@@ -266,7 +266,7 @@ def test_negative_latency_is_refused() -> None:
         Options(latency=-1.0)
 
 
-def test_serve_says_where_it_listens_and_stops_on_ctrl_c() -> None:
+def test_serve_prints_its_address_and_stops_on_ctrl_c() -> None:
     program = (
         "from cogitate.ops.fake_llm.server import Options, serve;"
         "serve(Options(), port=0, ready=lambda url: print(url, flush=True))"

@@ -83,7 +83,7 @@ def test_a_signal_during_a_finalizer_ends_flower(tmp_path: Path, stop: signal.Si
     assert ended.returncode == 0, ended.stderr
 
 
-def test_a_server_that_ended_with_its_host_is_said_to_have(tmp_path: Path) -> None:
+def test_a_server_that_ended_with_its_host_is_reported(tmp_path: Path) -> None:
     data_dir = tmp_path / "data"
     server = EmbeddedServer(data_dir)
     with ExitStack() as stack:

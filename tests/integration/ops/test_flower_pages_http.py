@@ -103,7 +103,7 @@ def figures(server: EmbeddedServer) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_the_pages_and_their_data_are_for_those_who_log_in(address: str, page: str) -> None:
+def test_pages_and_data_require_a_login(address: str, page: str) -> None:
     assert get(f"{address}/{page}")[0] == 401
     assert get(f"{address}/{page}", "operator:wrong")[0] == 401
     assert get(f"{address}/{page}", LOGIN)[0] == 200
@@ -128,7 +128,7 @@ def test_flowers_own_address_leads_to_the_page_to_start_with(address: str) -> No
     assert "<title>Cogitate · Flower</title>" in get(address + "/", LOGIN)[1]
 
 
-def test_the_cards_say_what_the_status_says(server: EmbeddedServer, address: str) -> None:
+def test_the_cards_match_the_status(server: EmbeddedServer, address: str) -> None:
     status = figures(server)
     cards = {card["name"]: card for card in reading(address, "overview")["cards"]}
     (today,) = [
@@ -194,7 +194,7 @@ def test_the_accounts_are_those_of_the_status(server: EmbeddedServer, address: s
     assert (found["tick"], found["minute"], found["clock"]) == (100, 1000, "day 1, 4:40 PM")
 
 
-def test_what_was_refused_and_degraded_is_counted_as_in_the_status(server: EmbeddedServer, address: str) -> None:
+def test_refused_and_degraded_jobs_are_counted_as_in_status(server: EmbeddedServer, address: str) -> None:
     status = figures(server)
     found = reading(address, "budgets", "?run=town-1")
     assert found["limits"] == {
@@ -243,13 +243,13 @@ def test_cadence_names_every_queue_and_worker(address: str) -> None:
 
 
 @pytest.mark.parametrize("page", ["overview", "budgets", "cadence"])
-def test_an_unknown_run_is_said_to_be_unknown(address: str, page: str) -> None:
+def test_an_unknown_run_is_reported(address: str, page: str) -> None:
     status, text = get(f"{address}/{page}/data?run=nowhere", LOGIN)
     assert status == 404
     assert "town-1" in text
 
 
-def test_charts_add_up_to_what_the_status_says_the_run_spent(server: EmbeddedServer, address: str) -> None:
+def test_charts_add_up_to_the_spending_in_the_status(server: EmbeddedServer, address: str) -> None:
     status = figures(server)
     spent = {
         line["unit"]: line["spent"] for line in status["budget"] if (line["window"], line["scope"]) == ("run:0", "run")
@@ -285,7 +285,7 @@ def jobs(server: EmbeddedServer) -> list[JobRecord]:
         return list(JobHistory(client, "town-1").all())
 
 
-def test_a_job_page_says_what_the_command_says(server: EmbeddedServer, address: str) -> None:
+def test_a_job_page_matches_the_command(server: EmbeddedServer, address: str) -> None:
     model = next(one for one in jobs(server) if one.source == "llm" and one.appended)
     refused = next(one for one in jobs(server) if one.reason == "denied")
     for one in (model, refused):
@@ -297,7 +297,7 @@ def test_a_job_page_says_what_the_command_says(server: EmbeddedServer, address: 
     assert {"asked for", "decision", "reserved", "attempt", "end", "source", "used", "effects"} <= set(steps)
 
 
-def test_a_job_tells_how_long_its_attempts_took_and_what_they_used(server: EmbeddedServer) -> None:
+def test_a_job_shows_duration_and_usage_of_its_attempts(server: EmbeddedServer) -> None:
     asked = [one for one in jobs(server) if one.source == "llm"]
     assert asked
     for one in asked:
@@ -307,7 +307,7 @@ def test_a_job_tells_how_long_its_attempts_took_and_what_they_used(server: Embed
     assert not [one for one in jobs(server) if one.tries and one.decision != "admitted"]
 
 
-def test_what_memories_say_is_shown_only_to_those_who_logged_in(server: EmbeddedServer, address: str) -> None:
+def test_memory_texts_require_a_login(server: EmbeddedServer, address: str) -> None:
     one = next(one for one in jobs(server) if one.source == "llm" and one.appended)
     (text,) = [effect.entry.text for effect in one.effects if isinstance(effect, Append)]
     where = f"job?id={quote(one.id)}"
@@ -323,15 +323,13 @@ def test_what_memories_say_is_shown_only_to_those_who_logged_in(server: Embedded
 
 
 @pytest.mark.parametrize("job", ["", "town-1", "town-1/1/plan/agent:nobody/0/0", "nowhere/1/plan/agent:a/0/0"])
-def test_an_unknown_job_is_said_to_be_unknown(address: str, job: str) -> None:
+def test_an_unknown_job_is_reported(address: str, job: str) -> None:
     for page in ("job", "job/data"):
         assert get(f"{address}/{page}?id={quote(job)}", LOGIN)[0] == 404
 
 
 @pytest.mark.parametrize("forge", [lambda line: line[:-1], lambda line: line[:33] + b"{}"], ids=["cut short", "empty"])
-def test_a_journal_that_was_changed_is_said_to_be(
-    server: EmbeddedServer, address: str, forge: Callable[[bytes], bytes]
-) -> None:
+def test_an_altered_journal_is_reported(server: EmbeddedServer, address: str, forge: Callable[[bytes], bytes]) -> None:
     with server.client() as client:
         journal = RunStore.open(client, "town-1").key("journal")
         line: Any = client.lindex(journal, -1)
@@ -358,14 +356,14 @@ def test_no_memory_is_shown_anywhere(server: EmbeddedServer, address: str) -> No
     assert not [text for text in texts if text in shown]
 
 
-def test_without_a_run_there_is_none_to_choose(valkey: EmbeddedServer) -> None:
+def test_without_runs_the_list_is_empty(valkey: EmbeddedServer) -> None:
     readings = Readings(Settings(redis_url=SecretStr(valkey.url)), {})
     assert readings.budgets(None) == readings.cadence(None) == {"runs": []}
     assert readings.overview(None) == {"runs": [], "rows": [], "further": 0}
 
 
 @pytest.mark.parametrize("page", ["overview", "budgets", "cadence"])
-def test_a_damaged_run_is_said_to_be_and_hides_no_other(server: EmbeddedServer, address: str, page: str) -> None:
+def test_a_damaged_run_is_reported_and_hides_no_others(server: EmbeddedServer, address: str, page: str) -> None:
     with server.client() as client:
         HostLedger.create(client, "bad", state={})
         client.hset(RunStore.open(client, "bad").key("state"), "schema", "one")
@@ -397,7 +395,7 @@ def asked(server: EmbeddedServer) -> Iterator[Callable[[], list[ControlRequest |
         client.delete(store.key("controls"))
 
 
-def test_who_logged_in_may_ask_and_the_history_says_who(
+def test_a_logged_in_user_may_act_and_the_history_names_them(
     address: str, asked: Callable[[], list[ControlRequest | None]]
 ) -> None:
     status, text = post(f"{address}/steering/ask", PAUSE, LOGIN, **SENT)
@@ -459,7 +457,7 @@ def test_a_job_without_its_answer_can_be_retried_from_its_page(
         "hidden",
     ],
 )
-def test_what_no_page_of_this_flower_sends_is_refused(
+def test_requests_from_other_pages_are_refused(
     address: str, asked: Callable[[], list[ControlRequest | None]], login: str, headers: dict[str, str]
 ) -> None:
     status, _ = post(f"{address}/steering/ask", PAUSE, login, **headers)
@@ -503,7 +501,7 @@ def test_no_other_site_shows_a_page_in_a_frame_or_runs_a_script_in_it(address: s
         ({"run": "town-1", "action": "retry", "job": "town-1/1/plan/agent:a/0/0"}, 409, "has no job"),
     ],
 )
-def test_what_makes_no_sense_is_said_and_not_asked(
+def test_invalid_requests_are_explained_and_not_sent(
     address: str, asked: Callable[[], list[ControlRequest | None]], act: dict[str, object], status: int, why: str
 ) -> None:
     answered, text = post(f"{address}/steering/ask", act, LOGIN, **SENT)
@@ -512,7 +510,7 @@ def test_what_makes_no_sense_is_said_and_not_asked(
     assert asked() == []
 
 
-def test_a_flower_that_asks_nobody_who_they_are_lets_nobody_act(
+def test_flower_without_authentication_allows_no_actions(
     server: EmbeddedServer, asked: Callable[[], list[ControlRequest | None]]
 ) -> None:
     with flower(server.data_dir) as unasked:

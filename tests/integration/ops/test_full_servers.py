@@ -179,7 +179,7 @@ def test_a_server_that_evicts_is_refused_at_the_start_and_fails_the_doctor(
             client.config_set("maxmemory", 100_000_000)
 
 
-def test_a_host_and_readers_whose_run_was_evicted_are_told_of_the_policy(url: str, tmp_path: Path) -> None:
+def test_an_evicted_run_is_explained_to_host_and_readers(url: str, tmp_path: Path) -> None:
     own: dict[str, Any] = {"data_dir": tmp_path, "COGITATE_REDIS_URL": url}
     settings = Settings(data_dir=tmp_path)
     with Redis.from_url(url) as client:
@@ -202,7 +202,7 @@ def test_a_host_and_readers_whose_run_was_evicted_are_told_of_the_policy(url: st
             assert "maxmemory-policy allkeys-lru" in shown.stderr
 
 
-def test_a_server_that_comes_back_empty_says_why(url: str, tmp_path: Path) -> None:
+def test_a_server_that_returns_empty_explains_why(url: str, tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path)
     with (  # noqa: PT012 — the server changes while a host lives
         Redis.from_url(url) as client,

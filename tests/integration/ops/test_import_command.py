@@ -56,7 +56,7 @@ def exported(run: str, data_dir: Path) -> dict[str, list[tuple[str, int, int, st
     }
 
 
-def test_an_import_is_a_run_like_any_other_and_goes_on(data_dir: Path) -> None:
+def test_an_import_is_an_ordinary_run_that_continues(data_dir: Path) -> None:
     file = data_dir.parent / "village.jsonl"
     file.write_text("\n".join(map(json.dumps, LINES)) + "\nnope\n")
     made = done("import", file, "--run", "village", data_dir=data_dir)
@@ -143,7 +143,7 @@ def test_agents_of_other_programs_reflect_within_a_few_ticks(
     assert typed("replay", form, "--verify", data_dir=data_dir).returncode == 0
 
 
-def test_an_import_replaces_no_run_unless_it_is_told_to(data_dir: Path) -> None:
+def test_an_import_replaces_a_run_only_on_request(data_dir: Path) -> None:
     file = data_dir.parent / "one.jsonl"
     file.write_text(json.dumps(LINES[0]))
     done("import", file, "--run", "one", data_dir=data_dir)
@@ -167,7 +167,7 @@ import_run(found, "killed", Settings(data_dir=Path(sys.argv[2])), form="jsonl")
 """
 
 
-def test_an_import_goes_on_where_a_killed_one_has_left_an_empty_run(data_dir: Path) -> None:
+def test_an_import_completes_an_empty_run_of_a_killed_one(data_dir: Path) -> None:
     file = data_dir.parent / "killed.jsonl"
     file.write_text("\n".join(map(json.dumps, LINES)))
     ended = subprocess.run([sys.executable, "-c", KILLED, file, data_dir], cwd=ROOT, check=False)

@@ -82,7 +82,7 @@ def test_the_people_of_the_story_think_under_load(tmp_path: Path) -> None:
     assert found["jobs"] > len(AGENTS)
 
 
-def test_an_endpoint_of_ones_own_is_asked_within_a_limit_in_money(tmp_path: Path) -> None:
+def test_a_users_endpoint_is_tested_within_a_money_limit(tmp_path: Path) -> None:
     with FakeEndpoint() as endpoint:
         found = summary(
             "load",
@@ -161,7 +161,7 @@ def test_a_search_runs_each_load_with_the_controller_and_without_it(tmp_path: Pa
     assert ElementTree.parse(found["chart"]).getroot().tag.endswith("svg")
 
 
-def test_the_story_has_people_of_its_own(tmp_path: Path) -> None:
+def test_the_story_has_its_own_people(tmp_path: Path) -> None:
     done = typed("load", "--story", "--agents", 3, data_dir=tmp_path / "data")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "give --agents 3 or --story, not both" in done.stderr
@@ -175,7 +175,7 @@ def test_the_story_has_people_of_its_own(tmp_path: Path) -> None:
         (("--find", "--up-to", "20"), "cogitate capacity"),
     ],
 )
-def test_what_cannot_be_tested_is_refused_before_anything_starts(
+def test_an_impossible_load_test_is_refused_before_it_starts(
     tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     done = typed("load", "--profile", "outage", *arguments, data_dir=tmp_path / "data")

@@ -69,12 +69,12 @@ def test_it_shows_the_stream_with_all_that_is_known_of_its_entries(lived: Path, 
     assert any(repeats), "a town sees the same things again"
 
 
-def test_it_shows_what_is_provisional(lived: Path, owners: list[str]) -> None:
+def test_provisional_entries_are_marked(lived: Path, owners: list[str]) -> None:
     plans = [e for name in owners for e in remembered(lived, name)["entries"] if e["type"] == "plan"]
     assert sorted(plan["provisional"] for plan in plans) == [False, True, True], "one of three was in the budget"
 
 
-def test_as_of_a_tick_nothing_later_is_there(lived: Path, owner: str) -> None:
+def test_a_past_tick_shows_nothing_later(lived: Path, owner: str) -> None:
     now, then = remembered(lived, owner), remembered(lived, owner, "--tick", 500)
     assert {e["number"] for e in then["entries"]} == {e["number"] for e in now["entries"] if e["tick"] <= 500}
     assert all(e["archived"] is None or e["archived"]["tick"] <= 500 for e in then["entries"])
@@ -108,7 +108,7 @@ def test_a_part_of_the_memory_is_shown(lived: Path, owner: str) -> None:
     assert {one["number"] for one in found} <= set(numbers("--since", 500)) & set(numbers("--about", other))
 
 
-def test_it_tells_what_a_view_tells(lived: Path, owner: str) -> None:
+def test_the_command_matches_a_view(lived: Path, owner: str) -> None:
     now = remembered(lived, owner)
     live = [e for e in now["entries"] if e["archived"] is None]
     assert [item["status"] for item in now["plan"]["items"]].count("pending") < len(now["plan"]["items"])
@@ -125,7 +125,7 @@ def test_it_tells_what_a_view_tells(lived: Path, owner: str) -> None:
     assert {line.partition(": ")[2] for line in lines if line.startswith("- ")} <= texts
 
 
-def test_without_a_query_each_live_entry_says_why(lived: Path, owner: str) -> None:
+def test_without_a_query_each_live_entry_explains_its_place(lived: Path, owner: str) -> None:
     entries = remembered(lived, owner)["entries"]
     assert all((e["why"] is None) == (e["archived"] is not None) for e in entries)
     live = [e for e in entries if e["why"]]
@@ -154,7 +154,7 @@ def test_people_can_read_it(lived: Path, owner: str) -> None:
     assert "importance 0.25×" in found.stdout
 
 
-def test_it_says_what_it_does_not_show(lived: Path, owner: str) -> None:
+def test_omissions_are_stated(lived: Path, owner: str) -> None:
     def said(*options: object) -> str:
         return typed("memory", RUN, owner, *options, data_dir=lived, COLUMNS="250").stdout
 
@@ -186,7 +186,9 @@ def test_the_text_has_room_on_a_narrow_terminal(lived: Path, owner: str) -> None
         (("--context", "0"), "tokens is 0"),
     ],
 )
-def test_what_cannot_be_shown_is_said(lived: Path, owner: str, arguments: tuple[object, ...], message: str) -> None:
+def test_an_unavailable_memory_is_reported(
+    lived: Path, owner: str, arguments: tuple[object, ...], message: str
+) -> None:
     done = typed("memory", RUN, owner, *arguments, data_dir=lived)
     assert done.returncode == 2
     assert message in " ".join(done.stderr.split())

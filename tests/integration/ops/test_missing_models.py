@@ -30,7 +30,7 @@ def test_a_model_that_is_not_listed_is_named_with_some_that_are() -> None:
         assert warned(endpoint.url, llm="heuristic", failover=["huge"]) == []
 
 
-def test_an_endpoint_that_lists_nothing_delays_no_run_and_says_nothing() -> None:
+def test_an_endpoint_without_a_list_of_models_delays_no_run() -> None:
     with FakeEndpoint() as endpoint:
         url = endpoint.url
     assert warned(url, tiers={"routine": "huge"}) == []

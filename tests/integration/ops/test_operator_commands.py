@@ -108,7 +108,7 @@ def plans(facts_of: Facts) -> list[dict[str, Any]]:
     return found
 
 
-def test_runs_says_where_each_stands_and_status_without_a_run_the_same(facts_of: Facts, cogitate: Typed) -> None:
+def test_runs_and_status_show_where_each_run_stands(facts_of: Facts, cogitate: Typed) -> None:
     (run,) = facts_of("runs")["runs"]
     assert list(run) == ["run", "status", "held", "tick", "minute", "agents", "jobs", "spent", "host", "digest"]
     assert (run["run"], run["status"], run["tick"], run["agents"]) == (RUN, "finished", TICKS, 3)
@@ -119,7 +119,7 @@ def test_runs_says_where_each_stands_and_status_without_a_run_the_same(facts_of:
     assert cogitate("status").stdout == shown
 
 
-def test_jobs_can_be_asked_for_by_state_kind_and_owner(
+def test_jobs_are_filtered_by_state_kind_and_owner(
     facts_of: Facts, cogitate: Typed, plans: list[dict[str, Any]]
 ) -> None:
     def asked(*options: object) -> list[str]:
@@ -213,7 +213,7 @@ def test_open_jobs_come_from_the_ledger_and_end_in_the_journal(client: Redis, sm
     assert [one.id for one in history.all()] == [one.id for one in sorted(history.newest(0), key=lambda o: o.ended)]
 
 
-def test_what_was_put_off_and_dropped_is_told_with_its_successor(cogitate: Typed, client: Redis) -> None:
+def test_a_dropped_deferral_names_its_successor(cogitate: Typed, client: Redis) -> None:
     host = Host(client, run="tight", limits={"tick.run.jobs": 1})
     host.turn(("think", OWNER), ("muse", OWNER), ("doze", OWNER))
     history = JobHistory(client, "tight")
@@ -240,7 +240,7 @@ def test_a_plan_is_shown_with_the_status_of_its_items(
     assert "no owner 'agent:nobody'" in cogitate("plan", RUN, "agent:nobody").stderr
 
 
-def test_what_was_denied_can_be_asked_for_again_once_a_host_goes_on(
+def test_a_denied_job_can_be_retried_after_a_resume(
     facts_of: Facts, cogitate: Typed, plans: list[dict[str, Any]]
 ) -> None:
     denied = [one["id"] for one in plans if one["decision"] == "heuristic"]
@@ -255,7 +255,7 @@ def test_what_was_denied_can_be_asked_for_again_once_a_host_goes_on(
     assert (refused.returncode, served in refused.stderr) == (2, True)
 
 
-def test_an_owner_without_a_plan_is_told_so(cogitate: Typed, small: Host) -> None:
+def test_an_owner_without_a_plan_is_reported(cogitate: Typed, small: Host) -> None:
     small.turn()
     assert "no plan" in cogitate("plan", "small", OWNER).stdout
 
@@ -322,7 +322,7 @@ def test_an_export_as_parquet_wants_a_file(cogitate: Typed) -> None:
     assert (refused.returncode, "give --out FILE" in refused.stderr) == (2, True)
 
 
-def test_an_export_that_nobody_reads_to_its_end_says_nothing_of_it(lived: Path) -> None:
+def test_a_closed_pipe_ends_an_export_silently(lived: Path) -> None:
     started = subprocess.Popen(
         command("export", RUN, "--what", "journal", data_dir=lived), stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -337,7 +337,9 @@ def test_an_export_that_nobody_reads_to_its_end_says_nothing_of_it(lived: Path) 
     assert b"Traceback" not in said
 
 
-def test_delete_asks_and_leaves_nothing(facts_of: Facts, cogitate: Typed, client: Redis, small: Host) -> None:
+def test_delete_asks_for_confirmation_and_leaves_nothing(
+    facts_of: Facts, cogitate: Typed, client: Redis, small: Host
+) -> None:
     small.turn(("think", OWNER))
     small.ledger.finish("stopped")
     unasked = cogitate("delete", "small")

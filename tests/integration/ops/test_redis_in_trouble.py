@@ -163,7 +163,7 @@ def stopped(server: EmbeddedServer) -> Iterator[SimpleNamespace]:
     ("command", "embedded"),
     [("runs", False), ("status r", False), ("budget r", False), ("audit r", False), ("status r", True)],
 )
-def test_who_reads_a_server_that_is_stopped_is_told_so_after_one_try(
+def test_readers_report_a_stopped_server_after_one_try(
     server: EmbeddedServer, tmp_path: Path, command: str, embedded: bool
 ) -> None:
     own = {} if embedded else {"COGITATE_REDIS_URL": server.url}
@@ -177,7 +177,7 @@ def test_who_reads_a_server_that_is_stopped_is_told_so_after_one_try(
 
 
 @pytest.mark.parametrize("embedded", [False, True], ids=["server", "data folder"])
-def test_the_doctor_says_how_to_wake_a_server_that_is_stopped(
+def test_the_doctor_explains_how_to_wake_a_stopped_server(
     server: EmbeddedServer, tmp_path: Path, embedded: bool
 ) -> None:
     own = {} if embedded else {"COGITATE_REDIS_URL": server.url}
@@ -192,7 +192,7 @@ def test_the_doctor_says_how_to_wake_a_server_that_is_stopped(
     assert asked.tries == 1
 
 
-def test_a_scrape_of_a_server_that_is_stopped_says_so_after_one_try(server: EmbeddedServer) -> None:
+def test_a_scrape_reports_a_stopped_server_after_one_try(server: EmbeddedServer) -> None:
     with connect(server.url, float(FOR_EVER)) as client:
         scrapes = HostMetrics(client, "r").registry, CollectorRegistry()
         scrapes[1].register(ServerGauges(client))
@@ -216,7 +216,7 @@ def test_a_server_that_is_slow(server: EmbeddedServer, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("commands", [["+info"], []])
-def test_what_a_server_says_decides_where_a_user_may_not_try(server: EmbeddedServer, commands: list[str]) -> None:
+def test_the_servers_reply_decides_where_a_test_write_is_forbidden(server: EmbeddedServer, commands: list[str]) -> None:
     with server.client() as client:
         client.acl_setuser("looks", enabled=True, passwords=["+p"], commands=commands)
         with Redis(unix_socket_path=str(server.socket), username="looks", password="p") as looking:

@@ -126,7 +126,7 @@ def test_an_estimate_fits_80_columns_where_limits_refuse_and_ticks_are_paced(tmp
     assert [line for line in said.splitlines() if len(line) > 80] == []
 
 
-def test_names_are_escaped_and_no_memory_is_told(tmp_path: Path) -> None:
+def test_names_are_escaped_and_memories_omitted(tmp_path: Path) -> None:
     client = FakeRedis()
     owners = {ODD: Profile(name="<b>Odd</b>"), "agent:ada": Profile(name="Ada")}
     with FakeEndpoint() as endpoint:

@@ -79,7 +79,7 @@ def host(server: EmbeddedServer, endpoint: FakeEndpoint) -> Iterator[subprocess.
         started.wait()
 
 
-def test_a_plan_is_asked_for_again_and_replaced(
+def test_a_retried_plan_is_replaced(
     server: EmbeddedServer, host: subprocess.Popen[bytes], endpoint: FakeEndpoint, eventually: Eventually
 ) -> None:
     def plans(source: str) -> list[JobRecord]:

@@ -37,7 +37,7 @@ def _watching(valkey: EmbeddedServer) -> subprocess.Popen[str]:
     )
 
 
-def test_watching_says_a_line_per_change_and_ends_with_the_run(
+def test_watch_prints_a_line_per_change_and_ends_with_the_run(
     valkey: EmbeddedServer, client: Redis, small: Host
 ) -> None:
     watching = _watching(valkey)
@@ -63,7 +63,7 @@ def test_ctrl_c_ends_watching(valkey: EmbeddedServer, small: Host) -> None:
     assert (watching.returncode, err) == (130, "")
 
 
-def test_on_a_terminal_it_is_redrawn(client: Redis, small: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_watch_redraws_a_terminal(client: Redis, small: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     def go_on(_: float) -> None:
         if small.loop.tick == 0:
             small.turn(("think", OWNER))

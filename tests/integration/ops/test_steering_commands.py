@@ -174,7 +174,7 @@ def test_a_cancelled_run_is_over(server: EmbeddedServer, host: subprocess.Popen[
         (["retry", "nowhere/1/plan/agent:a/0/0"], "'nowhere'"),
     ],
 )
-def test_what_cannot_be_asked_is_said_in_one_line(
+def test_an_invalid_request_is_reported_in_one_line(
     server: EmbeddedServer, arguments: list[object], message: str
 ) -> None:
     done = typed(*arguments, data_dir=server.data_dir)

@@ -98,7 +98,7 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_no_command_writes_what_steers_a_terminal(name: str, steered: tuple[Path, str]) -> None:
+def test_no_command_writes_terminal_control_sequences(name: str, steered: tuple[Path, str]) -> None:
     folder, url = steered
     done = typed(*COMMANDS[name], data_dir=folder / "data", COGITATE_REDIS_URL=url, COLUMNS="250")
     said = done.stdout + done.stderr
@@ -122,7 +122,7 @@ def test_a_report_turns_nothing_round(steered: tuple[Path, str]) -> None:
     assert r"\x1b[2J" in written
 
 
-def test_text_is_shown_as_it_is_and_what_is_hidden_in_it_is_written_out(capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_is_shown_unchanged_and_hidden_characters_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:
     plain = "Zoë met 東京 👩‍🚀 at [5 PM] :smile: and [bold]left[/bold]"
     table = Table("a")
     table.add_row(plain)

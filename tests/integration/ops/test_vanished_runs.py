@@ -46,7 +46,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("command", READS)
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_reader_of_a_run_that_vanishes_says_so(
+def test_reading_a_vanishing_run_is_reported(
     data_dir: Path, monkeypatch: pytest.MonkeyPatch, command: str, when: str
 ) -> None:
     gone = "x" * 16  # the incarnation of a run without keys

@@ -44,7 +44,7 @@ def compose(given: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_compose_takes_the_file_and_hands_on_what_an_operator_sets() -> None:
+def test_compose_accepts_the_file_and_passes_an_operators_settings() -> None:
     done = compose(GIVEN)
     assert (done.returncode, done.stderr) == (0, "")
     services = yaml.safe_load(done.stdout)["services"]

@@ -62,7 +62,7 @@ def test_the_host_of_the_readme_runs_and_sees_plans(tmp_path: Path) -> None:
         assert "agent:ben [" in out
 
 
-def test_the_test_of_the_readme_passes_in_a_project_of_its_own(tmp_path: Path) -> None:
+def test_the_readmes_test_passes_in_a_separate_project(tmp_path: Path) -> None:
     (tmp_path / "test_mine.py").write_text(next(body for body in blocks("python") if "cogitate_loop" in body))
     (tmp_path / "cogitate.toml").write_text(
         '[model]\nllm = "openai"\n[budget]\nlimit_usd = 1.0\n'
@@ -98,7 +98,7 @@ def test_the_examples_of_the_other_pages_run(page: str, number: int, tmp_path: P
         assert run(sys.executable, "-W", "error", "example.py", cwd=tmp_path) or page != HOSTING
 
 
-def test_an_agent_of_concordia_goes_on_where_it_stood(tmp_path: Path) -> None:
+def test_a_concordia_agent_resumes(tmp_path: Path) -> None:
     pytest.importorskip("concordia", reason="needs gdm-concordia, as `make check-adapters` installs it")
     (tmp_path / "agent.py").write_text(blocks("python", CONCORDIA)[0])
     for _ in range(2):
@@ -106,7 +106,7 @@ def test_an_agent_of_concordia_goes_on_where_it_stood(tmp_path: Path) -> None:
     assert said == ""  # the second time the run is over
 
 
-def test_a_day_is_plotted_from_what_the_commands_before_it_have_written(tmp_path: Path) -> None:
+def test_a_day_is_plotted_from_the_files_of_earlier_commands(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow", reason="the page needs pyarrow")
     pytest.importorskip("matplotlib", reason="the page needs matplotlib")
     install, script = blocks("sh", PLOTTING)[0].split("\n", 1)
@@ -119,7 +119,7 @@ def test_a_day_is_plotted_from_what_the_commands_before_it_have_written(tmp_path
     assert (tmp_path / "day.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_host_goes_on_with_what_the_commands_before_it_have_imported(tmp_path: Path) -> None:
+def test_a_host_continues_an_imported_run(tmp_path: Path) -> None:
     page = IMPORTING
     (tmp_path / "memories.jsonl").write_text(blocks("json", page)[0])
     imported = run("bash", "-euc", blocks("sh", page)[0], cwd=tmp_path)
@@ -161,7 +161,7 @@ def test_the_plans_of_a_station_are_those_that_the_page_shows(
     assert run(sys.executable, "host.py", cwd=tmp_path) in blocks("text", page)
 
 
-def test_the_memories_that_are_read_are_those_that_the_page_shows(tmp_path: Path) -> None:
+def test_the_page_shows_the_memories_that_are_read(tmp_path: Path) -> None:
     page = "docs/how-to/reading-memories.md"
     (tmp_path / "read.py").write_text(blocks("python", page)[0])
     assert run(sys.executable, "read.py", cwd=tmp_path) == blocks("text", page)[0]

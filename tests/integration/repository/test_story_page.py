@@ -15,7 +15,7 @@ PAGE = (ROOT / "docs" / "tutorial" / "the-story.md").read_text()
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
 
 
-def test_every_command_of_the_story_prints_what_the_page_says(tmp_path: Path) -> None:
+def test_every_command_of_the_story_prints_the_pages_output(tmp_path: Path) -> None:
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "OPENAI_"))}
     path = os.pathsep.join([str(Path(sys.executable).parent), clean.get("PATH", "")])
     script = "\n".join(["set -eu", *(f"{body}echo '{END}'" for language, body in BLOCKS if language == "sh")])

@@ -48,7 +48,7 @@ def shown(text: str) -> re.Pattern[str]:
     return re.compile("".join(parts))
 
 
-def test_every_step_prints_what_the_page_says(tmp_path: Path) -> None:
+def test_every_step_prints_the_pages_output(tmp_path: Path) -> None:
     port = str(free_ports())
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "OPENAI_"))}
     path = os.pathsep.join([str(Path(sys.executable).parent), clean.get("PATH", "")])

@@ -95,7 +95,7 @@ def held_by_journal(host: Host, tick: int) -> int:
     return totals.view["run:0|run|tokens"]
 
 
-def test_an_answer_that_waits_for_its_due_tick_counts_what_it_used(client: Redis) -> None:
+def test_an_answer_waiting_for_its_due_tick_counts_its_usage(client: Redis) -> None:
     host = host_of(client)
     (job,) = host.turn(("think", OWNER))
     claim = claimed(worker(client), job)
@@ -115,7 +115,7 @@ def test_an_answer_that_waits_for_its_due_tick_counts_what_it_used(client: Redis
     assert replayed(host)
 
 
-def test_what_it_used_makes_room_before_it_is_applied(client: Redis) -> None:
+def test_actual_spending_frees_room_before_the_result_is_applied(client: Redis) -> None:
     host = host_of(client, limits={"run.run.tokens": 50}, retry_share=0.0)
     (job,) = host.turn(("think", OWNER))
     refused = host.tick.number
@@ -212,7 +212,7 @@ def lose(host: Host, claim: Claim) -> None:
     host.loop.collector._looked = -1e12  # look at once
 
 
-def test_a_late_job_that_no_worker_has_says_nothing_of_its_model(client: Redis) -> None:
+def test_a_late_unclaimed_job_does_not_count_as_latency(client: Redis) -> None:
     host = host_of(client)
     (job,) = host.turn(("think", OWNER))
     host.until(job.due + 2)
@@ -275,7 +275,7 @@ def slow_model(host: Host) -> Job:
     return job
 
 
-def test_what_would_come_too_late_is_not_asked_and_nothing_is_held_for_it(client: Redis) -> None:
+def test_jobs_that_would_be_late_are_not_requested_and_reserve_nothing(client: Redis) -> None:
     host = host_of(client)
     slow_model(host)
     before = host.window("run:0")
@@ -291,7 +291,7 @@ def test_what_would_come_too_late_is_not_asked_and_nothing_is_held_for_it(client
     assert replayed(host)
 
 
-def test_who_drops_or_defers_what_budget_refuses_drops_or_guesses_what_is_too_slow(client: Redis) -> None:
+def test_on_denied_also_decides_about_jobs_that_are_too_slow(client: Redis) -> None:
     host = host_of(client)
     slow_model(host)
     for kind in ("doze", "muse"):
@@ -318,7 +318,7 @@ def test_a_kind_that_is_too_slow_is_tried_again_and_believed_when_it_is_fast(cli
     sound(client)
 
 
-def test_the_world_says_within_how_many_ticks_it_needs_a_result(client: Redis) -> None:
+def test_a_world_states_within_how_many_ticks_it_needs_a_result(client: Redis) -> None:
     host = host_of(client)
     thought(host, 3)
     (soon,) = host.turn(("think", OWNER), within=5)
@@ -339,7 +339,7 @@ def test_in_a_run_with_fixed_due_ticks_it_bounds_them_and_nothing_is_timed(clien
     assert timed(host) == []
 
 
-def test_a_deferred_request_is_wanted_within_what_is_left(client: Redis) -> None:
+def test_a_deferred_request_keeps_its_remaining_time(client: Redis) -> None:
     host = host_of(client, bounds=None, limits={"tick.run.calls": 0})
     host.turn(("muse", OWNER), within=12)
     (waiting,) = host.loop.state.deferred
@@ -350,7 +350,7 @@ def test_a_deferred_request_is_wanted_within_what_is_left(client: Redis) -> None
 
 
 @pytest.mark.parametrize("when", range(1, 24, 3))
-def test_a_resumed_run_decides_the_same_as_one_that_went_on(client: Redis, when: int) -> None:
+def test_a_resumed_run_decides_like_an_uninterrupted_one(client: Redis, when: int) -> None:
     """Two runs with the same facts; one is taken over by a new host at some tick."""
 
     def live(run: str, resumed: int | None) -> tuple[str, Host]:
@@ -394,7 +394,7 @@ def test_in_ready_mode_a_result_is_not_applied_before_it_is_wanted(client: Redis
     assert host.ended()[later.key] == ("applied", "none")
 
 
-def test_what_somebody_damaged_says_nothing(client: Redis) -> None:
+def test_damaged_figures_are_ignored(client: Redis) -> None:
     host = host_of(client)
     client.rpush(host.ledger.store.key("timed"), "x", "1 {}", '7 ["a","b",1]')
     thought(host, 3)

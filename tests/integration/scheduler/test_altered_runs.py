@@ -146,7 +146,7 @@ ENTRY = {"type": "observation", "text": "I was never seen.", "minute": 7, "numbe
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_no_host_goes_on_with_what_was_altered(run: RunStore, harm: Harm, part: str) -> None:
+def test_no_host_continues_an_altered_run(run: RunStore, harm: Harm, part: str) -> None:
     client = run.client
     harm(run)
     with pytest.raises(
@@ -164,7 +164,7 @@ def test_an_altered_owner_is_named(run: RunStore) -> None:
     assert ADA not in str(refused.value)
 
 
-def test_an_untouched_run_goes_on_to_the_digest_of_one_that_was_never_left(run: RunStore) -> None:
+def test_an_untouched_run_continues_to_the_uninterrupted_digest(run: RunStore) -> None:
     client = run.client
     resumed = live(client, TICKS + MORE, resume=True).digest
     assert audit(client, "town") == []

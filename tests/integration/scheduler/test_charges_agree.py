@@ -99,7 +99,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory, eventually: Eventually) -> I
             yield Lived(loop.ledger.client, data_dir, endpoint.stats())
 
 
-def test_everybody_tells_the_same_sum(lived: Lived, tmp_path: Path) -> None:
+def test_all_readers_report_the_same_sum(lived: Lived, tmp_path: Path) -> None:
     client, data_dir, served = lived
     tokens = served.prompt_tokens + served.completion_tokens
     assert (served.requests, served.answers) == (5, 5)

@@ -108,7 +108,7 @@ def test_a_resumed_world_that_sees_something_else_is_found_out(tmp_path: Path) -
         live(tmp_path, client, resume=True, also="A comet.")
 
 
-def test_what_matters_more_than_before_is_stored(tmp_path: Path) -> None:
+def test_a_more_important_repeat_is_stored(tmp_path: Path) -> None:
     loop = TickLoop(
         run="fire",
         owners={ANN: Profile(name="Ann")},

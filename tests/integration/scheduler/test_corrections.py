@@ -73,7 +73,7 @@ def sound(host: Host) -> None:
     assert replay(host.client, "r", FakeRedis()).digest == host.loop.digest
 
 
-def test_a_late_job_counts_as_what_it_came_to_once_that_is_known(client: Redis) -> None:
+def test_a_late_jobs_actual_cost_counts_once_known(client: Redis) -> None:
     host, job = begun(client)
     claim = claimed(worker(client), job)
     host.until(job.due + 2)
@@ -91,7 +91,7 @@ def test_a_late_job_counts_as_what_it_came_to_once_that_is_known(client: Redis) 
     sound(host)
 
 
-def test_a_job_that_nobody_claimed_has_come_to_nothing(client: Redis) -> None:
+def test_an_unclaimed_job_costs_nothing(client: Redis) -> None:
     host, job = begun(client)
     host.until(job.due)
     assert held(host) == 30
@@ -102,7 +102,7 @@ def test_a_job_that_nobody_claimed_has_come_to_nothing(client: Redis) -> None:
     sound(host)
 
 
-def test_what_is_given_back_can_be_given_out_again(client: Redis) -> None:
+def test_refunded_budget_can_be_spent_again(client: Redis) -> None:
     host, job = begun(client, limits={"run.run.tokens": 40}, retry_share=0.0)
     assert host.turn(("think", OTHER)) == []
     host.until(job.due + 1)
@@ -111,7 +111,7 @@ def test_what_is_given_back_can_be_given_out_again(client: Redis) -> None:
 
 
 @pytest.mark.parametrize("used", [SPENT, Cost(calls=1, tokens=45)], ids=["less", "more"])
-def test_what_was_staged_after_the_host_looked_is_known_at_once(client: Redis, used: Cost) -> None:
+def test_a_result_staged_after_the_hosts_read_is_known_at_once(client: Redis, used: Cost) -> None:
     host, job = begun(client)
     claim = claimed(worker(client), job)
     host.until(job.due)
@@ -122,7 +122,7 @@ def test_what_was_staged_after_the_host_looked_is_known_at_once(client: Redis, u
 
 
 @pytest.mark.parametrize("staged", [False, True])
-def test_who_shared_a_call_counts_as_if_it_had_called(client: Redis, staged: bool) -> None:
+def test_a_shared_call_counts_as_a_call(client: Redis, staged: bool) -> None:
     host, job = begun(client)
     claim = claimed(worker(client), job)
     host.until(job.due + (not staged))
@@ -136,7 +136,7 @@ def test_who_shared_a_call_counts_as_if_it_had_called(client: Redis, staged: boo
     sound(host)
 
 
-def test_of_several_attempts_the_newest_counts(client: Redis) -> None:
+def test_the_newest_of_several_attempts_counts(client: Redis) -> None:
     """The others are the retry pool's, whenever they settle."""
     host, job = begun(client, retry_share=0.9, limits={"run.run.tokens": 400})
     first = claimed(worker(client), job)
@@ -154,7 +154,7 @@ def test_of_several_attempts_the_newest_counts(client: Redis) -> None:
     sound(host)
 
 
-def test_a_lost_attempt_may_still_say_what_it_used(client: Redis) -> None:
+def test_a_lost_attempt_may_still_report_its_usage(client: Redis) -> None:
     host, job = begun(client)
     claim = claimed(worker(client), job)
     host.until(job.due + 1)
@@ -167,7 +167,7 @@ def test_a_lost_attempt_may_still_say_what_it_used(client: Redis) -> None:
     sound(host)
 
 
-def test_what_never_becomes_known_stays_counted_in_full(client: Redis) -> None:
+def test_an_unknown_cost_stays_charged_in_full(client: Redis) -> None:
     host, job = begun(client)
     claimed(worker(client), job)
     host.until(job.due + 24 * 9)  # hours: the windows of its tick and its day are gone by then
@@ -186,7 +186,7 @@ def test_a_dead_job_counts_as_its_last_attempt(client: Redis) -> None:
     sound(host)
 
 
-def test_who_looks_at_a_late_job_sees_what_it_used(client: Redis, tmp_path: Path) -> None:
+def test_reading_a_late_job_shows_its_usage(client: Redis, tmp_path: Path) -> None:
     host, job = begun(client)
     claim = claimed(worker(client), job)
     host.until(job.due + 2)
@@ -203,7 +203,7 @@ def test_who_looks_at_a_late_job_sees_what_it_used(client: Redis, tmp_path: Path
     assert (figures.spent, figures.owners) == ({0: {"think": SPENT}}, {OWNER: SPENT}), "on the day that asked"
 
 
-def test_what_becomes_known_after_the_last_tick_is_charged_all_the_same(client: Redis, tmp_path: Path) -> None:
+def test_a_cost_known_after_the_last_tick_is_charged(client: Redis, tmp_path: Path) -> None:
     host, job = begun(client, retry_share=0.9, limits={"run.run.tokens": 400})
     first = claimed(worker(client), job)
     host.ledger.collect(host.tick.number, "due", [first.token])
@@ -229,7 +229,7 @@ def test_what_becomes_known_after_the_last_tick_is_charged_all_the_same(client: 
     sound(host)
 
 
-def test_what_is_in_flight_held_and_spent_is_shown_apart(client: Redis) -> None:
+def test_in_flight_held_and_spent_are_shown_separately(client: Redis) -> None:
     host, job = begun(client, limits={"run.run.tokens": 100}, retry_share=0.4)
     first = claimed(worker(client), job)
     settle(worker(client), first, None, Cost(calls=1, tokens=7))
@@ -305,7 +305,7 @@ def test_it_is_the_same_on_resume(client: Redis, resumed: str) -> None:
     sound(host)
 
 
-def test_of_too_many_jobs_the_newest_are_remembered(client: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_newest_of_too_many_jobs_are_remembered(client: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (cogitate.scheduler.engine.corrections, cogitate.scheduler.journal.run_totals):
         monkeypatch.setattr(module, "MOST", 2)
     host = Host(client, cost=WHOLE)
@@ -352,7 +352,7 @@ PRICED = Cost(calls=2, tokens=30, usd_micros=9)
 @pytest.mark.parametrize(
     "used", [Cost(), Cost(calls=1), Cost(tokens=25), Cost(usd_micros=7), Cost(calls=2, tokens=25, usd_micros=7)]
 )
-def test_what_a_late_job_came_to_is_known_in_every_unit(client: Redis, used: Cost) -> None:
+def test_the_cost_of_a_late_job_is_known_in_every_unit(client: Redis, used: Cost) -> None:
     host = Host(client, cost=PRICED)
     (job,) = host.turn(("think", OWNER))
     claim = claimed(worker(client), job)
@@ -382,7 +382,7 @@ def test_a_shared_call_counts_in_every_unit(client: Redis, shared: Cost) -> None
 
 @pytest.mark.parametrize("known", ["before the end", "after the end"])
 @pytest.mark.parametrize("used", [Cost(calls=1), Cost(tokens=7), Cost(usd_micros=3), Cost(1, 7, 3), Cost()])
-def test_what_an_earlier_attempt_used_is_charged_in_every_unit(client: Redis, used: Cost, known: str) -> None:
+def test_earlier_attempts_are_charged_in_every_unit(client: Redis, used: Cost, known: str) -> None:
     host = Host(client, cost=PRICED, retry_share=0.9, limits={"run.run.tokens": 400})
     (job,) = host.turn(("think", OWNER))
     first = claimed(worker(client), job)

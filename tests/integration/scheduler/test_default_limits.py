@@ -79,6 +79,6 @@ def test_a_limit_of_three_admits_three_with_a_model_too(tmp_path: Path, model: d
     assert summarise_run(client, "r").spent.calls == 3
 
 
-def test_a_call_limit_is_none_for_those_who_call_nobody(tmp_path: Path) -> None:
+def test_a_call_limit_does_not_bind_heuristics(tmp_path: Path) -> None:
     _, found = plans(tmp_path, 5, limits={"run.run.calls": 0})
     assert found == {("admitted", "heuristic"): 5}

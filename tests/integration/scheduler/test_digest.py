@@ -69,7 +69,7 @@ def test_a_replay_agrees_and_one_changed_byte_fails_at_its_tick(
     assert "Traceback" not in failed.stderr
 
 
-def test_a_host_killed_in_mid_day_goes_on_to_the_same_digest(
+def test_a_host_killed_at_midday_resumes_to_the_same_digest(
     reference: tuple[Path, dict[str, Any]], tmp_path: Path, eventually: Eventually
 ) -> None:
     data_dir = new_home(tmp_path)

@@ -142,7 +142,7 @@ def test_a_crash_in_the_reply_of_a_commit(undisturbed: tuple[FakeRedis, str], at
     assert audit(client, "town") == []
 
 
-def test_hints_that_are_lost_are_repeated(undisturbed: tuple[FakeRedis, str]) -> None:
+def test_lost_hints_are_repeated(undisturbed: tuple[FakeRedis, str]) -> None:
     client = FakeRedis()
     first = Visit(client, hint_interval=0.001)
     publish = first.loop._loop.collector._publish
@@ -238,7 +238,7 @@ def test_owners_join_and_leave(client: FakeRedis) -> None:
     assert replay(client, "r", FakeRedis()).owners == 3
 
 
-def test_a_resumed_world_may_join_and_leave_as_it_did(client: FakeRedis) -> None:
+def test_a_resumed_world_may_repeat_its_joins_and_leaves(client: FakeRedis) -> None:
     """Ticks that are handed over again name owners that are there already, or have left since."""
 
     def say(loop: Any, tick: Tick) -> None:
@@ -267,7 +267,7 @@ def test_a_resumed_world_may_join_and_leave_as_it_did(client: FakeRedis) -> None
         second.loop.calls.observe(OTHER, Entry(type="observation", text="late", minute=0))
 
 
-def test_what_a_world_asks_for_keeps_the_limits(client: FakeRedis) -> None:
+def test_requests_of_a_world_respect_the_limits(client: FakeRedis) -> None:
     host = Host(client)
     host.turn()
     for i in range(60):

@@ -78,7 +78,7 @@ def hero_thinks_strong(request: object, moment: Moment) -> Any:
     return "strong" if "hero" in moment.profile.traits else "routine"
 
 
-def test_each_job_asks_the_model_of_its_tier_at_its_price(tmp_path: Path) -> None:
+def test_each_job_uses_the_model_of_its_tier_at_its_price(tmp_path: Path) -> None:
     client = FakeRedis()
     with FakeEndpoint() as near, FakeEndpoint() as far:
         loop = lived(settings_of(tmp_path, near, far), client, tier_of=hero_thinks_strong)
@@ -99,7 +99,7 @@ def test_each_job_asks_the_model_of_its_tier_at_its_price(tmp_path: Path) -> Non
     assert [m.name for line in found if line.core.facts for m in line.core.facts.models] == ["large", "small"]
 
 
-def test_when_an_endpoint_fails_the_routine_model_answers_within_what_was_reserved(tmp_path: Path) -> None:
+def test_when_an_endpoint_fails_the_routine_model_answers_within_the_reservation(tmp_path: Path) -> None:
     client = FakeRedis()
     with FakeEndpoint() as near, FakeEndpoint(faults={"500": 1.0}) as far:
         loop = lived(settings_of(tmp_path, near, far), client, tier_of=hero_thinks_strong)
@@ -115,7 +115,7 @@ def test_when_an_endpoint_fails_the_routine_model_answers_within_what_was_reserv
     assert audit(client, "mixed") == []
 
 
-def test_a_resumed_run_keeps_its_prices_and_says_which_endpoint_is_gone(tmp_path: Path) -> None:
+def test_a_resumed_run_keeps_its_prices_and_names_a_missing_endpoint(tmp_path: Path) -> None:
     client = FakeRedis()
     with FakeEndpoint() as near, FakeEndpoint() as far:
         settings = settings_of(tmp_path, near, far)
@@ -129,7 +129,7 @@ def test_a_resumed_run_keeps_its_prices_and_says_which_endpoint_is_gone(tmp_path
             lived(Settings(data_dir=tmp_path, llm="openai", limit_usd=1.0, api_key="any"), client, resume=True)
 
 
-def test_a_worker_that_lacks_the_endpoint_spends_nothing_and_says_so(
+def test_a_worker_without_the_endpoint_spends_nothing_and_warns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Elsewhere(cogitate.workers.jobs.inline.InlinePublisher):
@@ -150,7 +150,7 @@ def test_a_worker_that_lacks_the_endpoint_spends_nothing_and_says_so(
     assert (error["log_level"], error["endpoint"], error["known"]) == ("error", "far", ["default", "near"])
 
 
-def test_a_worker_that_lacks_the_endpoints_key_spends_nothing_and_says_so_once(
+def test_a_worker_without_the_key_spends_nothing_and_warns_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Elsewhere(cogitate.workers.jobs.inline.InlinePublisher):
@@ -211,7 +211,7 @@ def test_keys_are_written_nowhere(tmp_path: Path) -> None:
     assert "far-key" not in repr(logs)
 
 
-def test_usage_that_is_not_told_is_charged_and_counted(tmp_path: Path) -> None:
+def test_unreported_usage_is_charged_and_counted(tmp_path: Path) -> None:
     client = FakeRedis()
     with FakeEndpoint(faults={"no_usage": 1.0}) as near, FakeEndpoint() as far:
         loop = lived(settings_of(tmp_path, near, far), client, tier_of=hero_thinks_strong)

@@ -171,7 +171,7 @@ register(Dream())
 """
 
 
-def test_a_kind_that_makes_what_nobody_can_read_poisons_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreadable_effects_of_a_kind_do_not_poison_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "dreaming.py").write_text(DREAMING)
     monkeypatch.syspath_prepend(tmp_path)
     data_dir = tmp_path / "data"

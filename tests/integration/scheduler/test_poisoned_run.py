@@ -111,7 +111,7 @@ def _readable(body: bytes) -> bool:
     return True
 
 
-def test_every_command_reads_it_and_tells_what_is_left_out(poisoned: tuple[Path, Redis]) -> None:
+def test_every_command_reads_the_run_and_reports_omissions(poisoned: tuple[Path, Redis]) -> None:
     data_dir, client = poisoned
     wrong = left_out(client)
     assert len(wrong) == 5
@@ -171,7 +171,7 @@ def test_it_is_resumed_without_them_and_everything_agrees_from_then_on(poisoned:
     ],
     ids=str,
 )
-def test_what_a_kind_did_not_write_is_still_refused(poisoned: tuple[Path, Redis], damage: dict[str, Any]) -> None:
+def test_entries_from_outside_a_kind_are_still_refused(poisoned: tuple[Path, Redis], damage: dict[str, Any]) -> None:
     data_dir, client = poisoned
     key = RunStore.open(client, "town").owner_key("entries", ADA)
     number = next(number for number in left_out(client) if client.hexists(key, str(number)))
@@ -224,7 +224,7 @@ def fidgety(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[P
         yield data_dir, client
 
 
-def test_other_effects_that_cannot_be_read_are_told_and_left_out(fidgety: tuple[Path, Redis]) -> None:
+def test_other_unreadable_effects_are_reported_and_skipped(fidgety: tuple[Path, Redis]) -> None:
     data_dir, _ = fidgety
     told = ("counter 'naps' is 1.5", "counter 'mood' is 'high'", "plan item '1-0' is 'done'", "marks of entry 1")
     for command in (

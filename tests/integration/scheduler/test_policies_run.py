@@ -116,7 +116,7 @@ def test_the_limits_hold_after_every_tick_and_the_replay_is_exact(policy: str, t
 
 
 @pytest.mark.parametrize("policy", ["cells", "tokens", "mixed"])
-def test_a_resumed_run_comes_to_the_same_digest(policy: str, tmp_path: Path) -> None:
+def test_a_resumed_run_reaches_the_same_digest(policy: str, tmp_path: Path) -> None:
     chosen = settings(tmp_path, **POLICIES[policy])
     whole = run(FakeRedis(), chosen, 40)
     client = FakeRedis()
@@ -204,7 +204,7 @@ def summarized_and_shifted(chosen: Settings) -> None:
     assert usage_by_owner(client, "heath")[OGILVY].tokens > 0
 
 
-def test_what_is_forgotten_is_logged(tmp_path: Path) -> None:
+def test_forgetting_is_logged(tmp_path: Path) -> None:
     with FakeEndpoint(faults={"refusal": 1.0}) as endpoint, capture_logs() as logged:
         run(FakeRedis(), with_model(tmp_path, endpoint, on_failure="unchanged", **POLICIES["cells"]), 12)
     forgotten = [entry for entry in logged if entry["event"] == "memory.forgotten"]
@@ -265,7 +265,7 @@ def test_a_model_that_always_fails(policy: str, on_failure: str, tmp_path: Path)
     assert replay(client, "heath", FakeRedis()).digest == loop.digest
 
 
-def test_a_model_that_fails_half_of_the_time_forgets_only_what_it_failed_to_make_room_for(tmp_path: Path) -> None:
+def test_a_model_failing_half_of_the_time_forgets_only_without_room(tmp_path: Path) -> None:
     client = FakeRedis()
     with FakeEndpoint(faults={"refusal": 0.5}) as endpoint:
         loop = run(client, with_model(tmp_path, endpoint, on_failure="unchanged", **POLICIES["cells"]), 40)
@@ -276,7 +276,7 @@ def test_a_model_that_fails_half_of_the_time_forgets_only_what_it_failed_to_make
     assert all(stream.head.summary for stream in loop.state.streams.values())
 
 
-def test_character_not_in_simulation_is_refused_and_nobody_else_affected(tmp_path: Path) -> None:
+def test_an_unknown_character_is_refused_and_affects_no_others(tmp_path: Path) -> None:
     client = FakeRedis()
     loop = TickLoop(
         run="heath", owners=OWNERS, settings=settings(tmp_path, policy="cells"), ticks=3, inline=True, client=client
@@ -297,7 +297,7 @@ def test_more_than_can_be_kept_of_a_character_is_refused_at_the_edge(tmp_path: P
                 loop.apply(SetCharacter(OGILVY, Character(inventory=("a lantern",) * 1_000)))
 
 
-def test_an_owner_that_leaves_takes_along_what_waits(tmp_path: Path) -> None:
+def test_a_leaving_owner_takes_its_waiting_memories(tmp_path: Path) -> None:
     client = FakeRedis()
     loop = TickLoop(
         run="heath",
@@ -318,7 +318,7 @@ def test_an_owner_that_leaves_takes_along_what_waits(tmp_path: Path) -> None:
     assert replay(client, "heath", FakeRedis()).digest == loop.digest
 
 
-def test_a_resumed_world_says_again_what_waited(tmp_path: Path) -> None:
+def test_a_resumed_world_repeats_waiting_memories(tmp_path: Path) -> None:
     chosen, client = settings(tmp_path, policy="cells", cells=1, latency={"summarise": 9}), FakeRedis()
     run(client, chosen, 30, stop=6)
     loop = TickLoop(run="heath", owners={}, settings=chosen, ticks=30, inline=True, client=client, exist="resume")

@@ -50,7 +50,7 @@ def lived(tmp_path: Path, client: Redis, endpoint: FakeEndpoint, **given: Any) -
 
 
 @pytest.mark.parametrize("given", [{}, {"model": "llama3.1"}, {"models": {"default": {"seed": 3}}}, {"input_price": 1}])
-def test_without_a_price_nothing_is_called_and_no_run_is_made(tmp_path: Path, given: dict[str, Any]) -> None:
+def test_without_a_price_no_run_is_made(tmp_path: Path, given: dict[str, Any]) -> None:
     client = FakeRedis()
     with FakeEndpoint() as endpoint:
         with pytest.raises(ConfigurationError, match="COGITATE_OUTPUT_PRICE for '"):
@@ -80,7 +80,7 @@ def test_a_model_without_a_price_spends_unknown_dollars(tmp_path: Path) -> None:
     assert ["unknown" in line for line in price_lines(found.prices)] == [True]
 
 
-def test_a_worker_with_a_limit_of_the_real_day_in_money_asks_no_model_without_a_price(
+def test_a_worker_with_a_money_limit_uses_no_model_without_a_price(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The run is of a host that has no such limit."""

@@ -70,7 +70,7 @@ def model() -> Iterator[dict[str, Any]]:
         }
 
 
-def test_without_a_model_everything_is_rated_at_once(tmp_path: Path) -> None:
+def test_without_a_model_every_entry_is_rated_at_once(tmp_path: Path) -> None:
     client = FakeRedis()
     loop = live(tmp_path, client)
     for stream in loop.state.streams.values():
@@ -82,7 +82,7 @@ def test_without_a_model_everything_is_rated_at_once(tmp_path: Path) -> None:
     assert audit(client, "rated") == []
 
 
-def test_a_model_is_asked_about_a_share_in_batches(tmp_path: Path, model: dict[str, Any]) -> None:
+def test_a_model_rates_a_share_in_batches(tmp_path: Path, model: dict[str, Any]) -> None:
     client = FakeRedis()
     loop = live(tmp_path, client, **model)
     lines = journal(loop)
@@ -120,7 +120,7 @@ def test_the_rating_of_a_text_is_reused_for_anybody(tmp_path: Path, model: dict[
 
 
 @pytest.mark.parametrize("stopped", [3, 21, 55])
-def test_a_resumed_run_goes_on_learning_where_it_was(tmp_path: Path, model: dict[str, Any], stopped: int) -> None:
+def test_a_resumed_run_continues_learning(tmp_path: Path, model: dict[str, Any], stopped: int) -> None:
     whole = live(tmp_path, FakeRedis(), **model)
     client = FakeRedis()
     live(tmp_path, client, until=stopped, **model)

@@ -87,7 +87,7 @@ def model() -> Iterator[dict[str, Any]]:
         yield {"llm": "openai", "base_url": endpoint.url, "api_key": "any", "limit_tokens": 10_000_000}
 
 
-def test_what_was_denied_is_repaired_in_the_evening(tmp_path: Path, model: dict[str, Any]) -> None:
+def test_denied_jobs_are_repaired_in_the_evening(tmp_path: Path, model: dict[str, Any]) -> None:
     client = FakeRedis()
     loop = live(tmp_path, client, **model)
     assert reflections(loop) == {
@@ -117,7 +117,7 @@ def test_a_resumed_run_repairs_the_same(tmp_path: Path, model: dict[str, Any], s
     assert live(tmp_path, client, resume=True, **model).digest == whole.digest
 
 
-def test_nothing_is_repaired_for_who_leaves_with_the_same_tick(tmp_path: Path, model: dict[str, Any]) -> None:
+def test_an_owner_that_leaves_in_the_same_tick_is_not_repaired(tmp_path: Path, model: dict[str, Any]) -> None:
     client = FakeRedis()
     loop = live(tmp_path, client, ben_leaves=EVENING - START, **model)
     repaired = [end for end, _ in ended(loop, "reflect") if any(getattr(e, "replaces", 0) for e in end.effects)]
@@ -142,7 +142,7 @@ def test_a_repair_that_fails_changes_nothing_and_is_not_repeated_that_day(tmp_pa
     assert {stream.head.counters[FAILED] for stream in loop.state.streams.values()} == {1}
 
 
-def test_without_a_model_there_is_nothing_to_repair(tmp_path: Path) -> None:
+def test_without_a_model_there_are_no_repairs(tmp_path: Path) -> None:
     loop = live(tmp_path, FakeRedis())
     assert len(ended(loop, "reflect")) == 4
 

@@ -147,9 +147,7 @@ def url() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("stopped", [1, 9, 21, 37, 47, 62])
-def test_a_resumed_host_holds_what_the_one_before_it_held(
-    tmp_path: Path, url: str, lost: list[bool], stopped: int
-) -> None:
+def test_a_resumed_host_has_the_previous_hosts_state(tmp_path: Path, url: str, lost: list[bool], stopped: int) -> None:
     client = FakeRedis()
     before = shown(live(tmp_path, client, url, stopped, lost=lost).state)
     after = shown(live(tmp_path, client, url, 0, lost=lost, resume=True).state)  # it leaves the run at once

@@ -83,6 +83,6 @@ def test_quest_and_location_handlers_call_on_world_event(
     assert memories(loop, INN) == []
 
 
-def test_location_handler_ignores_what_clears_nothing() -> None:
+def test_location_handler_ignores_messages_without_a_clear() -> None:
     loop = carried_out(lambda handlers: handlers.update_location_state(danger_level="HIGH"))
     assert recounts(loop) == 0

@@ -80,7 +80,7 @@ def test_the_next_prompt_sees_the_latest_memories() -> None:
     assert len(lines) == 10
 
 
-def test_an_exit_while_a_job_is_open_waits_and_tells_only_what_is_new() -> None:
+def test_an_exit_during_an_open_job_waits_and_tells_only_new_messages() -> None:
     def script(loop: TickLoop, tick: Tick) -> None:
         if tick.number <= 2:
             say(loop, f"Visit number {tick.number} was merry.", tick.minute)
@@ -95,7 +95,7 @@ def test_an_exit_while_a_job_is_open_waits_and_tells_only_what_is_new() -> None:
     assert cursor(loop, INN) == 2
 
 
-def test_leaving_without_a_word_asks_nobody() -> None:
+def test_leaving_without_messages_requests_nothing() -> None:
     loop = played(lambda loop, tick: loop.left_location("inn", [BOB]))
     assert recounts(loop) == 0
 
@@ -135,7 +135,7 @@ def test_failure_with_the_heuristic_configured_records_a_provisional_memory() ->
     assert cursor(loop, INN) == 3
 
 
-def test_after_a_failure_the_next_exit_tells_what_was_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_exit_after_a_failure_tells_the_untold_messages(monkeypatch: pytest.MonkeyPatch) -> None:
     ask = ModelClient.ask
 
     def moody(self: ModelClient, prompt: Any, **options: Any) -> ModelAnswer:

@@ -87,7 +87,7 @@ def test_a_failed_integration_leaves_the_event_and_a_merged_summary() -> None:
     assert "Earnings: $24,000" in loop.state.streams[ALICE].head.summary
 
 
-def test_on_context_overflow_the_call_is_tried_once_more_without_the_oldest_half(
+def test_context_overflow_retries_once_without_the_oldest_half(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     shown: list[int] = []
@@ -150,7 +150,7 @@ def test_truncation_and_style_are_settings() -> None:
     assert len(whole.state.streams[ALICE].live()[0].text) > 650
 
 
-def test_a_broadcast_reaches_the_speaker_its_group_and_whoever_is_named() -> None:
+def test_a_broadcast_reaches_speaker_group_and_named_owners() -> None:
     said = Event(
         kind="discussion_statement", speaker=ALICE, text="It is fair.", group=GROUP, subjects=(BOB, "a stranger")
     )
@@ -176,7 +176,7 @@ def test_a_broadcast_reaches_the_speaker_its_group_and_whoever_is_named() -> Non
     assert texts[EVE] == []
 
 
-def test_equal_votes_are_memories_of_their_own_and_what_is_seen_again_is_counted() -> None:
+def test_equal_votes_are_separate_memories_and_repeated_sights_are_counted() -> None:
     def script(loop: TickLoop, tick: Tick) -> None:
         if tick.number <= 2:
             loop.event(ALICE, Event(kind="voting_confirmed", speaker=BOB))

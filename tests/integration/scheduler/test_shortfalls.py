@@ -67,7 +67,7 @@ def live(
     return summary, degraded_lines(summary, servers_of(settings)), warned
 
 
-def test_an_endpoint_that_is_not_there_is_named_with_what_it_cost(client: Redis, tmp_path: Path, nobody: str) -> None:
+def test_an_unreachable_endpoint_is_named_with_its_cost(client: Redis, tmp_path: Path, nobody: str) -> None:
     summary, lines, warned = live(client, tmp_path, nobody)
     connection, breaker = sorted(summary.shortfalls, key=lambda one: one.because)
     assert (connection.endpoint, connection.failure, breaker.because) == ("home", "connection", "connection")
@@ -89,7 +89,7 @@ def test_an_endpoint_that_is_not_there_is_named_with_what_it_cost(client: Redis,
     assert record.because == "connection"
 
 
-def test_a_host_of_ones_own_is_told_at_its_end(client: Redis, tmp_path: Path, nobody: str) -> None:
+def test_a_custom_host_is_told_at_its_end(client: Redis, tmp_path: Path, nobody: str) -> None:
     settings = Settings(
         data_dir=tmp_path, llm="openai", limit_tokens=10_000_000, limits={}, base_url=nobody, api_key="any", model="m"
     )
@@ -109,7 +109,7 @@ def test_a_host_of_ones_own_is_told_at_its_end(client: Redis, tmp_path: Path, no
     assert "4 by heuristic for that: 4 plan" in told["said"]
 
 
-def test_the_end_of_a_host_is_told_whatever_became_of_its_ledger(client: Redis, tmp_path: Path, nobody: str) -> None:
+def test_the_end_of_a_host_is_reported_even_without_its_ledger(client: Redis, tmp_path: Path, nobody: str) -> None:
     settings = Settings(
         data_dir=tmp_path, llm="openai", limit_tokens=10_000_000, limits={}, base_url=nobody, api_key="any", model="m"
     )
@@ -141,7 +141,7 @@ def test_a_spent_real_day_is_called_that(client: Redis, tmp_path: Path) -> None:
     assert [entry["event"] for entry in warned] == ["real_day.spent"]
 
 
-def test_a_refused_key_says_what_to_look_at(client: Redis, tmp_path: Path) -> None:
+def test_a_refused_key_names_what_to_check(client: Redis, tmp_path: Path) -> None:
     with FakeEndpoint(faults={"401": 1.0}) as endpoint:
         _, lines, warned = live(client, tmp_path, endpoint.url)
     said = next(line for line in lines if line.startswith("Endpoint home"))
@@ -158,7 +158,7 @@ def test_answers_of_no_use_are_the_models(client: Redis, tmp_path: Path) -> None
     assert warned == []
 
 
-def test_the_command_says_it_at_the_end_meanwhile_and_in_status(tmp_path: Path, nobody: str) -> None:
+def test_the_shortfall_is_reported_at_the_end_meanwhile_and_in_status(tmp_path: Path, nobody: str) -> None:
     folder = tmp_path / "data"
     model = {"COGITATE_BASE_URL": nobody, "COGITATE_MODEL": "m"}
     arguments = ("--town", 2, "--ticks", 370, "--run", "town", "--llm", "openai", "--limit-tokens", 1_000_000)

@@ -116,7 +116,7 @@ def test_a_limit_takes_effect_at_the_next_tick_and_is_journalled(tmp_path: Path)
     proven(client, loop)
 
 
-def test_a_limit_may_be_set_below_what_is_spent(tmp_path: Path) -> None:
+def test_a_limit_may_be_set_below_the_spending(tmp_path: Path) -> None:
     client = FakeRedis()
     loop = live(tmp_path, client, {35: [SetLimit("day.run.jobs", 0)]})
     (line,) = [b for b in summarise_run(client, RUN).budget if (b.window, b.scope, b.unit) == ("day:0", "run", "jobs")]
@@ -126,7 +126,7 @@ def test_a_limit_may_be_set_below_what_is_spent(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("stopped", [5, 6, 33, 34])
-def test_a_resumed_run_goes_on_with_what_operators_asked(tmp_path: Path, stopped: int) -> None:
+def test_a_resumed_run_keeps_operators_settings(tmp_path: Path, stopped: int) -> None:
     whole = live(tmp_path, FakeRedis(), LOWER)
     client = FakeRedis()
     live(tmp_path, client, LOWER, until=stopped)
@@ -146,7 +146,7 @@ def test_a_resumed_run_goes_on_with_what_operators_asked(tmp_path: Path, stopped
         (Retry("1/plan/agent:ann/0/0", "agent:ann", (3,)), "no provisional entries left"),
     ],
 )
-def test_what_cannot_be_applied_is_refused_with_the_reason_and_changes_nothing(
+def test_an_inapplicable_request_is_refused_with_a_reason_and_changes_nothing(
     tmp_path: Path, control: Control, why: str
 ) -> None:
     client = FakeRedis()
@@ -156,7 +156,7 @@ def test_what_cannot_be_applied_is_refused_with_the_reason_and_changes_nothing(
     assert loop.digest == live(tmp_path, FakeRedis(), {}, until=10).digest
 
 
-def test_the_last_limit_of_a_run_that_asks_a_model_is_not_lifted(tmp_path: Path) -> None:
+def test_the_last_limit_of_a_run_with_a_model_cannot_be_lifted(tmp_path: Path) -> None:
     client = FakeRedis()
     settings: dict[str, Any] = {"llm": "openai", "api_key": "any", "limit_tokens": 1000}
     loop = live(tmp_path, client, {2: [SetLimit("run.run.tokens", None)]}, until=5, **settings)
@@ -164,7 +164,7 @@ def test_the_last_limit_of_a_run_that_asks_a_model_is_not_lifted(tmp_path: Path)
     assert limits_of(RunStore.open(client, RUN)).now.of("run", "run", "tokens") == 1000
 
 
-def test_a_request_that_cannot_be_read_is_removed_and_harms_nobody(tmp_path: Path) -> None:
+def test_an_unreadable_request_is_removed(tmp_path: Path) -> None:
     client = FakeRedis()
     live(tmp_path, client, {}, until=3)
     client.rpush(RunStore.open(client, RUN).key("controls"), b"{}", b"\xff")
@@ -173,7 +173,7 @@ def test_a_request_that_cannot_be_read_is_removed_and_harms_nobody(tmp_path: Pat
     assert steering_of(RunStore.open(client, RUN)).mode == "drained"
 
 
-def test_draining_admits_nothing_finishes_what_is_open_and_leaves_a_run_that_goes_on(tmp_path: Path) -> None:
+def test_draining_admits_nothing_finishes_open_jobs_and_leaves_a_resumable_run(tmp_path: Path) -> None:
     client = FakeRedis()
     loop = live(tmp_path, client, {ASKED: [SetMode("draining")]})
     assert ASKED < loop.tick < TICKS
@@ -186,7 +186,7 @@ def test_draining_admits_nothing_finishes_what_is_open_and_leaves_a_run_that_goe
     proven(client, last)
 
 
-def test_a_draining_run_refuses_what_its_world_asks_for(tmp_path: Path) -> None:
+def test_a_draining_run_refuses_its_worlds_requests(tmp_path: Path) -> None:
     client = FakeRedis()
     live(tmp_path, client, {ASKED - 1: [SetMode("draining")]})
     assert steering_of(RunStore.open(client, RUN)).mode == "drained"
@@ -217,7 +217,7 @@ def test_cancelling_closes_open_jobs_keeps_their_charge_and_ends_the_run_for_goo
     assert summarise_run(client, RUN).status == "cancelled"
 
 
-def test_a_paused_run_waits_until_it_may_go_on_whoever_hosts_it(tmp_path: Path, eventually: Eventually) -> None:
+def test_a_paused_run_stays_paused_under_another_host(tmp_path: Path, eventually: Eventually) -> None:
     client, hosts = FakeRedis(), list[TickLoop]()
 
     def host(*, resume: bool) -> threading.Thread:
@@ -255,7 +255,7 @@ def model() -> Iterator[dict[str, Any]]:
         yield {"llm": "openai", "base_url": endpoint.url, "api_key": "any", "limit_tokens": 10_000_000}
 
 
-def test_a_retry_asks_again_about_what_was_denied(tmp_path: Path, model: dict[str, Any]) -> None:
+def test_a_retry_repeats_a_denied_request(tmp_path: Path, model: dict[str, Any]) -> None:
     client = FakeRedis()
     one_a_tick = {**model, "limits": {"tick.run.calls": 1}, "repair_from": 1440}
     live(tmp_path, client, {}, until=55, **one_a_tick)
@@ -277,7 +277,7 @@ def test_a_retry_asks_again_about_what_was_denied(tmp_path: Path, model: dict[st
     proven(client, loop)
 
 
-def test_without_a_model_a_retry_would_say_the_same_again(tmp_path: Path) -> None:
+def test_without_a_model_a_retry_is_pointless(tmp_path: Path) -> None:
     client = FakeRedis()
     live(tmp_path, client, {}, until=45, limits={"tick.run.jobs": 1})
     job = JobHistory(client, RUN).newest(0, state="denied", kind="reflect")[-1]
@@ -337,14 +337,14 @@ def test_draining_that_is_called_off_leaves_a_run_that_admits_again(tmp_path: Pa
         (SetLimit("day.run.jobs", -1), False),
     ],
 )
-def test_what_changes_decisions_is_part_of_the_digest_even_where_it_changed_none_yet(
+def test_the_digest_covers_settings_that_have_not_yet_changed_a_decision(
     tmp_path: Path, control: Control, decides: bool
 ) -> None:
     without = live(tmp_path, FakeRedis(), {}, until=12).digest
     assert (live(tmp_path, FakeRedis(), {10: [control]}, until=12).digest != without) is decides
 
 
-def test_a_limit_that_operators_lifted_stays_lifted_for_who_resumes(tmp_path: Path) -> None:
+def test_a_lifted_limit_stays_lifted_after_a_resume(tmp_path: Path) -> None:
     client = FakeRedis()
     live(tmp_path, client, {5: [SetLimit("day.run.jobs", 0)], 8: [SetLimit("day.run.jobs", None)]}, until=20)
     loop = live(tmp_path, client, {}, resume=True)

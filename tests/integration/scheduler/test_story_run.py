@@ -142,7 +142,7 @@ def test_cells_and_token_windows_are_filled_and_compressed(
     assert loop.state.streams[SOLDIER].observed() <= 5
 
 
-def test_places_people_and_the_world_recount_what_was_said(
+def test_locations_npcs_and_the_world_recount_conversations(
     lived: tuple[FakeRedis, TickLoop, list[tuple[int, Any]]],
 ) -> None:
     streams = lived[1].state.streams
@@ -157,7 +157,7 @@ def test_places_people_and_the_world_recount_what_was_said(
     assert streams[INNKEEPER].head.cursors["world:tavern"]
 
 
-def test_the_narrator_recalls_what_a_place_remembers(
+def test_the_narrator_recalls_a_locations_memories(
     lived: tuple[FakeRedis, TickLoop, list[tuple[int, Any]]],
 ) -> None:
     streams = lived[1].state.streams
@@ -178,7 +178,7 @@ def test_everybody_plans_and_reflects(lived: tuple[FakeRedis, TickLoop, list[tup
 
 
 @pytest.mark.parametrize("crash", [115, 150, 228, 262])
-def test_a_crashed_story_goes_on_to_the_same_digest(crash: int) -> None:
+def test_a_crashed_story_resumes_to_the_same_digest(crash: int) -> None:
     """Crash after the narrator has asked, and between; what it was told is not asked again."""
 
     class Crash(Exception):

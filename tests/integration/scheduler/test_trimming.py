@@ -110,7 +110,7 @@ def test_the_digest_is_that_of_a_run_that_keeps_everything(whole: Lived, kept: L
     assert audit(kept.client, RUN) == audit(whole.client, RUN) == []
 
 
-def test_it_is_replayed_from_its_checkpoint_or_with_what_was_exported_from_the_start(kept: Lived, whole: Lived) -> None:
+def test_a_trimmed_run_replays_from_its_checkpoint_or_its_exported_start(kept: Lived, whole: Lived) -> None:
     assert kept.replayed() == TRIMMED + 1
     assert kept.replayed(kept.exported) == 1
     assert whole.replayed(kept.exported) == 1, "the files of another run are not needed"
@@ -124,7 +124,7 @@ def test_each_line_that_was_removed_is_in_one_file_and_no_other_line_is(kept: Li
     assert ticks == list(range(1, TRIMMED + 1))
 
 
-def test_every_figure_still_counts_what_is_gone(kept: Lived, whole: Lived) -> None:
+def test_every_figure_includes_trimmed_lines(kept: Lived, whole: Lived) -> None:
     before, after = summarise_run(whole.client, RUN), summarise_run(kept.client, RUN)
     assert (before.trimmed, after.trimmed) == (0, TRIMMED)
     for fact in ("tick", "minute", "agents", "digest", "jobs", "refused", "budget", "memories", "warnings"):
@@ -132,7 +132,7 @@ def test_every_figure_still_counts_what_is_gone(kept: Lived, whole: Lived) -> No
     assert usage_by_owner(kept.client, RUN) == usage_by_owner(whole.client, RUN)
 
 
-def test_jobs_of_removed_ticks_are_said_to_be_gone(kept: Lived, whole: Lived) -> None:
+def test_jobs_of_trimmed_ticks_are_reported_as_gone(kept: Lived, whole: Lived) -> None:
     everything = JobHistory(whole.client, RUN).newest(0)
     left = JobHistory(kept.client, RUN)
     assert left.newest(0) == [record for record in everything if not record.ended or record.ended > TRIMMED]
@@ -146,7 +146,7 @@ def test_jobs_of_removed_ticks_are_said_to_be_gone(kept: Lived, whole: Lived) ->
         next(read_journal(kept.store, TRIMMED, TICKS))
 
 
-def test_who_reads_a_run_while_it_is_trimmed_counts_nothing_twice(tmp_path: Path, whole: Lived) -> None:
+def test_reading_a_run_during_trimming_counts_nothing_twice(tmp_path: Path, whole: Lived) -> None:
     client = FakeRedis()
     live(client, settings_of(tmp_path, 1), upto=DAY + 5)
     reader = RunReader(client, RUN)
@@ -155,7 +155,7 @@ def test_who_reads_a_run_while_it_is_trimmed_counts_nothing_twice(tmp_path: Path
     assert reader.read().jobs == summarise_run(whole.client, RUN).jobs
 
 
-def test_a_run_is_trimmed_from_the_day_on_that_it_is_asked_for(tmp_path: Path, whole: Lived) -> None:
+def test_trimming_starts_on_the_configured_day(tmp_path: Path, whole: Lived) -> None:
     client = FakeRedis()
     live(client, settings_of(tmp_path, None), upto=2 * DAY + 5)
     late = live(client, settings_of(tmp_path, 1))
@@ -182,7 +182,7 @@ def test_nothing_is_removed_that_could_not_be_exported(tmp_path: Path) -> None:
     assert lived.client.llen(lived.store.key("journal")) == TICKS
 
 
-def test_without_export_lines_are_gone_for_good(tmp_path: Path) -> None:
+def test_without_an_export_trimmed_lines_are_lost(tmp_path: Path) -> None:
     lived = live(FakeRedis(), settings_of(tmp_path, 1, journal_export=False))
     assert not lived.exported.folder.exists()
     assert lived.replayed(lived.exported) == TRIMMED + 1
@@ -263,7 +263,7 @@ def test_a_fenced_host_trims_nothing(tmp_path: Path) -> None:
     assert RunStore.open(client, RUN) == lived.store
 
 
-def test_the_view_of_days_long_over_is_no_finding(tmp_path: Path) -> None:
+def test_accounts_of_past_days_are_not_a_finding(tmp_path: Path) -> None:
     world = WorldChoice(agents=1, seed=1, recorded=None, minutes_per_tick=STEP).open()
     with TickLoop(
         run=RUN,

@@ -173,7 +173,7 @@ def test_a_place_that_does_not_exist_is_repaired_and_never_stored(
     assert audit(client, "town") == []
 
 
-def test_without_a_retry_pool_nothing_is_repaired(tmp_path: Path) -> None:
+def test_without_a_retry_pool_there_are_no_repairs(tmp_path: Path) -> None:
     client = FakeRedis()
     with FakeEndpoint(faults={"wrong_types": 1.0}) as endpoint:
         planned(settings_of(tmp_path, endpoint, retry_share=0.0), client)
@@ -287,7 +287,7 @@ def test_texts_are_kept_only_on_request_within_bounds_and_go_with_their_run(tmp_
     assert not list(client.scan_iter("cogitate:{town}:*"))
 
 
-def test_the_command_shows_what_a_job_asked_and_was_told(
+def test_the_command_shows_a_jobs_requests_and_answers(
     tmp_path: Path, valkey: EmbeddedServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with FakeEndpoint(faults={"wrong_schema": 1.0}) as endpoint, valkey.client() as client:

@@ -85,7 +85,7 @@ def test_answers_of_no_use_say_nothing_against_the_endpoint(
     assert vitals(client).breaker == "closed"
 
 
-def test_a_refused_key_stops_all_calls_loudly_until_a_worker_is_started_anew(
+def test_a_refused_key_stops_all_calls_until_a_worker_restarts(
     gate_of: MakeGate, client: Redis, eventually: Callable[..., None]
 ) -> None:
     gate = gate_of({"breaker_pause": 60.0})
@@ -114,7 +114,7 @@ def test_a_model_that_is_missing_stops_only_that_model(
     eventually(lambda: vitals(client).missing_models == [], "the mark to be taken away")
 
 
-def test_of_all_who_find_the_breaker_open_one_tries_the_endpoint(
+def test_one_of_many_callers_probes_an_open_breaker(
     gate_of: MakeGate, client: Redis, eventually: Callable[..., None]
 ) -> None:
     waiting: set[int] = set()
@@ -171,7 +171,7 @@ def test_of_all_who_find_the_breaker_open_one_tries_the_endpoint(
         ("quota_exhausted", None, "half-open", "quota_exhausted"),  # only a call can tell
     ],
 )
-def test_what_an_endpoint_says_when_it_is_tried(
+def test_the_answer_of_a_probe_decides(
     gate_of: MakeGate,
     client: Redis,
     eventually: Callable[..., None],
@@ -197,7 +197,7 @@ def test_where_the_breaker_is_closed_nothing_is_tried(gate_of: MakeGate, client:
     assert endpoint_vitals(client) == [], "and nothing is noted"
 
 
-def test_how_long_a_missing_model_and_an_open_breaker_are_left_alone_is_said(
+def test_the_pause_of_a_missing_model_and_an_open_breaker_is_stated(
     gate_of: MakeGate, client: Redis, eventually: Callable[..., None]
 ) -> None:
     gate = gate_of({"breaker_failures": 1, "breaker_pause": 60.0, "breaker_longest_pause": 900.0})
@@ -213,7 +213,7 @@ def test_how_long_a_missing_model_and_an_open_breaker_are_left_alone_is_said(
     assert 0 <= closed["seconds"] < 60, "so long it was open"
 
 
-def test_who_tries_an_endpoint_keeps_to_its_limit(
+def test_a_probe_respects_the_endpoints_limit(
     gate_of: MakeGate, client: Redis, eventually: Callable[..., None]
 ) -> None:
     gate = gate_of({"breaker_failures": 1, "breaker_pause": 60.0}, requests_per_minute=2)
@@ -232,9 +232,7 @@ def test_who_tries_an_endpoint_keeps_to_its_limit(
     assert refused(gate, within=1).why == "rate_limited_here", "the trial was a request as well"
 
 
-def test_after_a_retry_after_nobody_tries_before_its_time(
-    gate_of: MakeGate, client: Redis, eventually: Callable[..., None]
-) -> None:
+def test_no_probe_precedes_a_retry_after(gate_of: MakeGate, client: Redis, eventually: Callable[..., None]) -> None:
     gate = gate_of({"breaker_failures": 1, "breaker_pause": 60.0})
     one = entered(gate)
     call(gate, "server")

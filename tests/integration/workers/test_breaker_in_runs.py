@@ -59,7 +59,7 @@ def think(tmp_path: Path, client: Redis, run: str, url: str, **settings: object)
     )
 
 
-def test_jobs_go_on_without_an_endpoint_that_fails_and_find_it_when_it_is_back(tmp_path: Path, client: Redis) -> None:
+def test_jobs_continue_without_a_failing_endpoint_and_use_it_once_it_is_back(tmp_path: Path, client: Redis) -> None:
     with FakeEndpoint(faults={"503": 1.0}) as down:
         ended = think(tmp_path, client, "first", down.url, breaker_pause=600.0, breaker_longest_pause=600.0)
         assert ended.total() == len(OWNERS)

@@ -50,7 +50,7 @@ def test_each_thread_gets_its_own_answer_or_error_over_one_connection(
     assert answers == [" ".join(f"odd {n}.{r}" if r % 2 else f"{n}.{r}" for r in range(20)) for n in range(THREADS)]
 
 
-def test_what_waits_goes_in_one_round_trip(
+def test_pending_commands_share_one_round_trip(
     client: CombinedRedis, eventually: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     exchanged: list[int] = []
@@ -74,7 +74,7 @@ def test_what_waits_goes_in_one_round_trip(
     assert exchanged == [1, THREADS - 1]
 
 
-def test_a_closed_connection_is_made_anew(valkey: EmbeddedServer, client: CombinedRedis) -> None:
+def test_a_closed_connection_is_replaced(valkey: EmbeddedServer, client: CombinedRedis) -> None:
     echo = client.register_script(ECHO)
     assert echo(args=["even", "one"]) == b"one"
     with valkey.client() as other:
@@ -83,7 +83,7 @@ def test_a_closed_connection_is_made_anew(valkey: EmbeddedServer, client: Combin
     assert echo(args=["even", "two"]) == b"two"
 
 
-def test_every_thread_hears_that_the_server_is_away(tmp_path: Path) -> None:
+def test_every_thread_learns_that_the_server_is_away(tmp_path: Path) -> None:
     client = connect(f"unix://{tmp_path}/none.sock", 1.0, retries=0, client=CombinedRedis)
     echo = client.register_script(ECHO)
     with ThreadPoolExecutor(THREADS) as pool:

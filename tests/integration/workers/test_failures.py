@@ -106,7 +106,7 @@ ROWS = [
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row.fault or "refused" for row in ROWS])
-def test_whatever_fails_each_kind_goes_on(
+def test_every_kind_survives_every_failure(
     row: Row, valkey: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(InlinePublisher, "publish", publish_at_once)

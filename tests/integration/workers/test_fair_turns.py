@@ -108,9 +108,7 @@ def test_a_run_that_comes_later_has_no_turns_to_make_up_for(valkey: EmbeddedServ
 
 
 @pytest.mark.parametrize("lost", ["ticket", "hint"])
-def test_a_ticket_or_a_hint_that_is_lost_keeps_nobody_waiting(
-    valkey: EmbeddedServer, worker_settings: Settings, lost: str
-) -> None:
+def test_a_lost_ticket_or_hint_blocks_no_run(valkey: EmbeddedServer, worker_settings: Settings, lost: str) -> None:
     publish(worker_settings, "town", 3)
     with valkey.client(1) as client:
         client.rpop(QUEUE if lost == "ticket" else hints_key(QUEUE, "town", 1))

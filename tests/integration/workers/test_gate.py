@@ -22,7 +22,7 @@ from cogitate.workers.llm.replies.failures import FailureKind
 from tests.integration.workers.gate_case import NAME, MakeGate, answer, at_once, call, enter, entered, refused, vitals
 
 
-def test_requests_leave_no_closer_than_the_limit_says_and_in_turn(gate_of: MakeGate, client: Redis) -> None:
+def test_requests_are_spaced_by_the_limit_and_in_order(gate_of: MakeGate, client: Redis) -> None:
     gates = [gate_of(requests_per_minute=3000) for _ in range(3)]
     left: list[float] = []
 
@@ -57,7 +57,7 @@ def test_tokens_that_were_not_used_are_given_back(gate_of: MakeGate, eventually:
     eventually(lambda: isinstance(enter(gate, tokens=50, within=0.1), Entered), "the tokens to be given back")
 
 
-def test_tokens_a_minute_are_kept_by_what_calls_use(gate_of: MakeGate) -> None:
+def test_tokens_a_minute_are_bounded_by_actual_usage(gate_of: MakeGate) -> None:
     gates = [gate_of(tokens_per_minute=600_000) for _ in range(2)]  # ten a millisecond
     left: list[float] = []
 
@@ -123,7 +123,7 @@ def test_never_more_in_flight_than_the_cap(gate_of: MakeGate) -> None:
     assert most == 3
 
 
-def test_those_who_wait_for_a_slot_come_again_one_after_the_other(gate_of: MakeGate, client: Redis) -> None:
+def test_callers_waiting_for_a_slot_return_one_by_one(gate_of: MakeGate, client: Redis) -> None:
     gate, hash_of = gate_of(concurrency=2), endpoint_keys(NAME)[0]
     entered(gate)
     entered(gate)
@@ -138,7 +138,7 @@ def test_those_who_wait_for_a_slot_come_again_one_after_the_other(gate_of: MakeG
     assert all(later - former >= step for former, later in itertools.pairwise(polls))
 
 
-def test_a_call_begins_when_it_leaves(gate_of: MakeGate) -> None:
+def test_a_call_starts_when_it_leaves_the_gate(gate_of: MakeGate) -> None:
     gate = gate_of(requests_per_minute=30_000)  # two milliseconds from one to the next: who comes early leaves later
     for _ in range(20):
         before = time.monotonic()
@@ -165,7 +165,7 @@ def test_a_wait_ends_when_the_process_stops(gate_of: MakeGate, client: Redis, ev
     assert found == [Refused(why="stopping")]
 
 
-def test_counters_add_up_and_what_is_told_late_is_told_at_the_end(gate_of: MakeGate, client: Redis) -> None:
+def test_counters_add_up_and_late_reports_are_sent_at_the_end(gate_of: MakeGate, client: Redis) -> None:
     gate = gate_of()
     for _ in range(20):
         call(gate, tokens=7)
@@ -176,7 +176,7 @@ def test_counters_add_up_and_what_is_told_late_is_told_at_the_end(gate_of: MakeG
     assert set(client.keys("cogitate:endpoint*")) <= {b"cogitate:endpoints", *map(str.encode, endpoint_keys(NAME))}
 
 
-def test_what_can_wait_is_told_soon_after_a_pause_too(
+def test_a_wait_after_a_pause_is_announced_promptly(
     gate_of: MakeGate, client: Redis, eventually: Callable[..., None]
 ) -> None:
     gate = gate_of()
@@ -185,7 +185,7 @@ def test_what_can_wait_is_told_soon_after_a_pause_too(
         eventually(lambda told=number: vitals(client).calls == told, f"call {number} to be told of")
 
 
-def test_without_redis_nothing_is_called() -> None:
+def test_without_redis_no_call_is_made() -> None:
     gate = Gate(Redis(unix_socket_path="/nowhere.sock", retry=Retry(NoBackoff(), 0)), Settings(), threading.Event())
     assert gate.enter("default", model="m", tokens=1, deadline=time.monotonic() + 5) == Refused(why="gate_away")
 
@@ -204,9 +204,7 @@ def test_a_call_that_failed_gives_back_its_slot_and_the_tokens_it_did_not_use(
     assert vitals(client).failures == {kind: 1}
 
 
-def test_of_a_call_that_nobody_knows_the_end_of_the_slot_comes_back_and_the_tokens_do_not(
-    gate_of: MakeGate, client: Redis
-) -> None:
+def test_a_call_with_an_unknown_end_returns_its_slot_but_not_its_tokens(gate_of: MakeGate, client: Redis) -> None:
     gate = gate_of(concurrency=1, tokens_per_minute=60_000)
     one = entered(gate, tokens=30_000)
     gate.leave(one, None)
@@ -227,7 +225,7 @@ def test_a_call_that_used_more_tokens_than_were_taken_is_made_up_for(gate_of: Ma
     assert vitals(client).tokens == 11_000
 
 
-def test_a_shorter_retry_after_does_not_shorten_a_longer_one_and_permanent_failures_hold_nobody(
+def test_a_shorter_retry_after_does_not_shorten_the_pause_and_permanent_failures_start_none(
     gate_of: MakeGate, client: Redis
 ) -> None:
     gate = gate_of()
@@ -249,7 +247,7 @@ def test_unusable_answers_are_counted_and_leave_the_breaker_closed(gate_of: Make
     assert vitals(client).breaker == "closed"
 
 
-def test_what_a_call_usually_takes_is_learned_from_those_that_went_well(gate_of: MakeGate, client: Redis) -> None:
+def test_the_usual_duration_is_learned_from_successful_calls(gate_of: MakeGate, client: Redis) -> None:
     gate = gate_of({"breaker_failures": 9})
     for seconds, kind in ((8.0, None), (9_000.0, "server"), (16.0, None)):
         began = replace(entered(gate), began=time.monotonic() - seconds)

@@ -10,7 +10,7 @@ from redis import Redis
 from tests.integration.workers.gate_script_case import KEYS, NOW, SECOND, counters, enter, gate, given, slots
 
 
-def test_without_limits_a_call_goes_at_once_and_leaves_no_trace(client: Redis) -> None:
+def test_without_limits_a_call_passes_at_once_and_leaves_no_trace(client: Redis) -> None:
     assert enter(client) == ["go", NOW, 0, "0", "0"]
     assert (gate(client), slots(client), counters(client)) == ({}, {}, {})
 
@@ -33,7 +33,7 @@ def test_the_least_cost_is_kept_too(client: Redis) -> None:
     assert (gate(client)["requests.free"], gate(client)["tokens.free"]) == (str(NOW + 1), str(NOW + 1))
 
 
-def test_what_may_come_ahead_shortens_what_a_request_has_to_pay(client: Redis) -> None:
+def test_credit_shortens_the_wait_of_a_request(client: Redis) -> None:
     enter(client, pace=SECOND, cost=2 * SECOND, ahead=300)
     assert gate(client) == {
         "requests.next": str(NOW + SECOND),
@@ -43,7 +43,7 @@ def test_what_may_come_ahead_shortens_what_a_request_has_to_pay(client: Redis) -
     }
 
 
-def test_both_clocks_give_a_place_and_the_later_one_says_when(client: Redis) -> None:
+def test_the_later_of_both_clocks_decides(client: Redis) -> None:
     given(client, requests__next=NOW + 7_000, requests__drift=1_000, tokens__next=NOW + 9_000, tokens__drift=-500)
     assert enter(client, pace=100, cost=200) == ["wait", 8_500, str(NOW + 7_000), str(NOW + 9_000)]
     assert gate(client)["requests.next"] == str(NOW + 7_100)
@@ -58,7 +58,7 @@ def test_both_clocks_give_a_place_and_the_later_one_says_when(client: Redis) -> 
 
 
 @pytest.mark.parametrize(("usual", "least"), [(0, SECOND), (250_000, 1_500_000)])
-def test_who_cannot_wait_so_long_is_refused_and_takes_no_place(client: Redis, usual: int, least: int) -> None:
+def test_a_caller_that_cannot_wait_is_refused_without_a_place(client: Redis, usual: int, least: int) -> None:
     given(client, requests__next=NOW + SECOND, usual=usual)
     before = gate(client)
     assert enter(client, pace=100, patience=least - 1) == ["late", SECOND, "requests"]
@@ -71,7 +71,7 @@ def test_who_cannot_wait_so_long_is_refused_and_takes_no_place(client: Redis, us
     ("late", "drift", "ahead", "became"),
     [(0, 0, 0, 0), (700, 0, 0, 700), (700, 0, 300, 400), (700, 500, 300, 500), (700, 900, 0, 900), (0, -50, 0, 0)],
 )
-def test_who_has_a_place_leaves_when_it_is_due_and_delays_those_behind(
+def test_a_caller_leaves_its_place_when_due_and_delays_those_behind(
     client: Redis, late: int, drift: int, ahead: int, became: int
 ) -> None:
     given(client, requests__next=NOW + 9_999, requests__drift=drift)
@@ -87,7 +87,7 @@ def test_who_has_a_place_leaves_when_it_is_due_and_delays_those_behind(
     assert counters(client) == {"waited_ms": 1_234}
 
 
-def test_who_comes_hardly_too_early_is_let_through(client: Redis) -> None:
+def test_a_slightly_early_caller_passes(client: Redis) -> None:
     given(client, requests__free=NOW + 5_000)
     assert enter(client, pace=100) == ["go", NOW + 5_000, 5_000, "0", "0"]
     assert gate(client)["requests.next"] == str(NOW + 5_100)
@@ -95,14 +95,14 @@ def test_who_comes_hardly_too_early_is_let_through(client: Redis) -> None:
     assert enter(client, pace=100)[:2] == ["wait", 5_001]
 
 
-def test_after_a_pause_nothing_is_saved_up(client: Redis) -> None:
+def test_a_pause_accumulates_no_credit(client: Redis) -> None:
     given(client, requests__next=NOW - 9_000, requests__drift=50, requests__free=NOW - 9_000)
     assert enter(client, pace=100) == ["go", NOW, 0, "0", "0"]
     assert gate(client)["requests.next"] == str(NOW + 50)
     assert gate(client)["requests.free"] == str(NOW + 100)
 
 
-def test_while_an_endpoint_asked_to_be_left_alone_all_wait(client: Redis) -> None:
+def test_all_calls_wait_during_a_requested_pause(client: Redis) -> None:
     given(client, hold=NOW + 6_000)
     assert enter(client) == ["wait", 6_000, "", ""]
     assert enter(client, pace=100) == ["wait", 6_000, str(NOW), ""]
@@ -122,9 +122,7 @@ def test_a_slot_is_taken_until_after_the_deadline(client: Redis) -> None:
     ("usual", "poll", "wait"),
     [(None, None, 12_500), (400_000, None, 50_000), (8, None, 500), (None, NOW - 7, 12_500), (None, NOW + 7, 12_507)],
 )
-def test_who_waits_for_a_slot_comes_again_after_those_before_it(
-    client: Redis, usual: int | None, poll: int | None, wait: int
-) -> None:
+def test_callers_return_for_a_slot_in_order(client: Redis, usual: int | None, poll: int | None, wait: int) -> None:
     client.zadd(KEYS[1], {"a": NOW + 1, "b": NOW + 1})
     given(client, **{name: value for name, value in (("usual", usual), ("poll", poll)) if value is not None})
     patience = wait + 2 * (usual or 0)
@@ -138,7 +136,7 @@ def test_who_waits_for_a_slot_comes_again_after_those_before_it(
     assert counters(client) == {"waits": 1, "refused:no_slot": 1}
 
 
-def test_who_has_to_wait_for_its_place_asks_for_no_slot(client: Redis) -> None:
+def test_a_caller_that_waits_for_its_place_requests_no_slot(client: Redis) -> None:
     client.zadd(KEYS[1], {"gone": NOW})
     given(client, requests__next=NOW + 5_001)
     assert enter(client, cap=1, pace=100) == ["wait", 5_001, str(NOW + 5_001), ""]

@@ -10,7 +10,7 @@ from redis import Redis
 from tests.integration.workers.gate_script_case import KEYS, NOW, SECOND, counters, gate, given, leave, slots
 
 
-def test_what_a_call_used_is_counted_and_its_slot_given_back(client: Redis) -> None:
+def test_leaving_counts_usage_and_returns_the_slot(client: Redis) -> None:
     client.zadd(KEYS[1], {"t": 5, "u": 6})
     assert leave(client) == [""]
     assert counters(client) == {"calls": 1, "requests": 1, "tokens": 10}
@@ -78,7 +78,7 @@ def test_tokens_that_were_taken_too_much_are_given_back(client: Redis) -> None:
         ({"took": 100, "first": 1}, None, "420", "100"),
     ],
 )
-def test_after_a_slow_answer_the_next_request_comes_a_little_later(
+def test_a_slow_answer_delays_the_next_request_slightly(
     client: Redis, changed: dict[str, Any], slack: int | None, became: str, extra: str
 ) -> None:
     given(client, fastest=1_000, **({} if slack is None else {"requests__slack": slack}))
@@ -88,7 +88,7 @@ def test_after_a_slow_answer_the_next_request_comes_a_little_later(
 
 
 @pytest.mark.parametrize("changed", [{"pace": 0}, {"token": ""}, {"failure": "bad_json"}])
-def test_without_a_pace_or_an_answer_of_its_own_nothing_is_added(client: Redis, changed: dict[str, Any]) -> None:
+def test_without_a_pace_or_an_answer_no_delay_is_added(client: Redis, changed: dict[str, Any]) -> None:
     leave(client, **({"pace": 1_000, "took": 9_000} | changed))
     assert not {"requests.slack", "requests.free", "requests.drift"} & gate(client).keys()
 
@@ -102,7 +102,7 @@ def test_without_a_pace_or_an_answer_of_its_own_nothing_is_added(client: Redis, 
         (1_000, 1, "http", "1"),
     ],
 )
-def test_a_timeout_after_too_little_time_says_nothing_against_the_endpoint(
+def test_a_timeout_after_too_little_time_does_not_count_against_the_endpoint(
     client: Redis, usual: int | None, took: int, failure: str, streak: str | None
 ) -> None:
     given(client, **({} if usual is None else {"usual": usual}))
@@ -118,7 +118,7 @@ def test_the_longest_retry_after_holds(client: Redis) -> None:
         assert gate(client)["hold"] == str(hold)
 
 
-def test_a_missing_model_is_told_once_and_forgotten_when_it_answers(client: Redis) -> None:
+def test_a_missing_model_is_reported_once_and_forgotten_when_it_answers(client: Redis) -> None:
     assert leave(client, failure="model_missing") == ["opened", "model_missing", 8 * SECOND]
     assert gate(client)["missing:m"] == str(NOW + 8 * SECOND)
     assert leave(client, failure="model_missing") == [""]
@@ -219,7 +219,7 @@ def test_a_probe_that_is_answered_closes_the_breaker(client: Redis, changed: dic
 
 
 @pytest.mark.parametrize(("token", "probe"), [("t", "u"), ("", ""), ("t", "")])
-def test_of_calls_from_before_the_opening_nothing_more_is_learned(client: Redis, token: str, probe: str) -> None:
+def test_calls_from_before_the_breaker_opened_teach_nothing(client: Redis, token: str, probe: str) -> None:
     given(client, state="open", why="http", probe=probe, openings=3, since=7, streak=5, latest="11")
     before = gate(client)
     for verdict in ("failing", "hopeless", "fine"):

@@ -48,7 +48,7 @@ def test_one_tries_at_a_time_and_its_failure_counts_for_all(
     assert begin(client, waited=waited) == answer
 
 
-def test_who_tries_keeps_the_pace(client: Redis) -> None:
+def test_a_probe_respects_the_pace(client: Redis) -> None:
     given(client, state="open", requests__free=NOW + 9)
     assert begin(client, pace=100) == ["paced", 9]
     assert "probe" not in gate(client)
@@ -78,7 +78,7 @@ def test_who_tries_keeps_the_pace(client: Redis) -> None:
         ),
     ],
 )
-def test_what_a_trial_came_to_is_written(
+def test_the_outcome_of_a_probe_is_stored(
     client: Redis, fields: dict[str, Any], verdict: str, answer: list[Any], became: dict[str, str]
 ) -> None:
     given(client, **({"state": "open", "why": "http", "probe": "t", "since": NOW - 42, "openings": 3} | fields))

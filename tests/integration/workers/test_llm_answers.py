@@ -29,7 +29,7 @@ def test_answers_are_understood_in_many_dresses(content: object) -> None:
 
 
 @pytest.mark.parametrize("rest", ["", ', {"word', ', {"word": "glad", "strength": 4}'])
-def test_parts_of_what_breaks_off_are_no_answer(rest: str) -> None:
+def test_parts_of_a_broken_off_answer_are_not_an_answer(rest: str) -> None:
     with server_saying(200, completion(f'{{"moods": [{json.dumps(GOOD)}{rest}')) as url, client_of(url) as client:
         answer = ask(client)
     assert answer.failure is not None

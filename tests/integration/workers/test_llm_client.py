@@ -121,7 +121,7 @@ def test_the_table_has_every_kind_of_failure() -> None:
     assert ({row.kind for row in ROWS} | learned) - {None} == set(FAILURE_KINDS)
 
 
-def test_an_answer_is_validated_and_costs_what_the_server_counted() -> None:
+def test_an_answer_is_validated_and_costs_the_servers_count() -> None:
     with FakeEndpoint() as endpoint, client_of(endpoint.url) as client:
         answer = ask(client)
         stats = endpoint.stats()
@@ -191,7 +191,7 @@ def test_parameters_of_a_model_are_sent_with_each_request(monkeypatch: pytest.Mo
     ],
     ids=lambda value: "+".join(sorted(value)) if isinstance(value, set) else str(value),
 )
-def test_what_an_endpoint_refuses_twice_is_learned(refuses: set[str], calls: int) -> None:
+def test_a_parameter_refused_twice_is_learned(refuses: set[str], calls: int) -> None:
     with FakeEndpoint(refuses=frozenset(refuses)) as endpoint, client_of(endpoint.url) as client:
         answers = [ask(client) for _ in range(2 * calls + 1)]
         stats = endpoint.stats()
@@ -272,7 +272,7 @@ def test_a_key_that_cannot_be_sent_is_refused_without_being_shown() -> None:
     assert "sk-" not in str(raised.value)
 
 
-def test_openai_without_a_key_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_openai_without_a_key_names_the_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     with pytest.raises(ConfigurationError, match="set COGITATE_API_KEY or OPENAI_API_KEY"):
@@ -289,7 +289,7 @@ def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> 
             assert isinstance(ask(client).value, Mood)
 
 
-def test_a_base_url_that_is_none_is_named() -> None:
+def test_an_invalid_base_url_is_named() -> None:
     with pytest.raises(ConfigurationError, match="'localhost:8080'"):
         address_of(Endpoint(base_url="localhost:8080"))
 

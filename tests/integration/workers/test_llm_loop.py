@@ -72,7 +72,7 @@ def test_closing_fails_calls_in_flight_and_those_that_wait() -> None:
     assert sorted(answer.usage.tokens for answer in answers) == [0, BOUND], "one was sent, and who knows what it cost"
 
 
-def test_nothing_can_be_asked_of_what_is_closed() -> None:
+def test_a_closed_loop_accepts_no_calls() -> None:
     with FakeEndpoint() as endpoint:
         with client_of(endpoint.url) as client:
             ask(client)
@@ -81,7 +81,7 @@ def test_nothing_can_be_asked_of_what_is_closed() -> None:
         assert endpoint.stats().requests == 1
 
 
-def test_what_is_learned_is_known_to_the_next_process_and_run() -> None:
+def test_a_learned_dialect_reaches_the_next_process_and_run() -> None:
     redis = FakeRedis()
     with FakeEndpoint(refuses=frozenset({"json_schema", "max_tokens"})) as endpoint:
         kinds = []
@@ -97,7 +97,7 @@ def test_what_is_learned_is_known_to_the_next_process_and_run() -> None:
     assert known_dialects(redis) == [KnownDialect(server=server, model="stand-in", dialect=expected)]
 
 
-def test_what_works_at_once_is_kept_too_and_shows_no_password() -> None:
+def test_a_dialect_that_works_at_once_is_stored_without_passwords() -> None:
     redis = FakeRedis()
     with FakeEndpoint() as endpoint:
         url = endpoint.url.replace("http://", "http://user:secret@")
@@ -109,7 +109,7 @@ def test_what_works_at_once_is_kept_too_and_shows_no_password() -> None:
     assert "secret" not in str(redis.keys())
 
 
-def test_without_redis_it_learns_for_itself() -> None:
+def test_without_redis_each_process_learns_alone() -> None:
     away = Redis(port=1)
     with FakeEndpoint(refuses=frozenset({"json_schema"})) as endpoint:
         client = ModelClients({"default": at(endpoint)}, 1, DialectStore(away))

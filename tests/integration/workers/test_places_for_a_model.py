@@ -20,7 +20,7 @@ OWNERS = {f"agent:{name}": Profile(name=name) for name in ("ann", "ben", "cid", 
 RUN = "town"
 
 
-def test_waiting_for_a_rate_limit_takes_no_slot_from_what_asks_no_model(tmp_path: Path, eventually: Eventually) -> None:
+def test_waiting_for_a_rate_limit_takes_no_slot_of_jobs_without_a_model(tmp_path: Path, eventually: Eventually) -> None:
     """Two places for a model, and six plans for an endpoint that takes one in half a minute."""
     with FakeEndpoint() as endpoint:
         settings = Settings.tuned(

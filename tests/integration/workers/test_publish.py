@@ -47,7 +47,7 @@ def taken(server: EmbeddedServer, kind: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("owner", ["agent:isabella", 'group:"50 % off" é日本', "location:a\\b\x7f{0}%(id)s%s"])
-def test_every_field_equals_what_kombu_publishes(valkey: EmbeddedServer, kind: str, owner: str) -> None:
+def test_every_field_equals_kombus(valkey: EmbeddedServer, kind: str, owner: str) -> None:
     hinted = job(kind, owner, reserved=Cost(calls=1, tokens=1800))
     publisher = Publisher(settings_of(valkey))
     assert publisher.publish([hinted]) == 1
@@ -105,7 +105,7 @@ def test_a_large_tick_is_one_round_trip_in_chunks(valkey: EmbeddedServer, monkey
     assert len({message["properties"]["delivery_tag"] for message in messages}) == 50
 
 
-def test_nothing_to_publish_asks_nobody() -> None:
+def test_an_empty_list_publishes_nothing() -> None:
     publisher = Publisher(Settings(redis_url="unix:///nowhere.sock"))
     assert publisher.publish([]) == 0
 
@@ -137,7 +137,7 @@ def test_a_stalled_broker_costs_one_timeout(tmp_path: Path) -> None:
         publisher.close()
 
 
-def test_display_says_who_when_and_for_how_much() -> None:
+def test_the_display_names_owner_tick_and_cost() -> None:
     assert display_args(job()) == "isabella · tick 420 · ≤ 1 call"
     assert display_args(job(reserved=Cost(calls=2, tokens=1800))) == "isabella · tick 420 · ≤ 2 calls · ≤ 1800 tokens"
     assert display_args(job(owner="location:cafe")) == "location:cafe · tick 420 · ≤ 1 call"

@@ -74,7 +74,7 @@ def events(logs: Logs) -> list[str]:
     return [entry["event"] for entry in logs if entry["log_level"] in ("warning", "error")]
 
 
-def test_workers_import_what_lies_beside_the_hosts_script(tmp_path: Path) -> None:
+def test_workers_import_modules_beside_the_hosts_script(tmp_path: Path) -> None:
     scripts, elsewhere = tmp_path / "scripts", tmp_path / "elsewhere"
     scripts.mkdir()
     elsewhere.mkdir()
@@ -136,12 +136,12 @@ def test_the_first_tick_of_a_paced_run_finds_workers_that_answer(tmp_path: Path)
     assert "workers.not_ready" not in events(logs)
 
 
-def test_a_run_that_waits_for_results_begins_at_once(tmp_path: Path) -> None:
+def test_a_run_that_waits_for_results_starts_at_once(tmp_path: Path) -> None:
     with TickLoop(run="calm", owners=OWNERS, settings=Settings(data_dir=tmp_path, workers=1), ticks=3) as loop:
         assert [tick.number for tick in loop] == [1, 2, 3]
 
 
-def test_a_host_that_is_told_to_stop_waits_no_longer(tmp_path: Path, valkey: EmbeddedServer) -> None:
+def test_a_stopping_host_waits_no_longer(tmp_path: Path, valkey: EmbeddedServer) -> None:
     settings = Settings(data_dir=tmp_path, redis_url=valkey.url, workers=0, tick_rate=1000.0)
     with capture_logs() as logs, TickLoop(run="over", owners=OWNERS, settings=settings, ticks=3) as loop:
         loop.stop()
@@ -149,7 +149,7 @@ def test_a_host_that_is_told_to_stop_waits_no_longer(tmp_path: Path, valkey: Emb
     assert events(logs) == []
 
 
-def test_a_run_whose_workers_are_missing_says_so_and_goes_on(
+def test_a_run_without_workers_warns_and_continues(
     tmp_path: Path, valkey: EmbeddedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(readiness, "OTHERS", 0.05)

@@ -219,7 +219,7 @@ def test_a_copy_of_the_answer_before_is_refused(served: Callable[..., Scripted])
     assert server.connections == 2
 
 
-def test_an_endpoint_that_says_the_same_to_everything_is_believed(served: Callable[..., Scripted]) -> None:
+def test_an_endpoint_with_constant_answers_is_believed(served: Callable[..., Scripted]) -> None:
     server = served(plain("calm", "a"))
     with client_of(server.url, 1) as client:
         found = [mood(client, question) for question in ("one", "one", "two", "three", "four", "five")]

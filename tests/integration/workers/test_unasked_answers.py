@@ -118,7 +118,7 @@ def test_an_answer_that_comes_before_any_question_is_refused(
 
 
 @pytest.mark.parametrize("where", ["socket", "process"])
-def test_what_tls_says_by_itself_on_a_new_connection_is_no_answer(
+def test_tls_records_of_a_new_connection_are_not_an_answer(
     where: str, tls: ssl.SSLContext | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A server of TLS 1.3 sends tickets for later sessions right after the handshake."""

@@ -107,7 +107,7 @@ FOREIGN: list[Any] = [
 ]
 
 
-def test_what_is_no_hint_is_dropped_and_harms_nothing(
+def test_an_invalid_hint_is_dropped(
     valkey: EmbeddedServer,
     worker_settings: Settings,
     worker_log: Callable[[], str],
@@ -153,7 +153,7 @@ def celery(*arguments: str, folder: Path, **environment: str) -> subprocess.Comp
         ({"COGITATE_CONCURRENCY": "-3"}, "concurrency (from COGITATE_CONCURRENCY): '-3': input should be greater than"),
     ],
 )
-def test_without_a_broker_it_ends_with_one_line(
+def test_without_a_broker_the_worker_ends_with_one_line(
     tmp_path: Path, command: str, environment: dict[str, str], said: str
 ) -> None:
     ended = celery(command, folder=tmp_path, **environment)

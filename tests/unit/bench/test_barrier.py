@@ -11,7 +11,7 @@ def test_one_by_one_every_call_takes_its_time() -> None:
     assert seconds_one_by_one(CALLS, 0.5) == 3.0
 
 
-def test_at_a_barrier_a_tick_waits_for_its_longest_chain() -> None:
+def test_a_barrier_waits_for_the_longest_chain_of_a_tick() -> None:
     assert seconds_of_barrier(CALLS, 0.5) == 2.0  # one at tick 1, one at 2, two of Ada's at 7
 
 

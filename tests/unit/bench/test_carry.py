@@ -62,7 +62,7 @@ def test_meetings_and_games_are_read(tmp_path: Path) -> None:
     ]
 
 
-def test_the_town_knows_what_its_people_promised_whom() -> None:
+def test_the_town_knows_its_promises() -> None:
     memories = town_questions.memories(12, 3, 5)
     promises = told(memories, "promised to whom")
     assert promises
@@ -77,7 +77,7 @@ def test_the_town_knows_what_its_people_promised_whom() -> None:
         assert all(line.startswith(question.split()[1]) for line in lines)
 
 
-def test_the_story_knows_who_voted_and_what_was_promised() -> None:
+def test_the_story_knows_votes_and_promises() -> None:
     memories = story_questions.memories(4, 5)
     votes = told(memories, "votes")
     assert votes
@@ -93,7 +93,7 @@ def test_the_story_knows_who_voted_and_what_was_promised() -> None:
 
 
 @pytest.mark.parametrize("domain", ["town", "story"])
-def test_the_same_seed_asks_the_same(domain: str) -> None:
+def test_the_same_seed_gives_the_same_questions(domain: str) -> None:
     def asked() -> list[tuple[str, tuple[Question, ...]]]:
         found = town_questions.memories(5, 1, 3) if domain == "town" else story_questions.memories(1, 3)
         return [(one.name, one.questions) for one in found]

@@ -59,16 +59,14 @@ def test_another_digest_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "the digests differ" in capsys.readouterr().out
 
 
-def test_a_demo_that_fails_is_told(tmp_path: Path) -> None:
+def test_a_failing_demo_is_reported(tmp_path: Path) -> None:
     broken = python(tmp_path, "3.12.1", "b" * 32)
     program(Path(f"{broken}.cogitate"), "#!/bin/sh\necho out of memory >&2; exit 2\n")
     with pytest.raises(SystemExit, match=r"out of memory(.|\n)*failed with exit code 2"):
         report([broken])
 
 
-def test_a_command_that_starts_no_python_is_told_and_left_out(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_missing_python_is_reported_and_skipped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shim = program(tmp_path / "shim", SHIM)
     assert report([shim, "python9.99"]) == 0
     assert [line.split(maxsplit=2)[2] for line in capsys.readouterr().out.splitlines()[1:]] == [

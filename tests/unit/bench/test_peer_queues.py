@@ -7,7 +7,7 @@ import pytest
 from bench.peers import queue
 
 
-def test_peers_that_are_not_installed_are_left_out_and_said(
+def test_missing_peers_are_reported_and_skipped(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     looked_for: list[str] = []
@@ -22,9 +22,7 @@ def test_peers_that_are_not_installed_are_left_out_and_said(
 
 
 @pytest.mark.parametrize("results", [True, False])
-def test_a_worker_is_told_its_server_and_whether_it_keeps_results(
-    monkeypatch: pytest.MonkeyPatch, results: bool
-) -> None:
+def test_a_worker_receives_its_server_and_result_setting(monkeypatch: pytest.MonkeyPatch, results: bool) -> None:
     environment = queue.queue_environment("redis://localhost:1/2", results=results)
     for name in (queue.URL, queue.RESULTS):
         monkeypatch.setenv(name, environment[name])

@@ -109,7 +109,7 @@ def test_reflection_times_are_compared(data: Path) -> None:
     assert row(table, "run").cells == (1, 1, 0, 1, 1)
 
 
-def test_parts_that_are_missing_are_left_out(tmp_path: Path) -> None:
+def test_missing_parts_are_left_out(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="neither smallville/ nor locomo/"):
         list(report(tmp_path))
     (tmp_path / "locomo").mkdir()
@@ -138,7 +138,7 @@ def test_command_prints_tables_and_explains_itself(data: Path) -> None:
     assert "COGITATE_RECORDINGS" in refused.stderr
 
 
-def test_table_aligns_and_marks_what_is_published() -> None:
+def test_the_table_aligns_and_marks_published_figures() -> None:
     table = Table("Title", ("a",), (Row("ours", (0.5,)), Row("theirs", (None,), published=True)), note="A note.")
     assert str(table).splitlines() == [
         "### Title",

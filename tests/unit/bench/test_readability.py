@@ -40,12 +40,12 @@ def sentence(text: str, kind: str = "reflection") -> Sentence:
         ("day 0", "I sang on day 0.", "I sang on day 1."),
     ],
 )
-def test_a_check_finds_what_a_reader_stumbles_over(check: str, wrong: str, right: str) -> None:
+def test_a_check_finds_stumbling_blocks(check: str, wrong: str, right: str) -> None:
     assert CHECKS[check](sentence(wrong))
     assert not CHECKS[check](sentence(right))
 
 
-def test_a_sentence_knows_what_stands_before_it() -> None:
+def test_a_sentence_knows_its_predecessor() -> None:
     assert not CHECKS["dangling pronoun"](sentence("Ben Cole came. She greeted him."))
     assert [s.text for s in sentences_of(made("I heard “Yes. No!” today. It rained."))] == [
         "I heard “Yes. No!” today.",
@@ -70,6 +70,6 @@ def test_the_ship_is_lived_and_read() -> None:
     assert stumbled <= {"“you” that is nobody", "fragment", *quoted}, stumbled
 
 
-def test_the_page_of_a_week_shows_what_its_command_prints() -> None:
+def test_the_page_of_a_week_shows_its_commands_output() -> None:
     page = (ROOT / "docs" / "explanation" / "a-week.md").read_text(encoding="utf-8")
     assert page.partition("\n---\n")[2].strip() == week.markdown()

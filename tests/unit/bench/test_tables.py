@@ -11,9 +11,7 @@ from bench.table import Row, Table, print_tables, read_tables
 ROOT = Path(__file__).parents[3]
 
 
-def test_a_table_made_of_its_json_is_the_one_that_was_printed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_table_from_json_equals_the_printed_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = Table(
         "Speed", ("ms", "calls", "why"), (Row("one", (2.0, 3, "x")), Row("two", (None, 0, ""), True)), "A note."
     )

@@ -12,7 +12,7 @@ PAGE = (ROOT / "docs" / "reference" / "benchmarks.md").read_text(encoding="utf-8
 
 
 @pytest.mark.parametrize("half", HALVES)
-def test_the_page_shows_what_the_command_prints(half: str) -> None:
+def test_the_page_shows_the_commands_output(half: str) -> None:
     stories = read_stories()
     assert [story.half for story in stories].count(half) == {"development": 7, "held out": 5}[half]
     shown = str(table(half, stories)).partition("\n\n")[2]
@@ -31,7 +31,7 @@ def test_the_stories_tell_every_fact_that_they_are_measured_by() -> None:
         assert all(found == of for found, of in whole.values()), (story.name, whole)
 
 
-def test_a_fact_counts_only_where_one_sentence_tells_it() -> None:
+def test_a_fact_counts_only_within_one_sentence() -> None:
     story = Told("tale", "held out", {"objective": [["Ann", "mill"]]}, [])
     assert story.kept("Ann must buy the mill.") == {"objective": (1, 1)}
     assert story.kept("Ann came. The mill burned.") == {"objective": (0, 1)}

@@ -135,7 +135,7 @@ def test_a_stranger_is_refused_before_its_body_and_not_listened_to() -> None:
         HEADERS + b"Content-Length: \xb2\r\n\r\n",
     ],
 )
-def test_what_is_no_http_is_refused_without_a_trace(sent: bytes, capfd: pytest.CaptureFixture[str]) -> None:
+def test_requests_other_than_http_are_refused_without_a_trace(sent: bytes, capfd: pytest.CaptureFixture[str]) -> None:
     with serving() as (client, _):
         with connected(client, sent) as connection:
             status = int(rest(connection).split()[1])
@@ -146,7 +146,7 @@ def test_what_is_no_http_is_refused_without_a_trace(sent: bytes, capfd: pytest.C
 
 
 @pytest.mark.parametrize("name", ["9" * 5_000, "9" * 30, "\xb2", "-1", "1.5", "x", "0x1"])
-def test_the_id_of_an_event_that_is_none_is_refused(name: str) -> None:
+def test_an_invalid_event_id_is_refused(name: str) -> None:
     with serving() as (client, _):
         client.answer("/runs/v/open", OPEN)
         found = client.send("GET", "/runs/v/events", Last_Event_ID=name)
@@ -164,7 +164,7 @@ def test_a_body_that_is_encoded_is_refused(encoding: str) -> None:
         assert client.send("POST", "/runs/v/ticks/1", b"{}", **headers).status == 200
 
 
-def test_an_error_that_only_a_bug_explains_is_told_without_its_text(
+def test_an_internal_error_is_reported_without_its_text(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = ["a secret", "rose"]

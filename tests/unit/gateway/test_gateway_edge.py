@@ -69,12 +69,12 @@ def raw(client: Client, body: bytes, path: str = "/runs/v/ticks/1") -> tuple[int
         b'{"requests": [{"kind": "plan", "owner": "agent:ada", "params": {"a": ' + b"[" * 900 + b"]" * 900 + b"}}]}",
     ],
 )
-def test_what_is_no_turn_is_refused_and_changes_nothing(served: Served, body: bytes) -> None:
+def test_an_invalid_turn_is_refused_and_changes_nothing(served: Served, body: bytes) -> None:
     assert raw(served.client, body) == (422, "malformed")
     assert served.client.get("/runs/v").body["tick"] == 0
 
 
-def test_a_body_of_ten_megabytes_is_refused_whether_it_says_its_length_or_not(served: Served) -> None:
+def test_a_body_of_ten_megabytes_is_refused_with_and_without_a_length(served: Served) -> None:
     client = served.client
     body = json.dumps({"checkpoint": "x" * 10_000_000}).encode()
     assert raw(client, body) == (413, "too_long")
@@ -92,7 +92,7 @@ def test_a_body_of_ten_megabytes_is_refused_whether_it_says_its_length_or_not(se
     assert client.tick("v", 1).status == 200
 
 
-def test_what_is_not_marked_as_json_is_refused(served: Served) -> None:
+def test_a_body_not_marked_as_json_is_refused(served: Served) -> None:
     found = served.client.send("POST", "/runs/v/ticks/1", b"{}", Content_Type="text/plain")
     assert (found.status, found.body["code"]) == (415, "no_json")
 
@@ -118,7 +118,7 @@ def test_every_refusal_has_one_shape(served: Served, method: str, path: str, sta
 
 
 @pytest.mark.parametrize("tick", ["0", "-1", "1.5", "x", "9" * 30])
-def test_a_tick_that_is_no_number_of_one(served: Served, tick: str) -> None:
+def test_an_invalid_tick_is_refused(served: Served, tick: str) -> None:
     assert raw(served.client, b"{}", f"/runs/v/ticks/{tick}") == (422, "malformed")
 
 
@@ -213,7 +213,7 @@ def test_a_run_without_an_owner_is_taken_by_no_host(cogitate_loop: Any, tokens: 
     assert summarise_run(redis, "v").digest == loop.digest
 
 
-def test_a_page_in_a_browser_is_no_host(served: Served) -> None:
+def test_a_page_in_a_browser_cannot_host(served: Served) -> None:
     for headers in ({"Origin": "https://example.com"}, {"Host": "evil.example:8787"}, {"Host": "[::2]:80"}):
         found = served.client.send("GET", "/runs/v", **headers)
         assert (found.status, found.body["code"]) == (403, "from_elsewhere")

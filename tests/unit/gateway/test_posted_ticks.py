@@ -134,7 +134,7 @@ def test_a_host_that_disappears_in_mid_tick_loses_nothing(served: Served, eventu
     assert seen(client) == ["A stranger came."]
 
 
-def test_half_a_body_is_no_turn(served: Served, eventually: Eventually) -> None:
+def test_half_a_body_is_not_a_turn(served: Served, eventually: Eventually) -> None:
     client, _ = served
     with socket.create_connection((client.where.hostname, client.where.port)) as gone:
         gone.sendall(
@@ -160,7 +160,7 @@ def test_many_that_post_one_tick_at_once_get_one_answer(served: Served) -> None:
     assert seen(client) == ["A stranger came."]
 
 
-def test_a_paused_run_takes_a_turn_and_answers_when_it_goes_on() -> None:
+def test_a_paused_run_accepts_a_turn_and_replies_once_resumed() -> None:
     redis = FakeRedis()
     with serving(redis, patience=0.05) as (client, _):
         client.answer("/runs/v/open", OPEN)
@@ -191,7 +191,7 @@ def test_a_gateway_that_ends_takes_no_turn_that_waits(eventually: Eventually) ->
         assert seen(client) == ["A stranger came."]
 
 
-def test_a_turn_that_waits_while_its_run_is_left_is_told_to_open_it_again(served: Served) -> None:
+def test_a_turn_waiting_while_its_run_is_left_is_told_to_reopen_it(served: Served) -> None:
     client, table = served
     loop = table.get("host", "v").loop._loop
     waits, pause = threading.Event(), loop.collector.pause
@@ -213,7 +213,7 @@ def test_a_turn_that_waits_while_its_run_is_left_is_told_to_open_it_again(served
     assert client.answer("/runs/v/open", {**OPEN, "exist": "resume"})["tick"] == 1
 
 
-def test_a_world_goes_on_from_its_checkpoint_without_doubling_anything() -> None:
+def test_a_world_continues_from_its_checkpoint_without_duplicates() -> None:
     redis = FakeRedis()
     with serving(redis) as (client, _):
         client.answer("/runs/v/open", OPEN)

@@ -89,7 +89,7 @@ def test_a_line_that_is_too_long_is_refused_and_the_next_one_answered(monkeypatc
         assert taken["ok"]["tick"] == 0
 
 
-def test_a_parent_that_is_gone_leaves_a_run_that_goes_on() -> None:
+def test_a_lost_parent_leaves_a_resumable_run() -> None:
     redis = FakeRedis()
     (_, first) = said(line("open", OPEN), line("tick", SEEN, tick=1), redis=redis)
     opened, again, second = said(

@@ -68,7 +68,7 @@ QUESTIONS: list[tuple[dict[str, Any], Any]] = [
 
 
 @pytest.mark.parametrize(("question", "read"), QUESTIONS, ids=[one["read"] for one, _ in QUESTIONS])
-def test_a_question_finds_what_python_reads(lived: Served, question: dict[str, Any], read: Any) -> None:
+def test_the_gateway_reads_what_python_reads(lived: Served, question: dict[str, Any], read: Any) -> None:
     view: MemoryView = lived.table.get("host", "v").loop.memory(ADA)
     found = lived.client.answer("/runs/v/memory", {"owner": ADA, **question})
     assert found["found"] == plain(read(view))
@@ -87,7 +87,7 @@ def test_a_question_finds_what_python_reads(lived: Served, question: dict[str, A
         ({"read": "recall", "owner": ADA, "profile": "nonsense"}, "input_refused"),
     ],
 )
-def test_a_question_that_cannot_be_is_refused(lived: Served, question: dict[str, Any], code: str) -> None:
+def test_an_invalid_query_is_refused(lived: Served, question: dict[str, Any], code: str) -> None:
     found = lived.client.post("/runs/v/memory", question)
     assert (found.status, found.body["code"]) == (422, code)
 
@@ -117,21 +117,21 @@ def test_a_question_that_cannot_be_is_refused(lived: Served, question: dict[str,
         ),
     ],
 )
-def test_a_field_that_no_message_has_is_refused_with_those_that_there_are(
+def test_an_unknown_field_is_refused_with_the_known_ones(
     lived: Served, path: str, message: dict[str, Any], says: str
 ) -> None:
     found = lived.client.post(path, message)
     assert (found.status, found.body["code"], found.body["message"]) == (422, "malformed", says)
 
 
-def test_an_owner_that_is_not_there_joins_by_a_message_not_by_a_call(lived: Served) -> None:
+def test_a_missing_owner_joins_by_a_message(lived: Served) -> None:
     unknown = {"owner": "agent:zoe", "text": "A bell rang."}
     found = lived.client.post("/runs/v/ticks/400", {"observations": [unknown]}).body
     assert found["message"] == "there is no owner 'agent:zoe' in this run"
     assert '"joins" of a turn' in found["do"]
 
 
-def test_a_run_that_never_was_is_not_to_be_opened_again(lived: Served) -> None:
+def test_a_missing_run_cannot_be_reopened(lived: Served) -> None:
     found = lived.client.get("/runs/nope")
     assert (found.status, found.body["code"]) == (404, "run_missing")
     assert "create" in found.body["do"]
@@ -160,14 +160,14 @@ def events(client: Client, path: str, count: int, **headers: str) -> list[Any]:
         return found
 
 
-def test_events_are_the_answers_from_any_tick_on(lived: Served) -> None:
+def test_events_replay_the_replies_from_any_tick(lived: Served) -> None:
     client = lived.client
     answers = [client.answer(f"/runs/v/ticks/{number}", turn(number)) for number in range(300, LAST)]
     assert events(client, "/runs/v/events?after=299", 100) == answers
     assert events(client, "/runs/v/events?after=3", 1, Last_Event_ID="398") == answers[-1:]
 
 
-def test_an_event_comes_with_each_commit_and_the_stream_ends_with_the_run() -> None:
+def test_each_commit_sends_an_event_and_the_run_ends_the_stream() -> None:
     with serving() as (client, _):
         client.answer("/runs/v/open", OPEN | {"ticks": 3})
         with connected(client) as listener:
@@ -184,7 +184,7 @@ def test_an_event_comes_with_each_commit_and_the_stream_ends_with_the_run() -> N
         assert answers[-1]["over"]
 
 
-def test_a_listener_that_waits_is_let_go_when_the_run_is_left() -> None:
+def test_leaving_a_run_releases_its_listeners() -> None:
     with serving() as (client, _):
         client.answer("/runs/v/open", OPEN)
         with connected(client) as listener:
@@ -195,7 +195,7 @@ def test_a_listener_that_waits_is_let_go_when_the_run_is_left() -> None:
             assert stream.read() == b"\n"
 
 
-def test_a_run_is_steered_from_its_next_tick_on() -> None:
+def test_steering_applies_from_the_next_tick() -> None:
     redis = FakeRedis()
     with serving(redis) as (client, table):
         client.answer("/runs/v/open", OPEN)
@@ -227,12 +227,12 @@ def test_a_run_is_steered_from_its_next_tick_on() -> None:
         {"throttle": "reflect", "factor": 2},
     ],
 )
-def test_a_request_that_cannot_be_is_refused(lived: Served, message: dict[str, Any]) -> None:
+def test_an_invalid_request_is_refused(lived: Served, message: dict[str, Any]) -> None:
     found = lived.client.post("/runs/v/steer", message)
     assert (found.status, found.body["code"]) == (422, "malformed")
 
 
-def test_a_run_that_is_left_stays_and_is_opened_again() -> None:
+def test_a_run_that_is_left_can_be_reopened() -> None:
     redis = FakeRedis()
     with serving(redis) as (client, _):
         client.answer("/runs/v/open", OPEN)
@@ -245,7 +245,7 @@ def test_a_run_that_is_left_stays_and_is_opened_again() -> None:
     assert audit(redis, "v") == []
 
 
-def test_whoever_imports_the_package_loads_no_server() -> None:
+def test_importing_the_package_loads_no_server() -> None:
     code = (
         "import sys, cogitate, cogitate.ops.cli; sys.exit(any(name in sys.modules for name in ('fastapi', 'uvicorn')))"
     )

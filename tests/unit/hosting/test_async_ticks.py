@@ -72,7 +72,7 @@ def test_a_block_that_ends_commits_the_open_tick(cogitate_loop: Loops, straight:
     assert resumed_digest(cogitate_loop, loop) == straight
 
 
-def test_other_tasks_go_on_while_a_tick_is_awaited(cogitate_loop: Loops) -> None:
+def test_other_tasks_run_while_a_tick_is_awaited(cogitate_loop: Loops) -> None:
     """A boundary that waits until another task of the same event loop lets it go on would never end otherwise."""
     go_on = threading.Event()
 
@@ -96,7 +96,7 @@ def test_other_tasks_go_on_while_a_tick_is_awaited(cogitate_loop: Loops) -> None
     assert asyncio.run(host()) == 1
 
 
-def test_a_host_that_is_cancelled_while_it_waits_leaves_a_run_that_goes_on(cogitate_loop: Loops, straight: str) -> None:
+def test_a_host_cancelled_during_a_wait_leaves_a_resumable_run(cogitate_loop: Loops, straight: str) -> None:
     async def host(loop: TickLoop) -> None:
         async with loop:
             async for tick in loop:
@@ -145,7 +145,7 @@ def test_a_host_that_is_cancelled_in_its_body_leaves_the_tick_undone(cogitate_lo
     assert resumed_digest(cogitate_loop, loop) == straight
 
 
-def test_whoever_asks_again_after_a_cancelled_wait_gets_the_tick_that_was_on_its_way(cogitate_loop: Loops) -> None:
+def test_a_wait_after_a_cancelled_one_gets_the_pending_tick(cogitate_loop: Loops) -> None:
     async def host() -> list[int]:
         async with opened(cogitate_loop) as loop:
             ticks, numbers = aiter(loop), []
@@ -161,7 +161,7 @@ def test_whoever_asks_again_after_a_cancelled_wait_gets_the_tick_that_was_on_its
     assert asyncio.run(host()) == [1, 2, 3]
 
 
-def test_a_tick_that_nobody_was_handed_never_happened(cogitate_loop: Loops, straight: str) -> None:
+def test_an_undelivered_tick_is_not_committed(cogitate_loop: Loops, straight: str) -> None:
     async def host() -> TickLoop:
         async with opened(cogitate_loop) as loop:
             ticks = aiter(loop)

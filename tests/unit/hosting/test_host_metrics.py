@@ -13,7 +13,7 @@ from cogitate.scheduler.journal.lines import Ended, EndNote
 from cogitate.tasks.job import JobKey
 
 
-def test_a_journal_that_cannot_be_exported_is_told_until_it_can() -> None:
+def test_a_failing_export_of_the_journal_is_reported_until_it_succeeds() -> None:
     stuck = True
     metrics = HostMetrics(FakeRedis(), "town", lambda: stuck)
     assert metrics.registry.get_sample_value("cogitate_journal_unexported", {"run": "town"}) == 1

@@ -28,7 +28,7 @@ FAST = PinnedSettings(seconds_per_tick=300)
 Loops = Callable[..., TickLoop]
 
 
-def test_it_shows_the_last_boundary_and_a_kept_view_goes_on(cogitate_loop: Loops) -> None:
+def test_a_view_shows_the_last_boundary_and_a_kept_view_follows(cogitate_loop: Loops) -> None:
     loop = cogitate_loop(owners=OWNERS, ticks=3, start_minute=100)
     view = loop.memory(ADA)
     shown = [(view.minute, len(view))]
@@ -40,7 +40,7 @@ def test_it_shows_the_last_boundary_and_a_kept_view_goes_on(cogitate_loop: Loops
     assert [entry.text for entry in view.recent(2)] == ["Cart 2 went by.", "Cart 3 went by."]
 
 
-def test_who_joins_has_a_memory_from_the_next_tick_and_who_has_left_has_none(cogitate_loop: Loops) -> None:
+def test_a_new_owner_has_a_memory_from_the_next_tick_and_a_former_one_none(cogitate_loop: Loops) -> None:
     loop = cogitate_loop(owners=OWNERS, ticks=4)
     for tick in loop:
         if tick.number == 1:
@@ -60,7 +60,7 @@ def test_who_joins_has_a_memory_from_the_next_tick_and_who_has_left_has_none(cog
         view.recent()
 
 
-def test_ticks_that_are_handed_over_again_show_the_last_committed_one(cogitate_loop: Loops) -> None:
+def test_redelivered_ticks_show_the_last_committed_one(cogitate_loop: Loops) -> None:
     client = FakeRedis()
 
     def live(loop: TickLoop) -> list[tuple[bool, int, int]]:

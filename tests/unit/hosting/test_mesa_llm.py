@@ -123,7 +123,7 @@ def test_agents_reflect_in_the_background_until_their_limit_binds(redis: FakeRed
     assert audit(redis, "market") == []
 
 
-def test_what_has_not_changed_is_remembered_once(redis: FakeRedis) -> None:
+def test_an_unchanged_observation_is_stored_once(redis: FakeRedis) -> None:
     market = Market(CoTReasoning, "http://127.0.0.1:9")
     with minds_of(market) as minds:
         memory = market.agents[0].memory
@@ -139,7 +139,7 @@ def test_what_has_not_changed_is_remembered_once(redis: FakeRedis) -> None:
         assert minds.loop.tick == 0
 
 
-def test_a_memory_that_no_run_keeps_yet_shows_what_just_happened(redis: FakeRedis) -> None:
+def test_a_memory_without_a_run_shows_recent_events(redis: FakeRedis) -> None:
     memory = CogitateMemory(Market(CoTReasoning, "http://127.0.0.1:9").agents[0])
     assert memory.get_communication_history() == ""
     asyncio.run(memory.aadd_to_memory("message", {"message": "Hello.", "sender": 2, "recipients": [1]}))
@@ -150,7 +150,7 @@ def test_a_memory_that_no_run_keeps_yet_shows_what_just_happened(redis: FakeRedi
         memory.add_to_memory("message", "Hello.")  # type: ignore[arg-type]
 
 
-def test_an_agent_that_never_thinks_keeps_its_memory_and_one_that_joins_gets_one(redis: FakeRedis) -> None:
+def test_an_agent_without_thoughts_keeps_its_memory_and_a_new_one_gets_one(redis: FakeRedis) -> None:
     market = Market(CoTReasoning, f"http://127.0.0.1:{free_ports(1)}")
     first, second = market.agents
     kept = first.memory

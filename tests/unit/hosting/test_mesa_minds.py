@@ -171,7 +171,7 @@ def test_an_agent_that_is_removed_is_not_kept_alive(redis: FakeRedis) -> None:
     assert alone.alive[-1] == 3
 
 
-def test_a_removed_agent_and_one_that_never_thinks_have_no_mind(redis: FakeRedis) -> None:
+def test_removed_and_thoughtless_agents_have_no_mind(redis: FakeRedis) -> None:
     model = built(BoltzmannWealth, n=8, seed=1)
     with minds_of(model, who=every_seventh) as minds:
         by_id = {agent.unique_id: agent for agent in model.agents}
@@ -185,7 +185,7 @@ def test_a_removed_agent_and_one_that_never_thinks_have_no_mind(redis: FakeRedis
     assert sorted(minds.loop.state.streams) == []
 
 
-def test_a_model_that_is_stepped_further_goes_on_without_minds(redis: FakeRedis) -> None:
+def test_a_model_stepped_beyond_the_run_continues_without_minds(redis: FakeRedis) -> None:
     model = built(BoltzmannWealth, n=3, seed=1)
     with minds_of(model) as minds:
         model.step()
@@ -193,7 +193,7 @@ def test_a_model_that_is_stepped_further_goes_on_without_minds(redis: FakeRedis)
     assert (steps_of(model), minds.loop.tick) == (2, 1)
 
 
-def test_a_run_that_is_over_lets_the_model_go_on(redis: FakeRedis) -> None:
+def test_a_finished_run_lets_the_model_continue(redis: FakeRedis) -> None:
     model = built(BoltzmannWealth, n=3, seed=1)
     with minds_of(model, ticks=2, sees=lambda agent: "I am here.") as minds:
         for _ in range(4):
@@ -219,7 +219,7 @@ def test_a_step_that_fails_leaves_the_minds_as_they_were(redis: FakeRedis) -> No
         assert minds.loop.tick > 2  # Mesa 3.5 makes up for the event that the error had left
 
 
-def test_a_run_is_resumed_by_a_model_that_begins_again(redis: FakeRedis) -> None:
+def test_a_restarted_model_resumes_its_run(redis: FakeRedis) -> None:
     """The steps of before get the same thoughts again, from the journal, and so the same trajectory."""
 
     def live(minds: Minds, model: Any, steps: int) -> None:
@@ -286,7 +286,7 @@ def test_a_length_that_no_step_has_is_refused(seconds: Any, redis: FakeRedis) ->
         minds_of(built(BoltzmannWealth, n=1, seed=1), seconds_per_step=seconds)
 
 
-def test_what_is_no_model_is_refused(redis: FakeRedis) -> None:
+def test_a_wrong_model_is_refused(redis: FakeRedis) -> None:
     with pytest.raises(ConfigurationError, match="give a model of Mesa"):
         minds_of(object())
 
@@ -322,7 +322,7 @@ def test_a_model_that_runs_itself_passes_ticks(redis: FakeRedis) -> None:
         ("action", {"type": "move_to", "location": "cafe", "doing": "", "reason": ""}, ["move to cafe"]),
     ],
 )
-def test_what_a_kind_tells_the_model_is_handed_out_in_words(
+def test_a_kinds_message_reaches_the_model_as_text(
     topic: str, data: dict[str, Any], text: list[str], redis: FakeRedis
 ) -> None:
     register(Own(makes=lambda case: (Tell(case.job.key.owner, topic, data),)))
@@ -339,7 +339,7 @@ def test_what_a_kind_tells_the_model_is_handed_out_in_words(
     assert (effect.topic, effect.data) == (topic, data)
 
 
-def test_a_request_is_made_in_what_an_agent_sees(redis: FakeRedis) -> None:
+def test_a_request_uses_the_agents_perception(redis: FakeRedis) -> None:
     model = built(BoltzmannWealth, n=1, seed=1)
     asked: list[str] = []
 

@@ -40,7 +40,7 @@ def test_no_body_loses_its_tick_to_another(cogitate_loop: Loops, body: Callable[
         body(opened(cogitate_loop))
 
 
-def test_whoever_has_broken_off_goes_on_with_any_other_iterator(cogitate_loop: Loops) -> None:
+def test_any_iterator_continues_after_a_break(cogitate_loop: Loops) -> None:
     loop, seen = opened(cogitate_loop), []
     for tick in loop:
         seen.append(tick.number)
@@ -67,7 +67,7 @@ def test_two_tasks_do_not_share_the_ticks(cogitate_loop: Loops) -> None:
     assert "waits for the next tick already" in str(second)
 
 
-def test_another_thread_says_nothing_in_the_turn(cogitate_loop: Loops) -> None:
+def test_another_thread_cannot_act_in_the_turn(cogitate_loop: Loops) -> None:
     loop, said = opened(cogitate_loop), []
 
     def say() -> None:
@@ -101,7 +101,7 @@ def test_an_observation_is_of_the_tick_unless_it_names_another_time(cogitate_loo
     assert times["It rained. 3"] == 440 + 3 * minutes
 
 
-def test_what_a_host_probably_does_not_mean_is_doubted_once(cogitate_loop: Loops) -> None:
+def test_a_suspicious_call_is_warned_of_once(cogitate_loop: Loops) -> None:
     owners = {ADA: Profile(name="Ada", home="hose"), "location:inn": Profile(name="The inn")}
     settings = PinnedSettings(seconds_per_tick=600)
     with capture_logs() as logs:

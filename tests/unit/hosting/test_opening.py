@@ -37,7 +37,7 @@ def test_a_name_that_is_taken_is_refused_and_the_words_say_how(cogitate_loop: Lo
     assert isinstance(refused.value, LedgerError)
 
 
-def test_resume_goes_on_where_there_is_a_run_and_creates_one_where_there_is_none(cogitate_loop: Loops) -> None:
+def test_resume_continues_a_run_or_creates_one(cogitate_loop: Loops) -> None:
     client = FakeRedis()
     first = lived(cogitate_loop, client, exist="resume")
     assert (first.tick, sorted(first.state.streams)) == (3, ["agent:ada"])
@@ -48,7 +48,7 @@ def test_resume_goes_on_where_there_is_a_run_and_creates_one_where_there_is_none
 
 
 @pytest.mark.parametrize("upto", [3, 10])
-def test_replace_begins_anew_whatever_was_there(cogitate_loop: Loops, tmp_path: Path, upto: int) -> None:
+def test_replace_starts_a_new_run(cogitate_loop: Loops, tmp_path: Path, upto: int) -> None:
     client, settings = FakeRedis(), Settings(data_dir=tmp_path)
     first = lived(cogitate_loop, client, upto, exist="replace", settings=settings)
     folder = journal_folder(tmp_path, "test", first.ledger.incarnation)

@@ -24,13 +24,13 @@ def fits(settings: Settings, seconds: float | None, rate: float = 20.0, agents: 
     return {one.kind: one for one in pace_fit(settings, known, tick_rate=rate, agents=agents)}
 
 
-def test_every_kind_that_asks_a_model_is_judged() -> None:
+def test_every_kind_with_a_model_is_judged() -> None:
     assert set(fits(settings_of(), 0.1)) == {"rate", "plan", "act", "reflect", "integrate", "summarise", "recount"}
     assert fits(settings_of(llm="heuristic"), 0.1) == {}
     assert "plan" not in fits(settings_of(disable=["plan"]), 0.1)
 
 
-def test_what_is_fast_enough_fits() -> None:
+def test_a_fast_body_fits_the_pace() -> None:
     found = fits(settings_of(), 0.2)
     assert {one.verdict for one in found.values()} == {"fits"}
     assert found["act"].line() == "act: 0.65 s = 13 ticks of 2 to 60: fits"
@@ -39,7 +39,7 @@ def test_what_is_fast_enough_fits() -> None:
     assert found["plan"].line().endswith(f"{needed} ticks of 2 to 480: asked {2 * needed} ticks before the morning")
 
 
-def test_what_is_too_slow_is_named() -> None:
+def test_a_slow_body_is_named() -> None:
     found = fits(settings_of(), 2.0)
     assert found["act"].verdict == "too slow"
     assert found["act"].line().endswith("of 2 to 60: too slow, by heuristic")
@@ -53,7 +53,7 @@ def test_fixed_due_ticks_are_late_and_cost_money() -> None:
     assert fits(settings_of(adaptive_latency=False), 0.01)["act"].verdict == "fits"
 
 
-def test_of_an_endpoint_that_was_never_called_nothing_is_known() -> None:
+def test_an_uncalled_endpoint_is_unknown() -> None:
     found = fits(settings_of(), None)
     assert {one.verdict for one in found.values()} == {"not known"}
     said = found["act"].line()
@@ -68,7 +68,7 @@ def test_a_crowd_of_planners_needs_longer_than_one() -> None:
     assert many > one
 
 
-def test_a_run_that_goes_on_says_what_it_has_seen() -> None:
+def test_a_resumed_run_states_its_experience() -> None:
     known = Latencies()
     for at in range(64):
         key = JobKey(at, "act", "agent:ann", 0, 0)
@@ -86,5 +86,5 @@ def test_other_runs_say_nothing(changed: dict[str, Any]) -> None:
     assert paced_lines(settings_of(**changed), Latencies(), 25, {}) == []
 
 
-def test_nothing_to_say_is_no_heading() -> None:
+def test_an_empty_report_has_no_heading() -> None:
     assert fit_lines([], 20.0) == []

@@ -54,13 +54,13 @@ def test_the_root_has_these_names_and_no_others() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, module in PLACES.items() if module is not cogitate])
-def test_the_root_says_where_a_name_of_another_module_is(name: str) -> None:
+def test_the_root_names_the_module_of_a_missing_name(name: str) -> None:
     place = PLACES[name].__name__
     with pytest.raises(ImportError, match=f"`cogitate` has no {name}: import it from {re.escape(place)}$"):
         getattr(cogitate, name)
 
 
-def test_an_import_of_a_moved_name_says_where_it_is() -> None:
+def test_importing_a_moved_name_names_its_new_place() -> None:
     with pytest.raises(ImportError, match=r"import it from cogitate\.effects$"):
         exec("from cogitate import Profile, Entry")
 
@@ -87,11 +87,11 @@ def test_the_package_is_marked_as_typed() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in PLACES if name != "Effect"])
-def test_every_name_says_what_it_is(name: str) -> None:
+def test_every_name_has_a_docstring(name: str) -> None:
     assert getattr(PLACES[name], name).__doc__
 
 
-def test_every_error_is_a_cogitate_error_and_what_it_was_before() -> None:
+def test_every_error_is_a_cogitate_error_and_its_former_class() -> None:
     found = [value for name, module in PLACES.items() if isinstance(value := getattr(module, name), type)]
     listed = {getattr(cogitate.errors, name) for name in cogitate.errors.__all__}
     assert {one for one in found if issubclass(one, Exception)} == listed
@@ -188,7 +188,7 @@ def test_the_fixture_makes_isolated_loops_with_the_same_digest(cogitate_loop: Ca
     assert digests[0] == digests[1]
 
 
-def test_the_fixture_asks_no_model_whatever_file_and_environment_say(
+def test_the_fixture_uses_no_model_despite_file_and_environment(
     cogitate_loop: Callable[..., TickLoop], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as endpoint:
@@ -228,14 +228,14 @@ def test_a_loop_refuses_a_name_that_no_run_can_have(cogitate_loop: Callable[...,
         cogitate_loop(run="a b")
 
 
-def test_a_run_remembers_what_its_host_said_of_it(cogitate_loop: Callable[..., TickLoop]) -> None:
+def test_a_run_remembers_its_hosts_description(cogitate_loop: Callable[..., TickLoop]) -> None:
     from cogitate.hosting.opening import description_of
 
     loop = cogitate_loop(describe={"world": "mine", "size": "3"})
     assert description_of(loop.ledger.client, "test") == {"world": "mine", "size": "3"}
 
 
-def test_stop_commits_the_present_tick_and_leaves_a_run_that_goes_on(cogitate_loop: Callable[..., TickLoop]) -> None:
+def test_stop_commits_the_present_tick_and_leaves_a_resumable_run(cogitate_loop: Callable[..., TickLoop]) -> None:
     owners = {"agent:ada": Profile(name="Ada Smith")}
     loop = cogitate_loop(owners=owners, ticks=20)
     for tick in loop:

@@ -10,7 +10,7 @@ from fakeredis import FakeRedisConnection
 from cogitate.hosting.inline import PIECE, redis_in_memory
 
 
-def test_a_long_command_is_sent_in_pieces_that_are_read_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_command_is_sent_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     lengths: list[int] = []
     send = FakeRedisConnection.send_packed_command
 

@@ -18,7 +18,7 @@ def committed(loop: TickLoop) -> int:
     return int(loop.ledger.client.hget(loop.ledger.store.key("state"), "tick") or 0)
 
 
-def test_what_a_block_did_is_committed_at_its_end_the_last_one_too(cogitate_loop: Loops) -> None:
+def test_every_block_commits_its_changes_at_its_end(cogitate_loop: Loops) -> None:
     with opened(cogitate_loop) as loop:
         while not loop.over:
             before = loop.tick
@@ -34,7 +34,7 @@ def test_what_a_block_did_is_committed_at_its_end_the_last_one_too(cogitate_loop
     assert loop.digest == straight.digest
 
 
-def test_a_block_that_fails_never_happened_and_the_run_goes_on_elsewhere(cogitate_loop: Loops) -> None:
+def test_a_failed_block_is_not_committed_and_another_host_resumes(cogitate_loop: Loops) -> None:
     loop = opened(cogitate_loop)
     with loop.next_tick() as tick:
         live(loop, tick)
@@ -77,7 +77,7 @@ def test_a_block_within_a_block_is_refused(cogitate_loop: Loops) -> None:
         assert loop.tick == 1
 
 
-def test_a_run_that_is_over_is_told_before_and_refuses_another_tick(cogitate_loop: Loops) -> None:
+def test_a_finished_run_says_so_and_refuses_another_tick(cogitate_loop: Loops) -> None:
     with opened(cogitate_loop, ticks=2) as loop:
         for _ in range(2):
             assert not loop.over

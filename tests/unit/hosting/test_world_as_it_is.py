@@ -28,7 +28,7 @@ def drift(loop: TickLoop, ticks: int) -> list[int]:
 
 
 @pytest.mark.parametrize("kills", [False, True])
-def test_it_goes_on_after_the_last_committed_tick_however_it_was_left(cogitate_loop: Loops, kills: bool) -> None:
+def test_it_continues_after_the_last_committed_tick(cogitate_loop: Loops, kills: bool) -> None:
     client, first = FakeRedis(), 3
     loop = opened(cogitate_loop, client=client)
     assert drift(loop, first) == [1, 2, 3]
@@ -42,11 +42,11 @@ def test_it_goes_on_after_the_last_committed_tick_however_it_was_left(cogitate_l
     assert replay(client, "test", FakeRedis()).digest == resumed.digest
 
 
-def test_a_run_that_is_not_there_is_created(cogitate_loop: Loops) -> None:
+def test_a_missing_run_is_created(cogitate_loop: Loops) -> None:
     assert drift(opened(cogitate_loop, exist="resume", world="present"), 1) == [1]
 
 
-def test_who_diverges_is_told_how_to_go_on_and_does(cogitate_loop: Loops) -> None:
+def test_a_diverging_host_is_told_how_to_continue(cogitate_loop: Loops) -> None:
     client = FakeRedis()
     loop = opened(cogitate_loop, client=client)
     for tick in loop:
@@ -73,6 +73,6 @@ def test_who_diverges_is_told_how_to_go_on_and_does(cogitate_loop: Loops) -> Non
         ({"world": "present", "exist": "replace"}, 'add exist="resume"'),
     ],
 )
-def test_a_world_that_cannot_be_is_refused(cogitate_loop: Loops, given: dict[str, str], why: str) -> None:
+def test_an_invalid_world_is_refused(cogitate_loop: Loops, given: dict[str, str], why: str) -> None:
     with pytest.raises(ConfigurationError, match=why):
         opened(cogitate_loop, **given)

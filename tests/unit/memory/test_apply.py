@@ -112,7 +112,7 @@ def test_a_plan_item_moves_on_within_one_job(streams: dict[str, Stream]) -> None
     assert unmet(streams, steps) is None
 
 
-def test_a_plan_item_that_is_as_wanted_already_is_no_obstacle(streams: dict[str, Stream]) -> None:
+def test_an_unchanged_plan_item_is_not_an_obstacle(streams: dict[str, Stream]) -> None:
     """What an agent decided an hour ago is not lost because the world has completed the item meanwhile."""
     streams[ANN].set_plan_status("1-0", "completed")
     assert unmet(streams, (SetPlanStatus(owner=ANN, item="1-0", status="completed", expects="active"),)) is None
@@ -147,7 +147,7 @@ def test_no_more_is_taken_forgotten_or_archived_than_waits(
     assert why in (unmet(streams, effects) or "")
 
 
-def test_what_waited_is_appended_in_order_and_may_be_archived_at_once(streams: dict[str, Stream]) -> None:
+def test_waiting_entries_are_appended_in_order_and_may_be_archived_at_once(streams: dict[str, Stream]) -> None:
     waiting(streams, 4)
     effects: tuple[Effect, ...] = (
         TakeWaiting(ANN, 2),
@@ -188,7 +188,7 @@ def test_a_rating_is_of_one_entry_each_and_from_1_to_10(
     assert (unmet(streams, rated) is None) is good
 
 
-def test_what_is_archived_goes_where_its_effect_says(streams: dict[str, Stream]) -> None:
+def test_archived_entries_go_where_their_effect_says(streams: dict[str, Stream]) -> None:
     """Into the entry that was appended last for its owner, into the summary, or into nothing."""
     effects: tuple[Effect, ...] = (
         GOOD,
@@ -215,13 +215,13 @@ def test_what_is_archived_goes_where_its_effect_says(streams: dict[str, Stream])
     assert unmet(streams, replaced) is None, "what replaces another is appended as well"
 
 
-def test_who_is_recalled_twice_is_counted_twice(streams: dict[str, Stream]) -> None:
+def test_a_repeated_recall_counts_twice(streams: dict[str, Stream]) -> None:
     for minute in (30, 90):
         apply(streams, (MarkAccessed(owner=ANN, numbers=(1, 99), minute=minute),), 2)
     assert streams[ANN].marks == {1: Marks(accesses=2, last_accessed=90)}
 
 
-def test_only_what_nobody_has_rated_is_rated(streams: dict[str, Stream]) -> None:
+def test_only_unrated_entries_are_rated(streams: dict[str, Stream]) -> None:
     apply(streams, (Rate(owner=ANN, numbers=(1, 99), ratings=(4, 5)),), 2)
     apply(streams, (Rate(owner=ANN, numbers=(1, 2), ratings=(9, 8)),), 3)
     assert [(streams[ANN].entries[n].importance, streams[ANN].entries[n].rated) for n in (1, 2)] == [(4, 2), (8, 3)]

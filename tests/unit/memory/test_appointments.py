@@ -27,7 +27,7 @@ def found(text: str, minute: int = 600, start: int = DAY, end: int = 2 * DAY) ->
     ]
 
 
-def test_what_is_to_be_done_is_told_as_a_plan(subtests: pytest.Subtests) -> None:
+def test_an_obligation_is_told_as_a_plan(subtests: pytest.Subtests) -> None:
     for text, what in [
         ("Party at 5 pm.", "Attend the party"),
         ("Party from 5 to 7 pm", "Attend the party"),
@@ -75,7 +75,7 @@ def test_what_is_to_be_done_is_told_as_a_plan(subtests: pytest.Subtests) -> None
         "",
     ],
 )
-def test_what_is_past_going_on_or_nothing_to_do_is_no_appointment(text: str) -> None:
+def test_past_and_ongoing_events_are_not_appointments(text: str) -> None:
     assert found(text) == []
 
 
@@ -89,7 +89,7 @@ def test_what_is_past_going_on_or_nothing_to_do_is_no_appointment(text: str) -> 
         ("Party at 5 pm, parking", "Attend the party", None),
     ],
 )
-def test_a_place_is_told_where_the_text_does_not_name_it(text: str, what: str, place: str | None) -> None:
+def test_a_place_absent_from_the_text_is_added(text: str, what: str, place: str | None) -> None:
     assert found(text) == [("17:00", what, place)]
 
 
@@ -118,7 +118,7 @@ def test_the_longest_name_of_a_place_wins_wherever_it_stands_in_the_list() -> No
         ("Праздник послезавтра в 17:00", None),
     ],
 )
-def test_a_day_that_is_told_counts_from_the_entrys(text: str, clock: str | None) -> None:
+def test_a_named_day_counts_from_the_entrys(text: str, clock: str | None) -> None:
     assert [at for at, _, _ in found(text)] == ([clock] if clock else [])
 
 
@@ -151,7 +151,7 @@ def test_without_a_day_the_coming_one_is_meant(said: int, start: int, end: int, 
         ("Party at 5 pm in the park", "Show at 5 pm", ["Attend the party at Park"]),
     ],
 )
-def test_of_mentions_within_half_an_hour_one_counts(first: str, second: str, kept: list[str]) -> None:
+def test_mentions_within_half_an_hour_count_once(first: str, second: str, kept: list[str]) -> None:
     one, other = seen(first, number=1), seen(second, number=2)
     for entries in ([one, other], [other, one]):
         assert [at.what for at in appointments(entries, PLACES, DAY, 2 * DAY)] == kept

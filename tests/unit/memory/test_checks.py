@@ -59,7 +59,7 @@ def test_a_text_that_is_short_enough_passes_as_a_plain_string(value: str) -> Non
         (b"x", "place is b'x': give a string"),
     ],
 )
-def test_no_text_or_one_that_cannot_be_kept_is_refused(value: Any, why: str) -> None:
+def test_empty_and_unstorable_texts_are_refused(value: Any, why: str) -> None:
     with pytest.raises(InputError, match=f"^{re.escape(why)}$"):
         check_text("place", value, 9)
 

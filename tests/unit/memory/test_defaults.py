@@ -139,9 +139,7 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("struct", "given", "rest"), LEFT_OUT, ids=[struct.__name__ for struct, _, _ in LEFT_OUT])
-def test_what_is_left_out_has_the_value_that_it_always_had(
-    struct: type[Any], given: dict[str, Any], rest: dict[str, Any]
-) -> None:
+def test_defaults_are_unchanged(struct: type[Any], given: dict[str, Any], rest: dict[str, Any]) -> None:
     read = typed_json.decode(msgspec.json.encode(given), struct)
     full = {name: typed_json.decode(msgspec.json.encode(getattr(read, name))) for name in rest}
     assert full == rest
@@ -178,7 +176,7 @@ def test_equal_texts_are_held_once() -> None:
         assert getattr(one, name) is getattr(other, name)
 
 
-def test_what_effects_give_up_is_told() -> None:
+def test_fields_that_effects_drop_are_reported() -> None:
     effects = (
         ForgetWaiting(owner="a", count=3),
         ForgetWaiting(owner="a", count=0),
@@ -244,7 +242,7 @@ def test_a_seal_is_the_same_in_every_version_and_in_any_order() -> None:
     assert seal.text(Head()).split()[0] == f"{int(seal.text(Head()).split()[0], 16):x}"
 
 
-def test_a_seal_is_written_as_it_always_was() -> None:
+def test_the_format_of_a_seal_is_unchanged() -> None:
     """Else no stream that an earlier version kept could be read."""
     seal = Seal()
     seal.entry(Entry(type="observation", text="Tea.", minute=1, number=1, tick=1), -1)

@@ -49,7 +49,7 @@ def test_a_value_is_shown_cut_and_in_printable_characters(value: object, shown: 
     assert len(quoted(value)) <= 82
 
 
-def test_what_an_error_says_is_shown_and_else_its_name() -> None:
+def test_an_error_is_shown_by_its_message_or_else_its_name() -> None:
     assert text_of(ValueError("no tea")) == "no tea"
     assert text_of(ValueError("half \ud800")) == "half \\ud800"
     assert text_of(ValueError()) == "ValueError"
@@ -69,12 +69,12 @@ def test_a_list_a_tuple_or_a_set_is_a_list(value: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", [set, frozenset])
-def test_a_set_has_one_order_whatever_its_hashes_are(kind: type) -> None:
+def test_a_set_has_one_order_regardless_of_hashes(kind: type) -> None:
     assert require_list(kind(f"w{number}" for number in range(50))) == sorted(f"w{number}" for number in range(50))
 
 
 @pytest.mark.parametrize("value", ["x", {1: 2}, None, 3, iter([1])])
-def test_anything_else_is_no_list(value: Any) -> None:
+def test_other_values_are_not_a_list(value: Any) -> None:
     with pytest.raises(ValueError, match="give a list"):
         require_list(value)
 
@@ -104,13 +104,13 @@ class Cup(BaseModel):
         ),
     ],
 )
-def test_the_first_fault_is_told_with_its_place_and_value(fields: dict[str, Any], fault: str) -> None:
+def test_the_first_fault_is_reported_with_place_and_value(fields: dict[str, Any], fault: str) -> None:
     with pytest.raises(ValidationError) as caught:
         Cup(**fields)
     assert first_fault(caught.value) == fault
 
 
-def test_errors_can_be_caught_as_what_they_are() -> None:
+def test_errors_can_be_caught_by_class() -> None:
     assert issubclass(InputError, CogitateError)
     assert issubclass(InputError, ValueError)
     assert issubclass(UsageError, CogitateError)

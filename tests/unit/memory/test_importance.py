@@ -52,7 +52,7 @@ def test_the_rule_of_spec_3(entry: Entry, expected: int) -> None:
     assert rate_by_rule(entry) == expected
 
 
-def test_before_any_rating_kinds_of_text_differ() -> None:
+def test_before_any_rating_types_of_text_differ() -> None:
     ratings = Ratings()
     low = ratings.estimate(OWNER, seen("Maria Lopez is brushing her teeth"))
     middle = ratings.estimate(OWNER, seen("Tom is processing payments"))
@@ -78,9 +78,7 @@ def test_before_any_rating_kinds_of_text_differ() -> None:
         ("Ann reads", "message", 5, 1.4773),
     ],
 )
-def test_before_any_rating_a_text_is_taken_for_what_runs_were_made_with(
-    text: str, type_: EntryType, rating: int, error: float
-) -> None:
+def test_before_any_rating_the_recorded_prior_applies(text: str, type_: EntryType, rating: int, error: float) -> None:
     """Pin it for each class of texts: it says which entries a model rates, so it is part of a digest."""
     estimate = Ratings().estimate(OWNER, Entry(type=type_, text=text, minute=0))
     assert (estimate.rating, round(estimate.error, 4)) == (rating, error)
@@ -102,7 +100,7 @@ def test_before_any_rating_a_text_is_taken_for_what_runs_were_made_with(
     ],
 )
 @pytest.mark.parametrize("type_", ["observation", "message"])
-def test_what_changes_a_life_passes_the_threshold_before_any_rating(text: str, type_: EntryType) -> None:
+def test_a_life_event_passes_the_threshold_before_any_rating(text: str, type_: EntryType) -> None:
     entry = Entry(type=type_, text=text, minute=0, source="dialogue" if type_ == "message" else "perception")
     assert Ratings().estimate(OWNER, entry).rating >= max(MemoryLimits().importance_threshold, rate_by_rule(entry))
 
@@ -120,7 +118,7 @@ def test_what_changes_a_life_passes_the_threshold_before_any_rating(text: str, t
         "The tree was dead.",
     ],
 )
-def test_what_only_sounds_like_it_stays_ordinary(text: str) -> None:
+def test_look_alikes_of_life_events_stay_ordinary(text: str) -> None:
     assert Ratings().estimate(OWNER, seen(text)).rating < MemoryLimits().importance_threshold
 
 
@@ -156,7 +154,7 @@ def test_estimating_changes_nothing() -> None:
     assert msgspec.json.encode(ratings.state) == before
 
 
-def test_the_state_goes_through_json_and_goes_on_alike() -> None:
+def test_the_state_survives_json() -> None:
     first = Ratings()
     for n in range(60):
         entry = seen(f"Event {n % 7} of kind {n % 3} in the cafe")
@@ -176,7 +174,7 @@ def test_the_state_goes_through_json_and_goes_on_alike() -> None:
     assert msgspec.json.encode(first.state) == msgspec.json.encode(second.state)
 
 
-def test_what_is_kept_is_bounded() -> None:
+def test_the_learned_state_is_bounded() -> None:
     ratings = Ratings()
     for n in range(_MAX_TEXTS + 50):
         ratings.learn(OWNER, seen(f"Thing {n} happened at stall {n}"), 3)
@@ -265,9 +263,7 @@ def test_words_lean_a_text_towards_the_mundane_or_the_memorable(words: str, lean
         ("summary", "hi", 5, 1.477314),
     ],
 )
-def test_what_is_usual_of_a_class_is_the_same_in_every_version(
-    kind: EntryType, text: str, rating: int, error: float
-) -> None:
+def test_priors_of_a_class_are_the_same_in_every_version(kind: EntryType, text: str, rating: int, error: float) -> None:
     """Which entries are rated by a model depends on it, and a run that goes on must choose as it did."""
     estimate = Ratings().estimate(OWNER, Entry(type=kind, text=text, minute=0))
     assert estimate.rating == rating
@@ -341,7 +337,7 @@ def test_recorded_days_are_predicted_better_than_by_a_median_per_type(recordings
         assert some.calls <= 0.21
 
 
-def test_what_changes_a_life_is_looked_for_in_the_first_two_thousand_characters() -> None:
+def test_life_events_are_searched_in_the_first_two_thousand_characters() -> None:
     told = "He got married."
     assert changes_a_life(" " * (2_000 - len(told)) + told)
     assert not changes_a_life(" " * (2_001 - len("He got married")) + told)

@@ -48,7 +48,7 @@ def test_an_item_without_a_time_has_begun_at_the_first_minute() -> None:
     assert present_items([item("a", None)], 0).now == item("a", None)
 
 
-def test_what_pruning_takes_is_named_in_the_order_of_its_numbers() -> None:
+def test_entries_taken_by_pruning_are_named_in_order_of_number() -> None:
     cut = Cut(routine=(40, 9), talks=((17, 33), (8,)), reflections=(100, 1), plans=(64,))
     assert cut.numbers == (1, 8, 9, 17, 33, 40, 64, 100)
     assert Cut().numbers == ()
@@ -64,6 +64,6 @@ def test_a_change_of_any_kind_is_one(change: dict[str, Any]) -> None:
     assert not Changes()
 
 
-def test_what_went_into_the_summary_is_marked_as_runs_of_every_version_hold_it() -> None:
+def test_summarised_entries_are_marked_as_in_every_version() -> None:
     """Numbers of entries begin with 1; 0 stands for nothing. Readers of a kept run know no other mark."""
     assert INTO_SUMMARY == -1

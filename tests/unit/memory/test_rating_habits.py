@@ -39,7 +39,7 @@ def test_a_rater_that_keeps_to_the_low_end_is_expected_to_do_so() -> None:
     assert median("thought1", low) < median("thought1", {})
 
 
-def test_a_rater_that_gives_what_is_usual_stays_usual() -> None:
+def test_a_usual_rater_stays_usual() -> None:
     ratings = {"seen2": [2] * 3 + [3] * 6 + [4], "talk": [3] * 3 + [5] * 3 + [6] * 4}
     assert [median(group, ratings) for group in GROUPS] == [median(group, {}) for group in GROUPS]
 
@@ -58,7 +58,7 @@ def test_shares_are_all_possible_and_add_up(group: str, counts: dict[str, list[i
     assert uncertainty(group) > 0
 
 
-def test_the_learner_expects_of_new_classes_what_its_rater_is_like() -> None:
+def test_the_learner_expects_new_classes_to_follow_the_rater() -> None:
     def idle() -> Entry:
         return Entry(type="observation", text="The bed is idle", minute=1)
 

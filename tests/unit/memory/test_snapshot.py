@@ -60,12 +60,12 @@ def test_a_stream_goes_through_json_without_loss(stream: Stream) -> None:
     assert snapshot.dump(again) == snapshot.dump(stream)
 
 
-def test_what_is_no_snapshot_is_refused() -> None:
+def test_an_invalid_snapshot_is_refused() -> None:
     with pytest.raises(ValueError, match="not a snapshot of a stream"):
         snapshot.load(b'{"owner": 3}')
 
 
-def test_a_stream_is_asked_by_type_time_and_subject() -> None:
+def test_a_stream_is_filtered_by_type_time_and_subject() -> None:
     stream = stream_of(
         observation("Read.", 600),
         message("Hello.", 610, speaker=MARIA),
@@ -109,7 +109,7 @@ def test_where_one_entry_cannot_be_read_the_rest_of_the_stream_is_there() -> Non
     assert isinstance(again.entries[3], UnreadableEntry)
 
 
-def test_what_was_archived_and_recalled_first_does_not_show() -> None:
+def test_the_order_of_archiving_and_recall_is_invisible() -> None:
     one, other = (stream_of(observation("Read.", 600), observation("Wrote.", 610)) for _ in range(2))
     for stream, numbers in ((one, (1, 2)), (other, (2, 1))):
         for number in numbers:

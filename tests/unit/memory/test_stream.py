@@ -49,7 +49,7 @@ def test_numbers_are_never_given_twice() -> None:
     assert [e.number for e in stream.entries.values()] == [1, 2, 4]
 
 
-def test_a_stream_that_forgets_what_it_takes_in_takes_no_more_room_in_the_end() -> None:
+def test_a_stream_of_constant_size_uses_constant_memory() -> None:
     stream = Stream(ANN)
     for tick in range(1, 200):
         for _ in range(10):
@@ -169,7 +169,7 @@ def lived(draw: st.DrawFn) -> Stream:
 
 
 @given(lived())
-def test_a_stream_that_is_read_back_says_the_same_of_itself(stream: Stream) -> None:
+def test_a_stream_read_back_describes_itself_equally(stream: Stream) -> None:
     again = Stream(ANN, entries=stream.entries.values(), archived=stream.archived, marks=stream.marks, head=stream.head)
     assert held(again) == held(stream)
     again.note_all()
@@ -208,7 +208,7 @@ def test_each_change_is_noted_for_the_ledger() -> None:
     assert stream.head.waiting == []
 
 
-def test_what_is_asked_by_time_is_from_the_first_minute_and_before_the_last() -> None:
+def test_a_time_range_includes_its_start_and_excludes_its_end() -> None:
     stream = Stream(ANN)
     for minute in (9, 10, 19, 20):
         stream.append(seen("seen", minute), 1)
@@ -280,7 +280,7 @@ def test_the_status_of_an_item_is_in_the_head_which_changes_with_it() -> None:
     assert stream.take_changes().head
 
 
-def test_whoever_watches_streams_hears_of_each_that_changes() -> None:
+def test_watchers_of_streams_hear_of_every_change() -> None:
     changed = set[str]()
     stream = Stream(ANN)
     stream.report_to(changed)
@@ -293,7 +293,7 @@ def test_whoever_watches_streams_hears_of_each_that_changes() -> None:
     assert changed == {ANN, "agent:later"}, "it has changes that nobody took"
 
 
-def test_what_waits_is_taken_and_forgotten_by_place() -> None:
+def test_waiting_entries_are_taken_and_forgotten_by_position() -> None:
     stream = Stream(ANN)
     for n in range(6):
         stream.wait(seen(f"Event {n}"))
@@ -306,7 +306,7 @@ def test_what_waits_is_taken_and_forgotten_by_place() -> None:
     assert [entry.text for entry in stream.head.waiting] == ["Event 4", "Event 5"]
 
 
-def test_a_counter_that_stays_as_it_is_is_no_change() -> None:
+def test_an_unchanged_counter_is_not_a_change() -> None:
     stream = Stream(ANN)
     stream.set_counter("x", 0)
     assert stream.take_changes().head
@@ -338,7 +338,7 @@ def test_all_that_a_stream_holds_can_be_noted_as_new() -> None:
     assert (changes.deleted, changes.deleted_marks, changes.rated) == ([], [], set()), "it never came to that ledger"
 
 
-def test_marks_that_are_forgotten_are_no_change_to_be_written() -> None:
+def test_forgotten_marks_are_not_written() -> None:
     stream = Stream(ANN)
     stream.append(seen("Tea."), 1)
     stream.take_changes()
@@ -377,7 +377,7 @@ def test_marks_ratings_and_the_head_are_changes() -> None:
     assert Changes(head=True)
 
 
-def test_what_is_asked_of_live_entries_by_kind_and_by_whom_they_are_about() -> None:
+def test_live_entries_are_filtered_by_type_and_subject() -> None:
     stream = Stream("agent:a")
     for text, fields in (
         ("Tea.", {"subjects": ("agent:a", "agent:b"), "importance": 3}),

@@ -22,7 +22,7 @@ def test_counter_falls_by_importance_and_starts_again() -> None:
     assert (trigger.left, reflects) == (10, True), "zero is enough, and the rest of the step is not carried over"
 
 
-def test_a_step_reflects_once_however_much_happens() -> None:
+def test_a_step_reflects_at_most_once() -> None:
     trigger, reflects = ReflectionTrigger.fresh(10).step([10, 10, 10])
     assert reflects
     assert trigger == ReflectionTrigger.fresh(10)

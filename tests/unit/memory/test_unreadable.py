@@ -76,7 +76,7 @@ def test_items_are_read_one_by_one() -> None:
         {**ODD, "rated": 1.5},
     ],
 )
-def test_what_is_no_entry_at_all_is_refused(fields: Any) -> None:
+def test_anything_but_an_entry_is_refused(fields: Any) -> None:
     with pytest.raises(msgspec.ValidationError):
         read(fields)
     with pytest.raises(msgspec.ValidationError, match="as was said"):
@@ -92,7 +92,7 @@ def test_marks_are_read_with_the_values_that_they_have(fields: Any, marks: Marks
 
 
 @pytest.mark.parametrize("fields", [[1], 3, {"accesses": 1, "colour": "red", "repeats": "x"}])
-def test_what_are_no_marks_is_refused(fields: Any) -> None:
+def test_invalid_marks_are_refused(fields: Any) -> None:
     if isinstance(fields, dict):
         with pytest.raises(msgspec.ValidationError, match="repeats"):
             read_marks(msgspec.json.encode(fields))
@@ -101,7 +101,7 @@ def test_what_are_no_marks_is_refused(fields: Any) -> None:
             read_marks(msgspec.json.encode(fields))
 
 
-def test_of_a_head_only_counters_and_statuses_may_be_odd() -> None:
+def test_only_counters_and_statuses_of_a_head_may_be_invalid() -> None:
     fields = {"last_number": 3, "counters": {"a": 1, "b": "x"}, "plan_status": {"1-0": "lost", "1-1": "pending"}}
     head = read_head(msgspec.json.encode(fields))
     assert (head.last_number, head.counters, head.plan_status) == (3, fields["counters"], fields["plan_status"])
@@ -142,12 +142,12 @@ def test_an_effect_is_read_with_the_values_that_it_has(fields: Any, effect: Effe
         {"type": "counter", "owner": "a", "name": "x"},
     ],
 )
-def test_what_is_no_effect_is_refused_with_what_reading_it_said(fields: Any) -> None:
+def test_an_invalid_effect_is_refused_with_the_reason(fields: Any) -> None:
     with pytest.raises(msgspec.ValidationError, match="as was said"):
         effect_as_it_is(fields, WRONG)
 
 
-def test_what_cannot_be_read_is_told_and_left_out_on_demand() -> None:
+def test_unreadable_values_are_reported_and_skipped_on_demand() -> None:
     odd = UnreadableEntry(type="poem", text="Roses.", minute=3)  # type: ignore[arg-type]
     stream = stream_of(observation("Tea.", 1), odd, observation("Rain.", 4), observation("Sun.", 5))
     stream.archive(1, 2, 2)  # into the odd one
@@ -178,7 +178,7 @@ def test_what_cannot_be_read_is_told_and_left_out_on_demand() -> None:
     assert stream.changes.head
 
 
-def test_what_is_left_out_is_told_in_words() -> None:
+def test_skipped_values_are_described() -> None:
     assert str(LeftOut("agent:a", 3, "why")) == "entry 3 of agent:a cannot be read and is left out: why"
     assert str(LeftOut("agent:a", 0, "why")) == "a value of agent:a cannot be read and is left out: why"
 

@@ -75,7 +75,7 @@ def numbers(entries: Sequence[Entry]) -> list[int]:
     return [entry.number for entry in entries]
 
 
-def test_lists_hold_what_they_name_the_newest_last(view: MemoryView) -> None:
+def test_lists_hold_their_entries_newest_last(view: MemoryView) -> None:
     assert (view.owner, view.minute, len(view)) == (ADA, 1_000, 8)
     assert numbers(view.recent(3)) == [6, 7, 8]
     assert numbers(view.recent()) == [1, 2, 3, 4, 5, 6, 7, 8]
@@ -90,7 +90,7 @@ def test_lists_hold_what_they_name_the_newest_last(view: MemoryView) -> None:
     assert view.about("Ben") == ()
 
 
-def test_what_is_archived_is_not_remembered(stream: Stream, view: MemoryView) -> None:
+def test_archived_entries_are_not_remembered(stream: Stream, view: MemoryView) -> None:
     stream.archive(8, 20)
     stream.archive(5, 20)
     assert numbers(view.recent(3)) == [4, 6, 7]
@@ -99,7 +99,7 @@ def test_what_is_archived_is_not_remembered(stream: Stream, view: MemoryView) ->
     assert len(view) == 6
 
 
-def test_conversations_are_told_line_by_line_or_as_their_summary(view: MemoryView) -> None:
+def test_conversations_are_told_line_by_line_or_summarised(view: MemoryView) -> None:
     talks = view.conversations()
     assert [(talk.participants, numbers(talk.entries)) for talk in talks] == [
         ((ADA, CY), [8]),
@@ -110,7 +110,7 @@ def test_conversations_are_told_line_by_line_or_as_their_summary(view: MemoryVie
     assert view.conversations(limit=99) == talks
 
 
-def test_relationships_join_what_is_stated_with_what_is_remembered(stream: Stream, view: MemoryView) -> None:
+def test_relationships_join_stated_and_remembered_facts(stream: Stream, view: MemoryView) -> None:
     stream.head.character = Character(relationships={"Ben Cole": "a friend", "Dot": "her aunt"})
     relationships = view.relationships()
     assert [one.name for one in relationships] == ["Ben Cole", "Cy Dale", "Dot"]
@@ -128,7 +128,7 @@ def test_a_relationship_may_be_stated_by_id(stream: Stream, view: MemoryView) ->
     ]
 
 
-def test_the_plan_says_what_is_done_what_is_under_way_and_what_is_next(stream: Stream) -> None:
+def test_the_plan_shows_done_current_and_next_items(stream: Stream) -> None:
     stream.set_plan_status("1-0", "completed")
     stream.set_plan_status("1-2", "cancelled")
     plan = view_of(stream, 1_000).plan()
@@ -226,7 +226,7 @@ def test_a_similarity_that_cannot_be_used_is_named(stream: Stream, similarity: A
     assert says in str(refused.value)
 
 
-def test_of_a_long_error_of_a_similarity_the_beginning_is_told(stream: Stream) -> None:
+def test_a_long_error_of_a_similarity_is_cut(stream: Stream) -> None:
     def fails(query: str, entries: Sequence[Entry]) -> list[float]:
         raise ValueError("x" * 5_000)
 
@@ -235,7 +235,7 @@ def test_of_a_long_error_of_a_similarity_the_beginning_is_told(stream: Stream) -
     assert str(refused.value) == f"similarity failed: ValueError: {'x' * 300}"
 
 
-def test_a_context_shows_what_is_known_planned_and_remembered(stream: Stream, view: MemoryView) -> None:
+def test_a_context_shows_profile_plan_and_memories(stream: Stream, view: MemoryView) -> None:
     stream.head.character = Character(objectives=("win the fair",), relationships={"Ben Cole": "a friend"})
     stream.head.summary = "Ada came to the valley as a child. She took over the forge."
     assert view.context("Who has bellows?", tokens=1_000).splitlines() == [
@@ -259,7 +259,7 @@ def test_a_context_shows_what_is_known_planned_and_remembered(stream: Stream, vi
     ]
 
 
-def test_a_context_chooses_what_matters_for_the_query_when_room_is_short(view: MemoryView) -> None:
+def test_a_context_selects_by_query_when_room_is_short(view: MemoryView) -> None:
     asked = view.context("torn bellows of the forge", tokens=45)
     assert "The bellows of the forge are torn." in asked
     assert "Cy: The inn burned." not in asked
@@ -267,7 +267,7 @@ def test_a_context_chooses_what_matters_for_the_query_when_room_is_short(view: M
 
 
 @pytest.mark.parametrize("query", ["", "bellows"])
-def test_a_context_holds_what_was_seen_in_the_very_first_minute(query: str) -> None:
+def test_a_context_includes_the_first_minute(query: str) -> None:
     context = view_of(stream_of(seen("The bellows of the forge are torn.", 0))).context(query)
     assert context == "- day 1, 12:00 AM: The bellows of the forge are torn."
 
@@ -369,7 +369,7 @@ class CountedValues:
             yield entry
 
 
-def test_reading_costs_what_it_returns() -> None:
+def test_the_cost_of_reading_follows_the_result() -> None:
     stream = stream_of(*(seen(f"Cart {n} went by.", n, BEN) for n in range(10_000)))
     live = stream._live = Counted(stream._live)
     view = view_of(stream, 10_000)
@@ -386,7 +386,7 @@ def test_reading_costs_what_it_returns() -> None:
         assert live.looked <= most
 
 
-def test_a_plan_is_found_without_looking_at_what_came_before_it() -> None:
+def test_a_plan_is_found_without_reading_earlier_entries() -> None:
     stream = stream_of(*(seen(f"Cart {n} went by.", n) for n in range(500)), PLAN, seen("Rain.", 501))
     live = stream._live = Counted(stream._live)
     assert view_of(stream).plan() is not None
@@ -439,7 +439,7 @@ def test_an_argument_that_cannot_be_used_is_named(view: MemoryView, call: Any, s
     assert says in str(refused.value)
 
 
-def test_a_view_is_asked_for_times_that_json_can_hold_and_a_million_memories_at_most(view: MemoryView) -> None:
+def test_a_view_accepts_times_within_json_and_at_most_a_million_memories(view: MemoryView) -> None:
     assert view.recall("fair", since=2**53 - 1, limit=1_000_000) == ()
     assert view.between(2**53 - 1, 2**53 - 1) == ()
     for ask in (

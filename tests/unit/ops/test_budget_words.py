@@ -33,7 +33,7 @@ def line(scope: str, spent: int, **more: Any) -> BudgetLine:
     return BudgetLine(scope=scope, spent=spent, limit=limit, for_retries=POOLS.of("calls", limit), **facts)
 
 
-def test_a_limit_is_said_with_what_is_for_retries() -> None:
+def test_a_limit_is_shown_with_its_retry_pool() -> None:
     assert format_limit(10, 2) == "8 + 2 for retries"
     assert format_limit(1_234, 0) == "1,234"
     assert format_limit(2_000_000, 400_000, lambda amount: f"${amount / 1e6}") == "$1.6 + $0.4 for retries"
@@ -45,7 +45,7 @@ def test_a_limit_is_said_with_what_is_for_retries() -> None:
     ]
 
 
-def test_what_refused_is_said_with_its_limit() -> None:
+def test_a_refusal_names_its_limit() -> None:
     assert format_refusals({"tick.run.calls": 3, "draining": 1}, LIMITS) == [
         "tick.run.calls = 8 + 2 for retries, 3×",
         "draining, 1×",
@@ -90,7 +90,7 @@ def test_owners_with_the_same_limit_are_one_row_that_names_the_fullest() -> None
     assert budget_rows(lines[:1], LIMITS)[0][1] == "owner:agent:ann", "one is named"
 
 
-def test_whose_reservation_counts_most_comes_first() -> None:
+def test_the_largest_reservations_come_first() -> None:
     lines = [line("owner:agent:ann", 3), line("owner:agent:bob", 1, reserved=1, held=4)]
     (row,) = budget_rows(lines, LIMITS)
     assert (row.spent, row.in_flight, row.held, row.most) == (1, 1, 4, "agent:bob 6, agent:ann 3")
@@ -100,7 +100,7 @@ def test_a_limit_in_force_is_named_as_in_the_settings() -> None:
     assert LIMITS[-1] == LimitInForce(name="tick.run.calls", limit=10, for_retries=2)
 
 
-def test_money_is_said_in_dollars() -> None:
+def test_money_is_shown_in_dollars() -> None:
     limits = LimitTable({"day.run.usd_micros": 30_000})
     in_force = limits_in_force(limits, POOLS)
     assert limit_lines(in_force) == ["day.run.usd_micros = $0.0240 + $0.0060 for retries"]

@@ -25,7 +25,7 @@ def test_axes_have_round_marks_and_keep_every_value_inside() -> None:
     assert [figure(v) for v in (0.25, 1200, 3.4e6, 0.0)] == ["0.25", "1,200", "3.4M", "0"]
 
 
-def test_a_chart_is_sound_xml_whatever_names_say() -> None:
+def test_a_chart_is_valid_xml_with_any_names() -> None:
     lines = [Series(f"{EVIL}{n}", [(0, 1), (5, None), (10, n)]) for n in range(3)]
     chart = line_chart(EVIL, lines, x=Axis.exactly(0, 10, 5), y=EVIL, bands=[Band(0, 10, EVIL)], limit=2)
     bars = bar_chart(EVIL, [EVIL, "b"], [(EVIL, [1, 2]), ("other", [3, 0])], y=EVIL, limit=4)

@@ -22,7 +22,7 @@ def found(gate: dict[Any, Any], counters: dict[str, int]) -> list[Finding]:
     return [*examine_endpoints(PinnedSettings(), client)]
 
 
-def test_without_an_endpoint_there_is_nothing_to_say() -> None:
+def test_without_an_endpoint_no_finding_is_made() -> None:
     (only,) = examine_endpoints(PinnedSettings(), FakeRedis())
     assert (only.what, only.grade) == ("endpoints", "ok")
 
@@ -37,7 +37,7 @@ def test_without_an_endpoint_there_is_nothing_to_say() -> None:
         ({"missing:m": "1"}, 0, "warning"),
     ],
 )
-def test_what_other_runs_met_is_told(gate: dict[Any, Any], failures: int, grade: str) -> None:
+def test_experience_of_other_runs_is_shown(gate: dict[Any, Any], failures: int, grade: str) -> None:
     _, theirs = found(gate, {"calls": 20, "failures:server": failures})
     assert (theirs.what, theirs.grade) == ("endpoint theirs", grade)
     assert f"{failures} of 20 calls failed" in theirs.found

@@ -60,9 +60,7 @@ MEASURED = [
 
 
 @pytest.mark.parametrize(("run", "asked"), MEASURED)
-def test_what_runs_of_several_days_asked_for_is_within_the_estimate(
-    run: tuple[int, int], asked: dict[str, int]
-) -> None:
+def test_measured_requests_of_several_days_are_within_the_estimate(run: tuple[int, int], asked: dict[str, int]) -> None:
     found, _ = estimated(*run)
     for kind, actual in asked.items():
         rows = [one for day in range(run[1]) for one in found.of_day(day) if one.kind == kind]

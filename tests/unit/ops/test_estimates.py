@@ -50,7 +50,7 @@ def test_plans_find_only_what_a_day_releases_at_its_start() -> None:
 
 
 @pytest.mark.parametrize("agents", [1, 100])
-def test_by_default_nobody_is_refused(agents: int) -> None:
+def test_the_defaults_refuse_no_requests(agents: int) -> None:
     for model in ({}, {"llm": "openai", "limit_tokens": 10**9}):
         assert not any(row.limits for row in estimated(agents, **model).first)
     few = estimated(agents, llm="openai", limit_tokens=10**9, limits={"day.owner:*.calls": 2}, retry_share=0.0)
@@ -99,7 +99,7 @@ def test_repairs_are_calls_that_cost_and_that_no_admission_has_to_find_room_for(
     assert act.refused == 0
 
 
-def test_what_is_measured_goes_before_defaults_and_survives_json() -> None:
+def test_measured_demand_precedes_defaults_and_survives_json() -> None:
     known = {"act": Demand(first=Range.of([2.0]), tokens=Range.of([100.0]), origin="town-1", tokens_origin="town-1")}
     settings = Settings(llm="openai", limit_usd=1, limits={})
     found = estimate(settings, kinds(), known, agents=10, days=1)

@@ -79,7 +79,7 @@ def nodes(folder: Path, name: str) -> dict[str, dict[str, Any]]:
     return found
 
 
-def test_what_goes_out_comes_in_again(saved: tuple[Path, Saved, dict[str, Stream]]) -> None:
+def test_exported_saves_can_be_imported(saved: tuple[Path, Saved, dict[str, Stream]]) -> None:
     folder, told, streams = saved
     found = read_save(folder)
     assert set(found.memories) == {ADA, BEN, TWIN}
@@ -153,7 +153,7 @@ def test_a_save_has_the_files_and_the_fields_that_the_original_reads(
         ({"created": "2023-02-13 00:07:00"}, ("Ada is here.", 7, 3, "observation")),
     ],
 )
-def test_a_node_that_was_edited_counts_as_it_is_now(
+def test_an_edited_node_counts_in_its_current_form(
     edit: dict[str, Any], row: tuple[str, int, int, str], saved: tuple[Path, Saved, dict[str, Stream]]
 ) -> None:
     folder, _, _ = saved
@@ -165,7 +165,7 @@ def test_a_node_that_was_edited_counts_as_it_is_now(
 
 
 @pytest.mark.parametrize("kept", [5, {"type": "dream"}, {"type": "plan", "text": "x", "minute": "noon"}])
-def test_a_kept_memory_that_cannot_be_read_is_told_and_its_node_counts(
+def test_an_unreadable_stored_memory_is_reported_and_its_node_counts(
     kept: object, saved: tuple[Path, Saved, dict[str, Stream]]
 ) -> None:
     folder, _, _ = saved

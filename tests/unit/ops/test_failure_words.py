@@ -40,13 +40,13 @@ FAILING = EndpointVitals(
 )
 
 
-def test_a_class_is_said_with_its_status() -> None:
+def test_a_class_is_shown_with_its_status() -> None:
     assert format_class("server") == "server error 5xx"
     assert format_class("rate_limited") == "rate_limited 429"
     assert set(STATUS) < set(FAILURE_KINDS)
 
 
-def test_an_unusable_answer_is_said_with_the_check_that_it_has_not_passed() -> None:
+def test_an_unusable_answer_is_shown_with_the_failed_check() -> None:
     assert format_class("unusable:kind_failed") == "unusable (kind failed)"
     assert format_class("unusable") == "unusable", "as older versions keep it"
     assert format_class("owner 'agent:zoe' has left") == "owner 'agent:zoe' has left", "a precondition has no check"
@@ -73,12 +73,12 @@ def test_a_response_without_words_is_shown_with_a_status_like_its_own(status: in
     assert format_class(from_status(status, {}, {}).kind).endswith(f" {shown}")
 
 
-def test_what_stands_for_no_status_is_said_as_it_is() -> None:
+def test_an_unknown_failure_is_shown_unchanged() -> None:
     for name in ("timeout", "breaker_open", "late", "", "entry 3 is gone"):
         assert format_class(name) == name
 
 
-def test_an_endpoint_says_it_of_its_failures_and_its_breaker() -> None:
+def test_an_endpoint_shows_the_words_of_failures_and_breaker() -> None:
     assert format_breaker(FAILING) == "half-open for 12 s (server error 5xx)"
     console = Console(width=100, file=io.StringIO())
     console.print(endpoints_table([FAILING]))
@@ -87,7 +87,7 @@ def test_an_endpoint_says_it_of_its_failures_and_its_breaker() -> None:
     assert "breaker_open 2×" in shown
 
 
-def test_a_job_says_it_of_its_attempts_and_its_end() -> None:
+def test_a_job_shows_the_words_of_attempts_and_end() -> None:
     one = JobRecord(
         id="town/3/plan/agent:ada/0/0",
         kind="plan",

@@ -146,7 +146,7 @@ def test_a_run_that_is_well_has_no_red_card() -> None:
 # -- money -------------------------------------------------------------------------------------------
 
 
-def test_money_shows_what_is_spent_held_and_left_of_today() -> None:
+def test_money_shows_spent_held_and_left_today() -> None:
     today = window("day:0", spent=10_000, reserved=2_000, held=3_000, limit=50_000, for_retries=10_000)
     card = money_card(run(windows=[today, window(spent=60_000)]), None)
     assert (card.label, card.value, card.grade) == ("Spent today, day 1", "$0.0100", "")
@@ -163,7 +163,7 @@ def test_money_shows_what_is_spent_held_and_left_of_today() -> None:
     assert not [line for line in card.lines if "at this pace" in line], "15,000 of 40,000 by noon lasts"
 
 
-def test_money_says_when_a_limit_runs_out() -> None:
+def test_money_predicts_when_a_limit_is_exhausted() -> None:
     card = money_card(run(windows=[window("day:0", spent=20_000, limit=30_000)]), None)
     assert "money until day 1, 6:00 PM at this pace" in card.lines
     assert card.grade == ""
@@ -182,7 +182,7 @@ def test_money_is_red_when_any_limit_of_the_day_or_the_run_has_nothing_left(full
     assert card.lines[0] == said
 
 
-def test_money_without_a_limit_shows_what_is_left_of_the_fullest_one() -> None:
+def test_money_without_a_limit_shows_the_fullest_one() -> None:
     windows = [window("day:0", spent=90), window("day:0", "calls", spent=2, limit=10), window("run:0", "jobs", limit=9)]
     card = money_card(run(windows=windows), None)
     assert (card.value, card.lines[0]) == ("$0.0001", "left 8 calls of 10 calls, day 1")
@@ -286,7 +286,7 @@ def test_endpoints_of_other_runs_do_not_matter() -> None:
     assert "other: breaker open for 0 s (server error 5xx), next call in 0 s" in both.lines
 
 
-def test_a_run_of_heuristics_asks_no_model() -> None:
+def test_a_run_of_heuristics_has_no_model() -> None:
     assert graded(model_card(run(asks_model=False), [endpoint(breaker="open")])) == ("not asked", "")
 
 
@@ -320,14 +320,14 @@ def test_a_host_whose_redis_takes_no_writes_is_not_well(held: bool) -> None:
     )
 
 
-def test_nobody_misses_workers_whose_signs_of_life_redis_refuses() -> None:
+def test_workers_are_not_missing_where_redis_refuses_their_heartbeats() -> None:
     seen = WorkersSeen(alive=[], missing=[MissingWorker(worker="a", seconds=7.5)], kinds=[])
     well = run(open={"act": OpenKind(waiting=4)})
     assert graded(workers_card(well, seen)) == ("0 of 1", "bad")
     assert graded(workers_card(well, seen, no_writes=True)) == ("not known", "warn")
 
 
-def test_a_host_that_is_gone_says_what_to_do() -> None:
+def test_a_lost_host_comes_with_a_remedy() -> None:
     assert host_card(run(held=False)).lines == [
         'no host is at work: start the program that hosts it again, with exist="resume"',
         "the last was vm:7",
@@ -355,7 +355,7 @@ def test_workers_are_missed_when_they_died_or_jobs_wait(
 
 
 @pytest.mark.parametrize("ended", [False, True])
-def test_a_worker_that_claims_nothing_is_not_able_and_says_why(ended: bool) -> None:
+def test_a_worker_without_claims_is_unable_and_says_why(ended: bool) -> None:
     failing = FailingWorker(worker="b", failures=21, why="no template", ended=ended)
     seen = WorkersSeen(alive=["a"] if ended else ["a", "b"], missing=[], kinds=[], failing=[failing])
     card = workers_card(run(), seen)
@@ -424,7 +424,7 @@ def test_late_and_failing_name_the_kinds_that_have_most_of_them() -> None:
 # -- who spends, and how often agents reflect --------------------------------------------------------
 
 
-def test_the_owners_that_spent_most_are_named_with_what_they_spent() -> None:
+def test_the_largest_spenders_are_named_with_amounts() -> None:
     owners = {
         "agent:ada": Cost(calls=3, tokens=2_000, usd_micros=40_000),
         "agent:ben": Cost(calls=1, tokens=700),
@@ -457,7 +457,7 @@ def test_reflections_say_how_much_they_are_throttled_by_whom_and_why() -> None:
     assert graded(reflections_card(run())) == ("as usual", "")
 
 
-def test_a_refusal_names_its_limit_and_what_is_held_of_it() -> None:
+def test_a_refusal_names_its_limit_and_held_amount() -> None:
     seen = run(
         hour=hour(refused={"day.kind:act.calls": 2, "run.run.usd_micros": 5, "tick.run.jobs": 1, "too_slow": 3}),
         held_under={"day.kind:act.calls": 4, "run.run.usd_micros": 12_300},

@@ -124,13 +124,13 @@ def test_a_file_with_too_much_in_it_is_refused(tmp_path: Path, monkeypatch: pyte
         read_jsonl(file)
 
 
-def test_faults_are_counted_beyond_those_that_are_told(tmp_path: Path) -> None:
+def test_faults_beyond_the_listed_ones_are_counted(tmp_path: Path) -> None:
     found = read_jsonl(lines(tmp_path, {"owner": ADA, "text": "x", "minute": 1}, *["nope"] * 50))
     assert found.left_out == {"line": 50}
     assert len(found.faults) == incoming.MAX_NAMED
 
 
-def test_an_exported_stream_comes_back_whole_but_for_what_was_archived(tmp_path: Path) -> None:
+def test_an_exported_stream_returns_complete_except_for_archived_entries(tmp_path: Path) -> None:
     stream = Stream(ADA)
     stream.append(Entry(type="observation", text="The river rose.", minute=3, importance=2), 1)
     stream.append(Entry(type="message", text="Ben: Run!", minute=4, importance=7, source="dialogue"), 1)
@@ -266,12 +266,12 @@ def test_turns_and_sessions_that_cannot_be_used_are_left_out_and_named(tmp_path:
 
 
 @pytest.mark.parametrize("data", [{}, [], 5, [5], {"session_1": []}, {"conversation": None}])
-def test_a_file_that_is_no_dialogue_is_refused(data: object, tmp_path: Path) -> None:
+def test_a_file_without_a_dialogue_is_refused(data: object, tmp_path: Path) -> None:
     with pytest.raises(InputError):
         read_dialogue(dialogue(tmp_path, data))
 
 
-def test_a_dialogue_that_is_no_json_is_refused_with_its_name(tmp_path: Path) -> None:
+def test_a_dialogue_of_invalid_json_is_refused_by_name(tmp_path: Path) -> None:
     file = tmp_path / "talk.json"
     file.write_text("{")
     with pytest.raises(InputError, match=r"talk\.json: not valid JSON"):

@@ -71,7 +71,7 @@ def test_a_node_that_cannot_be_used_is_left_out_and_named(node: dict[str, Any], 
     assert not found.repaired
 
 
-def test_what_is_repaired_is_counted(tmp_path: Path) -> None:
+def test_repairs_are_counted(tmp_path: Path) -> None:
     nodes = {
         "node_1": event(poignancy=40),
         "node_2": event(created="2023-02-12 07:00:00", poignancy=float("nan")),
@@ -94,7 +94,7 @@ def test_what_is_repaired_is_counted(tmp_path: Path) -> None:
     ]
 
 
-def test_a_folder_that_is_no_save_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_without_a_save_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(RecordingError, match=r"there is no meta\.json in it"):
         read_save(tmp_path)
     with pytest.raises(InputError, match="no valid memory; the first fault: Ann Lee, node_1 has no"):

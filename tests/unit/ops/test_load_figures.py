@@ -82,7 +82,7 @@ def test_the_controller_has_time_for_several_steps_in_each_phase_and_none_pins_t
     assert profile.warm_up >= 2 * profile.throttle_interval
 
 
-def test_a_profile_begins_after_its_warm_up_under_the_load_of_its_first_phase() -> None:
+def test_a_profile_starts_after_its_warm_up_under_its_first_load() -> None:
     profile = profile_of("rate-limit")
     assert profile.at(profile.start_minute) == profile.at(profile.begin) == (0, profile.phases[0])
     assert profile.starts()[0][0] == profile.begin == profile.start_minute + profile.warm_up

@@ -41,7 +41,7 @@ def plan(**over: Any) -> LoadSearchPlan:
     return LoadSearchPlan(**{"levels": [parse("late_share<=0.1"), parse("behind_most<=5")], "most": 8.0, **over})
 
 
-def test_what_is_raised_grows_with_the_load_and_nothing_else_does() -> None:
+def test_only_the_raised_quantity_grows_with_the_load() -> None:
     base = plan().profile(1.0)
     for raised in ("agents", "cadence", "latency"):
         other = plan(raised=(raised,)).profile(4.0)
@@ -84,7 +84,7 @@ def measured(profile: LoadProfile, controller: bool) -> Mapping[str, Any]:
     }
 
 
-def test_the_answer_says_what_holds_what_breaks_and_what_throttling_cost() -> None:
+def test_the_answer_names_the_sustained_load_the_failing_one_and_the_cost_of_throttling() -> None:
     lines: list[str] = []
     search = LoadSearch(plan(), measured, lambda probe: lines.append(probe_line(search, probe)))
     knees = search.run()

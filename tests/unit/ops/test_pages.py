@@ -73,7 +73,7 @@ def test_the_facts_of_a_job_are_those_of_the_code() -> None:
         assert set(re.findall(r"`(\w+)`", row[1])) == set(get_args(values)), fact
 
 
-def test_kinds_are_listed_in_their_order_and_with_what_follows_a_refusal() -> None:
+def test_kinds_are_listed_in_order_with_their_reaction_to_a_refusal() -> None:
     listed = re.search(r"Kinds come in the order ([\w,\s]+);", STATES)
     assert listed is not None
     assert re.split(r",\s+", listed[1]) == [kind.name for kind in kinds()]

@@ -30,13 +30,13 @@ def test_the_limit_of_the_real_day_stands_above_all_runs(capsys: pytest.CaptureF
     assert json.loads(capsys.readouterr().out)["real_day"]["spent"]["tokens"] == 600
 
 
-def test_without_a_limit_nothing_is_said_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_limit_none_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     show_runs(FakeRedis(), Settings(), as_json=True)
     assert "real_day" not in json.loads(capsys.readouterr().out)
 
 
 @pytest.mark.parametrize("name", ["schelling-seed-17", "a" * 64])
-def test_a_name_is_shown_in_one_piece_and_nothing_beside_it_is_lost(
+def test_a_name_is_shown_in_one_piece_and_no_neighbour_is_lost(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")

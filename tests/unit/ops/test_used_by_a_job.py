@@ -40,11 +40,11 @@ def record(*, saved: bool = False, settled: bool = True, reasoning: int = 0) -> 
         (record(settled=False), "not known yet, 1 call, 3,300 tokens at most"),
     ],
 )
-def test_the_usage_names_what_reasoning_took(one: JobRecord, words: str) -> None:
+def test_the_usage_names_reasoning_tokens(one: JobRecord, words: str) -> None:
     assert format_used(one) == words
 
 
-def test_a_job_that_paid_an_attempt_itself_is_not_said_to_be_paid_by_another() -> None:
+def test_a_job_that_paid_for_an_attempt_is_not_shown_as_shared() -> None:
     one = msgspec.structs.replace(record(saved=True), retried=Cost(calls=1, tokens=900))
     assert "this job's earlier attempts paid 1 call, 900 tokens" in format_used(one)
 

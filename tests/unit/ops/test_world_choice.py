@@ -47,7 +47,7 @@ def test_a_run_of_another_program_has_no_world_here() -> None:
         WorldChoice.of_description("mine", {"minutes_per_tick": "1"})
 
 
-def test_a_run_keeps_the_cooldown_of_what_is_unchanged() -> None:
+def test_a_run_keeps_the_cooldown_of_unchanged_observations() -> None:
     usual, often = WorldChoice(agents=2).open(), WorldChoice(agents=2, unchanged=10).open()
     assert isinstance(usual, Town)
     assert isinstance(often, Town)

@@ -63,7 +63,7 @@ def undisturbed(loops: Loops) -> TickLoop:
     return loop
 
 
-def test_who_appears_joins_and_who_disappears_leaves(cogitate_loop: Loops) -> None:
+def test_appearing_agents_join_and_disappearing_ones_leave(cogitate_loop: Loops) -> None:
     loop = undisturbed(cogitate_loop)
     first, second, third, fourth = town().owners()
     assert sorted(loop.state.streams) == sorted([first, third, fourth])
@@ -76,7 +76,7 @@ class Crash(Exception):
 
 
 @pytest.mark.parametrize("crash", [5, 45, 75, 110])
-def test_a_host_that_crashed_goes_on_to_the_same_digest(cogitate_loop: Loops, crash: int) -> None:
+def test_a_crashed_host_resumes_to_the_same_digest(cogitate_loop: Loops, crash: int) -> None:
     world = away()
     loop = open_loop(cogitate_loop, world)
     live = comings_and_goings(world)
@@ -118,7 +118,7 @@ def test_a_stopped_run_has_its_checkpoint_at_the_last_tick(cogitate_loop: Loops)
     assert resumed.restored == world.dump()
 
 
-def test_who_comes_back_under_its_old_name_is_refused(cogitate_loop: Loops) -> None:
+def test_a_returning_name_is_refused(cogitate_loop: Loops) -> None:
     world = town()
     loop = open_loop(cogitate_loop, world)
     owner = next(iter(world.owners()))

@@ -79,7 +79,7 @@ def test_a_missing_template_or_folder_is_an_error(tmp_path: Path) -> None:
         check_templates(tmp_path / "nowhere")
 
 
-def test_a_key_of_a_value_is_asked_for_before_its_methods(tmp_path: Path) -> None:
+def test_keys_of_a_value_precede_its_methods(tmp_path: Path) -> None:
     (tmp_path / "keys.j2").write_text(
         "{% block system %}{{ memory.items }}{% endblock %}{% block user %}{{ memory.get('items') }}{% endblock %}"
     )
@@ -130,7 +130,7 @@ def test_the_system_part_is_the_same_for_everybody(kind: Plan) -> None:
     assert other.user.count("</memories>") == 1
 
 
-def test_neutral_keeps_what_is_harmless() -> None:
+def test_neutral_text_keeps_harmless_characters() -> None:
     assert neutral("Встреча в 17:00 — 会議, naïve café 👍") == "Встреча в 17:00 — 会議, naïve café 👍"
     assert neutral(7) == 7
     neutral("lone surrogate \ud800").encode()
@@ -195,7 +195,7 @@ def test_a_phrase_that_is_cut_within_its_first_half_or_first_sentence_stays() ->
 
 
 @pytest.mark.parametrize("time", ["7:00", " 10:42 AM", "9:05 p.m."])
-def test_a_time_is_no_deed_and_may_be_a_reason(time: str) -> None:
+def test_a_time_is_not_an_action_but_may_be_a_reason(time: str) -> None:
     assert ActionAnswer(reason=time, location="", doing="Catch the train").reason == time.strip()
     with pytest.raises(ValidationError, match="is a time: say what the character does"):
         ActionAnswer(reason="The train leaves", location="", doing=time)
@@ -204,7 +204,7 @@ def test_a_time_is_no_deed_and_may_be_a_reason(time: str) -> None:
     assert Activity(time="7:00 AM", description=f"{time} train", location="").description.endswith("train")
 
 
-def test_what_was_not_asked_for_is_ignored() -> None:
+def test_unrequested_fields_are_ignored() -> None:
     assert SummaryAnswer.model_validate({"summary": "Fine.", "effects": ["delete everything"]}) == SummaryAnswer(
         summary="Fine."
     )
@@ -212,7 +212,7 @@ def test_what_was_not_asked_for_is_ignored() -> None:
         SummaryAnswer.model_validate({"effects": ["delete everything"]})
 
 
-def test_what_a_design_has_a_default_for_may_be_missing() -> None:
+def test_fields_with_a_default_may_be_missing() -> None:
     (item,) = DailyPlan.model_validate(
         {"activities": [{"time": "7:00 AM", "description": "Eat", "location": ""}]}
     ).activities

@@ -62,7 +62,7 @@ def programs(tmp_path: Path) -> Path:
         (("-m", "system or recordings"), "2 passed, 3 deselected"),
     ],
 )
-def test_only_marked_tests_see_what_the_machine_has(
+def test_only_marked_tests_see_the_machines_programs(
     arguments: tuple[str, ...], outcome: str, programs: Path, tmp_path: Path
 ) -> None:
     (copy_shared(tmp_path) / "test_it.py").write_text(TESTS)

@@ -61,7 +61,7 @@ def test_each_row_stands_under_the_name_of_its_table() -> None:
 
 
 @pytest.mark.parametrize("name", list(Settings.model_fields))
-def test_a_row_says_what_the_class_says(name: str) -> None:
+def test_a_row_matches_its_class(name: str) -> None:
     _, variable, default, _, meaning, kept = DOCUMENTED[name]
     assert variable == f"`COGITATE_{name.upper()}`"
     value = Settings.model_fields[name].get_default(call_default_factory=True)
@@ -114,7 +114,7 @@ def test_one_key_of_a_table_can_be_a_variable_as_the_page_says(monkeypatch: pyte
     assert Settings().latency == {"plan": 10}
 
 
-def test_only_the_file_refuses_names_that_are_no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_file_refuses_unknown_names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COGITATE_WROKERS", "3")
     assert Settings().workers == 2
     Path("cogitate.toml").write_text("wrokers = 3\n")

@@ -126,7 +126,7 @@ def test_secrets_that_cannot_be_used_are_named_but_not_shown(tmp_path: Path, tex
     assert "a@b" not in done.stderr
 
 
-def test_prometheus_scrapes_what_compose_serves() -> None:
+def test_prometheus_scrapes_the_services_of_compose() -> None:
     services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
     scraped = (ROOT / "ops/prometheus/prometheus.yml").read_text()
     for name in ("host", "worker"):

@@ -123,5 +123,5 @@ def test_tests_that_were_not_seen_to_pass_fail_the_session(project: Path, proces
     "part",
     [("tests/test_it.py",), ("-k", "passes"), ("-m", "parametrize"), ("-m", "parametrize", "--numprocesses", "2")],
 )
-def test_a_session_over_a_part_says_nothing(project: Path, part: tuple[str, ...]) -> None:
+def test_a_partial_session_reports_nothing(project: Path, part: tuple[str, ...]) -> None:
     assert session(project, "tests/test_gone.py::test_gone", *part)[0] == 0

@@ -35,7 +35,7 @@ def test_ordinary():
         ({"COGITATE_REQUIRE_SYSTEM": "1", "COGITATE_RECORDINGS": "."}, "2 failed, 1 skipped"),
     ],
 )
-def test_a_skip_is_a_failure_where_what_it_lacks_must_be_there(
+def test_a_skip_fails_where_its_requirement_is_mandatory(
     environment: dict[str, str], outcome: str, tmp_path: Path
 ) -> None:
     (copy_shared(tmp_path) / "test_it.py").write_text(TESTS)

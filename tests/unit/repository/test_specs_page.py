@@ -42,7 +42,7 @@ def test_every_row_names_files_that_exist() -> None:
             assert within in (ROOT / file).read_text(), f"{title}: {requirement}: {within} in {file}"
 
 
-def test_every_row_names_a_test_or_says_why_there_is_none() -> None:
+def test_every_row_names_a_test_or_a_reason() -> None:
     for title, (requirement, _, _, shown_by, differs) in ROWS:
         tests = NAME.findall(shown_by)
         assert all("::" in test for test in tests)
@@ -59,7 +59,7 @@ def test_tests_that_the_specifications_list_have_their_names() -> None:
     assert listed > 35
 
 
-def test_every_test_that_a_document_names_exists(subtests: pytest.Subtests) -> None:
+def test_every_test_named_in_a_document_exists(subtests: pytest.Subtests) -> None:
     for page in [str(page.relative_to(ROOT)) for page in pages(ROOT)]:
         with subtests.test(page=page):
             for name in sorted(set(NAME.findall((ROOT / page).read_text()))):

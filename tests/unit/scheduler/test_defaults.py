@@ -227,9 +227,7 @@ BY_MEMORY = {"limits"}  # whose own defaults its tests have
 
 
 @pytest.mark.parametrize(("struct", "given", "rest"), LEFT_OUT, ids=[struct.__name__ for struct, _, _ in LEFT_OUT])
-def test_what_is_left_out_has_the_value_that_it_always_had(
-    struct: type[Any], given: dict[str, Any], rest: dict[str, Any]
-) -> None:
+def test_defaults_are_unchanged(struct: type[Any], given: dict[str, Any], rest: dict[str, Any]) -> None:
     read = typed_json.decode(msgspec.json.encode(given), struct)
     assert {name: typed_json.decode(msgspec.json.encode(getattr(read, name))) for name in rest} == rest
     assert {*struct.__struct_fields__} - BY_MEMORY == {*given, *rest} - ({"type"} if "type" in given else set())
@@ -242,7 +240,7 @@ def test_a_key_in_a_record_is_that_of_the_job() -> None:
     assert line.key == JobKey(7, "plan", "agent:a", 0, 0)
 
 
-def test_rules_are_those_of_settings_that_nobody_has_changed() -> None:
+def test_rules_match_unchanged_settings() -> None:
     usual = rules_of(PinnedSettings(), kinds(), lambda owner: {})
     alone = Rules(kinds=usual.kinds, offers_of=usual.offers_of, latency_of=usual.latency_of, brief=usual.brief)
     for name in ("disabled", "rate_share", "repair_from", "throttle", "coalesce", "max_text", "waits"):

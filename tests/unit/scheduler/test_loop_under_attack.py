@@ -410,7 +410,7 @@ def test_every_call_and_every_argument_is_attacked() -> None:
 @pytest.mark.parametrize("name", CALLS)
 @LIVES
 @given(data=st.data())
-def test_what_a_call_takes_can_be_kept(name: str, tmp_path: Path, data: st.DataObject) -> None:
+def test_accepted_arguments_can_be_stored(name: str, tmp_path: Path, data: st.DataObject) -> None:
     decides = name.startswith("decide")
     others = st.one_of(*(call for other, call in CALLS.items() if decides or not other.startswith("decide")))
     attacks = {
@@ -539,7 +539,7 @@ def is_as_given(given: dict[str, Any], kept: Any) -> None:
 
 
 @pytest.mark.parametrize("name", USUAL)
-def test_each_argument_alone_is_refused_or_can_be_read_as_it_was_given(name: str, tmp_path: Path) -> None:
+def test_each_argument_alone_is_refused_or_survives_a_round_trip(name: str, tmp_path: Path) -> None:
     client, calls = FakeRedis(), list(one_at_a_time(name))
     accepted: list[Any] = []
     with opened(client, tmp_path) as loop:

@@ -36,7 +36,7 @@ def whole() -> Journal:
     return Journal(marked=())
 
 
-def test_a_replay_comes_to_where_the_run_stands(whole: Journal) -> None:
+def test_a_replay_reaches_the_state_of_its_run(whole: Journal) -> None:
     store = run(whole)
     found = replay(store.client, "town", FakeRedis())
     assert (found.ticks, found.first, found.chain) == (LENGTH, 1, whole.chains[-1])
@@ -51,21 +51,21 @@ def test_a_replay_needs_an_empty_database(whole: Journal) -> None:
 
 
 @pytest.mark.parametrize("field", ["digest", "chain"])
-def test_a_run_that_says_otherwise_does_not_agree(whole: Journal, field: str) -> None:
+def test_a_run_with_another_state_does_not_agree(whole: Journal, field: str) -> None:
     store = run(whole)
     store.client.hset(store.key("state"), field, "0" * 32)
     with pytest.raises(JournalError, match=f"tick {LENGTH}: the journal ends with digest"):
         replay(store.client, "town", FakeRedis())
 
 
-def test_a_journal_that_is_longer_than_its_run_does_not_agree(whole: Journal) -> None:
+def test_a_journal_longer_than_its_run_does_not_agree(whole: Journal) -> None:
     store = run(whole)
     store.client.rpush(store.key("journal"), whole.lines[0])
     with pytest.raises(JournalError, match=f"has {LENGTH + 1} lines"):
         replay(store.client, "town", FakeRedis())
 
 
-def test_files_that_lead_elsewhere_are_not_taken_for_what_was_removed(whole: Journal, tmp_path: Path) -> None:
+def test_links_to_other_files_are_not_taken_for_trimmed_lines(whole: Journal, tmp_path: Path) -> None:
     checkpointed = Journal(marked=(4,), streams={})
     exported = checkpointed.files(tmp_path / "own", (1, 4))
     store = run(checkpointed, trimmed=4)
@@ -88,7 +88,7 @@ def checkpointed_store(streams: Mapping[str, Stream]) -> RunStore:
     return store
 
 
-def test_a_replay_begins_with_the_memory_of_the_checkpoint() -> None:
+def test_a_replay_starts_with_the_memory_of_the_checkpoint() -> None:
     streams = {owner: stream(owner, "A tree.", "Rain.") for owner in (ANN, BOB)}
     streams[ANN].archive(1, 2)
     store = checkpointed_store(streams)
@@ -97,7 +97,7 @@ def test_a_replay_begins_with_the_memory_of_the_checkpoint() -> None:
 
 
 @pytest.mark.parametrize("part", ["entries", "archive", "archived", "marks", "head"])
-def test_a_memory_that_is_not_what_the_journal_says_is_named_with_its_part(part: str) -> None:
+def test_a_memory_unlike_the_journal_is_named_with_its_part(part: str) -> None:
     streams = {ANN: stream(ANN, "A tree.", "Rain.")}
     streams[ANN].archive(1, 2)
     streams[ANN].mark(2, Marks(repeats=1))
@@ -116,7 +116,7 @@ def test_a_memory_that_is_not_what_the_journal_says_is_named_with_its_part(part:
 # -- a snapshot --------------------------------------------------------------------------------------
 
 
-def test_a_snapshot_knows_the_checkpoints_and_the_one_that_is_being_written() -> None:
+def test_a_snapshot_includes_the_checkpoint_being_written() -> None:
     store = run(Journal(), trimmed=4)
     assert take_snapshot(store).checkpoints == {"4", "8"}
     store.client.hset(store.key("state"), "checkpointing", 12)
@@ -141,7 +141,7 @@ class Advancing:
 
 
 @pytest.mark.parametrize(("times", "whole"), [(0, True), (1, True), (TRIES - 1, True), (TRIES, False)])
-def test_a_run_that_goes_on_is_read_at_one_instant_or_not_at_all(times: int, whole: bool) -> None:
+def test_a_live_run_is_read_at_one_instant_or_not_at_all(times: int, whole: bool) -> None:
     store: Any = Advancing(run(Journal(marked=())), times)
     if whole:
         assert len(take_snapshot(store).jobs) == times

@@ -233,13 +233,11 @@ def test_a_call_that_cannot_be_used_is_named_and_changes_nothing(
 
 
 @pytest.mark.parametrize(("said", "says"), BRIEFS, ids=[row[1][:60] for row in BRIEFS])
-def test_a_brief_that_cannot_be_used_is_named_and_the_run_goes_on_without_it(
-    said: Any, says: str, tmp_path: Path
-) -> None:
+def test_an_unusable_brief_is_named_and_left_out(said: Any, says: str, tmp_path: Path) -> None:
     fails_and_goes_on(tmp_path, lambda owner: said, says)
 
 
-def test_a_brief_that_fails_is_named_and_the_run_goes_on_without_it(tmp_path: Path) -> None:
+def test_a_failing_brief_is_named_and_left_out(tmp_path: Path) -> None:
     bodies: dict[str, dict[str, str]] = {"agent:bo": {}}
     error = fails_and_goes_on(tmp_path, lambda owner: bodies[owner], "brief('agent:ada') failed: KeyError: 'agent:ada'")
     assert isinstance(error.__cause__, KeyError)
@@ -263,7 +261,7 @@ def fails_and_goes_on(folder: Path, brief: Callable[[str], Any], says: str) -> C
 
 
 @pytest.mark.parametrize("what", ["before", "after", "closed"])
-def test_what_is_said_outside_of_the_body_is_refused(what: str, tmp_path: Path) -> None:
+def test_a_call_outside_of_the_body_is_refused(what: str, tmp_path: Path) -> None:
     with opened(tmp_path, FakeRedis()) as loop:
         if what != "before":
             for _ in loop:
@@ -297,7 +295,7 @@ def resumed(folder: Path, client: FakeRedis, **arguments: Any) -> tuple[list[Map
     return [one for one in logs if one["event"] in ("resume.ignored", "settings.unknown_owner")], loop
 
 
-def test_a_run_that_goes_on_says_what_it_does_not_use(tmp_path: Path) -> None:
+def test_a_resumed_run_names_ignored_arguments(tmp_path: Path) -> None:
     client = FakeRedis()
     with opened(tmp_path, client, ticks=2, locations=[INN], describe={"a": "b"}) as loop:
         for _ in loop:
@@ -325,7 +323,7 @@ def test_a_run_that_goes_on_says_what_it_does_not_use(tmp_path: Path) -> None:
     assert loop.state.profiles[ADA].name == "Ada Smith"
 
 
-def test_before_the_first_tick_the_given_owners_are_not_ignored(tmp_path: Path) -> None:
+def test_before_the_first_tick_the_given_owners_count(tmp_path: Path) -> None:
     client = FakeRedis()
     with opened(tmp_path, client, ticks=2):
         pass
@@ -337,7 +335,7 @@ def test_before_the_first_tick_the_given_owners_are_not_ignored(tmp_path: Path) 
     assert set(loop.state.profiles) == set(OWNERS)
 
 
-def test_owners_that_limits_name_and_nobody_is_called_are_told(tmp_path: Path) -> None:
+def test_limits_for_unknown_owners_are_warned_of(tmp_path: Path) -> None:
     limits = {"day.owner:agent:adda.calls": 3, f"day.owner:{ADA}.calls": 3, "day.owner:*.calls": 9}
     settings = Settings(data_dir=tmp_path, limits=limits, policies={"npc:bbo": "cells", "npc": "tokens"})
     client = FakeRedis()

@@ -47,7 +47,7 @@ def test_a_need_lasts_until_it_is_met() -> None:
     assert decide(made, NOON + 2).place == "harbour"
 
 
-def test_the_plan_goes_before_the_night_only_for_what_was_meant_for_it() -> None:
+def test_the_plan_precedes_the_night_only_for_night_items() -> None:
     assert decide(body(item(minute=DAY + 600)), LATE).sleep
     late = body(item(minute=LATE - 5))
     assert decide(late, LATE).place == "harbour"
@@ -67,7 +67,7 @@ def test_night_goes_before_a_chosen_action_and_that_before_idling() -> None:
     assert decide(body(future, advice="park", advice_until=NOON), NOON) == Action("plaza", "", "deciding what to do")
 
 
-def test_without_a_plan_there_is_the_routine() -> None:
+def test_without_a_plan_the_routine_applies() -> None:
     assert decide(body(), DAY + 600).intent == "work"
     assert decide(body(), MIDNIGHT).sleep
     expired = body(item())
@@ -87,7 +87,7 @@ def test_without_a_plan_there_is_the_routine() -> None:
         ("Поужинать с Анной", False, False),
     ],
 )
-def test_what_an_item_says_is_done_there(description: str, eats: bool, sleeps: bool) -> None:
+def test_an_items_text_decides_what_is_done(description: str, eats: bool, sleeps: bool) -> None:
     action = decide(body(item(description)), NOON)
     assert (action.place, action.eat, action.sleep) == ("harbour", eats, sleeps)
 

@@ -68,7 +68,7 @@ def test_invitations_spread_and_bring_people_together(three_days: list[tuple[str
     assert any(len(entry.subjects) >= 4 for entry in met)
 
 
-def test_nobody_is_in_two_conversations() -> None:
+def test_no_agent_is_in_two_conversations() -> None:
     town = Town(agents=12, seed=2)
     for tick in range(DAY):
         town.step(tick, tick)
@@ -80,7 +80,7 @@ def test_nobody_is_in_two_conversations() -> None:
         assert all((body.talk in state.talks) == bool(body.talk) for body in state.bodies.values())
 
 
-def test_a_script_has_four_to_fourteen_lines_whatever_the_chance() -> None:
+def test_a_script_has_four_to_fourteen_lines() -> None:
     setting, state = stage()
     for salt in range(300):
         lines = conversation.script(pair_of(setting, state, salt))
@@ -101,7 +101,7 @@ def test_news_is_told_once_and_then_known() -> None:
     assert topics.news(pair) == []
 
 
-def test_what_is_agreed_becomes_an_appointment_with_place_and_time() -> None:
+def test_an_agreement_becomes_an_appointment_with_place_and_time() -> None:
     setting, state = stage()
     lines = next(ls for salt in range(50) if len(ls := topics.meeting(pair_of(setting, state, salt))) and ls[1].agrees)
     talk = Talk(id="t", people=list(state.bodies)[:2], place="plaza", lines=list(lines))
@@ -147,7 +147,7 @@ def test_favours_read_well_from_every_side(favour: str, done: str) -> None:
     assert re.search(r"\byour?\b", done)
 
 
-def test_an_invitation_to_what_has_begun_does_not_hide_other_news() -> None:
+def test_an_invitation_to_a_started_event_does_not_hide_other_news() -> None:
     setting, state = stage()
     pair = pair_of(setting, state)
     past = News(id="e", text="", importance=7, minute=NOON - 60, place="pub", host=list(state.bodies)[3], what="a quiz")
@@ -169,7 +169,7 @@ def test_promises_to_others_stay() -> None:
     assert kept in state.promises
 
 
-def test_who_sleeps_walks_or_is_hungry_is_left_alone() -> None:
+def test_sleeping_walking_and_hungry_agents_are_left_alone() -> None:
     idle = Body(x=0, y=0, place="plaza", condition="idle")
     assert conversation.may_talk(idle, NOON)
     for change in ({"condition": "sleeping"}, {"condition": "walking"}, {"need": "food"}, {"quiet_until": NOON + 1}):
@@ -184,7 +184,7 @@ def of_one_home(setting: Setting, state: State, salt: int, apart: bool = False) 
     return Pair(me, you, me.profile.home, setting, state, NOON, Chance("test", salt))
 
 
-def test_those_who_live_together_speak_so() -> None:
+def test_housemates_talk_like_housemates() -> None:
     setting, state = stage()
     elsewhere = ("regards at home", "My neighbour", "in my kitchen", "garden gate", "seat free", "see you soon")
 
@@ -197,7 +197,7 @@ def test_those_who_live_together_speak_so() -> None:
     assert not [words for words in elsewhere if words.lower() not in apart]
 
 
-def test_who_asks_how_one_is_hears_it_and_is_asked_back() -> None:
+def test_how_are_you_is_answered_and_asked_back() -> None:
     setting, state = stage()
     asked = 0
     for salt in range(300):
@@ -211,7 +211,7 @@ def test_who_asks_how_one_is_hears_it_and_is_asked_back() -> None:
     assert asked
 
 
-def test_nobody_is_invited_while_the_town_sleeps(three_days: list[tuple[str, Entry]]) -> None:
+def test_no_invitation_is_made_at_night(three_days: list[tuple[str, Entry]]) -> None:
     invited = [entry for _, entry in three_days if " invited me to " in entry.text]
     assert any(entry.minute > DAY for entry in invited)
     assert all(420 <= entry.minute % DAY < 1320 for entry in invited if "has invited" not in entry.text)

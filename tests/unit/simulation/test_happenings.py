@@ -59,7 +59,7 @@ def supper(agreed: int, host: str = HOST) -> Meeting:
     return Meeting(id="x", what=what, place="plaza", minute=SIX_PM, people=people, host=host)
 
 
-def test_without_plans_people_keep_what_they_agreed_to() -> None:
+def test_without_plans_people_keep_their_appointments() -> None:
     assert evening(town_with(supper(agreed=600))) == [
         (HOST, "A supper at Fountain Plaza has begun; here is Jonas Lindqvist."),
         (GUEST, "A supper at Fountain Plaza has begun; here is Isabella Rossi."),
@@ -81,19 +81,19 @@ def test_a_plan_that_remembers_an_appointment_keeps_it() -> None:
     assert {owner for owner, text in evening(town) if "has begun" in text} == {HOST, GUEST}
 
 
-def test_what_was_agreed_after_the_plan_was_made_is_kept() -> None:
+def test_an_appointment_made_after_the_plan_is_kept() -> None:
     town = town_with(supper(agreed=DAY + 400))
     plan(town, GUEST, PlanItem(id="a", description="Read", location="library", minute=DAY + 1000))
     assert {owner for owner, text in evening(town) if "has begun" in text} == {HOST, GUEST}
 
 
-def test_who_waits_in_vain_remembers_it() -> None:
+def test_waiting_in_vain_is_remembered() -> None:
     town = town_with(supper(agreed=600, host=""))
     plan(town, GUEST, PlanItem(id="a", description="Read", location="library", minute=DAY + 1000))
     assert evening(town) == [(HOST, "Waited for Jonas Lindqvist at Fountain Plaza at 6:00 PM as agreed, in vain.")]
 
 
-def test_two_who_meet_as_agreed_remember_it() -> None:
+def test_a_kept_appointment_is_remembered_by_both() -> None:
     told = evening(town_with(supper(agreed=600, host="")))
     assert told == [
         (HOST, "Met Jonas Lindqvist at Fountain Plaza to have supper, as agreed."),
@@ -102,7 +102,7 @@ def test_two_who_meet_as_agreed_remember_it() -> None:
 
 
 @pytest.mark.parametrize("day", [0, 1, 30])
-def test_nobody_lives_the_same_on_two_days_running(day: int) -> None:
+def test_no_two_consecutive_days_are_alike(day: int) -> None:
     setting = Setting(0, 25)
     today, tomorrow = (
         {(owner, text) for many in happenings.episodes(setting, d).values() for owner, text, _ in many}

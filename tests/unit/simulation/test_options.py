@@ -34,7 +34,7 @@ def at(town: Town, minute: int, place: str = "", **changes: object) -> Town:
     return town
 
 
-def test_all_that_is_named_says_where_it_is_done() -> None:
+def test_every_option_has_a_place() -> None:
     town = day()
     for minute in HOURS:
         town.step(minute, minute)
@@ -45,13 +45,13 @@ def test_all_that_is_named_says_where_it_is_done() -> None:
                 assert action.endswith(" at home") or find_place(action, town.locations), action
 
 
-def test_at_work_it_is_the_work_of_the_trade() -> None:
+def test_options_at_work_follow_the_occupation() -> None:
     actions = at(day(), 10 * 60, "cafe").brief(ANN)["actions"]
     assert "serving coffee at Linden Café" in actions
     assert not [action for action in actions if "at home" in action or "Willow Park" in action]
 
 
-def test_who_is_hungry_can_eat_at_mealtimes_once() -> None:
+def test_a_hungry_agent_eats_once_at_each_mealtime() -> None:
     hungry = at(day(), 12 * 60, "cafe", hunger=5_000, ate=-1)
     assert "having lunch at Linden Café" in hungry.brief(ANN)["actions"]
     fed = at(day(), 12 * 60, "cafe", hunger=5_000, ate=11 * 60 + 50)
@@ -60,14 +60,14 @@ def test_who_is_hungry_can_eat_at_mealtimes_once() -> None:
     assert not [action for action in between.brief(ANN)["actions"] if "lunch" in action]
 
 
-def test_in_the_evening_it_is_what_one_does_for_pleasure() -> None:
+def test_options_in_the_evening_are_leisure() -> None:
     actions = at(day(), 18 * 60, "harbour").brief(ANN)["actions"]
     assert "watching the boats at Old Harbour" in actions
     assert not [action for action in actions if "serving" in action]
     assert all(action.endswith("at home") for action in at(day(), 23 * 60 + 30, "home-1").brief(ANN)["actions"])
 
 
-def test_what_is_planned_for_now_comes_first() -> None:
+def test_the_current_plan_item_comes_first() -> None:
     town = at(day(), 18 * 60, "park")
     item = PlanItem(id="a", description="Attend the plant exchange at Willow Park", location="park", minute=17 * 60)
     entry = Entry(type="plan", text="A plan.", minute=360, items=(item,), valid_until=1800)
@@ -75,7 +75,7 @@ def test_what_is_planned_for_now_comes_first() -> None:
     assert town.brief(ANN)["actions"][0] == "Attend the plant exchange at Willow Park"
 
 
-def test_others_see_what_was_chosen() -> None:
+def test_others_see_the_chosen_option() -> None:
     town = at(day(), 18 * 60, "home-1")
     chosen = {"type": "move_to", "location": "market", "doing": "doing the shopping at Market Hall", "reason": ""}
     town.apply(Applied(ANN, Tell(owner=ANN, topic="action", data=chosen)))

@@ -39,12 +39,12 @@ def test_texts_and_importances(condition: Condition, text: str, importance: int)
     assert (entry.minute, entry.location, entry.subjects) == (100, "plaza", ("agent:me", "agent:you"))
 
 
-def test_what_can_be_seen_besides() -> None:
+def test_other_observations_are_visible() -> None:
     assert appearance(body(condition="activity", doing="feeding the ducks")) == "feeding the ducks"
     assert appearance(body(condition="conversing"), "Klára").endswith("conversation with Klára")
 
 
-def test_who_sees_two_talk_sees_one_conversation() -> None:
+def test_an_observed_talk_is_one_conversation() -> None:
     perception, me = Perception(), body()
     near = [(f"agent:{name.lower()}", name, body(1, 1, "conversing")) for name in ("Ada", "Bo")]
     talking = {"agent:ada": ("agent:bo", "Bo"), "agent:bo": ("agent:ada", "Ada")}
@@ -54,7 +54,7 @@ def test_who_sees_two_talk_sees_one_conversation() -> None:
     assert perception.agents("agent:me", me, near, 111, talking) == [], "it is the same conversation"
 
 
-def test_of_two_who_talk_one_may_be_too_far_to_be_seen() -> None:
+def test_one_of_two_talkers_may_be_out_of_sight() -> None:
     near = [("agent:ada", "Ada", body(1, 1, "conversing")), ("agent:bo", "Bo", body(9, 9, "conversing"))]
     talking = {"agent:ada": ("agent:bo", "Bo"), "agent:bo": ("agent:ada", "Ada")}
     (seen,) = Perception().agents("agent:me", body(), near, 100, talking)
@@ -74,7 +74,7 @@ def test_an_agent_is_noticed_at_most_every_ten_minutes() -> None:
     assert look(perception, me, you, 110)
 
 
-def test_who_looks_as_before_is_noticed_again_only_after_long() -> None:
+def test_an_unchanged_person_is_noticed_again_only_after_long() -> None:
     letter, ours, me, you = Perception(unchanged=10), Perception(), body(), body()
     assert look(letter, me, you, 100)
     assert look(letter, me, you, 110)
@@ -97,7 +97,7 @@ def test_a_place_is_noted_on_arrival_at_most_once_an_hour() -> None:
     assert perception.arrival("agent:me", me, "Fountain Plaza", 161) is not None
 
 
-def test_forgetting_drops_only_cooldowns_that_are_over() -> None:
+def test_only_expired_cooldowns_are_forgotten() -> None:
     perception, me, you = Perception(), body(), body()
     look(perception, me, you, 100)
     perception.arrival("agent:me", me, "Fountain Plaza", 200)

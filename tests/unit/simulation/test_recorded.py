@@ -70,7 +70,7 @@ def test_chat_lines_become_messages_and_thoughts_are_not_fed(tmp_path: Path) -> 
     assert all((entry.importance, entry.source) == (5, "dialogue") for _, entry in seen)
 
 
-def test_profile_and_brief_say_who_and_where_but_not_what_was_planned(tmp_path: Path) -> None:
+def test_profile_and_brief_name_person_and_place_but_no_plan(tmp_path: Path) -> None:
     world = RecordedWorld(write(tmp_path, {"node_1": event()}))
     profile = world.owners()["agent:ann-lee"]
     assert (profile.name, profile.age, profile.traits) == ("Ann Lee", 34, ("kind", "blunt"))
@@ -87,7 +87,7 @@ def test_names_that_cannot_be_spelt_or_collide_still_get_ids(tmp_path: Path) -> 
     assert list(world.owners()) == ["agent:persona", "agent:ann-lee", "agent:ann-lee-2"]
 
 
-def test_items_of_a_plan_follow_what_the_recorded_agent_did(tmp_path: Path) -> None:
+def test_plan_items_follow_the_recorded_agent(tmp_path: Path) -> None:
     world, owner = RecordedWorld(write(tmp_path, {"node_1": event()})), "agent:ann-lee"
     items = (
         PlanItem(id="a", description="Have tea", location="hobbs-cafe", minute=430),

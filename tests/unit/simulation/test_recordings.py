@@ -15,7 +15,7 @@ from cogitate.simulation.recordings import SMALL
 from tests.unit.simulation.recorded_case import play
 
 
-def test_the_shipped_recording_is_what_the_town_writes(tmp_path: Path) -> None:
+def test_the_shipped_recording_equals_the_towns_output(tmp_path: Path) -> None:
     record_town(tmp_path)
     written = {f.relative_to(tmp_path): f.read_bytes() for f in sorted(tmp_path.rglob("*")) if f.is_file()}
     shipped = {f.relative_to(SMALL): f.read_bytes() for f in sorted(SMALL.rglob("*")) if f.is_file()}

@@ -89,7 +89,7 @@ def test_votes_end_with_and_without_consensus_and_councillors_change_their_minds
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_week_names_only_owners_and_events_that_are_known(seed: int) -> None:
+def test_a_week_names_only_known_owners_and_events(seed: int) -> None:
     reports = list(chain.from_iterable(chain.from_iterable(day_of_story(seed, d).reports.values()) for d in range(8)))
     kinds: set[str] = set()
     for report in reports:
@@ -119,7 +119,7 @@ def test_a_week_names_only_owners_and_events_that_are_known(seed: int) -> None:
     }
 
 
-def test_nobody_speaks_of_himself_as_of_somebody_else() -> None:
+def test_no_speaker_uses_the_third_person_for_himself() -> None:
     for report in reports_of(3, 8):
         if isinstance(report, tuple) and isinstance(report[1], Entry) and report[1].source == "dialogue":
             speaker, _, said = report[1].text.partition(": ")
@@ -162,7 +162,7 @@ def test_a_tick_of_any_length_brings_the_same() -> None:
     assert coarse == [report for minute in range(47 * 30 + 1) for report in fine.step(minute, minute)]
 
 
-def test_whoever_is_asked_for_what_a_place_remembers_is_told_in_one_line() -> None:
+def test_a_places_memories_are_told_in_one_line() -> None:
     story = Story(0)
     asked: list[tuple[str, tuple[str, ...]]] = []
 

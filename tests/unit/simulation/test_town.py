@@ -63,7 +63,7 @@ def in_new_process(code: str, hash_seed: str, given: bytes = b"") -> str:
     return done.stdout.decode().strip()
 
 
-def test_same_seed_same_day_whatever_the_hash_seed() -> None:
+def test_the_same_seed_gives_the_same_day_for_any_hash_seed() -> None:
     here = digest(Town(agents=8, seed=3), 900)
     for hash_seed in ("1", "2"):
         assert in_new_process("print(digest(Town(agents=8, seed=3), 900))", hash_seed) == here
@@ -167,7 +167,7 @@ def test_needs_change_and_are_met() -> None:
     assert len({m["mood"].value for m in meters}) > 3
 
 
-def test_at_night_everybody_sleeps_at_home() -> None:
+def test_every_agent_sleeps_at_home_at_night() -> None:
     town = Town(agents=25)
     live(town, 0, DAY + 180)
     for owner, profile in town.owners().items():
@@ -265,7 +265,7 @@ def test_messages_to_the_world() -> None:
     assert "nobody" not in feelings
 
 
-def test_who_leaves_is_gone_until_it_joins_again() -> None:
+def test_an_agent_that_leaves_is_gone_until_it_rejoins() -> None:
     town, owner = Town(agents=4), "agent:isabella-rossi"
     live(town, 0, 700)
     town.leave(owner)

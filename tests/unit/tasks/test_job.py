@@ -48,9 +48,7 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("struct", "given", "rest"), LEFT_OUT, ids=[struct.__name__ for struct, _, _ in LEFT_OUT])
-def test_what_is_left_out_has_the_value_that_it_always_had(
-    struct: type[Any], given: dict[str, Any], rest: dict[str, Any]
-) -> None:
+def test_defaults_are_unchanged(struct: type[Any], given: dict[str, Any], rest: dict[str, Any]) -> None:
     read = typed_json.decode(msgspec.json.encode(given), struct)
     assert {name: typed_json.decode(msgspec.json.encode(getattr(read, name))) for name in rest} == rest
     assert {*struct.__struct_fields__} == {*given, *rest}
@@ -70,7 +68,7 @@ def test_a_cost_is_nothing_at_first_and_adds_up_unit_by_unit() -> None:
         (JobKey(0, "x", "", 0, 0), "0/x//0/0"),
     ],
 )
-def test_a_key_is_read_as_it_is_written_whatever_its_owner_is_called(key: JobKey, text: str) -> None:
+def test_a_key_survives_a_round_trip_with_any_owner(key: JobKey, text: str) -> None:
     assert key.text() == text
     assert JobKey.parse(text) == key
     assert split_job_id(f"run/{text}") == ("run", key)
@@ -78,12 +76,12 @@ def test_a_key_is_read_as_it_is_written_whatever_its_owner_is_called(key: JobKey
 
 
 @pytest.mark.parametrize("text", ["", "x", "1/plan/a", "1/plan/a/0", "x/plan/a/0/0", "1/plan/a/x/0", "1/plan/a/0/x"])
-def test_what_is_no_key_is_refused_by_name(text: str) -> None:
+def test_an_invalid_key_is_refused_by_name(text: str) -> None:
     with pytest.raises(ValueError, match=f"^'{text}' is not a job key: expected"):
         JobKey.parse(text)
 
 
-def test_a_long_text_that_is_no_key_is_told_cut() -> None:
+def test_a_long_invalid_key_is_cut() -> None:
     with pytest.raises(ValueError, match=rf"^'{'x' * 200}' is"):
         JobKey.parse("x" * 300)
     with pytest.raises(ValueError, match=rf"^'/{'x' * 199}' is not a job id"):
@@ -91,12 +89,12 @@ def test_a_long_text_that_is_no_key_is_told_cut() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "run", "/1/plan/a/0/0"])
-def test_what_is_no_job_id_is_refused(text: str) -> None:
+def test_an_invalid_job_id_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not a job id"):
         split_job_id(text)
 
 
-def test_a_case_holds_what_its_job_may_read_in_the_order_of_its_numbers_as_it_was_then() -> None:
+def test_a_case_holds_its_readable_entries_as_of_its_time_by_number() -> None:
     def entry(number: int, made: type[Entry] = Entry, **more: Any) -> Entry:
         return made(type="observation", text=f"No. {number}.", minute=1, number=number, tick=1, **more)
 
@@ -114,6 +112,6 @@ def test_a_case_holds_what_its_job_may_read_in_the_order_of_its_numbers_as_it_wa
 
 @pytest.mark.parametrize("latency", ["soon", "0s", "5", "-1s"])
 @pytest.mark.parametrize("rate", [None, 20.0])
-def test_what_names_no_latency_is_refused(latency: str, rate: float | None) -> None:
+def test_an_invalid_latency_is_refused(latency: str, rate: float | None) -> None:
     with pytest.raises(ValueError, match=f"{latency!r} is not a latency"):
         ticks_of(latency, tick_rate=rate, clock=Clock(seconds_per_tick=60))

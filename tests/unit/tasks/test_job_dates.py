@@ -26,5 +26,5 @@ def job(**params: Any) -> Job:
         ({"replaces": 0, "minute": 5}, 0, 600),
     ],
 )
-def test_only_a_repair_writes_of_the_time_of_what_it_repairs(params: dict[str, Any], entry: int, minute: int) -> None:
+def test_only_a_repair_is_dated_as_its_target(params: dict[str, Any], entry: int, minute: int) -> None:
     assert (replaced_entry(job(**params)), result_minute(job(**params))) == (entry, minute)

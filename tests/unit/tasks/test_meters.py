@@ -25,7 +25,7 @@ def test_a_bare_number_is_shown_as_a_number_and_is_never_a_need(value: float) ->
         (Meter(101, low="starving"), "hunger 101, 0 is starving"),
     ],
 )
-def test_a_meter_is_shown_with_what_its_ends_mean(meter: Meter, shown: str) -> None:
+def test_a_meter_is_shown_with_the_meaning_of_its_ends(meter: Meter, shown: str) -> None:
     assert format_meters({"hunger": meter}) == [shown]
 
 
@@ -45,7 +45,7 @@ def test_the_last_fifth_of_the_scale_is_a_need(meter: Meter, presses: bool) -> N
     assert meter.presses is presses
 
 
-def test_meters_pass_through_json_and_what_is_none_is_left_out() -> None:
+def test_meters_pass_through_json_and_invalid_ones_are_left_out() -> None:
     stated = {"value": 95.0, "low": "sated", "high": "starving", "need": "high"}
     assert meter_params({"hunger": HUNGER, "gold": 7, "name": "Bo"}) == {"gold": 7, "hunger": stated}
     assert read_meters({"hunger": stated, "bad": {"valu": 3}, "worse": {"value": 1, "least": 5, "most": 5}}) == {

@@ -38,7 +38,7 @@ PARAMS = {"start": 0, "end": 1, "done": 1}
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_each_kind_that_thinks_shows_the_persona_before_what_changes(kind: Kind) -> None:
+def test_each_thinking_kind_shows_the_persona_first(kind: Kind) -> None:
     prompt = kind.prompt(case_of(kind, STREAM, 600, profile=JIN, params=PARAMS))
     stable = prompt.user.partition("<memories>")[0]
     for word in ("Jin Seo", "43", "nurse", "cautious", "two sons", "13 percent", "talks on pensions"):

@@ -44,7 +44,7 @@ def test_it_is_due_every_hundred_ticks_at_an_owners_own_tick() -> None:
     assert len(others) > 10
 
 
-def test_it_asks_no_model_and_is_the_least_urgent() -> None:
+def test_it_has_no_model_and_the_lowest_priority() -> None:
     (request,) = due_turn(KIND, crowded(), 600)
     assert (request.priority, KIND.prompt_cap, KIND.output_cap) == (1, 0, 0)
 
@@ -122,7 +122,7 @@ def test_ordinary_old_conversations_become_a_summary_of_each_pair() -> None:
     assert effects[1:] == (Archive(owner=KLAUS, numbers=(1, 2, 3), into_appended=True),)
 
 
-def test_what_an_open_job_reads_is_left_alone() -> None:
+def test_entries_of_open_jobs_are_left_alone() -> None:
     stream = stream_of(message("Hi.", 500), message("Hello.", 501))
     assert due_turn(KIND, stream, 500 + 37 * 60, open_numbers={1, 2}) == []
 
@@ -141,7 +141,7 @@ def test_reflections_and_plans_beyond_their_limits_go() -> None:
 
 
 @pytest.mark.parametrize(("hour", "told"), [("1:24 AM", "was going to sell"), ("1:26 AM", "will sell")])
-def test_what_is_over_when_the_result_is_due_is_told_in_the_past(hour: str, told: str) -> None:
+def test_events_past_at_the_due_time_are_told_in_the_past(hour: str, told: str) -> None:
     """It is due five ticks, here minutes, after its request."""
     stream = stream_of(message(f"I will sell 3 cakes on day 2 at {hour}.", 500), message("Good.", 501))
     minute = 1_440 + 80
@@ -158,7 +158,7 @@ def test_a_host_may_ask_without_naming_anything() -> None:
     assert KIND.heuristic(case_of(KIND, stream_of(), 2000)) == ()
 
 
-def test_what_is_gone_by_then_is_left_out() -> None:
+def test_entries_gone_by_then_are_left_out() -> None:
     stream = crowded()
     (request,) = due_turn(KIND, stream, 2000)
     assert request.numbers is not None
@@ -167,7 +167,7 @@ def test_what_is_gone_by_then_is_left_out() -> None:
     assert unmet({KLAUS: stream}, effects) is None
 
 
-def test_it_never_asks_a_model() -> None:
+def test_it_never_calls_a_model() -> None:
     assert KIND.output_cap == 0
     case = case_of(KIND, crowded(), 2000, world=WORLD)
     with pytest.raises(NotImplementedError, match="asks no model"):

@@ -41,7 +41,7 @@ def test_a_rating_holds_from_its_tick_on() -> None:
     assert stream.unrated() == [2]
 
 
-def test_an_entry_is_rated_once_and_what_is_gone_is_passed_over() -> None:
+def test_an_entry_is_rated_once_and_missing_ones_are_skipped() -> None:
     stream = unrated(3)
     stream.archive(2, 5)
     stream.archive(3, 5)
@@ -54,7 +54,7 @@ def test_an_entry_is_rated_once_and_what_is_gone_is_passed_over() -> None:
 
 
 @pytest.mark.parametrize("ratings", [(1,), (0, 1), (11, 1), (1, 2, 3)])
-def test_ratings_that_are_none_are_refused(ratings: tuple[int, ...]) -> None:
+def test_invalid_ratings_are_refused(ratings: tuple[int, ...]) -> None:
     assert "cannot be rated" in (unmet({KLAUS: unrated(2)}, (rate((1, 2), ratings),)) or "")
 
 
@@ -72,7 +72,7 @@ def test_few_entries_wait_for_the_owners_turn_and_a_batch_does_not() -> None:
         assert len(asked) == ticks
 
 
-def test_what_is_rated_is_not_asked_again() -> None:
+def test_rated_entries_are_not_requested_again() -> None:
     stream = unrated(1)
     apply({KLAUS: stream}, (rate((1,), (4,)),), 700)
     assert not any(list(KIND.due(moment_of(stream, tick))) for tick in range(1000, 1020))
@@ -98,7 +98,7 @@ def test_each_text_is_shown_once_and_its_rating_holds_for_all_of_it() -> None:
     )
 
 
-def test_an_answer_about_other_entries_is_none() -> None:
+def test_an_answer_about_other_entries_is_refused() -> None:
     with pytest.raises(ValueError, match="none of 1 ratings"):
         KIND.effects(case(unrated(2)), answer((77, 5)), (1, 2))
 
@@ -125,13 +125,13 @@ def test_a_batch_that_fails_is_halved_until_one_goes_well() -> None:
     assert stream.unrated() == list(range(36, 41))
 
 
-def test_a_model_that_always_fails_is_asked_a_few_times_and_predictions_stand() -> None:
+def test_a_failing_model_is_tried_a_few_times_and_predictions_stand() -> None:
     stream = unrated(20)
     assert sizes(stream, [False] * 6) == [(1, 20), (1, 10), (1, 5), (6, 5), (11, 5), (16, 5)]
     assert stream.unrated() == []
 
 
-def test_without_a_model_predictions_stand_and_the_rule_where_there_is_none() -> None:
+def test_without_a_model_predictions_stand_or_else_the_rule() -> None:
     stream = unrated(2, "An important day with a friend, {}.")
     (effect,) = KIND.heuristic(case(stream, **{"1": 2}))
     assert effect == Rate(owner=KLAUS, numbers=(1, 2), ratings=(2, 7))

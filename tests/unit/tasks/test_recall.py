@@ -50,7 +50,7 @@ def test_a_long_text_is_cut_at_a_word() -> None:
 @pytest.mark.parametrize(
     ("share", "kept"), [(1.0, 4), (0.76, 4), (0.75, 3), (0.5, 2), (0.26, 2), (0.25, 1), (0.01, 1), (0.0, 1)]
 )
-def test_of_memories_a_share_is_shown_and_at_least_one(share: float, kept: int) -> None:
+def test_a_share_of_memories_is_shown_and_at_least_one(share: float, kept: int) -> None:
     entries = [observation(str(n), n) for n in range(4)]
     assert share_of(entries, share) == entries[:kept]
     assert share_of([], share) == []
@@ -78,7 +78,7 @@ def test_each_entry_that_was_used_is_marked_once_and_in_order() -> None:
         ({"replaces": "x", "minute": 5}, 0, 700),
     ],
 )
-def test_a_repair_is_dated_as_what_it_repairs(params: dict[str, Any], number: int, minute: int) -> None:
+def test_a_repair_is_dated_as_its_target(params: dict[str, Any], number: int, minute: int) -> None:
     assert (replaced_entry(job(**params)), result_minute(job(**params))) == (number, minute)
 
 
@@ -95,7 +95,7 @@ def test_names_of_owners_go_before_those_of_places() -> None:
     assert world.display_names == {"x": "Owner"}
 
 
-def test_of_many_places_ones_own_are_listed_in_the_order_of_the_world() -> None:
+def test_of_many_places_the_owners_come_in_the_order_of_the_world() -> None:
     many = [Location(id=f"p{n}", name=f"P{n}") for n in range(MOST + 5)]
     case = case_in(*many, Location(id="dorm", name="Dorm"), Location(id="library", name="Library"))
     listed = [place.id for place in places_shown(case, [observation("Tea.", 1, location=f"p{MOST + 2}")])]
@@ -127,7 +127,7 @@ CAFE, LIBRARY, ROOM = (
         ("N/A", None),
     ],
 )
-def test_a_place_is_meant_by_id_name_part_or_as_ones_own(said: str, place: str | None) -> None:
+def test_a_place_is_found_by_id_name_part_or_ownership(said: str, place: str | None) -> None:
     assert place_meant(said, case_in(CAFE, LIBRARY, ROOM)) == place
 
 
@@ -138,7 +138,7 @@ def test_a_place_that_is_unknown_or_several_is_refused(said: str) -> None:
     assert place_meant(said, case_in()) is None, "a world without places"
 
 
-def test_who_has_no_home_means_a_place_by_that_name() -> None:
+def test_without_a_home_the_word_means_a_place_of_that_name() -> None:
     homeless = msgspec.structs.replace(PROFILE, home="")
     case = Case(job=job(), profile=homeless, world=WorldFacts(locations=(CAFE,)), memories={KLAUS: []})
     with pytest.raises(ValueError, match="no place is called 'home'"):
@@ -155,7 +155,7 @@ def test_who_has_no_home_means_a_place_by_that_name() -> None:
         (0.0, ""),
     ],
 )
-def test_the_oldest_of_the_long_term_summary_gives_way_where_hardly_a_memory_fits(share: float, summary: str) -> None:
+def test_the_oldest_of_the_long_term_summary_gives_way_to_a_memory(share: float, summary: str) -> None:
     case = case_in()
     whole = msgspec.structs.replace(case.job, summary="One is told. Two are told. Three are told.")
     assert long_term_context(replace(case, job=whole), share) == {"summary": summary, "known": []}
@@ -177,12 +177,12 @@ def test_a_result_comes_when_it_is_due(params: dict[str, Any], due: int, delay: 
     assert delay_of(case) == delay
 
 
-def test_numbers_are_marked_in_order_however_many() -> None:
+def test_numbers_are_marked_in_order() -> None:
     numbers = (40, 8, 17, 33, 1)
     assert access_marks(case_in(), numbers) == (MarkAccessed(owner=KLAUS, numbers=(1, 8, 17, 33, 40), minute=700),)
 
 
-def test_what_is_recalled_is_what_was_asked_for_once_for_each_text() -> None:
+def test_recall_returns_each_requested_text_once() -> None:
     entries = stream_of(
         observation("The boat leaks.", 600),
         observation("The boat leaks.", 610),

@@ -23,12 +23,12 @@ def test_the_built_in_kinds_are_there_in_the_order_of_admission() -> None:
         assert kind_of(kind.name) is kind
 
 
-def test_a_kind_that_nobody_registered_is_refused_with_the_names_of_those_that_are() -> None:
+def test_an_unregistered_kind_is_refused_with_the_registered_names() -> None:
     with pytest.raises(UnknownKind, match=r"no kind of job is called 'sing'; known are .*plan"):
         kind_of("sing")
 
 
-def test_what_a_host_keeps_of_templates_goes_before_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hosts_template_replaces_the_built_in_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ours = (resources.files(prompts) / "reflect.j2").read_text()
     (tmp_path / "reflect.j2").write_text(ours.replace("{% block user %}", "{% block user %}As the host has it."))
     monkeypatch.setattr(registry, "_kinds", {})

@@ -23,7 +23,7 @@ def moment(owner: str, tick: int, minute: int = 0, minutes_per_tick: int = 1, **
 
 
 @given(owners, st.integers(0, 500), st.integers(1, 60), st.integers(0, 600))
-def test_the_next_turn_is_the_first_one_that_comes(owner: str, tick: int, every: int, wanted: int) -> None:
+def test_the_next_turn_is_the_first_to_come(owner: str, tick: int, every: int, wanted: int) -> None:
     found = next_turn(moment(owner, tick), every, wanted)
     turns = [later for later in range(tick + 1, found + 1) if is_turn(moment(owner, later), every)]
     assert found > tick
@@ -55,12 +55,12 @@ def test_only_agents_plan_and_reflect(owner: str, agent: bool) -> None:
     assert is_agent(moment(owner, 1)) is agent
 
 
-def test_what_open_jobs_read_is_told_by_the_host() -> None:
+def test_entries_of_open_jobs_are_supplied_by_the_host() -> None:
     assert open_numbers(moment("agent:a", 1, open_numbers=(3, 4))) == {3, 4}
     assert open_numbers(moment("agent:a", 1)) == frozenset()
 
 
-def test_of_one_turn_or_none_all_have_the_first() -> None:
+def test_with_one_turn_or_none_all_have_the_first() -> None:
     for number in range(30):
         assert offset(f"agent:{number}", 1) == offset(f"agent:{number}", 0) == 0
         assert offset(f"agent:{number}", 2) in (0, 1)

@@ -129,7 +129,7 @@ def test_the_command_reads_its_broker_at_once_and_flower_gets_its_pages(
     assert command.groups == ([FLOWER_PAGES] if loaded else [])
 
 
-def test_an_operator_reads_one_line_of_what_is_configured_wrongly(command: Command) -> None:
+def test_a_wrong_setting_is_reported_to_operators_in_one_line(command: Command) -> None:
     command.error = ConfigurationError("workers: too many")
     with pytest.raises(SystemExit, match=r"^cogitate: workers: too many$"):
         module._make_app_for_command()
@@ -145,7 +145,7 @@ def test_an_operator_sees_where_another_error_comes_from(command: Command) -> No
     ("error", "told"),
     [(ConfigurationError("workers: too many"), "cogitate: workers: too many\n"), (RuntimeError("odd"), "Traceback")],
 )
-def test_a_hosts_worker_that_cannot_begin_says_so_by_its_code_and_its_log(
+def test_a_hosts_worker_that_cannot_start_reports_by_code_and_log(
     command: Command, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: Exception, told: str
 ) -> None:
     monkeypatch.setenv(lifeline.PARENT_VARIABLE, "42")

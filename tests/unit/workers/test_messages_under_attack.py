@@ -86,7 +86,7 @@ def test_a_hint_is_for_a_job_of_the_kind_of_its_task(kind: str) -> None:
 
 
 @pytest.mark.parametrize("junk", ["\n", "!", "=", " "])
-def test_a_body_is_base64_and_nothing_beside(junk: str) -> None:
+def test_a_body_is_strict_base64(junk: str) -> None:
     with pytest.raises(MessageRefused):
         check_hint(changed(("body",), HINT["body"] + junk), "plan")
 
@@ -107,7 +107,7 @@ def test_a_message_hints_at_one_job(job_ids: list[str]) -> None:
 @pytest.mark.parametrize(
     "properties", [None, {}, {"delivery_tag": "t"}, HINT["properties"] | {"body_encoding": "utf-8"}]
 )
-def test_what_kombu_cannot_open_is_refused(properties: Any) -> None:
+def test_messages_that_kombu_cannot_open_are_refused(properties: Any) -> None:
     check_envelope({"headers": {}, "properties": HINT["properties"], "body": HINT["body"]})
     with pytest.raises(MessageRefused):
         check_envelope({"headers": {}, "properties": properties, "body": HINT["body"]})

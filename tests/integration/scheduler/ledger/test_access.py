@@ -243,7 +243,7 @@ FOR_NOBODY: tuple[Callable[[Redis, str], object], ...] = (
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_nobody_does_more_than_it_must(server: EmbeddedServer, tmp_path: Path, role: str) -> None:
+def test_each_user_has_the_least_privileges(server: EmbeddedServer, tmp_path: Path, role: str) -> None:
     with TickLoop(run="town", owners=OWNERS, settings=settings_of(server, "host", tmp_path), ticks=3) as loop:
         for _ in loop:
             pass

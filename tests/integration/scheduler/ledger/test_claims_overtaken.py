@@ -11,7 +11,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from tests.integration.scheduler.ledger.ledger_case import OWNER, Host, claimed, worker
 
 
-def test_a_job_whose_facts_are_gone_is_given_back_and_they_are_read_anew(client: Redis) -> None:
+def test_a_job_with_missing_facts_is_returned_and_its_facts_reread(client: Redis) -> None:
     host = Host(client)
     (job,) = host.turn(("think", OWNER))
     claims = worker(client)

@@ -59,7 +59,7 @@ def sound(host: Host) -> None:
     assert replay(host.client, "r", FakeRedis()).digest == host.loop.digest
 
 
-def test_it_takes_the_place_of_what_the_heuristic_made(client: Redis) -> None:
+def test_a_late_answer_replaces_the_heuristic_result(client: Redis) -> None:
     host, job, claim = begun(client)
     host.until(job.due + 2)
     assert reflections(host) == [("read []", True)]
@@ -111,7 +111,7 @@ def test_a_dead_jobs_answer_counts_as_well(client: Redis, after_its_end: bool) -
     sound(host)
 
 
-def test_of_several_attempts_the_first_answer_counts(client: Redis) -> None:
+def test_the_first_of_several_late_answers_counts(client: Redis) -> None:
     host, job, first = begun(client, retry_share=0.5)
     host.ledger.collect(host.tick.number, "due", [first.token])
     second = claimed(worker(client, "v"), job)
@@ -125,7 +125,7 @@ def test_of_several_attempts_the_first_answer_counts(client: Redis) -> None:
     sound(host)
 
 
-def test_of_a_dead_jobs_attempts_the_first_answer_counts_too(client: Redis) -> None:
+def test_the_first_late_answer_of_a_dead_job_counts(client: Redis) -> None:
     host, job, first = begun(client, retry_share=0.5, claim_cap=2)
     host.ledger.collect(host.tick.number, "due", [first.token])
     second = claimed(worker(client, "v"), job)
@@ -138,7 +138,7 @@ def test_of_a_dead_jobs_attempts_the_first_answer_counts_too(client: Redis) -> N
     sound(host)
 
 
-def test_what_a_worker_made_without_a_model_is_not_offered(client: Redis) -> None:
+def test_heuristic_results_are_not_offered_late(client: Redis) -> None:
     host, job, claim = begun(client)
     host.until(job.due + 1)
     guess = Result(effects=(thought(job, "a guess"),), source="heuristic", reason="failed", usage=SPENT)
@@ -158,7 +158,7 @@ def test_it_is_not_offered_once_nothing_is_left_to_replace(client: Redis) -> Non
     sound(host)
 
 
-def test_one_that_is_of_no_use_any_more_is_counted(client: Redis) -> None:
+def test_an_obsolete_answer_is_counted(client: Redis) -> None:
     host, job, claim = begun(client)
     host.until(job.due + 1)
     summary = thought(job, "a thought")
@@ -173,7 +173,7 @@ def test_one_that_is_of_no_use_any_more_is_counted(client: Redis) -> None:
     sound(host)
 
 
-def test_one_that_cannot_be_read_is_removed(client: Redis) -> None:
+def test_an_unreadable_answer_is_removed(client: Redis) -> None:
     host, job, claim = begun(client)
     host.until(job.due + 1)
     assert settle(worker(client), claim) == "offered"
@@ -186,7 +186,7 @@ def test_one_that_cannot_be_read_is_removed(client: Redis) -> None:
 
 
 @pytest.mark.parametrize("when", ["before it comes", "when it was taken"])
-def test_a_host_that_resumes_comes_to_the_same(client: Redis, when: str) -> None:
+def test_a_resumed_host_reaches_the_same_state(client: Redis, when: str) -> None:
     digests = []
     for run, resumed in (("whole", ""), ("r", when)):
         host, job, claim = begun(client, run=run)
@@ -241,7 +241,7 @@ class Twice:
         return True
 
 
-def test_who_looks_at_a_job_sees_its_late_answer(client: Redis) -> None:
+def test_reading_a_job_shows_its_late_answer(client: Redis) -> None:
     host, job, claim = begun(client)
     host.turn(("think", OTHER))
     host.until(job.due + 1)

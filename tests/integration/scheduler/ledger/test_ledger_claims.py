@@ -85,7 +85,7 @@ def test_a_claim_that_cannot_be_used_is_given_back_at_once(client: Redis) -> Non
     assert claimed(worker(client, "another"), job).number == 3
 
 
-def test_what_does_not_exist_is_refused(client: Redis) -> None:
+def test_claims_of_unknown_jobs_are_refused(client: Redis) -> None:
     claims = worker(client)
     assert claims.claim("nowhere/1/think/agent:ann/0/0") == "gone"
     Host(client)
@@ -133,7 +133,7 @@ def test_the_cap_counts_claims_not_hints(client: Redis) -> None:
     sound(client)
 
 
-def test_without_a_pool_the_job_is_dead(client: Redis) -> None:
+def test_a_job_without_a_retry_pool_is_dead(client: Redis) -> None:
     host = Host(client, limits={"day.run.calls": 10}, retry_share=0.1)
     first, second = host.turn(("think", OWNER), ("think", OTHER))
     claims = worker(client)
@@ -161,7 +161,7 @@ def test_a_dead_job_stays_dead(client: Redis) -> None:
     sound(client)
 
 
-def test_a_worker_reads_what_the_host_would(client: Redis) -> None:
+def test_a_worker_reads_the_same_as_the_host(client: Redis) -> None:
     host = Host(client, kinds=(Think(name="think", latency=6),))
     observe(host, 4)
     host.turn()

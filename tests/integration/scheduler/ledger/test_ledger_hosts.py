@@ -18,7 +18,7 @@ def test_a_name_is_taken_once(client: Redis) -> None:
         Host(client)
 
 
-def test_what_is_not_there_cannot_be_resumed(client: Redis) -> None:
+def test_a_missing_run_cannot_be_resumed(client: Redis) -> None:
     with pytest.raises(RunMissing, match="'nowhere'"):
         HostLedger.resume(client, "nowhere")
     assert client.keys("*") == []
@@ -80,7 +80,7 @@ def test_the_end_of_a_run_is_confirmed(client: Redis) -> None:
     assert client.hget(host.ledger.store.key("state"), "status") == b"running"
 
 
-def test_a_finished_run_says_so_and_hands_out_nothing(client: Redis) -> None:
+def test_a_finished_run_hands_out_no_jobs(client: Redis) -> None:
     host = Host(client, ticks=2)
     (job,) = host.turn(("think", OWNER))
     with pytest.raises(StopIteration):

@@ -50,7 +50,7 @@ def test_an_archived_entry_is_kept_while_a_job_may_read_it(client: Redis) -> Non
     sound(client)
 
 
-def test_of_too_many_archived_entries_the_oldest_go_unless_a_job_may_read_them(client: Redis) -> None:
+def test_the_oldest_archived_entries_are_deleted_unless_a_job_may_read_them(client: Redis) -> None:
     facts = Facts(minutes_per_tick=10, limits=MemoryLimits(max_archived=2))
     host = Host(client, kinds=(Think(name="think", latency=9),), facts=facts)
     observe(host, 6)
@@ -87,7 +87,7 @@ def test_no_tick_leaves_more_archived_than_may_be(client: Redis) -> None:
     sound(client)
 
 
-def test_what_is_forgotten_leaves_no_link_behind(client: Redis) -> None:
+def test_forgotten_jobs_leave_no_links(client: Redis) -> None:
     host = Host(client, facts=Facts(minutes_per_tick=10, limits=MemoryLimits(max_archived=1)))
     observe(host, 4)
     host.turn()
@@ -122,7 +122,7 @@ def test_a_resumed_host_forgets_the_same(client: Redis) -> None:
     assert left == [[1, 8, 10, 11, 12]] * 2
 
 
-def test_a_resumed_host_knows_what_the_first_knew(client: Redis) -> None:
+def test_a_resumed_host_has_the_first_hosts_knowledge(client: Redis) -> None:
     host = Host(client, limits={"day.run.calls": 2, "tick.run.calls": 9})
     observe(host, 2)
     host.turn(("think", OWNER), ("think", OTHER), ("muse", OWNER), ("doze", OWNER))

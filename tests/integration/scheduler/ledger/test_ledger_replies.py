@@ -79,7 +79,7 @@ def test_every_step_may_lose_its_reply(flaky: Redis, client: Redis) -> None:
     sound(client)
 
 
-def test_a_stalled_server_is_asked_again(valkey: EmbeddedServer, client: Redis) -> None:
+def test_a_stalled_server_is_queried_again(valkey: EmbeddedServer, client: Redis) -> None:
     """The first try times out and is carried out all the same when the server goes on; so is the second."""
     slow = connect(valkey.url, timeout=0.15)
     host = Host(slow)

@@ -82,7 +82,7 @@ def test_the_class_of_a_failure_is_kept_where_no_other_attempt_comes(client: Red
     sound(client)
 
 
-def test_what_arrives_after_the_end_is_charged(client: Redis) -> None:
+def test_a_result_after_the_end_is_charged(client: Redis) -> None:
     host = Host(client, limits={"tick.run.calls": 5, "day.run.tokens": 100}, cost=Cost(calls=1, tokens=30))
     (job,) = host.turn(("think", OWNER))
     claims = worker(client)
@@ -101,7 +101,7 @@ def test_what_arrives_after_the_end_is_charged(client: Redis) -> None:
     sound(client)
 
 
-def test_an_attempt_never_heard_of_again_stays_charged(client: Redis) -> None:
+def test_a_lost_attempt_stays_charged(client: Redis) -> None:
     host = Host(client, cost=Cost(calls=1, tokens=30))
     (job,) = host.turn(("think", OWNER))
     claims = worker(client)
@@ -116,7 +116,7 @@ def test_an_attempt_never_heard_of_again_stays_charged(client: Redis) -> None:
     sound(client)
 
 
-def test_what_is_staged_after_the_host_looked_is_late(client: Redis) -> None:
+def test_a_result_staged_after_the_hosts_read_is_late(client: Redis) -> None:
     """Blind collection: the host decides by what it collected; the ledger keeps the cost."""
     host = Host(client, cost=Cost(calls=1, tokens=30))
     (job,) = host.turn(("think", OWNER))
@@ -155,7 +155,7 @@ def test_only_a_host_expires_a_lease(client: Redis) -> None:
     assert all(client.ttl(key) == -1 for key in keys), "no key has a time to live"
 
 
-def test_heartbeats_are_counted_per_worker_and_go_on(client: Redis) -> None:
+def test_heartbeats_are_counted_per_worker(client: Redis) -> None:
     host = Host(client)
     first, second = host.turn(("think", OWNER), ("think", OTHER))
     claims = worker(client, "w")

@@ -76,7 +76,7 @@ def test_a_step_that_is_sent_again_happens_once_and_another_one_in_its_place_nev
     assert everything(client) == before
 
 
-def test_trial_hints_that_are_asked_for_take_the_place_of_all_before(client: Redis) -> None:
+def test_new_trial_hints_replace_all_earlier_ones(client: Redis) -> None:
     host = begun(client)
     field = host.ledger.store.key("readiness")
     host.ledger.ask_ready(HINTS[:2])
@@ -129,7 +129,7 @@ def test_a_checkpoint_is_of_the_tick_that_is_committed(client: Redis) -> None:
     assert kept(client, host) == before
 
 
-def test_a_checkpoint_may_take_several_steps_and_what_was_not_finished_is_forgotten(client: Redis) -> None:
+def test_a_checkpoint_takes_several_steps_and_unfinished_ones_are_forgotten(client: Redis) -> None:
     host = Host(client)
     host.turn()
     store = host.ledger.store
@@ -188,9 +188,7 @@ def test_a_worker_is_counted_while_it_has_claimed_something(client: Redis) -> No
         (Cost(calls=1, tokens=30, usd_micros=9), Cost(calls=1, tokens=3, usd_micros=10), Cost(usd_micros=1)),
     ],
 )
-def test_what_is_spent_takes_the_place_of_what_was_reserved(
-    client: Redis, reserved: Cost, used: Cost, overrun: Cost
-) -> None:
+def test_spending_replaces_the_reservation(client: Redis, reserved: Cost, used: Cost, overrun: Cost) -> None:
     host = Host(client, cost=reserved)
     (job,) = host.turn(("think", OWNER))
     claims = worker(client)
@@ -229,7 +227,7 @@ def test_a_run_that_is_created_again_because_the_reply_was_lost_is_there_once(cl
     ]
 
 
-def test_whoever_takes_a_run_says_what_it_can_read(client: Redis) -> None:
+def test_a_host_that_takes_a_run_states_its_schema(client: Redis) -> None:
     with pytest.raises(RunMissing):
         HostLedger.resume(client, "r")
     acquire(client, "create", "nonce", "holder")
@@ -254,7 +252,7 @@ def delete(store: RunStore, *args: object) -> int:
     return int(script(store.client, "delete")(keys=[incarnation_key("r")], args=[store.prefix, *args]))  # type: ignore[list-item]
 
 
-def test_a_run_is_deleted_only_as_it_was_found(client: Redis) -> None:
+def test_a_changed_run_is_not_deleted(client: Redis) -> None:
     host = begun(client)
     store, nonce = host.ledger.store, host.ledger.incarnation
     epoch, seq = (value.decode() for value in client.hmget(store.key("state"), "epoch", "seq"))  # type: ignore[union-attr]

@@ -81,7 +81,7 @@ def test_a_result_that_cannot_be_read_is_replaced_by_the_heuristic(client: Redis
     assert audit(client, "r") == []
 
 
-def test_a_line_of_json_about_what_cannot_be_read_names_run_job_and_tick(client: Redis) -> None:
+def test_a_json_log_line_about_unreadable_data_names_run_job_and_tick(client: Redis) -> None:
     host = Host(client)
     (job,) = host.turn(("think", OWNER))
     claims = worker(client)
@@ -104,7 +104,7 @@ def test_a_line_of_json_about_what_cannot_be_read_names_run_job_and_tick(client:
         lambda c, p, j: c.delete(j),
     ],
 )
-def test_a_host_goes_on(client: Redis, damage: Damage) -> None:
+def test_a_host_survives(client: Redis, damage: Damage) -> None:
     host = Host(client)
     (job,) = host.turn(("think", OWNER))
     damage(client, host.ledger.store.prefix, host.ledger.store.job_key(job.key.text()))
@@ -114,7 +114,7 @@ def test_a_host_goes_on(client: Redis, damage: Damage) -> None:
 
 @pytest.mark.parametrize("field", ["1/think/agent:gone/0/0", "no job key"])
 @pytest.mark.parametrize("name", ["offered", "corrections", "retries"])
-def test_a_host_tells_once_of_what_stays_in_its_way(client: Redis, name: str, field: str) -> None:
+def test_a_persistent_obstacle_is_logged_once(client: Redis, name: str, field: str) -> None:
     host = Host(client)
     host.turn(("think", OWNER))
     client.hset(host.ledger.store.key(name), field, '{"x":' + "[" * 50_000)
@@ -129,7 +129,7 @@ def test_a_host_tells_once_of_what_stays_in_its_way(client: Redis, name: str, fi
     assert all(len(str(entry)) < 2_000 for entry in told)
 
 
-def test_a_schema_that_is_no_number_is_refused(client: Redis) -> None:
+def test_a_schema_that_is_not_a_number_is_refused(client: Redis) -> None:
     host = Host(client)
     client.hset(host.ledger.store.key("state"), "schema", "one")
     for read in (lambda: Host(client, resume=True), lambda: audit(client, "r"), lambda: summarise_run(client, "r")):
@@ -152,7 +152,7 @@ def test_a_schema_that_is_no_number_is_refused(client: Redis) -> None:
         lambda c, p, j: c.delete(j),
     ],
 )
-def test_a_host_does_not_resume_what_it_cannot_read(client: Redis, damage: Damage) -> None:
+def test_an_unreadable_run_is_not_resumed(client: Redis, damage: Damage) -> None:
     host = Host(client)
     (job,) = host.turn(("think", OWNER))
     damage(client, host.ledger.store.prefix, host.ledger.store.job_key(job.key.text()))

@@ -79,7 +79,7 @@ def test_ticks_without_a_ledger_are_written_in_order_when_it_is_back(flaky: Flak
     assert again.key.tick == host.tick.number - 1, "jobs are admitted again"
 
 
-def test_who_was_fenced_meanwhile_discards_what_it_has_kept(flaky: Flaky) -> None:
+def test_a_fenced_host_discards_its_buffer(flaky: Flaky) -> None:
     host, outage = flaky.host, flaky.carry_on()
     host.turn()
     flaky.away()

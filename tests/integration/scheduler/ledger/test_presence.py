@@ -90,9 +90,7 @@ def no_worker_is_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cogitate.ops.doctor.workers.ANSWER_WITHIN", 0.1)
 
 
-def test_a_host_that_lives_keeps_its_run_until_it_is_asked_for(
-    valkey: EmbeddedServer, client: Redis, tmp_path: Path
-) -> None:
+def test_a_live_host_keeps_its_run_until_it_is_requested(valkey: EmbeddedServer, client: Redis, tmp_path: Path) -> None:
     with host_elsewhere(valkey, tmp_path) as host:
         line, listed, found = states(valkey)
         assert "running at tick 1" in line
@@ -183,7 +181,7 @@ def test_another_process_of_the_same_number_is_not_the_host(client: Redis, small
     assert host_of(small.ledger.store) == this_process()
 
 
-def test_what_no_host_has_written_is_no_host(client: Redis, small: Host) -> None:
+def test_a_presence_that_no_host_wrote_is_ignored(client: Redis, small: Host) -> None:
     for value in (b"", b"{}", b"\xff", b'{"name": 5}'):
         client.set(small.ledger.store.key("host"), value)
         assert host_of(small.ledger.store) is None
@@ -232,7 +230,7 @@ def test_a_server_that_is_full_lets_a_sign_be_renewed(client: Redis, small: Host
         ({"take_over": True}, "applies to an existing run"),
     ],
 )
-def test_what_cannot_be_meant_together_is_refused(given: dict[str, Any], said: str) -> None:
+def test_contradictory_requests_are_refused(given: dict[str, Any], said: str) -> None:
     with pytest.raises(ConfigurationError, match=said):
         TickLoop(run="mine", owners=OWNERS, settings=Settings(), inline=True, **given)
 

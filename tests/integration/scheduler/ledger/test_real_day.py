@@ -62,7 +62,7 @@ def test_no_number_of_workers_exceeds_it(valkey: EmbeddedServer) -> None:
     assert day.refused > 0
 
 
-def test_steps_that_are_sent_again_count_once() -> None:
+def test_repeated_steps_count_once() -> None:
     client = FakeRedis()
     day = RealDay(client, Settings(real_day_tokens=LIMIT), lambda: "2026-03-01")
     held = day.reserve(Cost(tokens=400))
@@ -92,7 +92,7 @@ def test_a_new_day_has_its_own_room_and_a_call_belongs_to_the_day_it_began() -> 
     assert 0 < int(client.ttl(real_day_key("2026-03-01"))) <= 40 * 86_400
 
 
-def test_without_a_limit_nothing_is_asked_and_without_a_server_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_limit_or_a_server_nothing_is_queried(monkeypatch: pytest.MonkeyPatch) -> None:
     client = FakeRedis()
     assert RealDay(client, Settings()).reserve(Cost(tokens=10**9)) == UNLIMITED
     assert client.keys() == []
@@ -133,7 +133,7 @@ def thoughts(tmp_path: Path, client: Redis, run: str, url: str) -> Counter[tuple
     return Counter((note.source, note.failure) for note in notes)
 
 
-def test_what_one_run_spent_another_does_not_find(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_share_the_room_of_a_real_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "cogitate.scheduler.ledger.real_day.utc_date", lambda: "2026-03-01"
     )  # whatever midnight comes by

@@ -65,7 +65,7 @@ def test_with_its_last_attempt_a_job_is_given_up(run: Redis) -> None:
     assert collect(run, "t")[1][:2] == ["k", "dead"]
 
 
-def test_what_is_due_and_what_is_ready_is_told(run: Redis) -> None:
+def test_due_and_ready_jobs_are_returned(run: Redis) -> None:
     staged = {"state": "staged", "result": "R", "claims": 2, "arrival": 3, "failure": "timeout", "empty": "cell"}
     for key, at in (("now", None), ("later", 10), ("just", 9)):
         run.hset(f"{RUN}job:{key}", mapping=staged | ({} if at is None else {"at": at}))
@@ -83,7 +83,7 @@ def test_what_is_due_and_what_is_ready_is_told(run: Redis) -> None:
     assert collect(run, tick=8, seq=6)[1] == ["no record", "", "", "0", "0", "", ""]
 
 
-def test_of_long_lists_the_oldest_are_told(run: Redis) -> None:
+def test_long_lists_return_the_oldest(run: Redis) -> None:
     run.rpush(f"{RUN}controls", *range(101))
     run.rpush(f"{RUN}timed", *range(501))
     run.hset(f"{RUN}offered", mapping={str(n): n for n in range(101)})
@@ -98,7 +98,7 @@ def test_of_long_lists_the_oldest_are_told(run: Redis) -> None:
     assert shown == {"corrections": ["k", "C"], "retries": ["t", "R"]}
 
 
-def test_a_tick_is_committed_with_what_it_writes(run: Redis) -> None:
+def test_a_tick_is_committed_with_its_writes(run: Redis) -> None:
     run.hset(f"{RUN}waiting", "7", 1)
     run.rpush(f"{RUN}ready:7", "1")
     run.sadd(f"{RUN}due:7", "x")
@@ -125,7 +125,7 @@ def test_a_tick_is_committed_with_what_it_writes(run: Redis) -> None:
     assert run.llen(f"{RUN}journal") == 1
 
 
-def test_an_awaited_job_offers_what_came_after_the_host_had_looked(run: Redis) -> None:
+def test_an_awaited_job_offers_its_late_result(run: Redis) -> None:
     for key, result in (("late", ANSWER), ("own", '{"source":"heuristic"}')):
         run.hset(f"{RUN}job:{key}", mapping={**JOB, "result": result})
     answer = advance(run, awaited=("late", "own", "k"))
@@ -133,7 +133,7 @@ def test_an_awaited_job_offers_what_came_after_the_host_had_looked(run: Redis) -
     assert answer[5][:2] == ["offered", ["late", ANSWER]]
 
 
-def test_what_a_charged_job_came_to_is_told_as_far_as_it_is_known(run: Redis) -> None:
+def test_the_known_outcome_of_a_charged_job_is_returned(run: Redis) -> None:
     jobs: dict[str, dict[Any, Any]] = {
         "never": {"claims": 0, "last": "[7,7,7]"},
         "running": {"claims": 1, "latest": "t1"},
@@ -167,7 +167,7 @@ def test_what_a_charged_job_came_to_is_told_as_far_as_it_is_known(run: Redis) ->
         ({"due": 8}, 1, 0, {}),
     ],
 )
-def test_a_closed_job_gives_back_what_nobody_claimed(
+def test_closing_an_unclaimed_job_refunds_it(
     run: Redis, changed: dict[str, Any], left: int, reserved: int, open_jobs: dict[str, str]
 ) -> None:
     due = str(changed.get("due", 9))
@@ -198,7 +198,7 @@ def test_a_window_goes_when_no_open_tick_names_it(run: Redis, first: int, last: 
 
 
 @pytest.mark.parametrize(("first", "last", "left"), [(2, 4, {"t1", "t5"}), (3, 3, {"t1", "t2", "t3", "t4", "t5"})])
-def test_with_a_long_window_what_was_lost_in_it_is_forgotten(run: Redis, first: int, last: int, left: set[str]) -> None:
+def test_losses_within_a_long_window_are_forgotten(run: Redis, first: int, last: int, left: set[str]) -> None:
     for tick in range(1, 6):
         run.hset(f"{RUN}lost", f"t{tick}", json.dumps({"tick": tick, "job": f"k{tick}"}))
     run.hset(f"{RUN}unsettled", mapping={"k2": "t2", "k3": "newer", "k5": "t5"})

@@ -47,9 +47,7 @@ def test_a_first_claim_takes_the_job_out_of_the_open_ones(run: Redis) -> None:
         ({}, {"token": "u"}, "claimed"),
     ],
 )
-def test_what_cannot_be_claimed_is_left_as_it_is(
-    run: Redis, state: dict[str, Any], job: dict[str, Any], answer: str
-) -> None:
+def test_refused_claims_change_nothing(run: Redis, state: dict[str, Any], job: dict[str, Any], answer: str) -> None:
     if state:
         run.hset(STATE, mapping=state)
     if job:
@@ -59,7 +57,7 @@ def test_what_cannot_be_claimed_is_left_as_it_is(
     assert everything(run) == before
 
 
-def test_at_its_limits_a_job_can_still_be_claimed(run: Redis) -> None:
+def test_a_job_at_its_limits_can_be_claimed(run: Redis) -> None:
     run.hset(f"{RUN}job:k", mapping={"due": 7, "claims": 2})
     run.hdel(f"{RUN}job:k", "losses")
     run.hdel(f"{RUN}owners", "a")
@@ -151,13 +149,13 @@ def test_an_earlier_attempt_is_the_pools_from_then_on(run: Redis, where: str) ->
 
 
 @pytest.mark.parametrize("used", [[1, 0, 0], [0, 1, 0], [0, 0, 1]])
-def test_the_least_that_an_earlier_attempt_used_is_told(run: Redis, used: list[int]) -> None:
+def test_the_least_usage_of_an_earlier_attempt_is_returned(run: Redis, used: list[int]) -> None:
     run.hset(f"{RUN}job:k", mapping={"claims": 1, "last": json.dumps(used), "latest": "t0"})
     assert claim(run)[0] == "ok"
     assert json.loads(held(run, "retries")["t0"]) == {"job": "k", "used": used}
 
 
-def test_a_claim_reads_what_its_job_names(run: Redis) -> None:
+def test_a_claim_reads_the_jobs_inputs(run: Redis) -> None:
     run.hset(f"{RUN}entries:a", mapping={"1": "one", "2": "two"})
     run.hset(f"{RUN}archive:a", mapping={"3": "three", "4": "four", "5": "five"})
     run.zadd(f"{RUN}archived:a", {"3": 5, "4": 6, "5": 7})

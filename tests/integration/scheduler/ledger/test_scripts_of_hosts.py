@@ -110,7 +110,7 @@ def test_the_first_trimming_counts_from_the_first_tick(run: Redis) -> None:
     assert plain(run.lrange(f"{RUN}journal", 0, -1)) == ["line 2", "line 3"]
 
 
-def test_only_a_worker_that_the_run_knows_is_heard(run: Redis) -> None:
+def test_only_workers_known_to_the_run_are_heard(run: Redis) -> None:
     assert call(run, "beat", NONCE, "w") == 0
     assert run.exists(f"{RUN}beats") == 0
     run.hset(f"{RUN}beats", "w", 4)
@@ -121,7 +121,7 @@ def test_only_a_worker_that_the_run_knows_is_heard(run: Redis) -> None:
     assert plain(run.hget(f"{PREFIX}other:beats", "w")) == "4"
 
 
-def test_trial_hints_are_asked_anew_and_change_from_what_they_are(run: Redis) -> None:
+def test_trial_hints_change_only_from_the_expected_state(run: Redis) -> None:
     run.hset(f"{RUN}readiness", "before", "answered")
     assert step(run, "ask_ready", "x", "y") == ["ok"]
     assert held(run, "readiness") == {"x": "asked", "y": "asked"}
@@ -135,9 +135,7 @@ def test_trial_hints_are_asked_anew_and_change_from_what_they_are(run: Redis) ->
     ("changed", "here"),
     [({}, 1), ({"status": "paused"}, 1), ({"status": "finished"}, 0), ({"epoch": 2}, 0), ({"holder": "other"}, 0)],
 )
-def test_a_sign_of_life_is_given_by_the_host_of_a_run_that_goes_on(
-    run: Redis, changed: dict[str, Any], here: int
-) -> None:
+def test_the_host_of_an_unfinished_run_sends_heartbeats(run: Redis, changed: dict[str, Any], here: int) -> None:
     if changed:
         run.hset(STATE, mapping=changed)
 
@@ -155,7 +153,7 @@ def test_a_sign_of_life_is_given_by_the_host_of_a_run_that_goes_on(
         assert (run.get(f"{RUN}host"), 0 < run.pttl(f"{RUN}host") <= 50_000) == (b"another", True)
 
 
-def test_on_a_server_that_is_full_a_sign_of_life_is_still_renewed(run: Redis) -> None:
+def test_a_heartbeat_is_renewed_on_a_full_server(run: Redis) -> None:
     def present(milliseconds: int) -> Any:
         return script(run, "present")(keys=[STATE], args=[RUN, 1, "h", "sign", milliseconds])
 
@@ -168,7 +166,7 @@ def test_on_a_server_that_is_full_a_sign_of_life_is_still_renewed(run: Redis) ->
     assert run.pttl(f"{RUN}host") > 60_000
 
 
-def test_what_operators_ask_waits_in_order_and_wakes_the_host(run: Redis) -> None:
+def test_operator_requests_keep_their_order_and_wake_the_host(run: Redis) -> None:
     assert call(run, "control", NONCE, 3, "one", "two") == ["ok", "running"]
     assert call(run, "control", NONCE, 3, "one") == ["ok", "running"], "it was sent before"
     assert call(run, "control", NONCE, 3, "three", "four") == ["full"]

@@ -7,7 +7,7 @@ from redis import Redis
 from tests.integration.scheduler.ledger.script_case import DAY, of_day, real_day
 
 
-def test_a_real_day_holds_what_its_limits_allow_and_no_more(client: Redis) -> None:
+def test_a_real_day_admits_up_to_its_limits(client: Redis) -> None:
     limits = (100, 50, 900)
     assert real_day(client, "reserve", "a", 60, 20, *limits) == "reserved"
     assert real_day(client, "reserve", "a", 60, 20, *limits) == "reserved", "sent again"

@@ -24,7 +24,7 @@ from tests.integration.scheduler.ledger.script_case import (
 )
 
 
-def test_an_answer_is_staged_and_what_it_cost_is_booked(run: Redis) -> None:
+def test_an_answer_is_staged_and_its_cost_booked(run: Redis) -> None:
     claim(run)
     run.hset(f"{RUN}alone", mapping={"w": "t", "v": "u"})
     run.hset(f"{PREFIX}other:state", "tick", 6)
@@ -50,7 +50,7 @@ def test_answers_are_numbered_as_they_come(run: Redis) -> None:
     assert (held(run, "job:k")["arrival"], run.get(f"{RUN}arrivals")) == ("5", b"5")
 
 
-def test_what_goes_beyond_its_reservation_is_told(run: Redis) -> None:
+def test_an_overrun_is_reported(run: Redis) -> None:
     claim(run)
     settle(run, used=(3, 130, 2))
     assert window(run) == {
@@ -114,7 +114,7 @@ def test_an_attempt_that_was_overtaken_is_paid_for_and_no_more(run: Redis) -> No
     assert held(run, "job:k")["token"] == "v"
 
 
-def test_of_a_dead_job_the_first_answer_is_kept(run: Redis) -> None:
+def test_the_first_answer_of_a_dead_job_is_kept(run: Redis) -> None:
     claim(run)
     run.hset(f"{RUN}job:k", "state", "dead")
     record = held(run, "attempts")["t"]
@@ -176,7 +176,7 @@ def test_only_the_first_answer_is_offered(run: Redis) -> None:
         (SAVED, {"usage": [2, 30, 4], "saved": True, "at": 6}),
     ],
 )
-def test_what_an_ended_job_came_to_is_told_once_it_is_known(
+def test_the_outcome_of_an_ended_job_is_reported_once_known(
     run: Redis, result: str, correction: dict[str, Any]
 ) -> None:
     claim(run)

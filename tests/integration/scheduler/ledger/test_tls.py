@@ -59,7 +59,7 @@ def test_a_certificate_that_cannot_be_verified_is_refused(valkey: EmbeddedServer
             check(client, unchecked)
 
 
-def test_a_command_says_so(valkey: EmbeddedServer, tmp_path: Path) -> None:
+def test_commands_report_tls_errors(valkey: EmbeddedServer, tmp_path: Path) -> None:
     with behind_tls(valkey.socket, tmp_path) as (port, _):
         done = cogitate("run", "--town", 2, data_dir=tmp_path, COGITATE_REDIS_URL=f"rediss://localhost:{port}/0")
     assert done.returncode == 2

@@ -45,7 +45,7 @@ def everything(client: Redis) -> dict[bytes, bytes]:
 
 
 @pytest.mark.parametrize(("schema", "error", "message"), REFUSED, ids=["newer", "older"])
-def test_a_host_does_not_resume_what_another_version_wrote(
+def test_a_run_of_another_version_is_not_resumed(
     client: Redis, schema: int, error: type[LedgerError], message: str
 ) -> None:
     host = Host(client)
@@ -100,7 +100,7 @@ def test_a_worker_leaves_newer_jobs_to_others_and_spends_nothing(client: Redis, 
     assert settle(upgraded, claimed(upgraded, job)) == "staged"
 
 
-def test_a_worker_leaves_a_run_of_an_older_version_alone_and_says_so(client: Redis) -> None:
+def test_a_worker_leaves_a_run_of_an_older_version_alone_and_warns(client: Redis) -> None:
     host = Host(client)
     (job,) = host.turn(("think", OWNER))
     client.hset(host.ledger.store.key("state"), "schema", OLDER)

@@ -49,7 +49,7 @@ def test_a_verb_agrees_with_one_and_with_several(subtests: pytest.Subtests) -> N
 
 
 @pytest.mark.parametrize("verb", ["wasn't", "hasn't", "isn't", "needn't", "shan't", "couldn't", "doesn't"])
-def test_what_is_denied_already_agrees_with_one(verb: str) -> None:
+def test_a_negated_verb_already_agrees_in_number(verb: str) -> None:
     assert agree(verb, SINGULAR) == verb
 
 
@@ -78,7 +78,7 @@ def test_a_denied_past_agrees_with_several() -> None:
         "both",
     ],
 )
-def test_pasts_auxiliaries_and_what_is_no_verb_stay(verb: str) -> None:
+def test_pasts_auxiliaries_and_other_words_stay(verb: str) -> None:
     """Each is of another list or ending than the others."""
     assert agree(verb, SINGULAR) == agree(verb, PLURAL) == verb
 

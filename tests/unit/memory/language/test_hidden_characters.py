@@ -59,16 +59,16 @@ HIDDEN = {
 
 
 @pytest.mark.parametrize("text", WRITTEN.values(), ids=[*WRITTEN])
-def test_what_a_writing_needs_stays(text: str) -> None:
+def test_marks_that_a_script_needs_stay(text: str) -> None:
     assert without_hidden(text) == text
 
 
 @pytest.mark.parametrize(("text", "left"), HIDDEN.values(), ids=[*HIDDEN])
-def test_what_hides_or_turns_text_goes(text: str, left: str) -> None:
+def test_hidden_and_bidirectional_marks_are_removed(text: str, left: str) -> None:
     assert without_hidden(text) == left
 
 
-def test_what_is_hidden_can_be_written_out() -> None:
+def test_hidden_characters_can_be_escaped() -> None:
     assert replace_hidden("م\u200cی \u202ea\u2066", "<{}>".format) == "م\u200cی <\u202e>a<\u2066>"
 
 
@@ -76,7 +76,7 @@ CHARACTERS = "".join({char for text in (*WRITTEN.values(), *(text for text, _ in
 
 
 @given(st.text(st.sampled_from(CHARACTERS), max_size=40))
-def test_of_several_in_a_row_few_stay_and_a_second_look_finds_nothing(text: str) -> None:
+def test_a_few_of_several_in_a_row_stay_and_a_second_pass_finds_nothing(text: str) -> None:
     left = without_hidden(text)
     assert without_hidden(left) == left
     assert _RUN.sub("", left) == _RUN.sub("", text), "what is seen stays"
@@ -91,7 +91,7 @@ def test_ascii_is_never_changed(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["", " \n\u3000", "\x1b", "\x85", "\u200d", "\u3164\u115f", "\u2800", "\ufe0f", "\u0301", "\ud800"]
 )
-def test_what_no_reader_sees_is_blank(text: str) -> None:
+def test_a_text_of_invisible_characters_is_blank(text: str) -> None:
     assert is_blank(text)
 
 

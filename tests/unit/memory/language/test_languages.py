@@ -65,10 +65,10 @@ ORDINARY = (
 
 
 @pytest.mark.parametrize("language", GRAVE)
-def test_what_changes_a_life_is_known_in_many_languages(language: str) -> None:
+def test_life_events_are_recognized_in_many_languages(language: str) -> None:
     between = " | " if "|" in GRAVE[language] else " "
     assert [text for text in GRAVE[language].split(between) if not changes_a_life(text)] == []
 
 
-def test_what_is_ordinary_changes_no_life_in_any_language() -> None:
+def test_ordinary_events_are_not_life_events_in_any_language() -> None:
     assert [text for text in ORDINARY.split(" | ") if changes_a_life(text)] == []

@@ -30,7 +30,7 @@ NAMES = (ADA, "Ben", "Ann", "Ann Marie", "Big Ben")
         ("Lost the key.", "I lost the key."),
     ],
 )
-def test_what_is_certain_is_told_in_the_first_person(seen: str, told: str) -> None:
+def test_certain_sentences_are_told_in_the_first_person(seen: str, told: str) -> None:
     assert in_own_words(seen, ADA, NAMES) == told
 
 
@@ -52,7 +52,7 @@ def test_what_is_certain_is_told_in_the_first_person(seen: str, told: str) -> No
         "Анна видела Ada Smith.",
     ],
 )
-def test_everything_else_stays_as_it_is(seen: str) -> None:
+def test_everything_else_is_unchanged(seen: str) -> None:
     assert in_own_words(seen, ADA, NAMES) == seen
 
 
@@ -71,7 +71,7 @@ def test_a_name_within_a_longer_one_is_not_the_owners(seen: str, owner: str) -> 
     assert in_own_words(seen, owner, [owner, *NAMES]) == seen
 
 
-def test_of_two_who_share_a_name_neither_is_taken_for_the_other() -> None:
+def test_namesakes_are_not_confused() -> None:
     assert in_own_words("Ben was late.", "Ben", ["Ben", "Ann"]) == "I was late."
     assert in_own_words("Ben was late.", "Ben", ["Ben", "Ben"]) == "Ben was late."
 

@@ -131,7 +131,7 @@ def test_your_is_his_only_while_it_is_plainly_his(said: str, expected: str) -> N
         ("I said so and thank you", "Jon said so and thank Gina"),
     ],
 )
-def test_who_says_thank_you_names_nobody(said: str, expected: str) -> None:
+def test_thank_you_names_no_one(said: str, expected: str) -> None:
     assert told(said) == expected
 
 
@@ -216,5 +216,5 @@ def test_contractions_are_written_out(said: str, written_out: str) -> None:
         ("I - well - go", "Jon - well - go"),
     ],
 )
-def test_who_is_thanked_and_who_sings(said: str, told: str) -> None:
+def test_thanked_and_singing_persons_are_found(said: str, told: str) -> None:
     assert replace_persons(tokens_of(said), "Jon", "Gina", named=False) == told

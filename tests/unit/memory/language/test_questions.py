@@ -31,11 +31,11 @@ from cogitate.memory.language.questions import LONGEST, reported_question
         ("Why don't we meet?", "Jon suggested that they meet"),
     ],
 )
-def test_a_question_is_told_in_other_words(asked: str, told: str) -> None:
+def test_a_question_is_reported(asked: str, told: str) -> None:
     assert reported_question(asked, "Jon", "Gina") == told
 
 
-def test_without_a_listener_a_proposal_is_suggested() -> None:
+def test_without_a_listener_a_proposal_is_a_suggestion() -> None:
     assert reported_question("Shall we dance?", "Jon") == "Jon suggested that they dance"
     assert reported_question("Could you dance?", "Jon") == "Jon asked whether you could dance"
 
@@ -86,7 +86,7 @@ def test_the_past_of_a_verb_is_known_where_its_spelling_is_plain(verb: str, past
     assert past_of(verb) == past
 
 
-def test_how_a_question_is_told(subtests: pytest.Subtests) -> None:
+def test_questions_are_reported_by_form(subtests: pytest.Subtests) -> None:
     for asked, told in [
         # whom it is put to
         ("Ada Smith, do you sing?", "Jon asked whether Ada Smith sings"),
@@ -137,7 +137,7 @@ def test_a_subject_may_have_a_name_of_two_words() -> None:
     assert reported_question("Does sing?", "Jon") == ""
 
 
-def test_a_question_of_the_greatest_length_is_told() -> None:
+def test_a_question_of_the_greatest_length_is_reported() -> None:
     asked = "Do you sing " + "x" * (LONGEST - len("Do you sing "))
     assert reported_question(f"{asked}?", "Jon", "Gina") == f"Jon asked whether Gina sings {asked[12:]}"
     assert reported_question(f"{asked}x?", "Jon", "Gina") == ""

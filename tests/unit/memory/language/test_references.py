@@ -30,7 +30,7 @@ from cogitate.memory.language.tense import told_after
         "And the mill burned.",
     ],
 )
-def test_what_leans_on_others(sentence: str) -> None:
+def test_dependent_sentences_are_found(sentence: str) -> None:
     assert leans_on_others(sentence)
 
 
@@ -49,7 +49,7 @@ def test_what_leans_on_others(sentence: str) -> None:
         "Those who came were happy.",
     ],
 )
-def test_what_stands_alone(sentence: str) -> None:
+def test_independent_sentences_are_found(sentence: str) -> None:
     assert not leans_on_others(sentence)
 
 
@@ -98,11 +98,11 @@ def test_an_it_that_nothing_explains_is_the_thing_before(before: str, sentence: 
         ('Bo asked "Will you come on day 1?"', 'Bo asked "Will you come on day 1?"'),
     ],
 )
-def test_what_is_over_is_told_in_the_past(said: str, told: str) -> None:
+def test_a_past_plan_is_told_in_the_past_tense(said: str, told: str) -> None:
     assert told_after(said, 2 * 1440) == told
 
 
-def test_what_is_quoted_of_a_time_that_is_over_is_told_as_it_was_said() -> None:
+def test_a_quotation_of_a_past_plan_keeps_its_tense() -> None:
     told = told_after(
         'On day 1 "I will go to the mill" is what Ben will say, and "it is going well" as Ada is going.', 9999
     )
@@ -159,7 +159,7 @@ def test_an_it_is_explained_only_where_it_stands_for_a_thing(before: str, senten
     ("text", "person"),
     [("My brother left.", True), ("The captain", True), ("Brother", True), ("The boat left.", False), ("", False)],
 )
-def test_somebody_is_named_by_what_they_are(text: str, person: bool) -> None:
+def test_a_person_is_named_by_their_role(text: str, person: bool) -> None:
     assert names_person(text) is person
 
 
@@ -183,7 +183,7 @@ def test_a_plural_explains_they(sentence: str, leans: bool) -> None:
 
 
 @pytest.mark.parametrize("opening", ["Tomorrow", "Please", "Yes", "Thanks"])
-def test_what_often_opens_a_sentence_is_no_name_there(opening: str) -> None:
+def test_common_sentence_openings_are_not_names(opening: str) -> None:
     assert not looks_like_name(opening, first=True)
     assert looks_like_name(opening, first=False)
 

@@ -69,7 +69,7 @@ NAMES = {"Benali", "Ann"}
         ("... The cat is in", "said that the cat is in", "said that the cat is in"),
     ],
 )
-def test_speech_is_told_of_its_speaker(said: str, to_gina: str, to_nobody: str) -> None:
+def test_speech_is_attributed_to_its_speaker(said: str, to_gina: str, to_nobody: str) -> None:
     def full(told: str) -> str:
         return f"Jon{'' if told.startswith(chr(39)) else ' '}{told}"
 
@@ -96,12 +96,12 @@ def test_english_is_known_by_its_function_words(said: str, english: bool) -> Non
     assert is_english(said) is english
 
 
-def test_whoever_is_named_beside_i_acts_with_the_speaker() -> None:
+def test_persons_named_beside_i_act_with_the_speaker() -> None:
     assert third_person("Ann and I are late for my talk.", "Jon", names=NAMES) == "Ann and Jon are late for his talk."
     assert third_person("Ann and I'll call you.", "Jon", "Gina", NAMES) == "Ann and Jon will call Gina."
 
 
-def test_what_cannot_be_reworded_is_told_as_it_was_said() -> None:
+def test_a_sentence_that_cannot_be_reworded_is_quoted() -> None:
     assert third_person("?!", "Jon", "Gina") == "?!"
     assert third_person("", "Jon") == ""
     assert third_person("uno dos tres quatro", "Jon") == "Jon: uno dos tres quatro"
@@ -111,7 +111,7 @@ def test_what_cannot_be_reworded_is_told_as_it_was_said() -> None:
 
 
 @pytest.mark.parametrize("opening", ["The", "A", "These", "Some", "It", "There", "If", "When"])
-def test_what_opens_a_sentence_is_no_name_though_a_title_begins_with_it(opening: str) -> None:
+def test_a_sentence_opening_is_not_a_name_even_if_a_title_begins_with_it(opening: str) -> None:
     told = third_person(f"{opening} cat is in", "Jon", names={opening, "Ann"})
     assert told == f"Jon said that {opening.lower()} cat is in"
 
@@ -138,7 +138,7 @@ def test_what_opens_a_sentence_is_no_name_though_a_title_begins_with_it(opening:
         ("UK is big", "said that UK is big", "said that UK is big"),
     ],
 )
-def test_speech_is_told_as_what_it_is_to_whom_it_is_said(said: str, to_gina: str, to_nobody: str) -> None:
+def test_speech_is_reported_by_its_type_and_addressee(said: str, to_gina: str, to_nobody: str) -> None:
     assert third_person(said, "Jon", "Gina", NAMES) == f"Jon {to_gina}"
     assert third_person(said, "Jon", names=NAMES) == f"Jon {to_nobody}"
 
@@ -163,6 +163,6 @@ def test_a_request_is_known_by_its_first_words(said: str, asks: bool) -> None:
     assert is_request(said.split()) is asks
 
 
-def test_a_refusal_is_asked_for_in_one_word_or_two() -> None:
+def test_a_refusal_may_be_one_or_two_words() -> None:
     assert third_person("Do not eat my cat", "Jon", "Gina") == "Jon told Gina not to eat his cat"
     assert third_person("Don't eat my cat", "Jon", "Gina") == "Jon told Gina not to eat his cat"

@@ -51,7 +51,7 @@ def test_cleaning_removes_interjections_and_those_addressed(said: str, left: str
     assert clean(said, ["Jon"]) == left
 
 
-def test_speech_is_told_in_the_third_person(subtests: pytest.Subtests) -> None:
+def test_speech_is_reported_in_the_third_person(subtests: pytest.Subtests) -> None:
     for said, told in [
         ("I lost my job as a banker.", "Jon lost his job as a banker."),
         ("Lost my job as a banker.", "Jon lost his job as a banker."),
@@ -85,7 +85,7 @@ def test_speech_is_told_in_the_third_person(subtests: pytest.Subtests) -> None:
             assert third_person(said, "Jon", "Gina", frozenset({"Oscar"})) == told
 
 
-def test_without_a_listener_you_stays_and_an_unknown_name_is_they() -> None:
+def test_without_a_listener_you_stays_and_an_unknown_name_becomes_they() -> None:
     assert third_person("I hope you win.", "Robin-7") == "Robin-7 hopes you win."
     assert third_person("I know I was wrong about my map.", "Zyx") == "Zyx knows they were wrong about their map."
 
@@ -239,7 +239,7 @@ def test_short_names_have_no_short_form() -> None:
         ([""], set()),
     ],
 )
-def test_names_are_told_from_other_words_with_capitals(sentences: list[str], names: set[str]) -> None:
+def test_names_are_distinguished_from_other_capitalized_words(sentences: list[str], names: set[str]) -> None:
     assert name_words(sentences) == names
 
 
@@ -261,7 +261,7 @@ def test_names_are_told_from_other_words_with_capitals(sentences: list[str], nam
         ("I am Bo, I bake.", "I am Bo, I bake."),
     ],
 )
-def test_who_tells_their_own_name_is_told_without_it(said: str, left: str) -> None:
+def test_an_introduction_is_told_without_the_name(said: str, left: str) -> None:
     assert without_own_name(said, "Ada") == left
 
 
@@ -293,7 +293,7 @@ def test_a_sentence_is_cut_between_parts_that_stand_alone(sentence: str, clauses
         ("I like Ada.", False),
     ],
 )
-def test_somebody_is_called_at_the_start_or_the_end(sentence: str, called: bool) -> None:
+def test_addressees_stand_at_the_start_or_the_end(sentence: str, called: bool) -> None:
     assert is_called("Ada Smith", sentence) is called
 
 
@@ -309,7 +309,7 @@ def test_a_word_may_tell_when(word: str, time: bool) -> None:
     assert is_time(word) is time
 
 
-def test_a_title_is_no_source_of_names() -> None:
+def test_a_title_is_not_a_source_of_names() -> None:
     assert name_words(["We Met Old Anna In Paris"]) == frozenset()
     assert name_words(["we Met Old Anna in Paris here at a new inn"]) == {"Met", "Old", "Anna", "Paris"}
     assert name_words(["Bread and Cheese", "we eat bread"]) == {"Cheese"}, "what is written small elsewhere is no name"

@@ -30,7 +30,7 @@ def test_each_is_there_once_in_the_order_of_speaking() -> None:
         ("Mel", False),
     ],
 )
-def test_a_word_belongs_to_a_name_or_begins_one_with_three_letters(word: str, belongs: bool) -> None:
+def test_a_word_matches_a_name_or_its_first_three_letters(word: str, belongs: bool) -> None:
     assert Speakers(["Melanie Smith", "Jo"]).is_part_of_name(word) is belongs
 
 
@@ -42,7 +42,7 @@ def test_the_other_one_is_known_of_two_only() -> None:
     assert Speakers([]).other_than("Jon") == ""
 
 
-def test_of_many_speakers_only_those_are_looked_for_whose_first_letters_stand_in_the_text() -> None:
+def test_only_speakers_whose_first_letters_occur_are_searched() -> None:
     many = [f"X{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(28)]
     few = Speakers(["Melanie", "Jo", "Ann Lee", "Zöe", *many])
     assert few.perhaps_in("Nobody is named here.") == few.names
@@ -71,15 +71,15 @@ def test_of_many_speakers_only_those_are_looked_for_whose_first_letters_stand_in
         ("The tea, they keep, Liesl Amory.", ""),  # what a later word says is no request
     ],
 )
-def test_who_is_called_by_name_is_spoken_to(sentence: str, called: str) -> None:
+def test_a_vocative_names_the_addressee(sentence: str, called: str) -> None:
     assert Speakers(["Jon", "Gina"]).addressee(sentence, "Jon") == called
 
 
-def test_nobody_calls_themselves() -> None:
+def test_no_speaker_addresses_themselves() -> None:
     assert Speakers(["Jon", "Gina"]).addressee("Jon, I said to myself.", "Jon") == ""
 
 
-def test_the_other_one_of_three_is_nobody_whoever_asks() -> None:
+def test_the_other_one_of_three_is_undetermined() -> None:
     assert Speakers(["Jon", "Gina", "Ann"]).other_than("Bob") == ""
     assert Speakers(["Jon"]).other_than("Bob") == "Jon"
 

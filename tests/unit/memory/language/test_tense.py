@@ -22,7 +22,7 @@ def test_a_plan_is_over_after_its_last_minute(sentence: str, end: int) -> None:
     assert is_over(sentence, end + 1)
 
 
-def test_what_names_no_day_is_never_over() -> None:
+def test_a_plan_without_a_day_is_never_past() -> None:
     assert not is_over("Ada sings at 9 am.", 10**6)
 
 
@@ -42,6 +42,6 @@ def test_what_names_no_day_is_never_over() -> None:
         ("Ada is tall, and sang on day 1.", "Ada is tall, and sang on day 1."),
     ],
 )
-def test_what_is_over_is_told_in_the_past_but_for_what_is_quoted(sentence: str, told: str) -> None:
+def test_past_plans_change_tense_outside_quotations(sentence: str, told: str) -> None:
     assert told_after(sentence, 2 * DAY) == told
     assert told_after(sentence, 0) == sentence

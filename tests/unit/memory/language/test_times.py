@@ -120,7 +120,7 @@ def test_words_for_days_become_their_numbers(said: str, first_day: str, third_da
         ("from 10 to 1pm", 600),
     ],
 )
-def test_an_hour_after_noon_is_meant_as_it_is_written(text: str, minute: int) -> None:
+def test_an_hour_after_noon_is_taken_literally(text: str, minute: int) -> None:
     assert parse_clock(text) == minute
 
 

@@ -50,7 +50,7 @@ def test_results_and_other_content_are_never_cut() -> None:
     assert Truncation().cut("o" * 3_000, "other") == "o" * 3_000
 
 
-def test_what_fits_exactly_stays_as_it_is() -> None:
+def test_a_text_of_the_exact_length_is_unchanged() -> None:
     assert shorten("x" * 300, 300) == "x" * 300
     assert shorten("", 10) == ""
 
@@ -164,7 +164,7 @@ def test_never_above_the_limit_and_never_within_a_word(text: str, limit: int) ->
         ("sixsix " + "b" * 11, 10, "sixsix..."),
     ],
 )
-def test_what_is_kept_of_a_text(text: str, limit: int, kept: str) -> None:
+def test_truncation_keeps_the_expected_part(text: str, limit: int, kept: str) -> None:
     assert shorten(text, limit) == kept
 
 
@@ -195,7 +195,7 @@ def test_only_regional_letters_make_flags(char: int, pairs: bool) -> None:
 
 
 @pytest.mark.parametrize(("char", "colours"), [(0x1F3FA, False), (0x1F3FB, True), (0x1F3FF, True), (0x1F400, False)])
-def test_only_colours_of_skin_stay_with_what_is_before_them(char: int, colours: bool) -> None:
+def test_only_skin_tones_stay_with_the_preceding_character(char: int, colours: bool) -> None:
     assert shorten(f"x{chr(char)}" * 9, 10) == (f"x{chr(char)}" * 4)[: 6 if colours else 7] + ELLIPSIS
 
 
@@ -217,7 +217,7 @@ def test_a_text_without_spaces_keeps_all_that_fits(text: str, limit: int) -> Non
         ("क्षत्रिय" * 9, "\u094d"),  # two consonants joined
     ],
 )
-def test_no_cut_splits_what_is_seen_as_one_letter(text: str, parts: str) -> None:
+def test_no_cut_splits_a_grapheme(text: str, parts: str) -> None:
     for limit in range(10, 40):
         kept = shorten(text, limit, "…").removesuffix("…")
         rest = text[len(kept) :]

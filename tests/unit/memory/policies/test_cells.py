@@ -146,7 +146,7 @@ def test_no_more_can_be_taken_or_forgotten_than_waits() -> None:
     assert unmet(streams, (TakeWaiting(OGILVY, 1), Archive(OGILVY, (1,)))) is None
 
 
-def test_a_summary_without_a_model_keeps_what_stood_and_tells_what_is_gone() -> None:
+def test_a_summary_without_a_model_keeps_the_old_text_and_adds_archived_cells() -> None:
     gone = [Entry(type="observation", text="Elara found the silver dagger.", minute=1, number=1)]
     told, _ = update_summary("Borin promised to guard the old bridge.", gone, {})
     assert "Borin promised to guard the old bridge" in told
@@ -160,7 +160,7 @@ def test_a_summary_without_a_model_keeps_what_stood_and_tells_what_is_gone() -> 
     assert update_summary("", [], {}) == ("", 0)
 
 
-def test_what_the_boundary_cuts_from_the_summary_is_counted() -> None:
+def test_tokens_cut_from_the_summary_are_counted() -> None:
     stream = Stream(OGILVY)
     for number in range(1, LIMITS.cells + 2):
         stream.append(Entry(type="observation", text=f"Saw {number} " + "geese " * 600, minute=number), number)

@@ -105,14 +105,14 @@ def test_by_default_a_failed_model_is_replaced_by_a_summary_without_one() -> Non
     assert host.lost == {}
 
 
-def test_without_a_model_unchanged_means_the_summary_without_one() -> None:
+def test_without_a_model_unchanged_means_the_heuristic_summary() -> None:
     host = filled(Host(UNCHANGED, None), 4)
     host.live()
     assert host.streams[OGILVY].head.summary == "Event 1."
     assert host.lost == {}
 
 
-def test_what_arrives_beyond_twice_k_is_forgotten_where_memory_is_to_stay_unchanged() -> None:
+def test_with_unchanged_memories_beyond_twice_k_are_forgotten() -> None:
     host = filled(Host(UNCHANGED, writes, latency=50))
     host.live({OGILVY: [f"Event {number}." for number in range(4, 12)]})
     stream = host.streams[OGILVY]
@@ -131,7 +131,7 @@ def test_execute_empty_pending_memories() -> None:
     assert host.asked == []
 
 
-def test_an_empty_text_is_a_cell_all_the_same() -> None:
+def test_an_empty_text_is_a_cell() -> None:
     host = Host(LIMITS, None)
     for _ in range(5):
         host.live({OGILVY: [""]})
@@ -147,7 +147,7 @@ def test_a_new_owner_with_neither_cells_nor_summary_just_gets_a_cell() -> None:
     assert host.asked == []
 
 
-def test_cyrillic_memories_are_told_without_a_model() -> None:
+def test_cyrillic_memories_are_summarised_without_a_model() -> None:
     host = Host(LIMITS)
     host.live({OGILVY: ["Хендерсон обещал Огилви 12 мешков песка."]})
     filled(host, 4)

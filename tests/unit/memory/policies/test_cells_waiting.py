@@ -37,7 +37,7 @@ def test_memory_k_plus_1_waits_and_the_oldest_cell_goes_into_the_summary() -> No
     assert stream.archived[1].into == INTO_SUMMARY
 
 
-def test_what_arrives_meanwhile_waits_in_order() -> None:
+def test_arriving_memories_wait_in_order() -> None:
     host = filled(Host(LIMITS, writes, latency=3))
     for number in range(4, 8):
         host.live({OGILVY: [f"Event {number}."]})
@@ -71,7 +71,7 @@ def test_at_one_memory_a_tick_a_job_may_take_k_ticks(k: int) -> None:
     assert rules_of(chosen, [KIND], lambda owner: {}).latency_of(KIND) == k  # the default
 
 
-def test_no_memory_overtakes_one_that_waits() -> None:
+def test_no_memory_overtakes_a_waiting_one() -> None:
     stream = Stream(OGILVY)
     stream.wait(Entry(type="observation", text="First.", minute=1))
     assert not receive(stream, Entry(type="observation", text="Second.", minute=2), LIMITS, 2)
@@ -112,7 +112,7 @@ def test_other_observed_entries_leave_no_more_than_k_cells() -> None:
     assert host.streams[OGILVY].head.summary
 
 
-def test_free_cells_are_filled_by_what_waits() -> None:
+def test_waiting_memories_fill_free_cells() -> None:
     host = filled(Host(LIMITS, fails, latency=9))
     host.live({OGILVY: ["Event 4."]})
     host.change((Archive(OGILVY, (1,)),))
@@ -120,7 +120,7 @@ def test_free_cells_are_filled_by_what_waits() -> None:
     assert texts(host.streams[OGILVY]) == ["Event 4.", "Event 3.", "Event 2."]
 
 
-def test_reflections_and_plans_are_no_cells() -> None:
+def test_reflections_and_plans_are_not_cells() -> None:
     host = filled(Host(LIMITS))
     host.live({OGILVY: [Entry(type="reflection", text="All is well.", minute=4)]})
     assert host.streams[OGILVY].count("reflection") == 1

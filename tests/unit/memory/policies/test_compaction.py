@@ -164,7 +164,7 @@ def test_the_keeping_score_is_the_specified_one() -> None:
     assert keeping_score(observation("x", NOW + 9, importance=0), NOW) == pytest.approx(0.7 * 3 + 3)
 
 
-def test_routine_events_are_told_place_by_place() -> None:
+def test_routine_events_are_grouped_by_place() -> None:
     entries = stream_of(
         observation("Saw a dog.", 1, location="cafe", importance=2),
         observation("Read a page.", 2),
@@ -178,7 +178,7 @@ def test_routine_events_are_told_place_by_place() -> None:
     )
 
 
-def test_a_place_is_not_told_by_an_arrival_if_anything_else_happened_and_is_named_once() -> None:
+def test_an_arrival_represents_a_place_only_alone_and_a_place_is_named_once() -> None:
     saw = observation("Saw Maria engaged in an activity: cooking.", 1, location="cafe")
     arrived = observation("Arrived at Hobbs Cafe.", 2, location="cafe")
     names = {"cafe": "Hobbs Cafe", KLAUS: "Klaus"}
@@ -193,7 +193,7 @@ def test_a_long_routine_event_is_cut_after_a_whole_sentence_if_one_fits() -> Non
     assert told == "Elsewhere: " + " ".join(["The bell rang."] * 12)
 
 
-def test_routine_events_are_told_with_one_mark_at_their_end() -> None:
+def test_routine_events_end_with_one_mark() -> None:
     entries = stream_of(
         observation("The bell rang!", 1, location="cafe"),
         observation("The shelf is\nfull...", 2),
@@ -204,7 +204,7 @@ def test_routine_events_are_told_with_one_mark_at_their_end() -> None:
     assert told.endswith("word…")
 
 
-def test_the_choice_leaves_alone_what_open_jobs_read() -> None:
+def test_entries_of_open_jobs_are_not_chosen() -> None:
     entries = [observation(f"Event {i}.", i, importance=2) for i in range(195)]
     entries += [message("Hello.", 10), message("Bye.", 11)]
     stream = stream_of(*entries)
@@ -217,7 +217,7 @@ def test_the_choice_leaves_alone_what_open_jobs_read() -> None:
     assert len(cut.numbers) == len(set(cut.numbers))
 
 
-def test_a_summary_keeps_what_its_entries_have_in_common() -> None:
+def test_a_summary_keeps_the_common_fields_of_its_entries() -> None:
     group = stream_of(
         message("One.", 5, tags=("bridge", "storm"), quest_id="q1", encounter_id="a"),
         message("Two.", 9, speaker=KLAUS, hearer=MARIA, tags=("storm", "mill"), quest_id="q1", encounter_id="b"),
@@ -245,7 +245,7 @@ def reflection(number: int, importance: int) -> Entry:
     return Entry(type="reflection", text=f"Maria keeps promise {number}.", minute=number, importance=importance)
 
 
-def test_a_reflection_whose_importance_is_exactly_the_threshold_is_told_on() -> None:
+def test_a_reflection_exactly_at_the_threshold_is_summarised() -> None:
     """It is in one of two lists: those that go into one reflection, and those that just go."""
     stream = stream_of(*(reflection(i, 5 - i % 2) for i in range(51)))
     surplus = [number for number, entry in stream.entries.items() if entry.minute < 4]
@@ -263,7 +263,7 @@ def test_reflections_below_the_threshold_leave_nothing_in_their_place() -> None:
     assert (stream.count("reflection"), len(stream.entries)) == (48, 51)
 
 
-def test_at_their_limits_nothing_is_cut_and_one_more_is() -> None:
+def test_exactly_the_limit_is_kept_and_one_more_is_cut() -> None:
     limits = MemoryLimits(max_observations=20, max_reflections=20, max_plans=20)
     kinds = (
         [observation(f"Event {i}.", i) for i in range(21)],
@@ -287,7 +287,7 @@ def test_an_observation_of_exactly_the_threshold_is_never_dropped() -> None:
     assert stream.observed() == 19
 
 
-def test_pruning_begins_at_85_percent_and_aims_at_75() -> None:
+def test_pruning_starts_at_85_percent_and_aims_at_75() -> None:
     limits = MemoryLimits(max_observations=100, importance_threshold=5)
 
     def routine(count: int, importance: int = 2) -> int:
@@ -306,7 +306,7 @@ def test_a_summary_of_fewer_than_three_routine_entries_saves_nothing(spare: int,
     assert len(cut.routine) == taken
 
 
-def test_what_stands_for_routine_entries_is_mundane_whatever_they_were_rated() -> None:
+def test_summaries_of_routine_entries_are_mundane() -> None:
     entries = stream_of(*(observation(f"Event {i}.", i, importance=1 + i % 4) for i in range(85))).live()
     limits = MemoryLimits(max_observations=100, importance_threshold=5)
     append, _ = carry_out(KLAUS, choose(KLAUS, entries, limits, NOW), entries, limits, WORLD.names)
@@ -337,7 +337,7 @@ def test_a_summary_of_one_day_takes_no_talk_of_another() -> None:
     assert cut.talks == ((1, 2, 3), (4, 5)), "two talks of the first day, one of the second"
 
 
-def test_what_the_boundary_summarises_is_told_with_the_names_of_those_who_spoke() -> None:
+def test_boundary_summaries_name_the_speakers() -> None:
     talk = [message(f"I promise {i} chairs.", i, importance=8) for i in range(21)]
     effects = enforce_limits(stream_of(*talk), MemoryLimits(max_observations=20), NOW, {MARIA: "Maria Lopez"})
     (told,) = [effect.entry.text for effect in effects if isinstance(effect, Append)]
@@ -349,7 +349,7 @@ def test_an_unrated_entry_counts_as_ordinary() -> None:
     assert [rating(observation("Tea.", 1, importance=importance)) for importance in (0, 1, 10)] == [3, 1, 10]
 
 
-def test_a_cut_that_was_overtaken_takes_what_is_left_of_it() -> None:
+def test_an_overtaken_cut_takes_the_remaining_entries() -> None:
     entries = [observation(f"Tea {i}.", i, importance=2) for i in range(86)] + [
         message("Hello.", 1),
         message("Bye.", 2),

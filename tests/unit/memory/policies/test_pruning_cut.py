@@ -31,7 +31,7 @@ def reflection(minute: int, importance: int = 3) -> Entry:
     return Entry(type="reflection", text=f"Maria kept promise {minute}.", minute=minute, importance=importance)
 
 
-def test_numbers_of_a_cut_ascend_whatever_the_order_of_time() -> None:
+def test_the_numbers_of_a_cut_ascend() -> None:
     stream = stream_of(
         *(observation(f"Event {i}.", 100 - i, importance=2) for i in range(20)),
         *(reflection(100 - i) for i in range(5)),
@@ -54,7 +54,7 @@ def test_numbers_of_a_cut_ascend_whatever_the_order_of_time() -> None:
 
 
 @pytest.mark.parametrize("policy", ["cells", "tokens"])
-def test_of_an_owner_with_another_policy_only_reflections_and_plans_are_pruned(policy: str) -> None:
+def test_under_another_policy_only_reflections_and_plans_are_pruned(policy: str) -> None:
     limits = msgspec.structs.replace(SMALL, policies={KLAUS: policy})
     entries = [observation(f"Event {i}.", i, importance=2) for i in range(30)]
     entries += [message("Hello.", 60), *map(reflection, range(5)), *map(plan, range(5))]
@@ -63,7 +63,7 @@ def test_of_an_owner_with_another_policy_only_reflections_and_plans_are_pruned(p
     assert (len(cut.reflections), len(cut.plans)) == (1, 1)
 
 
-def test_as_many_plans_and_reflections_as_the_limit_are_left_alone() -> None:
+def test_plans_and_reflections_within_the_limit_are_left_alone() -> None:
     limits = msgspec.structs.replace(SMALL, max_reflections=20, max_plans=20)
     cut = choose(KLAUS, stream_of(*map(reflection, range(20)), *map(plan, range(20))).live(), limits, NOW)
     assert cut.numbers == ()
@@ -107,7 +107,7 @@ def test_only_important_reflections_archive_nothing_else_and_keep_the_highest_im
     assert archive == Archive(owner=KLAUS, numbers=(1, 2, 3), into_appended=True)
 
 
-def test_the_boundary_summarises_the_oldest_important_ones_and_never_what_it_drops() -> None:
+def test_the_boundary_summarises_the_oldest_important_entries_and_none_that_it_drops() -> None:
     entries = [
         *(observation(f"Maria lost ring {i}.", 200 - i, importance=7) for i in range(20)),
         observation("A leaf fell.", 2, importance=2),
@@ -122,7 +122,7 @@ def test_the_boundary_summarises_the_oldest_important_ones_and_never_what_it_dro
     assert "was going to sing" in append.entry.text
 
 
-def test_a_place_is_told_by_its_most_important_event_that_was_not_summarised_before() -> None:
+def test_a_place_is_represented_by_its_most_important_unsummarised_event() -> None:
     entries = stream_of(
         summary(1, 90, 91, 92, importance=5),
         observation("Saw a dog.", 2, location="cafe", importance=3),
@@ -133,7 +133,7 @@ def test_a_place_is_told_by_its_most_important_event_that_was_not_summarised_bef
     assert by_place(entries[1:2], {}) == "At cafe: Saw a dog."
 
 
-def test_where_only_a_summary_is_left_of_a_place_it_is_told_as_it_is() -> None:
+def test_a_place_with_only_a_summary_keeps_it() -> None:
     entries = stream_of(summary(1, 90, 91, 92), observation("Read a page.", 2)).live()
     assert by_place(entries, {}) == "At cafe: 3 routine events occurred. At library: Read a page."
 
@@ -164,7 +164,7 @@ def test_a_summary_by_place_ends_after_the_last_whole_word_that_fits_an_entry(be
     assert text == told if not beyond else told.startswith(text.removesuffix(" y…"))
 
 
-def test_a_summary_names_each_who_took_part_once() -> None:
+def test_a_summary_names_each_participant_once() -> None:
     stream = stream_of(message("Hi.", 1), message("Ho.", 2, speaker=ISABELLA), message("Hm.", 3))
     (told,) = appended(carry_out(KLAUS, Cut(talks=((1, 2, 3),)), stream.live(), SMALL, WORLD.names))
     assert told.subjects == (MARIA, KLAUS, ISABELLA)

@@ -34,7 +34,7 @@ def filled(taken: int, waiting: int) -> Stream:
 @pytest.mark.parametrize(
     ("taken", "waiting", "appended"), [(0, 0, True), (1, 0, True), (2, 0, False), (1, 1, False), (3, 0, False)]
 )
-def test_what_finds_no_free_cell_waits_behind_the_others(taken: int, waiting: int, appended: bool) -> None:
+def test_a_memory_without_a_free_cell_waits_behind_the_others(taken: int, waiting: int, appended: bool) -> None:
     stream = filled(taken, waiting)
     assert has_space(stream, CELLS) is appended
     assert receive(stream, observation("New.", 90), CELLS, 7) is appended
@@ -46,7 +46,7 @@ def test_what_finds_no_free_cell_waits_behind_the_others(taken: int, waiting: in
         assert stream.live()[-1].tick == 7
 
 
-def test_only_cells_and_only_what_was_observed_waits() -> None:
+def test_only_observations_of_cells_wait() -> None:
     stream = filled(2, 0)
     assert receive(stream, Entry(type="reflection", text="Hm.", minute=90), CELLS, 7) is True
     for limits in (MemoryLimits(cells=2), MemoryLimits(policy="tokens", cells=2)):
@@ -68,7 +68,7 @@ def test_for_each_that_waits_the_oldest_cell_leaves(taken: int, waiting: int, ou
     assert [entry.text for entry in surplus_cells(filled(taken, waiting), CELLS)] == out
 
 
-def test_at_a_boundary_those_who_wait_take_free_cells() -> None:
+def test_waiting_memories_take_free_cells_at_a_boundary() -> None:
     assert most_waiting(CELLS) == 4
     assert enforce(filled(2, 4), CELLS, {}) == ()
     assert enforce(filled(1, 4), CELLS, {}) == (TakeWaiting(KLAUS, 1),)
@@ -76,7 +76,7 @@ def test_at_a_boundary_those_who_wait_take_free_cells() -> None:
     assert enforce(filled(2, 0), CELLS, {}) == ()
 
 
-def test_more_than_may_wait_are_told_in_the_summary_or_forgotten() -> None:
+def test_memories_beyond_the_queue_are_summarised_or_forgotten() -> None:
     stream = filled(2, 5)
     take, archive, summary = enforce(stream, CELLS, {})
     assert take == TakeWaiting(KLAUS, 5)
@@ -93,7 +93,7 @@ def test_more_than_may_wait_are_told_in_the_summary_or_forgotten() -> None:
     assert summary.text == "Cell 0."
 
 
-def test_a_summary_of_cells_takes_250_tokens_and_what_cannot_be_told_is_kept_as_it_is() -> None:
+def test_a_summary_of_cells_takes_250_tokens_and_untellable_text_is_kept() -> None:
     assert SUMMARY_TOKENS == 250
     assert update_summary("Ann sang.", [observation("Bo ran.", 1)], {}) == ("Ann sang. Bo ran.", 0)
     assert update_summary("", [observation("…", 1)], {}) == ("…", 0)

@@ -180,7 +180,7 @@ def test_facts_that_take_the_whole_limit_are_cut_last_objectives_kept_longest() 
     assert effects[0].cut == whole - estimate_tokens(format_character(effects[0].character))
 
 
-def test_the_limit_holds_at_once_when_the_host_tells_more_of_a_character() -> None:
+def test_the_limit_holds_at_once_when_a_profile_grows() -> None:
     stream = stream_of(*map(ten_words, range(6)))
     streams = {OGILVY: stream}
     apply(streams, (SetCharacter(OGILVY, KNOWN),), 7)
@@ -201,7 +201,7 @@ def test_a_very_large_summary_is_compressed_by_the_boundary() -> None:
     assert isinstance(effect, ReplaceSummary), "also where nothing else is remembered"
 
 
-def test_what_is_over_by_the_newest_memory_is_not_told_as_coming() -> None:
+def test_a_past_plan_is_not_told_as_future() -> None:
     stream = stream_of("Elara will open the gate on day 2.", *[ten_words(1)] * 8)
     stream.append(Entry(type="observation", text="Elara rested.", minute=4 * 1_440), 20)
     (_, effect) = enforce_limits(stream, LIMITS, 9)

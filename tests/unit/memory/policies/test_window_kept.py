@@ -80,7 +80,7 @@ def test_inventory_preserved(half: str) -> None:
     assert kept(half, "inventory") == 1
 
 
-def test_what_matters_survives_compression_turn_by_turn() -> None:
+def test_important_memories_survive_repeated_compression() -> None:
     whole = buffer_tokens(stream_of(*STORY).live())
     limits = MemoryLimits(policy="tokens", token_limit=whole * 9 // 10)
     host = Host(limits)
@@ -117,7 +117,7 @@ def a_case() -> Case:
 # -- the prompt ------------------------------------------------------------------------------------
 
 
-def test_the_janitor_is_told_what_to_preserve_and_to_discard() -> None:
+def test_the_janitors_prompt_states_what_to_preserve_and_discard() -> None:
     prompt = KIND.prompt(a_case())
     for word in ("names", "relationships", "inventory", "quests", "objectives", "dialogue word for word", "dice"):
         assert word in prompt.system

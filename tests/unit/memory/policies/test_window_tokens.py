@@ -157,7 +157,7 @@ def test_exactly_eighty_percent_are_enough_and_a_word_less_is_not() -> None:
     assert (is_near_limit(exact, EXACT), is_near_limit(less, EXACT)) == (True, False)
 
 
-def test_what_fills_the_limit_exactly_is_not_over_it() -> None:
+def test_exactly_the_limit_is_not_over_it() -> None:
     full, over = stream_of(words(60), summary=words(40)), stream_of(words(60), summary=words(41))
     assert total_tokens(full) == 130
     assert (is_over_limit(full, EXACT), is_over_limit(over, EXACT)) == (False, True)
@@ -165,7 +165,7 @@ def test_what_fills_the_limit_exactly_is_not_over_it() -> None:
     assert enforce(over, EXACT, {}) != ()
 
 
-def test_because_of_the_total_entries_go_that_are_a_tenth_of_the_limit_or_more() -> None:
+def test_the_total_removes_entries_of_at_least_a_tenth_of_the_limit() -> None:
     def due(leaving: int, summary: int) -> list[int]:
         stream = stream_of(words(leaving), "a", "b", "c", summary=words(summary))
         return [entry.number for entry in to_compress(stream, EXACT)]
@@ -182,7 +182,7 @@ def test_all_but_the_newest_three_may_be_compressed() -> None:
     assert numbers == [[], [], [], [], [1], [1, 2]]
 
 
-def test_a_summary_gets_what_is_aimed_at_and_a_tenth_of_the_limit_at_least() -> None:
+def test_a_summary_gets_the_target_and_at_least_a_tenth_of_the_limit() -> None:
     nobody = Character()
     assert summary_room([], nobody, EXACT) == 78, "60% of the limit"
     assert summary_room(stream_of(words(10)).live(), nobody, EXACT) == 78 - 13
@@ -192,7 +192,7 @@ def test_a_summary_gets_what_is_aimed_at_and_a_tenth_of_the_limit_at_least() -> 
     assert summary_room([], nobody, MemoryLimits(policy="tokens", token_limit=4_000)) == 600
 
 
-def test_of_a_character_as_much_is_kept_as_fits_exactly() -> None:
+def test_a_character_is_kept_up_to_the_exact_limit() -> None:
     whole = estimate_tokens(format_character(KNOWN))
     assert fitting_character(KNOWN, whole) == KNOWN
     less = fitting_character(KNOWN, whole - 1)
@@ -207,9 +207,7 @@ def test_of_a_character_as_much_is_kept_as_fits_exactly() -> None:
     ("sizes", "kept"),
     [((30, 30, 30), 3), ((30, 30, 31), 2), ((1, 60, 29), 3), ((20, 50, 40), 2), ((5, 50, 41), 1), ((1, 1, 95), 0)],
 )
-def test_as_many_of_the_newest_three_are_kept_as_leave_a_summary_a_tenth_of_the_limit(
-    sizes: tuple[int, ...], kept: int
-) -> None:
+def test_the_newest_three_are_kept_if_a_summary_still_gets_a_tenth(sizes: tuple[int, ...], kept: int) -> None:
     stream = stream_of("Borin promised to guard the old bridge.", "It rained.", *map(words, sizes), summary=words(70))
     effects = enforce(stream, EXACT, {})
     archived = next(effect for effect in effects if isinstance(effect, Archive))
@@ -221,7 +219,7 @@ def test_as_many_of_the_newest_three_are_kept_as_leave_a_summary_a_tenth_of_the_
     assert stream.head.summary, "it has room for something"
 
 
-def test_what_is_cut_off_a_summary_is_counted_and_what_is_told_shorter_is_not() -> None:
+def test_only_cut_tokens_are_counted_not_shortened_ones() -> None:
     def replaced(summary: str) -> ReplaceSummary:
         stream = stream_of("a", summary=summary)
         (effect,) = enforce(stream, EXACT, {})
@@ -236,7 +234,7 @@ def test_what_is_cut_off_a_summary_is_counted_and_what_is_told_shorter_is_not() 
     assert cut.text
 
 
-def test_a_character_is_told_in_one_order_whatever_order_it_was_learned_in() -> None:
+def test_a_character_is_described_in_a_fixed_order() -> None:
     bonds = {"Elara": "friend", "Borin": "rival", "Anna": "sister"}
     told = {format_character(Character(relationships=dict(order))) for order in itertools.permutations(bonds.items())}
     assert told == {"Relationships: Anna (sister), Borin (rival), Elara (friend)"}

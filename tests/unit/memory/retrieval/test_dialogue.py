@@ -103,7 +103,7 @@ def test_the_speakers_whom_a_query_names_share_the_favour() -> None:
     assert speakers(entries, "Who likes tea?") == {1: 0, 2: 0, 3: 0}
 
 
-def test_the_speaker_is_the_subject_whose_name_begins_the_line() -> None:
+def test_a_name_at_the_start_of_a_line_is_its_speaker() -> None:
     both = ("agent:bjorn-holm", "agent:klara-nova")
     entries = [
         memory(1, "Klára Nová: Good", type="message", subjects=both),
@@ -115,14 +115,14 @@ def test_the_speaker_is_the_subject_whose_name_begins_the_line() -> None:
 
 
 @pytest.mark.parametrize(("letters", "known"), [(60, True), (61, False)])
-def test_a_name_of_sixty_characters_at_most_begins_a_line(letters: int, known: bool) -> None:
+def test_a_name_at_the_start_has_at_most_sixty_characters(letters: int, known: bool) -> None:
     name = "k" * letters
     entries = [memory(1, f"{name}: I like tea", type="message", subjects=("agent:bo", f"agent:{name}"))]
     assert speakers(entries, f"Does {name} like tea?") == {1: 1 if known else 0}
     assert speakers(entries, "Does Bo like tea?") == {1: 0 if known else 1}
 
 
-def test_events_of_a_group_are_no_scene() -> None:
+def test_events_of_a_group_are_not_a_scene() -> None:
     entries = [memory(n, "Ann voted for the museum", type="message", source_id="group:all") for n in (1, 2)]
     events = [msgspec.structs.replace(entry, tags=("event:voting_confirmed",)) for entry in entries]
 

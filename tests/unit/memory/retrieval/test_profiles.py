@@ -53,7 +53,7 @@ def test_a_weight_is_a_number_from_0_to_1000(weight: float) -> None:
 
 
 @pytest.mark.parametrize("weight", [-0.1, MAX_WEIGHT + 1, float("nan"), float("inf"), True, "1", None, [1]])
-def test_what_is_no_weight_is_refused(weight: Any) -> None:
+def test_an_invalid_weight_is_refused(weight: Any) -> None:
     with pytest.raises(InputError, match=r"profile: relevance is .*: give a number from 0 to 1,000"):
         check_choice("profile", {"relevance": weight, "recency": 1})
 
@@ -73,7 +73,7 @@ def test_what_is_no_weight_is_refused(weight: Any) -> None:
         ({f"measure {n}": 1 for n in range(len(MEASURES) + 1)}, "components are"),
     ],
 )
-def test_what_is_no_choice_is_refused_and_says_why(value: Any, why: str) -> None:
+def test_an_invalid_choice_is_refused_with_a_reason(value: Any, why: str) -> None:
     with pytest.raises(InputError, match=why):
         check_choice("profile", value)
 
@@ -86,7 +86,7 @@ def test_choices_of_kinds_are_kept_by_name_in_order() -> None:
 
 
 @pytest.mark.parametrize("value", [None, "spec", [("act", "spec")], {1: "spec"}, {"act": "spec", 1: "spec"}])
-def test_what_is_no_table_of_kinds_is_refused(value: Any) -> None:
+def test_an_invalid_table_of_kinds_is_refused(value: Any) -> None:
     with pytest.raises(InputError, match=r"is invalid: give profiles by kind"):
         check_choices(value)
 

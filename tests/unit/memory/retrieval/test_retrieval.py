@@ -67,7 +67,9 @@ def test_order_of_entries_does_not_matter(
 
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda p: p.name)
 @given(entries=entry_lists, query=queries)
-def test_exactly_as_many_as_asked_or_all(profile: RetrievalProfile, entries: list[Entry], query: Query) -> None:
+def test_the_requested_number_or_all_are_returned(
+    profile: RetrievalProfile, entries: list[Entry], query: Query
+) -> None:
     found = retrieve(entries, query, profile)
     there = len({normal(e.text) for e in entries}) if profile.distinct else len(entries)
     assert len(found) == min(query.limit, there)
@@ -154,13 +156,13 @@ def test_repeats_come_once_at_their_best() -> None:
 
 
 @pytest.mark.parametrize("profile", [SPEC, DIALOGUE])
-def test_what_was_said_twice_is_found_twice_by_the_design_and_in_dialogues(profile: RetrievalProfile) -> None:
+def test_the_design_and_dialogues_return_repeated_texts(profile: RetrievalProfile) -> None:
     entries = [memory(1, "Watering the plants"), memory(2, "Watering the plants")]
     assert sorted(numbers(retrieve(entries, Query(minute=0, text="plants"), profile))) == [1, 2]
 
 
 @pytest.mark.parametrize("times", [2, 5, 40])
-def test_a_text_counts_once_in_the_statistics_of_words_however_often_it_was_observed(times: int) -> None:
+def test_a_repeated_text_counts_once_in_word_statistics(times: int) -> None:
     texts = ["The well is dry.", "The well is deep and cold.", "A cart of apples came by.", "Rain."]
 
     def relevance(*repeated: str) -> dict[str, float]:
@@ -174,7 +176,7 @@ def test_a_text_counts_once_in_the_statistics_of_words_however_often_it_was_obse
         assert relevance(*[text] * times) == once, text
 
 
-def test_ties_and_constants_are_no_trouble() -> None:
+def test_ties_and_constant_scores_are_handled() -> None:
     entries = [memory(n, f"text{n}", minute=7, importance=5) for n in (1, 2, 3)]
     found = retrieve(entries, Query(minute=7, text="unrelated"), DEFAULT)
     assert numbers(found) == [3, 2, 1]
@@ -197,7 +199,7 @@ def test_a_shared_theme_counts_less_than_a_shared_word() -> None:
     assert nothing == 0
 
 
-def test_where_themes_count_for_nothing_a_text_with_many_is_no_longer_than_its_words() -> None:
+def test_without_weight_for_themes_they_do_not_lengthen_a_text() -> None:
     entries = [memory(1, "Klaus eats lunch"), memory(2, "Klaus zigs zags")]
     plain = RetrievalProfile(name="plain", components=DEFAULT.components)
     of_one, of_other = (part(s, "relevance") for s in retrieve(entries, Query(minute=0, text="Klaus"), plain))
@@ -211,7 +213,7 @@ def test_recency_and_importance_do_not_drown_a_weak_match() -> None:
     assert numbers(retrieve(entries, Query(minute=2_000, text=remark, limit=1))) == [1]
 
 
-def test_evidence_of_what_is_relevant_is_supported() -> None:
+def test_evidence_of_relevant_entries_is_supported() -> None:
     entries = [
         memory(1, "reading about rent"),
         memory(2, "drinking tea"),
@@ -294,7 +296,7 @@ def test_words_beside_the_text_are_searched(profile: RetrievalProfile, expected:
     assert {one.entry.number: one.score for one in found} == pytest.approx(expected, abs=1e-5)
 
 
-def test_what_is_chosen_for_diversity_weighs_score_against_overlap() -> None:
+def test_diversity_weighs_score_against_overlap() -> None:
     entries = [
         told_of(1, "tea cake tea cake", importance=5),
         told_of(2, "tea cake", importance=5),
@@ -318,7 +320,7 @@ def diverse(diversity: float) -> RetrievalProfile:
     return RetrievalProfile(name="x", components=DEFAULT.components[:1], diversity=diversity)
 
 
-def test_what_is_cited_by_nothing_relevant_has_no_support() -> None:
+def test_an_entry_that_nothing_relevant_cites_has_no_support() -> None:
     entries = [
         memory(1, "reading about rent"),
         memory(2, "drinking tea"),
@@ -350,14 +352,14 @@ def test_support_of_several_adds_up() -> None:
     assert 0 < found[2] < 1
 
 
-def test_without_a_known_similarity_all_are_as_similar() -> None:
+def test_without_similarities_all_are_equally_similar() -> None:
     entries = [memory(1, "a"), memory(2, "b")]
     for similarity in ({}, {77: 5.0}, {1: math.nan, 2: math.inf}, {1: 3.0, 2: 3.0}):
         found = retrieve(entries, Query(minute=0, text="x", similarity=similarity), DEFAULT)
         assert [part(s, "similarity") for s in found] == [0, 0]
 
 
-def test_what_is_not_rated_is_as_important_as_the_ordinary() -> None:
+def test_an_unrated_entry_has_ordinary_importance() -> None:
     entries = [memory(1, "a", importance=1), memory(2, "b"), memory(3, "c", importance=10)]
     found = {s.entry.number: part(s, "importance") for s in retrieve(entries, Query(minute=0), DEFAULT)}
     assert (found[1], found[3]) == (0, 1)
@@ -379,7 +381,7 @@ def test_a_query_filters_by_type_subject_or_importance(query: Query, filters: bo
     assert query.filters is filters
 
 
-def test_why_an_entry_was_found_names_what_counted() -> None:
+def test_an_explanation_names_the_components_that_counted() -> None:
     (found,) = retrieve([memory(1, "rent", importance=5)], Query(minute=0, text="rent"), DEFAULT)
     named = [said.split()[0] for said in found.why.split(" + ")]
     assert named == [p.name for p in found.parts if p.value]
@@ -393,7 +395,7 @@ def test_search_words_go_before_the_words_of_the_text() -> None:
     assert numbers(retrieve(entries, Query(minute=0, text="tea", limit=1), DEFAULT)) == [2]
 
 
-def test_the_best_are_found_of_entries_in_any_order_and_of_none() -> None:
+def test_the_best_are_found_in_any_order_and_in_an_empty_list() -> None:
     entries = [memory(n, f"rent {n}", minute=n) for n in range(6)]
     shuffled = [entries[i] for i in (3, 0, 5, 1, 4, 2)]
     query = Query(minute=9, text="rent", limit=4)

@@ -33,13 +33,13 @@ def test_each_entry_has_the_similarity_in_its_place() -> None:
 
 
 @pytest.mark.parametrize("said", [None, 0.5, "ab", b"ab", {3: 0.5, 7: 0.1}])
-def test_what_is_no_list_is_refused(said: Any) -> None:
+def test_anything_but_a_list_is_refused(said: Any) -> None:
     with pytest.raises(InputError, match=r"similarity returned .*: return a list with a number for each entry"):
         given(said)
 
 
 @pytest.mark.parametrize(("said", "how_many"), [([], "0"), ([1], "1"), ([1, 2, 3], "too many"), (count(), "too many")])
-def test_as_many_values_as_entries_are_wanted(said: Any, how_many: str) -> None:
+def test_the_number_of_values_must_match_the_entries(said: Any, how_many: str) -> None:
     with pytest.raises(InputError, match=rf"similarity returned {how_many} values for 2 entries: return one for each"):
         given(said)
 
@@ -50,7 +50,7 @@ def test_a_value_is_a_finite_number(value: Any) -> None:
         given([0.5, value])
 
 
-def test_a_similarity_that_fails_says_why_within_bounds() -> None:
+def test_a_failing_similarity_reports_a_bounded_reason() -> None:
     def fails(query: str, entries: Sequence[Entry]) -> list[float]:
         raise KeyError("x" * 1_000)
 
@@ -59,7 +59,7 @@ def test_a_similarity_that_fails_says_why_within_bounds() -> None:
     assert isinstance(caught.value.__cause__, KeyError)
 
 
-def test_a_similarity_that_cannot_be_had_says_so_itself() -> None:
+def test_an_unavailable_similarity_explains_itself() -> None:
     def away(query: str, entries: Sequence[Entry]) -> list[float]:
         raise SimilarityUnavailable("later")
 

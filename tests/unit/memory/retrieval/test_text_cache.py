@@ -39,13 +39,13 @@ def test_terms_are_stems_and_their_themes() -> None:
     assert THEMED_TERMS.of("") == {}
 
 
-def test_of_a_text_it_is_made_once(split: Splitter) -> None:
+def test_a_text_is_computed_once(split: Splitter) -> None:
     kept = TextCache(split, most=100)
     assert kept.of("Ann sings") is kept.of("Ann sings")
     assert split.texts == ["Ann sings"]
 
 
-def test_what_is_kept_is_bounded_by_its_items(split: Splitter) -> None:
+def test_the_cache_is_bounded_by_items(split: Splitter) -> None:
     kept = TextCache(split, most=100)
     for number in range(500):
         assert kept.of(f"house {number}") == ["house", str(number)]

@@ -53,7 +53,7 @@ def test_a_limit_is_kept_and_the_newest_go_first(limit: int) -> None:
     assert minutes == [1, 2, 5, 6, 9][5 - len(minutes) :]
 
 
-def test_what_the_owner_remembers_word_for_word_is_not_shown_twice() -> None:
+def test_a_text_in_the_owners_memory_is_not_shown_twice() -> None:
     window = context_window(memories=[entry("Bob  SPOKE.", 6)], history=SHARED)
     assert [e.text for e in window.history] == ["Alice spoke."]
 
@@ -115,7 +115,7 @@ def test_the_world_and_all_sections_together() -> None:
     assert scope_context({}, location="inn") == ""
 
 
-def test_a_long_memory_stays_one_short_line_and_other_entries_are_no_memories() -> None:
+def test_a_long_memory_is_one_short_line_and_other_entries_are_not_memories() -> None:
     assert len(memory_line(entry("long story " * 100, 5))) <= 330
     assert latest([entry("Hello.", 1, type="message"), entry("Over.", 2, type="summary")])[0].text == "Over."
     assert latest([entry("Over.", 2, type="summary")], 0) == []
@@ -135,7 +135,7 @@ def test_a_long_memory_stays_one_short_line_and_other_entries_are_no_memories() 
         (-1, []),
     ],
 )
-def test_entries_fill_what_the_limit_leaves_to_the_last_character(limit: int | None, texts: list[str]) -> None:
+def test_entries_fill_the_limit_to_the_last_character(limit: int | None, texts: list[str]) -> None:
     entries = [
         Entry(type="observation", text=text, minute=n, number=n) for n, text in enumerate(("one", "two", "three"))
     ]
@@ -146,7 +146,7 @@ def test_entries_fill_what_the_limit_leaves_to_the_last_character(limit: int | N
 
 
 @pytest.mark.parametrize(("share", "kept"), [(2.0, 4), (1.0, 4), (0.76, 4), (0.75, 3), (0.01, 1), (0.0, 0), (-1.0, 0)])
-def test_of_all_entries_a_share_is_shown_the_newest(share: float, kept: int) -> None:
+def test_the_newest_share_of_all_entries_is_shown(share: float, kept: int) -> None:
     own = [Entry(type="observation", text=f"own {n}", minute=n, number=n) for n in (1, 3)]
     of_all = [Entry(type="message", text=f"all {n}", minute=n, number=n) for n in (1, 2)]
     found = context_window(memories=own, history=of_all, share=share)
@@ -164,14 +164,14 @@ def lines(*memories: Entry, room: int = 1_000, **planned: PlanItem) -> list[str]
     return text.splitlines()
 
 
-def test_of_memories_with_one_text_the_most_important_is_shown() -> None:
+def test_of_equal_texts_the_most_important_is_shown() -> None:
     assert lines(entry("Bob spoke.", 9), entry("bob  SPOKE.", 2), entry("Ann spoke.", 5)) == [
         "- day 1, 12:05 AM: Ann spoke.",
         "- day 1, 12:09 AM: Bob spoke.",
     ]
 
 
-def test_memories_fill_what_the_room_leaves_to_the_last_token() -> None:
+def test_memories_fill_the_room_to_the_last_token() -> None:
     first, second = entry("Ann spoke.", 1), entry("Bob and the whole council spoke.", 2)
     size = sum(estimate_tokens(line) for line in lines(first, second))
     assert len(lines(first, second, room=size)) == 2
@@ -195,7 +195,7 @@ def test_a_line_shows_three_hundred_characters_of_a_memory() -> None:
     assert longer.endswith("...")
 
 
-def test_three_memories_of_a_scope_are_shown_and_none_where_none_is_asked_for() -> None:
+def test_three_memories_of_a_scope_are_shown_and_none_at_zero() -> None:
     told = [entry(f"Part {n}.", n, type="summary") for n in (4, 1, 3, 2)]
     assert [e.minute for e in latest(told)] == [2, 3, 4]
     assert [e.minute for e in latest(told, 1)] == [4]

@@ -41,7 +41,7 @@ def held(stream: Stream, limits: MemoryLimits = LIMITS) -> list[int]:
     return [entry.number for entry in stream.live()]
 
 
-def test_a_history_within_its_limit_stays_whole_however_many_statements_it_has() -> None:
+def test_a_history_within_its_limit_stays_whole() -> None:
     assert held(spoken(*[10] * 100)) == list(range(1, 101))
 
 
@@ -112,7 +112,7 @@ def test_the_limit_holds_after_every_statement_and_order_is_kept(sizes: list[int
             assert length(stream) + sizes[numbers[0] - 2] > LIMITS.max_history
 
 
-def test_where_nothing_must_leave_nothing_is_done_and_what_leaves_is_named_in_order() -> None:
+def test_a_cut_names_its_entries_in_order_and_is_empty_within_the_limit() -> None:
     assert trim(spoken(500, 500), LIMITS) == ()
     assert trim(spoken(500, 501), LIMITS) == (Archive(owner=GROUP, numbers=(1,)),)
     stream = Stream(GROUP)

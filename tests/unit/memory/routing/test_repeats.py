@@ -44,7 +44,7 @@ def test_repeats_are_found(earlier: str, later: str) -> None:
         ("Maria is invited by Tom", "Maria invited Tom"),
     ],
 )
-def test_what_differs_in_more_than_form_is_new(earlier: str, later: str) -> None:
+def test_texts_that_differ_in_content_are_new(earlier: str, later: str) -> None:
     stream = Stream("agent:a")
     stream.append(seen(earlier), 1)
     assert RepeatIndex(stream).find(seen(later)) is None
@@ -67,7 +67,7 @@ def test_place_quest_and_tags_must_agree() -> None:
     assert RepeatIndex(stream).find(seen("The door is open", location="cafe", tags=("night",), quest_id="q")) is None
 
 
-def test_only_observations_that_are_no_dialogue_are_coalesced() -> None:
+def test_only_observations_outside_dialogue_are_coalesced() -> None:
     stream = Stream("agent:a")
     for entry in (
         Entry(type="message", text="Yes.", minute=1),
@@ -101,7 +101,7 @@ def test_the_index_follows_appends_and_archives() -> None:
         max_size=30,
     )
 )
-def test_an_index_that_is_told_of_appends_finds_what_a_new_one_finds(texts: list[tuple[str, bool, bool]]) -> None:
+def test_an_updated_index_equals_a_new_one(texts: list[tuple[str, bool, bool]]) -> None:
     stream = Stream("agent:a")
     index = RepeatIndex(stream)
     for tick, (text, is_line, archives) in enumerate(texts):
@@ -115,7 +115,7 @@ def test_an_index_that_is_told_of_appends_finds_what_a_new_one_finds(texts: list
         assert index.find(seen(text)) == RepeatIndex(stream).find(seen(text))
 
 
-def test_an_index_does_not_grow_with_what_was_archived() -> None:
+def test_an_index_does_not_grow_with_archived_entries() -> None:
     stream = Stream("agent:a")
     index = RepeatIndex(stream)
     for n in range(500):
@@ -142,7 +142,7 @@ def test_a_repeat_is_counted_on_its_own_day_unless_it_matters_more(
     assert RepeatIndex(stream).repeated(msgspec.structs.replace(earlier, text="Ann sings")) is None
 
 
-def test_what_is_counted_is_how_often_when_last_and_how_much_it_mattered() -> None:
+def test_a_repeat_counts_occurrences_latest_time_and_importance() -> None:
     stream = Stream("agent:a")
     stream.append(seen("Tom sings"), 1)
     stream.mark(1, Marks(accesses=5, last_accessed=7))
@@ -152,7 +152,7 @@ def test_what_is_counted_is_how_often_when_last_and_how_much_it_mattered() -> No
     assert stream.head.counters == {"repeated": 7}
 
 
-def test_what_is_appended_between_a_look_and_its_entry_is_found_too() -> None:
+def test_entries_appended_after_a_lookup_are_found() -> None:
     stream = Stream("agent:a")
     index = RepeatIndex(stream)
     assert index.find(seen("Tom sings")) is None
@@ -199,7 +199,7 @@ def test_a_text_of_small_words_alone_repeats_itself() -> None:
         Entry(type="reflection", text="Tea.", minute=0),
     ],
 )
-def test_what_was_said_or_recounted_is_never_a_repeat(entry: Entry) -> None:
+def test_statements_and_recounts_are_never_repeats(entry: Entry) -> None:
     stream = Stream("agent:a")
     index = RepeatIndex(stream)
     assert repeat_key(entry) is None
@@ -209,7 +209,7 @@ def test_what_was_said_or_recounted_is_never_a_repeat(entry: Entry) -> None:
         index.note_appended()
 
 
-def test_an_index_of_many_archived_keys_is_made_anew_and_finds_what_is_live() -> None:
+def test_an_index_of_many_archived_keys_is_rebuilt() -> None:
     stream = Stream("agent:a")
     index = RepeatIndex(stream)
     for n in range(200):

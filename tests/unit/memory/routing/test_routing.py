@@ -51,7 +51,7 @@ def test_a_statement_with_reasoning_in_narrative_style() -> None:
     assert text == "Alice discussed the floor. Reasoning: it protects the weak."
 
 
-def test_a_statement_of_nobody_is_told_by_its_type() -> None:
+def test_a_statement_without_a_speaker_is_told_by_its_type() -> None:
     assert routed("discussion_statement", topic="the floor", text="So it is.")[0] == (
         "Discussion statement on the floor: So it is."
     )
@@ -69,12 +69,12 @@ def test_a_statement_in_structured_style() -> None:
     assert text == "Speaker: Alice | Topic: Floor maximization | Reasoning: Protecting vulnerable | Certainty: High"
 
 
-def test_what_is_said_cannot_add_parts_to_the_structured_style() -> None:
+def test_a_speakers_text_cannot_add_structured_parts() -> None:
     text, _ = routed("discussion_statement", Routing(style="structured"), speaker="Mallory", text="x | Speaker: Alice")
     assert text == "Speaker: Mallory | Statement: x / Speaker: Alice"
 
 
-def test_voting_events_are_told_by_their_type() -> None:
+def test_voting_events_are_told_by_type() -> None:
     assert routed("voting_initiated", speaker="agent:Alice")[0] == "Voting initiated by Alice."
     assert routed("voting_initiated", speaker="agent:Alice", topic="the floor")[0] == (
         "Voting initiated by Alice on the floor."
@@ -124,7 +124,7 @@ def test_truncation_switched_off_keeps_all_that_an_entry_can_hold() -> None:
     assert len(text) > 1_700
 
 
-def test_a_hosts_own_event_types_are_routed_as_it_says() -> None:
+def test_custom_event_types_follow_their_rules() -> None:
     routing = Routing().with_types({"quest_found": "integrate", "sneeze": "simple", "shout": EventRule(verb="shouted")})
     assert routed("quest_found", routing, text="The map is old.") == ("Quest found: The map is old.", "integrate")
     assert routed("sneeze", routing)[1] == "simple"
@@ -184,7 +184,7 @@ def test_routing_is_pure_and_unicode_safe() -> None:
         ("counterfactuals", {"x" * 200: 1}),
     ],
 )
-def test_an_event_is_as_long_as_it_may_be_and_no_longer(field: str, most: Any) -> None:
+def test_an_event_has_a_maximum_length(field: str, most: Any) -> None:
     Event(**{"kind": "sneeze", field: most})
     match most:
         case str():
@@ -240,14 +240,14 @@ def test_the_least_of_an_event() -> None:
 
 
 @pytest.mark.parametrize("speaker", ["", "agent:bob"])
-def test_only_what_is_stated_is_dialogue_whoever_caused_the_event(speaker: str) -> None:
+def test_only_statements_are_dialogue(speaker: str) -> None:
     entry, _ = route(Event(kind="voting_initiated", speaker=speaker), minute=60)
     assert (entry.type, entry.source) == ("observation", "social")
     stated, _ = route(Event(kind="discussion_statement", speaker=speaker, text="So it is."), minute=60)
     assert (stated.type == "message") is bool(speaker)
 
 
-def test_an_event_stays_as_it_was_checked() -> None:
+def test_an_event_is_unchanged_after_its_check() -> None:
     event = Event(kind="sneeze", earnings=1.5)
     with pytest.raises(ValidationError, match="frozen"):
         event.text = "x"  # type: ignore[misc]  # the point of the test
@@ -256,7 +256,7 @@ def test_an_event_stays_as_it_was_checked() -> None:
             Event(kind="sneeze", earnings=amount)
 
 
-def test_what_is_known_of_an_event_stands_in_its_entry() -> None:
+def test_an_entry_holds_every_known_part_of_its_event() -> None:
     rules = {**RULES, "toast": EventRule(importance=8), "vote": EventRule(with_consensus="integrate")}
     event = Event(
         kind="toast", text="Cheers.", speaker="a", subjects=("b", "", "a", "c"), group="group:g", location="inn"

@@ -42,7 +42,7 @@ def test_failure_may_be_configured_to_fall_back_to_the_heuristic() -> None:
     assert realm.cursor(INN) == 5
 
 
-def test_a_run_without_a_model_remembers_all_the_same() -> None:
+def test_a_run_without_a_model_keeps_memories() -> None:
     realm = Realm()
     realm.say("Bob: I will bring the map to the mill at noon.", subjects=(BOB,))
     realm.leave(BOB)

@@ -95,7 +95,7 @@ def test_no_messages_after_the_cursor_make_no_memory() -> None:
     assert len(realm.memories(INN)) == 1
 
 
-def test_memories_of_the_world_are_no_messages() -> None:
+def test_memories_of_the_world_are_not_messages() -> None:
     realm = Realm()
     realm.say("The quest is done.")
     realm.trigger(story_event("quest_completed", [], {}, 1))
@@ -114,7 +114,7 @@ def test_two_exits_in_a_row_tell_each_message_once() -> None:
     assert realm.told == {INN: [1]}
 
 
-def test_an_exit_while_a_job_is_open_is_told_after_it_and_no_later_visit_with_it() -> None:
+def test_an_exit_during_an_open_job_is_told_after_it_without_later_visits() -> None:
     realm = Realm()
     realm.say("First visit.")
     realm.leave()
@@ -140,7 +140,7 @@ def test_events_of_one_tick_become_one_memory_that_names_them_all() -> None:
     assert (memory.quest_id, memory.encounter_id) == ("q1", "e1")
 
 
-def test_the_same_messages_may_be_told_by_each_scope_once() -> None:
+def test_each_scope_tells_the_same_messages_once() -> None:
     realm = Realm()
     realm.say(*TALK)
     scopes = realm.trigger(*location_left("inn", [BOB], 5), story_event("quest_completed", [], {}, 5))
@@ -161,7 +161,7 @@ def test_an_npc_met_at_two_places_waits_for_each() -> None:
     assert realm.open[BOB].job.params["location"] == "road"
 
 
-def test_an_npc_left_at_two_places_in_one_tick_tells_of_both() -> None:
+def test_an_npc_left_at_two_places_in_one_tick_tells_both() -> None:
     realm = Realm()
     realm.say("Bob swears an oath.")
     realm.say("Bob pays 500 crowns.", location="road")
@@ -173,7 +173,7 @@ def test_an_npc_left_at_two_places_in_one_tick_tells_of_both() -> None:
     assert (realm.cursor(BOB), realm.cursor(BOB, "road")) == (2, 2)
 
 
-def test_a_failed_recount_of_one_place_leaves_what_was_told_of_a_long_message_at_another() -> None:
+def test_a_failed_recount_of_one_place_keeps_progress_at_another() -> None:
     realm = Realm()
     realm.say("Bob saw the mill burn. " * 150)
     realm.leave(BOB)
@@ -190,7 +190,7 @@ def test_a_failed_recount_of_one_place_leaves_what_was_told_of_a_long_message_at
     assert (begun[0], begun[1] > 1_000) == (1, True)
 
 
-def test_an_npc_of_a_run_of_an_older_version_tells_nothing_again() -> None:
+def test_an_npc_of_an_older_versions_run_repeats_nothing() -> None:
     realm = Realm()
     realm.say("Bob swears an oath.", "Bob pays 500 crowns.")
     realm.streams[BOB].head.cursors[WORLD] = 1  # its one cursor for all places
@@ -200,7 +200,7 @@ def test_an_npc_of_a_run_of_an_older_version_tells_nothing_again() -> None:
     assert realm.leave(BOB) == []
 
 
-def test_messages_that_the_history_has_cut_are_told_while_they_are_kept() -> None:
+def test_messages_cut_from_the_history_are_told_while_stored() -> None:
     realm = Realm()
     realm.say(*TALK)
     realm.streams[WORLD].archive(1, 5)
@@ -279,11 +279,11 @@ def test_no_interleaving_tells_a_message_twice_or_loses_one(steps: list[tuple[st
         ("Nobody.", "!", False),
     ],
 )
-def test_who_is_named_is_named_in_whole_words(text: str, name: str, found: bool) -> None:
+def test_names_are_found_as_whole_words(text: str, name: str, found: bool) -> None:
     assert mentions(text, name) is found
 
 
-def test_around_each_mention_one_message_before_and_one_after_are_told() -> None:
+def test_each_mention_includes_the_messages_before_and_after() -> None:
     def told(*named: int) -> list[int]:
         texts = ["Borin slept." if number in named else "It rained." for number in range(7)]
         messages = [Entry(type="message", text=text, minute=0, number=number) for number, text in enumerate(texts)]
@@ -310,18 +310,16 @@ def test_around_each_mention_one_message_before_and_one_after_are_told() -> None
         ("location:road", "inn", "world:inn", "inn"),
     ],
 )
-def test_a_cursor_is_of_all_or_of_the_place_where_somebody_was_met(
-    scope: str, location: str, cursor: str, place: str
-) -> None:
+def test_a_cursor_covers_all_places_or_one(scope: str, location: str, cursor: str, place: str) -> None:
     assert cursor_of(scope, location) == cursor
     assert place_of(cursor) == place
 
 
-def test_what_is_no_cursor_of_messages_has_no_place() -> None:
+def test_an_invalid_cursor_has_no_place() -> None:
     assert place_of("reflect:inn") == ""
 
 
 @pytest.mark.parametrize("name", ["", "…", " "])
-def test_what_has_no_word_is_mentioned_nowhere(name: str) -> None:
+def test_a_name_without_words_is_never_mentioned(name: str) -> None:
     assert not mentions("Bob sang … in the inn.", name)
     assert not mentions("", name)

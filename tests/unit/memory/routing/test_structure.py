@@ -33,7 +33,7 @@ def test_a_rule_finds_topic_reason_and_certainty(statement: str, parts: Parts) -
     assert parts_of(statement) == parts
 
 
-def test_a_model_that_is_asked_names_the_parts() -> None:
+def test_a_models_answer_names_the_parts() -> None:
     asked: list[str] = []
 
     def ask(prompt: str) -> str:
@@ -45,7 +45,7 @@ def test_a_model_that_is_asked_names_the_parts() -> None:
 
 
 @pytest.mark.parametrize("answer", ["", "not JSON", "[1]", "{}", '{"topic": 3, "certainty": "very"}'])
-def test_the_rule_stands_in_for_what_an_answer_lacks(answer: str) -> None:
+def test_the_rule_supplies_missing_parts(answer: str) -> None:
     assert parts_of(FLOOR, lambda prompt: answer) == parts_of(FLOOR)
 
 
@@ -66,7 +66,7 @@ def told(minute: int, number: int, **fields: object) -> Entry:
     return Entry(type="observation", text=entry.text, minute=minute, number=number, tags=entry.tags)
 
 
-def test_the_latest_event_says_the_phase_stage_and_round() -> None:
+def test_the_latest_event_gives_phase_stage_and_round() -> None:
     entries = [told(10, 1, phase="one", stage="talk", round=1), told(20, 2, phase="two", round=3), told(20, 3)]
     assert stage_of(entries, 25) == "phase two, round 3"
     assert stage_of(entries, 15) == "phase one, stage talk, round 1"
@@ -76,14 +76,14 @@ def test_the_latest_event_says_the_phase_stage_and_round() -> None:
     assert stage_of([], 5) == ""
 
 
-def test_a_topic_has_eight_words_whoever_found_it() -> None:
+def test_a_topic_has_at_most_eight_words() -> None:
     ten = "one two three four five six seven eight nine ten"
     eight = "one two three four five six seven eight"
     assert parts_of(ten).topic == eight
     assert parts_of("Wait.", lambda prompt: json.dumps({"topic": ten})).topic == eight
 
 
-def test_what_comes_after_two_thousand_characters_is_not_looked_at() -> None:
+def test_text_after_two_thousand_characters_is_ignored() -> None:
     assert parts_of("x" * 1_992 + " because no").reasoning == ""
     assert parts_of("x" * 1_989 + " because no").reasoning == "no"
     assert parts_of("x" * 1_989 + " because nothing").reasoning == "no"
@@ -95,6 +95,6 @@ def test_a_statement_without_a_topic_is_an_event_without_one() -> None:
     assert event.model_fields_set == {"kind", "text", "speaker"}, "parts that were not found are not given"
 
 
-def test_a_stage_is_told_with_its_first_colon_as_a_space() -> None:
+def test_the_first_colon_of_a_stage_becomes_a_space() -> None:
     entry = Entry(type="observation", text="x", minute=5, tags=("phase:day:2", "x:y", "round:3"))
     assert stage_of([entry], 5) == "phase day:2, round 3"

@@ -43,7 +43,7 @@ def test_the_owner_takes_part_whether_named_or_not() -> None:
     assert len(conversations(KLAUS, stream_of(heard, told).live())) == 1
 
 
-def test_observations_reflections_and_summaries_are_no_lines() -> None:
+def test_observations_reflections_and_summaries_are_not_lines() -> None:
     summary = Entry(type="summary", text="They talked.", minute=600, source="dialogue", subjects=(KLAUS, MARIA))
     assert conversations(KLAUS, stream_of(observation("A tree.", 600), summary).live()) == []
 
@@ -88,7 +88,7 @@ def test_the_speaker_is_named_by_the_text_or_is_the_first_subject() -> None:
     )
 
 
-def test_a_digest_keeps_who_when_names_numbers_and_promises() -> None:
+def test_a_digest_keeps_names_times_numbers_and_promises() -> None:
     talk = [
         message("Hey! How are you?", 600),
         message("I will bring 20 red balloons to Hobbs Cafe at 4 pm.", 601, speaker=KLAUS, hearer=MARIA),
@@ -119,7 +119,7 @@ def test_a_line_at_the_very_end_of_the_pause_or_of_the_day_opens_a_new_talk() ->
     assert talks(*steps, LONGEST)[1:] == [(len(steps) + 1,)]
 
 
-def test_a_talk_is_told_by_its_numbers_its_beginning_and_its_mean_importance() -> None:
+def test_a_talk_has_numbers_start_and_mean_importance() -> None:
     later, first = message("Later.", 620, importance=8), message("First.", 610, importance=0)
     (talk,) = conversations(KLAUS, stream_of(later, first, message("Same minute.", 620, importance=3)).live())
     assert [entry.text for entry in talk.entries] == ["First.", "Later.", "Same minute."]
@@ -129,7 +129,7 @@ def test_a_talk_is_told_by_its_numbers_its_beginning_and_its_mean_importance() -
     assert unrated.importance == 0.0
 
 
-def test_who_takes_part_is_sorted_and_the_same_whoever_speaks() -> None:
+def test_participants_are_sorted_regardless_of_the_speaker() -> None:
     crowd = [message("x", 600 + n, subjects=(f"agent:{n:02}", KLAUS, MARIA)) for n in range(20)]
     for talk in conversations(ISABELLA, crowd):
         assert talk.participants == tuple(sorted({ISABELLA, *talk.entries[0].subjects}))
@@ -243,7 +243,7 @@ def test_an_entry_is_read_as_its_owners(entry: Entry, text: str) -> None:
         ([], "Nothing worth keeping was said."),
     ],
 )
-def test_a_digest_opens_with_who_talked_where_and_when(entries: list[Entry], told: str) -> None:
+def test_a_digest_opens_with_participants_place_and_time(entries: list[Entry], told: str) -> None:
     assert summarise_entries(stream_of(*entries).live(), WORLD.names) == told
 
 
@@ -265,7 +265,7 @@ def test_a_digest_of_a_talk_opens_with_its_owner(owner: str, header: str) -> Non
 
 
 @pytest.mark.parametrize("owner", [KLAUS, MARIA])
-def test_what_was_said_or_noted_twice_is_told_once(owner: str) -> None:
+def test_a_repeated_statement_is_told_once(owner: str) -> None:
     noted = [
         message("Klaus Mueller promises to bring the stones by Friday.", 600, subjects=(KLAUS,)),
         message("Klaus Mueller promises to bring the stones by Friday.", 601, subjects=(KLAUS,)),
@@ -279,12 +279,12 @@ def test_what_was_said_or_noted_twice_is_told_once(owner: str) -> None:
 
 @pytest.mark.parametrize("verb", ["told me", "said", "asked Isabella Rodriguez", "told me on day 1"])
 @pytest.mark.parametrize("subjects", [(MARIA,), (MARIA, KLAUS), ()])
-def test_a_line_that_says_itself_who_speaks_is_told_as_it_was_noted(verb: str, subjects: tuple[str, ...]) -> None:
+def test_a_line_that_names_its_speaker_is_told_as_written(verb: str, subjects: tuple[str, ...]) -> None:
     noted = Entry(type="message", text=f'Maria Lopez {verb}: "I promise: I will sing."', minute=600, subjects=subjects)
     assert parse_line(noted, WORLD.names) == ("", noted.text, 600, "")
 
 
-def test_what_a_speaker_denies_is_told_as_said() -> None:
+def test_a_denial_is_quoted() -> None:
     for said in ("I never promised the salt.", "I did not promise the salt.", "I haven't promised the salt."):
         told = summarise_entries(stream_of(message(said, 600, speaker=MARIA, hearer=KLAUS)).live(), WORLD.names)
         assert "Maria Lopez said that she" in told
@@ -308,7 +308,7 @@ def test_the_header_of_a_digest_takes_nothing_of_its_room() -> None:
     assert 45 < len(told.removeprefix(header).split()) <= 50
 
 
-def test_a_digest_is_no_longer_than_a_text_may_be() -> None:
+def test_a_digest_is_bounded_by_the_text_limit() -> None:
     people = [f"agent:{'x' * 200}{n}" for n in range(30)]
     text = summarise_entries([observation("A talk.", 1, subjects=people, source="dialogue")], {})
     assert MAX_TEXT - 250 < len(text) <= MAX_TEXT
@@ -336,7 +336,7 @@ def test_a_digest_is_no_longer_than_a_text_may_be() -> None:
         ),
     ],
 )
-def test_of_a_line_that_nobody_ends_with_a_full_stop_a_part_is_told(said: str, told: str) -> None:
+def test_part_of_an_unfinished_line_is_told(said: str, told: str) -> None:
     text = summarise_entries([message(said[:3_900], 600)], WORLD.names)
     assert told in text
     assert count_words(text) <= 90 + 12, "the header has twelve words"
@@ -352,7 +352,7 @@ def test_the_last_of_very_many_clauses_may_be_told() -> None:
     assert "8,000 crowns" in summarise_entries([message(f"{clauses}; Borin owes Elara 8,000 crowns", 600)], WORLD.names)
 
 
-def test_the_style_of_a_digest_chooses_what_it_tells() -> None:
+def test_the_style_of_a_digest_selects_its_parts() -> None:
     facts = [observation(f"Zoe paid {n} crowns to Max in Rome.", n) for n in range(20, 24)]
     gist = [
         observation(f"the garden gate was open and the garden dog ran {word}.", n + 30)
@@ -366,7 +366,7 @@ def test_the_style_of_a_digest_chooses_what_it_tells() -> None:
     )
 
 
-def test_of_a_name_without_end_sixty_characters_are_told() -> None:
+def test_sixty_characters_of_an_endless_name_are_told() -> None:
     names = {MARIA: "M" * 80, KLAUS: "K" * 80}
     said = message("I am late, and I will tell you.", 600)
     assert first_person(said, KLAUS, names).text == f"{'M' * 60} is late, and {'M' * 60} will tell {'M' * 60}."

@@ -35,7 +35,7 @@ NOTHING, OBJECTIVE, BOND, POSSESSION = (
         (f"{OBJECTIVE} {BOND} {POSSESSION}", OBJECTIVE_VALUE + BOND_VALUE + POSSESSION_VALUE),
     ],
 )
-def test_what_a_sentence_tells_of_each_sort_adds_up(sentence: str, value: float) -> None:
+def test_facts_of_each_type_add_up(sentence: str, value: float) -> None:
     assert critical_value(sentence) == value
 
 

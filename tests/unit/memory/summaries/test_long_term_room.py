@@ -76,7 +76,7 @@ def test_ten_words_are_thirteen_tokens() -> None:
         (0, ""),
     ],
 )
-def test_of_a_text_that_is_too_long_the_newest_part_stays(room: int, kept: str) -> None:
+def test_the_newest_part_of_a_too_long_text_stays(room: int, kept: str) -> None:
     assert cut_oldest("Ann sang. Bo left the old house. Cy ran.", room) == kept
 
 
@@ -98,7 +98,7 @@ def test_entries_are_told_in_order_of_time_then_number() -> None:
     assert format_entries([], {}) == ""
 
 
-def test_a_summary_tells_the_old_one_first_and_the_entries_in_order_of_time() -> None:
+def test_a_summary_starts_with_the_old_one_then_entries_by_time() -> None:
     entries = stream_of(
         observation("Dora reached Delft.", 40),
         message("I will visit Carl tomorrow.", 30),
@@ -118,7 +118,7 @@ def test_a_summary_tells_the_old_one_first_and_the_entries_in_order_of_time() ->
         ("He trusts his sister", "Zoe paid 30 crowns"),  # a bond
     ],
 )
-def test_what_is_critical_is_told_before_names_and_numbers(critical: str, other: str) -> None:
+def test_critical_facts_precede_names_and_numbers(critical: str, other: str) -> None:
     for first, second in ((critical, other), (other, critical)):
         entries = stream_of(observation(f"{first}.", 1), observation(f"{second}.", 2)).live()
         assert fold("", entries, {}, 6) == f"{critical}."
@@ -134,31 +134,31 @@ def test_an_objective_goes_before_a_bond_and_both_before_either() -> None:
     assert fold("", entries[:2], {}, 6) == "She must go home."
 
 
-def test_rules_of_the_game_are_told_last() -> None:
+def test_rules_of_the_game_come_last() -> None:
     entries = stream_of(observation("Zoe must roll 2d6 for 30 crowns.", 1), observation("the cat slept.", 2)).live()
     assert fold("", entries, {}, 10) == "The cat slept."
     assert fold("", entries[:1], {}, 10) == "Zoe must roll 2d6 for 30 crowns."
 
 
 @pytest.mark.parametrize(("room", "text"), [(6, "Bea found 7 pearls."), (5, ""), (0, ""), (-3, "")])
-def test_a_sentence_is_told_where_the_room_is_exactly_its_own(room: int, text: str) -> None:
+def test_a_sentence_that_exactly_fits_is_told(room: int, text: str) -> None:
     assert fold("Bea found 7 pearls.", [], {}, room) == text
 
 
-def test_where_a_long_word_takes_more_than_its_room_less_is_told() -> None:
+def test_a_too_long_word_shortens_the_summary() -> None:
     """Words are chosen by their number and measured by their tokens."""
     long = f"Bea owns {'x' * 60}."
     assert fold(f"{long} Ann ran.", [], {}, estimate_tokens(long) - 1) == "Ann ran."
     assert fold(f"{long} Ann ran.", [], {}, estimate_tokens(f"{long} Ann ran.")) == f"{long} Ann ran."
 
 
-def test_a_text_with_very_many_sentences_is_told_to_its_end() -> None:
+def test_a_text_of_very_many_sentences_is_told_completely() -> None:
     text = " ".join(f"{1000 + n}!" for n in range(MOST_SENTENCES + 9))
     found = fold("", [observation(text, 1)], {}, 9_999).split()
     assert (len(found), found[0], found[-1]) == (309, "1000.", "1308.")
 
 
-def test_a_sentence_without_room_is_told_in_part_and_the_rest_of_it_counted() -> None:
+def test_a_sentence_without_room_is_cut_and_its_rest_counted() -> None:
     words = [f"word{n}" for n in range(60)]
     told, cut = fold_or_cut("Ann owns 2 mills.", [observation(" ".join(words), 1)], {}, 52)  # 40 words
     kept = told.removeprefix("Ann owns 2 mills. ").replace(".", "").lower().split()
@@ -178,9 +178,7 @@ def test_a_sentence_without_room_is_told_in_part_and_the_rest_of_it_counted() ->
         lambda n: f"{n:04}",  # one word without end
     ],
 )
-def test_of_any_memory_something_is_told_and_what_is_left_out_of_a_sentence_is_counted(
-    script: Callable[[int], str], size: int
-) -> None:
+def test_part_of_every_memory_is_told_and_omissions_are_counted(script: Callable[[int], str], size: int) -> None:
     """In 250 tokens, 192 words."""
     text = "".join(map(script, range(size)))[:4_000].strip()
     told, cut = fold_or_cut("", [observation(text, 1)], {}, 250)
@@ -192,20 +190,20 @@ def test_of_any_memory_something_is_told_and_what_is_left_out_of_a_sentence_is_c
     assert cut == 0 if estimate_tokens(text) <= 250 else cut > 0
 
 
-def test_a_memory_without_spaces_does_not_drive_out_what_stood() -> None:
+def test_a_memory_without_spaces_does_not_displace_the_old_summary() -> None:
     text = "王先生明天给我钥匙" * 100
     told, cut = fold_or_cut("Elara found the silver dagger in the mill.", [observation(text, 1)], {}, 250)
     assert told.startswith("Elara found the silver dagger in the mill. 王先生")
     assert cut > 0
 
 
-def test_what_is_over_by_the_last_of_the_entries_is_told_in_the_past() -> None:
+def test_facts_past_by_the_last_entry_are_told_in_the_past() -> None:
     told = observation("Ada will sing at the mill on day 1 at 5:00 PM.", 600)
     assert "Ada will sing" in fold("", [told], {}, 100)
     assert "Ada was going to sing" in fold("", [told, observation("Rain fell on the mill.", 3 * 1440)], {}, 100)
 
 
-def test_what_is_over_when_a_summary_is_written_is_not_told_as_coming() -> None:
+def test_facts_past_when_the_summary_is_written_are_not_told_as_future() -> None:
     coming = "Pilar will repair the mast on the evening of day 3."
     noon, evening = 2 * 1440 + 720, 2 * 1440 + 1439
     leaving = [Entry(type="observation", text="Pilar found a rope.", minute=noon, number=1)]
@@ -214,7 +212,7 @@ def test_what_is_over_when_a_summary_is_written_is_not_told_as_coming() -> None:
     assert "was going to repair" in fold(coming, (), {}, 100, now=evening + 1)
 
 
-def test_where_nobody_says_what_time_it_is_nothing_is_over() -> None:
+def test_without_a_clock_no_fact_is_past() -> None:
     text = "Ann Lee will sell 9 mills on day 1 at 12:00 AM."
     assert fold_or_cut(text, (), {}, 250) == (text, 0)
     told, _ = fold_or_cut(text, (), {}, 250, now=1)

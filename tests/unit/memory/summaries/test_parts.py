@@ -56,7 +56,7 @@ def test_a_long_word_counts_as_several_and_is_cut_where_it_alone_is_too_long() -
     assert sentence_in_parts(line("日" * 21), 20) == [part("日" * 10), part("日" * 10), part("日")]
 
 
-def test_of_a_line_only_clauses_without_room_are_cut() -> None:
+def test_only_clauses_without_room_are_cut_from_a_line() -> None:
     short, long = "Ann left.", f"{numbered(1, 24)}."
     told = line_in_parts(line(f"{short} Bo stays. {long} Cy ran."), 20)
     assert told == [

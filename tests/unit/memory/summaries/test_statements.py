@@ -34,12 +34,12 @@ def stated(style: Style = "narrative", **fields: str) -> Entry:
     ],
 )
 @pytest.mark.parametrize("style", ["narrative", "structured"])
-def test_a_statement_is_what_its_speaker_said(style: Style, fields: dict[str, str], said: str) -> None:
+def test_a_statement_is_its_speakers_text(style: Style, fields: dict[str, str], said: str) -> None:
     told = parse_line(stated(style, **fields), NAMES)
     assert (told.speaker, told.text) == ("Alice Adams", said)
 
 
-def test_a_prompt_shows_a_statement_as_it_was_routed() -> None:
+def test_a_prompt_shows_a_statement_as_routed() -> None:
     entry = stated(topic="the money", text="The bridge first.", certainty="high")
     assert shown_line(entry, NAMES)[:2] == ("", "Alice Adams discussed the money: The bridge first. Certainty: high.")
 
@@ -66,7 +66,7 @@ def test_statements_are_retold_without_the_labels_of_their_form(style: Style) ->
     assert not any(label in text for label in ("discussed", "Reasoning", "reasoning", "Certainty", "Speaker", "|"))
 
 
-def test_a_vote_that_tells_its_count_needs_no_label() -> None:
+def test_a_vote_with_its_count_needs_no_label() -> None:
     won = Event(kind="ballot_completed", topic="the floor", text="The crew voted 4 to 1 to mop it.", consensus=True)
     counted = route(won, minute=1).entry
     assert told_apart(counted) == "The crew voted 4 to 1 to mop it."
@@ -76,7 +76,7 @@ def test_a_vote_that_tells_its_count_needs_no_label() -> None:
     assert topic_of(msgspec.structs.replace(counted, tags=())) == ""
 
 
-def test_the_parts_of_an_event_say_of_what_they_are() -> None:
+def test_the_parts_of_an_event_are_labelled() -> None:
     paid = Event(kind="final_results", topic="the \\1 floor", text="It won.", earnings=9, counterfactuals={"not": 3})
     entry = route(paid, minute=1).entry
     assert (
@@ -108,7 +108,7 @@ def test_news_has_no_label() -> None:
     assert news_of(structured) == structured.text, "its parts are labels"
 
 
-def test_a_line_that_is_no_event_is_shown_with_its_speaker() -> None:
+def test_a_line_outside_an_event_is_shown_with_its_speaker() -> None:
     said = Entry(type="message", text="It is late: the mill burned.", minute=1, subjects=(ALICE,))
     assert shown_line(said, NAMES) == parse_line(said, NAMES)
     assert shown_line(said, NAMES).speaker == "Alice Adams"
@@ -129,7 +129,7 @@ def test_days_and_their_parts_are_anchored(said: str, told: str) -> None:
     assert anchor_days(said, 600) == told
 
 
-def test_an_event_that_is_no_statement_is_told_whole() -> None:
+def test_an_event_other_than_a_statement_is_told_completely() -> None:
     seen = Entry(
         type="observation",
         text="Alice Adams proposed the floor: it is fair.",

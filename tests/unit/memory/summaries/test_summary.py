@@ -50,12 +50,12 @@ def test_facts_keep_the_entities_where_room_is_short() -> None:
     assert "12 flyers" in text
 
 
-def test_courtesies_are_left_out_and_nobody_is_said_to_praise_or_to_thank() -> None:
+def test_courtesies_are_left_out_and_claimed_of_no_one() -> None:
     text = summarise(TALK, max_words=80)
     assert not [word for word in ("praise", "encourage", "thank", "console", "agree") if word in text]
 
 
-def test_a_further_clause_of_a_line_that_is_told_counts_less() -> None:
+def test_a_further_clause_of_a_told_line_counts_less() -> None:
     talk = [Utterance("", "Zoe met Max. Zoe met Kim.", 1), Utterance("", "Zoe met Lou.", 2)]
     assert summarise(talk, max_words=3) == "Zoe met Max."
     assert summarise(talk, max_words=6) == "Zoe met Max. Zoe met Lou."
@@ -64,7 +64,7 @@ def test_a_further_clause_of_a_line_that_is_told_counts_less() -> None:
     assert summarise(talk, max_words=2) == ""
 
 
-def test_what_is_told_already_is_worth_nothing() -> None:
+def test_a_repeated_fact_has_no_value() -> None:
     talk = [Utterance("", "Zoe met Max.", n) for n in range(3)] + [Utterance("", "the cat slept.", 4)]
     assert summarise(talk, max_words=50) == "Zoe met Max. The cat slept."
 
@@ -96,7 +96,7 @@ def test_at_most_one_line_is_quoted() -> None:
     assert summarise(seen, max_words=80) == "Bo said “go 0”."
 
 
-def test_what_was_seen_is_not_reworded() -> None:
+def test_observations_are_not_reworded() -> None:
     seen = [
         Utterance("", "stove is burning", 1),
         Utterance("", "I am told apart from speech", 2),
@@ -105,7 +105,7 @@ def test_what_was_seen_is_not_reworded() -> None:
     assert summarise(seen, max_words=20) == "Stove is burning. I am told apart from speech."
 
 
-def test_other_scripts_are_told_as_they_were_said() -> None:
+def test_other_scripts_are_quoted() -> None:
     talk = [
         Utterance("Анна", "Привет, Иван! Я вчера ездила в Москву к сестре.", 1),
         Utterance("Иван", "Завтра в 18:00 приходи на праздник в кафе.", 2),
@@ -152,7 +152,7 @@ GARDEN = "the quiet old green garden behind that low stone wall"  # ten words, a
         ([Utterance("Jon", f"Oh {GARDEN}!", 1)], 12, ""),
     ],
 )
-def test_where_nothing_can_be_told_the_longest_sentence_is_quoted(lines: list[Utterance], room: int, told: str) -> None:
+def test_without_a_tellable_sentence_the_longest_is_quoted(lines: list[Utterance], room: int, told: str) -> None:
     assert summarise(lines, max_words=room) == told
 
 
@@ -170,7 +170,7 @@ def test_units_are_chosen_by_weight_for_their_size_until_nothing_fits() -> None:
     assert choose_units([unit("a", 0, a=0)], 9, 1.0) == []
 
 
-def test_what_is_told_weighs_nothing_a_second_time_and_a_further_part_of_a_line_less() -> None:
+def test_repeated_facts_weigh_nothing_and_further_parts_of_a_line_less() -> None:
     first, same, other = unit("a b", 0, a=4), unit("c d", 1, a=2, c=1), unit("e f", 2, e=2)
     assert choose_units([first, same, other], 4, 1.0) == [first, other]
     of_it, third = unit("c d", 0, c=3.5), unit("e f", 2, e=3)
@@ -180,7 +180,7 @@ def test_what_is_told_weighs_nothing_a_second_time_and_a_further_part_of_a_line_
     assert choose_units([first, of_it, again, fourth], 6, 1.0) == [first, of_it, fourth], "and then as 1.97"
 
 
-def test_as_many_quotes_are_chosen_as_are_wanted() -> None:
+def test_the_requested_number_of_quotations_is_chosen() -> None:
     quotes = [unit(f'{n} "x"', n, **{str(n): 9.0 - n}) for n in range(3)]
     plain = unit("d e", 3, d=1)
     assert choose_units([*quotes, plain], 20, 1.0) == [*quotes, plain]

@@ -32,7 +32,7 @@ def texts(*lines: tuple[str, str]) -> list[str]:
         ("猫睡了？", "猫睡了？"),
     ],
 )
-def test_what_was_seen_ends_with_one_full_stop(seen: str, ended: str) -> None:
+def test_an_observation_ends_with_one_full_stop(seen: str, ended: str) -> None:
     assert texts(("", seen)) == [ended]
 
 
@@ -60,7 +60,7 @@ def test_what_was_seen_ends_with_one_full_stop(seen: str, ended: str) -> None:
         ("It cost 9 silver.", ["Jon said that it cost 9 silver."]),
     ],
 )
-def test_speech_is_reported_where_it_says_something(said: str, reported: list[str]) -> None:
+def test_speech_with_content_is_reported(said: str, reported: list[str]) -> None:
     assert texts(("Jon", said), ("Gina", "Thanks!"), ("", "We saw the Louvre.")) == [*reported, "We saw the Louvre."]
 
 
@@ -89,11 +89,11 @@ def test_you_is_the_other_one_of_two_and_left_out_among_three() -> None:
         ("Captain, the winch is broken.", ["Jon said that the winch is broken."]),
     ],
 )
-def test_what_is_left_to_others_is_explained_or_left_out(said: str, reported: list[str]) -> None:
+def test_dependent_sentences_are_resolved_or_left_out(said: str, reported: list[str]) -> None:
     assert texts(("Jon", said), ("Gina", "Thanks!")) == reported
 
 
-def test_what_is_over_when_it_is_told_is_in_the_past() -> None:
+def test_past_facts_are_told_in_the_past() -> None:
     said = [Utterance("Jon", "I will sing at the mill on day 2 at 5:00 PM.", 10, "Gina")]
     over, ahead = 1440 + 1021, 1440 + 1019
     assert [unit.text for unit in units(said, "facts", over)] == [
@@ -113,7 +113,7 @@ def test_a_unit_knows_its_line_and_how_many_words_it_has() -> None:
 
 
 @pytest.mark.parametrize(("style", "name"), [("facts", 8.0), ("gist", 3.0)])
-def test_a_word_weighs_by_its_lines_and_by_what_it_is(style: Style, name: float) -> None:
+def test_a_word_weighs_by_its_lines_and_type(style: Style, name: float) -> None:
     lines = [("", "She saw Zoe at seven. The cat."), ("", "Zoe paid 30 today."), ("", "the cat sleeps, cats cat")]
     first, second, third, fourth = told(*lines, style=style)
     assert first.weights == {"see": 1.0, "zoe": 2**0.5 + name, "seven": 1.0 + 0.3 * name}
@@ -146,7 +146,7 @@ def test_promises_weigh_more_each_line_once(style: Style, worth: float) -> None:
     assert found == [{}, {"promise 1": worth}, {"promise 1": worth}, {"promise 2": worth}]
 
 
-def test_what_has_no_word_of_weight_is_left_out() -> None:
+def test_sentences_without_content_words_are_left_out() -> None:
     assert texts(("", "It is. The cat is. …")) == ["The cat is."]
 
 
@@ -173,16 +173,16 @@ def test_a_long_name_is_cut() -> None:
         ("A vote is a vote, and so we open the mine.", "Bo said that they open the mine."),
     ],
 )
-def test_a_call_by_name_says_who_is_meant_and_is_left_out(said: str, told: str) -> None:
+def test_a_vocative_resolves_you_and_is_left_out(said: str, told: str) -> None:
     assert told in texts(("Bo", said), ("Ada", "The mine is old."), ("Cy", "The mine is deep."))
 
 
 @pytest.mark.parametrize("said", ["A vote is a vote.", "Boys will be boys.", "The rules are the rules!"])
-def test_what_is_true_by_its_words_alone_says_nothing(said: str) -> None:
+def test_tautologies_are_left_out(said: str) -> None:
     assert texts(("Bo", said), ("Ada", "The mine is old.")) == ["Ada said that the mine is old."]
 
 
-def test_you_of_several_who_are_not_called_is_left_out() -> None:
+def test_an_ambiguous_you_is_left_out() -> None:
     assert texts(("Bo", "You opened the mine."), ("Ada", "The mine is old."), ("Cy", "The mine is deep.")) == [
         "Ada said that the mine is old.",
         "Cy said that the mine is deep.",
@@ -197,18 +197,18 @@ def test_you_of_several_who_are_not_called_is_left_out() -> None:
         ("Maud sold the mill to a stranger...", ["Maud sold the mill to a stranger."]),
     ],
 )
-def test_what_a_limit_cut_is_told_only_where_it_says_something(seen: str, told: list[str]) -> None:
+def test_truncated_lines_are_told_only_with_content(seen: str, told: list[str]) -> None:
     assert texts(("", seen)) == told
 
 
-def test_a_clause_of_what_was_seen_takes_the_subject_before_it() -> None:
+def test_a_clause_of_an_observation_takes_the_preceding_subject() -> None:
     assert texts(("", "Wren Vane is well, and she wrote a letter.")) == [
         "Wren Vane is well.",
         "Wren Vane wrote a letter.",
     ]
 
 
-def test_the_parts_of_a_sentence_hold_all_its_words_and_no_space_beside_them(subtests: pytest.Subtests) -> None:
+def test_the_parts_of_a_sentence_hold_all_its_words_and_no_other_space(subtests: pytest.Subtests) -> None:
     for letters in range(150, 420, 10):
         with subtests.test(letters=letters):
             word = "x" * letters

@@ -35,7 +35,7 @@ def told(*remembered: str, decision: str = DECISION, name: str = "Ada Pike") -> 
         ("Ada Pike votes to dig the well.", "The council voted 4 to 1 to dig the well."),
     ],
 )
-def test_a_decision_is_told_by_what_its_owner_did(remembered: str, side: str) -> None:
+def test_a_decision_is_told_by_its_owners_act(remembered: str, side: str) -> None:
     assert told(remembered) == side
 
 
@@ -45,7 +45,7 @@ def test_all_agree_and_some_do_not_count() -> None:
     assert told(own, decision="Our crew voted to dig the well.").endswith("dig the well, as our crew did.")
 
 
-def test_only_a_decision_is_told_so() -> None:
+def test_only_a_decision_is_told_as_one() -> None:
     assert told(decision="The council met.") == ""
     line = Entry(number=9, type="message", text=DECISION, minute=10, location="hall")
     assert OwnVotes("Ada Pike", [line]).told(line) == ""
@@ -55,7 +55,7 @@ def label(text: str, topic: str) -> str:
     return f"Voting confirmed by somebody on {topic}: {text}"
 
 
-def test_a_topic_that_is_voted_on_again_shows_who_changed_sides() -> None:
+def test_a_repeated_vote_shows_changed_sides() -> None:
     entries = [
         seen(1, label("Ada Pike voted to wait.", "the well"), 0, tags=EVENT),
         seen(2, label("The council voted 3 to 2 to wait.", "the well"), 1, tags=EVENT),
@@ -68,7 +68,7 @@ def test_a_topic_that_is_voted_on_again_shows_who_changed_sides() -> None:
     assert votes.told(entries[4]) == "Ada Pike changed sides and voted to dig the well, as the council did, 4 to 1."
 
 
-def test_what_was_said_of_a_topic_was_said_before_the_vote() -> None:
+def test_statements_on_a_topic_precede_its_vote() -> None:
     said = Entry(
         number=1,
         type="message",

@@ -147,7 +147,7 @@ def test_the_cell_that_refuses_is_named() -> None:
     assert view.refusal(key("reflect"), 0, Cost(calls=1, usd_micros=1)) is None
 
 
-def test_a_limit_of_zero_forbids_and_one_that_is_not_used_does_not() -> None:
+def test_a_limit_of_zero_forbids_and_an_unused_one_does_not() -> None:
     view = view_of({"day.run.tokens": 0})
     assert view.refusal(key(), 0, Cost(calls=1)) is None
     assert view.refusal(key(), 0, Cost(calls=1, tokens=1)) == "day:0 run tokens"

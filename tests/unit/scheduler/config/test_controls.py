@@ -28,7 +28,7 @@ from cogitate.scheduler.config.controls import (
         Retry("1/plan/agent:ann/0/0", "agent:ann", (3, 4)),
     ],
 )
-def test_a_request_reads_as_it_was_written(control: Control) -> None:
+def test_a_request_survives_a_round_trip(control: Control) -> None:
     asked = ControlRequest("id", control)
     assert read_asked([msgspec.json.encode(asked), b"{", b'{"id":"x","control":{"type":"sleep"}}']) == [
         asked,

@@ -43,7 +43,7 @@ def test_a_figure_has_its_room(
             of(**given, **{name: value})
 
 
-def test_what_is_not_set_is_not_enforced_and_has_no_price() -> None:
+def test_unset_limits_are_not_enforced_and_unset_prices_are_unknown() -> None:
     endpoint, model = Endpoint(), ModelSettings(model="m")
     assert endpoint.model_dump() == {
         "base_url": None,
@@ -71,7 +71,7 @@ def test_what_is_not_set_is_not_enforced_and_has_no_price() -> None:
 
 
 @pytest.mark.parametrize("made", [Endpoint(), ModelSettings(model="m"), KindOfModelSettings()])
-def test_a_name_that_is_no_field_is_refused_and_nothing_is_changed_later(made: BaseModel) -> None:
+def test_an_unknown_field_is_refused_and_the_table_is_frozen(made: BaseModel) -> None:
     with pytest.raises(ValidationError, match="extra"):
         type(made)(**made.model_dump(), burts=1)
     for name in type(made).model_fields:
@@ -85,7 +85,7 @@ def test_a_model_is_called_as_its_endpoint_calls_it(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "  ", "x" * 201])
-def test_what_is_no_name_of_a_model_is_refused(name: str) -> None:
+def test_an_invalid_model_name_is_refused(name: str) -> None:
     with pytest.raises(ValidationError, match="use 1 to 200 characters"):
         ModelSettings(model=name)
 
@@ -109,7 +109,7 @@ def test_parameters_are_further_ones_and_not_too_many() -> None:
             ModelSettings(model="m", parameters={"temperature": 1, ours: 1})
 
 
-def test_a_run_keeps_all_that_it_is_charged_and_asked_by() -> None:
+def test_a_run_keeps_all_prices_and_options() -> None:
     whole = ModelSettings(
         endpoint="here",
         model="qwen",
@@ -148,7 +148,7 @@ def test_a_service_tier_costs_up_to_ten_times_the_prices() -> None:
             ModelSettings(model="m", service_tiers={"flex": percent})
 
 
-def test_a_run_keeps_what_differs_by_kind_and_the_dearest_tier() -> None:
+def test_a_run_keeps_differences_by_kind_and_the_dearest_tier() -> None:
     kinds: dict[str, Any] = {
         "plan": {"parameters": {"service_tier": "fast", "stop": "."}, "headroom": 0},
         "act": {"headroom": 7},

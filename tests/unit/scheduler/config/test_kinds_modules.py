@@ -35,7 +35,7 @@ def test_a_module_that_cannot_be_imported_is_named(
 
 
 @pytest.mark.parametrize("name", ["", ".relative", "a b", "\x00"])
-def test_what_is_no_name_of_a_module_is_refused(name: str) -> None:
+def test_an_invalid_module_name_is_refused(name: str) -> None:
     with pytest.raises(ConfigurationError, match="cannot be imported"):
         load_kinds(Settings(kinds=(name,)))
 
@@ -47,9 +47,7 @@ def test_only_ctrl_c_goes_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         load_kinds(Settings(kinds=("interrupted_kinds",)))
 
 
-def test_a_module_that_registers_a_kind_that_nobody_can_use_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_module_with_an_unusable_kind_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "unusable_kinds.py").write_text("from cogitate.tasks.registry import register\nregister(5)\n")
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ConfigurationError, match=r"kinds: 'unusable_kinds' registers an unusable kind: ") as refused:
@@ -68,7 +66,7 @@ def test_every_module_is_imported_in_turn(tmp_path: Path, monkeypatch: pytest.Mo
     assert said == ["sound_kinds_2", "sound_kinds_1"]
 
 
-def test_workers_are_told_of_the_modules_in_which_a_host_declares_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_receive_the_modules_of_a_hosts_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = PinnedSettings(kinds=("json", "math"))
     monkeypatch.setattr(kind_modules, "declaring_modules", lambda: ["string", "json"])
     assert kind_modules.hand_on_kinds(settings).kinds == ("json", "math", "string"), "each once"

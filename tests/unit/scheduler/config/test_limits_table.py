@@ -49,7 +49,7 @@ def test_owners_may_hold_dots_and_colons() -> None:
         ("day.run.run.calls", "scope 'run.run'"),
     ],
 )
-def test_what_is_no_limit_is_named(text: str, wrong: str) -> None:
+def test_an_invalid_limit_is_named(text: str, wrong: str) -> None:
     with pytest.raises(LimitError, match=wrong):
         parse_limit_name(text)
 
@@ -76,6 +76,6 @@ def test_an_exact_scope_goes_before_its_wildcard() -> None:
     assert not table.limited("run", "owner:agent:b")
 
 
-def test_it_is_listed_in_the_same_order_however_it_was_given() -> None:
+def test_it_is_listed_in_a_fixed_order() -> None:
     limits = {"day.run.tokens": 2, "day.run.calls": 1, "run.run.calls": 3}
     assert list(LimitTable(limits)) == list(LimitTable(dict(reversed(limits.items()))))

@@ -73,7 +73,7 @@ def test_a_table_called_default_goes_before_the_short_settings() -> None:
     assert settings.model_table()["default"].model == "other"
 
 
-def test_a_model_may_have_parameters_of_its_own_and_none_that_are_ours() -> None:
+def test_a_model_may_have_parameters_other_than_ours() -> None:
     chosen: dict[str, Any] = {"reasoning_effort": "low", "extra": {"top_k": 3}}
     settings = Settings(models={"default": {"model": "m", "parameters": chosen}})
     assert json.loads(settings.model_table()["default"].parameters) == chosen
@@ -118,7 +118,7 @@ def test_a_run_has_the_models_of_its_tiers_and_no_others() -> None:
         ({"models": {"m": {"model": "x", "price": 1}}}, "models.m.price"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_at_the_start(wrong: dict[str, Any], said: str) -> None:
+def test_contradictory_settings_are_refused_at_the_start(wrong: dict[str, Any], said: str) -> None:
     with pytest.raises(ConfigurationError) as raised:
         Settings.tuned(**wrong)
     message = error_message(raised.value)
@@ -140,7 +140,7 @@ def test_a_run_keeps_its_models_and_tiers_and_no_endpoint() -> None:
     assert "endpoints" not in KEPT
 
 
-def test_workers_are_given_keys_that_are_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_receive_keys_that_are_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = Settings.tuned(**TWO)
     environment = worker_environment(settings)
     shown = json.dumps(

@@ -61,7 +61,7 @@ def test_a_price_is_that_of_the_exact_model_at_its_vendor_or_elsewhere_of_the_ve
     assert (listed.input if listed is not None else None) == found
 
 
-def test_without_a_base_url_the_environments_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_base_url_the_environment_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "https://api.anthropic.com/v1")
     assert listed_price("gpt-4o", None) is None
     assert listed_price("gpt-4o", "https://api.openai.com/v1") is not None
@@ -75,7 +75,7 @@ def test_every_price_has_a_date_and_no_token_of_a_cache_costs_more_than_another(
             assert price.output > 0
 
 
-def test_what_is_stated_goes_before_the_table() -> None:
+def test_a_stated_price_precedes_the_table() -> None:
     assert priced(model="gpt-4o") == ("table", 2_500_000, 10_000_000)
     assert priced(model="gpt-4o", **STATED) == ("stated", 7, 8)
     assert priced(model="gpt-4o", input_price=0, output_price=0) == ("stated", 0, 0)
@@ -119,13 +119,13 @@ def test_a_limit_in_money_needs_the_price_of_each_model_that_may_be_asked(limit:
     check_prices(asks(**limit))
 
 
-def test_without_a_limit_in_money_a_model_needs_no_price() -> None:
+def test_without_a_money_limit_a_model_needs_no_price() -> None:
     check_prices(asks(model="m"))
     assert not asks(model="m").model_table()["default"].priced
 
 
 @pytest.mark.parametrize("given", [{"model": "gpt-4o"}, {"model": "m"}, {"model": "m", **STATED}])
-def test_a_run_keeps_its_prices_whatever_table_and_addresses_say_later(given: dict[str, Any]) -> None:
+def test_a_run_keeps_its_prices_when_table_and_addresses_change(given: dict[str, Any]) -> None:
     begun = asks(**given)
     for later in (Settings(), Settings.tuned(model="gpt-4.1", base_url="http://localhost:1/v1", **STATED)):
         kept = kept_settings(keep_settings(begun), later)
@@ -133,7 +133,7 @@ def test_a_run_keeps_its_prices_whatever_table_and_addresses_say_later(given: di
         assert kept.model_table() == begun.model_table()
 
 
-def test_a_run_of_before_is_priced_as_it_was() -> None:
+def test_a_run_of_an_older_version_keeps_its_prices() -> None:
     raw = json.loads(keep_settings(asks(limit_usd=1.0, model="m")))
     del raw["prices"]
     kept = kept_settings(json.dumps(raw | {"input_price": 150_000, "output_price": 600_000}))

@@ -120,7 +120,7 @@ def test_an_upper_bound_is_that_of_the_dearer_input() -> None:
     assert upper_bound(priced_at(prompt=MILLION, cached=MILLION, output=MILLION), 10, 5) == Cost(1, 15, 15)
 
 
-def test_a_kind_that_asks_no_model_reserves_nothing() -> None:
+def test_a_kind_without_a_model_reserves_nothing() -> None:
     assert upper_bound(priced_at(prompt=MILLION), 10, 0) == Cost()
     assert upper_bound(priced_at(prompt=MILLION), 10, 1) == Cost(1, 11, 10)
 

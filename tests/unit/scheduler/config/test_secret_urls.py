@@ -92,11 +92,11 @@ def test_no_secret_of_a_url_is_in_an_error_or_a_listing(url: str) -> None:
         ("https://h/v1?api-version=2&key=x", "https://h/v1?api-version=2&key=***"),
     ],
 )
-def test_what_is_no_secret_is_shown(url: str, shown: str) -> None:
+def test_parts_that_are_not_secret_are_shown(url: str, shown: str) -> None:
     assert redact_url(url) == shown
 
 
-def test_a_secret_is_known_as_it_is_written_and_as_it_is_read() -> None:
+def test_a_secret_is_recognized_encoded_and_decoded() -> None:
     assert [*secrets_of("redis://me:p%40ss@h/0?db=1&token=t%20k")] == ["p%40ss", "p@ss", "t%20k", "t k"]
 
 

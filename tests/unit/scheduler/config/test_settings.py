@@ -33,7 +33,7 @@ def test_every_setting_has_a_default() -> None:
     assert Settings().llm == "heuristic"
 
 
-def test_what_is_asked_and_answered_is_kept_only_where_that_is_chosen() -> None:
+def test_requests_and_answers_are_kept_only_by_choice() -> None:
     assert (Settings().capture, Settings().response_cache) == (False, False)
 
 
@@ -65,7 +65,7 @@ def test_limits_can_be_set_as_json_in_a_variable(monkeypatch: pytest.MonkeyPatch
         ("LIMITS", "many", """a table in JSON, such as '{"a": 1}'"""),
     ],
 )
-def test_what_is_no_json_is_refused_with_an_example_of_the_right_shape(
+def test_invalid_json_is_refused_with_an_example(
     monkeypatch: pytest.MonkeyPatch, setting: str, given: str, such_as: str
 ) -> None:
     monkeypatch.setenv(f"COGITATE_{setting}", given)
@@ -147,7 +147,7 @@ def test_a_password_is_in_no_message_and_no_listing() -> None:
     assert "secret" not in repr(settings)
 
 
-def test_messages_go_to_the_database_beside_the_state() -> None:
+def test_messages_use_the_database_beside_the_state() -> None:
     assert Settings(redis_url=SecretStr("redis://h:1/4")).messages_url() == "redis://h:1/5"
     assert Settings(redis_url=SecretStr("redis://h:1")).messages_url() == "redis://h:1/1"
     assert Settings(redis_url=SecretStr("unix:///s?db=0")).messages_url() == "unix:///s?db=1"
@@ -167,7 +167,7 @@ def test_a_model_needs_a_limit_for_the_whole_run() -> None:
     check_spending(Settings(llm="openai", limits={"run.tokens": 1000}))
 
 
-def test_a_key_in_the_environment_asks_no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_in_the_environment_alone_calls_no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-something")
     assert Settings().llm == "heuristic"
 
@@ -180,7 +180,7 @@ def test_a_run_keeps_the_settings_that_decide_its_course(monkeypatch: pytest.Mon
     assert set(Settings.model_fields) >= KEPT
 
 
-def test_max_is_as_fast_as_possible_whatever_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_max_means_as_fast_as_possible_despite_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COGITATE_TICK_RATE", "60")
     assert Settings().tick_rate == 60
     paced = Settings.model_validate({"tick_rate": "max"})
@@ -242,7 +242,7 @@ def test_numbers_may_be_as_small_and_as_large_as_the_page_says(which: int) -> No
 
 
 @pytest.mark.parametrize("which", [0, 1, 2])
-def test_numbers_beyond_that_are_refused_each_by_its_name(which: int) -> None:
+def test_numbers_out_of_range_are_refused_by_name(which: int) -> None:
     given: dict[str, Any] = {name: refused[which] for name, (_, refused) in ROOM.items() if which < len(refused)}
     with pytest.raises(SettingsRefused) as wrong:
         Settings.tuned(**given)
@@ -372,14 +372,14 @@ def test_each_setting_of_events_is_in_their_routing() -> None:
         ({"adaptive_latency": True, "tick_rate": 5}, False),
     ],
 )
-def test_due_ticks_follow_models_in_a_paced_run_that_asks_one(values: dict[str, Any], adapts: bool) -> None:
+def test_due_ticks_follow_latencies_in_a_paced_run_with_a_model(values: dict[str, Any], adapts: bool) -> None:
     assert Settings.tuned(**values).adapts() is adapts
 
 
 @pytest.mark.parametrize(
     ("values", "seconds"), [({}, 60), ({"tick_rate": 5}, 0), ({"tick_rate": 5, "wait": 2}, 2), ({"wait": 0}, 0)]
 )
-def test_a_boundary_waits_a_minute_unless_it_is_paced_or_told_otherwise(values: dict[str, Any], seconds: float) -> None:
+def test_a_boundary_waits_a_minute_unless_paced_or_set(values: dict[str, Any], seconds: float) -> None:
     assert Settings.tuned(**values).wait_seconds() == seconds
 
 
@@ -400,14 +400,14 @@ MODELS = {"small": {"model": "s"}, "large": {"model": "l"}, "huge": {"model": "h
         ({"kind_tiers": {"plan": {"routine": "large"}}}, ["default", "large"], ("large", "large")),
     ],
 )
-def test_a_run_asks_the_models_that_its_tiers_name(values: dict[str, Any], asked: list[str], plan: Any) -> None:
+def test_a_run_uses_the_models_of_its_tiers(values: dict[str, Any], asked: list[str], plan: Any) -> None:
     settings = Settings.tuned(llm="openai", models=MODELS, **values)
     assert [model.name for model in settings.asked_models()] == asked
     assert settings.tier_models("plan") == dict(zip(("routine", "strong"), plan, strict=True))
     assert Settings.tuned(models=MODELS, **values).asked_models() == ()
 
 
-def test_tables_name_only_what_is_configured() -> None:
+def test_tables_name_only_configured_entries() -> None:
     for values, says in (
         ({"models": {"small": {"model": "s", "endpoint": "here"}}}, "model 'small' is at the endpoint 'here'"),
         ({"tiers": {"strong": "big"}}, "tiers: the strong tier names the model 'big'"),

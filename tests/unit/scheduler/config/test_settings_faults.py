@@ -30,7 +30,7 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_variables_that_are_nearly_a_settings_are_named_with_what_was_meant(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_misspelled_variables_are_named_with_a_suggestion(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (
         "COGITATE_WORKRS",
         "COGITATE_WORKERS",
@@ -60,7 +60,7 @@ def test_a_file_of_a_million_bytes_may_be_one_of_settings(size: int, fine: bool)
 
 
 @pytest.mark.parametrize("what", ["folder", "link to nothing"])
-def test_what_is_no_file_is_refused_and_none_is_fine(what: str) -> None:
+def test_a_missing_file_is_fine_and_an_unreadable_one_refused(what: str) -> None:
     check_file()
     if what == "folder":
         Path("cogitate.toml").mkdir()
@@ -158,7 +158,7 @@ def test_a_variable_that_holds_no_json_is_shown_unless_it_may_be_secret(
     assert str(refusal(error, {}, KNOWN)) == f"COGITATE_{field.upper()}{said}"
 
 
-def test_what_is_wrong_with_no_field_in_particular_is_one_of_the_settings() -> None:
+def test_an_error_without_a_field_names_the_settings() -> None:
     assert str(refusal(SettingsError("odd"), {}, KNOWN)).startswith("COGITATE_SETTINGS='' cannot be read")
 
 

@@ -36,7 +36,7 @@ def test_settings_hold_or_are_refused(given_values: dict[str, Any]) -> None:
     hold_or_are_refused(given_values)
 
 
-def test_each_setting_with_what_no_machine_can_hold(subtests: pytest.Subtests) -> None:
+def test_values_too_large_for_any_machine_are_refused(subtests: pytest.Subtests) -> None:
     for name in NAMES:
         with subtests.test(name=name):
             for value in HOSTILE:
@@ -115,7 +115,7 @@ def make_loop(path: Path) -> None:
         ),
     ],
 )
-def test_what_is_no_file_of_settings_is_refused(
+def test_an_invalid_settings_file_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path], object], said: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -126,7 +126,7 @@ def test_what_is_no_file_of_settings_is_refused(
 
 
 @pytest.mark.parametrize("name", ["model", "base_url", "metrics_address", "api_key"])
-def test_half_a_character_is_no_text(name: str) -> None:
+def test_a_lone_surrogate_is_refused(name: str) -> None:
     with pytest.raises(ConfigurationError, match=f"{name}:.* character"):
         Settings(**{name: "a\ud800"})
 
@@ -147,7 +147,7 @@ def test_any_variable(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> 
 
 
 @given(st.text(max_size=80))
-def test_a_run_name_makes_a_key_of_its_own(name: str) -> None:
+def test_each_run_name_makes_a_unique_key(name: str) -> None:
     try:
         check_run_name(name)
     except ConfigurationError as error:

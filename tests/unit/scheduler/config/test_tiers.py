@@ -60,7 +60,7 @@ def decided(limits: dict[str, int], *kinds: str, rules: Rules) -> list[Decided]:
         (Request(kind="summarise", owner=KLAUS, numbers=(2, 99)), 9, "strong"),
     ],
 )
-def test_what_deserves_the_strong_tier(request_: Request, importance: int, tier: Tier) -> None:
+def test_important_jobs_use_the_strong_tier(request_: Request, importance: int, tier: Tier) -> None:
     stream = stream_of(observation("It rained.", 600), observation("The bridge fell.", 601, importance=importance))
     assert usual_tier(request_, moment_of(stream, 700)) == tier
 
@@ -121,7 +121,7 @@ def test_the_ladder_goes_down_model_by_model_and_then_by_kind() -> None:
     assert (least.grant.reserved.usd_micros, least.offer.prompt_cap, least.line.refused) == (3_000, 3_000, "")
 
 
-def test_a_rule_is_asked_only_where_it_matters_and_must_name_a_tier() -> None:
+def test_a_rule_is_evaluated_only_where_it_matters_and_must_name_a_tier() -> None:
     one = rules_of(Settings(llm="openai"), KINDS, lambda owner: {}, lambda request, moment: pytest.fail("not needed"))
     assert [offer.model for offer in one.offers(Request(kind="plan", owner=KLAUS), moment)] == ["default"]
     wrong = rules_of(TIERED, KINDS, lambda owner: {}, lambda request, moment: "huge")  # type: ignore[arg-type,return-value]

@@ -144,7 +144,7 @@ def test_a_heuristic_that_is_refused_too_does_not_hide_the_failure_before(
     assert closing.note.failure == EFFECTS_REFUSED
 
 
-def test_a_result_counts_as_what_it_used() -> None:
+def test_a_result_counts_as_its_usage() -> None:
     job = open_job("first")
     on = streams()
     (closing,) = close(
@@ -186,7 +186,7 @@ def test_two_jobs_cannot_archive_one_entry() -> None:
     assert on[ANN].archived[1].into == 4
 
 
-def test_the_world_is_told_each_change_with_its_entry() -> None:
+def test_the_world_receives_each_change_with_its_entry() -> None:
     job = open_job("first")
     effects = (thought(ANN, "one"), Tell(ANN, "action", {"go": "home"}), thought(BOB, "two"))
     (closing,) = close([DueJob(job.job.key, "staged", result(*effects), 1)], [job])
@@ -196,7 +196,7 @@ def test_the_world_is_told_each_change_with_its_entry() -> None:
     assert isinstance(closing.ended.key, JobKey)
 
 
-def test_a_kind_that_never_asks_a_model_leaves_nothing_to_repair(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kind_without_a_model_leaves_nothing_to_repair(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(KINDS["first"], "output_cap", 0)
     job = open_job("first", admitted=False)
     on = streams()
@@ -204,7 +204,7 @@ def test_a_kind_that_never_asks_a_model_leaves_nothing_to_repair(monkeypatch: py
     assert [e.provisional for e in on[ANN].live("reflection")] == [False]
 
 
-def test_a_repair_without_a_result_of_its_own_changes_nothing() -> None:
+def test_a_repair_without_a_result_changes_nothing() -> None:
     job = open_job("first")
     repair = msgspec.structs.replace(job, job=msgspec.structs.replace(job.job, params={"replaces": 1}))
     on = streams()
@@ -213,7 +213,7 @@ def test_a_repair_without_a_result_of_its_own_changes_nothing() -> None:
     assert on[ANN].live("reflection") == []
 
 
-def test_a_repair_with_a_result_of_its_own_is_applied() -> None:
+def test_a_repair_with_a_result_is_applied() -> None:
     job = open_job("first")
     repair = msgspec.structs.replace(job, job=msgspec.structs.replace(job.job, params={"replaces": 1}))
     on = streams()

@@ -70,7 +70,7 @@ def test_a_job_without_a_result_counts_in_full_unless_it_reserved_nothing(reason
     assert key() not in charged(reason, reserved=Cost()).charged
 
 
-def test_what_counts_is_remembered_with_all_that_corrects_it() -> None:
+def test_charged_jobs_are_saved_with_their_corrections() -> None:
     assert charged("late").charged[key()] == Charged(
         ended=9, due=9, reserved=RESERVED, cells=CELLS, model="default", kept=False
     )
@@ -80,7 +80,7 @@ def test_what_counts_is_remembered_with_all_that_corrects_it() -> None:
     ("reason", "waits", "kept"),
     [("cancelled", True, True), ("cancelled", False, False), ("late", True, False), ("dead", True, False)],
 )
-def test_where_boundaries_wait_a_cancelled_job_goes_on_counting_in_full(reason: Any, waits: bool, kept: bool) -> None:
+def test_where_boundaries_wait_a_cancelled_job_stays_counted_in_full(reason: Any, waits: bool, kept: bool) -> None:
     jobs, budget = charged(reason, waits=waits), view()
     (correction,) = jobs.take([learned(0)], budget)
     assert (correction.usage, correction.at, correction.kept) == (USED, 10, kept)
@@ -102,7 +102,7 @@ def commands(writes: Sequence[Write]) -> dict[str, list[Any]]:
     return {write.key: [*write.args] for write in writes if write.command == "HDEL"}
 
 
-def test_the_ledger_hears_of_what_is_new_and_of_what_is_over_once() -> None:
+def test_the_ledger_learns_of_new_and_ended_jobs_once() -> None:
     jobs = charged("late", "dead")
     records = jobs.take_records().jobs
     assert [name for name, _ in records] == [key(0), key(1)]
@@ -114,14 +114,14 @@ def test_the_ledger_hears_of_what_is_new_and_of_what_is_over_once() -> None:
     assert jobs.take_writes() == []
 
 
-def test_a_job_that_is_known_in_the_tick_of_its_end_never_comes_to_the_ledger() -> None:
+def test_a_job_known_in_the_tick_of_its_end_never_reaches_the_ledger() -> None:
     jobs = charged("late")
     jobs.take([learned(0)], view())
     assert jobs.take_records().jobs == []
     assert commands(jobs.take_writes()) == {"corrections": [key(0).text()]}
 
 
-def test_who_resumes_remembers_the_same() -> None:
+def test_a_resume_restores_charged_jobs() -> None:
     store, jobs = RunStore.of(FakeRedis(), "town", "now"), charged("late", "dead")
     for name, raw in jobs.take_records().jobs:
         store.client.hset(store.key("charged"), name.text(), raw)
@@ -131,7 +131,7 @@ def test_who_resumes_remembers_the_same() -> None:
     assert resumed.take_records().jobs == []
 
 
-def test_of_too_many_the_newest_are_remembered_and_those_of_this_tick_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_newest_are_remembered_and_all_of_this_tick(monkeypatch: pytest.MonkeyPatch) -> None:
     for of in (module, run_totals):
         monkeypatch.setattr(of, "MOST", 2)
     jobs = charged("late", "late", "late", "late")
@@ -172,7 +172,7 @@ def test_a_record_that_the_ledger_does_not_have_yet_is_not_removed_there() -> No
     assert jobs.records == {}
 
 
-def test_whatever_the_order_of_ends_the_ledger_is_written_in_the_order_of_keys() -> None:
+def test_the_ledger_is_written_in_key_order() -> None:
     jobs, keys = JobRecords[Note](), [key(ordinal, kind) for ordinal in range(8) for kind in ("act", "plan")]
     for one in reversed(keys):
         jobs.remember(one, Note("x"))

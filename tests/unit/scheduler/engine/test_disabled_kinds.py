@@ -34,7 +34,7 @@ def lived(loops: Loops, settings: Settings, upto: int = TICKS, **more: Any) -> t
     return loop, {kind for kind, _, _ in loop.ended}
 
 
-def test_what_is_switched_off_is_never_due(cogitate_loop: Loops) -> None:
+def test_a_disabled_kind_is_never_due(cogitate_loop: Loops) -> None:
     _, everything = lived(cogitate_loop, Settings.tuned(**HOURLY))
     assert {"plan", "reflect", "prune"} <= everything
     loop, seen = lived(cogitate_loop, Settings.tuned(**HOURLY, disable=("plan", "prune")))
@@ -44,7 +44,7 @@ def test_what_is_switched_off_is_never_due(cogitate_loop: Loops) -> None:
     assert audit(loop.ledger.client, "test") == []
 
 
-def test_asking_for_it_is_refused_and_says_why(cogitate_loop: Loops) -> None:
+def test_requesting_it_is_refused_with_a_reason(cogitate_loop: Loops) -> None:
     loop = cogitate_loop(owners=ADA, settings=Settings(disable=("plan",)), ticks=3)
     for _ in loop:
         with pytest.raises(InputError, match=r"kind 'plan' is switched off in this run.*`disable`"):
@@ -54,7 +54,7 @@ def test_asking_for_it_is_refused_and_says_why(cogitate_loop: Loops) -> None:
         loop.request("reflect", "agent:ada")
 
 
-def test_a_run_that_goes_on_keeps_it(cogitate_loop: Loops) -> None:
+def test_a_resumed_run_keeps_it(cogitate_loop: Loops) -> None:
     client = FakeRedis()
     off = Settings.tuned(**HOURLY, disable=("plan",))
     straight, _ = lived(cogitate_loop, off)
@@ -81,6 +81,6 @@ def test_it_is_left_out_of_estimates() -> None:
         ({"disable": ("summarise",), "policies": {"npc": "tokens"}}, "policy 'tokens'"),
     ],
 )
-def test_what_cannot_be_switched_off_is_refused(given: dict[str, Any], said: str) -> None:
+def test_a_required_kind_cannot_be_disabled(given: dict[str, Any], said: str) -> None:
     with pytest.raises(ConfigurationError, match=said):
         check_limits(Settings.tuned(**given), kinds())

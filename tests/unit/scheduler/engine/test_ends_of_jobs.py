@@ -71,14 +71,14 @@ def test_a_request_returns_the_id_under_which_the_job_ends(cogitate_loop: Loops)
         (lambda case: SetCounter(ADA, "tunes", 1), "applied", ""),
     ],
 )
-def test_a_job_that_changes_nothing_says_why(cogitate_loop: Loops, made: Any, end: str, why: str) -> None:
+def test_a_job_without_effects_has_a_reason(cogitate_loop: Loops, made: Any, end: str, why: str) -> None:
     hums(makes=made)
     (found,) = ends(cogitate_loop(owners=OWNERS, ticks=9), once(2, lambda loop: loop.request("hum", ADA))).values()
     assert found.end == end
     assert why in found.why
 
 
-def test_what_the_budget_drops_or_puts_off_is_told_with_the_limit(cogitate_loop: Loops) -> None:
+def test_dropped_and_deferred_jobs_name_the_limit(cogitate_loop: Loops) -> None:
     def turn(loop: TickLoop, tick: int) -> None:
         if tick == 2:
             loop.request("hum", ADA)
@@ -130,7 +130,7 @@ def test_a_resumed_host_learns_which_limit_denied_an_open_job(cogitate_loop: Loo
     assert (end.reason, end.why) == ("denied", "limit run.run.jobs has no room, unless it is raised")
 
 
-def test_with_an_owner_go_its_jobs_and_what_was_just_requested(cogitate_loop: Loops) -> None:
+def test_an_owner_leaves_with_its_jobs_and_new_requests(cogitate_loop: Loops) -> None:
     def turn(loop: TickLoop, tick: int) -> None:
         if tick in (2, 3):
             loop.request("hum", ADA)
@@ -158,7 +158,7 @@ def lived(loop: TickLoop, seed: int, told: dict[str, JobEnd], asked: list[str]) 
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_every_requested_job_ends_once_whatever_else_is_asked(cogitate_loop: Loops, seed: int) -> None:
+def test_every_requested_job_ends_once(cogitate_loop: Loops, seed: int) -> None:
     hums()
     hums(name="sing", order=91, on_denied="defer")
     client, settings = FakeRedis(), PinnedSettings(limits={"tick.kind:sing.jobs": 1})
@@ -180,7 +180,7 @@ def loop_deferred(loop: TickLoop) -> set[str]:
 
 
 @pytest.mark.parametrize("world", ["repeat", "present"])
-def test_a_resumed_host_hears_of_what_ended_after_the_last_turn(cogitate_loop: Loops, world: str) -> None:
+def test_a_resumed_host_learns_of_ends_after_its_last_turn(cogitate_loop: Loops, world: str) -> None:
     hums(on_denied="drop")
     client, settings = FakeRedis(), PinnedSettings(limits={"run.kind:hum.jobs": 0})
     loop = cogitate_loop(owners=OWNERS, ticks=9, client=client, settings=settings)
@@ -194,7 +194,7 @@ def test_a_resumed_host_hears_of_what_ended_after_the_last_turn(cogitate_loop: L
     assert told == {asked: 1}
 
 
-def test_an_operator_who_cancels_is_heard_of_in_the_journal(cogitate_loop: Loops) -> None:
+def test_a_cancelling_operator_is_named_in_the_journal(cogitate_loop: Loops) -> None:
     hums(latency=5)
     loop = cogitate_loop(owners=OWNERS, ticks=9)
     for tick in loop:

@@ -109,7 +109,7 @@ def run() -> Run:
 # -- ends --------------------------------------------------------------------------------------------
 
 
-def test_a_job_counts_its_reservation_until_its_end_says_what_it_came_to(run: Run) -> None:
+def test_a_job_counts_its_reservation_until_its_cost_is_known(run: Run) -> None:
     key = run.asked()
     assert (run.held(), [*run.state.open]) == (30, [key])
     done = run.turn(rows=[row(key)])
@@ -134,13 +134,13 @@ def test_a_job_counts_its_reservation_until_its_end_says_what_it_came_to(run: Ru
         ({"effects": (Archive(owner=ANN, numbers=(99,)),)}, {"job.stale": 1}),
     ],
 )
-def test_what_is_odd_about_an_end_is_counted(run: Run, result: dict[str, Any], warnings: dict[str, int]) -> None:
+def test_anomalies_of_an_end_are_counted(run: Run, result: dict[str, Any], warnings: dict[str, int]) -> None:
     run.turn(rows=[row(run.asked(), **result)])
     assert dict(run.state.warnings) == warnings
 
 
 @pytest.mark.parametrize("saved", [False, True])
-def test_estimates_learn_from_each_end_that_tells_its_prompts_tokens(run: Run, saved: bool) -> None:
+def test_estimates_learn_from_each_reported_prompt_size(run: Run, saved: bool) -> None:
     run.turn(rows=[row(run.asked(), count=PromptCount(100, 130), saved=saved)])
     assert run.state.estimates.correction("default").plain == 1_365
     assert run.state.estimates.correction("other").plain == 1_000
@@ -231,7 +231,7 @@ def test_only_streams_that_changed_are_written_in_one_order(run: Run) -> None:
     assert [stream.owner for stream in run.turn(observed=[(BOB, seen("A hen.", 4))]).streams] == [BOB]
 
 
-def test_an_answer_that_waits_for_its_due_tick_counts_as_what_it_used(run: Run) -> None:
+def test_an_answer_waiting_for_its_due_tick_counts_its_usage(run: Run) -> None:
     key, other = run.asked(), run.asked(owner=BOB)
     timed = [Timed(key, "default", 0, 1, USED), Timed(other, "default", 0, 1, Cost())]
     run.engine.begin(4, BoundaryInput([], timed=timed))
@@ -257,7 +257,7 @@ def test_a_late_answer_that_is_of_no_use_is_counted(run: Run) -> None:
 # -- owners ------------------------------------------------------------------------------------------
 
 
-def test_who_joins_is_there_with_the_tick_and_facts_know_the_agents_names(run: Run) -> None:
+def test_joining_owners_are_present_in_that_tick_and_facts_name_the_agents(run: Run) -> None:
     done = run.turn(joins={"npc:cy": Profile(name="Cy"), "agent:di": Profile(name="Di")})
     assert [owner for owner, _ in done.core.joined] == ["agent:di", "npc:cy"]
     assert done.core.facts is run.state.facts
@@ -281,7 +281,7 @@ def test_kinds_may_ask_how_long_a_crowd_needs_when_the_run_ends_and_how_much_a_t
     assert moment.estimate(seen("Fire!")) == (ANN, "Fire!")
 
 
-def test_with_an_owner_go_the_jobs_that_read_it_and_what_was_put_off_for_it() -> None:
+def test_an_owner_leaves_with_jobs_that_read_it_and_its_deferrals() -> None:
     run = Run(limits={"run.run.calls": 2})
     own, reading = run.asked(), run.asked(owner=BOB, reads=(Reads(ANN, 0),))
     run.asked("muse")  # refused, and put off
@@ -351,7 +351,7 @@ def test_a_run_that_ends_admits_nothing_more(run: Run, mode: Any) -> None:
         assert run.state.steering.over
 
 
-def test_what_was_put_off_comes_back_in_ten_ticks_and_is_gone_with_a_cancelled_run() -> None:
+def test_deferred_jobs_return_in_ten_ticks_and_end_with_a_cancelled_run() -> None:
     run = Run(limits={"run.run.calls": 0})
     first = run.asked("muse", within=30)
     assert [(waiting.at, waiting.request.within) for waiting in run.state.deferred] == [(first.tick + 10, 20)]
@@ -363,7 +363,7 @@ def test_what_was_put_off_comes_back_in_ten_ticks_and_is_gone_with_a_cancelled_r
     assert run.state.deferred == []
 
 
-def test_a_drain_that_is_called_off_asks_about_everybody(run: Run) -> None:
+def test_a_cancelled_drain_evaluates_every_owner(run: Run) -> None:
     asked: list[str] = []
     think: Any = run.state.rules.kinds[0]
     think.when = lambda moment: bool(asked.append(moment.owner))
@@ -375,7 +375,7 @@ def test_a_drain_that_is_called_off_asks_about_everybody(run: Run) -> None:
     assert asked == [BOB], "the other is busy"
 
 
-def test_who_was_admitted_last_is_remembered_for_who_goes_first(run: Run) -> None:
+def test_the_last_admitted_owner_is_remembered_for_the_next_turn(run: Run) -> None:
     key = run.asked()
     assert run.state.last_served("think", ANN) == key.tick
     assert run.state.last_served("think", BOB) == -1
@@ -414,7 +414,7 @@ def test_a_scope_recounts_in_the_tick_of_its_trigger_unless_that_is_switched_off
 # -- observations ------------------------------------------------------------------------------------
 
 
-def test_an_observation_is_appended_or_counted_on_what_it_repeats() -> None:
+def test_an_observation_is_appended_or_counted_as_a_repeat() -> None:
     limits, streams = Facts().limits, {ANN: Stream(ANN)}
     remembering = Remembering(coalesce=True)
 
@@ -430,7 +430,7 @@ def test_an_observation_is_appended_or_counted_on_what_it_repeats() -> None:
     assert take("The forge is cold.", 4, minute=1445).repeated == (), "of another day"
 
 
-def test_what_an_owner_that_has_left_observed_is_nothing_to_repeat() -> None:
+def test_observations_of_a_former_owner_are_not_repeats() -> None:
     remembering, told = Remembering(coalesce=True), [(ANN, seen("The forge is cold.", 5))]
     for left in (False, True):
         streams = {ANN: Stream(ANN)}
@@ -488,7 +488,7 @@ class Journalled(Run):
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("policy", ["stream", "cells"])
-def test_a_journal_leads_to_what_the_run_holds(seed: int, policy: Any) -> None:
+def test_a_journal_reproduces_the_runs_state(seed: int, policy: Any) -> None:
     chance, run = random.Random(seed), Journalled(limits={"run.run.calls": 25})
     limits = msgspec.structs.replace(
         run.state.facts.limits,

@@ -199,7 +199,7 @@ def test_effects_of_other_classes_are_written_as_the_plain_values_that_they_hold
     readable(client, loop)
 
 
-def test_a_kind_that_was_corrected_goes_on_with_its_run(cogitate_loop: Callable[..., TickLoop]) -> None:
+def test_a_corrected_kind_continues_its_run(cogitate_loop: Callable[..., TickLoop]) -> None:
     client = FakeRedis()
     register(Own(makes=lambda case: remembered(case, type="dream")))
     for _ in cogitate_loop(owners=ADA, ticks=2, client=client):
@@ -241,7 +241,7 @@ def of_answer(case: Case, answer: Any) -> Any:
 
 
 @pytest.mark.parametrize("learns", [True, False])
-def test_an_answer_that_asks_for_what_cannot_be_written_is_repaired_once(
+def test_an_answer_with_unwritable_effects_is_repaired_once(
     cogitate_loop: Callable[..., TickLoop], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, learns: bool
 ) -> None:
     monkeypatch.setattr("cogitate.workers.jobs.runner.ModelClients", Dreams)
@@ -266,7 +266,7 @@ def test_an_answer_that_asks_for_what_cannot_be_written_is_repaired_once(
 
 
 @pytest.mark.parametrize("error", [GeneratorExit(), BaseException("b"), Exploding(), ValueError("\ud800")])
-def test_whatever_a_kind_makes_of_an_answer_its_call_is_settled(
+def test_a_call_is_settled_even_if_its_kind_fails(
     cogitate_loop: Callable[..., TickLoop], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
     def fail(case: Case, answer: Any) -> Any:
@@ -427,7 +427,7 @@ def test_an_effect_for_an_owner_that_has_left_is_stale(cogitate_loop: Callable[.
     assert (ends[2], ends[4]) == (["applied"], ["stale"])
 
 
-def test_a_kind_that_refuses_an_answer_is_told_with_its_method_and_line(
+def test_a_kind_that_refuses_an_answer_is_named_with_method_and_line(
     cogitate_loop: Callable[..., TickLoop], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(case: Case, answer: Any) -> Any:
@@ -453,7 +453,7 @@ def asked_by_ada(moment: Any) -> Any:
 
 
 @pytest.mark.parametrize("failure", ["prompt_failed", "effects_refused", "unusable:kind_failed"])
-def test_a_fault_of_a_kind_is_no_fault_of_a_model(failure: str) -> None:
+def test_a_kinds_fault_is_not_a_models(failure: str) -> None:
     found: Shortfalls = {}
     key = JobKey(1, "hum", "agent:ada", 0, 0)
     note = EndNote(key=key, source="heuristic", model="small", failure=failure)

@@ -51,7 +51,7 @@ def test_a_plan_holds_nothing_that_is_over_when_it_takes_effect(cogitate_loop: L
         assert all(item.minute is not None and item.minute >= plan.minute for item in plan.items)
 
 
-def test_a_plan_of_late_effect_begins_then(cogitate_loop: Loops) -> None:
+def test_a_plan_that_takes_effect_late_starts_then(cogitate_loop: Loops) -> None:
     loop = cogitate_loop(owners=OWNERS, ticks=700, settings=PinnedSettings(latency={"plan": 300}))
     for tick in loop:
         if tick.minute == 330:

@@ -52,14 +52,14 @@ class Idle:
         return self.made
 
 
-def test_jobs_that_are_due_soonest_come_first() -> None:
+def test_jobs_due_soonest_come_first() -> None:
     idle = Idle(open_job("plan", BOB, due=7), open_job("act", ANN, due=9), open_job("plan", ANN, due=4))
     idle.ahead.add([open_job("act", BOB, due=5)])  # it is open no more
     assert idle.work(1.0) == [("plan", ANN, 4), ("plan", BOB, 7), ("act", ANN, 9)]
     assert idle.work(1.0) == [], "each is made once"
 
 
-def test_work_ends_with_the_time_and_goes_on_in_the_next_idle_time() -> None:
+def test_work_stops_in_time_and_continues_when_idle_again() -> None:
     idle = Idle(*(open_job("plan", ANN, due=due, ordinal=due) for due in (3, 4, 5)), plan=0.4)
     assert idle.work(0.5) == [("plan", ANN, 3)], "no heuristic begins that would end late"
     assert idle.work(0.0) == []
@@ -77,14 +77,14 @@ def test_a_slow_kind_keeps_no_other_waiting_and_is_tried_again() -> None:
     assert idle.made == [("prune", ANN, 2)]
 
 
-def test_what_was_slow_once_is_soon_expected_to_be_quick_again() -> None:
+def test_one_slow_answer_is_soon_forgotten() -> None:
     idle = Idle(*(open_job("plan", ANN, due=2, ordinal=ordinal) for ordinal in range(12)), plan=0.8)
     assert len(idle.work(1.0)) == 1
     idle.seconds["plan"] = 0.0
     assert len(idle.work(0.75)) == 11, "each quick one lowers what is expected of the next"
 
 
-def test_jobs_that_are_due_much_later_wait() -> None:
+def test_jobs_due_much_later_wait() -> None:
     idle = Idle(open_job("plan", ANN, due=12), horizon=10)
     assert idle.work(1.0, tick=1) == []
     assert idle.work(1.0, tick=2) == [("plan", ANN, 12)]
@@ -97,7 +97,7 @@ def test_a_job_whose_answer_has_come_or_that_has_ended_needs_no_heuristic() -> N
     assert idle.work(1.0) == []
 
 
-def test_what_was_made_is_kept_until_the_job_ends() -> None:
+def test_a_precomputed_heuristic_is_kept_until_the_job_ends() -> None:
     item = open_job("plan", ANN)
     idle = Idle(item)
     assert idle.ahead.made(item.job.key) is None

@@ -95,7 +95,7 @@ KEY = JOB.job.key
 
 
 @pytest.mark.parametrize("state", ["open", "dead"])
-def test_an_answer_is_awaited_while_what_stands_in_its_place_does(run: Run, state: JobState) -> None:
+def test_an_answer_is_awaited_while_its_replacement_stands(run: Run, state: JobState) -> None:
     run.end(JOB, state=state)
     assert run.late.awaited == {KEY: Awaited(60, (ProvisionalEntry(ANN, 4),))}
     assert run.late.take_records().jobs == [(KEY, b'{"minute":60,"made":[["agent:ann",4]]}')]
@@ -132,7 +132,7 @@ def test_a_heuristic_that_makes_nothing_provisional_leaves_nothing_to_replace(
     assert run.late.awaited == {}
 
 
-def test_what_a_late_repair_was_to_replace_is_still_to_be_replaced(run: Run) -> None:
+def test_a_late_repair_leaves_its_target_to_be_replaced(run: Run) -> None:
     run.streams[ANN].append(Entry(type="reflection", text="a guess", minute=0, provisional=True), 2)
     run.end(asking(open_job(), replaces=4), asking(open_job(ordinal=1), replaces=2))
     assert run.late.awaited == {KEY: Awaited(60, (ProvisionalEntry(ANN, 4),))}, (
@@ -143,26 +143,26 @@ def test_what_a_late_repair_was_to_replace_is_still_to_be_replaced(run: Run) -> 
     assert run.streams[ANN].archived[4].into == 5
 
 
-def test_what_lasts_no_tick_is_never_written(run: Run) -> None:
+def test_an_answer_awaited_for_no_tick_is_never_written(run: Run) -> None:
     run.end(JOB)
     run.streams[ANN].archive(4, 5)
     assert run.forget() == set()
     assert (run.late.take_records().jobs, run.late.take_writes()) == ([], [])
 
 
-def test_nobody_is_awaited_for_owners_that_leave(run: Run) -> None:
+def test_late_answers_for_leaving_owners_are_not_awaited(run: Run) -> None:
     run.end(JOB, asking(open_job(owner=BOB)))
     assert {key.owner for key in run.forget(ANN)} == {BOB}
 
 
-def test_nobody_is_awaited_for_longer_than_a_day(run: Run) -> None:
+def test_late_answers_are_awaited_for_at_most_a_day(run: Run) -> None:
     run.end(JOB, minute=60)
     run.end(asking(open_job(owner=BOB)), minute=61)
     assert len(run.forget(minute=59 + DAY)) == 2
     assert {key.owner for key in run.forget(minute=60 + DAY)} == {BOB}
 
 
-def test_of_too_many_the_oldest_are_given_up(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_of_too_many_are_given_up(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(late_answers, "MOST", 2)
     run.end(asking(open_job(tick=3)), minute=60)
     run.end(asking(open_job(tick=2)), asking(open_job(tick=1)), minute=61)
@@ -171,7 +171,7 @@ def test_of_too_many_the_oldest_are_given_up(run: Run, monkeypatch: pytest.Monke
     assert {key.tick for key in run.forget()} == {2, 4}
 
 
-def test_an_answer_takes_the_place_of_what_the_heuristic_made(run: Run) -> None:
+def test_an_answer_replaces_the_heuristic_result(run: Run) -> None:
     (closing,) = run.end(JOB)
     (late,) = run.take(LateAnswer(KEY, answer()))
     assert (late.ended.key, late.ended.end, late.ended.reason) == (KEY, "applied", "none")
@@ -209,7 +209,7 @@ def test_answers_are_taken_in_the_order_of_their_jobs(run: Run) -> None:
 
 
 @pytest.mark.parametrize("offer", [LateAnswer(KEY, None), LateAnswer(open_job(owner=BOB).job.key, answer(BOB))])
-def test_what_cannot_be_read_or_nobody_awaits_is_removed(run: Run, offer: LateAnswer) -> None:
+def test_unreadable_and_unawaited_answers_are_removed(run: Run, offer: LateAnswer) -> None:
     run.end(JOB)
     run.late.take_records()
     assert run.take(offer) == []
@@ -246,7 +246,7 @@ def test_a_job_that_has_had_its_answer_is_not_awaited(run: Run) -> None:
     assert run.late.awaited == {}
 
 
-def test_what_was_made_for_an_owner_that_is_gone_does_not_stand(run: Run) -> None:
+def test_results_for_a_former_owner_are_not_kept(run: Run) -> None:
     guess = run.streams[ANN].append(Entry(type="reflection", text="a guess", minute=0, provisional=True), 2)
     assert Awaited(60, (ProvisionalEntry(ANN, guess.number),)).stands(run.streams)
     assert not Awaited(60, (ProvisionalEntry("agent:gone", guess.number),)).stands(run.streams)
@@ -259,9 +259,7 @@ def test_what_was_made_for_an_owner_that_is_gone_does_not_stand(run: Run) -> Non
     ("upto", "other", "all_of_it"),
     [(None, None, True), (None, 1, False), (1, None, True), (7, 7, True), (6, 7, False), (8, 7, True)],
 )
-def test_a_summary_stands_for_another_that_tells_no_further(
-    upto: int | None, other: int | None, all_of_it: bool
-) -> None:
+def test_a_summary_covers_another_that_reaches_no_further(upto: int | None, other: int | None, all_of_it: bool) -> None:
     def summary(since: int | None, *evidence: int) -> Entry:
         return Entry(type="summary", text="They met.", minute=1, since_number=since, evidence=evidence)
 
@@ -270,7 +268,7 @@ def test_a_summary_stands_for_another_that_tells_no_further(
     assert tells_all_of(seen("1"), summary(9, 1, 2)), "no summary has no lines to tell"
 
 
-def test_who_lacks_an_entry_is_awaited_no_more_and_the_ledger_forgets_it(run: Run) -> None:
+def test_an_answer_for_a_missing_entry_is_no_longer_awaited_and_leaves_the_ledger(run: Run) -> None:
     run.end(JOB, asking(open_job(ordinal=1)))
     client = FakeRedis()
     client.hset(PREFIX + "awaited", mapping={key.text(): raw for key, raw in run.late.take_records().jobs})

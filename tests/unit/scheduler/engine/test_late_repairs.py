@@ -85,7 +85,7 @@ def as_the_repair(case: Case, made: Sequence[tuple[str, Entry]]) -> Case:
     ],
     ids=lambda value: getattr(value, "name", None),
 )
-def test_it_changes_what_the_kinds_repair_would(kind: Kind, case: Any, answer: BaseModel) -> None:
+def test_it_changes_the_same_as_the_kinds_repair(kind: Kind, case: Any, answer: BaseModel) -> None:
     stream = stream_of(*(message(f"The bridge will not hold for {i} more days.", 300 + 10 * i) for i in range(1, 4)))
     asked = case(stream)
     streams, made = after_heuristic(kind, asked, stream)
@@ -109,7 +109,7 @@ def plan_at(minute: int, effects: Sequence[Effect] | None = None) -> tuple[Effec
     return as_repair(case.job.key, answered, made, message_sent=False, minute=minute)
 
 
-def test_a_plan_begins_with_what_is_to_be_done_now() -> None:
+def test_a_plan_starts_with_the_current_item() -> None:
     append, accessed = plan_at(10 * 60)
     assert isinstance(append, Append)
     assert append.replaces == 2
@@ -158,7 +158,7 @@ def test_entries_are_paired_in_their_order_and_the_rest_is_left_out() -> None:
     assert len(late) == 2
 
 
-def test_what_the_heuristic_has_moved_is_not_moved_again() -> None:
+def test_entries_that_the_heuristic_moved_are_not_moved_again() -> None:
     moved = (
         Archive(KLAUS, (1,), into_appended=True),
         SetCounter(KLAUS, "reflect.minute", 3),
@@ -170,7 +170,7 @@ def test_what_the_heuristic_has_moved_is_not_moved_again() -> None:
 
 
 @pytest.mark.parametrize("told", [False, True])
-def test_the_world_is_told_unless_the_heuristic_has(told: bool) -> None:
+def test_the_world_is_told_unless_the_heuristic_was(told: bool) -> None:
     tell = Tell(KLAUS, "action", {"go": "home"})
     late = as_repair(KEY, (thought("One."), tell), STOOD, message_sent=told, minute=NOON)
     assert (tell in late) == (not told)

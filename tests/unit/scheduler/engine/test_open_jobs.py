@@ -70,7 +70,7 @@ def numbers(found: dict[bytes, bytes]) -> dict[str, int]:
     return {name.decode(): int(value) for name, value in found.items()}
 
 
-def test_what_is_written_is_read_back() -> None:
+def test_open_jobs_survive_a_round_trip() -> None:
     assert load_open_jobs(written(*JOBS)) == {item.job.key: item for item in JOBS}
     assert [*load_open_jobs(written(*JOBS))] == sorted((item.job.key for item in JOBS), key=lambda key: key.text()), (
         "in one order"
@@ -89,13 +89,13 @@ def test_jobs_are_found_by_their_due_tick_and_those_that_a_worker_may_claim_by_t
     assert store.client.smembers(store.due_key(5)) == texts - {b"2/act/agent:ann/0/0"}
 
 
-def test_jobs_that_are_out_are_counted_by_their_due_and_their_own_tick() -> None:
+def test_open_jobs_are_counted_by_due_and_requested_tick() -> None:
     store = written(*JOBS)
     assert numbers(store.mapping("waiting")) == {"5": 3, "7": 1}
     assert numbers(store.mapping("open")) == {"1": 2, "2": 2}
 
 
-def test_reservations_are_added_up_by_window_and_nothing_is_written_of_none() -> None:
+def test_reservations_are_summed_by_window_and_empty_ones_omitted() -> None:
     store = written(*JOBS)
     assert numbers(store.window("day:0")) == {
         "run|calls|reserved": 3,
@@ -112,7 +112,7 @@ def test_reservations_are_added_up_by_window_and_nothing_is_written_of_none() ->
     assert store.members("windows") == {b"day:0", b"run:0"}
 
 
-def test_a_record_has_what_the_scripts_read() -> None:
+def test_a_record_has_the_fields_of_the_scripts() -> None:
     item = job("act", tick=2, due=7, reserved=Cost(1, 5, 2), at=9)
     store = written(item, HELD)
     record = store.client.hgetall(store.job_key(item.job.key.text()))
@@ -140,7 +140,7 @@ def test_a_record_has_what_the_scripts_read() -> None:
     assert held == [b"held", b"[]", b"[]", None, b"0"]
 
 
-def test_an_answered_job_counts_what_its_call_used() -> None:
+def test_an_answered_job_counts_its_calls_usage() -> None:
     store, (first, *_) = written(*JOBS), JOBS
     answered = msgspec.structs.replace(first, answered=Cost(1, 7))
     for write in answered_writes([answered]):

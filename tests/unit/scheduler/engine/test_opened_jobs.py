@@ -53,7 +53,7 @@ def opened(request: Request, *, refused: str = "", retired: tuple[str, ...] = ()
     )
 
 
-def test_a_job_is_what_was_asked_for_and_granted() -> None:
+def test_a_job_holds_its_request_and_grant() -> None:
     request = Request(kind="think", owner=ANN, priority=4, params={"about": "bees"}, at=30)
     item = opened(request)
     job = item.job
@@ -82,10 +82,10 @@ def test_a_job_that_was_refused_holds_nothing_and_knows_why(refused: str) -> Non
         ({"reads": (Reads(BOB, 2), Reads(BOB, 9, (1,)))}, [Reads(ANN, 3), Reads(BOB, 2), Reads(BOB, 5, (1,))]),
     ],
 )
-def test_it_reads_what_is_there_now_and_nothing_that_comes_later(asked: dict[str, Any], reads: list[Reads]) -> None:
+def test_it_reads_present_entries_and_none_that_come_later(asked: dict[str, Any], reads: list[Reads]) -> None:
     assert [*opened(Request(kind="think", owner=ANN, **asked)).job.reads] == reads
 
 
-def test_it_reads_nobody_who_has_left() -> None:
+def test_a_job_reads_no_former_owners() -> None:
     item = opened(Request(kind="think", owner=ANN, reads=(Reads(BOB, 0),)), retired=(BOB,))
     assert [*item.job.reads] == [Reads(ANN, 3)]

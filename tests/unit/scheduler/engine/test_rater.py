@@ -48,7 +48,7 @@ class Run:
         return [self.rater.estimate(ANN, said(text)) for text in TEXTS]
 
 
-def test_only_what_a_model_rated_is_learned() -> None:
+def test_only_a_models_ratings_are_learned() -> None:
     run, other = Run(), Run()
     run.learn((TEXTS[0], 9), (TEXTS[1], 2))
     other.learn((TEXTS[0], 9), (TEXTS[1], 2), paid=False)
@@ -56,7 +56,7 @@ def test_only_what_a_model_rated_is_learned() -> None:
     assert other.known() == Run().known()
 
 
-def test_what_is_rated_already_needs_no_call_and_is_journalled() -> None:
+def test_rated_entries_need_no_call_and_are_journalled() -> None:
     run = Run()
     run.learn((TEXTS[0], 9))
     stream = run.streams[ANN]
@@ -89,7 +89,7 @@ def test_a_resumed_run_knows_the_same_and_forgets_the_same_next(monkeypatch: pyt
     assert run.store.client.hlen(run.store.key("ratings")) == 3
 
 
-def test_what_is_forgotten_leaves_the_ledger_in_one_order(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forgotten_texts_leave_the_ledger_in_a_fixed_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importance, "_MAX_TEXTS", 6)
     run = Run()
     run.learn(*((text, 5) for text in TEXTS))
@@ -109,7 +109,7 @@ def test_more_texts_than_one_command_holds_are_written_in_several(monkeypatch: p
     assert Run(run.store).known() == run.known()
 
 
-def test_a_text_that_came_and_went_between_two_writes_never_comes_to_the_ledger(
+def test_a_text_removed_before_the_next_write_never_reaches_the_ledger(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(importance, "_MAX_TEXTS", 1)
@@ -120,7 +120,7 @@ def test_a_text_that_came_and_went_between_two_writes_never_comes_to_the_ledger(
     assert Run(run.store).known()[1] == 6
 
 
-def test_what_was_rated_for_another_owner_is_known_too() -> None:
+def test_ratings_for_other_owners_are_reused() -> None:
     run = Run()
     run.learn((TEXTS[0], 9))
     run.streams[BOB] = Stream(BOB)
@@ -130,7 +130,7 @@ def test_what_was_rated_for_another_owner_is_known_too() -> None:
     assert run.rater.estimate(BOB, said(TEXTS[0])) == 9
 
 
-def test_what_was_rated_for_an_owner_itself_goes_before_what_another_one_got_since() -> None:
+def test_an_owners_rating_precedes_a_newer_one_of_another_owner() -> None:
     run = Run()
     run.learn((TEXTS[0], 3))
     run.streams[BOB] = Stream(BOB)

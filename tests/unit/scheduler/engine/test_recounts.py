@@ -41,14 +41,14 @@ def told(request: Request) -> tuple[int, ...]:
     return (request.numbers if request.owner == WORLD else request.reads[0].numbers) or ()
 
 
-def test_a_location_tells_what_was_said_there_and_an_npc_what_was_said_around_its_name() -> None:
+def test_a_location_recounts_its_messages_and_an_npc_those_around_its_name() -> None:
     requests, waiting = asked(*location_left("inn", [CY, CY], 9))
     assert [(request.owner, told(request)) for request in requests] == [(INN, (1, 2, 4)), (CY, (1, 2))]
     assert requests[0].reads == (Reads(WORLD, 4, (1, 2, 4)),)
     assert waiting == []
 
 
-def test_the_world_tells_everything_and_all_that_is_known_of_the_event() -> None:
+def test_the_world_recounts_everything_with_the_events_fields() -> None:
     related: dict[str, Any] = {"quest_id": "ale", "encounter_id": "fight", "location_id": "inn", "npc_ids": [CY]}
     related["objective_ids"] = ["a", "b"]
     trigger = story_event("quest_completed", ["act-2"], related, 9)
@@ -61,7 +61,7 @@ def test_the_world_tells_everything_and_all_that_is_known_of_the_event() -> None
     assert (found.get("start", 0), found["end"], found["minute"]) == (0, 4, 9)
 
 
-def test_only_what_came_after_the_cursor_is_told() -> None:
+def test_only_messages_after_the_cursor_are_told() -> None:
     on = streams()
     on[INN].head.cursors[CURSOR] = 2
     ((request,), _) = asked(location_left("inn", [], 9)[0], on=on)
@@ -80,13 +80,13 @@ def test_a_scope_that_recounts_already_waits_up_to_where_it_was_asked() -> None:
     assert told(request) == (1, 2, 4), "what was said since is for the next"
 
 
-def test_one_scope_is_asked_once_in_a_tick() -> None:
+def test_a_scope_is_requested_once_in_a_tick() -> None:
     one, other = (location_left(place, [CY], 9)[1] for place in ("inn", "quay"))
     requests, waiting = asked(one, other)
     assert ([request.owner for request in requests], [trigger.location for trigger in waiting]) == ([CY], ["quay"])
 
 
-def test_triggers_of_one_scope_and_place_are_one_with_what_each_of_them_says() -> None:
+def test_triggers_of_one_scope_and_place_are_merged() -> None:
     first = story_event("begun", ["a"], {"quest_id": "ale", "npc_ids": [CY]}, 8)
     second = story_event("done", ["a", "b"], {"encounter_id": "fight"}, 9)
     ((request,), _) = asked(first, second)
@@ -103,11 +103,11 @@ def test_a_scope_that_has_left_and_a_world_without_a_stream_ask_for_nothing(gone
     assert asked(location_left("inn", [], 9)[0], on=on) == ([], [])
 
 
-def test_an_npc_whom_nobody_mentioned_has_nothing_to_tell() -> None:
+def test_an_unmentioned_npc_has_nothing_to_recount() -> None:
     assert asked(location_left("inn", [CY], 9)[1], on=streams(said("The ale!"), said("Here."))) == ([], [])
 
 
-def test_a_trigger_is_seen_through_and_not_asked_again_before_something_was_told() -> None:
+def test_a_trigger_is_completed_before_the_next_request() -> None:
     on = streams()
     _, kept = recounts(location_left("inn", [], 9), on, {}, lambda kind, owner: False)
     assert recounts(kept, on, {}, lambda kind, owner: True)[1] == kept, "its job is open"

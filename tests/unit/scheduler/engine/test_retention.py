@@ -46,14 +46,14 @@ def test_an_archived_entry_stays_for_the_retention_and_no_longer() -> None:
     assert forgotten(archived(40, 41), facts()) == []
 
 
-def test_of_too_many_the_oldest_go_whatever_their_age() -> None:
+def test_the_oldest_of_too_many_are_deleted_at_any_age() -> None:
     assert forgotten(archived(95, 90, 96, 90), facts(max_archived=2)) == [2, 4]
     assert forgotten(archived(95, 90, 96, 90), facts(max_archived=3)) == [2]
     assert forgotten(archived(95, 90, 96, 90), facts(max_archived=4)) == []
     assert forgotten(archived(95, 90), facts(max_archived=0)) == [1, 2]
 
 
-def test_what_was_archived_since_an_open_job_was_asked_for_stays_for_it() -> None:
+def test_entries_archived_since_an_open_jobs_request_are_kept_for_it() -> None:
     assert forgotten(archived(10, 20, 30), facts(), open_job(tick=20)) == [1, 2]
     assert forgotten(archived(10, 20, 30), facts(), open_job(tick=19), open_job(tick=50)) == [1]
 
@@ -64,12 +64,12 @@ def test_an_entry_that_an_open_job_names_stays_and_one_of_the_same_number_of_ano
     assert forgotten(archived(10, 20, 30, owner=BOB), facts(), names_ann) == [1, 2, 3]
 
 
-def test_owners_are_told_in_their_order_and_those_who_lose_nothing_are_not() -> None:
+def test_only_owners_that_lose_entries_are_reported_in_order() -> None:
     streams = {BOB: archived(10, owner=BOB), "agent:cy": archived(99, owner="agent:cy"), ANN: archived(20, 10)}
     assert Retention().forget(Streams(streams), facts(), [], NOW) == ((ANN, (1, 2)), (BOB, (1,)))
 
 
-def test_owners_are_told_in_their_order_however_many_are_looked_at_again() -> None:
+def test_owners_are_reported_in_order() -> None:
     owners = [f"agent:{letter}" for letter in "hcgaebfd"]
     streams = Streams({owner: archived(50, owner=owner) for owner in owners})
     retention = Retention()
@@ -80,7 +80,7 @@ def test_owners_are_told_in_their_order_however_many_are_looked_at_again() -> No
 
 
 @given(st.data())
-def test_whoever_looks_only_when_it_is_time_deletes_what_a_look_at_everybody_would(data: st.DataObject) -> None:
+def test_checking_only_when_due_deletes_the_same_as_checking_always(data: st.DataObject) -> None:
     known = facts(retention=data.draw(st.integers(1, 6)), max_archived=data.draw(st.none() | st.integers(0, 4)))
     owners = [f"agent:{letter}" for letter in "abcd"]
     kept, looked_at = (Streams({owner: Stream(owner) for owner in owners}) for _ in range(2))
@@ -105,7 +105,7 @@ def test_whoever_looks_only_when_it_is_time_deletes_what_a_look_at_everybody_wou
 
 
 @pytest.mark.parametrize("most", [2, 3])
-def test_every_owner_that_is_named_is_cut_to_its_limits_and_nobody_else(most: int) -> None:
+def test_exactly_the_named_owners_are_cut_to_their_limits(most: int) -> None:
     streams = {owner: Stream(owner) for owner in (ANN, BOB)}
     for stream in streams.values():
         for minute in range(5):

@@ -49,7 +49,7 @@ def test_one_in_a_thousand_may_pass() -> None:
     assert learned(*[80] * 998, 130, 130).correction(MODEL).plain == 1_365
 
 
-def test_what_is_old_is_forgotten_but_not_what_is_rare() -> None:
+def test_old_samples_are_forgotten_but_rare_ones_kept() -> None:
     estimates = learned(140, *[90] * 4_000)
     assert sum(estimates._seen[MODEL].values()) == 2_001
     assert 140 in estimates._seen[MODEL]
@@ -68,7 +68,7 @@ def test_prompts_of_the_same_kind_overrun_less_than_once_in_a_thousand() -> None
     assert over < 20
 
 
-def test_a_resumed_run_goes_on_with_what_was_learned() -> None:
+def test_a_resumed_run_keeps_its_estimates() -> None:
     client, estimates = FakeRedis(), learned(*[80] * 200, 90)
     (write,) = estimates.take_writes()
     assert estimates.take_writes() == []

@@ -66,9 +66,7 @@ ALL = [OPEN.text(), SOON.text(), LATE.text(), GONE.text()]
 
 
 @pytest.mark.parametrize(("last", "found"), [(0, ALL), (1, ALL[:1]), (2, ALL[:2]), (4, ALL), (9, ALL)])
-def test_the_newest_jobs_are_the_open_ones_and_then_those_that_ended_last(
-    store: RunStore, last: int, found: list[str]
-) -> None:
+def test_the_newest_jobs_are_open_ones_then_the_latest_ended(store: RunStore, last: int, found: list[str]) -> None:
     assert names(JobHistory(store.client, "town").newest(last)) == found
 
 
@@ -89,29 +87,29 @@ def test_jobs_are_found_by_kind_owner_and_state(store: RunStore, asked: dict[str
     assert names(JobHistory(store.client, "town").newest(0, **asked)) == [key.text() for key in found]
 
 
-def test_all_jobs_come_in_the_order_of_their_ends(store: RunStore) -> None:
+def test_all_jobs_are_ordered_by_their_ends(store: RunStore) -> None:
     assert names(JobHistory(store.client, "town").all()) == [GONE.text(), SOON.text(), LATE.text(), OPEN.text()]
 
 
-def test_an_open_job_is_told_with_who_is_at_work_on_it(store: RunStore) -> None:
+def test_an_open_job_names_its_worker(store: RunStore) -> None:
     found = JobHistory(store.client, "town").find(OPEN)
     assert (found.state, found.reason, found.claims, found.workers) == ("open", "none", 1, ("w",))
     assert (found.reserved, found.cells) == (RESERVED, ("day:0 run", "run:0 run"))
 
 
-def test_of_a_job_all_is_told_that_became_known_after_its_end(store: RunStore) -> None:
+def test_a_job_includes_all_facts_known_after_its_end(store: RunStore) -> None:
     found = JobHistory(store.client, "town").find(LATE)
     assert (found.ended, found.reason, found.source, found.model) == (3, "late", "heuristic", "default")
     assert (found.usage, found.retried, found.settled) == (USED, MORE, True)
     assert found.spent == Cost(calls=2, tokens=12)
 
 
-def test_until_its_cost_is_known_a_job_is_not_settled() -> None:
+def test_a_job_of_unknown_cost_is_not_settled() -> None:
     found = JobHistory(store_of(lines(ticks=TICKS[:5])).client, "town").find(LATE)
     assert (found.usage, found.retried, found.settled) == (Cost(), MORE, False)
 
 
-def test_a_job_that_nobody_asked_for_is_a_fault_of_the_journal() -> None:
+def test_a_job_without_a_request_is_a_journal_fault() -> None:
     odd = JobKey(1, "think", ANN, 9, 0)
     ends = {"ended": (Ended(key=odd, end="applied"),)}, {"ended": (EndNote(key=odd, source="llm"),)}
     store = store_of(lines(ticks=[TICKS[0], ends]))
@@ -119,12 +117,12 @@ def test_a_job_that_nobody_asked_for_is_a_fault_of_the_journal() -> None:
         JobHistory(store.client, "town").newest(0)
 
 
-def test_a_job_that_never_was_is_named(store: RunStore) -> None:
+def test_an_unknown_job_is_named(store: RunStore) -> None:
     with pytest.raises(InputError, match="has no job 'town/2/think/agent:ann/0/0'"):
         JobHistory(store.client, "town").find(JobKey(2, "think", ANN, 0, 0))
 
 
-def test_a_job_that_ended_while_the_open_ones_were_read_is_none_of_them(store: RunStore) -> None:
+def test_a_job_that_ends_during_the_read_is_not_open(store: RunStore) -> None:
     store.client.sadd(store.key("jobs"), JobKey(4, "think", ANN, 7, 0).text())
     assert names(JobHistory(store.client, "town").newest(1)) == [OPEN.text()]
 
@@ -149,7 +147,7 @@ ANSWERED_LATE: tuple[dict[str, Any], dict[str, Any]] = (
 )
 
 
-def test_a_late_answer_is_told_with_its_job_in_full() -> None:
+def test_a_late_answer_is_included_in_its_job() -> None:
     store = store_of(lines(ticks=[*TICKS[:4], ANSWERED_LATE, TICKS[5]]))
     found = JobHistory(store.client, "town").find(LATE)
     assert found.late is not None
@@ -170,7 +168,7 @@ def test_a_late_answer_is_told_with_its_job_in_full() -> None:
     assert next(one for one in JobHistory(store.client, "town").newest(0) if one.id == found.id).late == found.late
 
 
-def test_the_facts_of_an_end_are_told() -> None:
+def test_the_facts_of_an_end_are_included() -> None:
     note = EndNote(
         key=SOON,
         source="cached",
@@ -204,7 +202,7 @@ ONE_ATTEMPT = (
 )
 
 
-def test_a_late_job_is_read_on_until_both_its_cost_and_its_answer_are_known() -> None:
+def test_a_late_job_is_read_until_cost_and_answer_are_known() -> None:
     quiet: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
     ticks = [*TICKS[:2], ONE_ATTEMPT, quiet, TICKS[5], quiet, ANSWERED_LATE, quiet]
     found = JobHistory(store_of(lines(ticks=ticks)).client, "town").find(LATE)
@@ -216,7 +214,7 @@ def test_a_late_job_is_read_on_until_both_its_cost_and_its_answer_are_known() ->
     assert (found.settled, found.usage, found.late is not None) == (True, USED, True)
 
 
-def test_whoever_reads_all_jobs_keeps_no_beginning_of_one_that_has_ended(store: RunStore) -> None:
+def test_reading_all_jobs_keeps_no_ended_requests(store: RunStore) -> None:
     history = JobHistory(store.client, "town")
     list(history.all())
     assert set(history._openings) == {OPEN}
@@ -225,7 +223,7 @@ def test_whoever_reads_all_jobs_keeps_no_beginning_of_one_that_has_ended(store: 
 PUT_OFF, NEXT = JobKey(2, "muse", ANN, 1, 0), JobKey(5, "muse", ANN, 1, 1)
 
 
-def test_each_job_is_told_in_full() -> None:
+def test_each_job_is_complete() -> None:
     deferred = DecidedLine(key=PUT_OFF, decision="deferred", due=0, refused="run:0 run calls", successor=NEXT)
     ticks = [TICKS[0], ({"decided": (*TICKS[1][0]["decided"], deferred)}, {}), TICKS[2]]
     store = store_of(lines(ticks=ticks))
@@ -303,7 +301,7 @@ def test_each_job_is_told_in_full() -> None:
     assert JobHistory(store.client, "town").find(PUT_OFF) == others[0]
 
 
-def test_an_open_job_is_told_in_full(store: RunStore) -> None:
+def test_an_open_job_is_complete(store: RunStore) -> None:
     store.client.hset(store.job_key(OPEN.text()), mapping={"failure": "server", "empty": "day:0 run calls"})
     other = msgspec.json.encode({"job": SOON.text(), "worker": "nobody"})
     again = msgspec.json.encode({"job": OPEN.text(), "worker": "v"})
@@ -329,7 +327,7 @@ def test_an_open_job_is_told_in_full(store: RunStore) -> None:
     )
 
 
-def test_open_jobs_come_by_their_newest_tick_and_then_by_name() -> None:
+def test_open_jobs_are_ordered_by_newest_tick_then_name() -> None:
     keys = [JobKey(tick, "think", owner, 0, 0) for tick, owner in ((4, CY), (5, BOB), (5, ANN), (6, CY))]
     ticks: list[Any] = [
         ({"decided": tuple(decided(key) for key in keys if key.tick == tick)}, {}) for tick in range(1, 7)
@@ -344,7 +342,7 @@ def test_open_jobs_come_by_their_newest_tick_and_then_by_name() -> None:
 
 
 @pytest.mark.parametrize(("minutes", "known"), [(1_440, True), (1_441, False)])
-def test_what_becomes_known_of_a_job_is_read_for_a_day_of_game_time(minutes: int, known: bool) -> None:
+def test_corrections_of_a_job_are_read_for_a_game_day(minutes: int, known: bool) -> None:
     found, digest, chain = list[bytes](), "", ""
     correction = Correction(key=LATE, usage=USED, at=4)
     ticks = [*TICKS[:3], ({}, {}), ({}, {"corrected": (correction,)})]
@@ -361,7 +359,7 @@ def test_what_becomes_known_of_a_job_is_read_for_a_day_of_game_time(minutes: int
 # -- of a trimmed journal ----------------------------------------------------------------------------
 
 
-def test_jobs_that_ended_after_what_was_removed_are_told_as_if_nothing_were_removed(store: RunStore) -> None:
+def test_jobs_that_ended_after_the_trimmed_lines_are_unaffected(store: RunStore) -> None:
     trimmed = trimmed_store()
     for key in (SOON, LATE, OPEN):
         assert JobHistory(trimmed.client, "town").find(key) == JobHistory(store.client, "town").find(key)
@@ -372,7 +370,7 @@ def test_jobs_that_ended_after_what_was_removed_are_told_as_if_nothing_were_remo
 
 
 @pytest.mark.parametrize("tick", [1, 2])
-def test_a_job_that_may_have_ended_in_what_was_removed_is_not_known_any_more(tick: int) -> None:
+def test_a_job_that_may_have_ended_in_trimmed_lines_is_unknown(tick: int) -> None:
     with pytest.raises(InputError, match=r"is unknown: .* before tick 3, the first in the trimmed journal of run"):
         JobHistory(trimmed_store().client, "town").find(JobKey(tick, "muse", CY, 0, 0))
     for never in (0, 3):
@@ -380,7 +378,7 @@ def test_a_job_that_may_have_ended_in_what_was_removed_is_not_known_any_more(tic
             JobHistory(trimmed_store().client, "town").find(JobKey(never, "muse", CY, 0, 0))
 
 
-def test_a_dead_job_and_one_that_was_refused_say_why_before_their_end() -> None:
+def test_dead_and_refused_jobs_state_their_reason_before_their_end() -> None:
     keys = [JobKey(4, "muse", CY, number, 0) for number in range(3)]
     ticks = [*TICKS[:3], ({"decided": (decided(OPEN), *map(decided, keys))}, {"opened": opened(OPEN)})]
     store = store_of(lines(ticks=ticks))
@@ -400,7 +398,7 @@ def written(number: int, text: str, **fields: Any) -> Entry:
     return Entry(type="reflection", text=text, minute=1, number=number, tick=1, **fields)
 
 
-def test_what_cannot_be_read_is_left_out_if_its_kind_wrote_it_so() -> None:
+def test_unreadable_entries_of_their_own_kind_are_skipped() -> None:
     effects = tuple(Append(owner=ANN, entry=Entry(type="reflection", text=text, minute=1)) for text in "ab")
     ended = Ended(key=SOON, end="applied", effects=(SetCounter(owner=ANN, name="n", value=1), *effects))
     note = EndNote(key=SOON, source="llm", appended=(4, 6))
@@ -412,7 +410,7 @@ def test_what_cannot_be_read_is_left_out_if_its_kind_wrote_it_so() -> None:
             check_kind_wrote(store, owner, entry)
 
 
-def test_in_a_trimmed_journal_its_checkpoint_says_what_a_kind_wrote() -> None:
+def test_the_checkpoint_of_a_trimmed_journal_names_a_kinds_entries() -> None:
     made = Stream(ANN)
     kept = made.append(written(0, "b"), 1)
     store = Journal(streams={ANN: made}).store(4)
@@ -430,7 +428,7 @@ def test_in_a_trimmed_journal_its_checkpoint_says_what_a_kind_wrote() -> None:
         check_kind_wrote(Journal().store(), ANN, other(kept, tick=0))
 
 
-def test_without_seals_a_run_is_held_against_its_journal() -> None:
+def test_without_seals_a_run_is_compared_with_its_journal() -> None:
     store = store_of(lines())
     streams: dict[str, Stream] = {}
     for line in read_journal(store, 1, 6):

@@ -36,14 +36,14 @@ def postponed(done: FinishedTick) -> list[str]:
     return [one.owner for one in done.core.postponed]
 
 
-def test_a_kind_with_a_job_that_waits_for_another_trial_is_not_asked_for_a_second_one() -> None:
+def test_a_kind_waiting_for_another_trial_is_not_requested_again() -> None:
     run = pondering_in_vain()
     assert asked(run.turn(observed=[(ANN, seen("Rain."))])) == [("ponder", ANN)]
     assert asked(run.turn(observed=[(ANN, seen("Snow.")), (BOB, seen("Snow."))])) == [("ponder", BOB)]
     assert [waiting.request.owner for waiting in run.state.deferred] == [ANN, BOB]
 
 
-def test_a_trial_that_comes_back_is_all_that_its_kind_asks_for_at_its_tick() -> None:
+def test_a_returning_trial_is_its_kinds_only_request_of_the_tick() -> None:
     run = pondering_in_vain()
     run.turn(observed=[(ANN, seen("Rain."))])
     (waiting,) = run.state.deferred
@@ -53,7 +53,7 @@ def test_a_trial_that_comes_back_is_all_that_its_kind_asks_for_at_its_tick() -> 
     assert [(line.key.owner, line.key.trial) for line in done.core.decided] == [(ANN, 1)]
 
 
-def test_a_postponed_reflection_is_asked_for_once_the_cadence_is_as_usual() -> None:
+def test_a_postponed_reflection_is_requested_at_full_cadence() -> None:
     run = reflecting(lambda moment: moment.tick > 1)
     done = run.turn(observed=[(ANN, seen("Rain."))], controls=[SetCadence("reflect", 0, True)])
     assert (asked(done), postponed(done)) == ([], [ANN])
@@ -62,13 +62,13 @@ def test_a_postponed_reflection_is_asked_for_once_the_cadence_is_as_usual() -> N
     assert asked(run.turn()) == [], "it waits no more"
 
 
-def test_a_postponed_reflection_that_is_not_due_any_more_is_not_asked_for() -> None:
+def test_a_postponed_reflection_that_is_no_longer_due_is_not_requested() -> None:
     run = reflecting(lambda moment: moment.tick == 2)
     assert postponed(run.turn(observed=[(ANN, seen("Rain."))], controls=[SetCadence("reflect", 0, True)])) == [ANN]
     assert asked(run.turn(controls=[SetCadence("reflect", FULL)])) == []
 
 
-def test_a_postponed_reflection_is_not_asked_for_while_one_that_the_host_asked_for_is_open() -> None:
+def test_a_postponed_reflection_waits_for_the_hosts_open_one() -> None:
     run = reflecting(lambda moment: moment.tick > 1)
     done = run.turn(observed=[(ANN, seen("Rain."))], controls=[SetCadence("reflect", 0, True)])
     assert postponed(done) == [ANN]
@@ -77,7 +77,7 @@ def test_a_postponed_reflection_is_not_asked_for_while_one_that_the_host_asked_f
     assert [*run.state.open] == [key]
 
 
-def test_who_reflects_when_enough_has_happened_is_due_again_when_as_much_has_happened_again() -> None:
+def test_an_importance_trigger_fires_again_after_as_much_importance() -> None:
     def told_twice(trigger: str) -> list[tuple[str, str]]:
         run = reflecting(lambda moment: moment.tick > 1, trigger=trigger)
         fire = msgspec.structs.replace(seen("A fire."), importance=10)

@@ -56,7 +56,7 @@ def test_an_endpoint_that_answers_is_closed(client: FakeRedis) -> None:
         ({"probe_at": after(7), "probe": "t", "probe_until": after(-2)}, "open", 7.0),
     ],
 )
-def test_an_open_breaker_says_why_since_when_and_when_it_is_tried(
+def test_an_open_breaker_states_cause_start_and_next_probe(
     client: FakeRedis, gate: dict[str, Any], breaker: str, probe: float | None
 ) -> None:
     found = vitals(client, {"state": "open", "why": "auth", "since": after(-60), **gate})
@@ -70,7 +70,7 @@ def test_pauses_and_missing_models_are_shown(client: FakeRedis) -> None:
     assert (found.breaker, found.why, found.next_probe) == ("closed", "", None)
 
 
-def test_calls_are_counted_by_what_became_of_them(client: FakeRedis) -> None:
+def test_calls_are_counted_by_outcome(client: FakeRedis) -> None:
     called(
         client,
         "ours",

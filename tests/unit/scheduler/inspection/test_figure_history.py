@@ -42,7 +42,7 @@ def lived(loops: Loops, ticks: int = TICKS, **more: Any) -> RunStore:
     return loop.ledger.store
 
 
-def test_the_history_says_what_the_journal_says(cogitate_loop: Loops) -> None:
+def test_the_history_matches_the_journal(cogitate_loop: Loops) -> None:
     store = lived(cogitate_loop)
     lines = list(read_journal(store, 1, TICKS))
     sources: dict[str, int] = {}
@@ -138,7 +138,7 @@ def test_a_young_run_has_all_its_ticks() -> None:
 
 
 @pytest.mark.parametrize("field", ["tick", "settings"])
-def test_of_a_run_that_was_deleted_there_is_no_history(field: str) -> None:
+def test_a_deleted_run_has_no_history(field: str) -> None:
     store = kept(60, tick=3, hours=3)
     store.client.hdel(store.key("state"), field)
     with pytest.raises(RunMissing, match="the run was deleted meanwhile"):
@@ -160,7 +160,7 @@ def written_by(history: written.FigureHistory, tick: int, minute: int) -> tuple[
     return name, typed_json.decode(raw, Figures), hour, typed_json.decode(of_hour, Figures), over.args
 
 
-def test_a_tick_is_written_by_itself_and_added_to_its_hour() -> None:
+def test_a_tick_is_written_and_added_to_its_hour() -> None:
     history = written.FigureHistory(Figures(tick=3, minute=59, ticks=3))
     own: dict[str, Any] = {"cadence": 500, "causes": {"late": 9}, "host_us": 70, "age": 0}
     for tick, minute, hour, ticks, host_us, over in (
@@ -178,7 +178,7 @@ def test_a_tick_is_written_by_itself_and_added_to_its_hour() -> None:
         )
 
 
-def test_the_first_tick_that_a_host_writes_begins_an_hour_of_its_own() -> None:
+def test_a_hosts_first_tick_starts_a_new_hour() -> None:
     assert written_by(written.FigureHistory(), 5, 7_000)[2:] == (
         "h116",
         Figures(tick=5, minute=7_000, cadence=500, causes={"late": 9}, host_us=70, age=0),

@@ -50,7 +50,7 @@ def overview(store: RunStore) -> RunOverview:
     return run_overview(store.client, "town")
 
 
-def test_an_overview_says_where_the_run_stands_and_who_hosts_it() -> None:
+def test_an_overview_shows_tick_and_host() -> None:
     store = run()
     found = overview(store)
     assert (found.run, found.status, found.host, found.held, found.state) == (
@@ -71,7 +71,7 @@ def test_an_overview_says_where_the_run_stands_and_who_hosts_it() -> None:
     assert overview(store).waiting == 3
 
 
-def test_a_run_that_asks_models_names_their_endpoints() -> None:
+def test_a_run_with_models_names_their_endpoints() -> None:
     endpoints = {name: {"base_url": f"http://{name}:1/v1"} for name in ("there", "here")}
     where = {"a": "there", "b": "there", "c": "here"}
     models = {name: {"model": name, "endpoint": there} for name, there in where.items()}
@@ -96,7 +96,7 @@ def test_a_run_began_as_long_ago_as_its_ticks_took() -> None:
     assert whole.forecast.rate == 250.0, "six ticks of two minutes"
 
 
-def test_what_is_held_is_added_up_under_the_limits_of_todays_windows() -> None:
+def test_held_amounts_are_summed_under_todays_limits() -> None:
     assert overview(run()).held_under == {
         "day.run.calls": 3,
         "run.run.tokens": 0,
@@ -130,7 +130,7 @@ def test_the_last_hours_jobs_are_added_up_over_all_kinds() -> None:
     assert (hour().ended, hour().thought, hour().wanted, hour().late) == (0, 0, 0, 0)
 
 
-def test_who_spent_most_today_comes_first() -> None:
+def test_the_largest_spender_of_today_comes_first() -> None:
     store = run()
     found = spenders_today(store, overview(store))
     assert found.since == 1, "the first tick is the first minute"

@@ -117,7 +117,7 @@ def test_a_server_that_is_slow_and_refuses_writes_has_both_problems(problems: Ca
         (ResponseError("ERR " + "x" * 400), "fails: ERR " + "x" * 196),
     ],
 )
-def test_a_server_that_does_not_answer_is_asked_nothing_more(
+def test_an_unresponsive_server_is_queried_once(
     problems: Callable[[Server], list[str]], error: RedisError, said: str
 ) -> None:
     server = Server(time=error)
@@ -141,7 +141,7 @@ def test_a_server_that_does_not_answer_is_asked_nothing_more(
         (ResponseError("not MISCONF"), "fails: not MISCONF"),
     ],
 )
-def test_writes_are_tried_with_one_that_changes_nothing(error: Failure, said: str) -> None:
+def test_write_access_is_tested_without_a_change(error: Failure, said: str) -> None:
     server = Server(write=error)
     found = refused_writes(server)  # type: ignore[arg-type]
     assert found.startswith(said)
@@ -165,6 +165,6 @@ def test_writes_are_tried_with_one_that_changes_nothing(error: Failure, said: st
         ({"memory": {"maxmemory": 9}}, ""),
     ],
 )
-def test_who_may_not_try_a_write_learns_what_the_server_says_of_itself(info: Any, said: str) -> None:
+def test_without_write_permission_the_servers_status_is_used(info: Any, said: str) -> None:
     server = Server(write=NoPermissionError("this user has no permissions to run SETRANGE"), info=info)
     assert refused_writes(server) == said  # type: ignore[arg-type]

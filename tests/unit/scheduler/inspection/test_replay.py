@@ -34,7 +34,7 @@ def test_a_whole_journal_is_replayed_from_its_first_line(marked: tuple[int, ...]
 
 
 @pytest.mark.parametrize(("marked", "trimmed"), [((2,), 2), ((2, 4), 2), ((2, 4), 4), ((6,), 6)])
-def test_a_trimmed_journal_is_replayed_from_its_checkpoint_or_with_what_was_removed(
+def test_a_trimmed_journal_is_replayed_from_its_checkpoint_or_with_its_exports(
     marked: tuple[int, ...], trimmed: int, tmp_path: Path
 ) -> None:
     store = kept_run(marked=marked, trimmed=trimmed, into=tmp_path)
@@ -46,7 +46,7 @@ def test_a_trimmed_journal_is_replayed_from_its_checkpoint_or_with_what_was_remo
     assert replayed(store, tmp_path / "nothing there") == part
 
 
-def test_what_is_rebuilt_is_left_in_the_empty_database() -> None:
+def test_a_replay_leaves_its_streams_in_the_empty_database() -> None:
     store, into = kept_run(marked=(2,), trimmed=2), FakeRedis()
     replay(store.client, "town", into)
     for owner, numbers in ((ANN, [b"1", b"2"]), (BOB, [b"1"]), (CY, [b"1", b"2"])):
@@ -81,7 +81,7 @@ def test_a_later_checkpoint_is_held_against_the_streams_that_were_rebuilt() -> N
         replayed(wrong)
 
 
-def test_removed_lines_of_another_run_do_not_lead_to_those_that_are_left(tmp_path: Path) -> None:
+def test_exports_of_another_run_do_not_fit(tmp_path: Path) -> None:
     other = tmp_path / "other"
     kept_run(changed(2, {"world_effects": (thought(BOB, "Somebody else."),)}), marked=(2,), trimmed=2, into=other)
     with pytest.raises(JournalError, match="tick 2: the exported lines do not match the ledger's"):

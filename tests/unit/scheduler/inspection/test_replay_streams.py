@@ -54,7 +54,7 @@ CHANGES: dict[str, Callable[[FakeRedis], object]] = {
 
 @pytest.mark.parametrize("what", CHANGES)
 @pytest.mark.parametrize("swapped", [False, True])
-def test_what_differs_is_named_on_whichever_side_it_is(what: str, swapped: bool) -> None:
+def test_differences_are_named_on_both_sides(what: str, swapped: bool) -> None:
     here, there = kept(), kept()
     CHANGES[what](there)
     if swapped:

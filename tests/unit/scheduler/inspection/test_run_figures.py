@@ -69,7 +69,7 @@ def test_ended_jobs_count_their_cost_and_those_without_a_result_in_full_until_it
     assert totals(6).view["run:0|run|jobs"] == 3
 
 
-def test_the_figures_of_a_tick_are_what_its_line_charges_by_kind(store: RunStore) -> None:
+def test_the_figures_of_a_tick_are_its_charges_by_kind(store: RunStore) -> None:
     found = [figures_of(line.core, line.notes) for line in read_journal(store, 1, 6)]
     assert [(one.tick, one.tokens, one.late) for one in found] == [
         (1, {}, 0),
@@ -100,7 +100,7 @@ def test_each_fact_of_a_job_is_counted_once() -> None:
     assert [*found.open] == [OPEN.text()]
 
 
-def test_windows_that_nobody_keeps_are_forgotten_unless_an_open_job_names_them() -> None:
+def test_closed_windows_are_forgotten_unless_an_open_job_names_them() -> None:
     found = totals(3)
     found.forget(["run:0"])
     assert {field.partition("|")[0] for field in found.view} == {"run:0"}
@@ -113,7 +113,7 @@ def test_windows_that_nobody_keeps_are_forgotten_unless_an_open_job_names_them()
     assert not same_figures(totals(3), totals(4))
 
 
-def test_facts_that_are_kept_are_those_of_the_journal() -> None:
+def test_kept_facts_match_the_journal() -> None:
     first, later = Facts(), Facts(morning=400)
     assert not wrong_facts({1: first}, RunTotals(facts={1: first}))
     assert not wrong_facts({4: later}, RunTotals(facts={1: first, 4: later})), "no open job uses the others"
@@ -125,7 +125,7 @@ def test_facts_that_are_kept_are_those_of_the_journal() -> None:
     assert wrong_facts({1: first}, RunTotals())
 
 
-def test_a_line_of_a_newer_version_is_refused_with_what_to_do() -> None:
+def test_a_line_of_a_newer_version_is_refused_with_advice() -> None:
     with pytest.raises(JournalError, match=f"tick 1: its line has schema {SCHEMA + 1}, .*: upgrade"):
         next(read_journal(store_of(lines(SCHEMA + 1)), 1, 1))
 
@@ -149,7 +149,7 @@ def test_the_newest_ticks_are_counted(store: RunStore, count: int, first: int, l
     assert (failed.id, failed.tick, failed.ended, failed.attempts) == (f"town/{LATE.text()}", 1, 3, 2)
 
 
-def test_a_job_that_found_no_room_for_another_attempt_says_which_pool_was_empty() -> None:
+def test_a_job_without_room_for_another_attempt_names_the_empty_pool() -> None:
     ends = tuple(Ended(key=key, end="applied", reason="failed") for key in (SOON, LATE))
     notes = tuple(
         EndNote(key=key, source="heuristic", attempts=1, failure="timeout", empty=empty)
@@ -176,7 +176,7 @@ def test_the_newest_failures_and_the_owners_that_spent_most_are_shown() -> None:
     assert found.failures == {"server": 25}
 
 
-def test_a_failed_job_is_told_in_full_and_so_is_one_that_was_not_asked() -> None:
+def test_failed_and_unrequested_jobs_are_complete() -> None:
     dropped = JobKey(1, "muse", CY, 3, 0)
     ticks: list[tuple[dict[str, Any], dict[str, Any]]] = [
         ({"decided": (decided(LATE), decided(dropped, "dropped", "too_slow"))}, {"opened": opened(LATE)}),
@@ -198,7 +198,7 @@ def test_a_failed_job_is_told_in_full_and_so_is_one_that_was_not_asked() -> None
     ("reason", "failed"),
     [("failed", 1), ("late", 1), ("dead", 1), ("none", 0), ("denied", 0), ("cancelled", 0), ("stale", 0)],
 )
-def test_only_what_failed_is_among_the_failures(reason: Any, failed: int) -> None:
+def test_only_failed_jobs_are_failures(reason: Any, failed: int) -> None:
     ends = {"ended": (Ended(key=SOON, end="applied", reason=reason),)}
     note = {"ended": (EndNote(key=SOON, source="heuristic", attempts=1, failure="server"),)}
     found = recent_ticks(store_of(lines(ticks=[TICKS[0], (ends, note)])), "town", LimitTable({}), 9)
@@ -212,7 +212,7 @@ def test_a_run_without_a_tick_has_no_newest_ones() -> None:
     assert (found.kinds, found.refused, found.owners, found.failures, found.failed) == ({}, {}, {}, {}, ())
 
 
-def test_those_who_spent_most_are_ordered_by_money_then_tokens_calls_and_name() -> None:
+def test_spenders_are_ordered_by_money_tokens_calls_and_name() -> None:
     spent = {
         "agent:d": Cost(calls=1, tokens=9, usd_micros=5),
         "agent:c": Cost(calls=1, tokens=50, usd_micros=4),
@@ -280,7 +280,7 @@ def test_figures_of_several_ticks_are_added_up_or_those_of_the_last() -> None:
     assert joined(unknown, unknown).age is None
 
 
-def test_an_answer_that_waits_for_its_due_tick_counts_as_what_it_used_until_its_end() -> None:
+def test_a_waiting_answer_counts_its_usage_until_its_end() -> None:
     timed = Timed(LATE, "default", 0, 1, USED)
     ticks = [TICKS[0], ({}, {"timed": (timed, timed._replace(key=OPEN), timed._replace(used=Cost()))}), *TICKS[2:]]
     store = store_of(lines(ticks=ticks))
@@ -292,7 +292,7 @@ def test_an_answer_that_waits_for_its_due_tick_counts_as_what_it_used_until_its_
     assert tokens == [60, 37, 37, 67, 67, 44], "a job that ends without it counts in full again"
 
 
-def test_what_a_tick_handed_to_the_world_is_found_in_its_line() -> None:
+def test_a_tick_delivered_to_the_world_is_found_in_its_line() -> None:
     effects = tuple(Append(owner=ANN, entry=Entry(type="reflection", text=text, minute=1)) for text in "ab")
     ended = Ended(key=SOON, end="applied", effects=(effects[0], SetCounter(owner=ANN, name="n", value=1), effects[1]))
     stale = Ended(key=LATE, end="stale", effects=effects)
@@ -328,7 +328,7 @@ def test_a_world_repeats_a_tick_if_it_observes_the_same_in_the_same_order() -> N
 # -- open jobs, hosts and steering -------------------------------------------------------------------
 
 
-def test_open_jobs_are_counted_by_state_with_the_one_that_has_waited_longest() -> None:
+def test_open_jobs_are_counted_by_state_with_the_longest_wait() -> None:
     store = store_of([])
     states: list[dict[str, Any]] = [{}, {}, {"token": "t"}, {"state": "staged"}, {"state": "held"}, {"state": "dead"}]
     for ordinal, (tick, fields) in enumerate(zip((5, 3, 4, 1, 2, 2), states, strict=True)):
@@ -362,7 +362,7 @@ def test_runs_with_a_host_come_first_and_then_those_that_should_have_one() -> No
     assert "f" not in [head.run for head in run_heads(client)]
 
 
-def test_a_run_without_a_living_host_says_so() -> None:
+def test_a_run_without_a_live_host_is_marked() -> None:
     states = [
         RunHead("a", status, held).state for status in ("running", "paused", "finished") for held in (True, False)
     ]
@@ -383,7 +383,7 @@ def steering(throttle: ThrottleState | None = None, **settings: Any) -> Any:
     return steering_of(store_of([], **state))
 
 
-def test_steering_is_shown_as_it_is_in_force() -> None:
+def test_the_steering_in_force_is_shown() -> None:
     before = steering()
     assert (before.mode, before.cadence, before.by, before.lag, before.host_ms) == (
         "running",
@@ -419,7 +419,7 @@ def test_the_interval_between_reflections_ends_with_a_day_where_the_controller_d
     assert (found.interval, found.usual) == (interval, 600)
 
 
-def test_jobs_that_were_not_asked_as_their_model_is_too_slow_are_listed_and_no_failures() -> None:
+def test_jobs_unrequested_for_a_slow_model_are_listed_apart_from_failures() -> None:
     dropped, kept = (JobKey(1, "think", ANN, nth, 0) for nth in (5, 6))
     ends = {"ended": (Ended(key=kept, end="applied", reason="too_slow"),)}
     ticks = [

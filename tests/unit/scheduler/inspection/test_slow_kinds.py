@@ -39,7 +39,7 @@ def said(store: RunStore, **settings: object) -> list[str]:
     return [format_slow_kind(one) for one in slow_kinds(store, settings_of(**settings), {"act": 4, "plan": 0})]
 
 
-def test_it_says_how_long_answers_took_and_how_long_a_job_may_wait() -> None:
+def test_it_shows_the_answers_duration_and_the_jobs_time() -> None:
     assert said(store_of(*range(111, 131))) == [
         "act: nearly every answer came within 128 ticks (late ones count), of 60 (0.6 s) that it may wait"
     ]
@@ -55,7 +55,7 @@ def test_a_fast_kind_was_refused_for_another_reason() -> None:
     assert "others" not in said(store_of(61))[0]
 
 
-def test_the_figure_is_the_one_that_decides() -> None:
+def test_the_shown_figure_decides() -> None:
     for took in (range(40, 44), range(40, 46), range(1, 65)):
         known = Latencies()
         known.load(store_of(*took), ())

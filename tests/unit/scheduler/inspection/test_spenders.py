@@ -19,7 +19,7 @@ from tests.unit.hosting.short_loop_case import Loops, opened
         (1, RECENT + 61, 62),  # what is older is not read
     ],
 )
-def test_what_was_spent_is_counted_from_the_days_begin_as_far_as_it_is_read(
+def test_spending_is_counted_from_the_first_line_read_of_a_day(
     cogitate_loop: Loops, step: int, ticks: int, since: int
 ) -> None:
     loop = opened(cogitate_loop, ticks=ticks, settings=PinnedSettings(seconds_per_tick=60 * step))

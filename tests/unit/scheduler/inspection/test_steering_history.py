@@ -38,7 +38,7 @@ ANSWERS = [
 CONTROLS = [msgspec.json.encode(request) for request in (ControlRequest("d", PAUSE, "ops"), ControlRequest("e", LIMIT))]
 
 
-def test_each_request_is_told_once_with_its_answer_the_newest_first() -> None:
+def test_each_request_appears_once_with_its_answer_newest_first() -> None:
     assert steering_history(asked(ANSWERS, CONTROLS), 10, 500) == [
         SteeringStep(id="e", control=LIMIT, by="", state="waits"),
         SteeringStep(id="d", control=PAUSE, by="ops", state="waits"),
@@ -56,7 +56,7 @@ def test_the_minute_is_that_of_the_tick_that_answered(step: int | None, minute: 
     assert (found.tick, found.minute) == (4, minute)
 
 
-def test_what_cannot_be_read_hides_nothing_else() -> None:
+def test_an_unreadable_line_hides_no_others() -> None:
     damaged = asked([ANSWERS[0], b"{", b"\xff", ANSWERS[1]], [b"{}", CONTROLS[0], b"x"])
     assert [step.id for step in steering_history(damaged, 10, 500)] == ["d", "b", "a"]
     assert steering_history(asked([], []), 10, 500) == []

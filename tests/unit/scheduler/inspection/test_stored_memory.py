@@ -81,7 +81,7 @@ def test_a_memory_is_read_as_of_now_by_the_newest_facts(store: RunStore) -> None
         (NOW, [1, 2, 3, 4], [1, 2]),
     ],
 )
-def test_an_earlier_memory_holds_what_was_there_at_the_end_of_its_tick(
+def test_a_past_memory_is_that_at_the_end_of_its_tick(
     store: RunStore, tick: int, entries: list[int], archived: list[int]
 ) -> None:
     found = read(store, tick=tick)
@@ -89,7 +89,7 @@ def test_an_earlier_memory_holds_what_was_there_at_the_end_of_its_tick(
     assert (sorted(found.stream.entries), sorted(found.stream.archived)) == (entries, archived)
 
 
-def test_marks_and_the_head_are_as_of_now_whatever_the_tick(store: RunStore) -> None:
+def test_marks_and_head_are_current_at_any_tick(store: RunStore) -> None:
     stream = remembering()
     stream.mark(3, Marks(repeats=2))
     stream.set_counter("mine", 7)
@@ -109,12 +109,12 @@ def test_an_entry_of_then_has_the_rating_that_was_known_then(store: RunStore) ->
 
 
 @pytest.mark.parametrize("tick", [-1, NOW + 1])
-def test_a_tick_that_is_none_of_the_runs_past_is_refused(store: RunStore, tick: int) -> None:
+def test_a_tick_outside_the_past_is_refused(store: RunStore, tick: int) -> None:
     with pytest.raises(InputError, match=rf"is at tick {NOW}: tick {tick} has not happened yet"):
         read(store, tick=tick)
 
 
-def test_who_has_left_is_remembered(store: RunStore) -> None:
+def test_former_owners_are_remembered(store: RunStore) -> None:
     found = read(store, CY)
     assert found.retired
     assert [entry.text for entry in found.stream.entries.values()] == ["I shall go."]
@@ -142,7 +142,7 @@ def test_an_owner_that_was_never_there_is_answered_with_those_of_a_similar_name(
 
 
 @pytest.mark.parametrize(("owners", "more"), [(10, "agent:9$"), (11, "agent:8 and 1 more$"), (12, " and 2 more$")])
-def test_of_many_owners_ten_are_named(owners: int, more: str) -> None:
+def test_ten_of_many_owners_are_named(owners: int, more: str) -> None:
     store = store_of([], tick=NOW)
     names = {f"agent:{number}": msgspec.json.encode(Profile(name="x")) for number in range(owners)}
     store.client.hset(store.key("owners"), mapping=names)  # type: ignore[arg-type]
@@ -150,7 +150,7 @@ def test_of_many_owners_ten_are_named(owners: int, more: str) -> None:
         read(store, "agent:zoe")
 
 
-def test_what_cannot_be_read_is_left_out_and_named(store: RunStore) -> None:
+def test_unreadable_entries_are_skipped_and_named(store: RunStore) -> None:
     wrong = {"type": "dream", "text": "I flew.", "minute": 120, "number": 5, "tick": 3}
     store.client.hset(store.owner_key("entries", ANN), "5", msgspec.json.encode(wrong))
     found = read(store)
@@ -178,7 +178,7 @@ def test_what_cannot_be_read_is_left_out_and_named(store: RunStore) -> None:
         ({"about": ["Zoe"]}, []),
     ],
 )
-def test_entries_are_chosen_by_who_they_are_about_their_type_and_time(
+def test_entries_are_filtered_by_subject_type_and_time(
     store: RunStore, asked: dict[str, Any], found: list[int]
 ) -> None:
     assert [entry.number for entry in read(store).entries(**asked)] == found
@@ -190,7 +190,7 @@ def test_an_entry_of_the_first_minute_is_among_all(store: RunStore) -> None:
     assert [[e.number for e in read(store).entries(since=since)][-1:] for since in (None, 0, 1)] == [[5], [5], [4]]
 
 
-def test_every_live_entry_has_its_salience_however_many_there_are(store: RunStore) -> None:
+def test_every_live_entry_has_its_salience(store: RunStore) -> None:
     stream = Stream(BOB)
     for number in range(30):
         stream.append(Entry(type="observation", text=f"Sheep {number}.", minute=100 + number), 1)
@@ -198,7 +198,7 @@ def test_every_live_entry_has_its_salience_however_many_there_are(store: RunStor
     assert read(store, BOB).salience("default").keys() == set(range(1, 31))
 
 
-def test_salience_is_that_of_live_entries_while_nothing_is_asked(store: RunStore) -> None:
+def test_without_a_query_salience_covers_live_entries(store: RunStore) -> None:
     stream = remembering()
     stream.append(Entry(type="observation", text="A feast.", minute=180, importance=5), 8)
     write_streams(store, [stream])
@@ -238,7 +238,7 @@ def audited(store: RunStore, said: Mapping[str, Stream] | None = None) -> list[s
     return wrong_streams(store, expected, lambda tick: expected)
 
 
-def test_a_stored_memory_that_is_what_the_journal_says_is_not_accused(store: RunStore) -> None:
+def test_a_memory_that_matches_the_journal_has_no_findings(store: RunStore) -> None:
     assert audited(store) == []
 
 
@@ -274,7 +274,7 @@ def test_an_entry_in_the_wrong_place_is_found(store: RunStore, harm: Callable[[R
     assert audited(store) == [f"{ANN}: {fault}" for fault in told.split("; ")]
 
 
-def test_of_many_wrong_entries_the_first_five_are_named(store: RunStore) -> None:
+def test_the_first_five_wrong_entries_are_named(store: RunStore) -> None:
     numbers = (100, 9, 64, 40, 17, 8, 33)
     for number in numbers:
         store.client.hset(store.owner_key("into", ANN), str(number), 4)
@@ -322,7 +322,7 @@ class Advancing:
 
 
 @pytest.mark.parametrize("times", [0, 1, 3 * (TRIES - 1), 3 * TRIES])
-def test_a_run_that_goes_on_is_followed_to_the_tick_at_which_its_stream_was_read(store: RunStore, times: int) -> None:
+def test_a_live_run_is_read_up_to_the_tick_of_its_stream(store: RunStore, times: int) -> None:
     asked: list[int] = []
 
     def follow(tick: int) -> Mapping[str, Stream]:

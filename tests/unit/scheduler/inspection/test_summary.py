@@ -102,7 +102,7 @@ def test_only_agents_are_counted_as_such() -> None:
     assert summarise_run(store.client, "town").agents == 1
 
 
-def test_a_reader_goes_on_from_where_it_was() -> None:
+def test_a_reader_continues_where_it_stopped() -> None:
     store = whole()
     store.client.ltrim(store.key("journal"), 0, 2)
     store.client.hset(store.key("state"), "tick", 3)
@@ -116,7 +116,7 @@ def test_a_reader_goes_on_from_where_it_was() -> None:
         reader.read()
 
 
-def test_of_a_trimmed_run_the_figures_are_the_same() -> None:
+def test_a_trimmed_run_has_the_same_figures() -> None:
     trimmed, store = trimmed_store(), whole()
     trimmed.client.hset(trimmed.key("state"), "settings", kept())
     one, other = summarise_run(trimmed.client, "town"), summarise_run(store.client, "town")
@@ -136,7 +136,7 @@ def test_a_run_that_a_newer_version_has_taken_over_is_refused_while_it_is_read()
         reader.read()
 
 
-def test_what_was_spent_is_that_of_the_whole_run() -> None:
+def test_spending_is_that_of_the_whole_run() -> None:
     store = whole()
     store.client.sadd(store.key("windows"), "run:0", "day:0")
     for window, tokens in (("run:0", 70), ("day:0", 30)):
@@ -150,7 +150,7 @@ def test_what_was_spent_is_that_of_the_whole_run() -> None:
     assert summarise_run(store.client, "town").spent == Cost(calls=3, tokens=70)
 
 
-def test_shortfalls_are_told_with_the_endpoint_of_their_model_the_earliest_first() -> None:
+def test_shortfalls_name_the_models_endpoint_earliest_first() -> None:
     def short(first: int, model: str, failure: str) -> Shortfall:
         return Shortfall(
             model=model,
@@ -174,7 +174,7 @@ def test_shortfalls_are_told_with_the_endpoint_of_their_model_the_earliest_first
     assert (told[0].jobs, list(told[0].kinds)) == (3, ["muse", "think"])
 
 
-def test_a_shortfall_is_told_with_each_of_its_facts_and_ordered_by_class_at_last() -> None:
+def test_shortfalls_have_all_their_facts_and_are_ordered_by_class_last() -> None:
     def short(because: str) -> Shortfall:
         return Shortfall(
             model="small",
@@ -272,7 +272,7 @@ def test_kinds_ends_and_limits_come_in_the_order_of_their_names() -> None:
     assert list(found.refused) == ["run.a.calls", "run.y.calls", "run.z.calls"]
 
 
-def test_jobs_that_are_due_after_the_last_tick_are_counted() -> None:
+def test_jobs_due_after_the_last_tick_are_counted() -> None:
     summary = summarise_run(whole(status="finished").client, "town")
     assert summary.open == {OPEN.kind: 1}
     assert open_line(summary).startswith("1 job is still open, due after tick 6: 1 think; a host that resumes")
@@ -294,7 +294,7 @@ def learned(store: RunStore) -> RunStore:
 
 
 @pytest.mark.parametrize("status", ["stopped", "finished", "cancelled"])
-def test_what_became_known_after_a_host_left_is_read_from_the_ledger(status: str) -> None:
+def test_corrections_after_the_host_left_are_read_from_the_ledger(status: str) -> None:
     found = unjournalled(learned(whole(status=status)))
     used = Cost(calls=1, tokens=9)
     assert found.corrected == tuple(Correction(key=key, usage=used, saved=True, at=6) for key in (SOON, LATE))
@@ -302,13 +302,13 @@ def test_what_became_known_after_a_host_left_is_read_from_the_ledger(status: str
 
 
 @pytest.mark.parametrize("status", ["running", "paused"])
-def test_of_a_run_that_its_host_has_not_left_nothing_is_added(status: str) -> None:
+def test_a_run_with_a_host_gets_no_additions(status: str) -> None:
     store = learned(whole(status=status))
     assert unjournalled(store) == Unjournalled()
     assert usage_by_owner(store.client, "town") == {ANN: USED, BOB: Cost(calls=2, tokens=12)}
 
 
-def test_what_became_known_is_read_at_one_instant() -> None:
+def test_corrections_are_read_at_one_instant() -> None:
     store, together = learned(whole()), list[Any]()
 
     class Noting:
@@ -330,7 +330,7 @@ def test_a_run_that_was_deleted_has_nothing_to_add() -> None:
     assert unjournalled(store) == Unjournalled()
 
 
-def test_owners_are_charged_for_what_became_known_after_the_last_tick() -> None:
+def test_owners_are_charged_for_costs_known_after_the_last_tick() -> None:
     store = whole()
     raw = msgspec.json.encode({"job": SOON.text(), "used": [1, 4, 0]})
     store.client.hset(store.key("retries"), "t", raw)

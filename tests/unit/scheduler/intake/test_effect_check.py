@@ -185,7 +185,7 @@ WRONG: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("made", "why"), [row[1:] for row in WRONG], ids=[row[0] for row in WRONG])
-def test_what_cannot_be_committed(made: Any, why: str) -> None:
+def test_invalid_effects_are_refused(made: Any, why: str) -> None:
     with pytest.raises(InputError, match=why) as refused:
         check_effects(made)
     assert len(str(refused.value)) < 600
@@ -197,7 +197,7 @@ def test_a_refusal_names_the_effect_and_its_owner() -> None:
         check_effects((append(), Append(MARIA, append(type="dream").entry), append()))
 
 
-def test_what_can_be_committed_is_as_it_will_be_read() -> None:
+def test_valid_effects_are_returned_as_they_will_be_read() -> None:
     subjects: Any = ["agent:ann", "Ben"]
     made = [append(subjects=subjects), Tell(ANN, "x", {"x": (1, 2)}), SetCounter(ANN, "x", -1)]
     checked = check_effects(made)
@@ -236,13 +236,13 @@ AT_THE_BOUND: list[tuple[str, Effect]] = [
 ]
 
 
-def test_what_lies_on_a_bound_can_be_committed(subtests: pytest.Subtests) -> None:
+def test_values_on_a_bound_are_valid(subtests: pytest.Subtests) -> None:
     for effect in [row[1] for row in AT_THE_BOUND]:
         with subtests.test(effect=effect):
             assert check_effects((effect,)) == (effect,)
 
 
-def test_as_many_effects_and_bytes_as_fit_can_be_committed() -> None:
+def test_effects_up_to_the_limits_of_number_and_bytes_are_valid() -> None:
     assert len(check_effects((append(),) * MAX_EFFECTS)) == MAX_EFFECTS
     long = [append(text="x" * MAX_TEXT)] * (MAX_BYTES // (MAX_TEXT + 200))
     left = MAX_BYTES - len(msgspec.json.encode([*long, ReplaceSummary(ANN, "", 0)]))
@@ -263,7 +263,7 @@ def test_a_result_that_was_decoded_is_held_to_the_same_bounds() -> None:
             check_bounds(typed_json.decode(msgspec.json.encode(made), tuple[Effect, ...]))
 
 
-def test_what_a_worker_of_another_version_staged_is_held_to_them_too() -> None:
+def test_results_of_another_versions_worker_are_checked_too() -> None:
     key = JobKey(1, "hum", ANN, 0, 0)
     for effects, readable in (((append(),), True), ((append(importance=77),), False)):
         raw = msgspec.json.encode(Result(effects=effects, source="llm"))
@@ -286,7 +286,7 @@ NUMBERS: list[tuple[Effect, tuple[str, ...]]] = [
 
 
 @pytest.mark.parametrize(("effect", "field"), [(effect, field) for effect, fields in NUMBERS for field in fields])
-def test_each_number_of_an_effect_is_within_what_every_reader_holds(effect: Effect, field: str) -> None:
+def test_each_number_of_an_effect_fits_every_reader(effect: Effect, field: str) -> None:
     for number in (0, MAX_INTEGER):
         check_effects((msgspec.structs.replace(effect, **{field: number}),))
     for number in (-1, MAX_INTEGER + 1):

@@ -76,7 +76,7 @@ def test_owners(owner: str) -> None:
     assert JobKey.parse(key.text()) == key
 
 
-def test_what_is_no_owner(subtests: pytest.Subtests) -> None:
+def test_invalid_owners_are_refused(subtests: pytest.Subtests) -> None:
     for owner in [
         "",
         "agent",
@@ -116,7 +116,7 @@ def test_an_observation_becomes_an_entry() -> None:
     assert check_entry(ANN, entry, 5) == entry
 
 
-def test_an_entry_keeps_what_an_observation_cannot_say() -> None:
+def test_an_entry_keeps_fields_that_an_observation_lacks() -> None:
     entry = Entry(type="summary", text="s", minute=9, evidence=(1, 2), since_minute=3)
     assert check_entry(ANN, entry, 5) == entry
     listed: Any = ["a"]
@@ -146,7 +146,7 @@ def test_an_entry_keeps_what_an_observation_cannot_say() -> None:
         ({"location": "x" * (MAX_LABEL + 1)}, "location"),
     ],
 )
-def test_what_is_no_observation(fields: dict[str, Any], named: str) -> None:
+def test_invalid_observations_are_refused(fields: dict[str, Any], named: str) -> None:
     with pytest.raises(InputError, match=f"observation for 'agent:ann': .*{named}"):
         check_entry(ANN, {"text": "saw", "minute": 5, **fields}, 5)
 
@@ -170,7 +170,7 @@ def test_what_is_no_observation(fields: dict[str, Any], named: str) -> None:
         {"type": "dream"},
     ],
 )
-def test_what_is_no_observed_entry(fields: dict[str, Any]) -> None:
+def test_invalid_observed_entries_are_refused(fields: dict[str, Any]) -> None:
     values: dict[str, Any] = {"type": "observation", "text": "saw", "minute": 5, **fields}
     with pytest.raises(InputError, match="observation for 'agent:ann'"):
         check_entry(ANN, Entry(**values), 5)
@@ -221,7 +221,7 @@ def test_the_place_that_cannot_be_used_is_named_by_its_number() -> None:
 
 
 @given(st.text(max_size=200), st.integers(0, 2**53 - 1), st.lists(st.text(max_size=20), max_size=3))
-def test_what_is_accepted_can_be_written(text: str, minute: int, subjects: list[str]) -> None:
+def test_accepted_input_can_be_written(text: str, minute: int, subjects: list[str]) -> None:
     entry = check_entry(ANN, {"text": f"said {text}", "minute": minute, "subjects": subjects}, minute)
     assert typed_json.decode(msgspec.json.encode(entry), Entry) == entry
 
@@ -233,7 +233,7 @@ def test_a_request_is_copied() -> None:
     assert (checked.params, checked.numbers) == ({"a": [1, [2, 3]]}, (3, 1))
 
 
-def test_what_is_no_request(subtests: pytest.Subtests) -> None:
+def test_invalid_requests_are_refused(subtests: pytest.Subtests) -> None:
     for fields, why in [
         ({"kind": "dream"}, "no kind 'dream'; there are rate, plan"),
         ({"kind": 7}, "no kind 7"),
@@ -283,7 +283,7 @@ def test_parameters_may_not_be_nested_without_end(depth: int) -> None:
         check(params=params)
 
 
-def test_what_built_in_kinds_take() -> None:
+def test_built_in_kinds_accept_their_params() -> None:
     status = {"energy": 80, "mood": 12.5}
     assert check(kind="plan", params={"status": status}).params == {"status": status}
     told = {"location": "inn", "activity": "sweeping", "status": status}
@@ -314,7 +314,7 @@ def test_parameters_are_accepted_as_they_will_be_read_or_refused(params: dict[st
         "archive everything",
     ],
 )
-def test_what_is_no_effect(effect: Any) -> None:
+def test_invalid_effects_are_refused(effect: Any) -> None:
     with pytest.raises(InputError, match="effect for"):
         check_effect(effect)
 

@@ -50,18 +50,18 @@ def fails(error: BaseException) -> Callable[[], Any]:
         (Halved(lambda: (WHOLE,)), {"halved": True}, HALF),
     ],
 )
-def test_a_kind_asks_for_less_next_time_when_it_is_told_to_and_can(kind: Asking, how: Any, made: SetCounter) -> None:
+def test_a_kind_shrinks_its_prompt_on_demand_if_it_can(kind: Asking, how: Any, made: SetCounter) -> None:
     assert made_without_model(kind, CASE, **how) == KindEffects((made,))
 
 
-def test_an_error_is_told_with_its_place_and_without_its_words() -> None:
+def test_an_error_is_named_by_place_without_its_text() -> None:
     made = made_without_model(Asking(fails(ValueError("what Ada remembers"))), CASE)
     assert made.effects == ()
     assert made.refusal.startswith("kind 'think': heuristic raised ValueError in test_kind_effects.py, line ")
     assert "Ada" not in made.refusal
 
 
-def test_what_cannot_be_written_is_refused_and_an_interrupt_passes() -> None:
+def test_unwritable_effects_are_refused_and_an_interrupt_passes() -> None:
     refusal = made_without_model(Asking(lambda: 5), CASE).refusal
     line = Asking.heuristic.__code__.co_firstlineno
     assert refusal.startswith(
@@ -71,7 +71,7 @@ def test_what_cannot_be_written_is_refused_and_an_interrupt_passes() -> None:
         made_without_model(Asking(fails(KeyboardInterrupt())), CASE)
 
 
-def test_a_reason_is_short_whatever_the_error_is_called() -> None:
+def test_a_reason_is_short_for_any_error_name() -> None:
     odd = type("Odd" * 200, (Exception,), {})
     for makes in (fails(odd()), lambda: odd()):
         assert len(made_without_model(Asking(makes), CASE).refusal) == 300

@@ -36,7 +36,7 @@ def journal() -> Journal:
     return Journal()
 
 
-def test_only_its_owner_may_read_what_was_exported(tmp_path: Path) -> None:
+def test_an_export_is_readable_by_its_owner_only(tmp_path: Path) -> None:
     exported = ExportedJournal(tmp_path / "run-1")
     exported.folder.mkdir()
     left = exported.folder / "0000000001-0000000002.part"
@@ -55,7 +55,7 @@ def test_only_its_owner_may_read_what_was_exported(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("page", [1, 3, 4, 50])
 @pytest.mark.parametrize("trimmed", [0, 4, 8])
-def test_a_journal_is_read_from_any_tick_to_any_whatever_the_page(
+def test_a_journal_is_read_between_any_ticks_in_any_pages(
     journal: Journal, monkeypatch: pytest.MonkeyPatch, page: int, trimmed: int
 ) -> None:
     monkeypatch.setattr(history, "PAGE", page)
@@ -69,7 +69,7 @@ def test_a_journal_is_read_from_any_tick_to_any_whatever_the_page(
             assert marked == [tick for tick in (4, 8) if first <= tick <= last]
 
 
-def test_what_was_removed_is_said_and_what_never_was_too(journal: Journal) -> None:
+def test_removed_and_missing_lines_are_told_apart(journal: Journal) -> None:
     store = journal.store(4)
     with pytest.raises(JournalTrimmed, match=r"tick 4: .* up to tick 4"):
         next(read_journal(store, 4, LENGTH))
@@ -81,9 +81,7 @@ def test_what_was_removed_is_said_and_what_never_was_too(journal: Journal) -> No
         next(read_journal(store, 21, 22))
 
 
-def test_a_journal_that_is_trimmed_while_it_is_read_goes_on_behind_that(
-    journal: Journal, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reading_continues_behind_a_concurrent_trim(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(history, "PAGE", 6)
     store = journal.store()
     lines = read_journal(store, 1, LENGTH)
@@ -163,7 +161,7 @@ def test_a_checkpoint_is_that_of_its_tick_behind_its_line(journal: Journal) -> N
 
 
 @pytest.mark.parametrize(("newer", "told"), [(0, None), (1, "upgrade Cogitate")])
-def test_a_checkpoint_of_a_newer_version_says_so(newer: int, told: str | None) -> None:
+def test_a_newer_checkpoint_is_refused_by_version(newer: int, told: str | None) -> None:
     entry, chain = write_checkpoint(msgspec.structs.replace(checkpoint(4, "", ""), v=SCHEMA + newer))
     if told is None:
         assert read_checkpoint(entry, 4)[1] == chain
@@ -172,7 +170,7 @@ def test_a_checkpoint_of_a_newer_version_says_so(newer: int, told: str | None) -
             read_checkpoint(entry, 4)
 
 
-def test_a_trimmed_journal_begins_with_its_checkpoint_which_must_be_there(journal: Journal) -> None:
+def test_a_trimmed_journal_starts_with_its_mandatory_checkpoint(journal: Journal) -> None:
     assert load_base(journal.store()) is None
     base = load_base(journal.store(4))
     assert base is not None
@@ -202,7 +200,7 @@ def test_the_streams_of_a_checkpoint_are_read_back_whole_or_not_at_all(
             load_checkpoint_streams(store, base)
 
 
-def test_rebuilt_streams_are_those_of_the_checkpoint_and_of_those_who_had_left_before() -> None:
+def test_rebuilt_streams_include_those_of_former_owners() -> None:
     gone, older = stream("agent:cy", "A bee."), stream("agent:di", "An owl.")
     hashes = {one.owner: content_hash(dump(one)) for one in (gone, older)}
     base = msgspec.structs.replace(checkpoint(4, "", ""), retired={"agent:di": hashes["agent:di"]})
@@ -226,7 +224,7 @@ def test_rebuilt_streams_are_those_of_the_checkpoint_and_of_those_who_had_left_b
 
 @pytest.mark.parametrize("parts", [[(1, 12)], [(1, 4), (5, 8), (9, 12)], [(1, 5), (6, 12)]])
 @pytest.mark.parametrize("last", [1, 4, 5, 11, 12])
-def test_files_hold_what_was_removed_with_its_checkpoints(
+def test_exports_hold_trimmed_lines_and_checkpoints(
     journal: Journal, tmp_path: Path, parts: list[tuple[int, int]], last: int
 ) -> None:
     passed = [*journal.files(tmp_path / "of", *parts).passed(last)]
@@ -282,14 +280,14 @@ def test_a_file_is_on_the_disk_before_it_counts_and_so_are_its_folders_after(
         ([(1, 4), (5, 8)], 6, True),
     ],
 )
-def test_files_cover_what_they_hold_without_a_gap(
+def test_exports_cover_their_ticks_without_a_gap(
     journal: Journal, tmp_path: Path, parts: list[tuple[int, int]], last: int, covered: bool
 ) -> None:
     (tmp_path / "notes.jsonl").write_text("of somebody else")
     assert journal.files(tmp_path, *parts).covers(last) is covered
 
 
-def test_a_file_that_begins_with_a_checkpoint_lacks_its_first_line(journal: Journal, tmp_path: Path) -> None:
+def test_an_export_that_starts_with_a_checkpoint_lacks_its_first_line(journal: Journal, tmp_path: Path) -> None:
     exported = journal.files(tmp_path / "headless", (1, 12))
     (path,) = exported.folder.iterdir()
     lines = path.read_bytes().splitlines(keepends=True)

@@ -65,7 +65,7 @@ def check(lines: list[bytes]) -> int:
     return len(lines)
 
 
-def test_what_is_written_reads_back() -> None:
+def test_a_line_survives_a_round_trip() -> None:
     line = read_line(LINES[0], 1, "", "")
     assert (line.core, line.notes) == (core(1), notes())
     assert check(LINES) == 4
@@ -92,7 +92,7 @@ def says(stored: bytes) -> tuple[str, bytes] | None:
         return None
 
 
-def test_a_line_is_not_unpacked_beyond_what_a_server_could_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_is_decompressed_up_to_a_servers_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cogitate.scheduler.ledger.packing.MOST_BYTES", len(unpack_line(LINES[0])[1]) - 1)
     with pytest.raises(JournalError, match=r"^tick 1: the journal was changed: a line of it is cut short"):
         check(LINES)
@@ -125,7 +125,7 @@ def test_a_line_forged_with_its_chain_breaks_the_digest() -> None:
     assert chain
 
 
-def test_the_digest_leaves_out_what_may_differ() -> None:
+def test_the_digest_excludes_fields_that_may_differ() -> None:
     _, digest, chain = write_line(core(1), notes(), "", "", SCHEMA)
     _, same, other = write_line(core(1), notes(tokens=900, epoch=7), "", "", SCHEMA)
     assert same == digest
@@ -154,7 +154,7 @@ def line_of(**parts: list[list[object]]) -> bytes:
 
 
 @pytest.mark.parametrize("part", ["ended", "late"])
-def test_effects_that_nobody_can_read_are_read_as_they_are_in_their_places(part: str) -> None:
+def test_unreadable_effects_keep_their_places(part: str) -> None:
     ends = [[SOUND, ODD_ENTRY, SOUND], [SOUND], [ODD_COUNTER, SOUND, ODD_ENTRY]]
     read = read_line(line_of(**{part: ends, "ended" if part == "late" else "late": [[SOUND]]}), 1, "", "").core
     found = getattr(read, part)
@@ -180,12 +180,12 @@ def test_effects_that_nobody_can_read_are_read_as_they_are_in_their_places(part:
         {"type": "append", "entry": ODD_ENTRY["entry"]},
     ],
 )
-def test_what_is_no_effect_at_all_is_refused(effect: object) -> None:
+def test_anything_but_an_effect_is_refused(effect: object) -> None:
     with pytest.raises(JournalError, match="tick 1: the journal cannot be read"):
         read_line(line_of(ended=[[effect]]), 1, "", "")
 
 
-def test_whatever_else_cannot_be_read_is_refused() -> None:
+def test_every_other_unreadable_value_is_refused() -> None:
     raw = msgspec.json.encode({"tick": 1, "minute": 1, "left": 5})
     line = JournalLine(v=SCHEMA, core=msgspec.Raw(raw), notes=TickNotes(epoch=1), digest=next_digest("", raw))
     encoded = msgspec.json.encode(line)
@@ -210,7 +210,7 @@ def test_a_line_whose_notes_are_not_those_of_its_ends_is_not_handed_on_in_part(p
 # -- in outline --------------------------------------------------------------------------------------
 
 
-def test_a_line_in_outline_says_what_it_counts_and_reads_no_effect() -> None:
+def test_an_outline_counts_without_reading_effects() -> None:
     odd = msgspec.json.encode({"effects": 7})  # that nobody reads
     raw = msgspec.json.encode(
         {
@@ -229,12 +229,12 @@ def test_a_line_in_outline_says_what_it_counts_and_reads_no_effect() -> None:
 
 
 @pytest.mark.parametrize("body", [b"{", b"{}", b'{"v": 1}', b"\xff"])
-def test_what_is_no_line_has_no_outline(body: bytes) -> None:
+def test_an_invalid_line_has_no_outline(body: bytes) -> None:
     with pytest.raises(JournalError, match="the journal was changed"):
         read_outline(b"chain " + body)
 
 
-def test_a_line_that_cannot_be_unpacked_is_told_as_such() -> None:
+def test_a_line_that_cannot_be_decompressed_is_named() -> None:
     with pytest.raises(JournalError, match="the journal was changed: a line of it cannot be decompressed"):
         unpack_line(b"chain odd")
     assert unpack_line(b'chain {"v": 1}') == ("chain", b'{"v": 1}'), "those of files are not compressed"

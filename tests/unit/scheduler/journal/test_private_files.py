@@ -39,7 +39,7 @@ def test_a_report_is_for_its_owner_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("error", [OSError("full"), KeyboardInterrupt()])
-def test_a_write_that_fails_leaves_what_was_there_and_nothing_beside_it(tmp_path: Path, error: BaseException) -> None:
+def test_a_failed_write_keeps_the_old_file_and_leaves_no_other(tmp_path: Path, error: BaseException) -> None:
     path = tmp_path / "out.jsonl"
     path.write_bytes(b"before")
 
@@ -67,7 +67,7 @@ def test_a_folder_takes_the_place_of_a_missing_or_an_empty_one(tmp_path: Path) -
         assert (path / "file").read_text() == "whole"
 
 
-def test_a_link_is_followed_and_a_pipe_is_written_as_it_is(tmp_path: Path) -> None:
+def test_a_link_is_followed_and_a_pipe_written_directly(tmp_path: Path) -> None:
     kept, link, pipe = tmp_path / "kept", tmp_path / "link", tmp_path / "pipe"
     link.symlink_to(kept)
     with private_file(link) as file:

@@ -67,7 +67,7 @@ def test_an_admitted_job_is_open_and_counts_its_reservation() -> None:
     assert found.jobs == {"plan": {"decision": {"admitted": 1}, "end": {}, "source": {}, "reason": {}}}
 
 
-def test_an_answered_job_counts_what_it_used() -> None:
+def test_an_answered_job_counts_its_usage() -> None:
     fold = Fold()
     fold.admit(ONE)
     found = fold.end(ONE, usage=USED)
@@ -104,7 +104,7 @@ def test_a_job_that_reserved_nothing_has_nothing_to_correct() -> None:
     assert fold.end(ONE, reason="late").charged == {}
 
 
-def test_a_correction_of_a_job_that_goes_on_counting_in_full_says_only_what_it_cost() -> None:
+def test_a_correction_of_a_job_still_counted_in_full_states_only_its_cost() -> None:
     fold = Fold()
     fold.admit(ONE)
     fold.end(ONE, reason="cancelled")
@@ -124,7 +124,7 @@ def test_a_correction_reaches_the_windows_that_were_not_forgotten() -> None:
     assert fold.add(4, {"corrected": (Correction(key=ONE, usage=USED, at=3),)}).known["run:0|run|tokens"] == 7, "once"
 
 
-def test_an_answer_that_waits_counts_as_what_it_used_and_then_as_its_end_says() -> None:
+def test_a_waiting_answer_counts_its_usage_and_then_its_end() -> None:
     fold = Fold()
     fold.admit(ONE, TWO)
     timed = Timed(ONE, "small", 0, 1, USED)
@@ -157,7 +157,7 @@ def test_a_refused_job_that_waits_for_its_heuristic_counts_nothing() -> None:
         ("draining", "denied", "draining"),
     ],
 )
-def test_what_is_dropped_or_put_off_has_its_end_at_once(refused: str, reason: str, told: str) -> None:
+def test_dropped_and_deferred_jobs_end_at_once(refused: str, reason: str, told: str) -> None:
     fold, later = Fold(), ONE._replace(tick=11, trial=1)
     found = fold.add(
         1,
@@ -190,7 +190,7 @@ def test_a_successor_is_promised_until_it_is_decided_or_its_owner_leaves() -> No
 # -- the rest of a line ------------------------------------------------------------------------------
 
 
-def test_who_is_there_and_which_facts_hold_is_known() -> None:
+def test_present_owners_and_current_facts_are_known() -> None:
     fold, facts = Fold(), (Facts(), Facts(morning=400))
     fold.add(1, joined=((ANN, Profile(name="Ann")), (BOB, Profile(name="Bob"))), facts=facts[0])
     fold.add(2, joined=((BOB, Profile(name="Robert")),))
@@ -208,7 +208,7 @@ def test_warnings_and_late_answers_add_up() -> None:
     assert found.late_answers == {"plan": {"applied": 2}, "muse": {"stale": 2}}
 
 
-def test_owners_are_charged_for_whatever_a_line_says_was_spent() -> None:
+def test_owners_are_charged_for_all_spending_in_a_line() -> None:
     fold = Fold()
     fold.admit(ONE, TWO)
     fold.end(ONE, usage=USED, retried=Cost(1, 5, 1))
@@ -239,7 +239,7 @@ def test_a_shortfall_is_of_the_model_that_admission_gave() -> None:
     ]
 
 
-def test_of_too_many_jobs_that_count_in_full_the_oldest_are_not_corrected_any_more(
+def test_the_oldest_of_too_many_jobs_counted_in_full_stay_uncorrected(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "MOST", 2)

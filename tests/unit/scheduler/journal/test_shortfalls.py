@@ -60,11 +60,11 @@ def test_a_failure_that_left_a_job_without_its_models_answer_is_noted(reason: An
         {"model": "", "failure": ""},
     ],
 )
-def test_other_ends_are_no_shortfall_of_a_model(other: dict[str, Any]) -> None:
+def test_other_ends_are_not_shortfalls(other: dict[str, Any]) -> None:
     assert noted({}, **other) == {}
 
 
-def test_one_model_and_cause_is_told_once_with_its_first_and_last_and_how_many_of_each_kind() -> None:
+def test_one_model_and_cause_is_one_shortfall_with_counts_by_kind() -> None:
     found: Shortfalls = {}
     for tick, kind in ((5, "plan"), (7, "act"), (9, "plan")):
         noted(found, tick, kind=kind)

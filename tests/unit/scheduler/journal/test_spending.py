@@ -22,7 +22,7 @@ def note(key: JobKey, usage: Cost = ONE, **fields: Any) -> EndNote:
     return EndNote(key=key, source="llm", usage=usage, **fields)
 
 
-def test_a_job_that_ends_carries_what_its_earlier_attempts_used() -> None:
+def test_an_ended_job_carries_its_earlier_attempts_usage() -> None:
     retries = Retries()
     shown = [RetriedAttempt("a", PLAN, ONE), RetriedAttempt("b", PLAN, TWO), RetriedAttempt("c", ACT, FOUR)]
     plan, summary = retries.close(shown, [note(PLAN, FOUR, retried=ONE), note(SUM)])
@@ -33,7 +33,7 @@ def test_a_job_that_ends_carries_what_its_earlier_attempts_used() -> None:
     assert retries.take_writes() == [], "once"
 
 
-def test_what_is_heard_of_after_a_jobs_end_is_charged_at_once_and_once() -> None:
+def test_spending_known_after_a_jobs_end_is_charged_once() -> None:
     retries = Retries()
     shown = [RetriedAttempt("b", PLAN, TWO), RetriedAttempt("a", ACT, ONE)]
     assert retries.rest(shown, [SUM], [ACT]) == (Retried(PLAN, TWO),)
@@ -56,5 +56,5 @@ def test_a_line_charges_each_attempt_once() -> None:
     ]
 
 
-def test_of_a_run_that_is_not_there_nothing_is_told() -> None:
+def test_a_missing_run_has_no_spending() -> None:
     assert unjournalled(RunStore(FakeRedis(), "cogitate:run:{none}:")) == Unjournalled()

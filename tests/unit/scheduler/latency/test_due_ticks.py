@@ -62,7 +62,7 @@ def test_where_nothing_is_learned_a_job_is_due_after_a_fixed_number() -> None:
     assert case.due.lead("act", 25) == 0
 
 
-def test_who_asks_no_model_is_due_after_a_fixed_number() -> None:
+def test_a_job_without_a_model_is_due_after_a_fixed_number_of_ticks() -> None:
     case = Case()
     case.learn(*[40] * 10)
     assert case.asked(100, offer=NONE) == 103
@@ -85,7 +85,7 @@ def test_bounds_hold() -> None:
     assert case.asked(100) == 160  # 73.5 with the margin, and yet all were there within 58
 
 
-def test_what_would_come_too_late_is_not_asked_for() -> None:
+def test_a_job_that_would_be_late_is_not_requested() -> None:
     case = Case()
     case.learn(*[61] * 64)
     case.known.record_request("act", MODEL, 90)
@@ -95,7 +95,7 @@ def test_what_would_come_too_late_is_not_asked_for() -> None:
     assert case.due.fallback_due(Request(kind="act", owner=ANN), 100, "run calls") == 103
 
 
-def test_who_cannot_wait_so_long_is_refused_and_is_no_probe() -> None:
+def test_a_job_that_cannot_wait_is_refused_and_is_no_probe() -> None:
     case = Case()
     case.learn(*[20] * 64)
     assert case.asked(5_000, within=26) == 5_026
@@ -154,7 +154,7 @@ def test_a_kind_is_trusted_again_after_a_few_good_tries() -> None:
     assert case.asked(3_000) is not None
 
 
-def test_before_anything_is_known_nobody_waits_less_long_than_another_has_waited_in_vain() -> None:
+def test_before_any_answer_a_wait_is_at_least_the_longest_failed_one() -> None:
     case = Case()
     waiting = case.opens(100)
     assert case.asked(160) == 220
@@ -181,7 +181,7 @@ def test_jobs_of_the_same_tick_wait_behind_one_another() -> None:
     assert found[-1] - found[0] >= 3 * 40
 
 
-def test_an_answered_job_is_nobodys_queue() -> None:
+def test_an_answered_job_is_not_in_the_queue() -> None:
     case = Case()
     first, second = case.opens(100, ANN), case.opens(100, BOB)
     assert case.due.ahead("act", MODEL, 101) == 2
@@ -191,7 +191,7 @@ def test_an_answered_job_is_nobodys_queue() -> None:
     assert case.due.ahead("act", MODEL, 104) == 0
 
 
-def test_of_a_model_that_is_only_assumed_the_lead_is_as_long_as_may_be() -> None:
+def test_an_assumed_model_gets_the_longest_lead() -> None:
     case = Case(Bounds(2, 480))
     case.known.prior = LatencyPrior(usual={MODEL: 40.0}, queue={MODEL: 1.0}, assumed=[MODEL])
     assert case.asked(100) == 221
@@ -200,7 +200,7 @@ def test_of_a_model_that_is_only_assumed_the_lead_is_as_long_as_may_be() -> None
     assert case.due.lead("act", 25) < 480
 
 
-def test_what_would_be_due_after_the_last_tick_is_not_asked() -> None:
+def test_a_job_due_after_the_last_tick_is_not_requested() -> None:
     case = Case()
     case.learn(*[20] * 64)
     case.due.last = 126
@@ -216,7 +216,7 @@ def test_the_pauses_are_of_game_time() -> None:
     assert case.asked(1_000 + PAUSE // 10) is not None
 
 
-def test_the_lead_is_what_the_last_of_a_crowd_needs() -> None:
+def test_the_lead_covers_the_last_of_a_crowd() -> None:
     case = Case(Bounds(2, 480))
     assert case.due.lead("plan", 25) == 480
     case.learn(*[20] * 64)
@@ -259,7 +259,7 @@ def test_bounds_are_game_time_and_a_fixed_kind_has_none() -> None:
     assert rules.latency("reflect") == 4
 
 
-def test_who_may_wait_long_enough_is_asked_however_long_another_has_waited() -> None:
+def test_a_job_that_may_wait_is_requested_despite_other_long_waits() -> None:
     case = Case()
     case.learn(*[20] * 64)
     case.opens(1, BOB)
@@ -269,7 +269,7 @@ def test_who_may_wait_long_enough_is_asked_however_long_another_has_waited() -> 
 
 
 @pytest.mark.parametrize("first", [1, 50])
-def test_before_anything_is_known_the_job_that_has_waited_longest_counts(first: int) -> None:
+def test_before_any_answer_the_longest_wait_counts(first: int) -> None:
     case = Case()
     for tick, owner in ((first, ANN), (51 - first, BOB)):
         case.opens(tick, owner)
@@ -287,7 +287,7 @@ def test_the_last_of_a_crowd_has_all_others_ahead_of_it(crowd: int) -> None:
     assert case.due.lead("act", 10_000) == 480
 
 
-def test_a_kind_that_was_never_asked_is_tried_although_others_found_its_model_too_slow() -> None:
+def test_an_untried_kind_is_probed_despite_its_slow_model() -> None:
     case = Case()
     for number in range(8):
         key = JobKey(1 + number, "plan", ANN, 0, 0)
@@ -298,7 +298,7 @@ def test_a_kind_that_was_never_asked_is_tried_although_others_found_its_model_to
     assert case.asked(101) is None, "never two at a time"
 
 
-def test_who_has_ended_has_not_waited_any_longer() -> None:
+def test_an_ended_job_waits_no_longer() -> None:
     case = Case()
     first = case.opens(1)
     assert case.asked(2) == 2 + BOUNDS.most

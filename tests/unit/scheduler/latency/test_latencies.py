@@ -53,7 +53,7 @@ DISTRIBUTIONS: dict[str, Callable[[Random], float]] = {
 
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
-def test_nearly_every_answer_is_there_within_what_is_needed(name: str) -> None:
+def test_nearly_every_answer_arrives_within_the_needed_time(name: str) -> None:
     draw, in_time, asked, known = Random(name), 0, 0, Latencies()
     for at in range(10_000, 12_000):
         ticks = max(1, math.ceil(DISTRIBUTIONS[name](draw)))
@@ -65,7 +65,7 @@ def test_nearly_every_answer_is_there_within_what_is_needed(name: str) -> None:
     assert in_time / asked >= 0.95
 
 
-def test_what_is_needed_stays_near_to_what_answers_take() -> None:
+def test_the_needed_time_stays_near_the_answers_durations() -> None:
     assert need(learned(*[20] * WINDOW)) == 20 * 1.25 + 1
 
 
@@ -84,7 +84,7 @@ def test_nothing_is_known_of_a_model_that_was_not_asked() -> None:
     assert need(known, "plan") == 61  # lent by the kind that was
 
 
-def test_a_kind_borrows_only_until_it_has_samples_of_its_own() -> None:
+def test_a_kind_borrows_until_it_has_samples() -> None:
     known = learned(*[200] * 30, kind="plan")
     assert need(known) > 200
     for at in range(5):
@@ -118,7 +118,7 @@ def awaits(known: Latencies) -> bool:
     return any(sample.awaited for sample in known.samples("act", MODEL))
 
 
-def test_a_guess_is_kept_until_enough_answers_were_asked_for_after_it() -> None:
+def test_a_guess_is_kept_until_enough_later_answers() -> None:
     known = Latencies()
     known.overdue(Overdue(key(2_000), 10), MODEL, 0, 2_010)
     for at in range(2 * RECENT):  # asked for before the job ended late
@@ -140,7 +140,7 @@ def test_the_first_answers_of_a_model_are_too_few_to_give_up_a_guess() -> None:
     assert not awaits(known)
 
 
-def test_an_answer_says_nothing_where_its_job_has_ended_with_another() -> None:
+def test_an_answer_to_an_ended_job_is_ignored() -> None:
     known = learned(20)
     assert known.take([Timed(key(900), MODEL, 0, 500), None], 1_400, {}) == ()
     assert len(known.samples("act", MODEL)) == 1
@@ -154,7 +154,7 @@ def test_a_model_that_is_faster_again_is_believed_after_a_few_answers() -> None:
     assert need(known) == math.ceil(20 * (1 + 2 / math.sqrt(RECENT))) + 1
 
 
-def test_the_fastest_of_a_crowd_do_not_say_that_a_model_is_faster() -> None:
+def test_the_fastest_of_a_crowd_do_not_show_a_faster_model() -> None:
     known = learned(*[200] * WINDOW)
     for ticks in range(20, 20 + 2 * RECENT):  # all asked for at 2,000
         learn(known, ticks, 2_000 + ticks)
@@ -168,7 +168,7 @@ def test_a_model_that_is_slower_is_believed_at_the_second_late_job() -> None:
     assert need(known) > 2 * 26
 
 
-def test_who_waits_behind_a_crowd_needs_longer() -> None:
+def test_a_job_behind_a_crowd_needs_longer() -> None:
     """A hundred jobs at once through sixteen slots, each call taking forty ticks."""
     known = Latencies()
     for ahead in range(100):
@@ -211,7 +211,7 @@ def test_the_prior_stands_for_answers_until_there_are_some() -> None:
     assert need(known, "plan") == 91
 
 
-def test_is_fast_goes_by_what_is_new() -> None:
+def test_new_samples_decide_whether_a_model_is_fast() -> None:
     known = learned(*[200] * 10)
     known.record_request("act", MODEL, 2_000)
     assert not known.is_fast("act", MODEL, 60)
@@ -235,7 +235,7 @@ def test_an_old_fast_answer_does_not_say_that_a_model_is_fast_now() -> None:
     assert known.is_fast("act", MODEL, 60), "all that is new is fast"
 
 
-def test_what_was_needed_at_another_pace_is_forgotten_with_it() -> None:
+def test_a_change_of_pace_discards_its_latencies() -> None:
     known = learned(*[20] * 20)
     assert need(known) == need(known) > 20
     known.begin_anew(LatencyPrior(usual={MODEL: 5.0}, tick_rate=5.0))
@@ -249,7 +249,7 @@ def written(known: Latencies, client: FakeRedis) -> list[Write]:
     return writes
 
 
-def test_who_goes_on_at_another_tick_rate_begins_anew() -> None:
+def test_another_tick_rate_starts_anew() -> None:
     client, known = FakeRedis(), learned(*[20] * 20)
     written(known, client)
     known.begin_anew(LatencyPrior(usual={MODEL: 5.0}, tick_rate=5.0))
@@ -287,7 +287,7 @@ def test_a_resumed_run_knows_the_same(known: Latencies) -> None:
     assert again.take_writes() == []
 
 
-def test_what_was_taken_is_removed_with_the_tick() -> None:
+def test_taken_samples_are_removed_with_the_tick() -> None:
     client, known = FakeRedis(), Latencies()
     known.want(True)
     written(known, client)
@@ -333,12 +333,12 @@ def test_workers_note_times_only_while_they_are_wanted() -> None:
 
 
 @pytest.mark.parametrize("raw", [b"", b"x", b"1", b'1 ["a", "b", 1]', b'1 ["1/act/a/0/0", "m"]', b"\xff", b"7 {}"])
-def test_what_cannot_be_read_is_passed_over(raw: bytes) -> None:
+def test_unreadable_samples_are_skipped(raw: bytes) -> None:
     good = b"9 " + msgspec.json.encode(("4/act/agent:ann/0/0", MODEL, 0))
     assert read_timed([raw, good]) == [None, Timed(key(4), MODEL, 0, 6)]
 
 
-def test_that_a_model_was_asked_is_kept_before_it_has_answered() -> None:
+def test_a_request_is_recorded_before_its_answer() -> None:
     client, known = FakeRedis(), Latencies()
     known.record_request("act", MODEL, 7)
     written(known, client)
@@ -347,7 +347,7 @@ def test_that_a_model_was_asked_is_kept_before_it_has_answered() -> None:
     assert (again.since("act", MODEL), again.samples("act", MODEL)) == (7, ())
 
 
-def test_what_a_host_knew_before_the_run_is_known_after_a_resume() -> None:
+def test_priors_of_a_host_survive_a_resume() -> None:
     client = FakeRedis()
     prior = LatencyPrior(usual={MODEL: 4.5}, queue={MODEL: 0.5}, slots=3)
     client.hset("run:state", mapping={"latency_prior": msgspec.json.encode(prior), "times": "1"})
@@ -358,7 +358,7 @@ def test_what_a_host_knew_before_the_run_is_known_after_a_resume() -> None:
     assert again.take_writes() == []
 
 
-def test_a_late_job_counts_by_its_own_age_however_long_the_run_is() -> None:
+def test_a_late_job_counts_by_its_age_in_a_run_of_any_length() -> None:
     known = Latencies()
     known.overdue(Overdue(key(1_000), 10), MODEL, 3, 1_010)
     (sample,) = known.samples("act", MODEL)
@@ -377,14 +377,14 @@ def test_tries_in_vain_are_those_in_turn_that_took_longer_than_the_most() -> Non
 
 
 @pytest.mark.parametrize(("older", "kept"), [(2, 2 + RECENT), (3, RECENT), (4, RECENT)])
-def test_three_older_answers_say_what_a_model_took_before(older: int, kept: int) -> None:
+def test_three_older_answers_give_a_models_former_duration(older: int, kept: int) -> None:
     known = learned(*[200] * older)
     for at in range(RECENT):
         learn(known, 20, 2_000 + 20 * at)
     assert len(known.samples("act", MODEL)) == kept
 
 
-def test_jobs_that_are_answered_are_marked_in_one_order_and_once() -> None:
+def test_answered_jobs_are_marked_once_in_a_fixed_order() -> None:
     known, keys = Latencies(), [JobKey(tick, "act", f"agent:{name}", 0, 0) for name in "dacb" for tick in (3, 2)]
     known.take([Timed(one, MODEL, 0, 5) for one in keys], 9, dict.fromkeys(keys))
     known.ended(keys[0])

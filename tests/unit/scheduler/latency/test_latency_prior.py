@@ -20,14 +20,14 @@ def settings_of(**changed: Any) -> Settings:
 
 
 @pytest.mark.parametrize("rate", [1.0, 20.0])
-def test_an_endpoint_that_was_called_before_takes_as_long_as_it_did(rate: float) -> None:
+def test_a_known_endpoint_is_expected_to_take_as_long_as_before(rate: float) -> None:
     prior = prior_of(settings_of(tick_rate=rate, workers=2, concurrency=16), {"default": 0.8})
     assert (prior.usual, prior.slots, prior.assumed) == ({MODEL: 0.8 * rate}, 32, [])
     assert prior.queue == {MODEL: 0.8 * rate / 32}
 
 
 @pytest.mark.parametrize("rate", [1.0, 20.0])
-def test_of_one_that_nobody_called_a_guess_is_kept_and_said_to_be_one(rate: float) -> None:
+def test_the_guess_for_an_uncalled_model_is_kept_and_marked(rate: float) -> None:
     known = Latencies()
     known.prior = prior_of(settings_of(tick_rate=rate), {"another": 0.8})
     assert known.prior.usual == {MODEL: ASSUMED * rate}

@@ -49,7 +49,7 @@ def test_no_call_takes_longer_than_its_tries_and_their_pauses(monkeypatch: pytes
         assert max(pauses, default=0) <= 0.5
 
 
-def test_a_connection_that_nobody_used_for_half_a_minute_is_looked_at_first() -> None:
+def test_a_connection_idle_for_half_a_minute_is_checked_before_use() -> None:
     assert options(connect("redis://h:1/0", 2.5))["health_check_interval"] == 30
 
 
@@ -59,7 +59,7 @@ def test_a_client_may_be_of_a_class_of_ones_own() -> None:
 
 
 @pytest.mark.parametrize("url", ["http://me:secret@h", "redis://h:port/0", "h:1"])
-def test_what_is_no_address_is_refused_without_its_password(url: str) -> None:
+def test_an_invalid_address_is_refused_without_its_password(url: str) -> None:
     with pytest.raises(ConfigurationError, match="is not a Redis URL") as refused:
         connect(url, 1.0)
     assert "secret" not in str(refused.value)
@@ -97,7 +97,7 @@ def test_reads_say_bytes() -> None:
     assert read_fields(client, "hash", ["b", "c", "a"]) == [b"2", None, b"1"]
 
 
-def test_an_impatient_client_asks_the_same_server_once_and_within_its_time() -> None:
+def test_an_impatient_client_tries_the_same_server_once_within_its_time() -> None:
     patient = connect("redis://:secret@127.0.0.1:1/3", 20.0)
     given, usual = options(impatient(patient, 0.5)), options(patient)
     assert (given["socket_timeout"], given["socket_connect_timeout"]) == (0.5, 0.5)

@@ -53,7 +53,7 @@ def test_a_run_without_fields_of_its_host_is_deleted_too() -> None:
     assert left(client) == set()
 
 
-def test_a_run_that_only_lacks_its_name_is_deleted_whatever_version_wrote_it() -> None:
+def test_a_nameless_run_of_any_version_is_deleted() -> None:
     client = FakeRedis()
     create(client, "town", schema=SCHEMA + 1)
     client.srem(RUNS, "town")
@@ -61,7 +61,7 @@ def test_a_run_that_only_lacks_its_name_is_deleted_whatever_version_wrote_it() -
     assert left(client) == set()
 
 
-def test_what_is_not_there_is_said_with_what_there_is() -> None:
+def test_a_missing_run_is_reported_with_the_existing_ones() -> None:
     client = FakeRedis()
     create(client, "town")
     with pytest.raises(RunMissing, match="no run 'tow'; there are: town"):

@@ -64,7 +64,7 @@ def status(ledger: HostLedger) -> bytes | None:
 # -- taking a run ------------------------------------------------------------------------------------
 
 
-def test_a_run_is_created_once_with_its_state_and_taken_over_by_whoever_resumes_it() -> None:
+def test_a_run_is_created_once_and_taken_over_by_a_resume() -> None:
     client = FakeRedis()
     first = created(client)
     assert client.smembers(RUNS) == {b"town"}
@@ -90,7 +90,7 @@ def test_a_run_that_this_version_cannot_read_is_not_taken(schema: object, error:
     ledger.ask_ready([])
 
 
-def test_what_is_not_there_is_not_resumed() -> None:
+def test_a_missing_run_is_not_resumed() -> None:
     client = FakeRedis()
     with pytest.raises(RunMissing, match="no run 'town' to resume"):
         HostLedger.resume(client, "town")
@@ -111,9 +111,7 @@ def test_what_is_not_there_is_not_resumed() -> None:
         ({"epoch": 2, "seq": 0}, Fenced),
     ],
 )
-def test_a_host_that_is_ahead_of_its_ledger_is_told_from_one_that_was_fenced(
-    changed: dict[str, Any], error: type[Exception]
-) -> None:
+def test_a_host_ahead_of_its_ledger_differs_from_a_fenced_one(changed: dict[str, Any], error: type[Exception]) -> None:
     ledger = created()
     ledger.ask_ready([])
     ledger.client.hset(ledger.store.key("state"), mapping={"tick": 3} | changed)
@@ -176,7 +174,7 @@ def waiting(monkeypatch: pytest.MonkeyPatch, answer: Any, outage: Away | None = 
     return ledger, client
 
 
-def test_a_host_waits_as_long_as_it_is_told_within_what_a_socket_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_host_waits_as_told_within_its_sockets_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     ledger, client = waiting(monkeypatch, None)
     for seconds in (0.0, -1.0, 0.2, 99.0):
         ledger.wait_asked(seconds)
@@ -190,7 +188,7 @@ def test_a_blocking_call_ends_before_its_sockets_timeout() -> None:
         assert ledger._longest_block == most
 
 
-def test_a_host_is_told_when_nothing_is_out_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_host_learns_that_no_job_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
     ledger, _ = waiting(monkeypatch, (b"ready:7", b"1"))
     assert ledger.wait_ready(7, 1.0)
 
@@ -207,7 +205,7 @@ def test_an_error_while_it_waits_is_the_outages_where_there_is_one(monkeypatch: 
         ledger.wait_ready(7, 1.0)
 
 
-def test_without_its_ledger_a_host_sleeps_as_long_as_it_would_have_waited(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_its_ledger_a_host_sleeps_for_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     ledger, client = waiting(monkeypatch, (b"ready:7", b"1"), Away(away=True))
     slept: list[float] = []
     monkeypatch.setattr(module, "time", SimpleNamespace(sleep=slept.append))
@@ -262,7 +260,7 @@ def test_a_sign_of_life_ends_after_its_time_to_the_millisecond() -> None:
 # -- leaving -----------------------------------------------------------------------------------------
 
 
-def test_a_host_that_was_interrupted_leaves_its_run_whatever_step_it_had_come_to() -> None:
+def test_an_interrupted_host_releases_its_run_after_any_step() -> None:
     ledger = created(outage=Away())
     ledger.client.hincrby(ledger.store.key("state"), "seq", 5)  # steps of which it does not know whether they arrived
     ledger.let_go("stopped")
@@ -270,7 +268,7 @@ def test_a_host_that_was_interrupted_leaves_its_run_whatever_step_it_had_come_to
 
 
 @pytest.mark.parametrize("other", [{"epoch": 2}, {"holder": "x"}])
-def test_a_host_leaves_alone_what_is_not_its_own_any_more(other: dict[str, Any]) -> None:
+def test_a_host_leaves_a_lost_run_alone(other: dict[str, Any]) -> None:
     ledger = created()
     ledger.client.hset(ledger.store.key("state"), mapping=other)
     ledger.let_go("stopped")

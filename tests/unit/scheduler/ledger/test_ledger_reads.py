@@ -96,7 +96,7 @@ def test_late_answers_costs_and_retries_are_read_as_far_as_they_can_be() -> None
     assert [*read_attempts([b"t1", b"{", b"t2", attempt])] == ["t2"]
 
 
-def test_of_what_cannot_be_read_the_log_hears_once_and_not_at_any_length() -> None:
+def test_unreadable_data_is_logged_once_and_bounded() -> None:
     log, long = UnreadableLog(), b"x" * (MOST_CELL + 1)
     with capture_logs() as logs:
         for _ in range(2):
@@ -208,7 +208,7 @@ def asked(status: str, *controls: Any, wait: float = 0.0) -> list[tuple[str, str
         ("running", (), "with the run's next tick"),
     ],
 )
-def test_a_request_that_nobody_has_taken_yet_waits_and_says_for_what(status: str, controls: Any, why: str) -> None:
+def test_an_untaken_request_states_what_it_waits_for(status: str, controls: Any, why: str) -> None:
     found = asked(status, *controls)
     assert [state for state, _ in found] == ["waits"] * len(found)
     assert all(why in detail for _, detail in found), found
@@ -246,9 +246,7 @@ def clock(sleep: Callable[[float], None]) -> Any:
 
 
 @pytest.mark.parametrize(("moves", "why"), [(False, "no host has taken it"), (True, "has not finished its tick")])
-def test_after_the_wait_it_is_said_whether_there_is_a_host(
-    monkeypatch: pytest.MonkeyPatch, moves: bool, why: str
-) -> None:
+def test_a_timed_out_wait_reports_whether_a_host_exists(monkeypatch: pytest.MonkeyPatch, moves: bool, why: str) -> None:
     client = FakeRedis()
     store, looks = store_of(client), [0]
 
@@ -303,7 +301,7 @@ def test_an_owner_that_has_left_is_remembered_by_the_ledger_alone() -> None:
 @pytest.mark.parametrize(
     ("record", "asks"), [(b'{"model": "default"}', True), (b'{"model": ""}', False), (b"{", False), (None, False)]
 )
-def test_a_job_asks_a_model_if_its_record_names_one(record: bytes | None, asks: bool) -> None:
+def test_a_job_has_a_model_if_its_record_names_one(record: bytes | None, asks: bool) -> None:
     client = FakeRedis()
     claims = Claims(client, worker="w")
     assert not claims.asks_model(f"town/{ONE.text()}"), "there is no such run"
@@ -374,7 +372,7 @@ def test_the_spending_of_a_day_is_shown_with_its_limits() -> None:
     assert unlimited.spending() == spending(limit_tokens=None, limit_usd_micros=None)
 
 
-def test_that_a_day_is_spent_is_told_once_a_day() -> None:
+def test_a_spent_day_is_logged_once_a_day() -> None:
     dates = ["2026-03-01"]
     day = RealDay(FakeRedis(), Settings(real_day_tokens=100), lambda: dates[-1])
     with capture_logs() as logs:
@@ -396,7 +394,7 @@ def test_the_time_of_an_answer_is_read_as_its_worker_wrote_it(unit: int) -> None
         assert read_timed([raw]) == ([Timed(ONE, "small", 2, 7, Cost(*amounts))] if read else [None])
 
 
-def test_an_answer_takes_one_tick_at_least_and_has_nobody_fewer_than_nobody_ahead() -> None:
+def test_an_answer_takes_at_least_one_tick_and_its_queue_is_not_negative() -> None:
     for tick, ticks in ((1, 1), (2, 1), (3, 1), (4, 2)):
         assert read_timed([b"%d " % tick + note_of(ONE, "small", -5, Cost())]) == [Timed(ONE, "small", 0, ticks)]
 
@@ -407,7 +405,7 @@ def test_an_answer_takes_one_tick_at_least_and_has_nobody_fewer_than_nobody_ahea
 @pytest.mark.parametrize(
     ("count", "told"), [(1, "part0;"), (5, "part4;"), (6, "part4 and 1 more;"), (9, "and 4 more;")]
 )
-def test_what_was_altered_is_named_up_to_five_parts(count: int, told: str) -> None:
+def test_altered_settings_are_named_up_to_five(count: int, told: str) -> None:
     error = RunAltered("town", 7, [f"part{n}" for n in range(count)])
     said = str(error)
     assert told in said
@@ -417,7 +415,7 @@ def test_what_was_altered_is_named_up_to_five_parts(count: int, told: str) -> No
     assert "`cogitate audit town`" in said
 
 
-def test_an_error_of_the_ledger_is_told_shortened() -> None:
+def test_an_error_of_the_ledger_is_shortened() -> None:
     assert str(RunUnreadable("town", "x" * 300)).count("x") == 200
     assert "schema 9, this version knows" in str(NewerSchema("town", 9))
 

@@ -79,7 +79,7 @@ AWAY, SLOW, ODD = Disconnected("refused"), Slow("no reply"), ResponseError("ERR 
         (AuthenticationError("wrong"), True),
     ],
 )
-def test_what_the_server_may_take_later_is_an_outage(error: RedisError, away: bool) -> None:
+def test_an_error_that_may_pass_is_an_outage(error: RedisError, away: bool) -> None:
     assert is_outage(error) is away
 
 
@@ -108,7 +108,7 @@ def test_a_connection_that_was_closed_costs_one_more_try_and_no_word() -> None:
     assert (server.calls, clock.slept, waits.lost, logs) == (2, [], 0.0, [])
 
 
-def test_it_is_said_that_the_server_is_away_once_a_second_try_has_failed() -> None:
+def test_an_outage_is_logged_after_a_second_failure() -> None:
     waits, clock = pause()
     with capture_logs() as logs:
         assert waits.read(Server(AWAY, AWAY, "there")) == "there"
@@ -116,7 +116,7 @@ def test_it_is_said_that_the_server_is_away_once_a_second_try_has_failed() -> No
     assert clock.slept == [0.05]
 
 
-def test_the_pauses_double_up_to_a_second_and_what_was_waited_is_known() -> None:
+def test_pauses_double_up_to_a_second_and_the_wait_is_measured() -> None:
     waits, clock = pause()
     for _ in range(2):
         with capture_logs() as logs:
@@ -129,7 +129,7 @@ def test_the_pauses_double_up_to_a_second_and_what_was_waited_is_known() -> None
 
 
 @pytest.mark.parametrize("wait", [0.12, 3.0])
-def test_a_host_asks_a_last_time_when_its_time_is_over(wait: float) -> None:
+def test_a_host_tries_once_more_at_its_deadline(wait: float) -> None:
     waits, clock = pause(wait)
     server = Server(AWAY)
     with pytest.raises(
@@ -141,7 +141,7 @@ def test_a_host_asks_a_last_time_when_its_time_is_over(wait: float) -> None:
     assert server.calls == len(clock.slept) + 2
 
 
-def test_who_is_not_to_wait_at_all_is_told_at_once() -> None:
+def test_without_a_wait_an_outage_is_raised_at_once() -> None:
     waits, clock = pause(0.0)
     server = Server(AWAY)
     with pytest.raises(LedgerUnavailable):
@@ -149,7 +149,7 @@ def test_who_is_not_to_wait_at_all_is_told_at_once() -> None:
     assert (server.calls, clock.slept) == (1, [])
 
 
-def test_an_error_that_no_waiting_mends_is_raised() -> None:
+def test_an_error_that_waiting_cannot_cure_is_raised() -> None:
     for outage in (pause()[0], CarryOn("town", 60.0, 100, Server(1))):
         server = Server(ODD)
         with pytest.raises(ResponseError, match="wrong number"):
@@ -208,7 +208,7 @@ def test_a_closed_connection_is_tried_once_more_and_a_stalled_server_is_not(prob
     assert len(probes.started) == 1
 
 
-def test_what_failed_and_what_comes_after_it_is_kept_and_written_in_order(probes: Probes, time: Clock) -> None:
+def test_failed_and_later_writes_are_buffered_and_written_in_order(probes: Probes, time: Clock) -> None:
     written: list[int] = []
     goes_on, server = CarryOn("town", 60.0, 100, Server(AWAY, AWAY, "PONG")), {"away": True}
 
@@ -241,7 +241,7 @@ def test_what_failed_and_what_comes_after_it_is_kept_and_written_in_order(probes
     assert [entry["event"] for entry in logs] == ["ledger.away"], "each time is told"
 
 
-def test_what_is_kept_fills_the_buffer_and_not_more(probes: Probes) -> None:
+def test_the_buffer_is_bounded(probes: Probes) -> None:
     goes_on = CarryOn("town", 60.0, 100, Server(1))
     assert [goes_on.send(Server(SLOW), size) for size in (60, 40)] == [None, None]
     with pytest.raises(
@@ -263,7 +263,7 @@ def test_a_server_that_goes_away_while_it_is_written_keeps_the_rest(probes: Prob
     assert (first.calls, second.calls) == (2, 2)
 
 
-def test_a_host_that_was_fenced_meanwhile_is_told_how_much_is_discarded(probes: Probes) -> None:
+def test_a_fenced_host_learns_how_much_it_discards(probes: Probes) -> None:
     goes_on = CarryOn("town", 60.0, 100, Server(1))
     for step in (Server(SLOW, Fenced("another host")), Server(1)):
         goes_on.send(step, 10)
@@ -273,7 +273,7 @@ def test_a_host_that_was_fenced_meanwhile_is_told_how_much_is_discarded(probes: 
     assert fenced.value.__notes__ == ["2 steps that it carried on with meanwhile are discarded"]
 
 
-def test_it_is_said_once_that_the_server_is_away(probes: Probes) -> None:
+def test_an_outage_is_logged_once(probes: Probes) -> None:
     goes_on = CarryOn("town", 60.0, 100, Server(1))
     with capture_logs() as logs:
         for _ in range(3):
@@ -289,7 +289,7 @@ def test_it_is_said_once_that_the_server_is_away(probes: Probes) -> None:
     assert logs[0]["error"] == "TimeoutError: " + "x" * (200 - len("TimeoutError: "))
 
 
-def test_at_the_end_a_host_waits_until_everything_is_written(probes: Probes, time: Clock) -> None:
+def test_a_closing_host_waits_until_everything_is_written(probes: Probes, time: Clock) -> None:
     goes_on = CarryOn("town", 5.0, 100, Server("PONG"))
     goes_on.send(step := Server(SLOW, "taken"), 10)
     waited: list[float] = []
@@ -307,7 +307,7 @@ def test_at_the_end_a_host_waits_until_everything_is_written(probes: Probes, tim
     assert len(waited) == 3, "nothing is kept any more"
 
 
-def test_at_the_end_a_host_waits_no_longer_than_it_may(probes: Probes, time: Clock) -> None:
+def test_a_closing_host_waits_no_longer_than_allowed(probes: Probes, time: Clock) -> None:
     goes_on = CarryOn("town", 2.5, 100, Server("PONG"))
     goes_on.send(Server(SLOW), 10)
     waited: list[float] = []

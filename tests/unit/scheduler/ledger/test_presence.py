@@ -54,7 +54,7 @@ def test_this_process_is_named_so_that_people_find_it() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_a_machine_is_told_from_another_by_its_boot_and_its_process_ids() -> None:
+def test_machines_differ_by_boot_and_process_namespace() -> None:
     name, boot, ids = this_process().machine.split(" ")
     assert name == platform.node()
     assert boot == Path("/proc/sys/kernel/random/boot_id").read_text().strip()
@@ -73,7 +73,7 @@ def test_a_run_that_its_host_has_left_has_none(status: str | None) -> None:
 
 
 @pytest.mark.parametrize("host", [None, b"", b"{", b"{}", b'{"name": 5}', b"\xff"])
-def test_what_is_no_sign_names_no_host(host: bytes | None) -> None:
+def test_an_invalid_heartbeat_names_no_host(host: bytes | None) -> None:
     assert host_of(run(host=host)) is None
 
 
@@ -112,7 +112,7 @@ def test_a_process_of_another_user_lives(monkeypatch: pytest.MonkeyPatch, error:
     assert (host_of(run(host=this())) is not None) is alive
 
 
-def test_where_the_beginning_of_a_process_cannot_be_told_its_number_must_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_start_time_the_process_id_must_do(monkeypatch: pytest.MonkeyPatch) -> None:
     store = run(host=this(began="1"))
     monkeypatch.setattr(module, "_began", lambda pid: None)
     assert host_of(store) is not None
@@ -129,7 +129,7 @@ def test_where_the_beginning_of_a_process_cannot_be_told_its_number_must_do(monk
         ("stopped", True, "stopped"),
     ],
 )
-def test_a_state_says_when_nobody_is_at_work_on_it(status: str, held: bool, words: str) -> None:
+def test_a_state_without_workers_says_so(status: str, held: bool, words: str) -> None:
     assert format_state(status, held) == words
 
 

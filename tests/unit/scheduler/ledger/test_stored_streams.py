@@ -56,7 +56,7 @@ def contents(client: FakeRedis) -> dict[bytes, Any]:
 
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("chunk", [1, 500])
-def test_the_ledger_holds_what_a_stream_holds_and_reads_it_back(
+def test_a_stream_survives_a_round_trip_through_the_ledger(
     monkeypatch: pytest.MonkeyPatch, seed: int, chunk: int
 ) -> None:
     monkeypatch.setattr(module, "CHUNK", chunk)
@@ -82,14 +82,14 @@ def test_the_ledger_holds_what_a_stream_holds_and_reads_it_back(
     assert load_streams(store, ["agent:new"])["agent:new"].entries == {}
 
 
-def test_a_stream_that_has_not_changed_keeps_nobody_from_being_written() -> None:
+def test_an_unchanged_stream_delays_no_others() -> None:
     idle, busy = Stream(ANN), Stream(BOB)
     busy.append(seen("a cow"), 1)
     assert {write.key for write in stream_writes([idle, busy])} == {f"entries:{BOB}", "heads"}
     assert stream_writes([idle]) == []
 
 
-def test_what_is_written_is_in_the_order_of_the_numbers() -> None:
+def test_entries_are_written_in_order_of_number() -> None:
     stream = Stream(ANN)
     for number in range(1, 129):
         stream.append(seen(f"{number}"), 1)
@@ -102,7 +102,7 @@ def test_what_is_written_is_in_the_order_of_the_numbers() -> None:
     assert written == {f"entries:{ANN}": [1, 64, 128], f"marks:{ANN}": [1, 64, 128]}
 
 
-def test_what_goes_makes_room_for_what_comes() -> None:
+def test_deletions_make_room_for_new_values() -> None:
     stream = Stream(ANN)
     for number in range(1, 4):
         stream.append(seen(f"{number}"), 1)
@@ -126,7 +126,7 @@ def test_what_goes_makes_room_for_what_comes() -> None:
     ]
 
 
-def test_many_values_are_several_commands_and_none_are_no_command() -> None:
+def test_many_values_take_several_commands_and_none_takes_no_command() -> None:
     assert [*chunked("HSET", "k", [*range(6)], 2)] == [Write("HSET", "k", (0, 1, 2, 3, 4, 5))]
     most = module.CHUNK
     parts = [*chunked("HSET", "k", [*range(4 * most + 2)], 2)]
@@ -136,7 +136,7 @@ def test_many_values_are_several_commands_and_none_are_no_command() -> None:
     assert [*chunked("HDEL", "k", [])] == []
 
 
-def test_where_a_stream_differs_is_told_by_its_part_and_the_first_numbers() -> None:
+def test_differences_of_a_stream_are_named_by_part_and_first_numbers() -> None:
     def made() -> Stream:
         stream = Stream(ANN)
         for number in range(1, 9):
@@ -176,7 +176,7 @@ def test_an_entry_that_cannot_be_read_is_the_same_where_both_say_so() -> None:
     assert differences(made(Odd, "A bee."), made(Entry)) == ["entries [1] are not what the journal says"]
 
 
-def test_entries_that_cannot_be_read_are_told_of_all_owners_and_other_damage_is_passed_over() -> None:
+def test_unreadable_entries_of_all_owners_are_reported_and_other_damage_skipped() -> None:
     client = FakeRedis()
     client.sadd(RUNS, "r")
     client.set(incarnation_key("r"), "now")

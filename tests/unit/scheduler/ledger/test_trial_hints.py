@@ -30,5 +30,5 @@ def test_there_is_one_for_each_kind_and_for_each_endpoint() -> None:
         JobKey(0, "plan", "readiness2", 0, 0),
     ],
 )
-def test_the_key_of_a_job_is_no_trial_hint(key: JobKey) -> None:
+def test_the_key_of_a_job_is_not_a_trial_hint(key: JobKey) -> None:
     assert not is_trial_hint(key)

@@ -47,7 +47,7 @@ def test_a_worker_is_alive_while_its_sign_is_good(clock: Clock) -> None:
     assert (seen.alive, seen.missing, seen.expected) == (["one"], [], 1)
 
 
-def test_one_that_was_killed_is_missed_until_it_comes_again_under_its_name(clock: Clock) -> None:
+def test_a_killed_worker_is_missing_until_it_returns_under_its_name(clock: Clock) -> None:
     for name in ("one", "two"):
         give_sign(clock.client, name, this_process(), KINDS)
     clock.now += GOOD_FOR + 1
@@ -69,7 +69,7 @@ def test_a_worker_that_claims_nothing_is_alive_and_not_able(clock: Clock) -> Non
     assert (workers_seen(clock.client).failing, workers_seen(clock.client).able) == ([], 2), "it has claimed a job"
 
 
-def test_the_mark_of_one_that_gave_up_stays_for_as_long_as_one_is_missed_and_forbids_nothing(clock: Clock) -> None:
+def test_the_mark_of_a_given_up_worker_lasts_as_long_and_forbids_nothing(clock: Clock) -> None:
     give_sign(clock.client, "one", None, (), WorkerTrouble(why="no template", ended=True))
     for gone in (0.0, MISSED_FOR):
         clock.now += gone
@@ -83,13 +83,13 @@ def test_the_mark_of_one_that_gave_up_stays_for_as_long_as_one_is_missed_and_for
     assert workers_seen(clock.client).able == 1
 
 
-def test_one_that_ends_in_order_is_not_missed(clock: Clock) -> None:
+def test_a_worker_that_ends_properly_is_not_missing(clock: Clock) -> None:
     give_sign(clock.client, "one", None, KINDS)
     remove_sign(clock.client, "one")
     assert workers_seen(clock.client).expected == 0
 
 
-def test_nobody_misses_a_worker_whose_supervisor_is_gone_too(clock: Clock) -> None:
+def test_a_worker_is_not_missing_if_its_supervisor_is_gone_too(clock: Clock) -> None:
     gone = msgspec.structs.replace(this_process(), began="before")
     elsewhere = HostProcess(name="other", machine="another", pid=1, began="1")
     give_sign(clock.client, "one", gone, KINDS)
@@ -118,7 +118,7 @@ def test_a_worker_is_missed_for_an_hour_after_its_last_sign(clock: Clock) -> Non
     assert workers_seen(clock.client).missing == []
 
 
-def test_what_is_long_gone_or_unreadable_is_forgotten(clock: Clock) -> None:
+def test_old_and_unreadable_heartbeats_are_forgotten(clock: Clock) -> None:
     give_sign(clock.client, "long gone", None, KINDS)
     clock.client.hset(WORKERS, "broken", "{")
     clock.now += MISSED_FOR + 1

@@ -19,7 +19,7 @@ def keep(client: Redis, tick: int, state: bytes) -> None:
 
 
 @given(st.binary(), st.integers(1, 10**9))
-def test_what_was_kept_is_read(state: bytes, tick: int) -> None:
+def test_the_stored_state_is_read(state: bytes, tick: int) -> None:
     client = FakeRedis()
     keep(client, tick, state)
     assert load_world(RunStore(client, "run:")) == (state, tick)
@@ -47,14 +47,14 @@ def test_a_world_that_gave_none_has_none() -> None:
     ],
     ids=["empty", "foreign", "cut", "longer"],
 )
-def test_one_that_was_changed_is_refused(changed: bytes, said: str) -> None:
+def test_a_changed_state_is_refused(changed: bytes, said: str) -> None:
     client = FakeRedis()
     client.hset("run:checkpoint", mapping={"tick": 60, "packed": changed})
     with pytest.raises(ValueError, match=f"the world's state .*{said}"):
         load_world(RunStore(client, "run:"))
 
 
-def test_one_that_unpacks_to_more_than_a_server_takes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_state_that_unpacks_beyond_a_servers_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     client = FakeRedis()
     keep(client, 60, STATE)
     monkeypatch.setattr("cogitate.scheduler.ledger.packing.MOST_BYTES", len(STATE) - 1)
@@ -62,7 +62,7 @@ def test_one_that_unpacks_to_more_than_a_server_takes_is_refused(monkeypatch: py
         load_world(RunStore(client, "run:"))
 
 
-def test_the_largest_value_is_that_of_a_server_as_it_comes() -> None:
+def test_the_largest_value_is_a_servers_default() -> None:
     assert MOST_BYTES == 536_870_912, "proto-max-bulk-len 512mb"
 
 

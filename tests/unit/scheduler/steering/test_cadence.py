@@ -42,7 +42,7 @@ def due(
     return asked.owners, [(request.kind, request.owner) for request in requests]
 
 
-def test_only_who_changed_is_asked() -> None:
+def test_only_changed_owners_are_evaluated() -> None:
     cadence = Cadence([Thinker("think", when=lambda moment: True)])
     cadence.touch(BOB)
     cadence.touch(ANN)
@@ -50,7 +50,7 @@ def test_only_who_changed_is_asked() -> None:
     assert due(cadence, 2) == ([], [])
 
 
-def test_a_kind_is_asked_at_the_tick_it_named() -> None:
+def test_a_kind_is_evaluated_at_its_named_tick() -> None:
     kinds = [Thinker("think", when=lambda moment: True, next=lambda moment: 9), Thinker("muse", 20)]
     cadence = Cadence(kinds)
     cadence.touch(ANN)
@@ -65,14 +65,14 @@ def test_a_tick_that_is_over_means_the_next() -> None:
     assert due(cadence, 6)[1] == [("think", ANN)]
 
 
-def test_kinds_are_asked_in_their_order() -> None:
+def test_kinds_are_evaluated_in_order() -> None:
     wants = [Thinker("late", 30, when=lambda moment: True), Thinker("early", 10, when=lambda moment: True)]
     cadence = Cadence(wants)
     cadence.touch(ANN)
     assert due(cadence, 1)[1] == [("early", ANN), ("late", ANN)]
 
 
-def test_a_busy_pair_is_not_asked_until_it_is_touched() -> None:
+def test_a_busy_pair_is_not_evaluated_until_touched() -> None:
     cadence = Cadence([Thinker("think", when=lambda moment: True, next=lambda moment: 4)])
     cadence.touch(ANN)
     assert due(cadence, 1, lambda kind, owner: owner == ANN)[1] == []
@@ -81,7 +81,7 @@ def test_a_busy_pair_is_not_asked_until_it_is_touched() -> None:
     assert due(cadence, 5)[1] == [("think", ANN)]
 
 
-def test_who_has_left_is_never_asked() -> None:
+def test_former_owners_are_never_evaluated() -> None:
     cadence = Cadence([Thinker("think", when=lambda moment: True, next=lambda moment: 4)])
     cadence.touch(ANN)
     cadence.touch(BOB)
@@ -91,7 +91,7 @@ def test_who_has_left_is_never_asked() -> None:
     assert [due(cadence, tick)[0] for tick in (2, 3, 4)] == [[], [], [BOB]]
 
 
-def test_a_resumed_host_asks_when_an_uninterrupted_one_would() -> None:
+def test_a_resumed_host_evaluates_when_an_uninterrupted_one_would() -> None:
     def wants(moment: Any) -> bool:
         return True
 
@@ -103,7 +103,7 @@ def test_a_resumed_host_asks_when_an_uninterrupted_one_would() -> None:
     assert [due(cadence, tick)[1] for tick in range(15, 21)] == [[]] * 5 + [[("think", ANN)]]
 
 
-def test_owners_are_asked_in_the_order_of_their_names() -> None:
+def test_owners_are_evaluated_in_order_of_name() -> None:
     owners = [f"agent:{number:03}" for number in range(100)]
     cadence = Cadence([Thinker("think", when=lambda moment: True)])
     for owner in reversed(owners):
@@ -186,7 +186,7 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
 
 
 @pytest.mark.parametrize(("says", "why"), WRONG, ids=[row[1][:40] for row in WRONG])
-def test_a_kind_that_asks_for_what_cannot_be_asks_for_nothing_and_is_named(says: Callable[[], Any], why: str) -> None:
+def test_a_kind_with_an_invalid_request_is_named_and_requests_nothing(says: Callable[[], Any], why: str) -> None:
     requests, [fault] = asked(Saying(says))
     assert requests == []
     assert fault[:2] == ("think", ANN)
@@ -204,7 +204,7 @@ def test_a_kind_that_asks_for_what_cannot_be_asks_for_nothing_and_is_named(says:
         (fails(GeneratorExit()), "kind 'think': wake raised GeneratorExit in test_cadence.py"),
     ],
 )
-def test_a_kind_that_names_no_tick_is_asked_again_at_the_next(looks: Callable[[], Any], why: str) -> None:
+def test_a_kind_without_a_next_tick_is_evaluated_at_the_next(looks: Callable[[], Any], why: str) -> None:
     cadence = Cadence([Saying(lambda: [Request(kind="think", owner=ANN)], looks=looks)])
     cadence.touch(ANN)
     assert [due(cadence, tick)[1] for tick in (7, 8)] == [[("think", ANN)]] * 2
@@ -214,7 +214,7 @@ def test_a_kind_that_names_no_tick_is_asked_again_at_the_next(looks: Callable[[]
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3)])
-def test_what_ends_the_process_passes(error: BaseException) -> None:
+def test_process_ending_exceptions_pass(error: BaseException) -> None:
     for kind in (Saying(fails(error)), Saying(after_one(error)), Saying(looks=fails(error))):
         with pytest.raises(type(error)) as raised:
             asked(kind)
@@ -240,7 +240,7 @@ class Choosy(Thinker):
         return entry.minute > minute
 
 
-def test_an_observation_asks_the_kinds_that_heed_it_and_any_other_change_asks_all() -> None:
+def test_an_observation_evaluates_heeding_kinds_and_other_changes_all() -> None:
     def wants(moment: Any) -> bool:
         return True
 
@@ -253,7 +253,7 @@ def test_an_observation_asks_the_kinds_that_heed_it_and_any_other_change_asks_al
     assert due(cadence, 3)[1] == [("choose", ANN), ("think", ANN)]
 
 
-def test_a_kind_whose_heeds_raises_is_asked_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kind_whose_heeds_raises_is_evaluated_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any) -> bool:
         raise KeyError("what Ann remembers")
 

@@ -69,7 +69,7 @@ def asked(store: RunStore) -> list[ControlRequest]:
     return [typed_json.decode(raw, ControlRequest) for raw in store.items("controls")]
 
 
-def test_requests_lie_in_the_order_in_which_they_were_sent_with_who_sent_them(clock: Clock) -> None:
+def test_requests_are_kept_in_order_with_their_senders(clock: Clock) -> None:
     store = run()
     client = store.client
     assert ask(client, "town", [LIMIT, SetMode("paused")], wait=0, by="x" * 101) == [
@@ -95,15 +95,13 @@ def test_requests_lie_in_the_order_in_which_they_were_sent_with_who_sent_them(cl
         ("paused", SetMode("paused"), "the run is paused: it is applied when the run resumes"),
     ],
 )
-def test_where_no_host_takes_requests_nobody_waits_for_an_answer(
-    clock: Clock, status: str, control: Control, why: str
-) -> None:
+def test_without_a_host_no_request_waits_for_a_reply(clock: Clock, status: str, control: Control, why: str) -> None:
     assert ask(run(status).client, "town", [control], wait=9) == [ControlOutcome(control, "waits", 0, why)]
     assert clock.pauses == []
 
 
 @pytest.mark.parametrize("mode", ["running", "draining", "cancelled"])
-def test_a_paused_run_that_is_to_go_on_has_a_host_that_answers(clock: Clock, mode: Any) -> None:
+def test_a_resuming_paused_run_has_a_responding_host(clock: Clock, mode: Any) -> None:
     store, wakes = run("paused"), SetMode(mode)
     clock.then = lambda pause: answered(store, ControlAnswer("id1", 8, wakes))
     assert ask(store.client, "town", [LIMIT, wakes], wait=1) == [
@@ -121,9 +119,7 @@ def test_a_paused_run_that_is_to_go_on_has_a_host_that_answers(clock: Clock, mod
         ({"tick": 3}, f"no host has taken it: {NEXT_TICK}"),
     ],
 )
-def test_who_has_waited_long_enough_learns_whether_a_host_is_at_work(
-    clock: Clock, moved: dict[str, int], why: str
-) -> None:
+def test_a_timed_out_sender_learns_whether_a_host_is_at_work(clock: Clock, moved: dict[str, int], why: str) -> None:
     store = run()
 
     def then(pause: int) -> None:
@@ -135,7 +131,7 @@ def test_who_has_waited_long_enough_learns_whether_a_host_is_at_work(
     assert clock.pauses == [0.05, 0.05], "it looks once more when the time is over"
 
 
-def test_an_answer_ends_the_wait_and_says_what_came_of_each_request(clock: Clock) -> None:
+def test_a_reply_ends_the_wait_and_states_each_outcome(clock: Clock) -> None:
     store, retry = run(), Retry(JOB, "agent:ann", (3,))
     slower = SetCadence("plan", 500)
     answered(store, ControlAnswer("older", 5, LIMIT, refused="not this one"))

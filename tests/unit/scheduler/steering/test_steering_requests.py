@@ -117,7 +117,7 @@ def test_a_limit_that_cannot_be_is_refused_and_changes_nothing(
     assert (host.view.table is before) is bool(why)
 
 
-def test_where_no_model_is_asked_the_run_needs_no_limit() -> None:
+def test_without_a_model_a_run_needs_no_limit() -> None:
     host = Host(model="")
     assert host.refusal(SetLimit("run.run.calls", None)) == ""
 
@@ -215,7 +215,7 @@ def test_two_retries_of_one_owner_in_a_tick_are_one_job(host: Host) -> None:
     assert "is open" in host.answers()[1].refused
 
 
-def test_a_retry_of_somebody_who_is_busy_is_refused_with_the_reason(host: Host) -> None:
+def test_a_retry_of_a_busy_owner_is_refused_with_the_reason(host: Host) -> None:
     host.take(Retry(JOB, ANN, (1,)), Retry(JOB, "agent:gone", (1,)))
     assert retried(host, busy=("plan", ANN)) == []
     assert ["is open" in host.answers()[0].refused, "has left" in host.answers()[1].refused] == [True, True]
@@ -252,7 +252,7 @@ def test_the_newest_answers_are_kept(host: Host) -> None:
     assert values == [*range(1, MOST_ANSWERS + 1)]
 
 
-def test_who_resumes_finds_what_was_in_force(host: Host) -> None:
+def test_a_resume_restores_the_steering_in_force(host: Host) -> None:
     host.take(SetLimit("day.calls", 3), SetCadence("reflect", 250, True), SetMode("paused"))
     host.write()
     assert host.state("status", "waits") == [b"paused", b"1"]
@@ -267,7 +267,7 @@ def test_who_resumes_finds_what_was_in_force(host: Host) -> None:
     assert after.state("status", "waits") == [b"running", b"0"]
 
 
-def test_who_resumes_knows_who_waits_for_a_thought(host: Host) -> None:
+def test_a_resume_restores_the_waiting_owners(host: Host) -> None:
     host.steering.throttle.postponing.sift(
         [ANN], factor=500, minute=7, interval=60, last_call=False, salience=lambda owner: 0
     )
@@ -277,7 +277,7 @@ def test_who_resumes_knows_who_waits_for_a_thought(host: Host) -> None:
 
 
 @pytest.mark.parametrize("mode", ["running", "draining"])
-def test_a_run_that_did_not_wait_does_not_say_that_it_goes_on(host: Host, mode: Any) -> None:
+def test_a_run_that_did_not_wait_does_not_announce_a_resume(host: Host, mode: Any) -> None:
     host.take(SetMode(mode))
     host.write()
     after = Host(host.store)
@@ -285,7 +285,7 @@ def test_a_run_that_did_not_wait_does_not_say_that_it_goes_on(host: Host, mode: 
     assert all("waits" not in write.args for writes in after.write().values() for write in writes)
 
 
-def test_a_run_that_was_never_steered_begins_as_usual(host: Host) -> None:
+def test_an_unsteered_run_starts_with_defaults(host: Host) -> None:
     assert read_steering(host.store).mode == "running"
     after = Host(host.store)
     assert (after.steering.mode, [*after.view.table]) == ("running", [*LimitTable(FIRST)])
@@ -293,7 +293,7 @@ def test_a_run_that_was_never_steered_begins_as_usual(host: Host) -> None:
     assert after.state("status", "waits") == [None, None], "it did not wait"
 
 
-def test_a_state_without_those_who_wait_is_refused(host: Host) -> None:
+def test_a_state_without_waiting_owners_is_refused(host: Host) -> None:
     host.write()
     host.store.client.hdel(host.store.key("state"), "postponed")
     with pytest.raises(ValueError, match="'postponed'"):

@@ -58,7 +58,7 @@ def test_a_little_trouble_neither_slows_nor_hurries() -> None:
         assert throttle.state.factor == 500, "two of 21 are above easing and below pressing"
 
 
-def test_one_unlucky_job_is_no_pressure_and_no_relief() -> None:
+def test_one_unlucky_job_is_neither_pressure_nor_relief() -> None:
     assert lived(Throttle(ThrottleRules()), [("failed", 1), ("failed", 2), ("failed", 1)]) == [1000, 500, 500]
 
 
@@ -68,11 +68,11 @@ def test_hours_without_a_job_say_nothing_until_there_are_several() -> None:
     assert found == [500, 250, 250, 250, 250, 500, 500, 500, 500, 1000, 1000]
 
 
-def test_refused_and_cancelled_jobs_are_no_pressure() -> None:
+def test_refused_and_cancelled_jobs_are_not_pressure() -> None:
     assert lived(Throttle(ThrottleRules()), [("denied", 99), ("cancelled", 99)]) == [1000, 1000]
 
 
-def test_what_an_operator_pins_stays_and_what_he_sets_does_not() -> None:
+def test_a_pinned_cadence_stays_and_a_set_one_does_not() -> None:
     throttle = Throttle(ThrottleRules())
     throttle.set(SetCadence("reflect", 400))
     assert lived(throttle, [("none", 5)]) == [800]
@@ -92,7 +92,7 @@ def test_without_the_controller_only_operators_decide() -> None:
     assert throttle.step(FREE, 9 * HOUR, 9 * HOUR - 1) is None, "what decides nothing is not journalled"
 
 
-def test_a_step_is_journalled_with_what_it_went_by_and_silence_is_not() -> None:
+def test_a_step_is_journalled_with_its_causes_and_inaction_is_not() -> None:
     throttle = Throttle(ThrottleRules())
     throttle.see(ended("none", 3, 9), 9)
     assert throttle.step(FREE, HOUR, HOUR - 1) is None
@@ -137,7 +137,7 @@ def test_the_budget_presses_once_half_of_its_room_is_gone_too_early(minute: int,
         (Seen(), 0, (), True),
     ],
 )
-def test_pressure_begins_and_ends_exactly_at_its_thresholds(
+def test_pressure_starts_and_ends_exactly_at_its_thresholds(
     seen: Seen, pace: int, pressing: tuple[str, ...], easing: bool
 ) -> None:
     verdict = judge(seen, pace)
@@ -162,7 +162,7 @@ def test_only_jobs_that_a_worker_was_to_do_count_as_ended(reason: Reason, counts
     assert (seen.ended, seen.late, seen.failed, seen.oldest) == counts
 
 
-def test_the_oldest_late_job_is_the_one_that_took_longest() -> None:
+def test_the_oldest_late_job_is_the_slowest() -> None:
     ages = [0, 3, 9, 4]
     oldest, seen = [], Seen()
     for age in ages:
@@ -171,11 +171,11 @@ def test_the_oldest_late_job_is_the_one_that_took_longest() -> None:
     assert oldest == [0, 3, 9, 9]
 
 
-def test_where_nothing_is_limited_the_budget_presses_nobody() -> None:
+def test_without_limits_the_budget_does_not_throttle() -> None:
     assert burn(FREE, "reflect", 720) == 0
 
 
-def test_causes_are_told_in_percent_of_what_ended() -> None:
+def test_causes_are_percentages_of_ended_jobs() -> None:
     assert judge(Seen(ended=1, late=1), 0).causes == {"late": 100}
     assert judge(Seen(ended=8, late=1, failed=2), 40).causes == {"late": 12, "failed": 25, "budget": 40}
 
@@ -195,11 +195,11 @@ def sift(
     return owners
 
 
-def test_as_usual_whoever_is_due_thinks() -> None:
+def test_at_full_cadence_every_due_owner_thinks() -> None:
     assert sift(Postponing(), OWNERS, FULL) == OWNERS
 
 
-def test_who_waits_because_enough_happened_is_due_again_when_as_much_has_happened_again() -> None:
+def test_a_postponed_importance_trigger_fires_again_after_as_much_importance() -> None:
     postponing = Postponing()
     common = {"factor": 500, "interval": 10_000, "last_call": False, "enough": 100}
 
@@ -213,7 +213,7 @@ def test_who_waits_because_enough_happened_is_due_again_when_as_much_has_happene
     assert at(3, 100) == [], "the next is half as often again"
 
 
-def test_at_one_half_every_second_thinks_and_the_most_salient_first() -> None:
+def test_at_one_half_every_second_owner_thinks_most_salient_first() -> None:
     postponing = Postponing()
     assert sift(postponing, ["agent:a"], 500, a=1) == []
     assert sift(postponing, ["agent:b"], 500, a=1, b=9) == ["agent:b"]
@@ -222,7 +222,7 @@ def test_at_one_half_every_second_thinks_and_the_most_salient_first() -> None:
     assert sorted(postponing.waiting) == ["agent:c", "agent:d"]
 
 
-def test_at_none_nobody_thinks_and_everybody_is_remembered() -> None:
+def test_at_cadence_zero_no_owner_thinks_and_all_are_remembered() -> None:
     postponing = Postponing()
     for minute in range(0, 7200, 60):
         assert sift(postponing, OWNERS, 0, minute) == []
@@ -237,7 +237,7 @@ def test_a_thought_takes_a_whole_credit_and_no_credit_is_there_to_begin_with() -
     assert thirds.credit == 332, "what is left over counts for the next"
 
 
-def test_who_waits_is_due_once_more_exactly_an_interval_later() -> None:
+def test_a_postponed_owner_is_due_again_exactly_one_interval_later() -> None:
     postponing = Postponing()
     common = {"factor": 0, "interval": 720, "last_call": False, "salience": lambda owner: 0}
     first = postponing.sift(OWNERS, minute=5, **common)  # type: ignore[arg-type]
@@ -255,7 +255,7 @@ def test_credit_of_one_pressure_is_not_spent_in_the_next() -> None:
     assert postponing.credit == 500
 
 
-def test_who_left_or_thought_for_another_reason_waits_no_more() -> None:
+def test_owners_that_left_or_thought_otherwise_wait_no_more() -> None:
     postponing = Postponing()
     sift(postponing, OWNERS[:2], 0)
     postponing.forget(OWNERS[0])
@@ -263,7 +263,7 @@ def test_who_left_or_thought_for_another_reason_waits_no_more() -> None:
     assert sift(postponing, [], FULL) == OWNERS[1:2]
 
 
-def test_what_made_an_owner_due_counts_from_when_it_last_brought_credit() -> None:
+def test_importance_counts_from_the_last_credit() -> None:
     postponing = Postponing()
     common = {"factor": 1, "interval": 10_000, "last_call": False, "enough": 100}
 
@@ -277,7 +277,7 @@ def test_what_made_an_owner_due_counts_from_when_it_last_brought_credit() -> Non
     assert postponed(["agent:a"], 249) == []
 
 
-def test_at_a_last_call_nobody_waits_any_longer() -> None:
+def test_no_owner_waits_beyond_a_last_call() -> None:
     postponing, thought = Postponing(), list[tuple[int, str]]()
     for minute in range(0, 1440, 10):
         due = ["agent:a"] if minute == 0 else ["agent:b"] if minute == 1400 else []
@@ -286,14 +286,14 @@ def test_at_a_last_call_nobody_waits_any_longer() -> None:
     assert postponing.credit == 0
 
 
-def test_at_a_last_call_those_who_waited_think_in_the_order_of_their_names() -> None:
+def test_at_a_last_call_waiting_owners_think_in_order_of_name() -> None:
     postponing = Postponing()
     for owner in reversed(OWNERS):
         sift(postponing, [owner], 0)
     assert sift(postponing, [], 0, 1, last_call=True, **{"3": 9}) == OWNERS
 
 
-def test_who_waits_since_an_older_version_noted_no_salience_is_due_again_by_all_that_happened() -> None:
+def test_owners_postponed_by_a_version_without_importance_count_all_of_it() -> None:
     raw = b'{"credit":500,"waiting":{"agent:a":{"since":1,"again":900,"times":1}}}'
     for happened, thinks in ((99, []), (100, ["agent:a"])):
         postponing = typed_json.decode(raw, Postponing)
@@ -309,7 +309,7 @@ def test_who_waits_since_an_older_version_noted_no_salience_is_due_again_by_all_
         assert passed.owners == thinks
 
 
-def test_those_who_waited_are_let_through_a_few_at_a_time() -> None:
+def test_waiting_owners_pass_a_few_at_a_time() -> None:
     postponing = Postponing()
     many = [f"agent:{n:03}" for n in range(90)]
     sift(postponing, many, 0)
@@ -321,7 +321,7 @@ def test_those_who_waited_are_let_through_a_few_at_a_time() -> None:
 
 
 @pytest.mark.parametrize(("waiting", "think"), [(1, 1), (30, 1), (31, 2), (60, 2), (61, 3)])
-def test_most_of_those_who_waited_think_within_thirty_ticks(waiting: int, think: int) -> None:
+def test_most_waiting_owners_think_within_thirty_ticks(waiting: int, think: int) -> None:
     postponing = Postponing()
     sift(postponing, [f"agent:{n:03}" for n in range(waiting)], 0)
     assert len(sift(postponing, [], FULL, 1)) == think
@@ -331,7 +331,7 @@ def test_most_of_those_who_waited_think_within_thirty_ticks(waiting: int, think:
     st.integers(0, FULL),
     st.lists(st.tuples(st.sampled_from(OWNERS), st.integers(0, 10)), min_size=1, max_size=60),
 )
-def test_the_share_that_thinks_is_the_cadence_and_nobody_is_lost(factor: int, calls: list[tuple[str, int]]) -> None:
+def test_the_share_that_thinks_is_the_cadence_and_no_owner_is_lost(factor: int, calls: list[tuple[str, int]]) -> None:
     postponing, minute = Postponing(), 0
     due, thought = 0, Counter[str]()
     weights: Counter[str] = Counter()
@@ -352,7 +352,7 @@ def test_the_share_that_thinks_is_the_cadence_and_nobody_is_lost(factor: int, ca
     assert thought.total() * FULL > factor * due - FULL or not postponing.waiting or factor == FULL
 
 
-def test_a_throttle_asks_again_for_those_it_lets_through_later() -> None:
+def test_a_throttle_reevaluates_owners_that_it_admits_later() -> None:
     throttle = Throttle(ThrottleRules())
     throttle.set(SetCadence("reflect", 500, True))
     streams = {owner: Stream(owner) for owner in ("agent:a", "agent:b")}
@@ -376,7 +376,7 @@ def test_a_throttle_asks_again_for_those_it_lets_through_later() -> None:
     assert throttle.state.postponed == 2
 
 
-def test_nobody_waits_beyond_the_last_hour_of_the_day_unless_an_operator_says_so() -> None:
+def test_no_owner_waits_beyond_the_last_hour_unless_an_operator_says_so() -> None:
     def thinks(minute: int, *, pinned: bool = False, auto: bool = True, step: int = 1) -> bool:
         throttle = Throttle(ThrottleRules(auto=auto))
         throttle.set(SetCadence("reflect", 1, pinned))
@@ -401,7 +401,7 @@ def test_nobody_waits_beyond_the_last_hour_of_the_day_unless_an_operator_says_so
     assert not thinks(1380, auto=False)
 
 
-def test_a_pinned_cadence_stays_pinned_until_it_is_said_otherwise() -> None:
+def test_a_pinned_cadence_stays_until_changed() -> None:
     throttle = Throttle(ThrottleRules())
     throttle.set(SetCadence("reflect", 300, True))
     throttle.set(SetCadence("reflect", 200))
@@ -410,7 +410,7 @@ def test_a_pinned_cadence_stays_pinned_until_it_is_said_otherwise() -> None:
     assert throttle.state.factor == 200
 
 
-def test_pressure_that_cannot_make_it_slower_is_journalled_all_the_same() -> None:
+def test_pressure_at_the_slowest_cadence_is_journalled() -> None:
     throttle = Throttle(ThrottleRules(least=FULL))
     throttle.see(ended("late", 9, 9), 9)
     line = throttle.step(FREE, HOUR, HOUR - 1)

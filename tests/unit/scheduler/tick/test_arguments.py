@@ -50,7 +50,7 @@ def checked(**given: Any) -> Arguments:
     return check_arguments(**(usual | given))
 
 
-def test_what_is_left_out_is_as_usual() -> None:
+def test_omitted_arguments_have_their_defaults() -> None:
     found = checked()
     assert (found.run, found.owners, found.locations, found.ticks, found.start_minute) == ("test", OWNERS, (), None, 0)
     assert (found.event_types, found.describe, found.client, found.inline) == ({}, {}, None, False)
@@ -59,7 +59,7 @@ def test_what_is_left_out_is_as_usual() -> None:
     assert isinstance(check_settings(None), Settings)
 
 
-def test_what_is_given_is_taken() -> None:
+def test_given_arguments_are_taken() -> None:
     def brief(owner: str) -> dict[str, object]:
         return {"location": owner}
 
@@ -101,7 +101,7 @@ LARGEST: list[tuple[str, Any, Any]] = [
 
 
 @pytest.mark.parametrize(("name", "fits", "wrong"), LARGEST, ids=[f"{row[0]}-{n}" for n, row in enumerate(LARGEST)])
-def test_an_argument_takes_what_fits_and_not_more(name: str, fits: Any, wrong: Any) -> None:
+def test_an_argument_has_exact_bounds(name: str, fits: Any, wrong: Any) -> None:
     checked(**{name: fits})
     with pytest.raises(InputError, match=name):
         checked(**{name: wrong})
@@ -215,7 +215,7 @@ def test_all_are_counted_and_five_are_named(names: int, what: str) -> None:
     assert ours.warnings == {"resume.ignored": names}
 
 
-def test_owners_that_joined_or_left_or_will_be_there_are_no_strangers() -> None:
+def test_joined_former_and_future_owners_are_known() -> None:
     ours = state()
     settings = PinnedSettings(limits={f"day.owner:{o}.calls": 3 for o in (ADA, GONE, "agent:new", "agent:zoe")})
     with capture_logs() as logs:
@@ -238,7 +238,7 @@ EMBEDDINGS = {"endpoint": "default", "model": "small"}
         ({"model": "m", "llm": "openai", "limit_tokens": 9}, []),
     ],
 )
-def test_a_model_that_a_run_of_heuristics_is_given_is_said_to_be_unused(given: dict[str, Any], told: list[str]) -> None:
+def test_a_model_given_to_a_run_of_heuristics_is_reported_as_unused(given: dict[str, Any], told: list[str]) -> None:
     settings = PinnedSettings.tuned(**given)
     with capture_logs() as logs:
         tell_unasked("test", settings, settings)

@@ -76,7 +76,7 @@ def test_replies_come_in_the_order_of_commits(thread: CommitThread) -> None:
 
 
 @pytest.mark.parametrize("error", [Fenced("gone"), KeyboardInterrupt()])
-def test_what_a_commit_raises_is_raised_where_its_reply_is_read(thread: CommitThread, error: BaseException) -> None:
+def test_an_exception_in_a_commit_is_raised_where_its_reply_is_read(thread: CommitThread, error: BaseException) -> None:
     def commit() -> int:
         raise error
 
@@ -93,7 +93,7 @@ def test_a_commit_that_is_carried_out_at_once_raises_at_once() -> None:
         Carried(lambda: (_ for _ in ()).throw(Fenced("gone")))
 
 
-def test_a_closed_thread_ends_after_what_it_has_to_carry_out() -> None:
+def test_a_closed_thread_finishes_its_commits() -> None:
     ended = threading.Event()
     known = {*threading.enumerate()}
     thread = CommitThread()
@@ -170,7 +170,7 @@ def test_a_host_that_owns_its_loop_meets_the_error_at_its_next_tick(cogitate_loo
     assert loop.tick == 1
 
 
-def test_who_reports_a_turn_by_message_is_told_at_once(cogitate_loop: Loops, thread: CommitThread) -> None:
+def test_a_turn_reported_by_message_is_answered_at_once(cogitate_loop: Loops, thread: CommitThread) -> None:
     loop = paced(cogitate_loop, thread)
     fail_at(loop, 2)
     next(iter(loop))

@@ -24,7 +24,7 @@ def asking(folder: Path, **given: object) -> Settings:
 
 
 @pytest.mark.parametrize(("price", "doubted"), [(1, True), (999, True), (0, False), (1_000, False), (150_000, False)])
-def test_prices_that_were_meant_in_dollars_are_doubted(
+def test_prices_probably_meant_in_dollars_are_doubted(
     cogitate_loop: Callable[..., TickLoop], tmp_path: Path, price: int, doubted: bool
 ) -> None:
     settings = asking(tmp_path, input_price=price, output_price=2_000_000, limit_tokens=1_000_000)
@@ -33,7 +33,7 @@ def test_prices_that_were_meant_in_dollars_are_doubted(
 
 
 @pytest.mark.parametrize("given", [0.15, "0.15"])
-def test_a_price_in_dollars_is_refused_with_what_to_write(tmp_path: Path, given: object) -> None:
+def test_a_price_in_dollars_is_refused_with_the_right_value(tmp_path: Path, given: object) -> None:
     with pytest.raises(
         SettingsRefused, match=r"input_price.*micro-dollars per million tokens: for \$0\.15 write 150000"
     ):
@@ -41,7 +41,7 @@ def test_a_price_in_dollars_is_refused_with_what_to_write(tmp_path: Path, given:
 
 
 @pytest.mark.parametrize(("tokens", "doubted"), [(500, True), (1_000_000, False)])
-def test_a_limit_below_one_reservation_is_told(
+def test_a_limit_below_one_reservation_is_reported(
     cogitate_loop: Callable[..., TickLoop], tmp_path: Path, tokens: int, doubted: bool
 ) -> None:
     found = told(cogitate_loop, asking(tmp_path, limit_tokens=tokens), "limit.too_small")

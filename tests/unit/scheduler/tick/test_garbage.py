@@ -136,7 +136,7 @@ def test_nothing_is_collected_when_nothing_is_new(collections: FullCollections, 
         assert garbage() is not None
 
 
-def test_what_is_frozen_is_walked_again(collections: FullCollections, clock: Clock) -> None:
+def test_frozen_objects_are_collected_again(collections: FullCollections, clock: Clock) -> None:
     with collections:
         collections.collect(1.0)
         first, second = Node(), Node()
@@ -153,7 +153,7 @@ def test_what_is_frozen_is_walked_again(collections: FullCollections, clock: Clo
         assert kept
 
 
-def test_everything_is_walked_at_last_though_there_is_no_time(
+def test_all_objects_are_collected_eventually_without_idle_time(
     collections: FullCollections, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[float] = []
@@ -183,7 +183,7 @@ def _never_full() -> None:
 
 
 @pytest.mark.parametrize("choose", [_disable, _never_full])
-def test_a_program_that_collects_by_itself_is_left_alone(
+def test_a_program_that_disables_collection_is_left_alone(
     collections: FullCollections, choose: Callable[[], None]
 ) -> None:
     choose()
@@ -203,7 +203,7 @@ def test_thresholds_that_the_program_sets_meanwhile_stay(collections: FullCollec
     assert gc.get_threshold() == (999, 9, 9)
 
 
-def test_what_the_program_has_frozen_stays_frozen(collections: FullCollections) -> None:
+def test_objects_frozen_by_the_program_stay_frozen(collections: FullCollections) -> None:
     gc.freeze()
     before = gc.get_freeze_count()
     with collections:

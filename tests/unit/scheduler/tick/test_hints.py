@@ -29,7 +29,7 @@ def test_a_long_queue_is_not_flooded() -> None:
     assert sent <= len(KEYS) * (4 + 600 / MOST_INTERVALS + 1)
 
 
-def test_what_is_new_or_free_again_is_hinted_at_once() -> None:
+def test_new_and_freed_jobs_are_hinted_at_once() -> None:
     hints = Hints(1.0)
     assert hints.repeat(KEYS[:2], 5.0) == KEYS[:2], "a resumed host knows nothing of what was published"
     assert hints.repeat(KEYS[:1], 5.5) == []

@@ -93,7 +93,7 @@ def test_nothing_is_unexported_before_anything_was_refused() -> None:
     assert not Host(Journal(marked=())).trimmer.unexported
 
 
-def test_the_day_on_which_a_run_begins_has_no_checkpoint() -> None:
+def test_the_first_day_of_a_run_has_no_checkpoint() -> None:
     host = Host(Journal(marked=()), facts=Facts(minutes_per_tick=360, start_minute=1440))
     assert host.trimmer.trim(0, "", "", 0, []) == "", "nothing has happened"
     for tick in (1, 3, 4):
@@ -101,7 +101,7 @@ def test_the_day_on_which_a_run_begins_has_no_checkpoint() -> None:
     assert [step[1] for step in host.ledger.steps] == [4]
 
 
-def test_streams_that_are_large_go_in_steps_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_streams_take_separate_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = {owner: len(packed(dump(one))) for owner, one in STREAMS.items()}
     for bound, steps in ((sizes[ANN], [{ANN}, {BOB}, set()]), (sizes[ANN] + 1, [{ANN, BOB}, set()])):
         monkeypatch.setattr(trimming, "STEP_BYTES", bound)
@@ -111,7 +111,7 @@ def test_streams_that_are_large_go_in_steps_of_their_own(monkeypatch: pytest.Mon
         assert [bool(step[3]) for step in host.ledger.steps] == [*[False] * (len(steps) - 1), True]
 
 
-def test_those_who_left_are_in_each_checkpoint_after(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_former_owners_are_in_each_later_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     gone = STREAMS[BOB]
     read: list[list[str]] = []
 
@@ -156,7 +156,7 @@ def test_lines_go_when_whole_days_and_a_checkpoint_of_the_world_lie_behind_them(
 
 
 @pytest.mark.parametrize("page", [1, 3, 50])
-def test_what_goes_is_in_a_file_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: int) -> None:
+def test_trimmed_lines_are_exported_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: int) -> None:
     monkeypatch.setattr(trimming, "PAGE", page)
     host = Host(Journal(), folder=tmp_path)
     assert host.exported is not None
@@ -169,7 +169,7 @@ def test_what_goes_is_in_a_file_before(tmp_path: Path, monkeypatch: pytest.Monke
     assert [line.core.tick for line in read_journal(host.ledger.store, 9, LENGTH)] == [9, 10, 11, 12]
 
 
-def test_a_host_that_resumes_goes_on_behind_what_is_gone(tmp_path: Path) -> None:
+def test_a_resumed_host_continues_behind_trimmed_lines(tmp_path: Path) -> None:
     host = Host(Journal(), folder=tmp_path, trimmed=4)
     host.trim(11)
     assert host.ledger.trims() == []
@@ -178,7 +178,7 @@ def test_a_host_that_resumes_goes_on_behind_what_is_gone(tmp_path: Path) -> None
     assert [path.name for path in tmp_path.iterdir()] == ["0000000005-0000000008.jsonl"]
 
 
-def test_what_cannot_be_written_stays_and_is_tried_again_with_the_next_checkpoint(
+def test_lines_that_cannot_be_exported_stay_until_the_next_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     host = Host(Journal(), folder=tmp_path)
@@ -195,7 +195,7 @@ def test_what_cannot_be_written_stays_and_is_tried_again_with_the_next_checkpoin
 
 
 @pytest.mark.parametrize(("tick", "told"), [(1, 1), (3, 3), (4, 4)])
-def test_lines_that_are_not_what_was_written_stay(tmp_path: Path, tick: int, told: int) -> None:
+def test_altered_lines_are_not_trimmed(tmp_path: Path, tick: int, told: int) -> None:
     journal = Journal()
     journal.lines[tick - 1] = journal.lines[8]
     host = Host(journal, folder=tmp_path)

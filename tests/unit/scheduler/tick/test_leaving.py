@@ -80,7 +80,7 @@ ENDED = [
 
 
 @pytest.mark.parametrize("body", ENDED)
-def test_a_body_that_ended_is_committed_and_the_run_goes_on(
+def test_a_finished_body_is_committed_and_the_run_continues(
     cogitate_loop: Loops, body: Callable[[TickLoop], object]
 ) -> None:
     straight = opened(cogitate_loop)
@@ -182,7 +182,7 @@ def test_the_tick_of_a_body_that_failed_never_happened(
     assert seen == [(number, number < 3) for number in range(1, LAST + 1)]
 
 
-def test_an_error_that_was_being_handled_before_is_none_of_the_bodys(cogitate_loop: Loops) -> None:
+def test_an_exception_handled_earlier_is_not_the_bodys(cogitate_loop: Loops) -> None:
     try:
         raise Broken
     except Broken:
@@ -210,7 +210,7 @@ def test_closing_after_the_last_tick_finishes_the_run(cogitate_loop: Loops) -> N
     assert status(loop) == ("finished", 3)
 
 
-def test_a_loop_that_nobody_took_a_tick_of_is_left_too(cogitate_loop: Loops) -> None:
+def test_a_loop_without_a_tick_releases_its_run(cogitate_loop: Loops) -> None:
     with opened(cogitate_loop) as loop:
         assert status(loop) == ("running", 0)
     assert status(loop) == ("stopped", 0)
@@ -226,7 +226,7 @@ def test_closing_twice_changes_nothing(cogitate_loop: Loops) -> None:
             assert status(other) == ("running", 3)
 
 
-def test_ticks_that_are_handed_over_again_are_not_committed_again(cogitate_loop: Loops) -> None:
+def test_redelivered_ticks_are_not_committed_again(cogitate_loop: Loops) -> None:
     with opened(cogitate_loop) as loop:
         break_off(loop)
     with opened(cogitate_loop, client=loop.ledger.client, owners={}, exist="resume") as resumed:
@@ -236,7 +236,7 @@ def test_ticks_that_are_handed_over_again_are_not_committed_again(cogitate_loop:
     assert audit(loop.ledger.client, "test") == []
 
 
-def test_closing_says_so_where_another_host_has_the_run(cogitate_loop: Loops) -> None:
+def test_closing_reports_another_host(cogitate_loop: Loops) -> None:
     loop = opened(cogitate_loop)
     break_off(loop)
     other = opened(cogitate_loop, client=loop.ledger.client, owners={}, exist="resume")
@@ -265,7 +265,7 @@ def interrupted(loop: TickLoop, *, arrives: bool, error: BaseException) -> Itera
 
 @pytest.mark.parametrize("arrives", [False, True])
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), RedisConnectionError("gone"), OSError("gone")])
-def test_an_error_in_the_midst_of_a_commit_is_the_one_that_is_seen(
+def test_an_exception_during_a_commit_is_the_visible_one(
     cogitate_loop: Loops, arrives: bool, error: BaseException
 ) -> None:
     loop = opened(cogitate_loop)
@@ -286,7 +286,7 @@ def test_an_error_in_the_midst_of_a_commit_is_the_one_that_is_seen(
     assert audit(loop.ledger.client, "test") == []
 
 
-def test_a_ledger_that_refuses_to_be_told_hides_no_error(cogitate_loop: Loops, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refusing_ledger_hides_no_exception(cogitate_loop: Loops, monkeypatch: pytest.MonkeyPatch) -> None:
     loop = opened(cogitate_loop)
 
     def gone(*_: object) -> None:
@@ -308,7 +308,7 @@ def test_an_error_that_ended_the_loop_and_was_handled_is_named(cogitate_loop: Lo
     assert status(loop) == ("stopped", 0)
 
 
-def test_a_last_tick_that_cannot_be_committed_leaves_the_run_to_whoever_resumes_it(cogitate_loop: Loops) -> None:
+def test_an_uncommitted_last_tick_leaves_the_run_to_a_resume(cogitate_loop: Loops) -> None:
     asked = {"fails": False}
 
     def brief(owner: str) -> dict[str, Any]:
@@ -330,7 +330,7 @@ def test_a_last_tick_that_cannot_be_committed_leaves_the_run_to_whoever_resumes_
     assert status(loop)[0] == "stopped"
 
 
-def test_a_ledger_that_says_nothing_keeps_no_process_from_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_ledger_does_not_block_the_end_of_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cogitate.scheduler.tick.leaving.SAID_SOON", 0.001)
     said, answered = threading.Event(), threading.Event()
 
@@ -350,7 +350,7 @@ def test_a_ledger_that_says_nothing_keeps_no_process_from_its_end(monkeypatch: p
     saying.join(30)
 
 
-def test_a_loop_that_has_come_to_its_end_has_no_more_ticks_and_says_so_once(
+def test_a_finished_loop_has_no_more_ticks_and_says_so_once(
     cogitate_loop: Loops, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said: list[str] = []

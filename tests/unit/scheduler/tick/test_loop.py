@@ -84,14 +84,14 @@ def paced(loops: Loops, clock: Clock, turns: Sequence[float], rate: float = 2.0)
     return began, behind
 
 
-def test_a_paced_run_begins_each_tick_when_it_is_due(cogitate_loop: Loops, clock: Clock) -> None:
+def test_a_paced_run_starts_each_tick_on_time(cogitate_loop: Loops, clock: Clock) -> None:
     began, behind = paced(cogitate_loop, clock, [0.0, 0.25, 0.5, 0.0])
     assert began == [0.0, 0.5, 1.0, 1.5]
     assert clock.slept == [0.5, 0.25]
     assert behind == [0]
 
 
-def test_a_run_that_is_behind_catches_up_and_says_by_how_many_ticks(cogitate_loop: Loops, clock: Clock) -> None:
+def test_a_late_run_catches_up_and_states_the_ticks(cogitate_loop: Loops, clock: Clock) -> None:
     began, behind = paced(cogitate_loop, clock, [3.0, 0.0, 0.0])
     assert began == [0.0, 3.0, 3.0]
     assert behind == [4], "the third tick was due at one second"
@@ -116,7 +116,7 @@ def test_a_changed_pace_counts_from_the_tick_in_whose_turn_it_was_changed(cogita
     assert began == [0.0, 0.5, 0.75, 1.0, 2.75, 4.75], "the fourth, late by a quarter, was due at 0.75"
 
 
-def test_a_run_at_another_pace_begins_anew_to_learn_its_models_latencies(cogitate_loop: Loops) -> None:
+def test_another_pace_starts_to_learn_latencies_anew(cogitate_loop: Loops) -> None:
     settings = PinnedSettings(llm="openai", api_key="any", limit_tokens=1_000, tick_rate=4.0, wait=0.0)
     with opened(cogitate_loop, settings=settings) as loop:
         next(iter(loop))
@@ -131,7 +131,7 @@ def test_a_run_at_another_pace_begins_anew_to_learn_its_models_latencies(cogitat
     ("rate", "given", "why"),
     [(None, 2.0, "has no pace"), (2.0, 0, "more than 0"), (2.0, float("nan"), "more than 0"), (2.0, True, "a second")],
 )
-def test_a_pace_that_is_none_is_refused(cogitate_loop: Loops, rate: float | None, given: Any, why: str) -> None:
+def test_an_invalid_pace_is_refused(cogitate_loop: Loops, rate: float | None, given: Any, why: str) -> None:
     with (
         opened(cogitate_loop, settings=PinnedSettings(tick_rate=rate)) as loop,
         pytest.raises(InputError, match=f"change_pace.*{why}"),
@@ -220,9 +220,7 @@ def test_the_ticks_since_the_worlds_checkpoint_are_handed_over_as_they_were(cogi
     assert loop.digest == left(cogitate_loop, 9).digest
 
 
-def test_a_fork_is_refused_among_the_ticks_that_are_handed_over_again(
-    cogitate_loop: Loops, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fork_is_refused_among_redelivered_ticks(cogitate_loop: Loops, monkeypatch: pytest.MonkeyPatch) -> None:
     loop = opened(cogitate_loop, client=left(cogitate_loop).ledger.client, owners={}, exist="resume")
     ticks = iter(loop)
     observe(loop, next(ticks))
@@ -233,7 +231,7 @@ def test_a_fork_is_refused_among_the_ticks_that_are_handed_over_again(
 
 
 @pytest.mark.parametrize("texts", [["Something else."], [], ["The bell struck {}.", "Something else."]])
-def test_a_world_that_did_something_else_is_told_how_much_differs(cogitate_loop: Loops, texts: list[str]) -> None:
+def test_a_diverging_world_is_told_the_extent(cogitate_loop: Loops, texts: list[str]) -> None:
     first = left(cogitate_loop)
     loop = opened(cogitate_loop, client=first.ledger.client, owners={}, exist="resume")
     told = rf"tick 3: the resumed world observed {len(texts)} entries that differ from the 1 in the journal"
@@ -290,7 +288,7 @@ def test_the_journal_is_trimmed_between_two_ticks_with_the_worlds_last_checkpoin
     assert trimmer.asked == [(0, 0), (1, 0), (2, 2), (3, 2)]
 
 
-def test_nothing_is_trimmed_before_a_tick_has_journalled_what_could_not_be_read(cogitate_loop: Loops) -> None:
+def test_nothing_is_trimmed_before_unreadable_data_is_journalled(cogitate_loop: Loops) -> None:
     loop, trimmer = opened(cogitate_loop, ticks=3), Trimmer()
     run = trimming(loop, trimmer)
     ticks = iter(loop)
@@ -345,9 +343,7 @@ def test_between_two_ticks_and_after_the_last_one_a_world_has_nothing_to_say(cog
             observe(again, tick)
 
 
-def test_a_commit_says_what_is_due_next_so_that_nobody_asks_again(
-    cogitate_loop: Loops, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_commit_returns_the_jobs_due_next(cogitate_loop: Loops, monkeypatch: pytest.MonkeyPatch) -> None:
     loop, given = opened(cogitate_loop, ticks=4), list[bool]()
     gather = loop._loop.collector.gather
 
@@ -428,7 +424,7 @@ def test_a_closed_loop_gives_no_iterator(cogitate_loop: Loops) -> None:
 
 
 @pytest.mark.parametrize(("ticks", "upto", "status"), [(3, 3, "finished"), (3, 2, "stopped"), (None, 2, "stopped")])
-def test_the_status_says_whether_that_was_the_last_tick(
+def test_the_status_tells_whether_the_run_is_over(
     cogitate_loop: Loops, ticks: int | None, upto: int, status: str
 ) -> None:
     with opened(cogitate_loop, ticks=ticks) as loop:
@@ -438,7 +434,7 @@ def test_the_status_says_whether_that_was_the_last_tick(
     assert state(loop, "status", "tick") == [status, str(upto)]
 
 
-def test_a_run_that_operators_cancelled_says_so_however_far_it_came(cogitate_loop: Loops) -> None:
+def test_a_run_cancelled_by_operators_says_so_at_any_tick(cogitate_loop: Loops) -> None:
     with opened(cogitate_loop, ticks=5) as loop:
         for tick in loop:
             if tick.number == 2:

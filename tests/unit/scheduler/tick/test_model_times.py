@@ -66,7 +66,7 @@ def test_a_wait_behind_others_is_part_of_a_latency() -> None:
     assert watch.took(waits, 45, claimed=50) == 45
 
 
-def test_an_idle_worker_that_takes_a_job_late_is_slow_all_the_same() -> None:
+def test_a_late_claim_by_an_idle_worker_counts_as_slow() -> None:
     watch = Watch()
     watch.look(10)
     watch.now = 60.0
@@ -76,7 +76,7 @@ def test_an_idle_worker_that_takes_a_job_late_is_slow_all_the_same() -> None:
     assert watch.took(key(59), 20, claimed=70) == 20
 
 
-def test_what_a_job_waited_while_no_worker_was_at_work_does_not_count() -> None:
+def test_waiting_without_workers_does_not_count() -> None:
     watch, waits = Watch(), key(10)
     for at in range(30):
         watch.now = float(at)
@@ -102,7 +102,7 @@ def test_a_job_whose_worker_was_lost_counts_from_its_next_claim() -> None:
     assert watch.took(job, 165, claimed=162) == 13
 
 
-def test_what_jobs_waited_while_the_ledger_was_away_does_not_count() -> None:
+def test_waiting_without_the_ledger_does_not_count() -> None:
     watch = Watch()
     watch.look(10)
     watch.times.missed(200)
@@ -113,7 +113,7 @@ def test_what_jobs_waited_while_the_ledger_was_away_does_not_count() -> None:
 # -- jobs that end late ------------------------------------------------------------------------------
 
 
-def test_a_late_job_says_something_only_while_a_worker_has_it() -> None:
+def test_a_late_job_counts_only_while_a_worker_has_it() -> None:
     watch, running, waits = Watch(), key(10), key(10, "bob")
     watch.look(23, running={"a": running}, unclaimed=[waits])
     assert watch.overdue(23, running, waits) == [Overdue(running, 13)]

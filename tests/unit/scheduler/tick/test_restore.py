@@ -71,7 +71,7 @@ def known(loop: TickLoop) -> dict[str, Any]:
     }
 
 
-def test_who_goes_on_knows_what_the_one_before_it_knew(cogitate_loop: Loops) -> None:
+def test_a_restored_loop_knows_what_the_previous_one_knew(cogitate_loop: Loops) -> None:
     loop = lived(cogitate_loop)
     before = known(loop)
     for part in ("retired", "facts at", "open", "triggers", "view"):
@@ -89,14 +89,14 @@ def test_who_goes_on_knows_what_the_one_before_it_knew(cogitate_loop: Loops) -> 
     assert resumed._loop.checkpoint_tick == LEFT
 
 
-def test_what_is_kept_by_itself_has_nothing_to_write_after_it_was_read(cogitate_loop: Loops) -> None:
+def test_separately_stored_values_are_unchanged_after_a_read(cogitate_loop: Loops) -> None:
     loop = lived(cogitate_loop)
     resumed = cogitate_loop(client=loop.ledger.client, owners={}, exist="resume")
     for part in resumed._loop.engine.parts:
         assert [write.args for write in part.take_writes() if write.key != "state"] == [], type(part).__name__
 
 
-def test_each_tick_seals_what_it_leads_to(cogitate_loop: Loops) -> None:
+def test_each_tick_seals_its_outcome(cogitate_loop: Loops) -> None:
     loop = lived(cogitate_loop)
     store, streams = loop.ledger.store, loop.state.streams
     assert store.field("state", "sealed") == b"%d" % LEFT
@@ -106,7 +106,7 @@ def test_each_tick_seals_what_it_leads_to(cogitate_loop: Loops) -> None:
 
 
 @pytest.mark.parametrize("who", ["joins", "leaves"])
-def test_who_joined_or_left_with_the_last_tick_is_sealed_with_it(cogitate_loop: Loops, who: str) -> None:
+def test_owners_that_joined_or_left_in_the_last_tick_are_sealed_with_it(cogitate_loop: Loops, who: str) -> None:
     """Nobody has facts to change for an NPC: it has no name that others know."""
     with cogitate_loop(owners=OWNERS, ticks=9) as loop:
         for tick in loop:
@@ -132,7 +132,7 @@ def test_each_part_that_keeps_itself_is_read_back(cogitate_loop: Loops, monkeypa
     assert len(keeping) > 4
 
 
-def test_what_was_put_off_or_triggered_is_put_off_or_triggered_again(cogitate_loop: Loops) -> None:
+def test_deferrals_and_triggers_are_restored(cogitate_loop: Loops) -> None:
     loop = lived(cogitate_loop)
     deferred, trigger = Deferred(20, Request(kind="reflect", owner=ADA)), ScopeTrigger(scope=WORLD, minute=3)
     kept = LoopState(loop.state.facts_version, (deferred,), (trigger,))
@@ -152,12 +152,12 @@ def test_a_resumed_host_writes_the_loops_state_only_if_it_changes(cogitate_loop:
     )
 
 
-def test_a_state_that_says_nothing_of_itself_is_that_of_a_run_that_never_joined_anybody() -> None:
+def test_a_state_without_owners_is_that_of_an_empty_run() -> None:
     state = typed_json.decode(b"{}", LoopState)
     assert (state.facts_version, state.deferred, state.triggers) == (0, (), ())
 
 
-def test_a_new_run_is_empty_whatever_its_loop_will_write(cogitate_loop: Loops) -> None:
+def test_a_new_run_is_empty(cogitate_loop: Loops) -> None:
     loop = cogitate_loop(owners=OWNERS, ticks=3)
     found = restore(loop.ledger, loop.state, loop._loop.engine.parts)
     assert (found.tick, found.digest, found.chain, found.checkpoint, found.checkpoint_tick) == (0, "", "", None, 0)
@@ -173,7 +173,7 @@ DAMAGE: list[tuple[str, Callable[[Any], object]]] = [
 
 
 @pytest.mark.parametrize(("told", "damage"), DAMAGE)
-def test_a_run_that_cannot_be_read_is_refused_with_what_was_raised(
+def test_an_unreadable_run_is_refused_with_the_cause(
     cogitate_loop: Loops, told: str, damage: Callable[[Any], object]
 ) -> None:
     loop = lived(cogitate_loop)
@@ -183,7 +183,7 @@ def test_a_run_that_cannot_be_read_is_refused_with_what_was_raised(
 
 
 @pytest.mark.parametrize("error", [TypeError, LookupError, AttributeError, RecursionError, ResponseError])
-def test_whatever_reading_raises_is_a_damaged_run_and_an_error_of_the_ledger_is_not(
+def test_an_error_while_reading_is_a_damaged_run_except_for_the_ledgers(
     cogitate_loop: Loops, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
 ) -> None:
     loop = lived(cogitate_loop)

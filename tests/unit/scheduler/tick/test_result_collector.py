@@ -42,7 +42,7 @@ def test_a_lease_runs_out_after_its_time_without_a_heartbeat() -> None:
     assert watch(Leases(LEASE), look({"w": 3}, t="w"), 100.0, 117.0) == [116.0, 117.0]
 
 
-def test_a_heartbeat_begins_it_anew() -> None:
+def test_a_heartbeat_restarts_the_lease() -> None:
     leases = Leases(LEASE)
     assert watch(leases, look({"w": 3}, t="w"), 100.0, 113.0) == []
     assert watch(leases, look({"w": 4}, t="w"), 114.0, 129.0) == []
@@ -76,7 +76,7 @@ def test_a_worker_that_never_beat_has_a_lease_too() -> None:
     assert watch(Leases(LEASE), look({}, t="w"), 0.0, 16.0) == [16.0]
 
 
-def test_a_resumed_host_begins_every_lease_anew() -> None:
+def test_a_resumed_host_restarts_every_lease() -> None:
     assert watch(Leases(LEASE), look({"w": 3}, t="w"), 0.0, 15.0) == []
     assert watch(Leases(LEASE), look({"w": 3}, t="w"), 1000.0, 1016.0) == [1016.0]
 
@@ -167,14 +167,14 @@ def states(gathered: BoundaryInput) -> set[str]:
     return {row.state for row in gathered.rows}
 
 
-def test_what_the_last_step_said_is_enough_when_nothing_is_out() -> None:
+def test_the_last_steps_reply_suffices_when_no_job_is_open() -> None:
     ledger = FakeLedger({FIRST: 0.0})
     known = BoundaryInput([DueJob(FIRST, "staged", None, 1)], controls=(None,))
     assert waiting(ledger, 60.0)[0].gather(5, known, JOBS) == known
     assert ledger.looks == []
 
 
-def test_a_boundary_waits_for_what_is_out() -> None:
+def test_a_boundary_waits_for_open_jobs() -> None:
     ledger = FakeLedger({FIRST: 2.5, SECOND: 7.25})
     rows = waiting(ledger, 60.0)[0].gather(5, None, JOBS)
     assert states(rows) == {"staged"}
@@ -203,7 +203,7 @@ def test_a_host_that_prefers_freshness_looks_at_every_boundary() -> None:
     assert len(ledger.looks) == 3
 
 
-def test_what_the_last_step_said_is_too_old_after_an_interval_even_when_nothing_is_out() -> None:
+def test_the_last_steps_reply_expires_after_an_interval() -> None:
     ledger = FakeLedger({FIRST: 0.0})
     built, _ = waiting(ledger, 60.0)
     ledger.now = built._interval - 0.001
@@ -215,7 +215,7 @@ def test_what_the_last_step_said_is_too_old_after_an_interval_even_when_nothing_
     assert len(ledger.looks) == 1, "it has looked just now"
 
 
-def test_rows_that_are_no_open_jobs_are_left_out() -> None:
+def test_rows_without_an_open_job_are_left_out() -> None:
     ledger = FakeLedger({OTHER: 0.0, FIRST: 0.0})
     assert [row.key for row in waiting(ledger, 60.0)[0].gather(5, None, JOBS).rows] == [FIRST]
 
@@ -243,7 +243,7 @@ def test_lost_leases_are_expired_while_it_waits() -> None:
 # -- nobody to wait for ------------------------------------------------------------------------------
 
 
-def test_who_has_waited_in_vain_once_does_not_wait_again_until_there_is_a_sign_of_life() -> None:
+def test_after_one_vain_wait_a_boundary_waits_only_after_a_heartbeat() -> None:
     ledger = FakeLedger({FIRST: 1e9})
     built, _ = waiting(ledger, 60.0)
     built.gather(5, None, JOBS)
@@ -266,7 +266,7 @@ def test_a_worker_at_work_is_waited_for_at_every_boundary() -> None:
     assert ledger.now == 300.0
 
 
-def test_a_quiet_time_is_no_sign_of_death() -> None:
+def test_silence_alone_is_not_death() -> None:
     ledger = FakeLedger({FIRST: 10.0})
     built, _ = waiting(ledger, 60.0)
     built.gather(5, None, JOBS)
@@ -305,14 +305,14 @@ def test_an_outage_of_before_lengthens_no_wait() -> None:
     assert ledger.now == 10.0
 
 
-def test_jobs_that_are_over_are_not_hinted_again() -> None:
+def test_ended_jobs_are_not_hinted_again() -> None:
     ledger = FakeLedger({OTHER: 99.0, FIRST: 3.0})
     built, published = waiting(ledger, 5.0)
     built.gather(5, None, JOBS)
     assert {job.key for job in published} <= {FIRST}
 
 
-def test_a_host_that_cannot_ask_calls_what_is_due_late() -> None:
+def test_a_host_without_its_ledger_treats_due_jobs_as_late() -> None:
     ledger = FakeLedger({FIRST: 0.0})
     ledger.collect = lambda *_, **how: None  # type: ignore[method-assign, assignment]
     due = max(item.job.due for item in JOBS.values())
@@ -343,14 +343,14 @@ class Paused(FakeLedger):
 
 
 @pytest.mark.parametrize("mode", ["running", "draining", "cancelled"])
-def test_a_paused_host_goes_on_once_an_operator_says_how(mode: str) -> None:
+def test_a_paused_host_continues_when_an_operator_decides(mode: str) -> None:
     ledger = Paused(None, "away", "paused", mode)
     waiting(ledger, 60.0)[0].pause(6, lambda: False)
     assert (ledger.went_on, ledger.waited, ledger.modes) == (1, [ASKED_AGAIN] * 3, [])
     assert {(at, tokens) for at, tokens in ledger.looks} == {(0.0, ())}
 
 
-def test_a_paused_host_that_is_to_stop_does_not_go_on() -> None:
+def test_a_stopping_paused_host_does_not_continue() -> None:
     ledger = Paused(None, None, "running")
     waiting(ledger, 60.0)[0].pause(6, lambda: len(ledger.waited) == 2)
     assert (ledger.went_on, ledger.modes) == (0, ["running"])
@@ -370,7 +370,7 @@ def test_a_hint_that_this_host_did_not_publish_is_repeated_at_once() -> None:
     assert [now for now in range(5, 80, 5) if hints.repeat([SECOND], float(now))] == [5, 15, 35, 75]
 
 
-def test_a_job_that_was_claimed_meanwhile_begins_anew() -> None:
+def test_a_job_claimed_meanwhile_restarts_its_lease() -> None:
     hints = Hints(10.0)
     hints.published([FIRST, SECOND], 0.0)
     assert hints.repeat([FIRST, SECOND], 10.0) == [FIRST, SECOND]
@@ -402,7 +402,7 @@ def test_a_claim_a_heartbeat_and_a_result_are_signs_of_life_once() -> None:
     assert silence(open_row) == 5.0
 
 
-def test_without_its_ledger_a_host_knows_what_is_due_by_itself() -> None:
+def test_without_its_ledger_a_host_knows_its_due_jobs() -> None:
     held = open_job("think", BOB, due=4, ordinal=2, admitted=False)
     later = open_job("think", ANN, due=6, ordinal=3)
     jobs = {**JOBS, held.job.key: held, later.job.key: later}

@@ -79,7 +79,7 @@ def is_sound(store: RunStore, state: Any) -> Seals:
 # -- written -----------------------------------------------------------------------------------------
 
 
-def test_the_first_tick_seals_everything_and_a_later_one_what_it_changed(store: RunStore) -> None:
+def test_the_first_tick_seals_everything_and_later_ones_their_changes(store: RunStore) -> None:
     seals, state = Seals(), state_of()
     assert names(write(store, seals, state)) == [ANN, BOB, ":facts", ":owners"]
     assert write(store, seals, state) == []
@@ -99,9 +99,7 @@ def test_the_first_tick_seals_everything_and_a_later_one_what_it_changed(store: 
         (lambda state: state.retired.add(BOB), ":owners"),
     ],
 )
-def test_facts_and_owners_are_sealed_when_a_tick_says_that_they_changed(
-    store: RunStore, change: Callable[[Any], object], sealed: str
-) -> None:
+def test_changed_facts_and_owners_are_sealed(store: RunStore, change: Callable[[Any], object], sealed: str) -> None:
     seals, state = Seals(), state_of()
     write(store, seals, state)
     change(state)
@@ -110,7 +108,7 @@ def test_facts_and_owners_are_sealed_when_a_tick_says_that_they_changed(
     is_sound(store, state)
 
 
-def test_who_goes_on_seals_only_what_changes_then(store: RunStore) -> None:
+def test_a_restored_loop_seals_only_later_changes(store: RunStore) -> None:
     state = state_of()
     write(store, Seals(), state)
     resumed = is_sound(store, state)
@@ -134,7 +132,7 @@ ALTERED: list[tuple[str, Callable[[Any], object]]] = [
 
 
 @pytest.mark.parametrize(("part", "alter"), ALTERED)
-def test_what_was_altered_is_named(store: RunStore, part: str, alter: Callable[[Any], object]) -> None:
+def test_altered_values_are_named(store: RunStore, part: str, alter: Callable[[Any], object]) -> None:
     state = state_of()
     write(store, Seals(), state)
     is_sound(store, state)
@@ -152,7 +150,7 @@ def test_everything_that_was_altered_is_named(store: RunStore) -> None:
     assert f"facts, owners, marks of {ANN}, marks of {BOB}" in refusal(store, state)
 
 
-def test_an_owner_without_a_seal_has_nothing_that_is_as_it_was(store: RunStore) -> None:
+def test_an_owner_without_a_seal_counts_as_changed(store: RunStore) -> None:
     state = state_of()
     write(store, Seals(), state)
     store.client.hdel(store.key("seals"), ANN)
@@ -165,7 +163,7 @@ def test_an_owner_without_a_seal_has_nothing_that_is_as_it_was(store: RunStore) 
 
 
 @pytest.mark.parametrize("how", ["never", "of an earlier tick", "removed"])
-def test_without_seals_of_its_last_tick_a_run_is_held_against_its_journal(store: RunStore, how: str) -> None:
+def test_without_the_last_ticks_seals_a_run_is_compared_with_its_journal(store: RunStore, how: str) -> None:
     sealed = {"of an earlier tick": TICK - 1, "removed": TICK}
     if how in sealed:
         write(store, Seals(), state_of(), tick=sealed[how])
@@ -181,7 +179,7 @@ def test_without_seals_of_its_last_tick_a_run_is_held_against_its_journal(store:
     assert "facts, owners" in refusal(store, state)
 
 
-def test_seals_of_the_last_tick_are_what_counts_whatever_the_journal_says(store: RunStore) -> None:
+def test_the_seals_of_the_last_tick_decide(store: RunStore) -> None:
     """A run whose journal was trimmed of what its memory holds, for example."""
     state = state_of()
     write(store, Seals(), state)

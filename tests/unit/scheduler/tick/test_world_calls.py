@@ -69,7 +69,7 @@ def test_an_effect_of_the_world_for_an_owner_that_never_was_is_refused_at_the_ca
     ("given", "near"),
     [("agent:adda", ADA), ("ada", ADA), ("Ada Smith", ADA), ("agent:bob", BOB), ("agent:quentin", "")],
 )
-def test_an_unknown_owner_is_told_with_the_one_that_is_meant(given: str, near: str) -> None:
+def test_an_unknown_owner_is_named_with_a_suggestion(given: str, near: str) -> None:
     with pytest.raises(NoSuchOwner) as refused:
         calls().request("think", given)
     assert (f"did you mean {near!r}?" in str(refused.value)) is bool(near)
@@ -147,7 +147,7 @@ def test_each_call_counts_in_its_turn_alone(name: str) -> None:
         assert said(before) == NOTHING
 
 
-def test_out_of_its_turn_a_world_is_told_so_whatever_it_says() -> None:
+def test_a_call_out_of_turn_is_refused() -> None:
     world = calls(turn=None)
     with pytest.raises(UsageError, match="is not at a tick"):
         world.event("agent:zoe", Event(kind="sneeze"))
@@ -188,7 +188,7 @@ BOUNDS: list[tuple[str, Callable[[WorldCalls, int], object], int]] = [
 
 
 @pytest.mark.parametrize(("call", "most"), [row[1:] for row in BOUNDS], ids=[row[0] for row in BOUNDS])
-def test_a_call_takes_what_fits_and_not_one_more(
+def test_a_call_has_exact_bounds(
     call: Callable[[WorldCalls, int], object], most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cogitate.scheduler.tick.world_calls.MAX_STATE", 9)
@@ -200,7 +200,7 @@ def test_a_call_takes_what_fits_and_not_one_more(
     assert said(world) == NOTHING
 
 
-def test_the_longest_name_of_a_place_is_that_of_its_owner() -> None:
+def test_the_longest_location_id_makes_the_longest_owner() -> None:
     world = calls()
     long = "x" * (MAX_OWNER - len("location:"))
     world.join(f"location:{long}", Profile(name="Far"))
@@ -219,7 +219,7 @@ def test_the_longest_name_of_a_place_is_that_of_its_owner() -> None:
         (lambda world: world.checkpoint([1, 2]), r"checkpoint\(\[1, 2\]\): give bytes"),
     ],
 )
-def test_what_cannot_be_used_is_refused(call: Callable[[WorldCalls], object], why: str) -> None:
+def test_unusable_arguments_are_refused(call: Callable[[WorldCalls], object], why: str) -> None:
     world = calls()
     with pytest.raises(InputError, match=why):
         call(world)
@@ -229,7 +229,7 @@ def test_what_cannot_be_used_is_refused(call: Callable[[WorldCalls], object], wh
 # -- what is noted -----------------------------------------------------------------------------------
 
 
-def test_a_request_is_noted_as_it_was_made() -> None:
+def test_a_request_is_recorded_unchanged() -> None:
     world = calls()
     world.request("think", ADA, numbers=(3,), reads=(Reads(BOB, 2),), priority=-4, params={"x": [1]}, within=6)
     world.request("think", BOB)
@@ -239,14 +239,14 @@ def test_a_request_is_noted_as_it_was_made() -> None:
     assert (second.numbers, second.reads, second.priority, second.params, second.within) == (None, (), 0, {}, 0)
 
 
-def test_who_leaves_twice_leaves_once() -> None:
+def test_leaving_twice_has_no_further_effect() -> None:
     world = calls()
     for owner in (BOB, ADA, BOB):
         world.leave(owner)
     assert world.take()[0].leaves == [BOB, ADA]
 
 
-def test_who_joins_may_be_spoken_of_at_once_and_only_once() -> None:
+def test_a_joining_owner_can_be_mentioned_at_once_and_joins_once() -> None:
     world = calls()
     world.join("agent:cy", Profile(name="Cy"))
     world.observe("agent:cy", seen())
@@ -268,7 +268,7 @@ def test_a_worlds_state_is_a_copy_of_its_bytes(data: Any) -> None:
     assert (type(kept), kept) == (bytes, b"state")
 
 
-def test_an_event_is_remembered_and_one_that_matters_is_integrated() -> None:
+def test_an_event_is_remembered_and_an_important_one_integrated() -> None:
     world = calls()
     strategies = [
         world.event(ADA, Event(kind="discussion_statement", text="It rains.", speaker=BOB)),
@@ -289,7 +289,7 @@ def test_a_group_that_an_event_names_must_be_there() -> None:
     assert len(world.take()[0].observed) == 1
 
 
-def test_who_leaves_a_place_gives_it_and_those_present_a_reason_to_recount() -> None:
+def test_leaving_a_location_triggers_recounts_of_it_and_those_present() -> None:
     world = calls()
     world.left_location("inn", [BOB])
     world.story_event("fire", ("red",), {"quest_id": "q7", "npc_ids": [BOB]})
@@ -318,7 +318,7 @@ def test_a_story_needs_a_world() -> None:
         world.story_event("done")
 
 
-def test_scoped_memories_are_told_under_the_names_of_their_owners() -> None:
+def test_scoped_memories_are_shown_by_owner() -> None:
     world = calls()
     for owner in (INN, BOB, WORLD):
         for text in ("One.", "Two.", "Three.", "Four."):
@@ -355,7 +355,7 @@ def test_a_tick_that_is_handed_over_again_takes_owners_that_have_joined_or_left_
         world.observe("agent:nobody", seen())
 
 
-def test_an_event_is_broadcast_to_each_who_is_there_once_and_to_nobody_else() -> None:
+def test_an_event_reaches_each_present_owner_once_and_no_others() -> None:
     world = calls()
     event = Event(kind="voting_initiated", speaker=BOB, subjects=(ADA, "agent:elsewhere", BOB))
     assert list(world.broadcast(event, also=[INN, ADA])) == [BOB, ADA, INN]
@@ -364,7 +364,7 @@ def test_an_event_is_broadcast_to_each_who_is_there_once_and_to_nobody_else() ->
         world.broadcast(Event(kind="voting_initiated", speaker="agent:elsewhere"))
 
 
-def test_a_speaker_who_joins_with_the_tick_is_told_by_name() -> None:
+def test_a_speaker_joining_in_the_same_tick_is_named() -> None:
     world = calls()
     world.join("agent:cy", Profile(name="Cy Young"))
     world.event(ADA, Event(kind="voting_initiated", speaker="agent:cy"))
@@ -377,7 +377,7 @@ def test_a_speaker_who_joins_with_the_tick_is_told_by_name() -> None:
     ]
 
 
-def test_of_a_speakers_long_name_its_beginning_is_told() -> None:
+def test_a_speakers_long_name_is_cut() -> None:
     world = calls()
     world._state.rules = dataclasses.replace(world._state.rules, max_text=MOST + 200)
     world._state.profiles[BOB] = Profile(name="B" * 300)

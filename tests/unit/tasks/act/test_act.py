@@ -91,7 +91,7 @@ def test_rules_come_first(situation: dict[str, Any], minute: int, kind: str, loc
         ({"status": {"hunger": fed(5)}, "location": "park"}, NOON, "stay", "park"),
     ],
 )
-def test_who_has_neither_home_nor_a_place_to_eat_stays(
+def test_an_agent_without_home_and_eatery_stays(
     situation: dict[str, Any], minute: int, kind: str, location: str
 ) -> None:
     action = by_rule(situation, minute, home="", food="")
@@ -112,12 +112,12 @@ def test_where_no_rule_decides_there_is_something_to_choose(situation: dict[str,
     assert by_rule(situation, NOON, home="dorm", food="cafe") is None
 
 
-def test_a_status_that_is_no_number_rules_nothing() -> None:
+def test_a_status_that_is_not_a_number_is_ignored() -> None:
     for status in ({"hunger": "low"}, {"energy": None}, {"hunger": [1]}, {}, "low", 3, None, [1]):
         assert by_rule({"status": status, "location": "cafe"}, NOON, home="dorm", food="cafe") is None
 
 
-def test_an_agent_is_asked_at_its_own_turns_only() -> None:
+def test_an_agent_is_evaluated_only_at_its_turns() -> None:
     stream = lived(plan())
     ((tick, params),) = turn(stream)
     assert params["item"] == {
@@ -139,7 +139,7 @@ def test_an_agent_is_asked_at_its_own_turns_only() -> None:
     [{"free": False}, {"free": None}, {"status": {"energy": energy(3)}}, {"location": "cafe"}],
     ids=["busy", "not offered", "a need decides", "the plan decides"],
 )
-def test_nobody_is_asked_where_something_else_decides(brief: dict[str, Any]) -> None:
+def test_no_job_is_requested_where_a_rule_decides(brief: dict[str, Any]) -> None:
     assert turn(lived(plan()), **brief) == []
 
 
@@ -191,7 +191,7 @@ def test_an_answer_that_came_after_the_item_moved_on_is_stale() -> None:
     assert "cancelled, not active" in (unmet({KLAUS: stream}, effects) or "")
 
 
-def test_staying_is_an_action_and_an_unknown_place_is_none() -> None:
+def test_staying_is_an_action_and_an_unknown_place_is_not() -> None:
     case = act(lived(), location="library")
     (told,) = KIND.effects(case, answer(), ())
     assert isinstance(told, Tell)
@@ -200,7 +200,7 @@ def test_staying_is_an_action_and_an_unknown_place_is_none() -> None:
         KIND.effects(case, answer(location="the moon"), ())
 
 
-def test_without_a_model_the_plan_goes_on() -> None:
+def test_without_a_model_the_plan_continues() -> None:
     stream = lived(plan())
     ((tick, params),) = turn(stream)
     (told,) = KIND.heuristic(case_of(KIND, stream, tick, params=params, world=ACTING))
@@ -213,7 +213,7 @@ def test_without_a_model_the_plan_goes_on() -> None:
     }
 
 
-def test_without_a_model_what_a_rule_says_goes_before_the_plan() -> None:
+def test_without_a_model_a_rule_precedes_the_plan() -> None:
     stream = lived(plan())
     ((tick, params),) = turn(stream)
     hungry = {**params, "status": {"hunger": fed(5), "energy": energy(90), "mood": "glad"}}
@@ -222,7 +222,7 @@ def test_without_a_model_what_a_rule_says_goes_before_the_plan() -> None:
     assert (told.data["type"], told.data["location"]) == ("move_to", "cafe")
 
 
-def test_without_a_plan_company_is_sought_where_it_is_remembered() -> None:
+def test_without_a_plan_company_is_sought_where_remembered() -> None:
     stream = stream_of(message("Maria: Hello!", 650, speaker=MARIA))
     told, marked = KIND.heuristic(act(stream, location="library"))
     assert isinstance(told, Tell)
@@ -254,7 +254,7 @@ def test_company_is_sought_at_another_social_place_where_most_is_remembered() ->
     assert idle.data["type"] == "idle", "the only social place is here"
 
 
-def test_without_anything_an_agent_idles() -> None:
+def test_without_plan_or_company_an_agent_idles() -> None:
     bare = case_of(KIND, stream_of(), NOON, world=replace(ACTING, locations=()))
     (told,) = KIND.heuristic(bare)
     assert isinstance(told, Tell)
@@ -262,7 +262,7 @@ def test_without_anything_an_agent_idles() -> None:
     assert told.data["reason"] == "Deciding what to do"
 
 
-def test_the_prompt_shows_who_is_near_what_may_be_done_and_what_the_marks_mean() -> None:
+def test_the_prompt_shows_neighbours_actions_and_the_meaning_of_marks() -> None:
     asked = act(lived(plan()), near=["agent:maria", "a stranger"], actions=["read", "sleep on the desk"])
     prompt = KIND.prompt(asked)
     assert "Near Klaus Mueller: Maria Lopez, a stranger\n" in prompt.user
@@ -321,7 +321,7 @@ def test_an_action_is_done_where_it_says(doing: str, place: str) -> None:
     assert (told.data["type"], told.data["location"]) == ("move_to", place)
 
 
-def test_without_a_model_a_named_action_is_chosen_too() -> None:
+def test_without_a_model_a_named_action_is_chosen() -> None:
     asked = act(stream_of(), actions=["humming", "having tea at Hobbs Cafe"], location="library")
     (told,) = (e for e in KIND.heuristic(asked) if isinstance(e, Tell))
     assert (told.data["doing"], told.data["location"]) == ("having tea at Hobbs Cafe", "cafe")
@@ -342,7 +342,7 @@ SHIP = ["repair the hull", "eat a ration", "run diagnostics"]
         ({"status": {"hunger": Meter(3, low="sated", high="starving", need="high")}}, "run diagnostics"),
     ],
 )
-def test_of_named_actions_a_need_and_then_the_plan_choose(params: dict[str, Any], chosen: str) -> None:
+def test_a_need_and_then_the_plan_choose_among_named_actions(params: dict[str, Any], chosen: str) -> None:
     items = (PlanItem(id="1-0", description="Run the diagnostics of module B", minute=600),)
     stream = lived(Entry(type="plan", text="Plan.", minute=360, items=items, valid_until=DAY + 360))
     ((_, situation),) = turn(stream)
@@ -351,7 +351,7 @@ def test_of_named_actions_a_need_and_then_the_plan_choose(params: dict[str, Any]
     assert tell.data["doing"] == chosen
 
 
-def test_a_named_action_is_chosen_by_day_and_by_night_whatever_a_rule_would_say() -> None:
+def test_a_named_action_is_chosen_at_any_hour() -> None:
     chosen = set()
     for minute in range(0, DAY, 60):
         case = case_of(KIND, stream_of(), minute, params={"actions": SHIP, "location": "library"})
@@ -361,7 +361,7 @@ def test_a_named_action_is_chosen_by_day_and_by_night_whatever_a_rule_would_say(
     assert chosen == set(SHIP)
 
 
-def test_a_request_carries_who_is_near_and_what_may_be_done() -> None:
+def test_a_request_carries_neighbours_and_actions() -> None:
     ((_, params),) = turn(lived(plan()), near=("agent:maria",), actions=["read"])
     assert (params["near"], params["actions"]) == (["agent:maria"], ["read"])
     crowd, choices = [f"agent:{n}" for n in range(MOST_NEAR + 1)], [f"do {n}" for n in range(MOST_ACTIONS + 1)]
@@ -369,7 +369,7 @@ def test_a_request_carries_who_is_near_and_what_may_be_done() -> None:
     assert (params["near"], params["actions"]) == (crowd[:-1], choices[:-1]), "as many as a request may name"
 
 
-def test_a_request_carries_the_meters_in_one_order_and_nothing_that_is_no_number() -> None:
+def test_a_request_carries_numeric_meters_in_a_fixed_order() -> None:
     ((_, params),) = turn(lived(plan()), status={"mood": 50, "name": "Bo", "hunger": 60.5, "energy": 70})
     assert list(params["status"].items()) == [("energy", 70), ("hunger", 60.5), ("mood", 50)]
 
@@ -401,9 +401,7 @@ def replace_tags(entry: Entry, tags: tuple[str, ...]) -> Entry:
         ),
     ],
 )
-def test_the_prompt_shows_what_is_remembered_of_the_present_item_or_else_of_the_next(
-    situation: dict[str, Any], remembered: str
-) -> None:
+def test_the_prompt_recalls_the_present_item_or_else_the_next(situation: dict[str, Any], remembered: str) -> None:
     others = [observation(f"Saw page {i} of the book.", 700 + i % 10) for i in range(30)]
     stream = stream_of(observation("The lighthouse is dark.", 1), observation("The donkeys are hungry.", 2), *others)
     user = KIND.prompt(act(stream, **situation)).user

@@ -46,7 +46,7 @@ def test_the_night_is_from_ten_to_six(minute: int, asleep: bool) -> None:
     assert (action is not None) is asleep
 
 
-def test_who_is_hungry_goes_to_the_best_kind_of_place_and_of_equals_to_the_first_by_id() -> None:
+def test_a_hungry_agent_goes_to_the_best_type_of_place_then_to_the_first_id() -> None:
     def eats(*places: tuple[str, str]) -> str:
         locations = tuple(Location(id=name, name=name.title(), type=kind) for name, kind in places)
         return str(told(places=locations, status={"hunger": fed(5)})["location"])
@@ -58,7 +58,7 @@ def test_who_is_hungry_goes_to_the_best_kind_of_place_and_of_equals_to_the_first
     assert eats(("a", "library")) == "dorm", "at home where there is none"
 
 
-def test_who_has_nothing_to_do_seeks_the_company_that_is_remembered_best() -> None:
+def test_an_idle_agent_seeks_its_best_remembered_company() -> None:
     park, bar = (Location(id=name, name=name.title(), tags=("social",)) for name in ("park", "bar"))
     assert told(places=(park, bar))["location"] == "bar", "of equals the first by id"
     seen = observation("Met Bo.", 600, location="park", importance=3)
@@ -71,7 +71,7 @@ def test_who_has_nothing_to_do_seeks_the_company_that_is_remembered_best() -> No
 
 
 @pytest.mark.parametrize("given", [[], (), "agent:maria", 7, None, {"agent:maria": 1}])
-def test_of_a_brief_only_lists_name_who_is_near_and_what_may_be_done(given: Any) -> None:
+def test_only_lists_of_a_brief_name_neighbours_and_actions(given: Any) -> None:
     moments = [
         moment_of(stream_of(), tick, world=replace(WORLD, act_interval=30), free=True, near=given, actions=given)
         for tick in range(NOON, NOON + 30)
@@ -84,7 +84,7 @@ def kept(**brief: Any) -> dict[str, Any]:
     return _situation(moment_of(stream_of(), 600, **brief))
 
 
-def test_of_a_brief_the_place_the_activity_and_the_meters_are_kept_where_they_can_be_read() -> None:
+def test_place_activity_and_meters_of_a_brief_are_kept_where_readable() -> None:
     assert kept(location="cafe", activity="reads", status={"energy": 5, 3: 1.5, "mood": "low"}) == {
         "location": "cafe",
         "activity": "reads",
@@ -94,13 +94,13 @@ def test_of_a_brief_the_place_the_activity_and_the_meters_are_kept_where_they_ca
 
 
 @pytest.mark.parametrize(("name", "most"), [("near", MOST_NEAR), ("actions", MOST_ACTIONS)])
-def test_of_long_lists_the_first_are_kept_each_up_to_five_hundred_characters(name: str, most: int) -> None:
+def test_long_lists_keep_their_first_items_up_to_five_hundred_characters(name: str, most: int) -> None:
     given = ["x" * 501, 7, *(f"n{n}" for n in range(most))]
     found = kept(**{name: given})[name]
     assert found == ["x" * 500, "7", *(f"n{n}" for n in range(most - 2))]
 
 
-def test_company_is_where_most_was_remembered_and_shown_by_what_mattered_most() -> None:
+def test_company_is_sought_where_most_is_remembered_and_shown_by_importance() -> None:
     here = [observation("Tea.", 500 + n, location="cafe", importance=1 + n % 5) for n in range(30)]
     other = observation("The mill burned.", 500, location="library", importance=10)
     thought = Entry(type="reflection", text="Hm.", minute=500, location="cafe", importance=10)
@@ -129,7 +129,7 @@ HUNGRY = {"hunger": {"value": 90, "low": "sated", "high": "starving", "need": "h
     ],
     ids=["hungry", "tired", "the plan's item is elsewhere", "at night"],
 )
-def test_where_the_host_names_actions_one_is_due_whatever_the_meters_and_the_hour(
+def test_with_named_actions_a_choice_is_due_at_any_hour_and_meter(
     noon: int, brief: dict[str, Any], chosen: str
 ) -> None:
     item = PlanItem(id="1-0", description="Read a book", location="library", minute=690, status="active")

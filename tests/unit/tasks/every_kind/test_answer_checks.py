@@ -110,7 +110,7 @@ REFUSED: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("name", "answer", "why"), REFUSED, ids=[f"{name}: {why}" for name, _, why in REFUSED])
-def test_what_cannot_be_used_is_refused_with_a_reason(name: str, answer: Any, why: str) -> None:
+def test_unusable_answers_are_refused_with_a_reason(name: str, answer: Any, why: str) -> None:
     with pytest.raises(ValueError, match=re.escape(why)):
         made(name, answer)
 
@@ -137,7 +137,7 @@ def test_importance_is_from_one_to_ten(said: object, stored: int) -> None:
     assert reflected.importance == max(7, stored), "a reflection by a model is never below 7"
 
 
-def test_a_relationship_with_nobody_is_dropped_and_the_insight_kept() -> None:
+def test_a_relationship_without_a_person_is_dropped_and_the_insight_kept() -> None:
     changes = [{"agent_id": who, "change": 1, "reason": "Help"} for who in ("agent:nobody", "Zaphod", MARIA)]
     effects = made("reflect", insight(relationship_changes=changes))
     assert "Maria helped me today." in only(effects, Append).entry.text
@@ -146,7 +146,7 @@ def test_a_relationship_with_nobody_is_dropped_and_the_insight_kept() -> None:
 
 @pytest.mark.parametrize(("who", "other"), [(MARIA, MARIA), ("Maria Lopez", MARIA), ("isabella", ISABELLA)])
 @pytest.mark.parametrize(("said", "stored"), [(9, 2), (-9, -2), ("+1", 1)])
-def test_relationships_change_by_two_at_most_and_with_those_who_exist(
+def test_relationships_change_by_at_most_two_and_only_with_known_persons(
     who: str, other: str, said: object, stored: int
 ) -> None:
     told = only(made("reflect", changed(who, said)), Tell).data
@@ -165,7 +165,7 @@ def test_relationships_change_by_two_at_most_and_with_those_who_exist(
         ("integrate", {"summary": NASTY}, 4_000),
     ],
 )
-def test_texts_are_short_and_on_one_line_without_signs_that_nobody_sees(name: str, answer: Any, most: int) -> None:
+def test_texts_are_one_short_line_without_hidden_characters(name: str, answer: Any, most: int) -> None:
     def texts(value: Any) -> list[str]:
         if isinstance(value, Append):
             return [item.description for item in value.entry.items] or [value.entry.text]
@@ -178,7 +178,7 @@ def test_texts_are_short_and_on_one_line_without_signs_that_nobody_sees(name: st
     assert all(len(text) <= most + 1 and not set("\n\x00\x1b\ud800\u202e") & set(text) for text in found)
 
 
-def test_every_kind_that_asks_a_model_is_checked_here() -> None:
+def test_every_kind_with_a_model_is_checked_here() -> None:
     asking = {kind.name for kind in kinds() if kind.output_cap}
     assert asking == set(KINDS) == {name for name, _, _ in REFUSED}
 
@@ -199,7 +199,7 @@ def test_every_kind_that_asks_a_model_is_checked_here() -> None:
         f"[Insight 3]: [{TEA}]",
     ],
 )
-def test_what_models_copy_from_lists_is_taken_off(said: str) -> None:
+def test_list_marks_that_models_copy_are_removed(said: str) -> None:
     assert ReflectionAnswer(insight=said).insight.rstrip(".") == TEA.rstrip(".")
     assert ActionAnswer(reason=said, location="", doing=said).doing.rstrip(".") == TEA.rstrip(".")
 

@@ -42,13 +42,13 @@ def test_a_plan_is_held_to_the_places_of_its_prompt_or_none_of_them() -> None:
     assert shown["location"]["enum"] == [f"p{n}" for n in range(MOST)] + ["anywhere"]
 
 
-def test_an_action_is_held_to_the_places_of_its_prompt_or_to_staying_and_begins_with_its_reason() -> None:
+def test_an_action_names_a_place_of_its_prompt_or_staying_after_its_reason() -> None:
     fields = schema_of(Act(Templates()))
     assert fields["location"] == {"type": "string", "enum": ["cafe", "library", "dorm", "here"]}
     assert [*fields] == ["reason", "location", "doing", "completing_plan_item"]
 
 
-def test_a_reflection_is_held_to_the_people_of_its_prompt_and_to_nobody_in_particular_without_any() -> None:
+def test_a_reflection_may_name_only_persons_in_its_prompt() -> None:
     def person(*entries: Entry) -> Any:
         return schema_of(Reflect(Templates()), *entries)["relationship_changes"]["items"]["properties"]["agent_id"]
 
@@ -56,7 +56,7 @@ def test_a_reflection_is_held_to_the_people_of_its_prompt_and_to_nobody_in_parti
     assert "enum" not in person(LIVED[0])
 
 
-def test_ratings_are_as_many_as_the_memories_that_are_shown_and_of_their_numbers() -> None:
+def test_ratings_match_the_shown_memories_by_number() -> None:
     seen = [observation(f"Saw the number {n} on a door.", 600 + n) for n in range(7)]
     ratings = schema_of(RateImportance(Templates()), *seen)["ratings"]
     assert (ratings["minItems"], ratings["maxItems"]) == (7, 7)
@@ -64,7 +64,7 @@ def test_ratings_are_as_many_as_the_memories_that_are_shown_and_of_their_numbers
 
 
 @pytest.mark.parametrize("said", ["anywhere", "Here", "", "N/A"])
-def test_the_word_for_no_place_is_no_place(said: str) -> None:
+def test_the_word_for_no_place_is_not_a_place(said: str) -> None:
     case = case_of(Act(Templates()), stream_of(*LIVED), NOON, params={"location": "library"})
     answer = ActionAnswer(reason="to learn", location=said, doing="reading")
     (told,) = (e for e in Act(Templates()).effects(case, answer, ()) if hasattr(e, "topic"))

@@ -128,7 +128,7 @@ def recounted(template: str) -> tuple[str, str, Mapping[str, Any]]:
 
 
 @pytest.mark.parametrize("template", SCOPES)
-def test_a_recount_sees_what_was_told_before(template: str) -> None:
+def test_a_recount_sees_the_previous_one(template: str) -> None:
     system, user, given = recounted(template)
     assert within(user, "earlier") == [
         "- [day 1, 5:00 AM] The hall was empty.",
@@ -193,13 +193,13 @@ def test_a_reflection_sees_repeats_earlier_reflections_and_the_present_condition
     assert "do not repeat it" in system
 
 
-def test_a_repair_of_a_reflection_does_not_show_what_it_replaces() -> None:
+def test_a_repair_of_a_reflection_does_not_show_its_target() -> None:
     kind = Reflect(Templates())
     user = kind.prompt(case_of(kind, STREAM, NOW, params={"replaces": 3})).user
     assert within(user, "reflections") == ["- [day 1, 8:20 AM] I work best in the library."]
 
 
-def test_a_plan_sees_the_last_plan_and_what_came_of_it() -> None:
+def test_a_plan_sees_the_last_plan_and_its_outcome() -> None:
     system, user, _ = prompted("plan")
     assert within(user, "previous") == [
         "- [day 1, 8:00 AM] Read about rents: done",
@@ -234,7 +234,7 @@ def test_a_request_carries_the_condition_of_the_moment() -> None:
     assert list(found[0].params["status"]) == ["energy", "mood"]
 
 
-def test_a_reflection_is_told_what_to_consider_and_whose_traits_to_have() -> None:
+def test_a_reflection_prompt_states_its_focus_and_traits() -> None:
     prompt = Reflect(Templates()).prompt(case_of(Reflect(Templates()), stream_of(observation("It rained.", 10)), 700))
     for said in ("patterns", "relationships changed", "learned", "feel"):
         assert said in prompt.system
@@ -242,7 +242,7 @@ def test_a_reflection_is_told_what_to_consider_and_whose_traits_to_have() -> Non
 
 
 @pytest.mark.parametrize("ended", [None, "completed", ["completed"], 3])
-def test_of_a_last_plan_of_which_nothing_is_told_nothing_came(ended: object) -> None:
+def test_a_last_plan_without_statuses_has_no_outcome(ended: object) -> None:
     kind = Plan(Templates())
     case = case_of(kind, STREAM, NOW, profile=FULL, params={**PARAMS["plan"], "ended": ended})
     assert within(kind.prompt(case).user, "previous")[0] == "- [day 1, 8:00 AM] Read about rents: not done"

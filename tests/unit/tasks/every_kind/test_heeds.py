@@ -46,7 +46,7 @@ KINDS: dict[str, Kind] = {
 }
 
 
-def test_each_kind_heeds_what_may_make_it_due(subtests: pytest.Subtests) -> None:
+def test_each_kind_heeds_its_triggers(subtests: pytest.Subtests) -> None:
     for kind in HEEDED:
         for entry in ENTRIES:
             for policy in ["stream", "cells", "tokens"]:
@@ -56,6 +56,6 @@ def test_each_kind_heeds_what_may_make_it_due(subtests: pytest.Subtests) -> None
                     assert KINDS[kind].heeds(ENTRIES[entry], stream_of(), world, 600) is heeded
 
 
-def test_a_shared_history_counts_as_a_stream_whatever_the_policy_is() -> None:
+def test_a_shared_history_counts_as_a_stream_under_any_policy() -> None:
     world = replace(WORLD, limits=MemoryLimits(policy="cells"))
     assert not KINDS["summarise"].heeds(SEEN, stream_of(owner="group:one"), world, 600)

@@ -62,19 +62,19 @@ NAMES = {"agent:a": "Ann Lee", "agent:b": "Bo Lee", "agent:c": "Cy", "agent:d": 
         ("Lee Ann", "agent:a"),
     ],
 )
-def test_a_person_is_meant_by_id_name_or_a_part_that_nobody_else_has(said: str, meant: str) -> None:
+def test_a_person_is_found_by_id_name_or_unique_part(said: str, meant: str) -> None:
     assert person_meant(said, NAMES) == meant
 
 
 @pytest.mark.parametrize(
     ("said", "why"), [("Lee", "more than one"), ("Zoe", "nobody"), ("", "nobody"), (" ", "nobody")]
 )
-def test_a_person_who_is_nobody_or_several_is_refused(said: str, why: str) -> None:
+def test_an_unknown_or_ambiguous_person_is_refused(said: str, why: str) -> None:
     with pytest.raises(ValueError, match=f"^{why} is called '{said}'"):
         person_meant(said, NAMES)
 
 
-def test_what_has_happened_is_the_importance_of_events_and_repeats_since_the_last_reflection() -> None:
+def test_importance_since_the_last_reflection_counts_events_and_repeats() -> None:
     stream = stream_of(
         observation("Old.", 1, importance=9),
         observation("New.", 2, importance=4),
@@ -102,7 +102,7 @@ def test_a_recount_reads_its_own_stream_or_the_worlds() -> None:
     assert [(reads.owner, reads.upto, reads.numbers) for reads in other.reads] == [("world", 9, (3, 4))]
 
 
-def test_who_needs_pruning_soon_is_looked_at_sooner() -> None:
+def test_an_owner_near_its_limit_is_checked_for_pruning_sooner() -> None:
     limits, minute, tick = MemoryLimits(max_observations=20, max_reflections=1, max_plans=1), 5_000, 50
 
     def wake(*entries: Entry) -> str:
@@ -146,7 +146,7 @@ def test_the_size_of_batches_doubles_up_to_twenty(size: Any, doubled: int | None
         (observation("Meet me at Hobbs Cafe tomorrow at 4 pm.", 600, subjects=(MARIA, KLAUS)), "Meet me"),
     ],
 )
-def test_who_speaks_to_one_other_means_that_one(entry: Entry, kept: str) -> None:
+def test_a_speaker_with_one_listener_addresses_that_one(entry: Entry, kept: str) -> None:
     kind = Plan(Templates())
     (append, *_) = kind.heuristic(case_of(kind, stream_of(entry), 1_440 + 360))
     assert isinstance(append, Append)
@@ -183,7 +183,7 @@ def test_the_policy_of_a_summary_is_cells_tokens_or_none(params: dict[str, Any],
 TEA = observation("Ann sold 9 teas.", 1)
 
 
-def test_told_cells_are_archived_and_as_many_are_let_in() -> None:
+def test_summarised_cells_are_archived_and_as_many_admitted() -> None:
     case = compressing(TEA, params={"policy": "cells"})
     assert answered(case, "S") == (
         ReplaceSummary(owner=KLAUS, text="S", version=4),
@@ -226,13 +226,13 @@ def test_a_window_counts_its_passes(number: Any, passed: int) -> None:
 @pytest.mark.parametrize(
     ("room", "told", "cut"), [(9, "Ann sold 9 teas.", 0), (6, "Ann sold 9 teas.", 0), (5, "sold 9 teas.", 2)]
 )
-def test_a_window_is_told_in_the_room_that_it_was_given(room: int, told: str, cut: int) -> None:
+def test_a_window_is_summarised_within_its_room(room: int, told: str, cut: int) -> None:
     replaced, *_ = long_term.heuristic(compressing(TEA, params={"policy": "tokens", "room": room}))
     assert replaced == ReplaceSummary(owner=KLAUS, text=told, version=4, cut=cut)
 
 
 @pytest.mark.parametrize("room", [0, -1, None, "9"])
-def test_a_room_that_is_none_is_the_usual_one(room: Any) -> None:
+def test_an_invalid_number_of_tokens_is_replaced_by_the_default(room: Any) -> None:
     params = {"policy": "tokens", "room": room}
     words = Summarise(Templates()).prompt(compressing(TEA, params=params)).user
     usual = Summarise(Templates()).prompt(compressing(TEA, params={"policy": "tokens"})).user
@@ -243,7 +243,7 @@ def test_a_room_that_is_none_is_the_usual_one(room: Any) -> None:
 @pytest.mark.parametrize(
     ("size", "params"), [(None, {}), (BATCH, {}), (BATCH - 1, {"size": BATCH - 1}), (5, {"size": 5})]
 )
-def test_a_request_for_ratings_says_where_it_is_smaller(size: int | None, params: dict[str, int]) -> None:
+def test_a_smaller_rating_request_says_so(size: int | None, params: dict[str, int]) -> None:
     stream = stream_of(*(observation(f"Tea {n}.", n, importance=0) for n in range(30)))
     if size is not None:
         stream.set_counter(SIZE, size)
@@ -253,7 +253,7 @@ def test_a_request_for_ratings_says_where_it_is_smaller(size: int | None, params
     assert request.params["estimates"].keys() == {str(n) for n in request.numbers or ()}
 
 
-def test_an_interrupt_while_a_field_is_shown_is_no_fault_of_it() -> None:
+def test_an_interrupt_while_a_field_is_shown_is_not_its_fault() -> None:
     class Interrupts:
         def __repr__(self) -> str:
             raise KeyboardInterrupt

@@ -50,7 +50,7 @@ FIGURES: list[tuple[Kind, tuple[Any, ...]]] = [
 
 
 @pytest.mark.parametrize(("kind", "figures"), FIGURES, ids=[figures[0] for _, figures in FIGURES])
-def test_a_kind_declares_what_runs_were_made_with(kind: Kind, figures: tuple[Any, ...]) -> None:
+def test_declarations_of_kinds_are_unchanged(kind: Kind, figures: tuple[Any, ...]) -> None:
     """Admission, due ticks and budgets follow from it: a run goes on as it began only while it stays."""
     assert figures == (
         kind.name,
@@ -100,7 +100,7 @@ def test_a_kind_declares_what_runs_were_made_with(kind: Kind, figures: tuple[Any
         ((reflect.BY_MODEL, reflect.BY_HEURISTIC, reflect.MINIMAL, recount.IMPORTANCE), (7, 6, 4, 5)),
     ],
 )
-def test_a_kind_asks_and_shows_as_runs_were_made_with(figures: tuple[int, ...], expected: tuple[int, ...]) -> None:
+def test_prompts_and_schemas_of_kinds_are_unchanged(figures: tuple[int, ...], expected: tuple[int, ...]) -> None:
     """Pin what is due when, and what a prompt shows: both are part of a digest."""
     assert figures == expected
 
@@ -111,7 +111,7 @@ def test_only_acting_needs_a_brief_and_acting_and_planning_recall_by_the_runs_pr
     assert [kind.name for kind in kinds if kind.recalls] == ["plan", "act"]
 
 
-def test_what_a_host_leaves_out_of_a_request_is_nothing() -> None:
+def test_params_that_a_host_omits_are_empty() -> None:
     assert typed_json.decode("{}", ActParams) == ActParams(location="", activity="", status={})
     assert typed_json.decode("{}", PlanParams) == PlanParams(status={}, unfinished=())
     assert typed_json.decode("{}", ReflectParams) == ReflectParams(since=0)
@@ -122,13 +122,13 @@ def test_what_a_host_leaves_out_of_a_request_is_nothing() -> None:
 
 
 @pytest.mark.parametrize(("struct", "field", "most"), [(ActParams, "location", 500), (ActParams, "activity", 4_000)])
-def test_what_a_host_says_of_a_situation_is_bounded(struct: Any, field: str, most: int) -> None:
+def test_params_of_a_host_are_bounded(struct: Any, field: str, most: int) -> None:
     typed_json.convert({field: "x" * most}, struct)
     with pytest.raises(msgspec.ValidationError):
         typed_json.convert({field: "x" * (most + 1)}, struct)
 
 
-def test_a_world_of_which_nothing_is_said() -> None:
+def test_a_world_without_a_description_is_handled() -> None:
     world = WorldFacts()
     assert (world.locations, world.clock, world.morning, world.act_interval) == ((), Clock(), 360, 0)
     assert world.names == {}

@@ -76,7 +76,7 @@ def test_the_class_of_the_guide_that_is_derived_from_kind_runs(
     assert heard == [(730, {"hour": 12}), (1450, {"hour": 0})]
 
 
-def test_a_case_has_what_the_guide_lists_of_it() -> None:
+def test_a_case_has_the_documented_fields() -> None:
     rows = re.findall(r"^\| `case\.([\w.]+)` \| (.*) \|$", GUIDE.read_text(), re.MULTILINE)
     case = case_of(next(iter(kinds())), stream_of(), 600)
     assert {name for name, _ in rows} >= {
@@ -94,7 +94,7 @@ def test_a_case_has_what_the_guide_lists_of_it() -> None:
         assert not [one for one in listed if one != "minute" and not hasattr(held, one)], name
 
 
-def test_the_event_types_that_the_guide_lists_are_those_that_are_known() -> None:
+def test_the_documented_event_types_are_the_known_ones() -> None:
     told = GUIDE.read_text().partition("handles these types of events")[2].partition("Declare your own event types")[0]
     rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| (.*) \|$", told, re.MULTILINE)
     listed = {name: says for names, says in rows for name in re.findall(r"`(\w+)`", names)}

@@ -65,7 +65,7 @@ def test_an_order_in_a_memory_changes_no_instruction_and_no_schema(kind: Any) ->
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_a_model_that_obeys_it_reaches_nobody_else(kind: Any) -> None:
+def test_an_obedient_model_reaches_no_other_owner(kind: Any) -> None:
     one = case(kind, ORDER)
     prompt = kind.prompt(one)
     effects = effects_of(kind, one, prompt.answer.model_validate(ANSWERS[kind.name]), prompt)
@@ -74,7 +74,7 @@ def test_a_model_that_obeys_it_reaches_nobody_else(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_what_is_added_to_an_answer_has_no_effect(kind: Any) -> None:
+def test_extra_fields_of_an_answer_have_no_effect(kind: Any) -> None:
     one = case(kind, ORDER)
     prompt = kind.prompt(one)
     plain, added = (
@@ -112,7 +112,7 @@ def test_no_answer_needs_no_showing() -> None:
         ),
     ],
 )
-def test_the_model_is_told_what_is_wrong(failure: str, text: str, message: str) -> None:
+def test_the_model_is_told_the_fault(failure: str, text: str, message: str) -> None:
     assert message in describe_fault(failure, text, ReflectionAnswer, 600)
 
 

@@ -95,7 +95,7 @@ def case_of(request: Request, stream: Stream, world: WorldFacts) -> Case:
 @pytest.mark.parametrize("kind", kinds(), ids=lambda kind: kind.name)
 @settings(max_examples=12, suppress_health_check=SLOW)
 @given(stream=streams(), data=st.data())
-def test_a_kind_survives_whatever_can_be_stored(
+def test_every_kind_survives_every_storable_entry(
     kind: Kind, policy: Policy, stream: Stream, data: st.DataObject
 ) -> None:
     world = world_of(policy)
@@ -116,7 +116,7 @@ def test_a_kind_survives_whatever_can_be_stored(
 @pytest.mark.parametrize("policy", POLICIES)
 @settings(max_examples=30, suppress_health_check=SLOW)
 @given(stream=streams())
-def test_the_limits_of_memory_hold_whatever_can_be_stored(policy: Policy, stream: Stream) -> None:
+def test_memory_limits_hold_for_every_storable_entry(policy: Policy, stream: Stream) -> None:
     limits, by_owner = world_of(policy).limits, {stream.owner: stream}
     for tick in (TICK, TICK + 1):
         effects = check_effects(enforce_limits(stream, limits, tick, WORLD.names))
@@ -128,7 +128,7 @@ def test_the_limits_of_memory_hold_whatever_can_be_stored(policy: Policy, stream
 @pytest.mark.parametrize("policy", POLICIES)
 @settings(max_examples=4, suppress_health_check=SLOW)
 @given(entries=st.lists(ENTRY, min_size=1, max_size=8))
-def test_a_run_with_odd_memories_goes_on_and_can_be_replayed(
+def test_a_run_with_odd_memories_continues_and_replays(
     cogitate_loop: Callable[..., TickLoop], policy: Policy, entries: list[Entry]
 ) -> None:
     client = FakeRedis()

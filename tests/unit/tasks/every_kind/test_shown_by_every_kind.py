@@ -202,7 +202,7 @@ WAYS: dict[str, Callable[[list[int], Fitting], Reader]] = {
 @pytest.mark.parametrize("way", WAYS)
 @given(sizes=sizes, fitting=fittings)
 @settings(max_examples=25, deadline=None)
-def test_what_is_passed_is_what_was_shown(way: str, sizes: list[int], fitting: Fitting) -> None:
+def test_the_passed_entries_are_those_shown(way: str, sizes: list[int], fitting: Fitting) -> None:
     reader = WAYS[way](sizes, fitting)
     assert reader.passed == reader.entries.keys(), "in the end everything was shown"
 

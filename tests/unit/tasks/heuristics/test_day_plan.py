@@ -191,7 +191,7 @@ def test_what_occupies_an_agent_is_planned_in_a_day_with_room(currently: str, pl
     assert not any(planned in item for item in full)
 
 
-def test_what_was_wished_and_is_done_is_wished_no_more() -> None:
+def test_a_fulfilled_wish_is_not_planned_again() -> None:
     given = {"profile": {"currently": "R7 hopes to paint a wall."}, "done": ("Paint a wall",)}
     assert built("9:00 Paint a wall", "10:00 rest", **given) == ["10:00 rest"]
 

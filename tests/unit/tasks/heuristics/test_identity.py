@@ -26,7 +26,7 @@ from cogitate.tasks.heuristics.identity import pursuit_of, work_of
         ("He wants to of", "Of"),
     ],
 )
-def test_what_occupies_somebody_is_told_as_something_to_do(currently: str, pursuit: str) -> None:
+def test_a_current_concern_is_told_as_an_activity(currently: str, pursuit: str) -> None:
     assert pursuit_of(Profile(name="K", currently=currently)) == pursuit
 
 

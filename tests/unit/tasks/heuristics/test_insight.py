@@ -63,11 +63,11 @@ def test_nothing_observed_and_nothing_that_matters_are_a_quiet_time() -> None:
         (message("Мельница сгорела вчера ночью.", 5, importance=8), 'Maria Lopez: "Мельница сгорела вчера ночью."'),
     ],
 )
-def test_what_was_said_is_quoted_with_who_said_it_to_whom(said: Entry, quoted: str) -> None:
+def test_a_statement_is_quoted_with_speaker_and_addressee(said: Entry, quoted: str) -> None:
     assert noticed(said) == (quoted, (1,))
 
 
-def test_what_is_quoted_on_a_later_day_comes_with_the_day_on_which_it_was_said() -> None:
+def test_a_quotation_of_an_earlier_day_names_the_day() -> None:
     said = message("The ferry leaves tomorrow.", 600, importance=8)
     assert told(noticed(said, minute=1200)) == 'Maria Lopez told me: "The ferry leaves tomorrow."'
     assert told(noticed(said, minute=1200 + DAY)) == 'Maria Lopez told me on day 1: "The ferry leaves tomorrow."'
@@ -75,13 +75,13 @@ def test_what_is_quoted_on_a_later_day_comes_with_the_day_on_which_it_was_said()
     assert told(noticed(seen)) == "The ferry leaves on day 2."
 
 
-def test_what_fills_a_day_is_told_before_what_was_said_once() -> None:
+def test_a_frequent_topic_precedes_a_single_statement() -> None:
     rumour = [message(f"They say that the ferry of the mill sank {n} times.", 600 + n, importance=5) for n in range(9)]
     once = message("My cat is grey.", 700, importance=6)
     assert "ferry" in told(noticed(*rumour, once))
 
 
-def test_what_matters_most_is_told_before_what_matters_less() -> None:
+def test_important_entries_precede_unimportant_ones() -> None:
     assert (
         told(
             noticed(
@@ -127,18 +127,18 @@ def test_an_appointment_is_told_in_the_sentence_that_names_its_hour() -> None:
     assert "talked with" not in told(noticed(seen, storm))
 
 
-def test_a_courtesy_is_no_theme() -> None:
+def test_a_courtesy_is_not_a_theme() -> None:
     assert noticed(message("Thank you so much!", 5, importance=8)) == (QUIET, ())
 
 
-def test_who_is_only_seen_or_thanked_is_neither_met_nor_closer() -> None:
+def test_seeing_or_thanking_is_neither_meeting_nor_closeness() -> None:
     seen = observation("Isabella Rodriguez opened the window.", 5, importance=5, subjects=(ISABELLA,))
     thanked = message("Thank you for the salt, it was good.", 6, importance=5)
     text = told(noticed(seen, thanked))
     assert not re.search(r"first time|better|closer|praised|interacted", text)
 
 
-def test_a_promise_that_is_heard_twice_is_told_once_as_given() -> None:
+def test_a_promise_heard_twice_is_told_once_as_given() -> None:
     heard = [
         observation("Maria Lopez promised me to fix the seal tomorrow.", at, importance=n, subjects=(MARIA,))
         for at, n in ((544, 5), (971, 7))
@@ -148,7 +148,7 @@ def test_a_promise_that_is_heard_twice_is_told_once_as_given() -> None:
     assert "kept" not in text
 
 
-def test_what_became_of_a_promise_is_told_in_the_words_that_say_so() -> None:
+def test_the_outcome_of_a_promise_is_told_in_its_own_words() -> None:
     given = message("I promise to lend you my ladder.", 100, importance=3)
     kept = message("Here, as promised.", 900, importance=3)
     storm = observation("The storm took the roof.", 950, importance=9)
@@ -191,7 +191,7 @@ TOLL = observation("The toll was raised.", 720, importance=5)
     ],
 )
 @pytest.mark.parametrize("voice", ["Ada", "I", "The miller"])
-def test_of_a_promise_whose_deed_is_told_later_that_account_is_told(deed: str, account: str, voice: str) -> None:
+def test_a_later_account_of_a_promised_deed_is_told(deed: str, account: str, voice: str) -> None:
     account = account.replace("Ada", voice if account.startswith("Ada") else voice.replace("The ", "the "))
     made = observation(f"{voice} promised to {deed}.", 600, importance=5)
     insight = noticed(made, MILL, TOLL, observation(account, 1_900, importance=5), minute=2_000)
@@ -213,19 +213,19 @@ def test_of_a_promise_whose_deed_is_told_later_that_account_is_told(deed: str, a
         "Adam mended the bridge.",
     ],
 )
-def test_a_promise_stays_open_when_no_entry_tells_that_its_giver_did_the_deed(other: str) -> None:
+def test_a_promise_stays_open_without_an_account_of_the_deed(other: str) -> None:
     made = observation("Ada promised to mend the bridge.", 600, importance=8)
     seen = observation(other, 1_900, importance=2)
     assert "Ada promised to mend the bridge." in told(noticed(made, seen, minute=2_000))
 
 
-def test_a_time_that_a_finding_names_is_not_told_before_it_again() -> None:
+def test_a_time_named_by_a_finding_is_not_repeated_before_it() -> None:
     for hour in ("9 AM", "9:00 AM", "09:00", "9 a.m."):
         made = observation(f"Maria Lopez promised to bring the salt on day 2 at {hour}.", 600, importance=5)
         assert told(noticed(made)).count("day 2") == 1
 
 
-def test_what_is_coming_is_told_with_its_hour_and_its_source() -> None:
+def test_an_appointment_is_told_with_its_hour_and_source() -> None:
     party = message("I am holding a party at Hobbs Cafe tomorrow at 5 pm.", 600, importance=3)
     storm = observation("The storm took the roof.", 950, importance=9)
     assert noticed(party, storm) == (
@@ -239,7 +239,7 @@ def test_what_is_coming_is_told_with_its_hour_and_its_source() -> None:
     assert told(noticed(undated, storm, minute=1150)) == "The storm took the roof."
 
 
-def test_nothing_is_told_again_that_a_reflection_told() -> None:
+def test_an_earlier_reflections_facts_are_not_repeated() -> None:
     storm = observation("The storm took the roof.", 950, importance=9)
     coin = observation("A trader gave me a coin.", 960, importance=4)
     earlier = Entry(type="reflection", text="The storm took the roof.", minute=1000)
@@ -287,9 +287,7 @@ def test_every_word_of_an_insight_stands_in_its_evidence(entries: list[Entry]) -
     ],
     ids=["another place", "a number", "the same words", "one more word", "not grave"],
 )
-def test_what_is_grave_is_told_though_something_like_it_happened_elsewhere(
-    text: str, importance: int, is_told: bool
-) -> None:
+def test_a_grave_event_is_told_despite_a_similar_one_elsewhere(text: str, importance: int, is_told: bool) -> None:
     earlier = Entry(type="reflection", text="Alarm: hull breach in the Lab!", minute=1100, importance=5)
     insight = noticed(observation(text, 1150, importance=importance), before=[earlier])
     assert insight == ((text, (1,)) if is_told else (QUIET, ()))

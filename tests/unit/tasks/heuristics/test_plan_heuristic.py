@@ -47,7 +47,7 @@ def test_the_day_follows_routine_occupation_and_places() -> None:
     assert [i.id for i in plan.items] == [f"360-{n}" for n in range(len(plan.items))]
 
 
-def test_an_hour_at_a_place_is_one_visit_however_much_was_seen_there() -> None:
+def test_an_hour_at_a_place_is_one_visit() -> None:
     places = tuple(Location(id=name, name=name.title(), type="cafe") for name in "abcd")
 
     def eats(*seen: Entry) -> str | None:

@@ -26,7 +26,7 @@ def found(*entries: Entry) -> list[Promise]:
         ("I swear I will sell my boat.", '"I swear I will sell my boat."'),
     ],
 )
-def test_what_another_promises_is_quoted(said: str, reminder: str) -> None:
+def test_anothers_promise_is_quoted(said: str, reminder: str) -> None:
     (promise,) = found(message(f"Hello. {said} Bye.", 600))
     assert (promise.giver, promise.taker, promise.said, promise.settled) == (MARIA, KLAUS, said, False)
     assert (promise.reminder, promise.minute, promise.evidence) == (reminder, 600, (1,))
@@ -47,7 +47,7 @@ def test_what_another_promises_is_quoted(said: str, reminder: str) -> None:
         "They promise much.",
     ],
 )
-def test_what_is_no_promise(said: str) -> None:
+def test_other_sentences_are_not_promises(said: str) -> None:
     assert found(message(said, 600)) == []
 
 
@@ -64,7 +64,7 @@ def test_a_promise_that_was_noted_is_found() -> None:
     ]
 
 
-def test_a_promise_that_a_line_of_nobody_known_tells_of_is_found() -> None:
+def test_a_promise_of_an_unknown_speaker_is_found() -> None:
     told = observation("Maria Lopez promised Klaus Mueller to cook.", 6, subjects=(KLAUS, MARIA), source="dialogue")
     assert [(p.giver, p.taker, p.deed) for p in found(told)] == [(MARIA, KLAUS, "cook")]
 
@@ -74,7 +74,7 @@ def test_a_question_notes_no_promise() -> None:
     assert found(asked) == []
 
 
-def test_a_promise_that_was_noted_is_to_whom_it_names_whoever_was_there() -> None:
+def test_a_noted_promise_is_made_to_the_named_person() -> None:
     known = observation("Tea.", 1, subjects=(MARIA,))
     noted = observation("I promised Maria Lopez to mend the gate.", 5, subjects=(KLAUS, ISABELLA))
     assert [(p.giver, p.taker) for p in found(known, noted)] == [(KLAUS, MARIA)]
@@ -115,14 +115,14 @@ GIVEN = message("I promise to lend you my ladder.", 600)
         (message("I forgot my umbrella.", 900, speaker=ISABELLA), False),
     ],
 )
-def test_what_came_of_a_promise(said: Entry, outcome: bool) -> None:
+def test_the_outcome_of_a_promise_is_found(said: Entry, outcome: bool) -> None:
     (promise,) = found(GIVEN, said)
     assert promise.settled is outcome
     assert promise.evidence == ((1, 2) if outcome else (1,))
 
 
 @pytest.mark.parametrize("kind", ["plan", "reflection"])
-def test_what_is_planned_or_thought_neither_makes_a_promise_nor_settles_one(kind: EntryType) -> None:
+def test_plans_and_thoughts_neither_make_nor_settle_promises(kind: EntryType) -> None:
     def thought(text: str) -> Entry:
         return Entry(type=kind, text=text, minute=900, subjects=(KLAUS, MARIA), valid_until=2_000)
 
@@ -138,12 +138,12 @@ def test_what_is_planned_or_thought_neither_makes_a_promise_nor_settles_one(kind
         "Maria Lopez promised Klaus Mueller to lend a ladder tomorrow.",
     ],
 )
-def test_a_promise_that_is_heard_of_again_is_not_kept_by_that(again: str) -> None:
+def test_hearing_of_a_promise_again_does_not_keep_it(again: str) -> None:
     (promise,) = found(GIVEN, observation(again, 900, subjects=(KLAUS, MARIA)))
     assert (promise.settled, promise.evidence) == (False, (1,))
 
 
-def test_of_a_promise_that_is_settled_the_sentence_that_says_so_is_told() -> None:
+def test_a_settled_promise_is_told_by_the_settling_sentence() -> None:
     (stated,) = found(GIVEN, message("Hello! I kept my word.", 900))
     assert stated.settled_by == "I kept my word."
     (seems,) = found(GIVEN, message("I lent you the ladder last night.", 900))
@@ -159,7 +159,7 @@ def test_a_promise_that_is_repeated_is_one() -> None:
     assert [promise.evidence for promise in found(noted, spoken)] == [(1,)]
 
 
-def test_what_both_promise_are_two_promises() -> None:
+def test_mutual_promises_are_two_promises() -> None:
     assert [promise.giver for promise in found(GIVEN, message(GIVEN.text, 700, speaker=KLAUS, hearer=MARIA))] == [
         MARIA,
         KLAUS,
@@ -171,7 +171,7 @@ def test_a_promise_that_was_kept_may_be_made_again() -> None:
     assert [promise.settled for promise in found(GIVEN, kept, message(GIVEN.text, 1_000))] == [True, False]
 
 
-def test_what_settles_a_promise_settles_the_latest_one_alone() -> None:
+def test_a_settlement_settles_only_the_latest_promise() -> None:
     cake = message("I promise to bake you a cake.", 620)
     settled = found(GIVEN, cake, message("I kept my word.", 900))
     assert [(promise.settled, promise.evidence) for promise in settled] == [(False, (1,)), (True, (2, 3))]
@@ -188,7 +188,7 @@ def test_what_settles_a_promise_settles_the_latest_one_alone() -> None:
         (message("I lent you the ladder as promised.", 600), False),
     ],
 )
-def test_in_the_talk_of_the_promise_only_what_tells_of_the_deed_settles_it(said: Entry, outcome: bool) -> None:
+def test_within_the_same_talk_only_an_account_of_the_deed_settles_a_promise(said: Entry, outcome: bool) -> None:
     (promise,) = found(GIVEN, said)
     assert promise.settled is outcome
 
@@ -203,12 +203,12 @@ def test_in_the_talk_of_the_promise_only_what_tells_of_the_deed_settles_it(said:
         (message("Lend me the ladder?", 900), False),
     ],
 )
-def test_a_promise_is_kept_when_its_giver_or_an_onlooker_tells_of_the_deed(said: Entry, outcome: bool) -> None:
+def test_a_promise_is_kept_when_its_giver_or_an_onlooker_reports_the_deed(said: Entry, outcome: bool) -> None:
     (promise,) = found(GIVEN, said)
     assert promise.settled is outcome
 
 
-def test_a_promise_to_nobody_who_is_named_is_settled_by_its_giver_alone() -> None:
+def test_a_promise_without_an_addressee_is_settled_by_its_giver_only() -> None:
     noted = observation("I promised to fix the lamp.", 5, subjects=(KLAUS,))
     fixed = observation("I fixed the lamp as promised.", 99, subjects=(KLAUS,))
     (promise,) = found(noted, fixed)
@@ -216,6 +216,6 @@ def test_a_promise_to_nobody_who_is_named_is_settled_by_its_giver_alone() -> Non
 
 
 @pytest.mark.parametrize(("told", "outcome"), [("I mended the red gate.", True), ("I mended the red wall.", False)])
-def test_a_deed_is_done_when_three_of_its_five_words_are_told(told: str, outcome: bool) -> None:
+def test_three_of_five_words_of_a_deed_suffice(told: str, outcome: bool) -> None:
     (promise,) = found(message("I promise: I will mend old red barn gates.", 600), message(told, 2_000))
     assert promise.settled is outcome

@@ -81,7 +81,7 @@ def test_a_plan_holds_one_language(language: str) -> None:
 
 
 @pytest.mark.parametrize("language", OWNERS)
-def test_a_quiet_time_is_told_in_the_language_of_its_owner(language: str) -> None:
+def test_a_quiet_period_is_told_in_the_owners_language(language: str) -> None:
     profile, world, _ = _case_of(language)
     (entry,) = appended(REFLECT.heuristic(case_of(REFLECT, stream_of(), 1_100, world=world, profile=profile)))
     assert not _ENGLISH.search(entry.text)
@@ -89,7 +89,7 @@ def test_a_quiet_time_is_told_in_the_language_of_its_owner(language: str) -> Non
     assert quiet("en") == QUIET
 
 
-def test_what_another_said_is_quoted_with_its_speaker() -> None:
+def test_another_persons_statement_is_quoted_with_its_speaker() -> None:
     profile, world, seen = _case_of("zh")
     said = message("明天十点在广场有音乐会。", 700, speaker=MARIA, hearer=KLAUS, importance=10)
     case = case_of(REFLECT, stream_of(*seen, said), 1_100, world=world, profile=profile)
@@ -131,7 +131,7 @@ TALK = "明日の朝、一緒に市場へ行きましょう。"
         (Profile(name="Reyes"), (message(TALK, 1, speaker=KLAUS, hearer=MARIA),), "ja"),
     ],
 )
-def test_an_owner_thinks_in_the_language_of_its_profile_or_else_of_what_it_saw_and_said(
+def test_an_owner_thinks_in_the_language_of_its_profile_or_else_its_memories(
     profile: Profile, lived: tuple[Entry, ...], language: str
 ) -> None:
     assert spoken_language(profile, lived, KLAUS, {MARIA: "Maria Lopez", KLAUS: profile.name}) == language

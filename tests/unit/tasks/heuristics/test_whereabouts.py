@@ -31,7 +31,7 @@ def test_people_differ_and_each_repeats() -> None:
     assert any(chosen(name, day=day) != chosen(name) for name in NAMES for day in range(7)), "moods change with the day"
 
 
-def test_what_is_near_is_likelier() -> None:
+def test_a_nearer_place_is_likelier() -> None:
     here, there = ([chosen(name, near=near) for name in NAMES] for near in ("house0", "house5"))
     assert here.count("pub0") > there.count("pub0")
     assert here.count("pub5") < there.count("pub5")
@@ -106,7 +106,7 @@ def test_taste_mood_and_habit_weigh_as_they_always_have(
     assert choose_place("Bo", ["a", "b"], {"a": 0, "b": 1}, near="", visits={"a": visits}, day=3) == goes
 
 
-def test_a_place_at_the_other_end_of_the_world_counts_as_much_as_it_is_far(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_distance_of_a_place_lowers_its_weight(monkeypatch: pytest.MonkeyPatch) -> None:
     four = {name: at for at, name in enumerate("abcd")}
     for taste, goes in ((0.72, "c"), (0.71, "a")):  # two of four places away: half of the way, which is 0.5
         drawn = {"a": taste, "b": 9.0, "c": 0.0, "d": 9.0}

@@ -128,7 +128,7 @@ def test_a_kind_without_a_name_has_that_of_its_class(called: str, name: str) -> 
     assert is_kind(name)
 
 
-def test_what_is_not_said_is_usual() -> None:
+def test_omitted_attributes_have_their_defaults() -> None:
     register(ASKED, instead=of_two)
     own: Any = kind_of("tell")
     assert (own.latency, own.on_denied, own.prompt_cap, own.output_cap) == ("5m", "heuristic", 1_500, 300)

@@ -59,7 +59,7 @@ def test_a_daily_kind_is_due_at_the_first_tick_from_its_time_on() -> None:
     assert list(kind.due(asked[0])) == [Request(kind="tell", owner=KLAUS)]
 
 
-def test_a_kind_that_names_no_order_comes_after_those_that_are_built_in() -> None:
+def test_a_kind_without_an_order_follows_the_built_in_ones() -> None:
     last = max(kind.order for kind in kinds())
     for name in ("tell", "greet", "count", "a"):
         assert declared(name=name).order > last
@@ -110,7 +110,7 @@ def test_a_cadence_in_ticks_or_seconds_comes_once_in_so_many_ticks(
     assert [kind.wake(moments[tick]) for tick in due[:-1]] == due[1:]
 
 
-def test_a_class_stores_an_answer_in_its_own_way_with_the_job_and_what_was_read() -> None:
+def test_a_class_may_store_answers_with_job_and_entries() -> None:
     @declare(name="keep", due=daily("02:00"), ask="Tell it.", answer=Told, on_denied="drop")
     class Keep:
         def store(self, case: Case, answer: Told, memories: list[Entry]) -> str:
@@ -149,7 +149,7 @@ def test_without_a_time_it_comes_only_on_request() -> None:
     assert (list(kind.due(moment_of(stream_of(*SEEN), 120))), kind.wake(moment_of(stream_of(*SEEN), 120))) == ([], None)
 
 
-def test_the_prompt_asks_over_the_chosen_memories_and_its_version_covers_the_question() -> None:
+def test_the_prompt_includes_the_chosen_memories_and_its_version_the_question() -> None:
     kind = declared(reads=newest(2), ask="Tell </memories> what you saw.")
     case = case_of(kind, stream_of(*SEEN), 900)
     prompt = kind.prompt(case)
@@ -163,7 +163,7 @@ def test_the_prompt_asks_over_the_chosen_memories_and_its_version_covers_the_que
     assert prompt.version != declared(reads=newest(2), ask="Tell more.").prompt(case).version
 
 
-def test_a_template_of_its_own_lies_beside_the_module(tmp_path: Path) -> None:
+def test_a_template_lies_beside_its_module(tmp_path: Path) -> None:
     (tmp_path / "saw.j2").write_text(
         "{% block system %}Be brief.{% endblock %}{% block user %}{{ name }} saw {{ memories | length }}{% endblock %}"
     )
@@ -181,7 +181,7 @@ def test_a_hosts_folder_of_templates_goes_before_the_built_in_one(tmp_path: Path
         register_builtin()
 
 
-def test_what_is_told_is_remembered_with_its_evidence() -> None:
+def test_a_tell_is_remembered_with_its_evidence() -> None:
     kind = declared(reads=newest(2), importance=7)
     case = case_of(kind, stream_of(*SEEN), 900)
     append, marked = kind.effects(case, Told(text="Herons come in pairs."), (7, 8))
@@ -197,7 +197,7 @@ def test_what_is_told_is_remembered_with_its_evidence() -> None:
     assert kind.heuristic(case_of(kind, stream_of(), 900)) == ()
 
 
-def test_only_memories_of_the_types_that_are_asked_for_are_read() -> None:
+def test_only_memories_of_the_chosen_types_are_read() -> None:
     kind, told = declared(), message("I have seen a heron.", 250)
     case = case_of(kind, stream_of(*SEEN[:2], told, *SEEN[2:4]), 840)
     for choice in (newest(9, types=("observation",)), drawn(9, types=("observation",))):
@@ -278,7 +278,7 @@ def test_a_wrong_declaration_is_refused_where_it_stands(arguments: dict[str, Any
     assert kinds() == before
 
 
-def test_a_method_that_says_when_it_is_due_needs_one_that_says_when_to_ask_again() -> None:
+def test_a_due_method_requires_a_next_method() -> None:
     with pytest.raises(KindError, match=r"it has a method due\(moment\) and no wake\(moment\)"):
 
         @declare(ask="Tell it.", answer=Told)
@@ -287,7 +287,7 @@ def test_a_method_that_says_when_it_is_due_needs_one_that_says_when_to_ask_again
                 return []
 
 
-def test_everything_that_is_wrong_is_said_at_once_with_the_line() -> None:
+def test_all_mistakes_are_reported_at_once_with_lines() -> None:
     with pytest.raises(KindError) as refused:
 
         @declare(due=daily("02:00"), latency=0, importance=0)
@@ -321,7 +321,7 @@ def test_everything_that_is_wrong_is_said_at_once_with_the_line() -> None:
         lambda: drawn(3, types=("dream",)),
     ],
 )
-def test_times_spans_and_counts_that_are_none_are_refused(wrong: Any) -> None:
+def test_invalid_times_spans_and_counts_are_refused(wrong: Any) -> None:
     with pytest.raises(KindError, match=r": give (a|game minutes)"):
         wrong()
 
@@ -334,7 +334,7 @@ def test_a_span_is_of_minutes_hours_or_days(span: str, minutes: int) -> None:
 
 
 @pytest.mark.parametrize("span", ["0m", "06h", "6", "m", "2w", "-1d", "1000000m", "6h ", 6, None])
-def test_what_is_no_span_has_no_minutes(span: object) -> None:
+def test_an_invalid_span_has_no_minutes(span: object) -> None:
     assert minutes_in(span) == 0
 
 
@@ -374,7 +374,7 @@ def test_a_latency_follows_the_clock_that_it_names(
     assert ticks_of(latency, tick_rate=rate, clock=Clock(seconds_per_tick=60 * minutes)) == ticks
 
 
-def test_what_is_no_number_of_seconds_is_none() -> None:
+def test_an_invalid_number_of_seconds_is_refused() -> None:
     assert [seconds_of(text) for text in ("5s", "0.25s", "0s", "5", "s", "-1s", "1m", "5s ")] == [
         5.0,
         0.25,

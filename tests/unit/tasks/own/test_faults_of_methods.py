@@ -89,7 +89,7 @@ def test_an_error_quotes_no_value() -> None:
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
-def test_what_ends_the_process_passes(error: type[BaseException]) -> None:
+def test_process_ending_exceptions_pass(error: type[BaseException]) -> None:
     def leave(*_: Any) -> Any:
         raise error
 
@@ -120,7 +120,7 @@ def test_an_answer_that_store_cannot_use_is_shown_to_the_model() -> None:
         declared(instead=lambda *_: None, store=store).effects(case(), Ballot(share=2), ())
 
 
-def test_what_is_too_long_is_told_of_the_class_s_own_method() -> None:
+def test_a_too_long_text_is_reported_for_the_classs_own_method() -> None:
     refusal = made_without_model(declared(instead=lambda *_: "x" * 4_001), case()).refusal
     assert re.match(r"kind 'vote': instead \(test_faults_of_methods\.py, line \d+\): effect 1 .* has 4001", refusal)
 
@@ -148,7 +148,7 @@ def template(folder: Path, user: str) -> None:
     )
 
 
-def test_a_template_has_params_and_is_refused_for_what_it_does_not_have(tmp_path: Path) -> None:
+def test_a_template_has_params_and_is_refused_for_unknown_variables(tmp_path: Path) -> None:
     template(tmp_path, "{{ params.motion }} for {{ name }}")
     code = compile((tmp_path / "votes.py").read_text(), str(tmp_path / "votes.py"), "exec")
     exec(code, {"__name__": "votes"})
@@ -175,7 +175,7 @@ def test_an_answer_of_the_host_s_own_class_is_held_to_that_class_alone(why: str)
     assert fault_of(Ballot(share=0.2, why=why), own.prompt(case())) is None
 
 
-def test_a_host_hears_of_it_at_the_due_tick(cogitate_loop: Callable[..., TickLoop]) -> None:
+def test_a_host_learns_of_it_at_the_due_tick(cogitate_loop: Callable[..., TickLoop]) -> None:
     declared(instead=lambda *_: 5)
     loop = cogitate_loop(owners={ADA: Profile(name="Ada")}, ticks=9)
     told: list[JobEnd] = []

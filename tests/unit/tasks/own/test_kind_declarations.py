@@ -177,7 +177,7 @@ WRONG: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize(("kind", "why"), WRONG.values(), ids=WRONG)
-def test_what_cannot_be_registered(kind: Any, why: str) -> None:
+def test_invalid_kinds_cannot_be_registered(kind: Any, why: str) -> None:
     before = kind_names()
     with pytest.raises(KindError, match=why) as refused:
         register(kind)
@@ -188,7 +188,7 @@ def test_what_cannot_be_registered(kind: Any, why: str) -> None:
     assert kind_names() == before
 
 
-def test_a_kind_says_all_that_is_wrong_with_it_at_once() -> None:
+def test_all_mistakes_of_a_kind_are_reported_at_once() -> None:
     with pytest.raises(
         KindError, match=r"^the kind 'hum' cannot be registered: latency 0 .*; name is.*; on_denied 'x'"
     ):
@@ -218,13 +218,13 @@ def test_a_kind_says_all_that_is_wrong_with_it_at_once() -> None:
         but(output_cap=100),
     ],
 )
-def test_what_can_be_registered(kind: Own) -> None:
+def test_valid_kinds_can_be_registered(kind: Own) -> None:
     register(kind)
     assert is_kind(kind.name)
     assert kind_of(kind.name) is kind
 
 
-def test_a_kind_has_a_heuristic_or_there_is_no_instance_of_it() -> None:
+def test_a_kind_without_a_heuristic_cannot_be_instantiated() -> None:
     class Hum(Kind):
         name, order = "hum", 90
 
@@ -232,7 +232,7 @@ def test_a_kind_has_a_heuristic_or_there_is_no_instance_of_it() -> None:
         Hum()  # type: ignore[abstract]
 
 
-def test_a_kind_that_says_only_what_it_must_comes_on_request(cogitate_loop: Callable[..., TickLoop]) -> None:
+def test_a_minimal_kind_comes_on_request(cogitate_loop: Callable[..., TickLoop]) -> None:
     class Hum(Kind):
         name, order = "hum", 90
 
@@ -353,7 +353,7 @@ AT_THE_HOST: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("does", "why"), AT_THE_HOST.values(), ids=AT_THE_HOST)
-def test_a_fault_of_a_kind_that_is_asked_leaves_out_one_owner_at_one_tick(
+def test_a_failing_due_method_skips_one_owner_at_one_tick(
     cogitate_loop: Callable[..., TickLoop], does: dict[str, Any], why: str
 ) -> None:
     good, broken = Own(), Own(**does)
@@ -376,7 +376,7 @@ def test_a_fault_of_a_kind_that_is_asked_leaves_out_one_owner_at_one_tick(
     assert replay(client, "test", FakeRedis()).digest == loop.digest
 
 
-def test_a_run_that_is_resumed_while_a_kind_fails_asks_as_one_that_went_on(
+def test_a_run_resumed_while_a_kind_fails_matches_an_uninterrupted_one(
     cogitate_loop: Callable[..., TickLoop],
 ) -> None:
     def broken(moment: Any) -> Any:
@@ -400,7 +400,7 @@ def test_a_run_that_is_resumed_while_a_kind_fails_asks_as_one_that_went_on(
 
 @pytest.mark.parametrize("method", ["asks", "wakes", "heeds", "makes"])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
-def test_what_ends_the_process_is_no_fault_of_a_kind(
+def test_a_process_ending_exception_is_no_fault_of_a_kind(
     cogitate_loop: Callable[..., TickLoop], method: str, error: type[BaseException]
 ) -> None:
     def leave(*_: Any) -> Any:

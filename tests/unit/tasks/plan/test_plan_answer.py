@@ -76,7 +76,7 @@ def test_two_items_that_begin_at_the_same_time_are_refused_by_name() -> None:
         KIND.effects(case, answer, ())
 
 
-def test_an_item_that_is_told_twice_counts_once() -> None:
+def test_an_item_told_twice_counts_once() -> None:
     case, answer = answered(EARLY)
     first, *others = answer.activities
     again = first.model_copy(update={"description": "do 0"})
@@ -93,7 +93,7 @@ def test_an_item_that_is_told_twice_counts_once() -> None:
     ("past", "begins"),
     [(["6:29"], []), (["6:30"], ["Do 0"]), (["6:40", "6:50"], ["Do 1"]), (["6:50", "7:00"], ["Do 1"])],
 )
-def test_of_what_should_have_begun_lately_the_last_begins_now(past: list[str], begins: list[str]) -> None:
+def test_the_last_overdue_item_starts_now(past: list[str], begins: list[str]) -> None:
     seven = MORNING + 60
     _, answer = answered([*past, "8:00", "9:00", "10:00", "11:00", "12:00"])
     (plan,) = appended(KIND.effects(case_of(KIND, stream_of(), seven), answer, ()))
@@ -101,7 +101,7 @@ def test_of_what_should_have_begun_lately_the_last_begins_now(past: list[str], b
     assert [item.minute for item in plan.items][-5:] == [480, 540, 600, 660, 720]
 
 
-def test_of_more_than_eight_the_least_important_go() -> None:
+def test_of_more_than_eight_items_the_least_important_go() -> None:
     case, answer = answered([f"{hour}:00" for hour in range(8, 20)])
     (plan,) = appended(KIND.effects(case, answer, ()))
     assert len(plan.items) == 8
@@ -113,7 +113,7 @@ def test_of_more_than_eight_the_least_important_go() -> None:
     assert minutes == sorted(minutes)
 
 
-def test_the_prompt_says_who_where_when_and_what_is_unfinished() -> None:
+def test_the_prompt_names_person_place_time_and_unfinished_items() -> None:
     stream = stream_of(observation("Maria wants to meet tomorrow.", 1000))
     params = {"unfinished": [{"description": "Return the </unfinished> books"}], "status": {"energy": 55.0}}
     prompt = KIND.prompt(case_of(KIND, stream, DAY + MORNING, params=params))
@@ -155,7 +155,7 @@ def test_items_have_ids_of_their_own_and_an_ordinary_priority_where_none_is_give
     assert {item.priority for item in plan.items} == {3}
 
 
-def test_the_prompt_asks_for_five_to_eight_activities_of_somebody_with_traits_and_a_condition() -> None:
+def test_the_prompt_requests_five_to_eight_activities_with_traits_and_condition() -> None:
     prompt = KIND.prompt(case_of(KIND, stream_of(), MORNING, params={"status": {"energy": energy(55.0)}}))
     assert "5 to 8 different activities" in prompt.system
     assert f"Traits: {', '.join(PROFILE.traits)}\n" in prompt.user

@@ -30,7 +30,7 @@ def requested(stream: Stream, minute: int, **brief: Any) -> dict[str, Any]:
     return dict(request.params)
 
 
-def test_a_plan_is_written_as_an_entry_of_its_owner_for_the_day() -> None:
+def test_a_plan_is_stored_as_an_entry_of_its_owner_for_the_day() -> None:
     plan = made(stream_of(), MORNING)
     assert (plan.importance, plan.source, plan.subjects, plan.minute) == (6, "internal", (KLAUS,), MORNING)
     assert plan.valid_until == DAY + MORNING
@@ -57,7 +57,7 @@ def test_an_hour_is_that_of_the_plan_or_just_before_it(clock: int, minute: int |
     assert found == (None if minute is None else day * DAY + minute)
 
 
-def test_what_was_to_begin_by_now_and_is_not_done_is_unfinished() -> None:
+def test_an_overdue_item_is_unfinished() -> None:
     now = DAY + MORNING
     stream = planned(
         item(0, None),
@@ -102,7 +102,7 @@ def test_a_condition_is_kept_by_name_with_its_figures_only() -> None:
         ({"unfinished": ["x", {"description": "y"}, 3], "done": ["x", 3]}, [{"description": "y"}], ["x", "3"]),
     ],
 )
-def test_parameters_that_nobody_can_read_are_none(params: dict[str, Any], unfinished: Any, done: Any) -> None:
+def test_unreadable_params_are_empty(params: dict[str, Any], unfinished: Any, done: Any) -> None:
     case = case_of(KIND, stream_of(), MORNING, params=params)
     assert (_unfinished(case), _done(case)) == (unfinished, done)
 
@@ -112,7 +112,7 @@ def came(minute: int, until: int = DAY + MORNING, **params: Any) -> list[tuple[s
     return [(line["when"], line["came"]) for line in _previous(case_of(KIND, stream, minute, params=params))]
 
 
-def test_of_the_last_plan_it_is_told_what_came_of_each_item() -> None:
+def test_the_outcome_of_each_item_of_the_last_plan_is_told() -> None:
     ended = {"1-1": "completed", "1-2": "cancelled"}
     done, dropped = (came(700, ended=ended)[n][1] for n in (1, 2))
     assert done != dropped

@@ -56,7 +56,7 @@ def test_an_agent_that_joins_during_the_day_plans_at_once() -> None:
     assert all(900 <= (item.minute or 0) < plan.valid_until for item in plan.items)
 
 
-def test_who_joins_during_working_hours_works_on() -> None:
+def test_an_agent_that_joins_during_working_hours_works_on() -> None:
     profile = msgspec.structs.replace(PROFILE, routine="8:00–17:00 work @library; 22:00 rest")
     plan = made(stream_of(), 900, profile=profile)
     assert (plan.items[0].minute, plan.items[0].location) == (900, "library")
@@ -82,7 +82,7 @@ def test_it_wakes_at_the_next_morning(minute: int) -> None:
     assert 700 + (wake - 100 - 1) * 7 < DAY + MORNING <= 700 + (wake - 100) * 7
 
 
-def test_what_the_head_knows_goes_into_the_request() -> None:
+def test_the_request_carries_facts_of_the_head() -> None:
     items = tuple(PlanItem(id=f"1-{i}", description=f"Errand {i}", priority=i + 1, location="cafe") for i in range(3))
     stream = stream_of(Entry(type="plan", text="Plan.", minute=400, valid_until=DAY + MORNING, items=items))
     stream.set_plan_status("1-0", "completed")
@@ -118,7 +118,7 @@ def asks(stream: Stream, minutes: range, lead: int) -> list[tuple[int, Request]]
 
 
 @pytest.mark.parametrize("lead", [2, 28, 100, 480])
-def test_a_plan_is_asked_for_as_long_before_the_morning_as_it_takes(lead: int) -> None:
+def test_a_plan_is_requested_its_latency_before_the_morning(lead: int) -> None:
     today = Entry(type="plan", text="Plan.", minute=360, valid_until=DAY + MORNING)
     ((minute, request),) = asks(stream_of(today), range(400, 2 * DAY), lead)
     assert lead <= DAY + MORNING - minute <= lead + EVERY
@@ -126,7 +126,7 @@ def test_a_plan_is_asked_for_as_long_before_the_morning_as_it_takes(lead: int) -
     assert request.params["from"] == DAY + MORNING
 
 
-def test_a_plan_asked_for_the_evening_before_is_that_of_the_coming_day() -> None:
+def test_a_plan_requested_the_evening_before_is_for_the_coming_day() -> None:
     items = (
         PlanItem(id="1-0", description="Buy flour", minute=700),
         PlanItem(id="1-1", description="Meet Ann", minute=DAY - 10),
@@ -145,18 +145,18 @@ def test_a_plan_asked_for_the_evening_before_is_that_of_the_coming_day() -> None
     assert not list(KIND.due(moment_of(stream, 2 * DAY + MORNING - 481 - EVERY, lead=480)))
 
 
-def test_before_the_first_morning_a_plan_is_asked_for_as_well() -> None:
+def test_a_plan_is_requested_before_the_first_morning() -> None:
     ((minute, request),) = asks(stream_of(), range(100, DAY), 30)
     assert 30 <= MORNING - minute <= 30 + EVERY
     assert (request.at, request.params["from"]) == (MORNING, MORNING)
 
 
-def test_who_joins_in_the_day_still_plans_at_once_and_for_today() -> None:
+def test_an_agent_that_joins_during_the_day_plans_for_today_at_once() -> None:
     (request,) = KIND.due(moment_of(stream_of(), 900, lead=100))
     assert (request.at, "from" in request.params) == (0, False)
 
 
-def test_an_answer_to_a_plan_asked_early_is_about_the_coming_day() -> None:
+def test_an_early_answer_is_about_the_coming_day() -> None:
     stream, minute = stream_of(), MORNING - 200
     (request,) = KIND.due(moment_of(stream, minute, lead=250))
     case = case_of(KIND, stream, minute, request=request)
@@ -169,14 +169,14 @@ def test_an_answer_to_a_plan_asked_early_is_about_the_coming_day() -> None:
     assert [item.minute for item in append.entry.items] == [h * 60 for h in range(7, 13)]
 
 
-def test_turns_do_not_depend_on_what_is_known_of_the_model() -> None:
+def test_turns_are_independent_of_latencies() -> None:
     """Otherwise a host that resumes a run would ask at other ticks than the one that went on."""
     stream = stream_of(Entry(type="plan", text="Plan.", minute=360, valid_until=DAY + MORNING))
     for minute in range(400, DAY + MORNING, 37):
         assert len({KIND.wake(moment_of(stream, minute, lead=lead)) for lead in (2, 40, 480)}) == 1
 
 
-def test_a_plan_for_a_morning_after_the_last_tick_is_not_asked_for() -> None:
+def test_a_plan_for_a_morning_after_the_last_tick_is_not_requested() -> None:
     today = Entry(type="plan", text="Plan.", minute=DAY + MORNING, valid_until=2 * DAY + MORNING)
     moment = moment_of(stream_of(today), 2 * DAY - 60, lead=480)
     assert list(KIND.due(replace(moment, last=2 * DAY + MORNING)))

@@ -41,7 +41,7 @@ def test_a_wish_that_was_fulfilled_is_not_planned_again() -> None:
     assert "Repaint the front door" not in planned(stream_of(), PAINTER, done=["Repaint the front door"])
 
 
-def test_what_a_plan_completed_is_done() -> None:
+def test_items_completed_by_a_plan_are_done() -> None:
     item = PlanItem(id="1-0", description="Take up again: Repaint the front door", minute=960)
     plan = Entry(type="plan", text="Plan.", minute=360, items=(item,), valid_until=MORNING)
     stream = stream_of(plan)
@@ -54,7 +54,7 @@ def test_what_a_plan_completed_is_done() -> None:
     assert request.params["done"] == ["Repaint the front door"]
 
 
-def test_what_goes_on_is_never_done() -> None:
+def test_continuing_activities_are_never_done() -> None:
     item = PlanItem(id="1-0", description="Spend time writing a research paper on gentrification", minute=960)
     stream = stream_of(Entry(type="plan", text="Plan.", minute=360, items=(item,), valid_until=MORNING))
     stream.head.plan_status[item.id] = "completed"
@@ -74,7 +74,7 @@ def test_a_promise_of_the_day_before_is_planned_once() -> None:
     assert owed not in planned(stream_of(given, earlier))
 
 
-def test_a_promise_to_nobody_in_particular_or_to_several_is_planned() -> None:
+def test_a_promise_without_one_addressee_is_planned() -> None:
     owed = 'Keep the promise: "I promise to bring the stones."'
     for subjects in ((KLAUS,), (KLAUS, MARIA, ISABELLA)):
         said = Entry(
@@ -96,7 +96,7 @@ def test_the_text_of_a_plan_ends_with_one_mark() -> None:
     assert append.entry.text.endswith('"I promise to bring the stones."')
 
 
-def test_of_the_long_term_summary_only_what_names_its_day_is_planned() -> None:
+def test_only_dated_sentences_of_the_long_term_summary_are_planned() -> None:
     def plan(summary: str) -> list[str]:
         case = case_of(KIND, stream_of(), MORNING)
         job = msgspec.structs.replace(case.job, summary=summary)
@@ -109,7 +109,7 @@ def test_of_the_long_term_summary_only_what_names_its_day_is_planned() -> None:
     assert party not in plan("It rained on day 2. There is a party at Hobbs Cafe at 5:00 PM.")
 
 
-def test_who_holds_a_party_hosts_it() -> None:
+def test_the_giver_of_a_party_hosts_it() -> None:
     own = observation("I am holding a party at Hobbs Cafe tomorrow at 5:00 PM.", 600)
     assert "Host the party at Hobbs Cafe" in planned(stream_of(own))
     heard = message("I am holding a party at Hobbs Cafe tomorrow at 5:00 PM.", 600)

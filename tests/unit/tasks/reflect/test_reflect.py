@@ -113,7 +113,7 @@ def test_by_interval_it_does_not_matter_how_much_has_happened() -> None:
     assert [bool(requests) for requests in asked] == [True, False]
 
 
-def test_either_takes_whichever_comes_first() -> None:
+def test_either_condition_triggers_whichever_comes_first() -> None:
     assert reflected(stream_of(), reflecting("either", 10_000)) == reflected(stream_of())
     assert len(reflected(stream_of(), reflecting("either", 20))) > len(reflected(stream_of()))
 
@@ -147,7 +147,7 @@ def test_with_fewer_than_three_observations_it_waits_for_a_second_interval_to_be
     assert wakes == [1_120, 1_120, 1_840, 1_840, None]
 
 
-def test_only_what_was_observed_ends_the_wait() -> None:
+def test_only_observations_end_the_wait() -> None:
     thought = [Entry(type="reflection", text=f"Thought {i}.", minute=500) for i in range(3)]
     stream = stream_of(observation("Old.", 300), *thought, message("Hi.", 500), observation("Tea.", 500))
     stream.head.counters |= {"reflect.minute": 400, "reflect.number": 1}
@@ -160,7 +160,7 @@ def test_only_what_was_observed_ends_the_wait() -> None:
     ("trigger", "minute", "heeds"),
     [("interval", 1_119, False), ("interval", 1_120, True), ("importance", 500, True), ("either", 500, True)],
 )
-def test_it_heeds_what_is_observed_once_the_interval_is_over_or_if_importance_counts(
+def test_it_heeds_observations_after_the_interval_or_with_an_importance_trigger(
     trigger: Cause, minute: int, heeds: bool
 ) -> None:
     stream = stream_of(observation("Old.", 300))
@@ -169,7 +169,7 @@ def test_it_heeds_what_is_observed_once_the_interval_is_over_or_if_importance_co
     assert KIND.heeds(observation("Tea.", minute), stream_of(), reflecting(trigger, 30), minute)
 
 
-def test_the_prompt_shows_the_latest_reflections_and_neither_quiet_ones_nor_the_one_that_it_replaces() -> None:
+def test_the_prompt_shows_recent_reflections_without_quiet_or_replaced_ones() -> None:
     thoughts = [Entry(type="reflection", text=f"Thought {i}.", minute=500 + i) for i in range(EARLIER + 2)]
     quiet = Entry(type="reflection", text=QUIET, minute=600)
     stream = stream_of(*thoughts, quiet, observation("Tea.", 700))
@@ -218,7 +218,7 @@ def test_a_models_insight_counts_at_least_seven() -> None:
     assert MarkAccessed(owner=KLAUS, numbers=used, minute=1200) in KIND.effects(case, answer(), used)
 
 
-def test_an_insight_is_about_those_in_what_the_model_was_shown() -> None:
+def test_an_insight_is_about_persons_in_the_shown_entries() -> None:
     stream = stream_of(
         observation("Maria sang.", 600, subjects=(KLAUS, MARIA)),
         observation("Isabella cooked.", 610, subjects=(KLAUS, "agent:isabella")),
@@ -228,14 +228,14 @@ def test_an_insight_is_about_those_in_what_the_model_was_shown() -> None:
     assert (insight.subjects, insight.evidence) == ((KLAUS, MARIA), (1, 3))
 
 
-def test_the_next_reflection_begins_where_this_one_read_to() -> None:
+def test_the_next_reflection_starts_where_this_one_stopped() -> None:
     stream = day(10)
     effects = KIND.heuristic(case_of(KIND, stream, 1200))
     assert SetCounter(owner=KLAUS, name="reflect.minute", value=1200) in effects
     assert SetCounter(owner=KLAUS, name="reflect.number", value=10) in effects
 
 
-def test_relationship_changes_are_told_once_of_each_other_person() -> None:
+def test_relationship_changes_are_told_once_for_each_person() -> None:
     changes = [
         {"agent_id": "Maria Lopez", "change": 2, "reason": "helped"},
         {"agent_id": MARIA, "change": -1, "reason": "said twice"},
@@ -248,7 +248,7 @@ def test_relationship_changes_are_told_once_of_each_other_person() -> None:
 
 
 @pytest.mark.parametrize("insight", ["this is blank", "Ok.", "This is blank."])
-def test_an_insight_that_says_nothing_is_refused(insight: str) -> None:
+def test_an_empty_insight_is_refused(insight: str) -> None:
     with pytest.raises(ValueError, match="says nothing"):
         KIND.effects(case_of(KIND, day(), 1200), answer(insight=insight), (1,))
 
@@ -258,7 +258,7 @@ def test_little_to_reflect_on_gives_a_minimal_reflection() -> None:
     assert (entry.importance, entry.evidence, entry.text) == (4, (), QUIET)
 
 
-def test_the_heuristic_tells_what_matters_and_a_promise_with_its_evidence() -> None:
+def test_the_heuristic_tells_important_events_and_a_promise_with_evidence() -> None:
     stream = stream_of(
         *(observation(f"Read page {i}.", 400 + i, importance=2, subjects=(KLAUS, ISABELLA)) for i in range(5)),
         message("I promise to lend you 3 books on Friday.", 600, importance=5),
@@ -273,7 +273,7 @@ def test_the_heuristic_tells_what_matters_and_a_promise_with_its_evidence() -> N
     assert entry.evidence == (6, 11)
 
 
-def test_who_remembers_nothing_earlier_does_not_claim_to_meet_friends_for_the_first_time() -> None:
+def test_an_agent_without_earlier_memories_claims_no_first_meeting_with_friends() -> None:
     stream = stream_of(
         Entry(type="plan", text="Plan.", minute=360, valid_until=1800, subjects=(KLAUS,)),
         *(message(f"Line {i}.", 600 + i) for i in range(5)),
@@ -283,7 +283,7 @@ def test_who_remembers_nothing_earlier_does_not_claim_to_meet_friends_for_the_fi
     assert "Maria Lopez" in entry.text
 
 
-def test_what_is_quoted_still_means_the_same_day_later() -> None:
+def test_a_quotation_keeps_its_meaning_on_a_later_day() -> None:
     stream = stream_of(
         message("Come to my party tomorrow at 5 pm! Will you come?", 600, importance=8),
         *(observation(f"Read page {i}.", 700 + i) for i in range(3)),
@@ -292,7 +292,7 @@ def test_what_is_quoted_still_means_the_same_day_later() -> None:
     assert 'For day 2 at 5:00 PM: Maria Lopez told me: "Come to my party tomorrow at 5 pm!"' in entry.text
 
 
-def test_an_insight_is_told_in_the_first_person() -> None:
+def test_an_insight_is_in_the_first_person() -> None:
     stream = stream_of(
         message("I will bring the red chairs to the party.", 600, speaker=KLAUS, hearer=MARIA),
         message("The mayor is ill and the party is off.", 601, importance=9),
@@ -304,7 +304,7 @@ def test_an_insight_is_told_in_the_first_person() -> None:
     assert "I was asking" not in entry.text, "whose neighbours?"
 
 
-def test_an_uneventful_time_is_told_by_what_it_was_about_and_nobody_is_said_to_be_met() -> None:
+def test_an_uneventful_period_is_told_by_its_topics_and_claims_no_meeting() -> None:
     entries = [observation(f"Read page {i}.", 400 + i, subjects=(KLAUS, MARIA)) for i in range(2)]
     (entry,) = appended(KIND.heuristic(case_of(KIND, stream_of(*entries, observation("Read on.", 500)), 1200)))
     assert entry.text == "Read page 0."
@@ -319,7 +319,7 @@ def summarised(stream: Stream, numbers: tuple[int, ...], minute: int) -> None:
 
 
 @pytest.mark.parametrize("make", [observation, message])
-def test_a_summary_counts_as_what_it_stands_for(make: Callable[..., Entry]) -> None:
+def test_a_summary_counts_as_its_entries(make: Callable[..., Entry]) -> None:
     stream = stream_of(*(make("The oven caught fire!", 600 + i, importance=9) for i in range(8)))
     summarised(stream, tuple(range(1, 9)), 700)
     assert [e.type for e in stream.live()] == ["summary"]
@@ -330,7 +330,7 @@ def test_a_summary_counts_as_what_it_stands_for(make: Callable[..., Entry]) -> N
     assert (entry.importance, entry.evidence) == (6, (9,))
 
 
-def test_a_summary_of_what_was_reflected_on_is_nothing_new() -> None:
+def test_a_summary_of_reflected_entries_is_not_new() -> None:
     stream = stream_of(*(observation("The oven caught fire!", 600 + i, importance=9) for i in range(8)))
     (request,) = KIND.due(moment_of(stream, 3000))
     apply({KLAUS: stream}, KIND.heuristic(case_of(KIND, stream, 3000, request=request)), 3000)
@@ -345,20 +345,20 @@ def test_a_summary_of_what_was_reflected_on_is_nothing_new() -> None:
 @pytest.mark.parametrize(
     ("importance", "told"), [(9, "The oven caught fire!"), (4, "The oven caught fire!"), (3, QUIET)]
 )
-def test_of_fewer_than_three_events_one_that_matters_is_told(importance: int, told: str) -> None:
+def test_one_important_of_fewer_than_three_events_is_told(importance: int, told: str) -> None:
     stream = stream_of(*(observation("The oven caught fire!", 600 + i, importance=importance) for i in range(2)))
     (entry,) = appended(KIND.heuristic(case_of(KIND, stream, 3000)))
     assert entry.text == told
 
 
-def test_the_prompt_names_the_people_in_one_order_whichever_was_seen_first() -> None:
+def test_the_prompt_names_persons_in_a_fixed_order() -> None:
     orders = ((MARIA, ISABELLA), (ISABELLA, MARIA))
     seen = [[observation(f"Tea {i}.", 500 + i, subjects=(who,)) for i, who in enumerate(order)] for order in orders]
     prompts = [KIND.prompt(case_of(KIND, stream_of(*entries), 600)).user for entries in seen]
     assert all(text.index("Isabella Rodriguez") < text.index("Maria Lopez") for text in prompts)
 
 
-def test_of_two_of_one_name_an_answer_means_the_first_by_id() -> None:
+def test_of_two_namesakes_an_answer_means_the_first_by_id() -> None:
     names = {"agent:b": "Ann Lee", "agent:a": "Ann Lee", "agent:c": "Ann Lee Smith"}
     assert person_meant("ann LEE", names) == "agent:a"
     assert person_meant("smith", names) == "agent:c"

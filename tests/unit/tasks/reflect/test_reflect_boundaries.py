@@ -37,9 +37,7 @@ LATER = timing.offset(KLAUS, INTERVAL // 6)  # what Klaus puts his first reflect
     ("seen", "begun"),
     [(0, 360), (359, 360), (360, 360), (361, 361), (600, 600), (DAY - 1, DAY - 1), (DAY, DAY + 360)],
 )
-def test_the_first_interval_begins_with_the_first_entry_and_not_before_the_morning_of_its_day(
-    seen: int, begun: int
-) -> None:
+def test_the_first_interval_starts_with_the_first_entry_not_before_the_morning(seen: int, begun: int) -> None:
     stream = stream_of(*(observation(f"Tea {n}.", seen) for n in range(3)))
     first = begun + LATER + INTERVAL
     assert KIND.wake(moment_of(stream, seen)) == first
@@ -58,7 +56,7 @@ def test_three_entries_after_the_last_one_reflected_on_are_enough(new: int, quie
     assert (entry.text == QUIET) is quiet
 
 
-def test_a_repair_takes_the_place_of_what_it_repairs_at_its_time_and_begins_no_new_interval() -> None:
+def test_a_repair_keeps_the_time_of_its_target_and_starts_no_interval() -> None:
     provisional = Entry(type="reflection", text="Hm.", minute=700, provisional=True)
     stream = stream_of(*(observation(f"Read page {n}.", 400 + n) for n in range(4)), provisional)
     case = case_of(KIND, stream, 1_200, params={"replaces": 5, "minute": 700})
@@ -79,7 +77,7 @@ def test_repeats_are_counted_up_to_those_that_the_request_names() -> None:
         assert counted(effects) == {"reflect.minute": 1_200, "reflect.number": 4} | counters
 
 
-def test_a_request_names_what_was_repeated_and_not_what_was_only_read() -> None:
+def test_a_request_names_repeated_entries_and_not_those_only_read() -> None:
     stream = stream_of(*(observation(f"Read page {n}.", 400 + n, importance=9) for n in range(4)))
     stream.mark(1, Marks(accesses=3, last_accessed=500))
     count_repeat(stream, 2, 500, importance=9)
@@ -93,7 +91,7 @@ def counted(effects: tuple[Effect, ...]) -> dict[str, int]:
 
 
 @pytest.mark.parametrize(("begins", "coming"), [(1_210, False), (1_211, True)])
-def test_what_passes_before_the_reflection_is_due_is_not_coming(begins: int, coming: bool) -> None:
+def test_events_before_the_due_time_are_not_told_as_coming(begins: int, coming: bool) -> None:
     """It comes ten ticks, here minutes, after its request."""
     said = message(f"I am holding a party at Hobbs Cafe today at {begins // 60}:{begins % 60:02}.", 600, importance=8)
     stream = stream_of(said, *(observation(f"Read page {n}.", 700 + n, importance=1) for n in range(3)))
@@ -129,7 +127,7 @@ def test_an_insight_of_three_words_that_states_something_is_accepted(text: str, 
 
 
 @pytest.mark.parametrize(("significance", "importance"), [(1, 7), (7, 7), (8, 8), (10, 10)])
-def test_what_a_reflection_is_written_with(significance: int, importance: int) -> None:
+def test_a_reflection_is_stored_with_its_parts(significance: int, importance: int) -> None:
     stream = stream_of(*(observation(f"Read page {n}.", 400, subjects=(KLAUS, f"agent:{n}")) for n in range(1, 41)))
     answer = insightful("I read much.", significance=significance)
     (entry,) = appended(KIND.effects(case_of(KIND, stream, 1_200), answer, (40, 3, 17)))
@@ -138,7 +136,7 @@ def test_what_a_reflection_is_written_with(significance: int, importance: int) -
     assert entry.minute == 1_200
 
 
-def test_a_heuristic_names_only_those_in_what_it_tells() -> None:
+def test_a_heuristic_names_only_persons_in_its_evidence() -> None:
     stream = stream_of(
         observation("The mill burned.", 400, importance=9, subjects=("agent:zoe",)),
         *(observation("Tea.", 500, importance=1, subjects=("agent:bo",)) for _ in range(2)),
@@ -159,7 +157,7 @@ def test_three_observations_that_show_nothing_make_a_quiet_period_of_little_impo
 
 
 @pytest.mark.parametrize("repeats", [None, "x", ["1"], {"one": 9}, {"1": "nine"}, {"1": None}, {"-1": 9}, {"3": 9}])
-def test_repeats_that_nobody_can_read_count_for_nothing(repeats: Any) -> None:
+def test_unreadable_repeats_count_as_zero(repeats: Any) -> None:
     stream = stream_of(*(observation(f"The door {n} creaks.", 500, subjects=()) for n in range(3)))
     told = appended(KIND.heuristic(case_of(KIND, stream, 1_200, params={"repeats": repeats})))[0].text
     assert told == f"The door {2 if repeats == {'3': 9} else 0} creaks."

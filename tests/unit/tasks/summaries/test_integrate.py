@@ -90,7 +90,7 @@ def test_memory_service_complex_update() -> None:
     assert stream.live()[-1].text.endswith("Earnings: $24,000. Otherwise: Avg $24k; Avg+Floor $25k.")
 
 
-def test_the_prompt_shows_what_happened_in_full_the_memory_and_the_group() -> None:
+def test_the_prompt_shows_the_full_event_the_memory_and_the_group() -> None:
     stream = stream_of(observation("I had breakfast.", 1))
     stream.head.summary = "I prefer the floor principle."
     long = RESULT.model_copy(update={"text": "Consensus. " * 250})
@@ -107,7 +107,7 @@ def test_the_prompt_shows_what_happened_in_full_the_memory_and_the_group() -> No
     assert prompt.used == (1, 2)
 
 
-def test_of_long_histories_the_prompt_shows_the_latest() -> None:
+def test_prompts_of_long_histories_show_the_latest() -> None:
     stream = stream_of(*[observation(f"Breakfast {n} was fine.", n) for n in range(1, 41)])
     happened(stream, RESULT, 41)
     said = [Entry(type="message", text=f"Alice made point {n}.", minute=n, number=n) for n in range(1, 31)]
@@ -117,7 +117,7 @@ def test_of_long_histories_the_prompt_shows_the_latest() -> None:
     assert [n for n in range(1, 31) if f"point {n}." in prompt.user] == list(range(11, 31)), "twenty of the group's"
 
 
-def test_on_overflow_the_oldest_half_of_the_memories_is_left_out_but_never_the_event() -> None:
+def test_overflow_drops_the_oldest_half_of_the_memories_but_never_the_event() -> None:
     stream = stream_of(*[observation(f"Breakfast number {n} was fine.", n) for n in range(1, 9)])
     happened(stream, RESULT, 9)
     prompt = INTEGRATE.prompt(case(stream, 9), 0.5)
@@ -136,7 +136,7 @@ def test_the_heuristic_keeps_the_old_summary_and_the_news_word_for_word() -> Non
     assert requested(stream, 4) is None
 
 
-def test_a_merged_summary_stays_short_and_keeps_what_is_new() -> None:
+def test_a_merged_summary_is_short_and_keeps_the_news() -> None:
     old = " ".join(f"On day {n} Klaus met Maria Lopez at the library and they talked about books." for n in range(60))
     news = observation("Final results: The floor won. Earnings: $24,000.", 9)
     text, cut = merged(old, [news], {})
@@ -195,7 +195,7 @@ def test_an_event_that_arrives_while_a_job_is_open_is_due_after_it() -> None:
     assert again.params["start"] == 1
 
 
-def test_a_summary_that_somebody_else_replaced_makes_the_job_stale_and_due_again() -> None:
+def test_a_summary_replaced_meanwhile_makes_the_job_stale_and_due_again() -> None:
     stream = stream_of()
     happened(stream, RESULT, 3)
     effects = INTEGRATE.heuristic(case(stream, 3))
@@ -257,7 +257,7 @@ def test_a_job_takes_exactly_the_characters_there_is_room_for() -> None:
         assert request.params["done"] == (9 if taken == len(lengths) else 3 + taken - 1)
 
 
-def test_what_waits_for_a_cell_is_not_done_with_this_job() -> None:
+def test_memories_waiting_for_a_cell_are_not_covered_by_this_job() -> None:
     stream = stream_of(observation("x", 1, tags=("integrate",)))
     apply({KLAUS: stream}, [asks_for_integration(KLAUS, 7)], 7)
     stream.wait(observation("y", 2))
@@ -273,7 +273,7 @@ def test_what_waits_for_a_cell_is_not_done_with_this_job() -> None:
 @pytest.mark.parametrize(
     ("asked", "done", "due"), [(3, 2, True), (3, 3, False), (3, None, True), (0, None, True), (2, 3, False)]
 )
-def test_it_is_due_while_more_was_asked_for_than_is_done(asked: int, done: int | None, due: bool) -> None:
+def test_it_is_due_while_requests_exceed_completions(asked: int, done: int | None, due: bool) -> None:
     stream = stream_of(observation("x", 1, tags=("integrate",)))
     stream.set_counter(ASKED, asked)
     if done is not None:
@@ -296,7 +296,7 @@ def test_only_histories_of_others_are_read_each_once() -> None:
     assert (request.priority, request.owner, request.kind) == (3, KLAUS, "integrate")
 
 
-def test_what_is_new_is_kept_in_full_up_to_160_tokens_of_250() -> None:
+def test_new_memories_keep_up_to_160_of_250_tokens() -> None:
     def words(count: int) -> str:
         return " ".join(["so"] * (count - 1)) + " Zoe."
 
@@ -323,7 +323,7 @@ def test_the_first_tier_has_a_limit_and_the_newest_go_first() -> None:
     assert "Consensus reached on Floor." in prompt.user
 
 
-def test_what_a_prompt_leaves_out_is_done_only_up_to_the_tick_before_it() -> None:
+def test_memories_left_out_of_a_prompt_are_covered_only_up_to_the_previous_tick() -> None:
     stream = stream_of()
     for tick in (3, 5, 8):
         happened(stream, Event(kind="final_results", text=f"Result {tick}: " + f"w{tick} " * 200), tick)
@@ -338,7 +338,7 @@ def test_what_a_prompt_leaves_out_is_done_only_up_to_the_tick_before_it() -> Non
     assert seen == {3: 9, 2: 7, 1: 4}
 
 
-def test_a_group_is_not_shown_its_own_history_beside_its_memories() -> None:
+def test_a_group_does_not_see_its_history_beside_its_memories() -> None:
     stream = stream_of(observation("The hall is cold.", 1), owner="group:one")
     happened(stream, RESULT, 3)
     prompt = INTEGRATE.prompt(case(stream, 9))
@@ -356,7 +356,7 @@ def test_only_events_to_be_integrated_take_room() -> None:
     assert request.params == {"start": 0, "end": 4, "done": 5}
 
 
-def test_a_group_reads_no_history_of_its_own_and_a_location_is_no_group() -> None:
+def test_a_group_reads_no_history_and_a_location_is_not_a_group() -> None:
     for owner, event, read in (
         ("group:one", RESULT, []),
         ("group:two", RESULT, ["group:one"]),

@@ -35,7 +35,7 @@ def a_case(kind: Kind) -> Case:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_prompts_show_the_long_term_summary_and_what_is_known(kind: Kind) -> None:
+def test_prompts_show_the_long_term_summary_and_known_facts(kind: Kind) -> None:
     user = kind.prompt(a_case(kind)).user
     assert f"- [earlier] {SUMMARY}" in user
     assert "- [known] Objectives: finish the paper" in user
@@ -50,7 +50,7 @@ def test_prompts_of_owners_without_them_do_not_mention_them(kind: Kind) -> None:
     assert "[known]" not in user
 
 
-def test_the_oldest_part_of_the_summary_gives_way_where_hardly_anything_fits() -> None:
+def test_the_oldest_part_of_the_summary_gives_way() -> None:
     case = a_case(KINDS[0])
     assert long_term_context(case, 0.25)["summary"] == SUMMARY
     assert long_term_context(case, 0.15)["summary"] == "Klaus must return a book at 3 pm."
@@ -65,7 +65,7 @@ def test_a_plan_without_a_model_keeps_appointments_that_only_the_summary_remembe
     assert not any("book" in item.description for item in items)
 
 
-def test_lines_are_told_with_who_said_them_and_days_by_number() -> None:
+def test_lines_are_told_with_speakers_and_numbered_days() -> None:
     entry = Entry(type="message", text="See you tomorrow at noon.", minute=1500, subjects=("agent:maria", KLAUS))
     assert format_entries([entry], {"agent:maria": "Maria Lopez"}) == "Maria Lopez: See you on day 3 at noon."
     assert "Maria Lopez" in fold("", [entry], {"agent:maria": "Maria Lopez"}, 40)
@@ -79,7 +79,7 @@ def test_folding_keeps_to_its_room_in_any_script() -> None:
     assert fold("", [], {}, 50) == ""
 
 
-def test_the_same_memories_are_told_the_same() -> None:
+def test_equal_memories_give_equal_summaries() -> None:
     entries = [Entry(type="observation", text=f"Elara found {i} keys.", minute=i, number=i) for i in range(1, 30)]
     assert fold("", entries, {}, 60) == fold("", reversed(entries), {}, 60)
 
@@ -113,7 +113,7 @@ def test_text_cannot_leave_its_fence(params: dict[str, object]) -> None:
     "params",
     [{"policy": "cells"}, {"policy": "tokens"}, {"policy": "tokens", "room": "much", "pass": None}, {"policy": []}],
 )
-def test_a_host_that_asks_with_odd_parameters_breaks_nothing(params: dict[str, object]) -> None:
+def test_odd_params_of_a_host_do_no_harm(params: dict[str, object]) -> None:
     kind = Summarise(Templates())
     for entries in ((), (observation("Klaus read.", 600),)):
         stream = stream_of(*entries)

@@ -58,7 +58,7 @@ def test_a_dropping_cell_is_shown_to_its_end() -> None:
     assert host.streams[OGILVY].archived.keys() == {1}
 
 
-def test_a_window_stores_the_whole_of_a_summary_that_was_asked_for() -> None:
+def test_a_window_stores_the_whole_requested_summary() -> None:
     host = Host(MemoryLimits(policy="tokens"), lambda case: told)
     host.live({OGILVY: [f"Elara walked {n} miles north to the old stone bridge." for n in range(260)]})
     (case,) = host.open.values()
@@ -71,7 +71,7 @@ def test_a_window_stores_the_whole_of_a_summary_that_was_asked_for() -> None:
     assert host.lost == {}
 
 
-def test_a_scope_passes_the_messages_that_it_was_shown_and_tells_the_others_next() -> None:
+def test_a_scope_passes_the_shown_messages_and_tells_the_others_next() -> None:
     realm = Realm()
     realm.say(*(f"Message {n}: {'the river rises above the meadow, ' * 8}and so on." for n in range(1, 81)))
     realm.leave()
@@ -95,7 +95,7 @@ def test_a_scope_passes_the_messages_that_it_was_shown_and_tells_the_others_next
     ][:-1], "each memory tells from where the one before ends"
 
 
-def test_a_long_conversation_is_told_in_several_jobs() -> None:
+def test_a_long_conversation_takes_several_jobs() -> None:
     stream = stream_of(
         *(message(f"Line {n}: {'the chairs and the tables ' * 12}.", 600 + n, importance=8) for n in range(100))
     )
@@ -116,7 +116,7 @@ def test_a_long_conversation_is_told_in_several_jobs() -> None:
 # -- what a prompt shows ---------------------------------------------------------------------------
 
 
-def test_the_oldest_are_shown_first_and_never_one_beyond_one_that_is_left_out() -> None:
+def test_the_oldest_are_shown_first_without_gaps() -> None:
     entries = [(observation("x" * size, at, number=at + 1), "x" * size) for at, size in enumerate((300, 300, 100))]
     for share, numbers in ((1.0, [1, 2, 3]), (0.9, [1, 2]), (0.86, [1, 2]), (0.85, [1]), (0.43, [1])):
         assert [piece.entry.number for piece in oldest_first(entries, share)] == numbers
@@ -124,7 +124,7 @@ def test_the_oldest_are_shown_first_and_never_one_beyond_one_that_is_left_out() 
 
 
 @pytest.mark.parametrize(("share", "numbers"), [(1.0, [1, 2]), (0.5, [1]), (0.99, [1])])
-def test_of_a_memory_that_was_begun_only_the_rest_takes_room(share: float, numbers: list[int]) -> None:
+def test_only_the_rest_of_a_partly_shown_memory_takes_room(share: float, numbers: list[int]) -> None:
     sizes = (1_000, 300)
     entries = [(observation("x" * size, at, number=at + 1), "x" * size) for at, size in enumerate(sizes)]
     pieces = oldest_first(entries, share, Begun(1, 700))
@@ -164,7 +164,7 @@ def test_a_name_that_comes_or_goes_between_two_parts_hides_nothing(first: bool) 
     assert rest.whole
 
 
-def test_two_talks_that_are_told_in_parts_at_once_are_both_shown_to_their_end() -> None:
+def test_two_partly_shown_talks_are_both_completed() -> None:
     """They share the counters of an owner: one begins anew, and none is passed over."""
     stream, shown = stream_of(message(LONG, 600), message(LONG.replace("bridge", "mill"), 900)), [""] * 2
     begun: dict[int, list[int]] = {}
@@ -219,7 +219,7 @@ def test_a_part_of_a_cell_lets_nothing_in() -> None:
     assert [type(effect) for effect in effects] == [ReplaceSummary, Archive, TakeWaiting]
 
 
-def test_a_summary_that_is_replaced_is_shown_in_full_however_little_fits() -> None:
+def test_a_replaced_summary_is_always_shown_in_full() -> None:
     summary = "Elara left home. " * 30 + "Borin owes her 500 crowns."
     for policy in ("cells", "tokens"):
         case = case_of(SUMMARISE, stream_of(observation(LONG, 600)), 700, params={"policy": policy})
@@ -257,7 +257,7 @@ def test_a_template_that_shows_less_passes_less(tmp_path: Path) -> None:
 # -- repairs and later answers ---------------------------------------------------------------------
 
 
-def test_a_repair_shows_all_that_it_tells_anew_or_is_not_made() -> None:
+def test_a_repair_shows_all_of_its_entries_or_is_not_made() -> None:
     stream = stream_of(*(message(f"Line {n}: {'x' * 200}", 600 + n) for n in range(9)))
     request = Request(kind="summarise", owner=KLAUS, numbers=tuple(range(1, 10)), params={"replaces": 10})
     case = case_of(SUMMARISE, stream, 3_000, request=request)
@@ -299,7 +299,7 @@ def test_an_answer_that_is_too_long_is_refused_and_then_cut_at_its_oldest_senten
     assert [loss.name for loss in losses(effects)] == ["memory.summary_cut"]
 
 
-def test_what_is_cut_is_counted_where_a_text_is_kept_and_nowhere_else() -> None:
+def test_cuts_are_counted_only_where_a_text_is_stored() -> None:
     def answers(case: Case, answer: SummaryAnswer) -> tuple[Effect, ...]:
         if answer == SAID:
             raise TooLong("too long", SummaryAnswer(summary="Hm."), 7)
@@ -311,7 +311,7 @@ def test_what_is_cut_is_counted_where_a_text_is_kept_and_nowhere_else() -> None:
     assert effects == (Append(KLAUS, observation("Hm.", 1), cut=7), SetCounter(KLAUS, "hummed", 1))
 
 
-def test_what_a_kind_counts_as_cut_itself_stays() -> None:
+def test_a_kinds_own_count_of_cuts_is_kept() -> None:
     own = Own(answers=lambda case, answer: (Append(KLAUS, observation("Hm.", 1), cut=7),))
     case = case_of(SUMMARISE, stream_of(message("Hm.", 1)), 3_000, request=Request(kind="summarise", owner=KLAUS))
     (effect,) = effects_of(own, case, SAID, Prompt(system="", user="", answer=SummaryAnswer, used=(), version="1"))
@@ -347,12 +347,12 @@ def test_a_message_longer_than_a_prompt_is_recounted_in_parts() -> None:
 
 
 @pytest.mark.parametrize("odd", [None, [], [1], ["1", 2], [1, 2, 3], [1, 0], {"number": 1}, [1, None], [9, 10**9]])
-def test_an_odd_word_on_what_was_begun_begins_anew(odd: Any) -> None:
+def test_an_invalid_progress_mark_restarts(odd: Any) -> None:
     case = case_of(SUMMARISE, stream_of(message("Line 1.", 600)), 3_000, params={"begun": odd})
     assert "Line 1." in SUMMARISE.prompt(case).user
 
 
-def test_what_was_begun_is_named_by_its_number_and_the_characters_shown() -> None:
+def test_a_partly_shown_entry_is_named_by_number_and_shown_characters() -> None:
     for upto, begun in ((0, NOT_BEGUN), (1, Begun(1, 1)), (9, Begun(1, 9))):
         case = case_of(SUMMARISE, stream_of(message("Line 1.", 600)), 3_000, params={"begun": [1, upto]})
         assert begun_in(case.job) == begun

@@ -72,9 +72,7 @@ def test_the_catch_all_leaves_time_for_the_job_even_when_ticks_are_long() -> Non
 
 @pytest.mark.parametrize("minutes_per_tick", [1, 5, 20, 30])
 @pytest.mark.parametrize("lead", [0, 12])
-def test_whoever_it_is_about_and_however_long_its_model_takes_the_summary_is_there_in_time(
-    minutes_per_tick: int, lead: int
-) -> None:
+def test_a_summary_is_ready_in_time_for_any_owner_and_latency(minutes_per_tick: int, lead: int) -> None:
     world, ticks = (
         WorldFacts(names=WORLD.names, clock=Clock(seconds_per_tick=60 * minutes_per_tick)),
         LATEST // minutes_per_tick,
@@ -106,13 +104,13 @@ def test_a_few_lines_are_left_alone_as_long_as_a_turn_and_a_job_still_come_in_ti
     assert min(ages) == age, "a job of 20 minutes after a turn that comes each 10 ticks, and 2 to spare"
 
 
-def test_an_owner_whose_talk_is_old_enough_asks_once_in_ten_ticks() -> None:
+def test_an_owner_with_an_old_talk_requests_once_in_ten_ticks() -> None:
     stream, begin = stream_of(*talk(10)), START + SETTLED + 10
     asked = [tick for tick in range(begin, begin + 40) if list(KIND.due(moment_of(stream, tick, tick=tick)))]
     assert asked == [asked[0], asked[0] + 10, asked[0] + 20, asked[0] + 30]
 
 
-def test_one_request_for_each_conversation_and_none_for_what_an_open_job_reads() -> None:
+def test_one_request_for_each_conversation_and_none_for_entries_of_open_jobs() -> None:
     stream = stream_of(*talk(10), *talk(10, speaker=ISABELLA))
     minute = START + SETTLED + 20
     both = due_turn(KIND, stream, minute)
@@ -170,7 +168,7 @@ def test_a_host_may_ask_for_any_span_outright() -> None:
     assert stream.is_live(7)
 
 
-def test_asked_without_a_span_it_takes_the_oldest_conversation() -> None:
+def test_without_a_span_it_takes_the_oldest_conversation() -> None:
     stream = stream_of(*talk(3, speaker=ISABELLA, start=900), *talk(2))
     assert run(stream, Request(kind="summarise", owner=KLAUS)).evidence == (4, 5)
 
@@ -222,7 +220,7 @@ def test_a_repair_replaces_the_provisional_summary_and_archives_nothing_again() 
     assert effects[0].replaces == 9  # type: ignore[union-attr]
 
 
-def test_the_prompt_shows_who_said_what() -> None:
+def test_the_prompt_shows_the_speaker_of_each_line() -> None:
     stream = stream_of(*talk(2), message("Sure.", START + 2, speaker=KLAUS, hearer=MARIA))
     request = Request(kind="summarise", owner=KLAUS, numbers=(1, 2, 3))
     user = KIND.prompt(case_of(KIND, stream, 2100, request=request)).user
@@ -232,7 +230,7 @@ def test_the_prompt_shows_who_said_what() -> None:
 
 
 @pytest.mark.parametrize(("asked", "told"), [(21, "was going to sing"), (20, "will sing")])
-def test_what_is_over_when_the_summary_is_there_is_told_in_the_past(asked: int, told: str) -> None:
+def test_events_past_when_the_summary_is_ready_are_told_in_the_past(asked: int, told: str) -> None:
     """The summary is there some ticks after it was asked for."""
     stream = stream_of(message("I will sing at the mill today at 3:00 PM.", START))
     ends = 15 * 60 - 2 * latency(1) + asked
@@ -240,7 +238,7 @@ def test_what_is_over_when_the_summary_is_there_is_told_in_the_past(asked: int, 
     assert told in summary.text
 
 
-def test_of_a_line_that_was_shown_in_part_nothing_is_archived_yet() -> None:
+def test_a_partly_shown_line_is_not_archived() -> None:
     stream = stream_of(*talk(2))
     first, second = stream.live()
     case = case_of(KIND, stream, 5_000)

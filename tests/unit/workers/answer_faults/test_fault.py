@@ -150,14 +150,14 @@ def test_a_thought_is_taken(subtests: pytest.Subtests) -> None:
 
 
 @pytest.mark.parametrize("length", [3, 7, 50, 400])
-def test_what_is_shown_may_be_quoted_at_any_length(length: int) -> None:
+def test_shown_texts_may_be_quoted_at_any_length(length: int) -> None:
     words = " ".join(f"bread{chr(97 + n % 26)}{chr(97 + n // 26)}" for n in range(length))
     shown = prompt(SummaryAnswer, f"<memories>\n- {words}\n</memories>")
     assert fault_of(SummaryAnswer.model_construct(summary=words), shown) is None
 
 
 @pytest.mark.parametrize(("content", "wrong"), [(11, False), (12, True)])
-def test_an_answer_with_twelve_words_of_its_own_has_one_of_those_that_were_shown(content: int, wrong: bool) -> None:
+def test_an_answer_copies_no_twelve_shown_words(content: int, wrong: bool) -> None:
     text = " ".join(f"{chr(97 + n)}zzzz" for n in range(content))
     assert ("nothing in it" in fault_of_text(text, user="the honey bread")) is wrong
     assert fault_of_text(f"{text} honeycake", user="the HONEYbread") == "", "five letters are enough"

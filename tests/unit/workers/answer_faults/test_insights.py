@@ -62,7 +62,7 @@ def test_an_insight_names_a_person_or_takes_up_a_memory(insight: str, memories: 
     )
 
 
-def test_a_run_with_instructions_of_its_own_is_not_held_to_ours(tmp_path: Path) -> None:
+def test_a_run_with_custom_instructions_is_not_held_to_ours(tmp_path: Path) -> None:
     (tmp_path / "reflect.j2").write_text((FOLDER / "reflect.j2").read_text())
     insight = reflection("Ada concludes that the most important thing is time.")
     for templates, held in ((Templates(), True), (Templates(tmp_path), False)):

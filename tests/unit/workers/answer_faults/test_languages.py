@@ -65,7 +65,7 @@ def test_a_plan_is_taken_in_any_language(deeds: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("language", INSIGHTS)
-def test_what_says_one_thing_over_and_over_is_refused_in_any_language(language: str) -> None:
+def test_endless_repetition_is_refused_in_any_language(language: str) -> None:
     insight = INSIGHTS[language]
     word = insight.split()[1].strip(",") if " " in insight else insight[2:4]
     between = " " if " " in insight else ""
@@ -74,14 +74,14 @@ def test_what_says_one_thing_over_and_over_is_refused_in_any_language(language: 
 
 
 @pytest.mark.parametrize("language", INSIGHTS)
-def test_a_copy_of_a_memory_is_no_insight_in_any_language(language: str) -> None:
+def test_a_copy_of_a_memory_is_not_an_insight_in_any_language(language: str) -> None:
     text = INSIGHTS[language]
     shown = f"<memories>\n- [day 1, 8:00 AM] {text}\n</memories>"
     assert "only repeats a memory" in (fault_of(reflection(text), prompt(ReflectionAnswer, shown)) or "")
 
 
 @pytest.mark.parametrize("language", INSIGHTS)
-def test_a_question_or_a_slot_is_no_insight_in_any_language(language: str) -> None:
+def test_a_question_or_a_slot_is_not_an_insight_in_any_language(language: str) -> None:
     said = INSIGHTS[language].rstrip(".。।")
     mark = {"zh": "？", "ja": "？", "ar": "؟"}.get(language, "?")
     assert "only asks" in (fault_of(reflection(said + mark), prompt(ReflectionAnswer)) or "")
@@ -105,6 +105,6 @@ def test_a_model_that_declines_is_understood(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["好。", "はい", "ไม่", "네.", "да", "Ja!", "لا"])
-def test_a_word_or_two_are_no_insight(text: str) -> None:
+def test_one_or_two_words_are_not_an_insight(text: str) -> None:
     with pytest.raises(ValueError, match="says nothing"):
         REFLECT.effects(case_of(REFLECT, stream_of(observation("Tea.", 1)), 2), reflection(text), (1,))

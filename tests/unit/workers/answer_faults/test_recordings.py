@@ -51,7 +51,7 @@ def test_no_insight_that_a_model_wrote_is_refused_but_a_few_that_were_known_befo
     assert len(refused) < 0.02 * len(found)
 
 
-def test_nearly_all_insights_name_what_the_memories_name_even_unasked(recordings: Path) -> None:
+def test_nearly_all_insights_name_entities_of_the_memories(recordings: Path) -> None:
     found = [fault_of(answer, prompt) for answer, prompt in insights(recordings, built_in=True)]
     held = [fault for fault in found if fault is None or "first person" not in fault]
     assert len(held) > 50

@@ -22,7 +22,7 @@ def planned(*activities: tuple[str, str]) -> str | None:
     return fault_of(DailyPlan.model_validate({"activities": rows}), shown)
 
 
-def test_a_choice_within_a_list_is_no_text_and_makes_no_difference_between_items() -> None:
+def test_a_choice_within_a_list_is_neither_text_nor_a_difference() -> None:
     assert planned(("Have tea", "cafe"), ("Sleep", "home-1")) is None
     assert planned(*[("Have tea", "cafe"), ("Have tea", "home-1")] * 2) == "4 of 4 items are the same"
 
@@ -45,7 +45,7 @@ def test_fields_repeat_each_other_within_an_object_of_a_list_wherever_it_stands(
     assert wrong(same) == wrong(fine, same) == wrong(same, fine) is not None
 
 
-def test_reasons_that_are_the_same_are_found_beside_one_that_is_missing() -> None:
+def test_equal_reasons_are_found_beside_a_missing_one() -> None:
     changes = [RelationshipChange(agent_id=f"p{n}", reason="Ben helps" if n else "", change=1) for n in range(5)]
     people = Constraint(field="relationship_changes.agent_id", choices=tuple(f"p{n}" for n in range(5)))
     asked = Prompt(system="", user="Ben", answer=ReflectionAnswer, version="v", constraints=(people,))
@@ -72,7 +72,7 @@ def test_a_text_of_sixteen_words_needs_seven_tenths_of_different_threes(length: 
 
 
 @pytest.mark.parametrize(("length", "wrong"), [(5, False), (6, True)])
-def test_nobody_says_a_sentence_of_six_words_twice(length: int, wrong: bool) -> None:
+def test_a_sentence_of_six_words_is_not_repeated(length: int, wrong: bool) -> None:
     said = " ".join(words(length))
     for text in (f"{said}. {said.upper()}!", f"{said}? Yes. {said}"):
         assert ("over and over" in fault_of_text(text, user=text)) is wrong

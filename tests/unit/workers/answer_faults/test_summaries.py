@@ -26,7 +26,7 @@ from cogitate.workers.answer_faults.fault import fault_of
     ],
 )
 @pytest.mark.parametrize("answer", [SummaryAnswer, IntegratedAnswer])
-def test_a_summary_tells_of_what_was_shown(
+def test_a_summary_is_about_the_shown_entries(
     answer: type[SummaryAnswer | IntegratedAnswer], summary: str, shown: str, told: bool
 ) -> None:
     user = f"Of the memory of Ada that is lost, of time and of the end:\n<memories>\nAda: {shown}\n</memories>\nSum up."

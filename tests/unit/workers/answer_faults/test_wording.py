@@ -12,7 +12,7 @@ from tests.unit.workers.answer_faults.case import act, fault_of_text, prompt, re
 @pytest.mark.parametrize(
     "doing", ["The Copper Kettle", "copper_kettle.", "CopperKettle (cafe)", "home-1", "Lime Street 1", "here"]
 )
-def test_a_place_is_no_deed(doing: str) -> None:
+def test_a_place_is_not_an_action(doing: str) -> None:
     found = act(doing)
     assert found is not None
     assert "only names" in found
@@ -21,7 +21,7 @@ def test_a_place_is_no_deed(doing: str) -> None:
 @pytest.mark.parametrize(
     ("who", "wrong"), [("Linden Cafe", True), ("JONAS Lindqvist", True), ("Cleo Hart", True), ("Ada Pike", False)]
 )
-def test_a_name_is_no_deed_however_its_letters_are_written(who: str, wrong: bool) -> None:
+def test_a_name_is_not_an_action_in_any_case(who: str, wrong: bool) -> None:
     more = (
         "- here: Linden Café (restaurant)\nYou decide for Jonas Lindqvist, 40 years old.\nNear Jonas: Ben, Cleo Hart\n"
     )
@@ -39,7 +39,7 @@ def test_a_name_is_no_deed_however_its_letters_are_written(who: str, wrong: bool
         "Bake bread </memories> and rest",
     ],
 )
-def test_markup_is_no_deed_and_may_be_what_a_summary_tells(doing: str) -> None:
+def test_markup_is_not_an_action_but_may_be_in_a_summary(doing: str) -> None:
     found = act(doing)
     assert found is not None
     assert "is no word" in found
@@ -47,7 +47,7 @@ def test_markup_is_no_deed_and_may_be_what_a_summary_tells(doing: str) -> None:
 
 
 @pytest.mark.parametrize("doing", ["Ask the assistant: who bakes?", "Bake <3 loaves> of bread", "Note: bake [IN] time"])
-def test_marks_are_no_markup(doing: str) -> None:
+def test_punctuation_is_not_markup(doing: str) -> None:
     assert act(doing, more="bread") is None
 
 
@@ -63,18 +63,18 @@ def test_an_identifier_that_was_shown_is_a_word() -> None:
 
 
 @pytest.mark.parametrize("doing", ["Have tea at the Copper Kettle", "tea", "Tea (with Ben)", '"Tea!"'])
-def test_a_deed_may_name_a_place_and_a_choice_is_no_text(doing: str) -> None:
+def test_an_action_may_name_a_place_and_a_choice_is_not_text(doing: str) -> None:
     assert act(doing) is None
     assert act(doing, location="home-1") is None
 
 
 @pytest.mark.parametrize("more", ["- Ben: The Mad Baker", "A cafe: The Mad Baker"])
-def test_only_names_that_are_listed_for_a_choice_are_names(more: str) -> None:
+def test_only_names_listed_for_a_choice_are_names(more: str) -> None:
     assert act("The Mad Baker", more=more) is None
     assert act("The Mad Baker", more="- home-1: The Mad Baker") is not None
 
 
-def test_a_character_who_is_a_machine_may_say_so() -> None:
+def test_a_machine_character_may_say_so() -> None:
     machine = prompt(ReflectionAnswer, "You reflect as HAL. HAL says: I am an AI.")
     assert fault_of(reflection("I am an AI, and HAL is my name."), machine) is None
 
@@ -104,13 +104,13 @@ def test_two_runs_of_the_instructions_count_together() -> None:
 
 
 @pytest.mark.parametrize("text", ["TBD", "todo", " null ", "Placeholder!", "Lorem ipsum", "- -", "string"])
-def test_a_filler_is_a_placeholder_and_a_time_or_nothing_is_none(text: str) -> None:
+def test_fillers_are_placeholders_and_times_are_not(text: str) -> None:
     assert "is a placeholder" in fault_of_text(text)
     for fine in ("", "7:00", "7 pm", "12:30 A.M.", "string quartet"):
         assert fault_of_text(fine) == ""
 
 
-def test_what_is_told_of_a_text_is_short_and_declining_is_found_in_any_case() -> None:
+def test_a_fault_quotes_briefly_and_refusals_are_found_in_any_case() -> None:
     assert fault_of_text("." * 99) == f"{'.' * 40!r} is a placeholder; write what the character would"
     assert "i’m unable to help" in fault_of_text("Well, i’m unable to help with it.")
     assert fault_of_text("I said: I am an AI.", user="You once said: i AM an ai.") == "", "it was shown that"

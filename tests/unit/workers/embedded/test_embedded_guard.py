@@ -62,7 +62,7 @@ def test_a_guard_is_handed_the_locks_and_a_connection_and_ends_with_its_host(
     assert (how["cwd"], how["start_new_session"]) == ("/", True)
 
 
-def test_a_guard_that_cannot_be_started_is_an_error_that_says_what_to_do(
+def test_a_guard_that_cannot_start_raises_an_error_with_advice(
     server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[str] = []

@@ -45,7 +45,7 @@ def test_the_state_of_a_server_is_how_it_answers(
     assert asked == [((), {"timeout": 10.0})]
 
 
-def test_a_client_asks_once_for_so_long_on_the_folders_socket(server: EmbeddedServer) -> None:
+def test_a_client_tries_once_within_its_time_on_the_folders_socket(server: EmbeddedServer) -> None:
     with server.client(3, timeout=7.0) as client, server.client() as usual:
         given, plain = (one.connection_pool.connection_kwargs for one in (client, usual))
     assert (given["path"], given["db"], given["socket_timeout"]) == (str(server.socket), 3, 7.0)
@@ -79,7 +79,7 @@ def test_a_server_is_waited_for_without_limit_while_it_loads_and_then_for_a_minu
     assert clock.now == pytest.approx(260, abs=0.1)
 
 
-def test_after_loading_a_server_has_its_minute_anew(
+def test_loading_restarts_a_servers_minute(
     server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch, clock: Clock
 ) -> None:
     said = [Away("refused")] * 5_900
@@ -91,7 +91,7 @@ def test_after_loading_a_server_has_its_minute_anew(
 @pytest.mark.parametrize(
     ("start", "tail"), [(0, "an older line / disk full"), (14, "disk full"), (24, "it logged nothing")]
 )
-def test_a_server_that_ends_says_what_it_logged_since_its_start(
+def test_a_server_that_ends_reports_its_log_since_the_start(
     server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch, clock: Clock, start: int, tail: str
 ) -> None:
     answers(server, monkeypatch, Away("refused"))
@@ -149,7 +149,7 @@ def test_a_server_of_ours_that_has_ended_is_reaped_before_the_next(
     assert module._children == {server.data_dir: started.processes[0]}
 
 
-def test_who_starts_a_server_again_does_nothing(server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_starting_a_running_server_does_nothing(server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:
     states = iter(["absent"])
     spawned: list[str] = []
     monkeypatch.setattr(server, "_state", lambda: next(states))
@@ -236,7 +236,7 @@ def test_a_folder_of_a_socket_is_a_private_one_of_this_user(
             server._make_folders()
 
 
-def test_what_a_server_logged_is_told_or_that_it_logged_nothing(server: EmbeddedServer) -> None:
+def test_a_servers_log_is_shown_or_reported_as_empty(server: EmbeddedServer) -> None:
     (server.data_dir / "server.log").write_text("")
     assert server.log_tail() == "it logged nothing"
     (server.data_dir / "server.log").write_text("disk full\n")

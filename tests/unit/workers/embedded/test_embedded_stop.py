@@ -20,7 +20,7 @@ def in_use(server: EmbeddedServer) -> None:
     server._users = (server.data_dir / "server.users").open("ab")
 
 
-def test_who_never_started_a_server_stops_none(server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stopping_without_a_start_does_nothing(server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "_shut_down", lambda: pytest.fail("it is not ours"))
     server.stop()
 
@@ -70,7 +70,7 @@ def test_the_folder_of_a_socket_goes_with_its_server(tmp_path: Path, monkeypatch
     assert (server.data_dir.exists(), server.socket.parent.exists()) == (True, False)
 
 
-def test_a_server_that_does_not_end_is_told_of_after_half_a_minute(
+def test_a_server_that_does_not_end_is_reported_after_half_a_minute(
     server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch, clock: Clock
 ) -> None:
     answers(server, monkeypatch, None)

@@ -82,7 +82,7 @@ def failed(kind: Any, retry_after: float | None = None) -> ModelAnswer:
     return ModelAnswer(usage=USED, failure=Failure(kind=kind, retry_after=retry_after))
 
 
-def test_an_answer_is_told_with_what_it_used_and_the_rest_of_its_tokens_goes_back() -> None:
+def test_an_answer_reports_its_usage_and_returns_unused_tokens() -> None:
     report = told(ModelAnswer(usage=USED))
     assert (report.endpoint, report.model, report.token, report.first) == ("ours", "m", "t", True)
     assert (report.verdict, report.failure, report.requests, report.tokens) == ("fine", "", 1, 120)
@@ -92,17 +92,17 @@ def test_an_answer_is_told_with_what_it_used_and_the_rest_of_its_tokens_goes_bac
     assert report.limited
 
 
-def test_what_was_not_reported_is_told_as_an_estimate() -> None:
+def test_unreported_usage_is_marked_as_estimated() -> None:
     assert told(ModelAnswer(usage=USED, estimated=True)).estimated == 120
 
 
-def test_of_a_call_that_nobody_knows_the_end_of_nothing_goes_back() -> None:
+def test_a_call_with_an_unknown_end_returns_nothing() -> None:
     report = told(None)
     assert (report.verdict, report.failure, report.requests, report.tokens) == ("silent", "", 0, 0)
     assert (report.estimated, report.give_back, report.retry_after) == (0, 0.0, -1)
 
 
-def test_a_pause_that_is_asked_for_is_told_in_whole_microseconds_and_never_too_short() -> None:
+def test_a_requested_pause_is_rounded_up_to_microseconds() -> None:
     assert told(failed("rate_limited", 2.0)).retry_after == 2_000_000
     assert told(failed("rate_limited", 0.000_000_1)).retry_after == 1
     assert told(failed("rate_limited", 0.0)).retry_after == 0
@@ -120,7 +120,7 @@ def test_a_pause_that_is_asked_for_is_told_in_whole_microseconds_and_never_too_s
         (Endpoint(tokens_per_minute=60), True),
     ],
 )
-def test_who_waits_for_what_a_call_returns_hears_of_it(endpoint: Endpoint, limited: bool) -> None:
+def test_callers_waiting_for_returned_room_are_notified(endpoint: Endpoint, limited: bool) -> None:
     assert told(ModelAnswer(usage=USED), endpoint).limited is limited
 
 
@@ -134,7 +134,7 @@ def test_who_waits_for_what_a_call_returns_hears_of_it(endpoint: Endpoint, limit
         ({}, failed("rate_limited"), False),
     ],
 )
-def test_what_keeps_others_from_calling_is_told_before_the_caller_goes_on(
+def test_reports_that_block_others_are_sent_before_the_caller_continues(
     changed: dict[str, bool], answer: ModelAnswer, at_once: bool
 ) -> None:
     gate = Gate(FakeRedis(), Settings(endpoints={"ours": LIMITED}), threading.Event())
@@ -196,7 +196,7 @@ class Sender:
 @pytest.mark.parametrize(
     "urgent", [{"failure": "server"}, {"limited": True}, {"tries_missing": True}, {"verdict": "failing"}]
 )
-def test_what_concerns_others_is_sent_at_once_with_what_waits_before_it(
+def test_reports_that_concern_others_are_sent_at_once_with_earlier_ones(
     monkeypatch: pytest.MonkeyPatch, urgent: dict[str, Any]
 ) -> None:
     sender = Sender(monkeypatch)
@@ -210,7 +210,7 @@ def test_what_concerns_others_is_sent_at_once_with_what_waits_before_it(
     sender.reports.close()
 
 
-def test_what_can_wait_is_sent_together_and_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_reports_are_sent_together_and_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     sender = Sender(monkeypatch)
     for endpoint in ("ours", "ours", "theirs"):
         sender.reports.add(report("x", endpoint=endpoint))
@@ -226,7 +226,7 @@ def test_a_report_that_is_sent_at_once_waits_for_no_thread(monkeypatch: pytest.M
     assert (sender.batches, sender.reports._thread) == ([["now"]], None)
 
 
-def test_what_comes_first_after_the_end_starts_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_report_after_the_end_starts_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     sender = Sender(monkeypatch)
     sender.reports.close()
     sender.reports.add(report("late", failure="server"))
@@ -278,7 +278,7 @@ def call(gate: Gate, answer: ModelAnswer) -> Entered | Refused:
     ("kind", "told"),
     [("connection", "endpoint.opened"), ("auth", "endpoint.opened"), ("quota_exhausted", "endpoint.opened")],
 )
-def test_a_breaker_that_opens_is_told_of_once_with_what_to_check(kind: Any, told: str) -> None:
+def test_an_opening_breaker_is_logged_once_with_advice(kind: Any, told: str) -> None:
     client = FakeRedis()
     with capture_logs() as logs:
         first = call(gate_of(client, breaker_failures=1), failed(kind))

@@ -109,7 +109,7 @@ def waiting(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Waiting]:
 # -- who calls ---------------------------------------------------------------------------------------
 
 
-def test_the_script_is_told_what_the_call_may_take_and_how_long_it_may_wait(waiting: Any) -> None:
+def test_the_script_receives_the_calls_room_and_wait(waiting: Any) -> None:
     limits = Endpoint(requests_per_minute=60, tokens_per_minute=60_000, burst=4, concurrency=3)
     ours = waiting(limits)
     ours.enter(GO, within=2.5)
@@ -133,7 +133,7 @@ def test_a_deadline_that_is_over_leaves_no_time_to_wait(waiting: Any) -> None:
     assert ours.script.told[0][1] == 0
 
 
-def test_only_the_first_call_of_a_process_is_told_as_such(waiting: Any) -> None:
+def test_only_the_first_call_of_a_process_is_marked(waiting: Any) -> None:
     ours = waiting()
     first, second = ours.enter(GO), ours.enter(GO)
     assert (first.first, second.first) == (True, False)
@@ -141,7 +141,7 @@ def test_only_the_first_call_of_a_process_is_told_as_such(waiting: Any) -> None:
     assert ours.client.smembers("cogitate:endpoints") == {b"ours"}
 
 
-def test_a_call_that_may_go_says_when_it_left_and_what_it_tries(waiting: Any) -> None:
+def test_an_admitted_call_states_its_departure_and_probe(waiting: Any) -> None:
     ours = waiting()
     came = ours.enter([b"go", b"1234", 0, b"1", b"0"])
     assert (came.endpoint, came.model, came.tokens, came.left) == ("ours", "m", 500, 1_234.0)
@@ -152,7 +152,7 @@ def test_a_call_that_may_go_says_when_it_left_and_what_it_tries(waiting: Any) ->
     assert (again.tries_missing, again.probes) == (False, True)
 
 
-def test_a_call_that_comes_hardly_too_early_leaves_on_time(waiting: Any) -> None:
+def test_a_slightly_early_call_leaves_on_time(waiting: Any) -> None:
     ours = waiting()
     came = ours.enter([b"go", b"1234", 2_000, b"0", b"0"])
     assert ours.clock.slept == [0.002]
@@ -168,13 +168,13 @@ def test_a_call_that_comes_hardly_too_early_leaves_on_time(waiting: Any) -> None
         (Away("away"), Refused(why="gate_away")),
     ],
 )
-def test_a_refusal_says_why_and_how_long_the_wait_would_be(waiting: Any, answer: Any, refused: Refused) -> None:
+def test_a_refusal_states_its_cause_and_the_wait(waiting: Any, answer: Any, refused: Refused) -> None:
     ours = waiting()
     assert ours.enter(answer) == refused
     assert ours.stopping.waits == []
 
 
-def test_a_call_that_waits_keeps_its_places_and_says_how_long_it_has_waited(waiting: Any) -> None:
+def test_a_waiting_call_keeps_its_places_and_states_its_wait(waiting: Any) -> None:
     ours = waiting(Endpoint(requests_per_minute=60))
     with capture_logs() as logs:
         came = ours.enter([b"wait", 40_000, b"11", b"22"], [b"wait", 20_000, b"11", b"22"], GO)
@@ -201,7 +201,7 @@ def test_a_wait_of_nearly_nothing_still_yields(waiting: Any) -> None:
     assert ours.script.told[1][7] == pytest.approx(500, abs=2)
 
 
-def test_a_wait_in_which_no_time_passed_is_told_as_a_wait(waiting: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wait_of_no_time_counts_as_a_wait(waiting: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     ours = waiting()
     monkeypatch.setattr(ours.stopping, "wait", lambda timeout: False)
     ours.enter([b"wait", 1_000, b"", b""], GO)
@@ -218,7 +218,7 @@ def test_a_process_that_ends_waits_no_longer(waiting: Any) -> None:
 # -- who probes --------------------------------------------------------------------------------------
 
 
-def test_who_probes_tells_its_pace_and_for_how_long_the_probe_holds(waiting: Any) -> None:
+def test_a_probe_states_its_pace_and_duration(waiting: Any) -> None:
     limits = Endpoint(requests_per_minute=60)
     ours = waiting(limits)
     with capture_logs() as logs:
@@ -230,7 +230,7 @@ def test_who_probes_tells_its_pace_and_for_how_long_the_probe_holds(waiting: Any
     assert [(log["event"], log["endpoint"], log["seconds"]) for log in logs] == [("endpoint.closed", "ours", 2.5)]
 
 
-def test_a_probe_that_fails_says_how(waiting: Any) -> None:
+def test_a_failed_probe_states_its_failure(waiting: Any) -> None:
     ours = waiting()
     with capture_logs() as logs:
         ours.probe([b"go"], [b"open", b"connection"], failure=Failure(kind="connection"))
@@ -250,27 +250,27 @@ def test_a_probe_whose_time_is_over_holds_for_a_second(waiting: Any) -> None:
     assert ours.script.told[0][2] == 1_000_000
 
 
-def test_who_waits_for_the_probe_of_another_shares_what_it_found(waiting: Any) -> None:
+def test_callers_waiting_for_a_probe_share_its_outcome(waiting: Any) -> None:
     ours = waiting()
     assert ours.probe([b"busy", 70_000], [b"busy", 20_000], [b"done"]) == []
     assert ours.stopping.waits == [0.05, 0.02]
     assert [told[4] for told in ours.script.told] == [0, 1, 1]
 
 
-def test_who_waits_only_for_its_turn_probes_itself(waiting: Any) -> None:
+def test_a_caller_waiting_only_for_its_turn_probes_itself(waiting: Any) -> None:
     ours = waiting()
     assert ours.probe([b"paced", 30_000], [b"go"], [b"tries"]) == [110.0]
     assert [told[4] for told in ours.script.told[:2]] == [0, 0]
     assert ours.stopping.waits == [0.03]
 
 
-def test_who_waits_for_another_and_then_for_its_turn_has_waited_for_another(waiting: Any) -> None:
+def test_waiting_for_a_probe_and_then_a_turn_counts_as_waiting_for_the_probe(waiting: Any) -> None:
     ours = waiting()
     ours.probe([b"busy", 30_000], [b"paced", 30_000], [b"done"])
     assert [told[4] for told in ours.script.told] == [0, 1, 1]
 
 
-def test_nobody_waits_beyond_the_deadline(waiting: Any) -> None:
+def test_no_wait_exceeds_the_deadline(waiting: Any) -> None:
     ours = waiting()
     ours.probe([b"busy", 70_000], [b"busy", 70_000], within=0.03)
     assert ours.stopping.waits == [0.03]

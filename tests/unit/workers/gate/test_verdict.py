@@ -19,13 +19,13 @@ def test_only_failures_that_speak_of_the_endpoint_count_against_it(kind: str) ->
     assert verdict_of(Failure(kind=kind), sent=1) == expected  # type: ignore[arg-type]
 
 
-def test_a_pause_that_is_asked_for_and_a_deadline_that_was_over_say_nothing() -> None:
+def test_a_requested_pause_and_a_passed_deadline_teach_nothing() -> None:
     assert verdict_of(Failure(kind="rate_limited", retry_after=2.0), sent=1) == "silent"
     assert verdict_of(Failure(kind="timeout"), sent=0) == "silent"
     assert verdict_of(None, sent=1) == "fine"
 
 
-def test_whatever_only_settings_mend_says_what_to_check() -> None:
+def test_failures_that_only_settings_mend_name_the_setting() -> None:
     assert {*LASTING, "model_missing", "no_completion"} == set(WHAT_TO_CHECK)
 
 
@@ -51,7 +51,7 @@ def report(token: str, *, failure: str = "", limited: bool = False, took: float 
     )
 
 
-def test_calls_that_just_went_well_are_told_as_one_and_in_order() -> None:
+def test_recent_successes_are_reported_together_in_order() -> None:
     well = [report("a", took=1.0), report("b", took=4.0), report("c", took=5.5)]
     told = added_up([*well, report("d", failure="empty"), report("e")])
     assert [(one.token, one.calls, one.tokens, one.took) for one in told] == [
@@ -63,7 +63,7 @@ def test_calls_that_just_went_well_are_told_as_one_and_in_order() -> None:
 
 
 @pytest.mark.parametrize(("burst", "accepted"), [(0, [0.0, 1.0, 3.0, 4.5]), (1, [0.0, 0.5, 1.0, 3.0, 3.5, 4.5])])
-def test_the_stand_in_accepts_what_its_limit_allows(burst: int, accepted: list[float]) -> None:
+def test_the_stand_in_enforces_its_limit(burst: int, accepted: list[float]) -> None:
     limit = RequestLimit(60, burst)
     assert [at for at in (0.0, 0.5, 0.9, 1.0, 3.0, 3.5, 3.9, 4.5) if not limit.early(at)] == accepted
 
@@ -74,5 +74,5 @@ def test_two_that_came_at_once_may_be_read_in_any_order(per_minute: int | None, 
     assert [limit.early(came) for came in (7.002, 7.001)] == [0.0, 0.0]
 
 
-def test_it_says_when_to_come_again() -> None:
+def test_it_states_when_to_retry() -> None:
     assert dict(too_many(0.0021).headers) == {"Retry-After": "1", "retry-after-ms": "3"}

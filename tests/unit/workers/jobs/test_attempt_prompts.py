@@ -62,7 +62,7 @@ def test_a_prompt_that_the_endpoint_finds_too_long_is_halved_once() -> None:
 
 
 @pytest.mark.parametrize("kind", get_args(FailureKind))
-def test_after_a_failure_that_a_shorter_prompt_may_avoid_the_kind_asks_for_less(kind: FailureKind) -> None:
+def test_a_failure_that_a_shorter_prompt_may_avoid_shrinks_the_prompt(kind: FailureKind) -> None:
     own: Any = Own(output_cap=50)
     own.halve = lambda case: remembered(case, text="Less.")
     register(own)
@@ -99,7 +99,7 @@ def test_an_answer_that_cannot_be_used_is_shown_to_the_model_once(kind: FailureK
 
 
 @pytest.mark.parametrize("price", [0, 1_000_000])
-def test_after_an_answer_that_was_not_finished_the_next_has_the_room_that_its_prompt_leaves(price: int) -> None:
+def test_after_an_unfinished_answer_the_next_gets_the_prompts_remaining_room(price: int) -> None:
     model = Model(name="default", model="m", endpoint="ours", input_price=price, output_price=4 * price)
     job = msgspec.structs.replace(JOB, prompt_cap=1_000, output_cap=100, reserved=upper_bound(model, 1_000, 100))
     trying = Trying(unusable("truncated"), Remembers(output_cap=100))
@@ -131,7 +131,7 @@ def test_other_faults_of_an_answer_leave_its_cap() -> None:
     assert trying.calls.caps == [JOB.output_cap] * 2
 
 
-def test_a_kind_has_parameters_of_its_own_for_a_model() -> None:
+def test_a_kind_has_custom_parameters_for_a_model() -> None:
     kinds = {"hum": KindOfModelSettings(parameters={"reasoning_effort": "high"}), "nap": KindOfModelSettings()}
     settings = ModelSettings(
         endpoint="ours", model="m", parameters={"reasoning_effort": "low", "top_p": 0.9}, kinds=kinds
@@ -141,14 +141,14 @@ def test_a_kind_has_parameters_of_its_own_for_a_model() -> None:
     assert typed_json.decode(trying.calls.models[0].parameters) == {"reasoning_effort": "high", "top_p": 0.9}
 
 
-def test_where_nothing_was_written_there_is_nothing_to_show_and_the_same_is_asked_again() -> None:
+def test_an_empty_answer_is_not_shown_and_the_same_prompt_repeats() -> None:
     trying = Trying(unusable("empty", ""))
     trying.make(trying.make().adjustment, number=2)
     one, other = trying.calls.prompts
     assert (one.system, one.user) == (other.system, other.user)
 
 
-def test_what_its_kind_finds_wrong_with_an_answer_is_told_to_the_model() -> None:
+def test_the_model_is_told_what_the_kind_refused() -> None:
     def refuse(case: Case, answer: Said) -> Any:
         raise ValueError(f"nobody is called {answer.text}")
 
@@ -197,7 +197,7 @@ def test_a_deed_whose_reason_alone_is_junk_is_used_without_it() -> None:
             assert (effect.entry.text, outcome.result.source) == (told, "llm")
 
 
-def test_of_an_answer_that_failed_its_model_its_tokens_and_their_count_are_told() -> None:
+def test_a_failed_answer_reports_model_tokens_and_count() -> None:
     answer = ModelAnswer(
         usage=USED, failure=Failure(kind="auth"), prompt_tokens=90, estimated=True, reasoning=11, text="no"
     )
@@ -210,13 +210,13 @@ def test_of_an_answer_that_failed_its_model_its_tokens_and_their_count_are_told(
     assert outcome.result.count == PromptCount(prompt_tokens(trying.calls.prompts[0]), 90, 0)
 
 
-def test_an_answer_that_does_not_validate_is_shown_with_what_is_wrong_with_it() -> None:
+def test_an_invalid_answer_is_shown_with_its_faults() -> None:
     trying = Trying(unusable("wrong_schema", '{"text": 5}'))
     trying.make(trying.make().adjustment, number=2)
     assert "text: Input should be a valid string" in trying.calls.prompts[1].user
 
 
-def test_prompts_are_captured_with_what_came_of_them() -> None:
+def test_prompts_are_captured_with_their_outcome() -> None:
     good = CallResult(ModelAnswer(usage=USED, value=Said(text="La la la.")), saved=False)
     for gives, why in (
         (good, ""),
@@ -249,7 +249,7 @@ def test_junk_is_not_shown_again_and_an_answer_that_its_kind_refuses_is() -> Non
     assert "nobody is called Zoe" in told
 
 
-def test_what_is_wrong_with_an_unusable_answer_is_captured_in_words() -> None:
+def test_a_capture_describes_the_fault_of_an_unusable_answer() -> None:
     trying = Trying(CallResult(ModelAnswer(usage=USED, value=Thought(text="...")), saved=False))
     kept: list[Any] = []
     trying.attempts._capture = SimpleNamespace(keep=lambda *given: kept.append(given))  # type: ignore[assignment]
@@ -268,14 +268,14 @@ def test_a_probe_is_made_by_the_calls() -> None:
     assert probed == ["ours"]
 
 
-def test_refused_effects_in_the_place_of_a_failed_call_are_told_of() -> None:
+def test_refused_effects_in_place_of_a_failed_call_are_logged() -> None:
     trying = Trying(failed("auth"), Own(output_cap=50, makes=lambda case: ("no effect",)))
     with capture_logs() as logs:
         trying.make()
     assert [log["kind"] for log in logs if log["event"] == "job.effects_refused"] == ["hum"]
 
 
-def test_refused_effects_of_a_kind_that_asks_no_model_are_told_of_too() -> None:
+def test_refused_effects_of_a_kind_without_a_model_are_logged() -> None:
     trying = Trying(RuntimeError("not asked"), Own(output_cap=50, makes=lambda case: ("no effect",)))
     with capture_logs() as logs:
         for _ in range(2):
@@ -302,7 +302,7 @@ def test_where_not_even_the_faults_of_an_answer_have_room_they_are_not_shown() -
     assert one.user == other.user
 
 
-def test_a_job_without_a_model_asks_nobody() -> None:
+def test_a_job_without_a_model_calls_none() -> None:
     trying = Trying(RuntimeError("not asked"))
     outcome = trying.make(job=msgspec.structs.replace(JOB, model=""), model=None)
     assert outcome.result is not None
@@ -324,7 +324,7 @@ def test_a_kind_that_this_worker_does_not_know_is_left_to_others() -> None:
     assert trying.make(job=foreign) == AttemptOutcome(None, Cost(), 1.0)
 
 
-def test_a_prompt_that_never_fits_and_one_that_fails_spend_nothing() -> None:
+def test_a_prompt_that_never_fits_or_fails_spends_nothing() -> None:
     class Fails(Own):
         def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
             raise GeneratorExit
@@ -340,7 +340,7 @@ def test_a_prompt_that_never_fits_and_one_that_fails_spend_nothing() -> None:
         assert trying.calls.prompts == []
 
 
-def test_effects_that_nobody_can_read_are_refused_and_a_kind_is_told_of_once() -> None:
+def test_unreadable_effects_are_refused_and_logged_once_per_kind() -> None:
     def odd(case: Case) -> Any:
         return ("no effect",)
 
@@ -395,7 +395,7 @@ RIVER, END = (
 )
 
 
-def test_a_summary_that_can_be_cut_is_no_failure_of_its_model() -> None:
+def test_a_summary_that_can_be_cut_is_not_a_models_failure() -> None:
     trying = Trying(
         CallResult(ModelAnswer(usage=USED, value=SummaryAnswer(summary=f"{RIVER} {END}")), saved=False), Wordy()
     )
@@ -404,7 +404,7 @@ def test_a_summary_that_can_be_cut_is_no_failure_of_its_model() -> None:
     assert trying.calls.unusable == []
 
 
-def test_a_summary_that_is_too_long_is_asked_for_once_more_and_then_cut_and_counted() -> None:
+def test_a_too_long_summary_is_requested_once_more_and_then_cut() -> None:
     register(Wordy(output_cap=50))
     long = ModelAnswer(usage=USED, value=SummaryAnswer(summary=f"{RIVER} {END}"))
     first = attempt(CallResult(long, saved=False), number=1)

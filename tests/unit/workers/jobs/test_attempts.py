@@ -38,7 +38,7 @@ def test_the_last_claim_ends_with_the_heuristic_even_as_its_process_stops() -> N
 
 
 @pytest.mark.parametrize("why", ["breaker_open", "real_day_spent", "rate_limited_here", "unknown_endpoint"])
-def test_what_may_not_be_asked_ends_with_the_heuristic_at_once(why: str) -> None:
+def test_a_forbidden_call_ends_with_the_heuristic_at_once(why: str) -> None:
     outcome = attempt(CallRefused(why, "auth"), number=1)
     assert outcome.result is not None
     told = outcome.result.source, outcome.result.reason, outcome.result.failure, outcome.result.because
@@ -46,7 +46,7 @@ def test_what_may_not_be_asked_ends_with_the_heuristic_at_once(why: str) -> None
     assert (outcome.result.usage, outcome.used, outcome.result.model) == (Cost(), Cost(), "default")
 
 
-def test_of_a_call_that_raised_the_whole_reservation_counts_as_spent() -> None:
+def test_a_call_that_raised_counts_as_fully_spent() -> None:
     outcome = attempt(RuntimeError("somewhere"), number=1)
     assert outcome.result is not None
     assert (outcome.result.usage, outcome.used, outcome.result.unreported) == (RESERVED, RESERVED, True)
@@ -56,7 +56,7 @@ def test_of_a_call_that_raised_the_whole_reservation_counts_as_spent() -> None:
 
 @pytest.mark.parametrize("saved", [False, True])
 @pytest.mark.parametrize("layer", ["capture", "judge", "failed", "count"])
-def test_a_fault_of_the_worker_after_a_paid_call_ends_with_the_heuristic_and_what_the_call_cost(
+def test_a_workers_fault_after_a_paid_call_ends_with_the_heuristic_and_the_cost(
     monkeypatch: pytest.MonkeyPatch, layer: str, saved: bool
 ) -> None:
     def fail(*_: object, **__: object) -> None:
@@ -89,7 +89,7 @@ def test_a_failure_that_may_pass_is_tried_again_after_a_pause_that_doubles() -> 
         assert (outcome.result, outcome.used, outcome.failure, outcome.pause) == (None, USED, "server", pause)
 
 
-def test_the_provider_says_how_long_the_pause_is_and_beyond_the_deadline_nothing_is_tried_again() -> None:
+def test_the_provider_sets_the_pause_and_no_attempt_exceeds_the_deadline() -> None:
     assert attempt(failed("rate_limited", retry_after=7.0), number=2).pause == 7.0
     late = attempt(failed("rate_limited", retry_after=100.0), number=2)
     assert late.result is not None
@@ -102,9 +102,7 @@ def test_the_provider_says_how_long_the_pause_is_and_beyond_the_deadline_nothing
 
 
 @pytest.mark.parametrize(("saved", "source", "used"), [(False, "llm", USED), (True, "cached", Cost())])
-def test_an_answer_says_whether_a_call_was_saved_and_then_nothing_was_spent(
-    saved: bool, source: str, used: Cost
-) -> None:
+def test_a_saved_call_is_marked_and_costs_nothing(saved: bool, source: str, used: Cost) -> None:
     outcome = attempt(CallResult(ModelAnswer(usage=USED, value=Said(text="La.")), saved=saved), number=1)
     assert outcome.result is not None
     assert (outcome.result.source, outcome.result.saved, outcome.result.usage) == (source, saved, USED)

@@ -100,13 +100,13 @@ def worker() -> Worker:
     return Worker()
 
 
-def test_a_call_asks_the_model_of_the_job_within_its_cap_and_deadline(worker: Worker) -> None:
+def test_a_call_uses_the_jobs_model_within_cap_and_deadline(worker: Worker) -> None:
     deadline = time.monotonic() + FAR
     assert worker.calls.ask(claim_of(JOB), PROMPT, MODEL, CAP, deadline) == CallResult(GOOD, saved=False)
     assert worker.models.asked == [(PROMPT.user, MODEL.name, CAP, deadline)]
 
 
-def test_what_opened_the_breaker_is_told_with_the_refusal(worker: Worker) -> None:
+def test_a_refusal_names_the_cause_of_the_open_breaker(worker: Worker) -> None:
     worker.models.answers = [ModelAnswer(usage=Cost(calls=1), failure=Failure(kind="auth", status=401))]
     worker.ask()
     worker.calls.close()  # its reports are sent
@@ -114,7 +114,7 @@ def test_what_opened_the_breaker_is_told_with_the_refusal(worker: Worker) -> Non
 
 
 @pytest.mark.parametrize("error", [ConfigurationError("no key"), KeyError("default")])
-def test_an_endpoint_that_this_process_cannot_call_is_told_of_once(worker: Worker, error: Exception) -> None:
+def test_an_endpoint_that_this_process_cannot_call_is_logged_once(worker: Worker, error: Exception) -> None:
     worker.models.unready = error
     with capture_logs() as logs:
         assert [worker.ask(), worker.ask()] == [CallRefused("unknown_endpoint")] * 2
@@ -130,9 +130,7 @@ def test_a_question_that_cannot_be_put_spends_nothing(worker: Worker) -> None:
 
 
 @pytest.mark.parametrize(("over", "events"), [(0, []), (1, ["job.overran"])])
-def test_more_than_was_reserved_is_told_of_and_what_was_reserved_is_not(
-    worker: Worker, over: int, events: list[str]
-) -> None:
+def test_an_overrun_is_logged_and_the_reserved_amount_is_not(worker: Worker, over: int, events: list[str]) -> None:
     worker.models.answers = [ModelAnswer(usage=Cost(calls=1, tokens=RESERVED.tokens + over), value=GOOD.value)]
     with capture_logs() as logs:
         worker.ask()
@@ -154,7 +152,7 @@ def test_answers_of_no_use_are_counted_at_the_endpoint_of_their_model(worker: Wo
     assert worker.client.hget(endpoint_keys(MODEL.endpoint)[2], "failures:unusable") == b"2"
 
 
-def test_a_refusal_is_no_answer_for_later_runs() -> None:
+def test_a_refusal_is_not_cached_for_later_runs() -> None:
     worker = Worker()
     worker.of_run = {"response_cache": True}
     greedy = msgspec.structs.replace(JOB, reserved=Cost(calls=1, tokens=DAY_TOKENS + 1))
@@ -165,7 +163,7 @@ def test_a_refusal_is_no_answer_for_later_runs() -> None:
     ("found", "then"),
     [(None, CallResult(GOOD, saved=False)), (Failure(kind="connection"), CallRefused("breaker_open", "connection"))],
 )
-def test_a_probe_asks_no_question_and_closes_the_breaker_of_an_endpoint_that_is_back(
+def test_a_probe_sends_no_prompt_and_closes_the_breaker_of_a_recovered_endpoint(
     found: Failure | None, then: CallResult | CallRefused
 ) -> None:
     worker = Worker(breaker_failures=1, breaker_pause=1_000, breaker_longest_pause=1_000)

@@ -48,7 +48,7 @@ def captured(attempt: int, **told: Any) -> Captured:
     return Captured(attempt=attempt, model="default", system=PROMPT.system, user=PROMPT.user, **told)
 
 
-def test_every_attempt_is_found_in_its_order_with_what_came_of_it(client: FakeRedis) -> None:
+def test_every_attempt_is_captured_in_order_with_its_outcome(client: FakeRedis) -> None:
     capture = Capture(client, ON)
     capture.keep(claim(2), PROMPT, said("grey", saved=True), "")
     capture.keep(claim(1), PROMPT, said("{"), "not_json")
@@ -60,7 +60,7 @@ def test_every_attempt_is_found_in_its_order_with_what_came_of_it(client: FakeRe
     ]
 
 
-def test_of_as_many_claims_as_a_job_may_have_the_last_is_shown_too(client: FakeRedis) -> None:
+def test_the_last_of_the_permitted_claims_is_shown(client: FakeRedis) -> None:
     capture = Capture(client, ON)
     for number in (1, MOST_ATTEMPTS):
         capture.keep(claim(number), PROMPT, said("grey"), "")
@@ -79,7 +79,7 @@ def test_a_long_answer_is_cut(client: FakeRedis) -> None:
     assert kept(client) == [captured(1, answer="x" * 100_000)]
 
 
-def test_nothing_is_kept_unless_it_is_asked_for(client: FakeRedis) -> None:
+def test_captures_are_off_by_default(client: FakeRedis) -> None:
     Capture(client, Settings()).keep(claim(), PROMPT, said("grey"), "")
     assert client.keys() == [incarnation_key("town").encode()]
 
@@ -89,7 +89,7 @@ def test_nothing_is_kept_of_a_run_that_is_gone(client: FakeRedis) -> None:
     assert client.keys() == [incarnation_key("town").encode()]
 
 
-def test_what_is_kept_belongs_to_the_run_and_goes_with_the_hours_of_the_settings(client: FakeRedis) -> None:
+def test_a_capture_belongs_to_its_run_and_expires(client: FakeRedis) -> None:
     capture = Capture(client, Settings.tuned(capture=True, capture_hours=2))
     capture.keep(claim(), PROMPT, said("grey"), "")
     assert capture._texts._milliseconds == 7_200_000
@@ -98,7 +98,7 @@ def test_what_is_kept_belongs_to_the_run_and_goes_with_the_hours_of_the_settings
     assert {round(client.pttl(key) / 3_600_000, 2) for key in keys} == {2.0}
 
 
-def test_the_bytes_of_the_settings_bound_what_is_kept(client: FakeRedis) -> None:
+def test_capture_bytes_bound_the_captures(client: FakeRedis) -> None:
     small = Settings.tuned(capture=True, capture_bytes=300)
     for number, length in ((1, 1), (2, 400)):
         Capture(client, small).keep(claim(number), PROMPT, said("x" * length), "")

@@ -58,7 +58,7 @@ def client_on(line: Line, monkeypatch: pytest.MonkeyPatch) -> CombinedRedis:
     return client
 
 
-def test_those_who_come_while_another_sends_go_together_and_each_hears_its_own_answer(
+def test_commands_issued_during_a_round_trip_are_combined_and_get_their_own_replies(
     monkeypatch: pytest.MonkeyPatch, eventually: Callable[..., None]
 ) -> None:
     line = Line()
@@ -82,7 +82,7 @@ def test_those_who_come_while_another_sends_go_together_and_each_hears_its_own_a
     assert client.execute_command("EVALSHA", "even", "4") == "4", "nobody is left who would send for it"
 
 
-def test_one_who_comes_while_another_sends_goes_next(
+def test_one_command_issued_during_a_round_trip_goes_next(
     monkeypatch: pytest.MonkeyPatch, eventually: Callable[..., None]
 ) -> None:
     line = Line()
@@ -108,7 +108,7 @@ def test_other_commands_go_their_own_way(monkeypatch: pytest.MonkeyPatch) -> Non
     assert line.batches == []
 
 
-def test_all_of_a_batch_hear_that_the_server_is_away_each_by_an_error_of_its_own(
+def test_each_command_of_a_batch_gets_its_own_error_when_the_server_is_away(
     monkeypatch: pytest.MonkeyPatch, eventually: Callable[..., None]
 ) -> None:
     line = Line()
@@ -145,7 +145,7 @@ def test_an_interrupt_of_the_sender_is_a_lost_connection_to_the_others(
     assert client.execute_command("EVALSHA", "even", "3") == "3"
 
 
-def test_a_lost_connection_is_made_anew_and_the_whole_batch_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_connection_is_replaced_and_the_whole_batch_resent(monkeypatch: pytest.MonkeyPatch) -> None:
     line = Line(retries=1)
     line.fails = [Away("reset")]
     client = client_on(line, monkeypatch)

@@ -94,7 +94,7 @@ def claim(*others: Model, job: Job = JOB, number: int = 1, cap: int = 4) -> Clai
     "kind",
     ["connection", "timeout", "auth", "quota_exhausted", "rate_limited", "server", "overloaded", "no_completion"],
 )
-def test_after_an_endpoint_failed_the_next_attempt_asks_the_next_model_at_once(kind: FailureKind) -> None:
+def test_after_an_endpoint_fails_the_next_attempt_uses_the_next_model_at_once(kind: FailureKind) -> None:
     calls = Calls({"large": failed(kind), "small": ANSWER})
     first = attempts(calls, BESIDE, SMALL)
     assert (first.result, first.used, first.failure, first.pause) == (None, USED, kind, 0.0)
@@ -119,14 +119,14 @@ def test_a_missing_model_leaves_others_at_its_endpoint() -> None:
     assert calls.asked == ["large", "beside"]
 
 
-def test_where_no_model_may_be_called_the_job_says_why_its_own_may_not() -> None:
+def test_where_no_model_may_be_called_the_job_names_the_reason_of_its_own() -> None:
     calls = Calls({"large": CallRefused("breaker_open", "auth"), "small": CallRefused("no_slot")})
     outcome = attempts(calls, SMALL)
     assert outcome.result is not None
     assert (outcome.result.failure, outcome.result.because, outcome.result.model) == ("breaker_open", "auth", "large")
 
 
-def test_of_several_refusals_the_job_tells_its_own_models_whole_and_no_others() -> None:
+def test_of_several_refusals_the_job_reports_its_models_only() -> None:
     third = Model(name="third", model="t", endpoint="far")
     calls = Calls(
         {
@@ -142,7 +142,7 @@ def test_of_several_refusals_the_job_tells_its_own_models_whole_and_no_others() 
 
 
 @pytest.mark.parametrize("why", ["stopping", "real_day_spent", "gate_away", "unknown_endpoint"])
-def test_what_is_no_endpoints_affair_is_no_better_elsewhere(why: str) -> None:
+def test_failures_without_an_endpoint_cause_do_not_fail_over(why: str) -> None:
     calls = Calls({"large": CallRefused(why), "small": ANSWER})
     attempts(calls, SMALL, cap=1)
     assert calls.asked == ["large"]
@@ -187,7 +187,7 @@ ENDPOINTS = {"near": Endpoint(), "far": Endpoint()}
         ({"endpoint": "elsewhere"}, None),
     ],
 )
-def test_a_model_is_asked_only_if_what_it_may_cost_fits_what_was_reserved(
+def test_a_model_is_tried_only_if_its_cost_fits_the_reservation(
     change: dict[str, Any], caps: tuple[int, int] | None
 ) -> None:
     other = msgspec.structs.replace(SMALL, **change)

@@ -57,7 +57,7 @@ def test_it_beats_again_and_again_for_the_runs_that_have_a_job_here(beats: Beats
             assert beats.next(8) == {("town", "x"), ("port", "y")}
 
 
-def test_a_run_whose_last_job_has_ended_hears_no_more(beats: Beats, heartbeat: Heartbeat) -> None:
+def test_a_run_without_jobs_gets_no_heartbeats(beats: Beats, heartbeat: Heartbeat) -> None:
     with heartbeat.of("town", "x"), heartbeat.of("port", "y"):
         with heartbeat.of("port", "y"):
             beats.next(2)
@@ -98,7 +98,7 @@ def test_its_one_named_thread_waits_no_longer_for_the_next_beat_once_it_is_close
     assert not thread.is_alive()
 
 
-def test_jobs_that_come_one_after_the_other_are_each_heard(beats: Beats, heartbeat: Heartbeat) -> None:
+def test_consecutive_jobs_each_get_heartbeats(beats: Beats, heartbeat: Heartbeat) -> None:
     for incarnation in ("x", "y", "z"):
         with heartbeat.of("town", incarnation):
             beats.next(2)

@@ -76,7 +76,7 @@ def test_each_is_settled_again_with_its_own_result_and_cost(ledger: Ledger, kept
 
 
 @pytest.mark.parametrize("stands", ["staged", "", "dead"])
-def test_what_the_ledger_has_is_not_settled_again(ledger: Ledger, kept: KeptResults, stands: str) -> None:
+def test_results_in_the_ledger_are_not_settled_again(ledger: Ledger, kept: KeptResults, stands: str) -> None:
     kept.keep(claim("a"), result(1), FIRST)
     ledger.stands = {"a": stands}
     kept.look()
@@ -102,7 +102,7 @@ def test_a_result_that_was_kept_during_the_look_stays(ledger: Ledger, kept: Kept
     assert ledger.settled == [("a", "newer", result(2), SECOND)]
 
 
-def test_where_the_claim_is_lost_too_the_job_is_claimed_anew(ledger: Ledger, kept: KeptResults) -> None:
+def test_a_job_that_lost_its_claim_is_claimed_anew(ledger: Ledger, kept: KeptResults) -> None:
     kept.keep(claim("a"), result(1), FIRST)
     ledger.stands, ledger.forgotten = {"a": "open"}, {"old"}
     kept.look()
@@ -116,7 +116,7 @@ def test_a_job_that_another_worker_has_is_left_to_it(ledger: Ledger, kept: KeptR
     assert [token for _, token, _, _ in ledger.settled] == ["old"]
 
 
-def test_the_oldest_go_first_and_one_that_is_kept_again_is_new(ledger: Ledger, kept: KeptResults) -> None:
+def test_the_oldest_go_first_and_a_rewritten_one_is_new(ledger: Ledger, kept: KeptResults) -> None:
     others = [f"b{number}" for number in range(255)]
     for owner in ("a", *others, "a", "c"):
         kept.keep(claim(owner), result(1), FIRST)

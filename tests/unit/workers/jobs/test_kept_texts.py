@@ -24,7 +24,7 @@ def kept(client: Redis, most_bytes: int = 100, seconds: float = 60.0) -> KeptTex
     return KeptTexts(client, "prompt", most_bytes=most_bytes, seconds=seconds)
 
 
-def test_what_is_kept_is_found_and_what_is_kept_again_replaces_it(client: FakeRedis) -> None:
+def test_a_stored_text_is_found_and_replaced_by_a_newer_one(client: FakeRedis) -> None:
     texts = kept(client)
     texts.keep(KEYS, "a", b"first")
     texts.keep(KEYS, "a", b"second one")
@@ -32,7 +32,7 @@ def test_what_is_kept_is_found_and_what_is_kept_again_replaces_it(client: FakeRe
     assert client.get("texts_bytes") == b"10"
 
 
-def test_the_oldest_make_room_and_what_is_too_large_is_not_kept(client: FakeRedis) -> None:
+def test_the_oldest_make_room_and_oversized_texts_are_not_stored(client: FakeRedis) -> None:
     texts = kept(client)
     texts.keep(KEYS, "a", b"x" * 40)
     texts.keep(KEYS, "b", b"x" * 40)
@@ -43,7 +43,7 @@ def test_the_oldest_make_room_and_what_is_too_large_is_not_kept(client: FakeRedi
     assert client.get("texts_bytes") == b"80"
 
 
-def test_what_is_older_than_it_may_be_is_neither_found_nor_counted(client: FakeRedis) -> None:
+def test_an_expired_text_is_neither_found_nor_counted(client: FakeRedis) -> None:
     texts = kept(client)
     texts.keep(KEYS, "a", b"old")
     client.zadd("texts_at", {"a": 1})
@@ -61,7 +61,7 @@ def test_nothing_is_written_for_a_run_that_is_gone(client: FakeRedis) -> None:
     assert client.hlen("texts") == 1
 
 
-def test_without_redis_nothing_is_kept_and_nothing_found() -> None:
+def test_without_redis_nothing_is_stored_or_found() -> None:
     away = Redis(port=1, retry=Retry(NoBackoff(), 0))
     texts = kept(away)
     texts.keep(KEYS, "a", b"text")

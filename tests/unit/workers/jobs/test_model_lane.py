@@ -60,7 +60,7 @@ def slots() -> Iterator[Slots]:
     made.close()
 
 
-def test_a_job_that_asks_no_model_finds_a_slot_however_many_wait_for_one(slots: Slots) -> None:
+def test_a_job_without_a_model_always_finds_a_slot(slots: Slots) -> None:
     running = [slots.hint(job) for job in ("m1", "m2")]
     slots.wait_for("m1", "m2")
     for job in ("m3", "m4", "m3"):
@@ -115,7 +115,7 @@ def test_a_job_that_fails_leaves_its_place(slots: Slots) -> None:
     other.result(30)
 
 
-def test_what_was_put_aside_is_not_begun_any_more_once_the_process_ends(slots: Slots) -> None:
+def test_jobs_put_aside_do_not_start_once_the_process_ends(slots: Slots) -> None:
     running = [slots.hint(job) for job in ("m1", "m2")]
     slots.wait_for("m1", "m2")
     slots.hint("m3").result(30)
@@ -186,7 +186,7 @@ def test_the_slots_are_noted_once_celery_has_set_up_its_worker(monkeypatch: pyte
     assert model_lane.slots_of_worker(8) == 5
 
 
-def test_a_place_whose_job_failed_is_free_however_many_wait() -> None:
+def test_the_slot_of_a_failed_job_is_free() -> None:
     def fails(job: str) -> None:
         assert [lane.run(other) for other in ("m1", "m2")] == [None, None]  # put aside: the only place is taken
         assert not lane.room()

@@ -104,7 +104,7 @@ def ask(calls: Calls, response_cache: bool = False) -> CallResult | CallRefused:
     return calls.ask(claim_of(JOB, response_cache=response_cache), PROMPT, MODEL, CAP, time.monotonic() + 60)
 
 
-def test_a_call_that_the_gate_refuses_leaves_the_day_as_it_was(client: FakeRedis) -> None:
+def test_a_call_refused_by_the_gate_charges_no_day(client: FakeRedis) -> None:
     models, gate = Models(GOOD), Gate(Refused(why="breaker_open", because="auth"))
     calls, day = calls_of(client, models, gate)
     for _ in range(3):  # the day has room for two such reservations
@@ -129,9 +129,7 @@ def test_a_call_that_the_day_refuses_does_not_come_to_the_gate(client: FakeRedis
         ModelAnswer(usage=USED, failure=Failure(kind="empty")),
     ],
 )
-def test_what_a_call_used_is_what_the_day_has_spent_and_the_gate_is_told(
-    client: FakeRedis, answer: ModelAnswer
-) -> None:
+def test_usage_is_charged_to_the_day_and_reported_to_the_gate(client: FakeRedis, answer: ModelAnswer) -> None:
     models, gate = Models(answer), Gate()
     calls, day = calls_of(client, models, gate)
     assert ask(calls) == CallResult(answer, saved=False)
@@ -142,7 +140,7 @@ def test_what_a_call_used_is_what_the_day_has_spent_and_the_gate_is_told(
     assert models.asked[0]["max_output_tokens"] == CAP
 
 
-def test_a_call_that_nobody_knows_the_end_of_leaves_the_gate_and_stays_taken_from_the_day(client: FakeRedis) -> None:
+def test_a_call_with_an_unknown_end_leaves_the_gate_and_stays_charged(client: FakeRedis) -> None:
     models, gate = Models(RuntimeError("gone")), Gate()
     calls, day = calls_of(client, models, gate)
     with pytest.raises(RuntimeError):
@@ -151,7 +149,7 @@ def test_a_call_that_nobody_knows_the_end_of_leaves_the_gate_and_stays_taken_fro
     assert day.spending().reserved.tokens == 500
 
 
-def test_what_an_earlier_run_was_answered_takes_nothing_from_day_gate_or_model(client: FakeRedis) -> None:
+def test_a_cached_answer_costs_neither_day_nor_gate_nor_model(client: FakeRedis) -> None:
     models, gate = Models(GOOD), Gate()
     calls, day = calls_of(client, models, gate)
     assert ask(calls, response_cache=True) == CallResult(GOOD, saved=False)

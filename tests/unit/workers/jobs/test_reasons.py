@@ -41,7 +41,7 @@ def asked(answer: type[BaseModel], *constraints: Constraint) -> Prompt:
     return Prompt.of(rendered, answer, (), constraints)
 
 
-def test_a_deed_is_sound_without_its_reason_and_an_insight_without_what_follows_from_it() -> None:
+def test_an_action_is_valid_without_its_reason_and_an_insight_without_its_implication() -> None:
     deed = ActionAnswer(reason="...", location="cafe", doing="Bake bread with Ben")
     assert fault_of(deed, prompt(ActionAnswer)) is not None
     assert without_reasons(deed) == deed.model_copy(update={"reason": ""})
@@ -50,7 +50,7 @@ def test_a_deed_is_sound_without_its_reason_and_an_insight_without_what_follows_
     assert without_reasons(insight) == insight.model_copy(update={"relationship_changes": []})
 
 
-def test_what_has_no_reasons_cannot_do_without_them() -> None:
+def test_an_answer_without_reasons_cannot_drop_them() -> None:
     for bare in (
         ActionAnswer(reason="", location="cafe", doing="..."),
         ReflectionAnswer(insight="..."),
@@ -79,11 +79,11 @@ def test_neither_schema_nor_instructions_ask_for_reasons(answer: type[BaseModel]
 
 
 @pytest.mark.parametrize("answer", [DailyPlan, SummaryAnswer])
-def test_what_has_no_reasons_is_asked_as_ever(answer: type[BaseModel]) -> None:
+def test_a_prompt_without_reasons_is_unchanged(answer: type[BaseModel]) -> None:
     assert ask_no_reasons(asked(answer)) == asked(answer)
 
 
-def test_reasons_that_come_all_the_same_are_not_taken() -> None:
+def test_unrequested_reasons_are_not_accepted() -> None:
     deed = ask_no_reasons(asked(ActionAnswer)).answer.model_validate(
         {"reason": "babble", "location": "here", "doing": "Bake"}
     )
@@ -104,7 +104,7 @@ class Acts(Own):
 
 
 @pytest.mark.parametrize("reasons", [True, False])
-def test_an_attempt_asks_a_model_for_reasons_unless_it_is_set_otherwise(reasons: bool) -> None:
+def test_an_attempt_requests_reasons_by_default(reasons: bool) -> None:
     kept = ModelSettings(model="m", endpoint="ours", reasons=reasons).kept_as("default")
     trying = Trying(CallResult(ModelAnswer(usage=USED, value=None), saved=False), Acts(output_cap=50))
     trying.make(model=kept)
@@ -113,6 +113,6 @@ def test_an_attempt_asks_a_model_for_reasons_unless_it_is_set_otherwise(reasons:
     assert ('"reason"' in sent.system + json.dumps(full_schema(sent.answer))) is reasons
 
 
-def test_a_run_that_was_begun_before_asks_for_reasons() -> None:
+def test_a_run_of_an_older_version_requests_reasons() -> None:
     assert OURS.reasons
     assert Model(name="n", model="m").reasons

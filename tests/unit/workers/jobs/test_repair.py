@@ -40,20 +40,20 @@ def test_its_fault_is_shown_up_to_400_characters(length: int, shown: str) -> Non
     assert ("…" in text) is (length > 400)
 
 
-def test_an_answer_that_was_cut_off_is_told_its_cap_and_one_without_an_object_that_it_has_none() -> None:
+def test_a_truncated_answer_is_told_its_cap_and_an_answer_without_an_object_that_it_lacks_one() -> None:
     told = describe_fault("truncated", '{"text": "It', BaseModel, 100)
     assert told == "it was cut off at 100 tokens; say it in fewer words"
     assert describe_fault("not_json", "It rained.", BaseModel, 100) == "there is no complete JSON object in it"
 
 
-def test_of_many_wrong_values_the_first_five_are_named() -> None:
+def test_the_first_five_wrong_values_are_named() -> None:
     names = [f"value{number}" for number in range(7)]
     answer: type[BaseModel] = create_model("Answer", **dict.fromkeys(names, (int, ...)))  # type: ignore[call-overload]
     fault = describe_fault("wrong_schema", "{}", answer, 100)
     assert fault == "; ".join(f"{name}: Field required" for name in names[:5])
 
 
-def test_a_fault_is_told_with_its_place_or_as_one_of_the_object() -> None:
+def test_a_fault_is_told_by_its_place_or_that_of_the_object() -> None:
     class Listed(BaseModel):
         inner: list[int]
 

@@ -78,7 +78,7 @@ def test_another_question_has_another_answer(other: CachedQuestion) -> None:
     assert answers.find(job(), other, PROMPT) is None
 
 
-def test_each_seed_keeps_an_answer_of_its_own() -> None:
+def test_each_seed_has_its_own_answer() -> None:
     answers = cache(FakeRedis())
     seeds = [asked(model=msgspec.structs.replace(MODEL, seed=seed)) for seed in (None, 0, 1)]
     for tokens, question in enumerate(seeds, 1):
@@ -128,7 +128,7 @@ def test_answers_stay_for_the_days_and_within_the_bytes_of_the_settings() -> Non
     assert answers.find(job(), asked(), PROMPT) == GOOD
 
 
-def test_what_somebody_wrote_over_is_asked_again() -> None:
+def test_an_overwritten_cache_entry_is_requested_again() -> None:
     client = FakeRedis()
     answers = cache(client)
     answers.keep(job(), asked(), GOOD)

@@ -117,7 +117,7 @@ def test_a_job_that_is_settled_is_claimed_once() -> None:
     assert worker.kept == [ANSWER]
 
 
-def test_a_job_that_is_freed_is_tried_again_with_what_was_learned() -> None:
+def test_a_freed_job_is_retried_with_the_learned_adjustment() -> None:
     adjustment = Adjustment(halved=True)
     worker = Worker(
         [claim(1), claim(2)], ["freed", "staged"], FREED._replace(adjustment=adjustment), AttemptOutcome(ANSWER, USED)
@@ -127,7 +127,7 @@ def test_a_job_that_is_freed_is_tried_again_with_what_was_learned() -> None:
     assert worker.adjustments == [NO_ADJUSTMENT, adjustment]
 
 
-def test_a_result_tells_of_each_attempt_at_a_model_how_long_it_took_and_what_it_used(
+def test_a_result_lists_duration_and_usage_of_each_attempt(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = iter([0.0, 10.0, 12.5, 12.5, 20.0, 20.25, 20.25])  # the deadline, then each attempt's begin and ends
@@ -202,13 +202,13 @@ def test_results_of_models_are_kept_that_a_ledger_may_forget(settled: str, resul
 
 
 @pytest.mark.parametrize("why", ["gone", "paused", "closed", "claimed", "late", "dead", "alone"])
-def test_what_is_refused_is_not_run(why: str) -> None:
+def test_a_refused_claim_is_not_run(why: str) -> None:
     worker = Worker([why], [])
     assert worker.run() == why
     assert worker.adjustments == []
 
 
-def test_of_a_run_of_a_newer_version_it_is_told_once() -> None:
+def test_a_run_of_a_newer_version_is_logged_once() -> None:
     worker = Worker(["newer", "newer"], [])
     with capture_logs() as logs:
         assert [worker.run(), worker.run()] == ["newer", "newer"]
@@ -216,7 +216,7 @@ def test_of_a_run_of_a_newer_version_it_is_told_once() -> None:
 
 
 @pytest.mark.parametrize("times", range(len(SETTLE_BACKOFF) + 1))
-def test_what_was_spent_is_settled_however_often_the_ledger_is_away(times: int, slept: list[float]) -> None:
+def test_spending_is_settled_after_any_number_of_ledger_outages(times: int, slept: list[float]) -> None:
     worker = Worker([claim(1)], [*[Away("away")] * times, "staged"], AttemptOutcome(ANSWER, USED))
     assert worker.run() == "staged"
     assert worker.ledger.settled == [("t1", ANSWER, USED, "")] * (times + 1)
@@ -231,7 +231,7 @@ def test_a_ledger_that_stays_away_is_an_error() -> None:
     assert worker.kept == []
 
 
-def test_a_trial_hint_is_answered_and_is_no_job() -> None:
+def test_a_trial_hint_is_answered_and_is_not_a_job() -> None:
     worker = Worker([], [])
     (hint,) = trial_hints("town", ["plan"])
     assert worker.runner.run(hint.id) == Outcome("ready")
@@ -239,7 +239,7 @@ def test_a_trial_hint_is_answered_and_is_no_job() -> None:
     assert worker.probed == []
 
 
-def test_an_endpoint_is_tried_by_the_one_who_takes_the_hint() -> None:
+def test_the_taker_of_a_trial_hint_probes_the_endpoint() -> None:
     worker = Worker([], [])
     (hint,) = endpoint_hints("town", "plan", ["ours"])
     assert [worker.runner.run(hint.id).settled for _ in range(2)] == ["ready", "ready"]
@@ -259,7 +259,7 @@ def test_an_endpoint_is_tried_by_the_one_who_takes_the_hint() -> None:
         (Outcome("ready"), "ready", "SUCCESS"),
     ],
 )
-def test_flower_says_what_came_of_a_job(outcome: Outcome, words: str, state: str) -> None:
+def test_flower_shows_the_outcome_of_a_job(outcome: Outcome, words: str, state: str) -> None:
     assert outcome.words() == words
     for result in (words, repr(words)):
         assert with_true_state(SimpleNamespace(state="SUCCESS", result=result)).state == state

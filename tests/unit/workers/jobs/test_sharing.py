@@ -93,7 +93,7 @@ def away(call: Call) -> CallResult:
     ],
     ids=["refused", "its deadline", "raised"],
 )
-def test_what_stands_in_anothers_way_stands_in_nobody_elses(
+def test_a_callers_refusal_does_not_affect_others(
     pool: ThreadPoolExecutor, waiting: threading.Semaphore, following: Ask
 ) -> None:
     mine, others = all_asking(pool, waiting, following, sharers=1)
@@ -103,7 +103,7 @@ def test_what_stands_in_anothers_way_stands_in_nobody_elses(
     assert others == [CallResult(GOOD, saved=False)]
 
 
-def test_nobody_waits_beyond_its_deadline(pool: ThreadPoolExecutor) -> None:
+def test_no_wait_exceeds_the_deadline(pool: ThreadPoolExecutor) -> None:
     sharing, begun, end = Sharing(), threading.Event(), threading.Event()
 
     def first(call: Call) -> CallResult:

@@ -96,7 +96,7 @@ def test_the_runner_shares_one_ledger_and_beats_five_times_in_a_lease(process: P
     assert (kept._claims, kept._interval) == (claims, 2.0)
 
 
-def test_every_process_has_a_name_of_its_own(process: Process) -> None:
+def test_every_process_has_a_unique_name(process: Process) -> None:
     names = []
     for _ in range(2):
         module._lane.cache_clear()
@@ -118,7 +118,7 @@ def test_a_process_has_a_place_for_a_model_in_all_its_slots_but_one(
     assert redis_transport._room == lane.room
 
 
-def test_a_process_that_is_about_to_end_begins_nothing_and_closes_when_no_job_runs(process: Process) -> None:
+def test_an_ending_process_starts_nothing_and_closes_after_its_jobs(process: Process) -> None:
     lane = module._lane(os.getpid())
     process.done.clear()
     gc.collect()  # what only a signal knows must stay
@@ -129,7 +129,7 @@ def test_a_process_that_is_about_to_end_begins_nothing_and_closes_when_no_job_ru
 
 
 @pytest.mark.parametrize("foreign", ["", "town", "x" * 1_000, None, 5, ["town/1/plan/a/0/0"]])
-def test_what_is_no_job_is_told_of_briefly_and_dropped(process: Process, foreign: Any) -> None:
+def test_an_invalid_job_is_logged_briefly_and_dropped(process: Process, foreign: Any) -> None:
     with capture_logs() as logs:
         module.run_job(foreign)
     ((event, said),) = [(log["event"], log["error"]) for log in logs]
@@ -186,7 +186,7 @@ def test_a_runner_prepares_the_endpoint_that_its_settings_ask(monkeypatch: pytes
     assert loaded == ["cogitate.workers.llm.client"]
 
 
-def test_a_runner_that_asks_no_model_loads_no_client(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_runner_without_a_model_loads_no_client(monkeypatch: pytest.MonkeyPatch) -> None:
     loaded = loaded_by(monkeypatch)
     unused: Any = None
     runner = Runner(FakeRedis(), unused, unused, Settings())
@@ -194,7 +194,7 @@ def test_a_runner_that_asks_no_model_loads_no_client(monkeypatch: pytest.MonkeyP
     assert runner._attempts._calls._gate._stopping is runner._stopping, "its end ends the waits of its attempts"
 
 
-def test_a_runner_closes_what_it_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_runner_closes_its_connections(monkeypatch: pytest.MonkeyPatch) -> None:
     closed: list[str] = []
     monkeypatch.setattr(module, "ModelClients", Clients)
     heartbeat: Any = SimpleNamespace(close=lambda: closed.append("heartbeat"))

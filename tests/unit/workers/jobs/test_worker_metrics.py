@@ -38,7 +38,7 @@ def test_an_attempt_without_a_model_adds_no_series_of_tokens() -> None:
     assert REGISTRY.get_sample_value("cogitate_tokens_total", {"kind": "plain", "model": ""}) is None
 
 
-def test_times_are_told_apart_from_a_millisecond_to_a_minute() -> None:
+def test_durations_are_distinguished_from_a_millisecond_to_a_minute() -> None:
     attempted("timed", "llm", "", 61.0, "strong", 7)
     samples = [sample for metric in REGISTRY.collect() for sample in metric.samples]
     bounds = {s.labels["le"]: s.value for s in samples if s.labels.get("kind") == "timed" and "le" in s.labels}
@@ -84,11 +84,11 @@ def hosts(monkeypatch: pytest.MonkeyPatch, heads: Any) -> dict[str, float]:
     }
 
 
-def test_of_runs_that_no_host_has_left_it_is_told_whether_they_have_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unfinished_runs_report_whether_they_have_a_host(monkeypatch: pytest.MonkeyPatch) -> None:
     assert hosts(monkeypatch, lambda client: HEADS) == {"a": 1.0, "b": 0.0}
 
 
-def test_while_redis_does_not_answer_nothing_is_told_of_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_while_redis_does_not_answer_runs_are_not_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     def gone(client: Any) -> Any:
         raise RedisConnectionError("gone")
 
@@ -97,7 +97,7 @@ def test_while_redis_does_not_answer_nothing_is_told_of_runs(monkeypatch: pytest
     assert {(log["event"], log["error"]) for log in logs} == {("metrics.no_ledger", "ConnectionError")}
 
 
-def test_how_many_workers_are_alive_and_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_live_and_missing_workers_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = WorkersSeen(alive=["a", "b"], missing=[MissingWorker(worker="c", seconds=9.0)], kinds=[])
     monkeypatch.setattr(metrics, "workers_seen", lambda client: seen)
     registry = CollectorRegistry()
@@ -210,9 +210,7 @@ def test_a_worker_without_a_port_serves_nothing(
     assert (server.at, signals.connected) == ((), [])
 
 
-def test_a_worker_whose_port_is_taken_goes_on_without_metrics(
-    monkeypatch: pytest.MonkeyPatch, signals: Signals
-) -> None:
+def test_a_worker_whose_port_is_taken_runs_without_metrics(monkeypatch: pytest.MonkeyPatch, signals: Signals) -> None:
     def taken(*at: Any) -> Any:
         raise OSError("taken")
 

@@ -64,7 +64,7 @@ def test_a_similarity_is_the_cosine_of_two_embeddings(similarity: EmbeddingSimil
     assert similarity("", entries("ship")) == [0]
 
 
-def test_each_text_is_asked_for_once_and_a_blank_one_never(similarity: EmbeddingSimilarity, endpoint: Endpoint) -> None:
+def test_each_text_is_embedded_once_and_a_blank_one_never(similarity: EmbeddingSimilarity, endpoint: Endpoint) -> None:
     similarity("boat", entries("ship", "boat", " ", "ship"))
     similarity("ship", entries("tree", "boat"))
     similarity("boat", [])
@@ -79,7 +79,7 @@ def test_a_request_has_at_most_256_texts(
     assert [len(asked) for asked in endpoint.asked] == requests
 
 
-def test_of_too_many_vectors_those_go_that_nobody_has_asked_for_longest(
+def test_of_too_many_vectors_the_least_recently_used_go(
     similarity: EmbeddingSimilarity, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embeddings, "KEPT", 3)
@@ -109,7 +109,7 @@ def answered(*values: Any, indexes: Sequence[int] = (0, 1)) -> Callable[[Sequenc
         (lambda _: [object()], "no embeddings: AttributeError"),
     ],
 )
-def test_an_answer_that_holds_no_embeddings_is_none(
+def test_an_answer_without_embeddings_is_refused(
     similarity: EmbeddingSimilarity, endpoint: Endpoint, answer: Any, why: str
 ) -> None:
     endpoint.answer = answer
@@ -146,7 +146,7 @@ REQUEST = httpx2.Request("POST", "http://there/v1/embeddings")
         (openai.APIConnectionError(request=REQUEST), "did not answer: APIConnectionError"),
     ],
 )
-def test_a_failure_is_told_in_few_words(
+def test_a_failure_is_described_briefly(
     similarity: EmbeddingSimilarity, endpoint: Endpoint, error: Exception, why: str
 ) -> None:
     endpoint.answer = failing(error)
@@ -171,7 +171,7 @@ def test_an_endpoint_that_failed_is_left_alone_for_half_a_minute(
     assert similarity("boat", entries("tree")) == pytest.approx([0]), "what has passed is forgotten"
 
 
-def test_what_is_known_is_found_while_the_endpoint_fails(similarity: EmbeddingSimilarity, endpoint: Endpoint) -> None:
+def test_known_texts_are_found_while_the_endpoint_fails(similarity: EmbeddingSimilarity, endpoint: Endpoint) -> None:
     similarity("boat", entries("ship"))
     endpoint.answer = failing(openai.APIConnectionError(request=REQUEST))
     with pytest.raises(SimilarityUnavailable):
@@ -179,9 +179,7 @@ def test_what_is_known_is_found_while_the_endpoint_fails(similarity: EmbeddingSi
     assert similarity("ship", entries("boat")) == pytest.approx([1])
 
 
-def test_a_connection_is_opened_with_the_key_and_the_time_of_a_request_and_asks_once(
-    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_connection_uses_key_and_timeout_and_sends_once(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[dict[str, Any]] = []
 
     def client(**arguments: Any) -> Any:
@@ -224,7 +222,7 @@ def test_an_endpoint_that_is_not_configured_is_refused_with_those_that_are() -> 
         open_similarity(unknown, resources)
 
 
-def test_closed_it_asks_nobody_and_closes_its_connection_once(
+def test_a_closed_client_sends_nothing_and_closes_its_connection_once(
     similarity: EmbeddingSimilarity, endpoint: Endpoint
 ) -> None:
     similarity.close()

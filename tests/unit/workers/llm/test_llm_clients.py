@@ -38,7 +38,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Client]:
     return Client.made
 
 
-def test_each_endpoint_has_one_client_whoever_asks_first(made: list[Client]) -> None:
+def test_each_endpoint_has_one_client(made: list[Client]) -> None:
     store: Any = object()
     here, there = Endpoint(base_url="http://here/v1"), Endpoint(base_url="http://there/v1")
     clients = ModelClients({"default": here, "other": there}, 7, store)

@@ -159,7 +159,7 @@ def test_requests_are_not_logged_with_their_addresses(client: ModelClient) -> No
 # -- what comes back ---------------------------------------------------------------------------------
 
 
-def test_an_answer_has_its_value_its_text_and_what_it_cost(client: ModelClient, stand_in: StandIn) -> None:
+def test_an_answer_has_value_text_and_cost(client: ModelClient, stand_in: StandIn) -> None:
     usage = {"prompt_tokens": 10, "completion_tokens": 5, "completion_tokens_details": {"reasoning_tokens": 3}}
     stand_in.answers = [(200, ANSWER | {"usage": usage}, {})]
     with capture_logs() as logs:
@@ -170,9 +170,7 @@ def test_an_answer_has_its_value_its_text_and_what_it_cost(client: ModelClient, 
     assert logs == []
 
 
-def test_of_an_answer_without_usage_the_cost_is_estimated_and_that_is_logged(
-    client: ModelClient, stand_in: StandIn
-) -> None:
+def test_an_answer_without_usage_is_estimated_and_logged(client: ModelClient, stand_in: StandIn) -> None:
     stand_in.answers = [(200, {"choices": ANSWER["choices"]}, {})]
     with capture_logs() as logs:
         answer = ask(client)
@@ -192,7 +190,7 @@ def test_of_an_answer_without_usage_the_cost_is_estimated_and_that_is_logged(
         (300, "no_completion", "info"),
     ],
 )
-def test_a_failure_is_logged_as_loudly_as_somebody_can_mend_it(
+def test_the_log_level_of_a_failure_depends_on_its_remedy(
     client: ModelClient, stand_in: StandIn, status: int, kind: str, level: str
 ) -> None:
     stand_in.answers = [(status, error("no", code=f"code {KEY}"), {"Retry-After": "7", "Location": "/v1/elsewhere"})]
@@ -209,7 +207,7 @@ def test_a_failure_is_logged_as_loudly_as_somebody_can_mend_it(
     assert answer.usage.calls == 1
 
 
-def test_an_error_that_is_no_json_is_read_as_a_text(client: ModelClient, stand_in: StandIn) -> None:
+def test_an_error_that_is_not_json_is_read_as_text(client: ModelClient, stand_in: StandIn) -> None:
     stand_in.answers = [(400, "maximum context length is 4096 tokens", {})]
     answer = ask(client)
     assert answer.failure is not None
@@ -241,7 +239,7 @@ def test_a_context_length_is_learned_from_an_overflow_alone(client: ModelClient,
 # -- what is learned ---------------------------------------------------------------------------------
 
 
-def test_what_is_refused_is_left_out_of_the_next_question(client: ModelClient, stand_in: StandIn) -> None:
+def test_a_refused_parameter_is_left_out_of_the_next_request(client: ModelClient, stand_in: StandIn) -> None:
     stand_in.refuses((400, error("response_format is not supported")))
     with capture_logs() as logs:
         refused, answered = ask(client), ask(client)
@@ -255,7 +253,7 @@ def test_what_is_refused_is_left_out_of_the_next_question(client: ModelClient, s
     assert [log["event"] for log in logs] == ["llm.failed"]
 
 
-def test_what_was_accepted_is_kept_for_other_processes(stand_in: StandIn, loop: EventLoopThread) -> None:
+def test_an_accepted_dialect_is_stored_for_other_processes(stand_in: StandIn, loop: EventLoopThread) -> None:
     redis = FakeRedis()
     no_form = (400, error("response_format is not supported"))
     stand_in.refuses(no_form, no_form)
@@ -294,7 +292,7 @@ def test_where_nothing_else_is_left_to_try_the_failure_is_the_endpoints(client: 
 @pytest.mark.parametrize(
     ("key", "shown"), [("sk_planted_5f1d2c", "no_[key]"), ("SK_Planted_5F1D2C", "no_[key]"), ("none", "no_none")]
 )
-def test_an_error_that_repeats_a_real_key_is_told_without_it(
+def test_an_error_that_repeats_a_real_key_is_redacted(
     key: str, shown: str, stand_in: StandIn, loop: EventLoopThread
 ) -> None:
     stand_in.answers = [(400, {"error": {"code": f"no_{key.lower()}", "message": "?"}}, {})]
@@ -337,7 +335,7 @@ def test_an_endpoint_is_there_if_it_lists_its_models(client: ModelClient, stand_
     assert late.kind == "timeout"
 
 
-def test_what_is_not_answered_in_time_has_timed_out(client: ModelClient, stand_in: StandIn) -> None:
+def test_an_unanswered_call_times_out(client: ModelClient, stand_in: StandIn) -> None:
     stand_in.may_answer.clear()
     with ThreadPoolExecutor(1) as pool:
         asked = pool.submit(ask, client, seconds=0.5)
@@ -364,7 +362,7 @@ def test_calls_under_way_fail_as_the_client_closes_and_later_ones_are_not_made(
     assert client._request is None, "no pool is opened any more"
 
 
-def test_a_call_that_somebody_else_cancels_is_cancelled(client: ModelClient, stand_in: StandIn) -> None:
+def test_a_call_cancelled_elsewhere_is_cancelled(client: ModelClient, stand_in: StandIn) -> None:
     stand_in.may_answer.clear()
 
     async def cancelled() -> bool:
@@ -413,7 +411,7 @@ def test_the_models_that_an_endpoint_lists_are_its_offer(stand_in: StandIn) -> N
     assert (method, path, headers["Authorization"]) == ("GET", "/v1/models", f"Bearer {KEY}")
 
 
-def test_an_endpoint_that_does_not_list_its_models_says_why_and_is_asked_once(stand_in: StandIn) -> None:
+def test_an_endpoint_without_a_list_of_models_is_queried_once(stand_in: StandIn) -> None:
     stand_in.answers = [(503, error("busy"), {})]
     with pytest.raises(Unlisted, match=r"^503$") as refused:
         listed(stand_in)

@@ -8,7 +8,7 @@ from cogitate.scheduler.config.settings import ConfigurationError
 from cogitate.workers.processes.before_claim import MOST_IN_TURN, FailuresBeforeClaim, reason_of
 
 
-def test_a_worker_that_claims_nothing_ends_once_and_says_why() -> None:
+def test_a_worker_without_claims_ends_once_with_a_reason() -> None:
     ends: list[str] = []
     failures = FailuresBeforeClaim()
     failures.end_with(lambda: ends.append("end"))

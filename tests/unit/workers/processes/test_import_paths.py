@@ -28,7 +28,7 @@ def test_a_worker_searches_the_folders_of_its_host_before_its_own(monkeypatch: p
     assert sys.path == ["/host", "/both", "/own"]
 
 
-def test_a_worker_that_nobody_handed_paths_keeps_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_without_handed_paths_keeps_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", ["/own"])
     monkeypatch.delenv(VARIABLE, raising=False)
     adopt()

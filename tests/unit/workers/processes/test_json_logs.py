@@ -29,9 +29,7 @@ KEY = "7/plan/agent:ada/0/0"
         ({}, {}),
     ],
 )
-def test_an_event_that_names_a_job_has_its_run_and_tick_beside_its_id(
-    event: dict[str, Any], found: dict[str, Any]
-) -> None:
+def test_an_event_about_a_job_has_its_run_and_tick(event: dict[str, Any], found: dict[str, Any]) -> None:
     assert placed(None, "info", dict(event)) == found
 
 
@@ -44,7 +42,7 @@ def written(processors: list[Any], **event: Any) -> dict[str, Any]:
     return found
 
 
-def test_a_line_has_the_level_and_the_time_with_its_zone_and_what_surrounds_the_event() -> None:
+def test_a_line_has_level_zoned_time_and_context() -> None:
     with structlog.contextvars.bound_contextvars(attempt=2):
         found = written(json_processors(), job=f"town/{KEY}", what={1, 2} - {2})
     assert found.pop("timestamp").endswith("Z")

@@ -31,16 +31,16 @@ def written(folder: Path, text: str | bytes) -> Path:
         ("begun\n" + "x" * (READ - 2), 6, "x" * (READ - 2)),
     ],
 )
-def test_the_last_lines_since_a_place_are_told_as_one(tmp_path: Path, text: str | bytes, start: int, tail: str) -> None:
+def test_the_last_lines_since_a_position_are_joined(tmp_path: Path, text: str | bytes, start: int, tail: str) -> None:
     assert log_tail(written(tmp_path, text), start) == tail
 
 
-def test_as_many_lines_are_told_as_are_asked_for(tmp_path: Path) -> None:
+def test_the_requested_number_of_lines_is_returned(tmp_path: Path) -> None:
     path = written(tmp_path, "1\n2\n3\n4\n5\n")
     assert [log_tail(path, 0, count) for count in (1, 2, 9)] == ["5", "4 / 5", "1 / 2 / 3 / 4 / 5"]
 
 
-def test_keys_and_passwords_are_told_as_stars(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_and_passwords_are_masked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-environment")
     settings = PinnedSettings(
         redis_url="redis://me:p%40ss-one@here/0",
@@ -52,13 +52,13 @@ def test_keys_and_passwords_are_told_as_stars(monkeypatch: pytest.MonkeyPatch) -
     assert redact_secrets(said, settings) == " ".join(["***"] * 6 + ["here", "user"])
 
 
-def test_of_two_secrets_the_longer_is_hidden_whole_and_a_short_one_is_none() -> None:
+def test_the_longer_of_two_secrets_is_hidden_and_a_short_one_is_ignored() -> None:
     settings = PinnedSettings(redis_url="redis://me:pass@here/0", broker_url="redis://me:passport@here/1")
     assert redact_secrets("passport pass", settings) == "*** ***"
     short = PinnedSettings(redis_url="redis://me:her@here/0", broker_url="redis://me:four@here/1")
     assert redact_secrets("her here four", short) == "her here ***"
 
 
-def test_without_secrets_a_text_is_told_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_secrets_a_text_is_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     assert redact_secrets("all is well", PinnedSettings()) == "all is well"

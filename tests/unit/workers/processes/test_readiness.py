@@ -90,7 +90,7 @@ class Pool:
         return self.left
 
 
-def test_each_kind_and_each_endpoint_in_doubt_is_asked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_kind_and_doubtful_endpoint_is_queried_once(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Machine(monkeypatch)
     machine.readiness((OURS,)).ask()
     assert [machine.name(key) for key in machine.asked] == ["ours", "plan", "reflect"]
@@ -98,7 +98,7 @@ def test_each_kind_and_each_endpoint_in_doubt_is_asked_for_once(monkeypatch: pyt
     assert machine.asked[0].kind == "plan", "whoever takes the first kind tries it"
 
 
-def test_once_every_kind_is_answered_a_host_goes_on_and_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_once_every_kind_is_answered_a_host_continues_silently(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Machine(monkeypatch, plan=1.0, reflect=1.5)
     ready = machine.readiness(pool=Pool())
     assert machine.waited(ready) == (1.5, [])
@@ -112,7 +112,7 @@ def test_once_every_kind_is_answered_a_host_goes_on_and_says_nothing(monkeypatch
 
 
 @pytest.mark.parametrize(("pool", "limit"), [(Pool(), OWN), (None, OTHERS)])
-def test_where_nobody_answers_a_host_waits_so_long_and_says_what_to_check(
+def test_without_an_answer_a_host_waits_and_says_what_to_check(
     monkeypatch: pytest.MonkeyPatch, pool: Any, limit: float
 ) -> None:
     machine = Machine(monkeypatch)
@@ -124,7 +124,7 @@ def test_where_nobody_answers_a_host_waits_so_long_and_says_what_to_check(
 @pytest.mark.parametrize(
     ("pool", "check"), [(Pool(), "worker-1.log"), (None, "start workers for this server: cogitate worker")]
 )
-def test_who_starts_the_workers_is_told_where_to_look(monkeypatch: pytest.MonkeyPatch, pool: Any, check: str) -> None:
+def test_the_starter_of_workers_is_told_where_to_look(monkeypatch: pytest.MonkeyPatch, pool: Any, check: str) -> None:
     machine = Machine(monkeypatch)
     ready = machine.readiness(pool=pool)
     ready.ask()
@@ -136,7 +136,7 @@ def test_who_starts_the_workers_is_told_where_to_look(monkeypatch: pytest.Monkey
     assert [log["event"] for log in logs[:-1]] == ([] if pool is None else ["workers.starting"]), "once"
 
 
-def test_a_host_says_that_it_waits_once_that_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_host_announces_a_long_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     for answered, events in ((SLOW - 0.1, []), (SLOW + 0.1, ["workers.starting"])):
         machine = Machine(monkeypatch, plan=answered, reflect=answered)
         assert machine.waited(machine.readiness(pool=Pool())) == (round(answered, 3), events)
@@ -159,7 +159,7 @@ def test_a_kind_that_a_worker_names_as_its_own_is_not_unknown_but_slow(monkeypat
         assert machine.waited(machine.readiness(pool=Pool())) == then
 
 
-def test_nothing_is_said_of_kinds_while_redis_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kinds_are_not_reported_while_redis_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
     def away(client: object) -> WorkersSeen:
         raise RedisConnectionError("away")
 
@@ -241,9 +241,7 @@ def test_endpoints_in_doubt_are_waited_for_even_where_workers_are_not(
     assert (told["why"], told["seconds"]) == ("auth", 60.0)
 
 
-def test_without_endpoints_in_doubt_only_workers_are_waited_for(
-    monkeypatch: pytest.MonkeyPatch, shown: list[Any]
-) -> None:
+def test_without_doubtful_endpoints_only_workers_are_awaited(monkeypatch: pytest.MonkeyPatch, shown: list[Any]) -> None:
     machine = Machine(monkeypatch)
     ready = machine.readiness(pool=Pool())
     assert machine.waited(ready, for_workers=False) == (0.0, [])
@@ -262,7 +260,7 @@ def test_an_endpoint_that_is_not_tried_is_waited_for_so_long(
     assert waited == limit
 
 
-def test_while_redis_is_away_nothing_is_said_of_endpoints(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endpoints_are_not_reported_while_redis_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
     def gone(client: Any) -> Any:
         raise RedisConnectionError("gone")
 
@@ -277,7 +275,7 @@ def test_while_redis_is_away_nothing_is_said_of_endpoints(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(("pool", "left"), [(None, True), (Pool(), True), (Pool(left=False), False)])
-def test_workers_are_left_as_long_as_one_lives_or_somebody_else_starts_them(
+def test_workers_stay_while_one_lives_or_another_host_starts_them(
     monkeypatch: pytest.MonkeyPatch, pool: Any, left: bool
 ) -> None:
     machine = Machine(monkeypatch)

@@ -229,7 +229,7 @@ def guard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Guard:
     return Guard(tmp_path, monkeypatch)
 
 
-def test_a_server_that_nobody_uses_is_shut_down_and_its_record_removed(guard: Guard) -> None:
+def test_an_unused_server_is_shut_down_and_its_record_removed(guard: Guard) -> None:
     server = Obedient(guard.address, 1)
     guard.watch()
     server.close()
@@ -262,16 +262,14 @@ def test_clients_are_given_time_to_leave_of_themselves(guard: Guard) -> None:
     assert (server.ended, len(guard.pauses)) == (True, 2)
 
 
-def test_a_server_that_does_not_say_who_uses_it_lives(guard: Guard) -> None:
+def test_a_server_that_does_not_list_its_clients_stays_up(guard: Guard) -> None:
     server = Obedient(guard.address, None, None, 1)
     guard.watch()
     server.close()
     assert (server.ended, guard.pauses) == (True, [server_guard.LOOK_EVERY])
 
 
-def test_a_server_that_refuses_to_shut_down_is_told_again_a_little_later(
-    guard: Guard, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_refused_shutdown_is_repeated_a_little_later(guard: Guard, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_guard, "SHUT_DOWN_WITHIN", 3_600.0)
     server = Obedient(guard.address, 1, refuses=2)
     guard.between = lambda: guard.record.read_text()  # it is still there

@@ -37,7 +37,7 @@ class Dead:
         self.lives = True
 
 
-def test_it_tries_again_whatever_a_start_met(monkeypatch: pytest.MonkeyPatch, eventually: Callable[..., None]) -> None:
+def test_a_failed_start_is_repeated(monkeypatch: pytest.MonkeyPatch, eventually: Callable[..., None]) -> None:
     monkeypatch.setattr(server_keeper, "LOOK_EVERY", 0.001)
     monkeypatch.setattr(server_keeper, "FIRST_DELAY", 0.001)
     server: Any = Dead(

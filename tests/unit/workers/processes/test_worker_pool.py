@@ -119,7 +119,7 @@ def test_a_worker_that_cannot_begin_is_not_started_again(
     assert pool.cannot_start == said, "the first is told"
 
 
-def test_without_a_log_the_code_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_a_log_the_exit_code_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for how in ({}, {"shown": True}):
         pool, (told,) = Machine(monkeypatch, (QUICK, CANNOT_START)).keep(tmp_path, **how)
         assert pool.cannot_start == f"it exited with code {CANNOT_START}"
@@ -131,7 +131,7 @@ def test_a_worker_that_could_not_begin_later_on_hides_nothing(monkeypatch: pytes
     assert (pool.cannot_start, logs[-1]["event"]) == ("", "worker.given_up")
 
 
-def test_a_pool_that_stops_starts_nobody_and_restarts_nobody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_stopping_pool_starts_and_restarts_no_worker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     machine = Machine(monkeypatch, (QUICK, 0))
     _, logs = machine.keep(tmp_path)
     assert (len(machine.started), logs) == (1, [])
@@ -205,7 +205,7 @@ def stopped(folder: Path, *children: Child, hurry: bool = False) -> list[Any]:
 
 
 @pytest.mark.parametrize("hurry", [False, True])
-def test_workers_are_told_to_end_and_killed_if_they_do_not(tmp_path: Path, hurry: bool) -> None:
+def test_workers_are_terminated_and_then_killed(tmp_path: Path, hurry: bool) -> None:
     patience = round(HURRY if hurry else Settings().job_deadline + MARGIN, 1)
     good, bad = Child(), Child(obeys=False)
     assert stopped(tmp_path, good, bad, hurry=hurry) == ["worker.killed"]
@@ -213,7 +213,7 @@ def test_workers_are_told_to_end_and_killed_if_they_do_not(tmp_path: Path, hurry
     assert bad.did == ["SIGTERM", patience, "kill", None]
 
 
-def test_whoever_is_interrupted_while_stopping_kills_all_and_says_why(tmp_path: Path) -> None:
+def test_an_interrupted_stop_kills_all_workers_and_says_why(tmp_path: Path) -> None:
     first, second = Child(error=KeyboardInterrupt()), Child()
     with pytest.raises(KeyboardInterrupt):
         stopped(tmp_path, first, second)
@@ -277,7 +277,7 @@ def test_a_worker_has_exactly_the_settings_of_its_host(monkeypatch: pytest.Monke
     assert worker_command("me@%h")[-6:-2] == ["--hostname", "me@%h", "--loglevel", "warning"]
 
 
-def test_a_host_that_leaves_its_workers_alone_ends_all_the_same(tmp_path: Path) -> None:
+def test_a_host_that_leaves_its_workers_running_ends(tmp_path: Path) -> None:
     host = (
         "import sys, threading; from pathlib import Path;"
         "from cogitate.scheduler.config.settings import PinnedSettings;"

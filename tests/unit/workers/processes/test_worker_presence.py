@@ -88,7 +88,7 @@ def test_a_sign_that_is_missed_is_given_later_and_then_others_are_forgotten(sign
     assert [what for what, *_ in signs.told[:4]] == ["give", "give", "give", "forget"]
 
 
-def test_a_worker_that_cannot_take_its_sign_back_ends_all_the_same(signs: Signs) -> None:
+def test_a_worker_that_cannot_withdraw_its_presence_ends(signs: Signs) -> None:
     presence = WorkerPresence(signs.client, "one", KINDS)
     presence.start()
     signs.wait(1)
@@ -105,9 +105,7 @@ def test_a_hosts_worker_names_its_host(signs: Signs, monkeypatch: pytest.MonkeyP
     assert WorkerPresence(signs.client, "one", KINDS)._supervisor == ("host", os.getppid())
 
 
-def test_a_worker_that_claims_nothing_says_so_and_leaves_a_mark_when_it_ends_of_it(
-    signs: Signs, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_without_claims_says_so_and_leaves_a_mark(signs: Signs, monkeypatch: pytest.MonkeyPatch) -> None:
     failures = FailuresBeforeClaim()
     monkeypatch.setattr(module, "BEFORE_CLAIM", failures)
     presence = WorkerPresence(signs.client, "one", KINDS)

@@ -53,7 +53,7 @@ def test_only_encrypted_connections_have_certificates(url: str) -> None:
         ("?ssl_ca_certs=/ca.pem&ssl_keyfile=/k", {"ssl_ca_certs": "/ca.pem", "ssl_keyfile": "/k"}),
     ],
 )
-def test_certificates_are_checked_unless_the_address_says_otherwise(query: str, options: dict[str, Any]) -> None:
+def test_certificates_are_checked_unless_the_address_disables_it(query: str, options: dict[str, Any]) -> None:
     assert tls(f"rediss://here/1{query}") == {"ssl_cert_reqs": ssl.CERT_REQUIRED} | options
 
 

@@ -43,7 +43,7 @@ def test_transport_options_are_ones_that_kombu_reads(config: ModuleType) -> None
     assert config.broker_transport_options.keys() <= set(Channel.from_transport_options)
 
 
-def test_messages_go_beside_the_state(config: ModuleType) -> None:
+def test_messages_use_the_database_beside_the_state(config: ModuleType) -> None:
     assert config.broker_url == "redis://localhost:6399/3"
 
 
@@ -108,7 +108,7 @@ def test_urls_for_kombu(url: str, expected: str) -> None:
     assert kombu_url(url) == expected
 
 
-def test_tls_checks_certificates_unless_told_not_to() -> None:
+def test_tls_checks_certificates_unless_disabled() -> None:
     assert tls("redis://host/1") is None
     assert tls("rediss://host/1") == {"ssl_cert_reqs": ssl.CERT_REQUIRED}
     assert tls("rediss://host/1?ssl_cert_reqs=none") == {"ssl_cert_reqs": ssl.CERT_NONE}

@@ -75,7 +75,7 @@ def broker(monkeypatch: pytest.MonkeyPatch) -> Broker:
     return Broker(monkeypatch)
 
 
-def test_each_hint_lies_in_the_queue_of_its_kind_in_order(broker: Broker) -> None:
+def test_each_hint_is_in_the_queue_of_its_kind_in_order(broker: Broker) -> None:
     jobs = [job("agent:ada"), job("agent:ben", "reflect"), job("agent:cleo")]
     assert Publisher(SETTINGS).publish(jobs) == 3
     assert [check_hint(hint, "plan") for hint in broker.hints("plan")] == [jobs[0].id, jobs[2].id]
@@ -109,13 +109,13 @@ def test_a_large_tick_goes_in_chunks_of_500(broker: Broker) -> None:
     assert len({check_hint(hint, "plan") for hint in broker.hints("plan")}) == 1_001
 
 
-def test_without_jobs_nobody_is_asked(broker: Broker) -> None:
+def test_without_jobs_nothing_is_sent(broker: Broker) -> None:
     broker.away = 1
     assert Publisher(SETTINGS).publish([]) == 0
     assert broker.away == 1
 
 
-def test_a_broker_that_is_away_is_told_of_once_in_each_outage_and_when_it_is_back(broker: Broker) -> None:
+def test_an_absent_broker_is_logged_once_per_outage_and_on_its_return(broker: Broker) -> None:
     publisher = Publisher(SETTINGS)
     accepted, told = [], []
     for away in (2, 0, 0, 0, 1, 0):
@@ -148,12 +148,12 @@ def test_a_broker_has_one_timeout_to_answer_and_no_second_try(broker: Broker) ->
         ("agent:" + "x" * 81, Cost(), "x" * 80 + " · tick 420"),
     ],
 )
-def test_flower_shows_who_asks_when_and_for_how_much(owner: str, reserved: Cost, shown: str) -> None:
+def test_flower_shows_owner_tick_and_cost(owner: str, reserved: Cost, shown: str) -> None:
     assert display_args(job(owner, reserved=reserved)) == shown
     assert display_kwargs(job(owner)) == "town · due 425"
 
 
-def test_what_flower_shows_is_in_the_message(broker: Broker) -> None:
+def test_the_message_carries_flowers_texts(broker: Broker) -> None:
     odd = job('agent:"50%(id)s" é')
     Publisher(SETTINGS).publish([msgspec.structs.replace(odd, reserved=Cost(calls=1))])
     (hint,) = broker.hints("plan")

@@ -97,7 +97,7 @@ def test_a_closing_worker_drops_the_hints_that_it_has_not_started(monkeypatch: p
 
 
 @pytest.mark.parametrize("error", [ValueError("what was said"), RecursionError("deep")])
-def test_what_is_no_json_is_dropped_and_named_without_its_text(
+def test_anything_but_json_is_dropped_and_named_without_its_text(
     monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     def fails(self: Any, **options: Any) -> Any:
@@ -111,7 +111,7 @@ def test_what_is_no_json_is_dropped_and_named_without_its_text(
     assert (told["event"], told["why"]) == ("message.refused", f"not a message: {type(error).__name__}")
 
 
-def test_a_message_is_handed_on_as_it_was_read(stock: list[tuple[str, Any]]) -> None:
+def test_a_message_is_passed_on_unchanged(stock: list[tuple[str, Any]]) -> None:
     assert Pooled()._brpop_read(timeout=1) is not None
     assert stock == [("_brpop_read", {"timeout": 1})]
 
@@ -154,7 +154,7 @@ def test_both_lists_of_each_queue_are_first_by_turns() -> None:
     assert channel._brpop_sent_at is not None
 
 
-def test_jobs_that_ask_a_model_are_left_to_others_while_there_is_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jobs_with_a_model_are_left_to_others_without_room(monkeypatch: pytest.MonkeyPatch) -> None:
     room = [0, 0, 1]
     monkeypatch.setattr(redis_transport, "_room", redis_transport._room)
     assert redis_transport._room(), "a process without places, as prefork's first, takes all"

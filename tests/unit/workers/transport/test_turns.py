@@ -47,7 +47,7 @@ class Queue:
         return None if raw is None else float(raw)
 
 
-def test_what_is_queued_lies_under_the_names_that_workers_read_for_a_day() -> None:
+def test_queued_jobs_are_kept_for_a_day_under_the_names_that_workers_read() -> None:
     assert (tickets_key("q", QUICK), tickets_key("q", ASKING)) == ("q", "q\x06\x169")
     assert (hints_key("q", "town", 3), runs_key("q"), KEPT) == ("q:of:3/town", "q:runs", 24 * 60 * 60)
     for priority in (QUICK, ASKING):
@@ -82,7 +82,7 @@ def test_a_run_with_a_share_of_three_takes_three_turns_for_one_of_another() -> N
     assert sorted(queue.drawn(4).split()) == ["o", "t", "t", "t"]
 
 
-def test_who_comes_later_begins_at_the_turn_that_is_being_taken() -> None:
+def test_a_latecomer_starts_at_the_current_turn() -> None:
     queue = Queue()
     queue.put("first", *["f"] * 9)
     assert queue.drawn(4) == "f f f f"
@@ -125,7 +125,7 @@ def test_a_ticket_without_a_hint_is_drawn_in_vain() -> None:
 
 
 @pytest.mark.parametrize("most", [1, 2, 3, 4, 5, 9])
-def test_hints_that_are_taken_at_once_are_those_that_would_be_taken_one_by_one(most: int) -> None:
+def test_hints_taken_together_equal_those_taken_one_by_one(most: int) -> None:
     queue = Queue()
     queue.put("large", *(f"l{n}" for n in range(5)))
     queue.put("small", "s0", "s1")
@@ -138,7 +138,7 @@ def test_hints_that_are_taken_at_once_are_those_that_would_be_taken_one_by_one(m
     assert queue.client.keys("*") == [], "nothing stays behind"
 
 
-def test_of_tickets_without_hints_one_is_drawn_in_vain_and_of_hints_without_tickets_one_comes_with_the_last() -> None:
+def test_a_ticket_without_hints_draws_none_and_hints_without_tickets_come_with_the_last() -> None:
     queue = Queue()
     queue.put("town", "a", "b")
     queue.client.lpush(queue.tickets, *[TICKETS[QUICK]] * 3)
@@ -150,7 +150,7 @@ def test_of_tickets_without_hints_one_is_drawn_in_vain_and_of_hints_without_tick
     assert [queue.draw(9), queue.client.llen(hints_key(queue.tickets, "town", 1))] == [None, 1]
 
 
-def test_the_turn_is_forgotten_once_nobody_waits_and_after_a_day_of_silence() -> None:
+def test_the_turn_is_forgotten_without_waiters_and_after_a_silent_day() -> None:
     queue = Queue()
     queue.put("town", "a", "b", "c")
     queue.drawn(1)

@@ -25,7 +25,7 @@ def test_words_of_everyday_life_share_themes() -> None:
     assert "acceptance" not in themes(), "stems"
 
 
-def test_a_theme_is_no_word() -> None:
+def test_a_theme_is_not_a_word() -> None:
     assert is_theme("#meal")
     assert not is_theme("meal")
     assert not is_theme("")

@@ -123,12 +123,12 @@ def test_a_window_holds_its_limit_and_overrun_and_no_account_is_negative(changed
     assert all(part in one for part, one in zip(said, found, strict=True)), found
 
 
-def test_what_admission_may_give_is_the_limit_without_what_retries_may_use() -> None:
+def test_admission_may_give_the_limit_minus_the_retry_pool() -> None:
     assert (line(for_retries=3).room, line(limit=None).room) == (7, 0)
     assert line(retried=2, held=5).counted == 13
 
 
-def test_what_is_held_is_what_admission_counts_beyond_the_accounts() -> None:
+def test_held_amounts_are_admissions_count_minus_the_accounts() -> None:
     limits = LimitTable({"day.run.calls": 10})
     accounts = {("day:0", "run", "calls"): {"reserved": 2, "spent": 5, "pool": 1, "overrun": 3}}
 
@@ -173,7 +173,7 @@ CLAIMED = {"jobs": {KEY.text(): record(claims=1, token="t")}, "unclaimed": set[s
         ({"jobs": {KEY.text(): {}}, "open": {}, "accounts": {}}, ["has no record"]),
     ],
 )
-def test_what_is_reserved_is_what_open_jobs_and_attempts_hold(changed: Any, said: list[str]) -> None:
+def test_reserved_amounts_are_those_of_open_jobs_and_attempts(changed: Any, said: list[str]) -> None:
     found = wrong_reservations(ledger(**changed))
     assert len(found) == len(said), found
     assert all(part in one for part, one in zip(said, found, strict=True)), found
@@ -210,7 +210,7 @@ def beginning(window: str = "day:0") -> dict[str, JobBeginning]:
         ({"run:0|run|calls": 3}, {}, 99 * 1440, {}, ["is 0"]),
     ],
 )
-def test_the_view_is_what_the_journal_says_as_long_as_it_is_kept(
+def test_the_accounts_match_the_kept_journal(
     held: dict[str, int], said: dict[str, int], minute: int, open_jobs: Any, wrong: list[str]
 ) -> None:
     found = wrong_view(RunTotals(minute=minute, view=held, open=open_jobs), ledger(view=said))
@@ -258,20 +258,20 @@ def fields(cost: Cost) -> dict[str, int]:
         ),
     ],
 )
-def test_what_attempts_came_to_is_what_stands_in_the_accounts(
+def test_attempts_add_up_to_the_accounts(
     known: dict[str, int], unknown: dict[str, int], changed: Any, wrong: int
 ) -> None:
     found = wrong_spending(RunTotals(known=known, unknown=unknown), ledger(**changed))
     assert len(found) == wrong, found
 
 
-def test_what_a_kind_with_a_bar_in_its_name_came_to_is_found_in_its_account() -> None:
+def test_a_kind_with_a_bar_in_its_name_has_its_account() -> None:
     spent = {("day:0", "kind:a|b", "tokens"): {"spent": 5}}
     assert wrong_spending(RunTotals(known={"day:0|kind:a|b|tokens": 5}), ledger(jobs={}, accounts=spent)) == []
 
 
 @pytest.mark.parametrize(("unknown", "wrong"), [({"day:0|run|tokens": 500}, []), ({}, ["day"])])
-def test_only_what_is_not_known_yet_may_have_overrun(unknown: dict[str, int], wrong: list[str]) -> None:
+def test_only_unknown_costs_may_overrun(unknown: dict[str, int], wrong: list[str]) -> None:
     spent = {("day:0", "run", "tokens"): {"spent": 600, "overrun": 100}}
     found = wrong_spending(RunTotals(unknown=unknown), ledger(jobs={}, accounts=spent))
     assert len(found) == len(wrong), found
@@ -311,7 +311,7 @@ AWAITS = {"jobs": NO_JOBS, "charged": {KEY.text(): CHARGED}, "unsettled": {KEY.t
         (FULL | {"tick": 7}, CHARGE, ["has a correction before its end"]),
     ],
 )
-def test_jobs_that_count_in_full_are_those_of_the_journal_and_somebody_will_correct_them(
+def test_jobs_counted_in_full_are_in_the_journal_and_awaited(
     changed: Any, charge: Charge | None, wrong: list[str]
 ) -> None:
     found = wrong_corrections(ledger(**changed), {} if charge is None else {KEY.text(): charge})
@@ -319,7 +319,7 @@ def test_jobs_that_count_in_full_are_those_of_the_journal_and_somebody_will_corr
     assert all(part in one for part, one in zip(wrong, found, strict=True)), found
 
 
-def test_a_job_of_a_tick_whose_window_is_gone_still_needs_somebody_to_correct_it() -> None:
+def test_a_job_of_a_closed_window_is_still_awaited() -> None:
     cells = (Cell("tick:7", "run"), *CELLS)
     charged = msgspec.json.encode(Charged(ended=9, due=9, reserved=RESERVED, cells=cells))
     charge = Charge(9, Grant(key=KEY, reserved=RESERVED, cells=cells))
@@ -329,7 +329,7 @@ def test_a_job_of_a_tick_whose_window_is_gone_still_needs_somebody_to_correct_it
 
 
 @pytest.mark.parametrize(("windows", "wrong"), [({"day:0", "day:1"}, 1), ({"day:0"}, 0), ({"day:1"}, 0), (set(), 0)])
-def test_where_one_of_its_days_is_gone_nobody_corrects_a_job_any_more(windows: set[str], wrong: int) -> None:
+def test_a_job_of_a_forgotten_day_is_no_longer_awaited(windows: set[str], wrong: int) -> None:
     cells = (Cell("day:0", "run"), Cell("day:1", "run"))
     charged = msgspec.json.encode(Charged(ended=9, due=9, reserved=RESERVED, cells=cells))
     charge = Charge(9, Grant(key=KEY, reserved=RESERVED, cells=cells))
@@ -402,7 +402,7 @@ ANSWER = b'{"effects": [], "source": "llm"}'
         (LATE | {"awaited": {}, "offered": {KEY.text(): ANSWER}}, True, ["that is not awaited"]),
     ],
 )
-def test_late_answers_are_of_jobs_that_are_over_and_of_use(changed: Any, ended: bool, wrong: list[str]) -> None:
+def test_late_answers_belong_to_ended_jobs_and_are_useful(changed: Any, ended: bool, wrong: list[str]) -> None:
     streams: Any = {"agent:ada": Standing()}
     found = wrong_late_answers(ledger(**changed), {KEY} if ended else set(), streams)
     assert len(found) == len(wrong), found

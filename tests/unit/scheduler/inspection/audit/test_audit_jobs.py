@@ -53,12 +53,12 @@ def opening() -> JobBeginning:
     return JobBeginning(decided, Grant(key=OPEN, reserved=Cost(1, 500), cells=tuple(Cell(*cell) for cell in CELLS)))
 
 
-def test_of_a_sound_ledger_nothing_is_said() -> None:
+def test_a_sound_ledger_has_no_findings() -> None:
     assert wrong_lists(ledger()) == []
     assert wrong_attempts(ledger(), {OPEN, STAGED}, [opening()]) == []
 
 
-def test_a_job_whose_record_is_gone_is_not_said_of_the_lists() -> None:
+def test_a_job_without_a_record_is_reported_once() -> None:
     gone = jobs(open={})
     said = wrong_lists(ledger(jobs=gone, due={"9": {STAGED.text()}}, waiting={}, attempts={}))
     assert said == [], "what adds up reservations finds it"
@@ -79,13 +79,13 @@ def test_a_job_whose_record_is_gone_is_not_said_of_the_lists() -> None:
         ({"jobs": jobs(open=record("open"))}, []),
     ],
 )
-def test_lists_that_differ_from_the_records_are_told(changed: dict[str, Any], said: list[str]) -> None:
+def test_lists_that_differ_from_the_records_are_reported(changed: dict[str, Any], said: list[str]) -> None:
     found = wrong_lists(ledger(**changed))
     assert len(found) == len(said)
     assert all(part in one for part, one in zip(said, found, strict=True)), found
 
 
-def test_a_staged_result_that_cannot_be_read_is_told() -> None:
+def test_an_unreadable_staged_result_is_reported() -> None:
     harmed = ledger()
     harmed.jobs[STAGED.text()] = record("staged", result="{")
     (found,) = wrong_lists(harmed)
@@ -93,19 +93,19 @@ def test_a_staged_result_that_cannot_be_read_is_told() -> None:
 
 
 @pytest.mark.parametrize("field", ["calls", "tokens", "usd_micros"])
-def test_a_reservation_that_the_journal_did_not_give_is_told(field: str) -> None:
+def test_a_reservation_absent_from_the_journal_is_reported(field: str) -> None:
     (found,) = wrong_attempts(ledger(jobs=jobs(open=record("open", **{field: "7"}))), {OPEN}, [opening()])
     assert f"job {OPEN.text()}: reserves" in found
 
 
-def test_cells_that_the_journal_did_not_name_are_told() -> None:
+def test_cells_absent_from_the_journal_are_reported() -> None:
     other = record("open", cells=json.dumps(["day:0", "run"]))
     (found,) = wrong_attempts(ledger(jobs=jobs(open=other)), {OPEN}, [opening()])
     assert f"job {OPEN.text()}: reserves" in found
 
 
 @pytest.mark.parametrize("where", ["attempts", "lost"])
-def test_an_attempt_of_a_job_that_never_was_is_told_unless_the_journal_is_trimmed_to_there(where: str) -> None:
+def test_an_attempt_of_an_unknown_job_is_reported_unless_its_lines_are_trimmed(where: str) -> None:
     held: dict[str, Any] = {"attempts": {}, "lost": {}} | {where: {"t9": {"job": OPEN.text()}}}
     (found,) = wrong_attempts(ledger(**held, trimmed=6), set(), [])
     assert "attempt t9: holds a reservation" in found
@@ -123,12 +123,12 @@ def test_a_job_without_a_record_is_found_where_reservations_are_added_up() -> No
     assert STAGED.text() in found
 
 
-def test_cells_that_are_no_list_hide_nothing_else() -> None:
+def test_invalid_cells_hide_no_other_findings() -> None:
     (found,) = wrong_attempts(ledger(jobs=jobs(open=record("open", cells="[7]"))), {OPEN}, [opening()])
     assert f"job {OPEN.text()}: reserves [1, 500, 0] in [7], but [1, 500, 0] by the journal" in found
 
 
-def test_of_many_jobs_that_differ_the_first_five_are_named_in_order() -> None:
+def test_the_first_five_differing_jobs_are_named_in_order() -> None:
     many = {f"x{n}" for n in range(40)}
     first = "['x0', 'x1', 'x10', 'x11', 'x12']"
     staged, due = wrong_lists(ledger(staged=many | {STAGED.text()})), {str(n): {OPEN.text()} for n in range(20, 60)}

@@ -57,7 +57,7 @@ STRAY = [
 
 
 @pytest.mark.parametrize("key", OWN)
-def test_a_key_of_something_that_is_there_is_not_accused(key: str) -> None:
+def test_keys_with_an_owner_are_not_reported(key: str) -> None:
     store = store_of()
     if not store.client.exists(store.prefix + key):
         store.client.set(store.prefix + key, "x")
@@ -71,7 +71,7 @@ def test_a_key_of_nothing_is_named(key: str) -> None:
     assert found(store) == [f"key {(store.prefix + key)!r} is stray"]
 
 
-def test_a_key_of_another_incarnation_belongs_to_nothing_whatever_it_is_called() -> None:
+def test_a_key_of_another_incarnation_is_orphaned() -> None:
     store = store_of()
     other = RunStore.of(store.client, "town", "f" * 16)
     store.client.set(other.prefix + "window:day:0", "x")
@@ -100,7 +100,7 @@ def test_strays_are_named_in_order_at_no_length_and_as_far_as_they_can_be_read()
     assert max(map(len, said)) == len("key '' is stray") + 200
 
 
-def test_what_a_live_run_has_just_made_or_removed_is_looked_at_again() -> None:
+def test_keys_that_a_live_run_has_just_changed_are_checked_again() -> None:
     store = store_of()
     for key in ("window:day:1", "job:1/plan/agent:ada/0/0", "odd"):
         store.client.set(store.prefix + key, "x")

@@ -34,7 +34,7 @@ def audited(store: RunStore) -> list[str]:
 @pytest.mark.parametrize(
     ("marked", "trimmed"), [((), 0), ((2,), 0), ((2, 4), 0), ((2,), 2), ((2, 4), 2), ((4,), 4), ((6,), 0)]
 )
-def test_a_run_that_is_what_its_journal_says_is_not_accused(marked: tuple[int, ...], trimmed: int) -> None:
+def test_a_run_that_matches_its_journal_has_no_findings(marked: tuple[int, ...], trimmed: int) -> None:
     assert audited(kept_run(marked=marked, trimmed=trimmed)) == []
 
 
@@ -80,7 +80,7 @@ FORGED: list[tuple[list[Tick], list[str]]] = [
 
 @pytest.mark.parametrize(("ticks", "said"), FORGED, ids=[said[0] for _, said in FORGED])
 @pytest.mark.parametrize("trimmed", [0, 2])
-def test_what_jobs_cannot_have_done_is_found(ticks: list[Tick], said: list[str], trimmed: int) -> None:
+def test_impossible_jobs_are_found(ticks: list[Tick], said: list[str], trimmed: int) -> None:
     found = audited(kept_run(ticks, marked=(2,), trimmed=trimmed))
     if not trimmed:
         assert found == said
@@ -90,7 +90,7 @@ def test_what_jobs_cannot_have_done_is_found(ticks: list[Tick], said: list[str],
         assert set(said) <= set(found)
 
 
-def test_a_job_that_a_prompt_did_not_show_is_found_by_what_was_there_before_the_line() -> None:
+def test_an_unshown_memory_is_found_from_the_state_before_the_line() -> None:
     effects = (Archive(owner=ANN, numbers=(1,), into_summary=True, shown=()),)
     ticks = changed(
         3,
@@ -109,7 +109,7 @@ def test_a_job_that_a_prompt_did_not_show_is_found_by_what_was_there_before_the_
         ({"end": "applied", "effects": (thought("agent:zoe", "Who am I?"),)}, "but: owner 'agent:zoe' has left"),
     ],
 )
-def test_a_tick_that_cannot_have_happened_so_is_no_part_of_a_journal(ended: Any, said: str) -> None:
+def test_an_impossible_tick_is_not_part_of_a_journal(ended: Any, said: str) -> None:
     ticks = changed(
         3,
         {"ended": (*LIVED[2][0]["ended"][1:], Ended(key=SOON, **ended))},
@@ -198,7 +198,7 @@ def test_a_checkpoint_is_held_against_the_lines_before_it(wrong: dict[str, Any],
     assert audited(kept_run(marked=(4,), of_checkpoints=wrong))[0] == said
 
 
-def test_who_left_in_removed_lines_is_what_the_checkpoint_says() -> None:
+def test_owners_that_left_in_trimmed_lines_come_from_the_checkpoint() -> None:
     store = kept_run([*LIVED, ({}, {})], marked=(6,), trimmed=6)
     assert audited(store) == []
     store.client.hset(store.key("heads"), CY, "{}")
@@ -221,7 +221,7 @@ def test_a_run_that_is_trimmed_while_it_is_audited_is_audited_again(monkeypatch:
     assert taken[:2] == [0, 2]
 
 
-def test_what_a_window_holds_can_be_audited_alone() -> None:
+def test_the_lines_of_one_window_can_be_audited() -> None:
     store = kept_run()
     assert audit_budget(store) == []
     store.client.sadd(store.key("windows"), "day:0")

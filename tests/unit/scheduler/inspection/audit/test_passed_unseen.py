@@ -72,7 +72,7 @@ def test_an_archive_of_more_than_was_shown_is_found(part: str) -> None:
         (BOB, "world", 5, (1, 3), [5]),
     ],
 )
-def test_a_cursor_past_what_was_shown_is_found(
+def test_a_cursor_beyond_the_shown_messages_is_found(
     owner: str, name: str, end: int, shown: tuple[int, ...], unseen: list[int] | None
 ) -> None:
     lines = found(told(owner), AdvanceCursor(owner, name, 0, end, shown=shown))
@@ -82,12 +82,12 @@ def test_a_cursor_past_what_was_shown_is_found(
     assert lines == ([where] if unseen else [])
 
 
-def test_a_cursor_passes_what_lies_behind_its_start() -> None:
+def test_a_cursor_passes_messages_behind_its_start() -> None:
     assert found(AdvanceCursor(ADA, "integrate", 1, 3, shown=(3,))) == []
     assert found(told(INN), AdvanceCursor(INN, "world", 1, 5, shown=(3, 4, 5))) == []
 
 
-def test_an_npc_was_told_already_what_its_cursor_of_all_places_has_passed() -> None:
+def test_an_npcs_cursor_of_all_places_covers_each_place() -> None:
     before = streams()
     before[BOB].head.cursors["world"] = 4
     cursor = AdvanceCursor(BOB, "world:inn", 0, 5, shown=(5,))
@@ -104,16 +104,16 @@ def test_the_place_is_that_of_the_owners_own_memory() -> None:
     assert found(archive, told(INN), AdvanceCursor(INN, "world", 0, 5, shown=(1, 3, 4, 5))) == []
 
 
-def test_without_a_memory_of_its_own_an_owner_was_to_be_told_what_was_said_anywhere() -> None:
+def test_an_owner_without_memories_hears_messages_of_all_places() -> None:
     assert found(AdvanceCursor(BOB, "world", 0, 5, shown=(1, 5))) == []
     assert found(AdvanceCursor(WORLD, "world", 0, 5, shown=(1, 3, 4, 5)))[0].count("entries [2]") == 1
 
 
-def test_the_world_hears_of_every_place_whatever_place_its_memory_names() -> None:
+def test_the_world_hears_of_every_place() -> None:
     memory = Append(WORLD, Entry(type="summary", text="They spoke.", minute=9, location="inn"))
     assert found(memory, AdvanceCursor(WORLD, "world", 0, 5, shown=(1, 3, 4, 5)))[0].count("entries [2]") == 1
 
 
-def test_what_a_heuristic_read_and_what_was_not_applied_is_no_finding() -> None:
+def test_reads_of_heuristics_and_unapplied_results_are_not_findings() -> None:
     assert found(Archive(ADA, (1,), into_summary=True), AdvanceCursor(ADA, "integrate", 0, 3)) == []
     assert found(Archive(ADA, (1,), into_summary=True, shown=()), end="stale") == []

@@ -58,7 +58,7 @@ def test_a_connection_is_silent_until_its_server_sends_something_or_closes_it(
     assert not silent(Idle(ours))
 
 
-def test_what_this_process_has_not_taken_in_yet_and_what_is_closed_is_not_silent(
+def test_unread_and_closed_connections_are_not_silent(
     ends: tuple[socket.socket, socket.socket],
 ) -> None:
     ours, _ = ends
@@ -123,7 +123,7 @@ def test_a_server_that_sends_interim_responses_without_end_is_left() -> None:
     assert MOST_INTERIM == 100
 
 
-def test_of_a_connection_that_is_gone_nothing_is_left_to_abort() -> None:
+def test_a_lost_connection_has_nothing_to_abort() -> None:
     async def fed() -> Any:
         protocol: Any = _CountedResponses(loop=asyncio.get_running_loop())
         for _ in range(101):

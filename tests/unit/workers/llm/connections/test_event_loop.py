@@ -19,7 +19,7 @@ async def where() -> int:
     return threading.get_ident()
 
 
-def test_every_call_runs_on_one_thread_that_is_none_of_the_callers() -> None:
+def test_all_calls_run_on_one_separate_thread() -> None:
     loop = EventLoopThread()
     with ThreadPoolExecutor(4) as pool:
         found = {*pool.map(lambda _: loop.run(where()), range(20))}
@@ -43,11 +43,11 @@ def test_its_thread_ends_with_it_and_runs_nothing_more() -> None:
     loop.close()
 
 
-def test_one_that_never_ran_can_be_closed() -> None:
+def test_an_unused_loop_can_be_closed() -> None:
     EventLoopThread().close()
 
 
-def test_what_a_call_raises_is_raised_to_its_caller_alone() -> None:
+def test_an_exception_of_a_call_reaches_its_caller_only() -> None:
     async def fails() -> None:
         raise LookupError("here")
 

@@ -13,7 +13,7 @@ from cogitate.workers.llm.replies.failures import Failure
 MOST = 1_000  # earlier answers that are recognised
 
 
-def test_each_request_has_an_id_of_its_own_and_each_pool_its_name() -> None:
+def test_each_request_has_a_unique_id_and_each_pool_a_name() -> None:
     one, other = StaleAnswers(), StaleAnswers()
     ids = [one.new_request_id() for _ in range(3)] + [other.new_request_id()]
     assert len(set(ids)) == 4
@@ -63,7 +63,7 @@ def test_an_answer_that_comes_again_on_a_new_connection_is_the_endpoints_own() -
     assert fresh.is_copy(b"How?", b"Because.", reused=True), "that it was new for the first answer says nothing"
 
 
-def test_of_an_answer_that_an_endpoint_repeats_nothing_is_known_of_others() -> None:
+def test_a_repeated_answer_says_nothing_about_others() -> None:
     answers = StaleAnswers()
     answers.is_copy(b"Why?", b"Because.", reused=True)
     answers.is_copy(b"Where?", b"Here.", reused=True)
@@ -104,7 +104,7 @@ def test_so_many_earlier_answers_are_recognised_and_no_more() -> None:
         assert answers.is_copy(b"How?", b"Because.", reused=True) is copy
 
 
-def test_what_an_endpoint_did_not_say_is_nothing() -> None:
+def test_answers_without_an_id_are_not_stale() -> None:
     answer = ModelAnswer(usage=None, failure=Failure(kind="server"))  # type: ignore[arg-type]
     assert (answer.prompt_tokens, answer.reasoning, answer.estimated, answer.text) == (0, 0, False, "")
     assert answer.failure is not None

@@ -61,7 +61,7 @@ def test_a_figure_is_believed_if_the_prompt_passed_it_by_our_estimate() -> None:
     assert lengths.of("m") == 2_048, "the server was started anew with less"
 
 
-def test_without_a_figure_three_quarters_of_the_refused_prompt_stand_for_it_and_never_more_than_was_known() -> None:
+def test_without_a_figure_three_quarters_of_the_refused_prompt_are_assumed() -> None:
     lengths = ContextLengths("s", None)
     lengths.overflowed("m", named=0, prompt_tokens=3_001, output_cap=800)
     assert lengths.of("m") == 3_050
@@ -95,7 +95,7 @@ def test_the_store_is_read_once_in_half_a_minute() -> None:
 
 
 @pytest.mark.parametrize("broken", ["away", "written over"])
-def test_a_store_that_cannot_be_read_leaves_what_is_known(broken: str) -> None:
+def test_an_unreadable_store_keeps_the_known_lengths(broken: str) -> None:
     clock = Clock()
     client: Redis = Redis(port=1, retry=Retry(NoBackoff(), 0)) if broken == "away" else FakeRedis()
     lengths = ContextLengths("s", client, clock)

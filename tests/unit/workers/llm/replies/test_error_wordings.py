@@ -39,7 +39,7 @@ def test_each_wording_is_in_the_table_of_the_docs() -> None:
         assert f"| {row['status']} | `{row['kind']}` |" in line
 
 
-def test_a_filtered_prompt_is_known_by_its_words_whatever_the_status_of_a_client_error() -> None:
+def test_a_filtered_prompt_is_recognized_by_its_words_under_any_client_error() -> None:
     for status, kind in ((400, "filtered"), (422, "filtered"), (451, "filtered"), (499, "filtered"), (500, "server")):
         assert from_status(status, {"error": {"message": "The prompt was flagged."}}, {}).kind == kind
     filtered = _wording("filtered", "4xx 555", "flagged")

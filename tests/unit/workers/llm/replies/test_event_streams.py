@@ -76,7 +76,7 @@ def test_a_stream_that_does_not_say_why_it_ended_broke_off(content: bytes) -> No
     assert joined(content) is None
 
 
-def test_usage_and_errors_stand_beside_the_choices() -> None:
+def test_usage_and_errors_accompany_the_choices() -> None:
     usage = b'data: {"usage": {"prompt_tokens": 7}, "choices": []}\n\ndata: {"usage": null, "choices": []}\n\n'
     whole = joined(chunk("tea") + END + usage)
     assert whole is not None

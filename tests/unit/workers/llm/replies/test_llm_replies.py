@@ -109,7 +109,7 @@ def test_which_failures_may_pass() -> None:
         ({"error": {"failed_generation": "context window", "message": "no"}}, "", "no"),
     ],
 )
-def test_of_an_error_its_code_is_kept_and_its_words_are_read(body: Any, code: str, words: str) -> None:
+def test_an_errors_code_is_kept_and_its_text_read(body: Any, code: str, words: str) -> None:
     assert from_status(400, body, {}).detail == code
     assert error_text(body) == words
 
@@ -167,11 +167,11 @@ def test_how_long_to_wait_is_read_in_each_of_its_forms(headers: dict[str, str], 
 @pytest.mark.parametrize(
     ("status", "doubt"), [(None, True), (408, True), (504, True), (524, True), (500, False), (429, False)]
 )
-def test_what_may_have_been_charged_for(status: int | None, doubt: bool) -> None:
+def test_possibly_charged_failures_are_marked(status: int | None, doubt: bool) -> None:
     assert charged_in_doubt(Failure(kind="server", status=status)) is doubt
 
 
-def test_at_most_three_places_are_told_in_plain_names() -> None:
+def test_at_most_three_places_are_named_plainly() -> None:
     errors = [
         {"loc": ("a", 0, "b_c"), "type": "missing"},
         {"loc": ("é", "x" * 33, "y" * 32), "type": "t"},
@@ -282,7 +282,7 @@ USED = {"prompt_tokens": 7, "completion_tokens": 3}
         ({"message": {"content": "x", "refusal": "no"}, "finish_reason": "length"}, "x", "refused", "text"),
     ],
 )
-def test_a_completion_is_read_whatever_its_shape(
+def test_a_completion_of_any_shape_is_read(
     choice: Any, text: str, kind: str | None, unreported: Literal["nothing", "text", "all"]
 ) -> None:
     reply = completion(choice, usage=USED)
@@ -291,7 +291,7 @@ def test_a_completion_is_read_whatever_its_shape(
     assert reply.thought == ""
 
 
-def test_what_was_thought_is_told_apart() -> None:
+def test_reasoning_is_separated_from_the_answer() -> None:
     assert completion({"message": {"content": "tea", "reasoning_content": "hm"}}).thought == "hm"
 
 
@@ -371,9 +371,7 @@ PROMPT = Prompt(system="You pour tea.", user="It is four.", answer=Cup, version=
         ("tea", None, Failure(kind="not_json", detail="no JSON object in the answer")),
     ],
 )
-def test_the_first_object_that_is_what_was_asked_for_is_the_answer(
-    text: str, answer: Cup | None, failure: Failure | None
-) -> None:
+def test_the_first_object_of_the_schema_is_the_answer(text: str, answer: Cup | None, failure: Failure | None) -> None:
     assert validated(Reply(text=text), Cup) == (answer, failure)
     refused = Failure(kind="refused")
     assert validated(Reply(text=text, failure=refused), Cup) == (None, refused)
@@ -403,7 +401,7 @@ def test_the_first_object_that_is_what_was_asked_for_is_the_answer(
         (Reply(text="tea " * CAP * 2, unreported="text"), 1, (call_cost(MODEL, prompt_tokens(PROMPT), CAP), True)),
     ],
 )
-def test_an_exchange_costs_what_is_reported_and_else_what_it_may_have_been(
+def test_an_exchange_costs_the_reported_or_else_the_possible_usage(
     reply: Reply, sent: int, cost: tuple[Cost, bool]
 ) -> None:
     assert cost_of(MODEL, PROMPT, reply, sent, CAP) == cost
@@ -482,7 +480,7 @@ def test_a_constraint_that_fits_no_field_is_refused(field: str, told: str) -> No
         full_schema(Meal, (Constraint(field=field, choices=("a",)),))
 
 
-def test_a_schema_that_is_wrapped_is_unwrapped_and_what_stands_beside_it_counts() -> None:
+def test_a_wrapped_schema_is_unwrapped_with_its_siblings() -> None:
     class Wrapped(BaseModel):
         @classmethod
         def model_json_schema(cls, *args: Any, **named: Any) -> dict[str, Any]:
@@ -542,13 +540,13 @@ class Nothing(BaseModel):
         (Nothing, "answer model Nothing.cups: a tuple"),
     ],
 )
-def test_what_no_plain_schema_can_say_is_refused_by_name(model: type[BaseModel], told: str) -> None:
+def test_types_that_no_plain_schema_expresses_are_refused_by_name(model: type[BaseModel], told: str) -> None:
     with pytest.raises(TypeError, match=told):
         plain_schema(model)
 
 
 @pytest.mark.parametrize(("tier", "percent"), [("", 50), ("default", 100), ("priority", 50), ("flex", 30)])
-def test_a_call_in_a_tier_that_is_not_named_costs_what_its_model_does(tier: str, percent: int) -> None:
+def test_a_call_in_an_unknown_tier_costs_its_models_price(tier: str, percent: int) -> None:
     model = msgspec.structs.replace(MODEL, percent=50, service_tiers={"flex": 30})
     reply = Reply(text="tea", usage=Usage(700, 30, 0), service_tier=tier)
     assert cost_of(model, PROMPT, reply, 1, CAP)[0].usd_micros == (700 * 10 + 30 * 100) * percent // 100

@@ -63,7 +63,7 @@ def test_a_count_is_believed_up_to_a_hundred_million_whether_it_is_a_number_or_a
 
 
 @pytest.mark.parametrize("wrong", [-1, float("nan"), "12.5", "-3", "٣", None, True, 1.5, 10**9])
-def test_counts_that_are_none_are_no_usage(wrong: object) -> None:
+def test_invalid_counts_are_not_usage(wrong: object) -> None:
     assert told(prompt=wrong) is None
     assert told(output=wrong) is None
     assert told(0, 0) is None

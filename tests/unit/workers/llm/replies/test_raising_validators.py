@@ -53,7 +53,7 @@ def test_an_answer_after_one_whose_validator_raises_is_found() -> None:
     assert value.model_dump() == {"text": "fine"}
 
 
-def test_an_interrupt_is_no_failure_of_a_validator() -> None:
+def test_an_interrupt_is_not_a_validators_failure() -> None:
     with pytest.raises(KeyboardInterrupt):
         validated(ANSWER, raising(KeyboardInterrupt()))
     with pytest.raises(KeyboardInterrupt):

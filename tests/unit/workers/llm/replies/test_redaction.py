@@ -43,12 +43,12 @@ def test_a_key_is_replaced_and_a_text_that_hides_it_is_left_out(said: str, kept:
     assert REDACTION.of_text(said) == kept
 
 
-def test_without_a_real_key_nothing_is_changed() -> None:
+def test_without_a_real_key_texts_are_unchanged() -> None:
     assert Redaction(["none", ""]).of_text("none of it") == "none of it"
     assert Redaction(["k" * 12]).of_text("k" * 12) == "[key]"
 
 
-def test_a_key_that_a_stream_tells_in_pieces_is_replaced() -> None:
+def test_a_key_split_over_a_stream_is_redacted() -> None:
     text = json.dumps({"word": KEY})
     chunks = [{"choices": [{"index": 0, "delta": {"content": text[at : at + 4]}}]} for at in range(0, len(text), 4)]
     chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
@@ -57,7 +57,7 @@ def test_a_key_that_a_stream_tells_in_pieces_is_replaced() -> None:
     assert reply.text == '{"word": "[key]"}'
 
 
-def test_of_an_error_the_code_is_kept_without_the_key() -> None:
+def test_an_errors_code_is_kept_without_the_key() -> None:
     key = "sk_own_key_4711"
     failure = Failure(kind="auth", detail=f"bad_{key}", status=401)
     assert Redaction([key.upper()]).of_reply(Reply(failure=failure)) == Reply(
@@ -65,7 +65,7 @@ def test_of_an_error_the_code_is_kept_without_the_key() -> None:
     )
 
 
-def test_an_answer_that_hides_a_key_is_none() -> None:
+def test_an_answer_that_contains_a_key_is_refused() -> None:
     told = Reply(text=json.dumps({"word": KEY.replace("-", "\u200b-"), "strength": 1}))
     value, failure = validated(REDACTION.of_reply(told), Mood)
     assert value is None
@@ -73,7 +73,7 @@ def test_an_answer_that_hides_a_key_is_none() -> None:
     assert failure.kind == "not_json"
 
 
-def test_of_two_keys_of_which_one_begins_the_other_nothing_is_left() -> None:
+def test_of_two_keys_with_a_common_start_nothing_remains() -> None:
     longer = f"{KEY}-and-more"
     for keys in ([KEY, longer], [longer, KEY]):
         assert Redaction(keys).of_text(f"{longer}, {KEY}.") == "[key], [key]."

@@ -50,14 +50,14 @@ def test_a_key_that_no_header_holds_is_refused_and_not_shown(key: str) -> None:
 
 
 @pytest.mark.parametrize("url", ["ftp://user:secret@there/v1", "user:secret@there", "http://", "https:///v1"])
-def test_what_is_no_web_address_is_refused_without_its_password(url: str) -> None:
+def test_anything_but_a_web_address_is_refused_without_its_password(url: str) -> None:
     with pytest.raises(ConfigurationError, match="is not a URL") as refused:
         address_of(endpoint(url))
     assert "secret" not in str(refused.value)
     assert url.rpartition("@")[2] in str(refused.value)
 
 
-def test_only_what_is_no_secret_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_public_parts_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", "http://user:proxy-secret@proxy:3128")
     found = address_of(endpoint("http://user:secret@there:8500/v1?key=secret#secret"))
     assert found.server == "http://there:8500/v1"
@@ -82,7 +82,7 @@ def test_tls_is_needed_by_the_endpoint_or_its_proxy(url: str, proxy: str | None,
     assert Address(base_url=url, api_key=KEY, proxy=proxy, is_openai=False).is_encrypted is encrypted
 
 
-def test_this_machine_is_reached_without_a_proxy_and_what_the_environment_excepts(
+def test_this_machine_and_the_environments_exceptions_bypass_the_proxy(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("http_proxy", "http://proxy:3128")
@@ -94,7 +94,7 @@ def test_this_machine_is_reached_without_a_proxy_and_what_the_environment_except
     assert address_of(endpoint("https://far/v1")).proxy == "http://secure:3128"
 
 
-def test_what_an_endpoint_may_repeat_is_the_key_or_user_and_password() -> None:
+def test_key_user_and_password_are_the_secrets_an_endpoint_may_repeat() -> None:
     assert address_of(endpoint()).keys == (KEY,)
     found = address_of(endpoint("http://user:s%20ecret-word@there/v1"))
     assert found.keys == (base64.b64encode(b"user:s ecret-word").decode(), "s%20ecret-word", "s ecret-word")
@@ -156,7 +156,7 @@ def test_the_environment_names_a_proxy(
 
 
 @pytest.mark.parametrize("proxy", ["socks5://me:secret@proxy:1", "::::", "http://", "http://proxy:port", "ftp://p\x1b"])
-def test_a_proxy_that_is_none_is_refused_in_a_line(proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_proxy_is_refused_in_one_line(proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", proxy)
     with pytest.raises(ConfigurationError, match="is not an HTTP proxy") as refused:
         address_of(endpoint())

@@ -48,7 +48,7 @@ PROMPT = Prompt(
 )
 
 
-def test_a_refusal_leaves_out_what_it_names(subtests: pytest.Subtests) -> None:
+def test_a_refusal_leaves_out_the_named_parameter(subtests: pytest.Subtests) -> None:
     for dialect, text, then in [
         (FIRST, "Unsupported parameter: max_tokens", NEWER),
         (NEWER, "max_completion_tokens: extra fields not permitted", FIRST),
@@ -127,7 +127,7 @@ class Store:
         self.saves.append((server, model, dialect))
 
 
-def test_each_model_is_looked_up_once_and_an_unknown_one_is_asked_in_the_first_way() -> None:
+def test_each_model_is_looked_up_once_and_an_unknown_one_starts_with_the_first_dialect() -> None:
     store = Store()
     dialects = Dialects("http://here", NEWER, store)
     dialects.load("a")
@@ -210,12 +210,12 @@ def test_nothing_is_left_to_try_once_every_form_was_refused_twice() -> None:
     assert found == [(FIRST, True), (other, True), (FIRST, True), (other, False), (other, False), (other, False)]
 
 
-def test_a_system_message_that_is_refused_begins_the_users_message() -> None:
+def test_a_refused_system_message_is_moved_into_the_users_message() -> None:
     body = Dialect(system="merged").parameters(PROMPT, 9)
     assert body["messages"] == [{"role": "user", "content": "You name moods.\n\nIt rains."}]
 
 
-def test_each_server_and_model_has_a_dialect_of_its_own_that_expires() -> None:
+def test_each_server_and_model_has_an_expiring_dialect() -> None:
     client = FakeRedis()
     store = DialectStore(client)
     for server, model, dialect in (("http://b", "m", TEXT), ("http://a", "n", NEWER), ("http://a", "m", OBJECT)):
@@ -233,7 +233,7 @@ def test_each_server_and_model_has_a_dialect_of_its_own_that_expires() -> None:
     assert all(0 < client.ttl(key) <= RELEARN_AFTER for key in client.scan_iter())
 
 
-def test_dialects_are_listed_in_one_order_whatever_that_of_the_store(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dialects_are_listed_in_a_fixed_order(monkeypatch: pytest.MonkeyPatch) -> None:
     client = FakeRedis()
     for model in "abc":
         DialectStore(client).save("http://a", model, OBJECT)
@@ -242,7 +242,7 @@ def test_dialects_are_listed_in_one_order_whatever_that_of_the_store(monkeypatch
     assert [one.model for one in known_dialects(client)] == ["a", "b", "c"]
 
 
-def test_one_that_was_written_over_is_learned_again() -> None:
+def test_an_overwritten_dialect_is_learned_again() -> None:
     client = FakeRedis()
     client.set(f"{PREFIX}http://a m", "{")
     assert DialectStore(client).load("http://a", "m") is None

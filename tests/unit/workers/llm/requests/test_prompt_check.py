@@ -38,7 +38,7 @@ def constrained(**values: Any) -> Prompt:
     ],
     ids=range(8),
 )
-def test_a_prompt_that_can_be_sent_stays_as_it_is(prompt: Prompt) -> None:
+def test_a_sendable_prompt_is_unchanged(prompt: Prompt) -> None:
     assert check_prompt(prompt) == prompt
 
 
@@ -72,7 +72,7 @@ def test_a_prompt_that_can_be_sent_stays_as_it_is(prompt: Prompt) -> None:
         (None, "prompt returned a NoneType: return a Prompt"),
     ],
 )
-def test_what_cannot_be_sent_is_refused_with_its_field(prompt: Any, told: str) -> None:
+def test_an_unsendable_prompt_is_refused_with_its_field(prompt: Any, told: str) -> None:
     with pytest.raises(WrongPrompt, match=told):
         check_prompt(prompt)
 

@@ -50,7 +50,7 @@ def written_by_the_sdk(base_url: str, path: str) -> httpx2.Request:
     ],
 )
 @pytest.mark.parametrize("account", [{}, {"OPENAI_ORG_ID": "org-1", "OPENAI_PROJECT_ID": "proj-2"}])
-def test_a_request_is_the_one_that_the_sdk_writes(
+def test_a_request_equals_the_sdks(
     base_url: str, path: str, account: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
@@ -67,7 +67,7 @@ def test_a_request_is_the_one_that_the_sdk_writes(
     assert "cret" not in repr(ours)
 
 
-def test_a_request_says_who_sends_it() -> None:
+def test_a_request_identifies_its_sender() -> None:
     request = request_to(address_of(Endpoint(base_url="http://there/v1", api_key=SecretStr("k"))), "/models")
     assert request.headers["User-Agent"] == "Cogitate"
 
@@ -83,7 +83,7 @@ def test_a_query_of_the_base_url_stays() -> None:
     assert request_to(address, "/chat/completions").url == "http://localhost/openai/v1/chat/completions?api-version=3"
 
 
-def test_a_worker_that_asks_models_does_without_the_sdk() -> None:
+def test_a_worker_with_models_does_not_load_the_sdk() -> None:
     program = "import cogitate.workers.jobs.runner, cogitate.workers.llm.client, sys; print('openai' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

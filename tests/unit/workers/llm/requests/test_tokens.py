@@ -140,7 +140,7 @@ def test_fit_takes_the_largest_share_that_fits(cap: int) -> None:
     assert prompt_tokens(one_more) > cap
 
 
-def test_fit_says_when_even_the_bare_prompt_is_too_long() -> None:
+def test_fit_reports_a_bare_prompt_that_is_too_long() -> None:
     with pytest.raises(PromptDoesNotFit, match=r"remembering prompt is about \d+ tokens .* cap of 20"):
         fitted(20)
 
@@ -207,7 +207,7 @@ def test_a_common_word_is_one_token_in_either_case_of_its_first_letter(word: str
         (0x10000, 0x10FFFF, 400),
     ],
 )
-def test_a_script_ends_before_the_next_begins(first: int, last: int, hundredths: int) -> None:
+def test_a_script_ends_before_the_next_starts(first: int, last: int, hundredths: int) -> None:
     for char in (chr(first), chr(last)):
         assert estimated_parts("a" + char * 100) == (3 + 1, hundredths)
 
@@ -259,7 +259,7 @@ def test_prices_round_up_and_bounds_add_both_caps() -> None:
     assert upper_bound(dear, 1_000, 500).usd_micros == 200
 
 
-def test_of_too_many_words_all_are_forgotten_and_counted_the_same_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_words_are_forgotten_and_counted_the_same_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokens, "_MOST_WORDS", 3)
     words = tokens._WordExcess(english=False)
     before = [words[word] for word in ("zyxwv", "bcd", "qqqqqqqq")]
