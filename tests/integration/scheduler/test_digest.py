@@ -20,7 +20,7 @@ from tests.integration.command import cogitate, command, summary, tick_of
 
 Eventually = Callable[..., None]
 
-UNDISTURBED = "e017c367457e6fa158ce54559834ea58"  # of TOWN: whatever changes it changes what agents think
+UNDISTURBED = "46b490b7422928736a8e0170955bba9a"  # of TOWN: whatever changes it changes what agents think
 TOWN = ("run", "--town", 5, "--ticks", 575, "--run", "town", "--audit")  # plans, reflections, cuts and prunes of a day
 
 
