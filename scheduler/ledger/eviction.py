@@ -1,7 +1,7 @@
 """Eviction: a Redis with a bound on its memory that removes keys to make room, and with them parts of a run.
 
 With an `allkeys-` policy it removes whatever it likes. With a `volatile-` policy it removes keys that expire: what was
-spent on a real day, kept prompts, signs of life, but no part of a run's ledger.
+spent on a real day, kept prompts, heartbeats, but no part of a run's ledger.
 """
 
 from __future__ import annotations

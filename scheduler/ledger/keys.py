@@ -60,7 +60,7 @@ OF_OWNERS: frozenset[str] = frozenset(get_args(OwnerKey))
 RESPONSES = ("cogitate:responses", "cogitate:responses_at", "cogitate:responses_bytes")
 
 ENDPOINTS = "cogitate:endpoints"  # set of the names of endpoints that were called
-WORKERS = "cogitate:workers"  # hash of the signs of life of worker processes: `cogitate.scheduler.ledger.worker_signs`
+WORKERS = "cogitate:workers"  # hash of the heartbeats of worker processes: `cogitate.scheduler.ledger.worker_signs`
 
 
 def new_nonce() -> str:

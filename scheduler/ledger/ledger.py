@@ -262,7 +262,7 @@ class HostLedger:
         return {key for key, state in zip(keys, states, strict=True) if state == b"answered"}
 
     def present(self, sign: bytes, seconds: float) -> bool:
-        """Give a sign of life that is good for so long; returns whether this host has the run.
+        """Send a heartbeat that is valid for so long; return whether this host has the run.
 
         Raises:
             RedisError: when the ledger cannot be reached.

@@ -1,4 +1,4 @@
-"""Presence of a run's host: a sign of life that a thread of the host renews in the ledger.
+"""Presence of a run's host: a heartbeat that a thread of the host renews in the ledger.
 
 It is for people, and for whoever would take the run from a host that is alive. Nothing that must hold depends on it:
 two hosts that both believe the run to be theirs are kept apart by the fence, whatever a clock says.
@@ -90,7 +90,7 @@ def check_unheld(store: RunStore, run: str, what_to_do: str) -> None:
 
 
 class Presence:
-    """A thread that renews the sign of life of a ledger's host until it is stopped, or another host has the run.
+    """A thread that renews the heartbeat of a ledger's host until it is stopped, or another host has the run.
 
     Args:
         lease: seconds that a sign is good for.

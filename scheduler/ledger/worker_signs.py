@@ -1,4 +1,4 @@
-"""Signs of life of worker processes, which belong to no run: for people and alerts, and nothing depends on them.
+"""Heartbeats of worker processes, which belong to no run: for people and alerts; no decision depends on them.
 
 A worker renews its sign while it lives, whether or not it has a job, and removes it when it ends in order. One that was
 killed leaves its sign behind, so that whoever looks learns that it is missing; a worker that its supervisor starts
@@ -95,7 +95,7 @@ def give_sign(
     trouble: WorkerTrouble = NO_TROUBLE,
     began: int | None = None,
 ) -> int:
-    """Renew a worker's sign of life, and say whose jobs it takes and whether it can claim any.
+    """Renew a worker's heartbeat, and say whose jobs it takes and whether it can claim any.
 
     Args:
         began: what its last sign returned; None with its first. A name that is known already has begun before.

@@ -1,4 +1,4 @@
--- A host gives a sign of life, which expires with its lease. No decision rests on it: see scheduler/ledger/presence.py.
+-- A host sends a heartbeat, which expires with its lease. No decision rests on it: see scheduler/ledger/presence.py.
 --   KEYS[1]  <run>state  hash  epoch, holder, status
 --   <run>host   string  JSON: the host's process
 -- ARGV  1 run prefix  2 epoch  3 holder  4 the sign  5 milliseconds until it expires
