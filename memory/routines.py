@@ -84,7 +84,7 @@ def check_routine(routine: str | tuple[str, ...]) -> None:
 
 def _lines(routine: str | tuple[str, ...]) -> Iterator[str]:
     for text in (routine,) if isinstance(routine, str) else routine:
-        yield from (line.strip(" \t\r-•*.。") for line in _LINES.split(text) if line.strip(" \t\r-•*.。"))
+        yield from filter(None, (line.strip(" \t\r-•*.。").strip() for line in _LINES.split(text)))
 
 
 def _declared(line: str) -> Habit | None:

@@ -136,8 +136,10 @@ class Candidates:
     def matched(self) -> list[float]:
         """Return how far each entry, or the lines around it, match the query, from `UNMATCHED` to 1.
 
-        All count 1 where nothing matches: then relevance decides nothing.
+        All count 1 where nothing matches, since relevance then decides nothing, and 0 without a query.
         """
+        if not self.query.text and not self.query.terms:
+            return [0.0] * len(self.entries)
         least = UNMATCHED if any(self.relevance) else 1.0
         around = zip(self.relevance, self.neighbours, strict=True)
         return [least + (1 - least) * min(1.0, own + lent) for own, lent in around]

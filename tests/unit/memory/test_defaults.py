@@ -88,11 +88,12 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
             "background": "",
             "currently": "",
             "routine": "",
+            "group": "",
             "home": "",
             "work": "",
         },
     ),
-    (Location, {"id": "a", "name": "A"}, {"type": "", "tags": []}),
+    (Location, {"id": "a", "name": "A"}, {"type": "", "tags": [], "activities": []}),
     (
         MemoryLimits,
         {},

@@ -104,7 +104,7 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
     (EndOutline, {"key": KEY, "end": "applied"}, {"reason": "none"}),
     (DecisionOutline, {"key": KEY, "decision": "admitted"}, {"refused": ""}),
     (CoreOutline, {"tick": 7, "minute": 7}, {"ended": [], "decided": []}),
-    (NotesOutline, {}, {"ended": [], "late": [], "corrected": [], "retried": []}),
+    (NotesOutline, {}, {"ended": [], "corrected": [], "retried": []}),
     (JobBeginning, {"decided": {"key": KEY, "decision": "admitted"}, "note": None}, {"answered": None}),
     (
         RunTotals,
@@ -202,6 +202,7 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
         {},
         {
             "locations": [],
+            "routines": {},
             "minutes_per_tick": 1,
             "seconds": 0,
             "day_seconds": None,

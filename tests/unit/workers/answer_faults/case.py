@@ -22,6 +22,7 @@ REFLECT: dict[str, Any] = {
     "people": [],
     "day": 3,
     "time": "9:00 PM",
+    "now": "day 3, 9:00 PM",
     "stage": "",
     "status": [],
     "reflections": [],
