@@ -78,7 +78,7 @@ def appointments(entries: Iterable[Entry], places: Sequence[Location], start: in
     """Return the appointments that entries mention between `start` and `end` (game minutes, end excluded), by time.
 
     Of several mentions within half an hour the function keeps the one with a place, then the latest. Where the clock in
-    force has no times of day there are none.
+    force has no times of day the result is empty.
     """
     if not clock_in_force().has_times:
         return []

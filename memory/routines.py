@@ -91,7 +91,7 @@ def _declared(line: str) -> Habit | None:
     """Return the habit of a line that begins with a time; None for another line.
 
     Raises:
-        ValueError: when the time is none of a day, or nothing is done at it.
+        ValueError: when the time is not from 0:00 to 24:00, or nothing is done at it.
     """
     opening = _OPENING.match(line)
     assert opening is not None
@@ -116,7 +116,7 @@ def _span(line: str, start: int) -> tuple[int, int | None, int] | None:
     """Return the time that stands at a position, with the time until then if it names one, and where they end.
 
     Raises:
-        ValueError: when a time is none of a day.
+        ValueError: when a time is not from 0:00 to 24:00.
     """
     first = _CLOCK.match(line, start) or _BARE.match(line, start)
     if first is None:
@@ -140,7 +140,7 @@ def _minute(match: re.Match[str], line: str) -> int:
     if half and hour <= 12:
         hour = hour % 12 + (12 if half == "p" else 0)
     if minute > 59 or hour * 60 + minute > DAY:
-        raise ValueError(f"{line!r} begins or ends at {match[0].strip()!r}, which is no time from 0:00 to 24:00")
+        raise ValueError(f"{line!r} begins or ends at {match[0].strip()!r}, which is not a time from 0:00 to 24:00")
     return hour * 60 + minute
 
 

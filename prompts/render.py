@@ -31,41 +31,14 @@ PERSONA = ("name", "age", "occupation", "traits", "background", "currently")
 #: The values of a game time: the number of its day, its time of day, and both in words.
 TIME = ("day", "time", "now")
 
+#: The values of a plan, with or without times of day.
+PLAN = (*PERSONA, *TIME, "stage", "places", "status", "previous", "unfinished", "known", "summary", "memories")
+
 #: Every template of the product, and its values.
 VALUES: dict[str, frozenset[str]] = {
     "rate": frozenset({*PERSONA, "memories"}),
-    "plan": frozenset(
-        {
-            *PERSONA,
-            "stage",
-            "routine",
-            "home",
-            "work",
-            "places",
-            *TIME,
-            "end",
-            "status",
-            "previous",
-            "unfinished",
-            "known",
-            "summary",
-            "memories",
-        }
-    ),
-    "plan_steps": frozenset(
-        {
-            *PERSONA,
-            "stage",
-            "places",
-            *TIME,
-            "status",
-            "previous",
-            "unfinished",
-            "known",
-            "summary",
-            "memories",
-        }
-    ),
+    "plan": frozenset({*PLAN, "routine", "home", "work", "end"}),
+    "plan_steps": frozenset(PLAN),
     "act": frozenset(
         {
             *PERSONA,

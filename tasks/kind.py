@@ -214,7 +214,10 @@ class Kind(ABC):
         return True
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
-        """Return the prompt; `memory_share` below 1 leaves out the lowest-scored memories first."""
+        """Return the prompt; `memory_share` below 1 leaves out the lowest-scored memories first.
+
+        A kind that calls no model (`output_cap` 0) has neither this method nor `effects`; the loop never calls them.
+        """
         raise NotImplementedError(f"{self.name} asks no model")
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:

@@ -68,7 +68,7 @@ class GenerativeAgents:
 
 
 class GenerativeAgentsVectorised:
-    """The same rule, vectorised with numpy to be as fast as possible."""
+    """Rank by the same rule, vectorised with numpy to be as fast as possible."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self._numpy: Any = import_module("numpy")

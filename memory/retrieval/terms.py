@@ -13,7 +13,7 @@ _MOST_TERMS = 500_000  # in all texts together: some 50 MB
 
 
 class Terms(dict[str, int]):
-    """How often each term is in a text."""
+    """The number of occurrences of each term in a text."""
 
     __slots__ = ("length",)
 

@@ -57,7 +57,7 @@ def object_of(value: object, what: str) -> dict[str, Any]:
     """Return decoded JSON that must be an object.
 
     Raises:
-        InputError: naming `what` and the value, if it is none.
+        InputError: naming `what` and the value, if it is invalid.
     """
     if not isinstance(value, dict):
         raise InputError(f"{what} is {quoted(value)}: give an object of JSON")

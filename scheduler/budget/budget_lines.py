@@ -91,7 +91,7 @@ def spent_of(lines: Iterable[BudgetLine]) -> Cost:
 
 
 class Spending(NamedTuple):
-    """What a run has spent, and where its limits stand."""
+    """The spending of a run, and the state of its limits."""
 
     calls: int
     tokens: int

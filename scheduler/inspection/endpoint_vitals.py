@@ -113,7 +113,7 @@ def _vitals(
 
 
 def percentile(ordered: Sequence[float], percent: int) -> float | None:
-    """Return a percentile (nearest rank) of sorted seconds, or None if there are none."""
+    """Return a percentile (nearest rank) of sorted seconds, or None without any."""
     return round(ordered[max(0, -(-len(ordered) * percent // 100) - 1)], 3) if ordered else None
 
 

@@ -34,7 +34,7 @@ ALIKE = 0.5  # share of a habit's words that an appointment repeats which takes 
 UNDER_WAY = 90  # minutes after which a habit without an end is over
 LEFT = 60  # minutes of a habit with an end for which one still begins it
 _TAKEN_UP = (630, 900, 1080)  # minutes after midnight at which yesterday's unfinished items are best taken up again
-LONGEST_QUOTE = 100  # characters of what occupies or presses somebody, as it stands in a plan
+LONGEST_QUOTE = 100  # characters of a concern or an observation that a plan quotes
 AGAIN = "Take up again: "  # opens an item that was left undone
 ERRANDS = "See to what comes up"  # the item of a day for which nothing is known
 SEE_TO = "See to it: "  # opens an item about what presses
@@ -177,7 +177,7 @@ def _text(habit: Habit, place: str | None, places: PlaceIndex, language: str) ->
 
 
 def _around(slots: Sequence[Slot], booked: Sequence[Appointment], places: PlaceIndex) -> list[Slot]:
-    """Return the slots that appointments leave; a dinner with somebody is that day's dinner.
+    """Return the slots that appointments leave; an appointment for dinner replaces the usual dinner.
 
     What ends the day waits until an hour after the last one.
     """

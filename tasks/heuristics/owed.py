@@ -31,7 +31,7 @@ class Owed:
     timed: tuple[Appointment, ...] = ()  # at an hour of the plan
     untimed: tuple[str, ...] = ()  # the oldest first
     over: frozenset[str] = frozenset()  # settled, or their time is past
-    numbers: frozenset[int] = frozenset()  # of the entries that tell of promises, whoever gave them
+    numbers: frozenset[int] = frozenset()  # of the entries that mention promises by any giver
 
 
 def find_owed(

@@ -1,4 +1,4 @@
-"""What presses: important observations of the last day that no plan has taken up and nothing later answers."""
+"""Pressing matters: important observations of the last day that no plan took up and no later observation answers."""
 
 from __future__ import annotations
 

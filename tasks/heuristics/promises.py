@@ -88,7 +88,7 @@ class Promise:
 
 
 class _Hint(NamedTuple):
-    """What shows at a glance whether a text has to do with promises."""
+    """Cheap signs of whether a text may mention promises."""
 
     may_promise: bool
     is_outcome: bool
@@ -102,7 +102,7 @@ def _hint(text: str) -> _Hint:
 
 
 def find_promises(owner: str, entries: Sequence[Entry], names: Mapping[str, str]) -> list[Promise]:
-    """Return the promises that an owner's memories tell of, whoever gave them, by the time of their making.
+    """Return the promises in an owner's memories, by any giver, in the order in which they were given.
 
     A promise that is given or told of again is the same promise.
     """

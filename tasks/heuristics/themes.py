@@ -36,11 +36,11 @@ class Part(NamedTuple):
 
     text: str
     stems: frozenset[str]
-    courteous: bool  # mere courtesy, whoever says it
+    courteous: bool  # mere courtesy from any speaker
 
 
 class Reading(NamedTuple):
-    """What a text holds that a reflection asks for."""
+    """The parts and properties of a text that a reflection uses."""
 
     key: str  # that exact repeats share
     parts: tuple[Part, ...]

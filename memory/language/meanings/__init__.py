@@ -1,1 +1,1 @@
-"""What English words mean: themes, and how frequent a word is."""
+"""Meanings of English words: themes, and frequencies."""

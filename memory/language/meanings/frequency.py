@@ -1,4 +1,4 @@
-"""How frequent a word is in English: "thing" asks for less than "trumpet", which a small memory cannot tell.
+"""Frequency of English words: "thing" tells less about a question than "trumpet", which a small memory cannot tell.
 
 `frequent_words.txt` holds the stems of the thousand most frequent words of GloVe (Pennington, Socher and Manning 2014;
 6B, in the public domain by PDDL 1.0) without function words, the most frequent first. Words of other languages count as

@@ -136,7 +136,7 @@ def test_a_world_without_days_makes_no_plan_and_acts_all_the_same(cogitate_loop:
 @pytest.mark.parametrize(
     ("profile", "fault"),
     [
-        ({"routine": "25:00 breakfast"}, "routine: '25:00 breakfast' begins or ends at '25:00', which is no time"),
+        ({"routine": "25:00 breakfast"}, "routine: '25:00 breakfast' begins or ends at '25:00', which is not a time"),
         ({"routine": ("7:00 rise", "08:00")}, "'08:00' names nothing to do: write it as in '07:00 breakfast @home'"),
         ({"routine": 7}, "profile of 'agent:r7'"),
         ({"routine": ("7:00 rise", 8)}, "profile of 'agent:r7'"),

@@ -82,8 +82,8 @@ def test_prose_names_its_times(prose: str, habits: list[tuple[str, int, int | No
 @pytest.mark.parametrize(
     ("routine", "fault"),
     [
-        ("25:00 breakfast", "'25:00 breakfast' begins or ends at '25:00', which is no time from 0:00 to 24:00"),
-        ("7:75 breakfast", "no time from 0:00 to 24:00"),
+        ("25:00 breakfast", "'25:00 breakfast' begins or ends at '25:00', which is not a time from 0:00 to 24:00"),
+        ("7:75 breakfast", "not a time from 0:00 to 24:00"),
         ("7:00–26:00 shift", "'26:00'"),
         (("7:00 breakfast", "08:00"), "'08:00' names nothing to do"),
         (("sing",) * (MOST_HABITS + 1), "it has 101 habits, at most 100"),
