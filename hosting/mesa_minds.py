@@ -84,8 +84,7 @@ class Minds:
         self._model = model
         owners = dict(self._arrived())
         self.loop = opened(owners=owners, brief=None if brief is None else self._brief_of)
-        # The agents are the model's present ones: they join and leave with the first new step.
-        self.loop.unused = [name for name in self.loop.unused if not name.startswith("owners: ")]
+        self.loop._expect_joins()
         with ExitStack() as stack:
             stack.callback(self.loop.close, commit=False)
             self._unhook = _after_each_step(model, self._stepped)

@@ -58,7 +58,13 @@ from cogitate.scheduler.tick.doubtful_settings import tell_low_prices, tell_smal
 from cogitate.scheduler.tick.garbage import full_collections
 from cogitate.scheduler.tick.loop import RunLoop, Tick, Watcher
 from cogitate.scheduler.tick.result_collector import Publish
-from cogitate.scheduler.tick.unused_arguments import tell_ignored, tell_strangers, tell_unasked, unused_arguments
+from cogitate.scheduler.tick.unused_arguments import (
+    OWNERS,
+    tell_ignored,
+    tell_strangers,
+    tell_unasked,
+    unused_arguments,
+)
 from cogitate.tasks.registry import kind_names, kinds
 
 if TYPE_CHECKING:
@@ -237,9 +243,9 @@ class TickLoop(BodyCalls, FormerCalls):
             advance = one_by_one(self._loop, lambda: iter(self))
             self._block = TickBlock(self._loop, advance)
             self._async_ticks = AsyncTicks(self._loop, advance)
-            self.unused: list[str] = []  # arguments that a resumed run does not use; its first tick tells them
+            self._unused: list[str] = []  # arguments that a resumed run does not use; its first tick tells them
             if resumed:
-                self.unused = [*unused, *unused_arguments(self.state, given, description_of(client, run))]
+                self._unused = [*unused, *unused_arguments(self.state, given, description_of(client, run))]
             tell_strangers(self.state, settings, given.owners)
             self._loop.calls.doubts.look_at_profiles(self.state.profiles or given.owners)
             tell_unasked(run, settings, given.settings)
@@ -251,6 +257,10 @@ class TickLoop(BodyCalls, FormerCalls):
                 readiness.ask()
             opening.done = True
             self._resources = self._resources.pop_all()
+
+    def _expect_joins(self) -> None:
+        """Warn of no given owner that a resumed run does not know: an adapter joins its present ones in the body."""
+        self._unused = [name for name in self._unused if not name.startswith(OWNERS)]
 
     def _open_processes(self, settings: Settings) -> Processes:
         """Start the server and the workers of this run, as far as needed; `_resources` stops them."""
@@ -265,8 +275,8 @@ class TickLoop(BodyCalls, FormerCalls):
             LedgerError: when an error has ended this loop, or the loop is closed.
         """
         ticks = iter(self._loop)
-        tell_ignored(self.state, self.unused)
-        self.unused.clear()
+        tell_ignored(self.state, self._unused)
+        self._unused.clear()
         if self._log_warnings:
             from cogitate.hosting.pace_fit import tell_unfit_kinds
 

@@ -8,12 +8,12 @@ from difflib import get_close_matches
 import structlog
 
 from cogitate.memory.entry import Entry
-from cogitate.memory.place_index import PlaceIndex
 from cogitate.memory.profile import Profile
 from cogitate.memory.routines import read_routine
 from cogitate.memory.routing.scopes import location_owner
 from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.intake.near_owners import near_owners
+from cogitate.tasks.place_index import PlaceIndex
 
 log = structlog.get_logger()
 

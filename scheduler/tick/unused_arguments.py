@@ -15,6 +15,7 @@ from cogitate.scheduler.tick.arguments import Arguments
 
 log = structlog.get_logger()
 
+OWNERS = "owners: "  # how the name of an unused argument for an owner begins
 _MOST = 5  # names that one line of a log lists
 
 
@@ -34,12 +35,12 @@ def unused_arguments(state: RunState, given: Arguments, described: Mapping[str, 
     profiles = state.profiles
     has_begun = profiles or state.retired  # else the given owners join with the first tick
     found = [
-        f"owners: {owner} (join it in the loop's body)"
+        f"{OWNERS}{owner} (join it in the loop's body)"
         for owner in sorted(given.owners)
         if has_begun and owner not in profiles and owner not in state.retired
     ]
     found += [
-        f"owners: profile of {owner}"
+        f"{OWNERS}profile of {owner}"
         for owner, profile in sorted(given.owners.items())
         if owner in profiles and profiles[owner] != profile
     ]

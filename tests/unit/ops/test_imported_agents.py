@@ -26,6 +26,7 @@ from tests.unit.ops.foreign_agents import (
     concordia_memory,
     convex_export,
 )
+from tests.unit.ops.imported import remembered
 
 Read = Callable[[Path], Incoming]
 
@@ -34,10 +35,6 @@ def written(tmp_path: Path, data: object) -> Path:
     file = tmp_path / "file.json"
     file.write_text(json.dumps(data))
     return file
-
-
-def remembered(found: Incoming, owner: str) -> list[tuple[str, int, int, str]]:
-    return [(entry.text, entry.minute, entry.importance, entry.type) for entry in found.memories[owner]]
 
 
 # -- AI Town -----------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from cogitate.ops.exchange.imported_run import settings_of
 from cogitate.ops.exchange.incoming import Incoming
 from cogitate.ops.exchange.jsonl import read_jsonl, write_stream
 from cogitate.scheduler.config.settings import Settings
+from tests.unit.ops.imported import remembered
 
 ADA, BEN = "agent:ada", "agent:ben-cole"
 
@@ -34,10 +35,6 @@ def dialogue(tmp_path: Path, data: object) -> Path:
     file = tmp_path / "talk.json"
     file.write_text(json.dumps(data))
     return file
-
-
-def remembered(found: Incoming, owner: str) -> list[tuple[str, int, int, str]]:
-    return [(entry.text, entry.minute, entry.importance, entry.type) for entry in found.memories[owner]]
 
 
 # -- JSON Lines --------------------------------------------------------------------------------------------

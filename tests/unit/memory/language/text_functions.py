@@ -32,7 +32,6 @@ from cogitate.memory.language.text import extract_keywords, normal, stems, words
 from cogitate.memory.language.times import anchor_days, find_times, parse_clock
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.limits import MemoryLimits
-from cogitate.memory.place_index import PlaceIndex
 from cogitate.memory.policies.compaction import by_place
 from cogitate.memory.policies.window import compress_summary, fitting_character
 from cogitate.memory.profile import Profile
@@ -62,6 +61,7 @@ from cogitate.tasks.heuristics.insight import find_insight
 from cogitate.tasks.heuristics.promises import find_promises
 from cogitate.tasks.heuristics.recalled import Recalled
 from cogitate.tasks.kind import Case, Kind, Prompt, WorldFacts
+from cogitate.tasks.place_index import PlaceIndex
 from cogitate.tasks.plan import Plan
 from cogitate.tasks.recount import Recount
 from cogitate.tasks.reflect import Reflect, person_meant
