@@ -60,6 +60,12 @@ class Client:
         """Post the turn of a tick."""
         return self.post(f"/runs/{run}/ticks/{number}", turn or {})
 
+    def finished_tick(self, run: str, number: int, turn: object = None) -> Answer:
+        """Post the turn of a tick until the gateway answers it, as a client does that honours `not_yet`."""
+        while (found := self.tick(run, number, turn)).status == 503:
+            pass
+        return found
+
     def answer(self, path: str, message: object) -> Any:
         """Post a message that is taken, and return what its answer holds."""
         found = self.post(path, message)

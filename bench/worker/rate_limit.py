@@ -53,11 +53,19 @@ class Kept(NamedTuple):
         return not self.refused and self.least <= self.accepted <= self.allowed
 
 
-def measure(per_minute: int, seconds: float, folder: Path, burst: int = 1) -> Kept:
-    """Run jobs for slightly more than `seconds` of real time, with the run's data in `folder`."""
+def measure(per_minute: int, seconds: float, folder: Path, burst: int = 1, delayed: int = 0) -> Kept:
+    """Run jobs for slightly more than `seconds` of real time, with the run's data in `folder`.
+
+    Args:
+        per_minute: the limit that both sides know.
+        seconds: the measured time.
+        folder: holds the run's data.
+        burst: requests that may run ahead of the even pace, on both sides.
+        delayed: more requests that the server alone accepts ahead of it, since a busy machine delivers some late.
+    """
     allowed = round(per_minute * seconds / 60)
     owners = {f"agent:{number:03}": Profile(name=f"Agent {number}") for number in range(allowed + WORKERS)}
-    with _server(per_minute, burst) as url:
+    with _server(per_minute, burst + delayed) as url:
         limited = Endpoint(base_url=url, api_key="any", requests_per_minute=per_minute, burst=burst)
         settings = Settings(
             data_dir=folder,

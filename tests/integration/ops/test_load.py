@@ -137,6 +137,8 @@ def test_a_search_runs_each_load_with_the_controller_and_without_it(tmp_path: Pa
         60,
         "--tick-rate",
         12,
+        "--probe-seconds",
+        100,  # two seconds by default: a busy machine passes them
         "--workers",
         1,
         "--out",

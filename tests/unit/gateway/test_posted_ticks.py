@@ -165,14 +165,13 @@ def test_a_paused_run_accepts_a_turn_and_replies_once_resumed() -> None:
     with serving(redis, patience=0.05) as (client, _):
         client.answer("/runs/v/open", OPEN)
         assert client.answer("/runs/v/steer", {"mode": "paused"})["state"] == "waits"
-        assert client.tick("v", 1).status == 200
+        assert client.finished_tick("v", 1).status == 200
         for _ in range(2):
             waiting = client.tick("v", 2, SEEN)
             assert (waiting.status, waiting.body["code"], waiting.headers["retry-after"]) == (503, "not_yet", "1")
         assert seen(client) == [], "memories can be read meanwhile"
         ask(redis, "v", [SetMode("running")], wait=0)
-        while (answer := client.tick("v", 2, SEEN)).status == 503:
-            pass
+        answer = client.finished_tick("v", 2, SEEN)
         assert (answer.status, answer.body["tick"]) == (200, 2)
         assert seen(client) == ["A stranger came."]
 
@@ -182,7 +181,7 @@ def test_a_gateway_that_ends_takes_no_turn_that_waits(eventually: Eventually) ->
     with serving(redis, patience=0.05) as (client, _):
         client.answer("/runs/v/open", OPEN)
         client.answer("/runs/v/steer", {"mode": "paused"})
-        client.tick("v", 1)
+        client.finished_tick("v", 1)
         assert client.tick("v", 2, SEEN).status == 503
     ask(redis, "v", [SetMode("running")], wait=0)
     with serving(redis) as (client, _):

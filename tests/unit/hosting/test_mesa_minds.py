@@ -6,7 +6,7 @@ import gc
 import re
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +127,14 @@ def test_thoughts_name_their_agent_and_minds_can_be_read(redis: FakeRedis) -> No
         assert minds.spent == Cost()
 
 
+@pytest.fixture
+def young_heap() -> Iterator[None]:
+    """Exempt what exists from collections: a full one of a large test process takes seconds."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 class Flock(mesa.Model):
     """A model in which agents come, go, and are counted by a set of their own, as in models of populations."""
 
@@ -146,6 +154,7 @@ class Flock(mesa.Model):
         self.alive.append(len(self.watched))
 
 
+@pytest.mark.usefixtures("young_heap")
 def test_agents_that_come_and_go_join_and_leave(redis: FakeRedis) -> None:
     model, seen = Flock(), list[set[str]]()
     with minds_of(model, sees=lambda agent: "I am here.") as minds:
@@ -160,6 +169,7 @@ def test_agents_that_come_and_go_join_and_leave(redis: FakeRedis) -> None:
     assert audit(redis, "town") == []
 
 
+@pytest.mark.usefixtures("young_heap")
 def test_an_agent_that_is_removed_is_not_kept_alive(redis: FakeRedis) -> None:
     alone, accompanied = Flock(), Flock()
     for _ in range(7):
