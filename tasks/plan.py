@@ -19,8 +19,7 @@ from cogitate.memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
 from cogitate.memory.language.endings import with_end
 from cogitate.memory.language.languages import ENGLISH
 from cogitate.memory.language.sentences import split_sentences
-from cogitate.memory.language.tense import is_over
-from cogitate.memory.language.times import parse_clock
+from cogitate.memory.language.times import is_over, parse_clock
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.routines import routine_text
 from cogitate.memory.routing.routing import stage_of

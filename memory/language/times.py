@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from cogitate.memory.clock import clock_in_force, day_number
+from cogitate.memory.clock import DAY, clock_in_force, day_number
 from cogitate.memory.language.quotations import outside_quotations
 
 _TIME = re.compile(
@@ -26,6 +26,7 @@ _RELATIVE = re.compile(
     r"(?P<part> (?:morning|afternoon|evening|night))?\b(?!['’])",
     re.IGNORECASE,
 )
+_DAY_NUMBER = re.compile(r"\bday (\d{1,6})\b", re.IGNORECASE)
 _BARE_HOUR = re.compile(r"(\d{1,2})(?:h|\s*+(?:hours|ч))?")
 _HOUR = re.compile(r"\d{1,2}")
 _AHEAD = {"after": 2, "next": 1, "now": 0, "this": 0, "night": 0, "past": -1}
@@ -80,6 +81,15 @@ def anchor_days(text: str, minute: int) -> str:
         return (match["until"] or "on ") + (f"the {part} of day {day}" if part else f"day {day}")
 
     return outside_quotations(text, lambda part: _RELATIVE.sub(told, part))
+
+
+def is_over(sentence: str, minute: int) -> bool:
+    """Return whether a sentence names days, and the last of them, with its hour if it names one, is before `minute`."""
+    days = [int(day) for day in _DAY_NUMBER.findall(sentence)]
+    if not days or not clock_in_force().counts_days:
+        return False
+    times = find_times(sentence)
+    return (max(days) - 1) * DAY + (max(time.minute for time in times) if times else DAY - 1) < minute
 
 
 def _minute(match: re.Match[str]) -> int | None:

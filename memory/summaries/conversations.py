@@ -16,7 +16,7 @@ from cogitate.memory.clock import DAY, at_time, clock_in_force, day_number
 from cogitate.memory.entry import MAX_TEXT, Entry, is_dialogue, is_of_event
 from cogitate.memory.language.endings import with_end
 from cogitate.memory.language.languages import ENGLISH, UNDETERMINED, languages_of
-from cogitate.memory.language.own_view import in_own_words
+from cogitate.memory.language.port import language_of
 from cogitate.memory.language.tables import read_table
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
@@ -131,7 +131,7 @@ def first_person(entry: Entry, owner: str, names: Mapping[str, str]) -> Entry:
     told, me = parse_line(entry, names), resolve_name(owner, names)
     speaker, listener = told.speaker[:MAX_SPEAKER], told.listener[:MAX_SPEAKER]
     if not speaker:
-        text = in_own_words(entry.text, me, names.values())
+        text = language_of(entry.text).in_own_words(entry.text, me, names.values())
     elif told.speaker == me:
         text = _YOU.sub(lambda _: listener, told.text) if listener else told.text
     else:

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from cogitate.memory.clock import date
 from cogitate.memory.entry import Entry
-from cogitate.memory.language.grammar import is_past, past_of
-from cogitate.memory.language.own_view import with_subject
+from cogitate.memory.language.english.grammar import is_past, past_of
+from cogitate.memory.language.english.own_view import with_subject
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.text import stem, stems
 from cogitate.memory.language.times import anchor_days, find_times

@@ -15,7 +15,7 @@ from cogitate.memory.clock import day_of, on_date
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.endings import QUESTIONS, has_end, with_end
 from cogitate.memory.language.languages import ENGLISH, is_english
-from cogitate.memory.language.own_view import in_own_words
+from cogitate.memory.language.port import language_of
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.profile import Location
@@ -69,7 +69,7 @@ def tell(recalled: Recalled, entry: Entry, sentence: str) -> str:
     line = parse_line(entry, recalled.names)
     if not line.speaker:
         sentence = _retold_talk(recalled, sentence)
-        noted = in_own_words(sentence, recalled.name, recalled.names.values())
+        noted = language_of(sentence).in_own_words(sentence, recalled.name, recalled.names.values())
         noted = _DOING.sub("I was ", noted) if noted != sentence else _of_others(recalled, noted)
         return ended(anchor_days(noted, entry.minute))
     said = shorten(sentence, MOST_QUOTED).replace('"', "'")

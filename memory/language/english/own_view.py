@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from cogitate.memory.language.grammar import is_past, word_set
+from cogitate.memory.language.english.grammar import is_past, word_set
 from cogitate.memory.language.sentences import split_sentences
 
 #: Past forms that are not passive participles.
