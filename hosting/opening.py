@@ -11,7 +11,7 @@ import msgspec
 from redis import Redis
 
 from cogitate.memory.errors import quoted
-from cogitate.scheduler.budget.rules import check_prices
+from cogitate.scheduler.budget.settings_checks import check_prices
 from cogitate.scheduler.config.kept_settings import keep_settings, kept_settings
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals

@@ -34,16 +34,9 @@ from cogitate.memory.profile import Location, Profile
 from cogitate.memory.routing.routing import EventRule, Strategy
 from cogitate.scheduler.budget.briefs import Brief
 from cogitate.scheduler.budget.budget_lines import Spending, spending
-from cogitate.scheduler.budget.rules import (
-    check_limits,
-    check_models,
-    check_prices,
-    check_spending,
-    facts_of,
-    rules_of,
-    use_prompts,
-    view_of,
-)
+from cogitate.scheduler.budget.rules import rules_of, view_of
+from cogitate.scheduler.budget.settings_checks import check_limits, check_models, check_prices, check_spending
+from cogitate.scheduler.config.facts import facts_of
 from cogitate.scheduler.config.kind_modules import hand_on_kinds, load_kinds
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.config.tiers import TierRule
@@ -65,7 +58,7 @@ from cogitate.scheduler.tick.unused_arguments import (
     tell_unasked,
     unused_arguments,
 )
-from cogitate.tasks.registry import kind_names, kinds
+from cogitate.tasks.registry import kind_names, kinds, use_prompts
 
 if TYPE_CHECKING:
     from cogitate.hosting.services import Processes
@@ -161,7 +154,7 @@ class TickLoop(BodyCalls, FormerCalls):
             )
         if exist != "resume":  # an existing run keeps its prices
             check_prices(settings)
-        use_prompts(settings)
+        use_prompts(settings.prompts)
         load_kinds(settings)
         check_limits(settings, kinds())
         check_models(settings, kinds())

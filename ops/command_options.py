@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from cogitate.hosting import logs
-from cogitate.scheduler.budget.rules import check_spending
+from cogitate.scheduler.budget.settings_checks import check_spending
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="The run's name.")]

@@ -51,6 +51,16 @@ def register_builtin(prompts: Path | None = None) -> None:
     _register_with(Templates(prompts))
 
 
+def use_prompts(prompts: Path | None) -> None:
+    """Register the templates in `prompts`, if given, which override the built-in ones in this process.
+
+    Raises:
+        TemplateError: if the folder is missing, or a template is invalid.
+    """
+    if prompts is not None:
+        register_builtin(prompts)
+
+
 def _register_with(templates: Templates) -> None:
     global _templates
     _templates = templates

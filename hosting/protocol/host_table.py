@@ -22,13 +22,14 @@ from cogitate.hosting.protocol.refusals import Refusal, missing, not_open
 from cogitate.hosting.protocol.run_settings import settings_of_run
 from cogitate.hosting.protocol.steering import control_of
 from cogitate.hosting.services import Processes, open_processes
-from cogitate.scheduler.budget.rules import check_prices, check_spending, use_prompts
+from cogitate.scheduler.budget.settings_checks import check_prices, check_spending
 from cogitate.scheduler.config.kind_modules import load_kinds
 from cogitate.scheduler.config.settings import Settings, check_run_name
 from cogitate.scheduler.inspection.summary import summarise_run
 from cogitate.scheduler.ledger.errors import RunExists
 from cogitate.scheduler.ledger.run_store import RunStore, run_exists
 from cogitate.scheduler.steering.operators import ask
+from cogitate.tasks.registry import use_prompts
 
 log = structlog.get_logger()
 
@@ -46,7 +47,7 @@ class HostTable:
     def __init__(self, settings: Settings, client: Redis | None = None) -> None:
         check_spending(settings)
         check_prices(settings)
-        use_prompts(settings)
+        use_prompts(settings.prompts)
         load_kinds(settings)
         check_model(settings)
         self._resources = ExitStack()

@@ -47,7 +47,7 @@ from cogitate.ops.world_choice import (
 )
 from cogitate.ops.world_driver import drive
 from cogitate.prompts.render import check_templates
-from cogitate.scheduler.budget.rules import check_prices
+from cogitate.scheduler.budget.settings_checks import check_prices
 from cogitate.scheduler.config.settings import ConfigurationError, Settings, check_run_name
 from cogitate.scheduler.inspection.summary import RunSummary, summarise_run
 from cogitate.scheduler.ledger.errors import Fenced, LedgerError, RunExists, RunHeld

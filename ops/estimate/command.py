@@ -32,7 +32,7 @@ from cogitate.ops.formatting.run import price_lines
 from cogitate.ops.open_state import open_state
 from cogitate.ops.world_choice import DEFAULT_AGENTS
 from cogitate.scheduler.budget.budget import figure_of, format_limit, retry_pool
-from cogitate.scheduler.budget.rules import check_limits, check_models, check_prices
+from cogitate.scheduler.budget.settings_checks import check_limits, check_models, check_prices
 from cogitate.scheduler.config.kind_modules import load_kinds
 from cogitate.scheduler.config.limits import parse_limit_name
 from cogitate.scheduler.config.settings import Settings

@@ -33,7 +33,7 @@ from cogitate.ops.exchange.incoming import Incoming
 from cogitate.ops.exchange.jsonl import read_jsonl
 from cogitate.ops.exchange.letta import read_letta
 from cogitate.ops.open_state import open_state
-from cogitate.scheduler.budget.rules import check_prices
+from cogitate.scheduler.budget.settings_checks import check_prices
 from cogitate.scheduler.config.settings import Settings, check_run_name
 from cogitate.scheduler.ledger.errors import RunExists
 from cogitate.scheduler.ledger.run_store import run_names

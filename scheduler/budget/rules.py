@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
-from cogitate.memory.clock import DAY, DAY_SECONDS, STANDARD
+from cogitate.memory.clock import DAY
 from cogitate.memory.entry import MAX_TEXT
-from cogitate.memory.errors import quoted
-from cogitate.memory.profile import Location
-from cogitate.memory.retrieval.retrieval import DEFAULT
 from cogitate.scheduler.budget.briefs import Brief, checked_brief, checked_tier, no_brief
 from cogitate.scheduler.budget.budget import AT_ONCE, MILLION, BudgetView, Guarantee, Release
 from cogitate.scheduler.config.controls import FULL
-from cogitate.scheduler.config.endpoints import DEFAULT as OF_SHORT_SETTINGS
 from cogitate.scheduler.config.endpoints import Model
-from cogitate.scheduler.config.facts import Facts
-from cogitate.scheduler.config.price_table import ModelPrice
 from cogitate.scheduler.config.prices import upper_bound
-from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.config.tiers import TIERS, ModelOption, Tier, TierRule, usual_tier
 from cogitate.scheduler.latency.due_ticks import Bounds
 from cogitate.tasks.job import Cost, Request, ticks_of
 from cogitate.tasks.kind import Kind, Moment
-from cogitate.tasks.registry import UnknownKind, register_builtin
+from cogitate.tasks.registry import UnknownKind
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,158 +204,3 @@ def throttle_rules(settings: Settings) -> ThrottleRules:
         interval=settings.tuning.throttle_interval,
         least=round(settings.tuning.throttle_least * FULL),
     )
-
-
-CROWD = 50  # agents that plan in one game minute, unless `spread` is set
-LONGEST_SPREAD = 120  # game minutes, unless `spread` is set
-
-
-def facts_of(settings: Settings, locations: Sequence[Location], start_minute: int, owners: Iterable[str] = ()) -> Facts:
-    """Return the constants of a run with these settings.
-
-    Args:
-        owners: the owners at the start of the run.
-    """
-    agents = sum(owner.startswith("agent:") for owner in owners)
-    spread = min(agents // CROWD, LONGEST_SPREAD) if settings.tuning.spread is None else settings.tuning.spread
-    minutes, seconds = divmod(settings.seconds_per_tick, 60)
-    return Facts(
-        locations=tuple(locations),
-        limits=settings.memory_limits(),
-        minutes_per_tick=minutes,
-        seconds=seconds,
-        day_seconds=None if settings.day_seconds == DAY_SECONDS else settings.day_seconds,
-        clock_names=None if settings.clock == STANDARD else settings.clock,
-        start_minute=start_minute,
-        morning=settings.morning,
-        spread=min(spread, DAY - settings.morning),
-        act_interval=settings.act_interval,
-        retrieval=None if settings.retrieval == DEFAULT.name else settings.retrieval,
-        kind_retrieval=settings.tuning.kind_retrieval,
-        models=settings.asked_models(),
-        ladders=settings.ladders(),
-        response_cache=settings.response_cache and settings.llm == "openai",
-    )
-
-
-def use_prompts(settings: Settings) -> None:
-    """Register the templates of `settings.prompts`, which override the built-in ones in this process.
-
-    Raises:
-        TemplateError: if the folder is missing, or a template is invalid.
-    """
-    if settings.prompts is not None:
-        register_builtin(settings.prompts)
-
-
-def check_limits(settings: Settings, kinds: Sequence[Kind]) -> None:
-    """Check that limits, guarantees and latencies name existing kinds; otherwise they would silently have no effect.
-
-    Raises:
-        ConfigurationError: naming the setting, the unknown kind and the known kinds.
-    """
-    known = {kind.name for kind in kinds}
-    limited = {name.scope.removeprefix("kind:") for name, _ in settings.limit_table() if name.scope.startswith("kind:")}
-    given = {
-        "limits": limited - {"*"},
-        "guarantees": settings.guarantees,
-        "last_call": settings.tuning.last_call,
-        "latency": settings.latency,
-        "disable": settings.disable,
-        "kind_retrieval": settings.tuning.kind_retrieval,
-    }
-    for name, named in given.items():
-        for unknown in sorted(set(named) - known):
-            near = "".join(f"; did you mean {close!r}?" for close in get_close_matches(unknown, known, 1))
-            raise ConfigurationError(
-                f"{name} names the unknown kind {quoted(unknown)}; known kinds: {', '.join(sorted(known))}{near}"
-            )
-    recalling = [kind.name for kind in kinds if kind.recalls]
-    for named in settings.tuning.kind_retrieval:
-        if named not in recalling:
-            raise ConfigurationError(
-                f"kind_retrieval names the kind {quoted(named)}, which does not retrieve memories; these kinds do: "
-                f"{', '.join(recalling)}"
-            )
-    windows = sorted({settings.policy, *settings.policies.values()} & {"cells", "tokens"})
-    if "summarise" in settings.disable and windows:
-        raise ConfigurationError(
-            f"disable names summarise, but policy {windows[0]!r} needs summarise to compress memories: "
-            'use the policy "stream", or enable summarise'
-        )
-
-
-def strangers(settings: Settings, owners: Container[str]) -> list[str]:
-    """Return the owners missing from `owners` that limits and policies name, each with its setting."""
-    limited = (name.owner for name, _ in settings.limit_table() if name.owner)
-    own = (name for name in settings.policies if ":" in name)
-    named = [*(("limits", owner) for owner in limited), *(("policies", owner) for owner in own)]
-    return sorted({f"{setting}: {owner}" for setting, owner in named if owner not in owners})
-
-
-def check_models(settings: Settings, kinds: Sequence[Kind]) -> None:
-    """Check that tiers name existing kinds, and that each model's context is large enough for its kinds.
-
-    Raises:
-        ConfigurationError: naming the kind and the model.
-    """
-    known = {kind.name for kind in kinds}
-    for unknown in sorted(settings.kind_tiers.keys() - known):
-        raise ConfigurationError(
-            f"kind_tiers names the unknown kind {unknown!r}; known kinds: {', '.join(sorted(known))}"
-        )
-    models = settings.model_table()
-    for name, kind_name in sorted((name, kind) for name, model in models.items() for kind in model.kinds):
-        if kind_name not in known:
-            raise ConfigurationError(
-                f"models.{name}.kinds names the unknown kind {kind_name!r}; known kinds: {', '.join(sorted(known))}"
-            )
-    for kind in kinds if settings.llm == "openai" else ():
-        for name in sorted({*settings.tier_models(kind.name).values()}):
-            context, answer = models[name].context, kind.output_cap + models[name].headroom_of(kind.name)
-            if kind.output_cap and context and context < answer + LEAST_PROMPT:
-                raise ConfigurationError(
-                    f"model {name!r} has a context of {context} tokens, but {kind.name} needs {answer} for its answer "
-                    f"and {LEAST_PROMPT} for its prompt; give {kind.name} another model in kind_tiers"
-                )
-
-
-def check_spending(settings: Settings) -> None:
-    """Check that a run that calls a model has a limit for the whole run.
-
-    Raises:
-        ConfigurationError: if the run has no such limit.
-    """
-    table = settings.limit_table()
-    if settings.llm == "openai" and not table.limited("run", "run"):
-        raise ConfigurationError(
-            "llm = 'openai' needs a limit for the whole run: set limit_usd, limit_tokens, or a limit such as "
-            "'run.tokens'"
-        )
-
-
-def check_prices(settings: Settings) -> None:
-    """Check that each model of a run has a price, if a limit is in money: an unpriced model would count as free.
-
-    Raises:
-        ConfigurationError: naming the limits, each unpriced model, and the settings of its price.
-    """
-    limits = sorted({name.text() for name, _ in settings.limit_table() if name.unit == "usd_micros"})
-    if settings.limit_usd is not None:
-        limits[limits.index("run.run.usd_micros")] = "limit_usd"
-    if settings.real_day_usd is not None:
-        limits.append("real_day_usd")
-    unpriced = [price for price in settings.prices() if price.origin == "unknown"]
-    if limits and unpriced:
-        raise ConfigurationError(
-            f"{', '.join(limits)} cannot limit models without a known price: "
-            f"{'; '.join(map(_price_settings, unpriced))} (micro-dollars per million tokens; 0 if it costs nothing)"
-        )
-
-
-def _price_settings(price: ModelPrice) -> str:
-    """Return the settings to set for a model's price."""
-    fields = [name for name, one in (("input_price", price.input), ("output_price", price.output)) if one is None]
-    variables = [f"COGITATE_{field.upper()}" for field in fields] if price.name == OF_SHORT_SETTINGS else []
-    named = " and ".join(variables or [f"models.{price.name}.{field}" for field in fields])
-    return f"set {named} for {quoted(price.model)}"

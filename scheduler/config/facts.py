@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import msgspec
 
-from cogitate.memory.clock import DAY_SECONDS, STANDARD, Clock
+from cogitate.memory.clock import DAY, DAY_SECONDS, STANDARD, Clock
 from cogitate.memory.limits import MemoryLimits
 from cogitate.memory.profile import Location
 from cogitate.memory.retrieval.profiles import ProfileChoice
 from cogitate.memory.retrieval.retrieval import DEFAULT
 from cogitate.scheduler.config.endpoints import Model
+from cogitate.scheduler.config.settings import Settings
 from cogitate.tasks.kind import WorldFacts
 
 
@@ -81,3 +84,35 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             start=self.start_minute,
             names=self.clock_names or STANDARD,
         )
+
+
+CROWD = 50  # agents that plan in one game minute, unless `spread` is set
+LONGEST_SPREAD = 120  # game minutes, unless `spread` is set
+
+
+def facts_of(settings: Settings, locations: Sequence[Location], start_minute: int, owners: Iterable[str] = ()) -> Facts:
+    """Return the constants of a run with these settings.
+
+    Args:
+        owners: the owners at the start of the run.
+    """
+    agents = sum(owner.startswith("agent:") for owner in owners)
+    spread = min(agents // CROWD, LONGEST_SPREAD) if settings.tuning.spread is None else settings.tuning.spread
+    minutes, seconds = divmod(settings.seconds_per_tick, 60)
+    return Facts(
+        locations=tuple(locations),
+        limits=settings.memory_limits(),
+        minutes_per_tick=minutes,
+        seconds=seconds,
+        day_seconds=None if settings.day_seconds == DAY_SECONDS else settings.day_seconds,
+        clock_names=None if settings.clock == STANDARD else settings.clock,
+        start_minute=start_minute,
+        morning=settings.morning,
+        spread=min(spread, DAY - settings.morning),
+        act_interval=settings.act_interval,
+        retrieval=None if settings.retrieval == DEFAULT.name else settings.retrieval,
+        kind_retrieval=settings.tuning.kind_retrieval,
+        models=settings.asked_models(),
+        ladders=settings.ladders(),
+        response_cache=settings.response_cache and settings.llm == "openai",
+    )

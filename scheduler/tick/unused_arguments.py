@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 import structlog
 
-from cogitate.scheduler.budget.rules import strangers
+from cogitate.scheduler.budget.settings_checks import strangers
 from cogitate.scheduler.config.kept_settings import KEPT, keep_settings
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.engine.run_state import RunState

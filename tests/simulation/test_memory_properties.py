@@ -23,7 +23,8 @@ from cogitate.memory.snapshot import dump, load
 from cogitate.memory.stream import Stream
 from cogitate.memory.summaries.conversations import conversations
 from cogitate.prompts.answers import Activity, DailyPlan, ReflectionAnswer, SummaryAnswer
-from cogitate.scheduler.budget.rules import facts_of, rules_of, view_of
+from cogitate.scheduler.budget.rules import rules_of, view_of
+from cogitate.scheduler.config.facts import facts_of
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.engine.engine import RunEngine

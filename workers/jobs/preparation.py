@@ -51,9 +51,9 @@ def _forks(worker: Any) -> bool:
 
 
 def _check_prompts() -> None:
-    from cogitate.scheduler.budget.rules import use_prompts  # imported here: neither publishing nor Flower needs it
+    from cogitate.tasks.registry import use_prompts  # imported here: neither publishing nor Flower needs it
 
-    use_prompts(Settings())
+    use_prompts(Settings().prompts)
 
 
 def _warm_up(**_: object) -> None:

@@ -19,7 +19,6 @@ from celery import signals
 from redis import Redis
 from redis.exceptions import RedisError
 
-from cogitate.scheduler.budget.rules import use_prompts
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.ledger.claims import Claim, Claims, Refusal, Result, Settled, Source, Tried
@@ -27,6 +26,7 @@ from cogitate.scheduler.ledger.connect import connect
 from cogitate.scheduler.ledger.keys import new_nonce
 from cogitate.scheduler.ledger.trial_hints import endpoint_of, is_trial_hint
 from cogitate.tasks.job import Cost, JobKey, split_job_id
+from cogitate.tasks.registry import use_prompts
 from cogitate.workers.jobs.attempt import NO_ADJUSTMENT, Attempts
 from cogitate.workers.jobs.combined import CombinedRedis
 from cogitate.workers.jobs.heartbeat import Heartbeat
@@ -212,7 +212,7 @@ def _lane(pid: int) -> ModelLane[Outcome]:
     """Return this process's lane with its runner; a forked child creates its own."""
     tune()
     settings = Settings()
-    use_prompts(settings)
+    use_prompts(settings.prompts)
     client = connect(settings.state_url(), settings.socket_timeout, client=CombinedRedis)
     worker = f"{os.uname().nodename}:{pid}:{new_nonce()}"
     claims = Claims(client, worker=worker)

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args, get_origin
 import pytest
 from pydantic import BaseModel
 
-from cogitate.scheduler.budget.rules import check_limits, check_spending
+from cogitate.scheduler.budget.settings_checks import check_limits, check_spending
 from cogitate.scheduler.config.endpoints import Endpoint, ModelSettings
 from cogitate.scheduler.config.kept_settings import KEPT
 from cogitate.scheduler.config.settings import ConfigurationError, Settings

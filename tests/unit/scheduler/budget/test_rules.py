@@ -12,21 +12,12 @@ from cogitate.memory import typed_json
 from cogitate.memory.clock import DAY
 from cogitate.memory.limits import MemoryLimits
 from cogitate.memory.profile import Location
-from cogitate.scheduler.budget.rules import (
-    Rules,
-    check_limits,
-    check_models,
-    facts_of,
-    rules_of,
-    strangers,
-    throttle_rules,
-    use_prompts,
-    view_of,
-)
-from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.budget.rules import Rules, rules_of, throttle_rules, view_of
+from cogitate.scheduler.budget.settings_checks import check_limits, check_models, strangers
+from cogitate.scheduler.config.facts import Facts, facts_of
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.tasks.job import Cost
-from cogitate.tasks.registry import UnknownKind, kinds
+from cogitate.tasks.registry import UnknownKind, kinds, use_prompts
 from tests.unit.scheduler.scheduler_case import Thinker
 
 MODEL: dict[str, Any] = {"llm": "openai", "base_url": "http://127.0.0.1:9/v1", "api_key": "any", "limit_tokens": 9}
@@ -243,10 +234,10 @@ def test_prompt_cap_is_the_rest_of_the_context(context: int | None, cap: int) ->
 
 def test_templates_of_the_settings_override_built_in_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[Path] = []
-    monkeypatch.setattr("cogitate.scheduler.budget.rules.register_builtin", read.append)
-    use_prompts(Settings())
+    monkeypatch.setattr("cogitate.tasks.registry.register_builtin", read.append)
+    use_prompts(None)
     assert read == []
-    use_prompts(Settings(prompts=tmp_path))
+    use_prompts(tmp_path)
     assert read == [tmp_path]
 
 

@@ -11,7 +11,8 @@ from pydantic import SecretStr
 
 from cogitate.ops.commands.config import mask_secrets, setting_origin
 from cogitate.scheduler.budget.briefs import no_brief
-from cogitate.scheduler.budget.rules import check_spending, rules_of
+from cogitate.scheduler.budget.rules import rules_of
+from cogitate.scheduler.budget.settings_checks import check_spending
 from cogitate.scheduler.config.former_names import FORMER
 from cogitate.scheduler.config.kept_settings import KEPT, keep_settings, kept_settings
 from cogitate.scheduler.config.settings import ConfigurationError, Settings, check_run_name

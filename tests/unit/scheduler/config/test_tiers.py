@@ -7,7 +7,8 @@ import pytest
 from cogitate.memory.errors import InputError
 from cogitate.scheduler.budget.admission import Decided, admit
 from cogitate.scheduler.budget.budget import BudgetView
-from cogitate.scheduler.budget.rules import Rules, check_models, rules_of
+from cogitate.scheduler.budget.rules import Rules, rules_of
+from cogitate.scheduler.budget.settings_checks import check_models
 from cogitate.scheduler.config.endpoints import KindOfModelSettings, ModelSettings
 from cogitate.scheduler.config.limits import LimitTable
 from cogitate.scheduler.config.settings import ConfigurationError, Settings

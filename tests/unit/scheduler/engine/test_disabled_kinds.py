@@ -12,7 +12,7 @@ from cogitate import Observation, Profile, Settings, TickLoop
 from cogitate.errors import ConfigurationError, InputError
 from cogitate.ops.estimate.demand import DEFAULTS
 from cogitate.ops.estimate.estimates import estimate
-from cogitate.scheduler.budget.rules import check_limits
+from cogitate.scheduler.budget.settings_checks import check_limits
 from cogitate.scheduler.inspection.audit.audit import audit
 from cogitate.tasks.registry import kinds
 

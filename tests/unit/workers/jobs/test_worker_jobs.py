@@ -6,6 +6,7 @@ import gc
 import os
 from collections.abc import Iterator
 from importlib.util import resolve_name
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -25,7 +26,9 @@ from cogitate.workers.jobs.runner import Runner
 from cogitate.workers.llm.requests.dialect_store import DialectStore
 from cogitate.workers.transport import redis_transport
 
-SETTINGS = Settings.tuned(lease=10.0, concurrency=3, socket_timeout=7.0, redis_url="redis://localhost:7/1")
+SETTINGS = Settings.tuned(
+    lease=10.0, concurrency=3, socket_timeout=7.0, redis_url="redis://localhost:7/1", prompts=Path("mine")
+)
 JOB = f"town/{JobKey(3, 'plan', 'agent:a', 0, 0).text()}"
 
 
@@ -64,7 +67,7 @@ class Process:
 def process(monkeypatch: pytest.MonkeyPatch) -> Iterator[Process]:
     made = Process()
     monkeypatch.setattr(module, "tune", lambda: made.done.append("tune"))
-    monkeypatch.setattr(module, "use_prompts", lambda settings: made.done.append(("prompts", settings)))
+    monkeypatch.setattr(module, "use_prompts", lambda prompts: made.done.append(("prompts", prompts)))
     monkeypatch.setattr(module, "Settings", lambda: SETTINGS)
     monkeypatch.setattr(module, "connect", made.connect)
     monkeypatch.setattr(module, "Runner", made.runner)
@@ -79,7 +82,7 @@ def process(monkeypatch: pytest.MonkeyPatch) -> Iterator[Process]:
 def test_a_process_creates_its_runner_once_before_the_first_job(process: Process) -> None:
     module.warm_up()
     connected = ("connect", SETTINGS.state_url(), 7.0, {"client": CombinedRedis})
-    assert process.done == ["tune", ("prompts", SETTINGS), connected]
+    assert process.done == ["tune", ("prompts", SETTINGS.prompts), connected]
     module.warm_up()
     module.run_job(JOB)
     assert (len(process.runners), process.ran) == (1, [JOB])

@@ -1,0 +1,126 @@
+"""Checks of a run's settings against its kinds, models and owners: what is named exists, fits and has a price."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from difflib import get_close_matches
+
+from cogitate.memory.errors import quoted
+from cogitate.scheduler.budget.rules import LEAST_PROMPT
+from cogitate.scheduler.config.endpoints import DEFAULT as OF_SHORT_SETTINGS
+from cogitate.scheduler.config.price_table import ModelPrice
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.tasks.kind import Kind
+
+
+def check_limits(settings: Settings, kinds: Sequence[Kind]) -> None:
+    """Check that limits, guarantees and latencies name existing kinds; otherwise they would silently have no effect.
+
+    Raises:
+        ConfigurationError: naming the setting, the unknown kind and the known kinds.
+    """
+    known = {kind.name for kind in kinds}
+    limited = {name.scope.removeprefix("kind:") for name, _ in settings.limit_table() if name.scope.startswith("kind:")}
+    given = {
+        "limits": limited - {"*"},
+        "guarantees": settings.guarantees,
+        "last_call": settings.tuning.last_call,
+        "latency": settings.latency,
+        "disable": settings.disable,
+        "kind_retrieval": settings.tuning.kind_retrieval,
+    }
+    for name, named in given.items():
+        for unknown in sorted(set(named) - known):
+            near = "".join(f"; did you mean {close!r}?" for close in get_close_matches(unknown, known, 1))
+            raise ConfigurationError(
+                f"{name} names the unknown kind {quoted(unknown)}; known kinds: {', '.join(sorted(known))}{near}"
+            )
+    recalling = [kind.name for kind in kinds if kind.recalls]
+    for named in settings.tuning.kind_retrieval:
+        if named not in recalling:
+            raise ConfigurationError(
+                f"kind_retrieval names the kind {quoted(named)}, which does not retrieve memories; these kinds do: "
+                f"{', '.join(recalling)}"
+            )
+    windows = sorted({settings.policy, *settings.policies.values()} & {"cells", "tokens"})
+    if "summarise" in settings.disable and windows:
+        raise ConfigurationError(
+            f"disable names summarise, but policy {windows[0]!r} needs summarise to compress memories: "
+            'use the policy "stream", or enable summarise'
+        )
+
+
+def strangers(settings: Settings, owners: Container[str]) -> list[str]:
+    """Return the owners missing from `owners` that limits and policies name, each with its setting."""
+    limited = (name.owner for name, _ in settings.limit_table() if name.owner)
+    own = (name for name in settings.policies if ":" in name)
+    named = [*(("limits", owner) for owner in limited), *(("policies", owner) for owner in own)]
+    return sorted({f"{setting}: {owner}" for setting, owner in named if owner not in owners})
+
+
+def check_models(settings: Settings, kinds: Sequence[Kind]) -> None:
+    """Check that tiers name existing kinds, and that each model's context is large enough for its kinds.
+
+    Raises:
+        ConfigurationError: naming the kind and the model.
+    """
+    known = {kind.name for kind in kinds}
+    for unknown in sorted(settings.kind_tiers.keys() - known):
+        raise ConfigurationError(
+            f"kind_tiers names the unknown kind {unknown!r}; known kinds: {', '.join(sorted(known))}"
+        )
+    models = settings.model_table()
+    for name, kind_name in sorted((name, kind) for name, model in models.items() for kind in model.kinds):
+        if kind_name not in known:
+            raise ConfigurationError(
+                f"models.{name}.kinds names the unknown kind {kind_name!r}; known kinds: {', '.join(sorted(known))}"
+            )
+    for kind in kinds if settings.llm == "openai" else ():
+        for name in sorted({*settings.tier_models(kind.name).values()}):
+            context, answer = models[name].context, kind.output_cap + models[name].headroom_of(kind.name)
+            if kind.output_cap and context and context < answer + LEAST_PROMPT:
+                raise ConfigurationError(
+                    f"model {name!r} has a context of {context} tokens, but {kind.name} needs {answer} for its answer "
+                    f"and {LEAST_PROMPT} for its prompt; give {kind.name} another model in kind_tiers"
+                )
+
+
+def check_spending(settings: Settings) -> None:
+    """Check that a run that calls a model has a limit for the whole run.
+
+    Raises:
+        ConfigurationError: if the run has no such limit.
+    """
+    table = settings.limit_table()
+    if settings.llm == "openai" and not table.limited("run", "run"):
+        raise ConfigurationError(
+            "llm = 'openai' needs a limit for the whole run: set limit_usd, limit_tokens, or a limit such as "
+            "'run.tokens'"
+        )
+
+
+def check_prices(settings: Settings) -> None:
+    """Check that each model of a run has a price, if a limit is in money: an unpriced model would count as free.
+
+    Raises:
+        ConfigurationError: naming the limits, each unpriced model, and the settings of its price.
+    """
+    limits = sorted({name.text() for name, _ in settings.limit_table() if name.unit == "usd_micros"})
+    if settings.limit_usd is not None:
+        limits[limits.index("run.run.usd_micros")] = "limit_usd"
+    if settings.real_day_usd is not None:
+        limits.append("real_day_usd")
+    unpriced = [price for price in settings.prices() if price.origin == "unknown"]
+    if limits and unpriced:
+        raise ConfigurationError(
+            f"{', '.join(limits)} cannot limit models without a known price: "
+            f"{'; '.join(map(_price_settings, unpriced))} (micro-dollars per million tokens; 0 if it costs nothing)"
+        )
+
+
+def _price_settings(price: ModelPrice) -> str:
+    """Return the settings to set for a model's price."""
+    fields = [name for name, one in (("input_price", price.input), ("output_price", price.output)) if one is None]
+    variables = [f"COGITATE_{field.upper()}" for field in fields] if price.name == OF_SHORT_SETTINGS else []
+    named = " and ".join(variables or [f"models.{price.name}.{field}" for field in fields])
+    return f"set {named} for {quoted(price.model)}"
