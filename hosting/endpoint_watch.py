@@ -18,9 +18,8 @@ from cogitate.scheduler.journal.shortfalls import Shortfalls, breaker_cause, not
 from cogitate.workers.gate.verdict import WHAT_TO_CHECK
 from cogitate.workers.llm.requests.address import servers_of
 
-AT_ONCE = frozenset(
-    {"connection", *WHAT_TO_CHECK}
-)  # any other failure may be one slow call: the opening of the breaker reports it
+#: Failures that are reported immediately. Any other may be one slow call, which the opening of the breaker reports.
+AT_ONCE = frozenset({"connection", *WHAT_TO_CHECK})
 
 log = structlog.get_logger()
 
@@ -51,7 +50,7 @@ class EndpointWatch:
             opened_by = breaker_cause(note)
             why = opened_by or note.failure
             if why == "real_day_spent":
-                then = "no room today for such a reservation; smaller calls may still pass until 00:00 UTC"
+                then = "today's limit has no room for this call; smaller ones may still pass until 00:00 UTC"
                 self._say("real_day.spent", "", why, tick, then)
             elif opened_by or why in AT_ONCE or why == "breaker_open":
                 endpoint = self._endpoints.get(note.model, "")

@@ -20,23 +20,23 @@ _ENDPOINT = {
     "server": f"failed (status {STATUS['server']})",
     "overloaded": f"was overloaded or not available (status {STATUS['overloaded']})",
     "rate_limited": f"limited the rate (status {STATUS['rate_limited']})",
-    "conflict": f"had a conflict (status {STATUS['conflict']})",
+    "conflict": f"reported a conflict (status {STATUS['conflict']})",
     "auth": "refused the key",
-    "quota_exhausted": "said that the account has nothing left",
+    "quota_exhausted": "reported an exhausted quota",
     "model_missing": "did not know the model",
-    "breaker_open": "was not asked, since its breaker was open",
-    "rate_limited_here": "was not asked: its requests or tokens a minute left no time before the job's deadline",
-    "no_slot": "was not asked: no call in flight ended before the job's deadline",
-    "unknown_endpoint": "is not configured where the worker runs, or its key is not",
+    "breaker_open": "received no request: its breaker was open",
+    "rate_limited_here": "received no request: its limit per minute left no time before the job's deadline",
+    "no_slot": "received no request: no slot became free before the job's deadline",
+    "unknown_endpoint": "or its key is not configured on the worker",
 }
 #: Reasons why workers called no endpoint.
 _NOT_CALLED = {
     "real_day_spent": "The limit of the real day was spent (real_day_tokens, real_day_usd; a day begins at 00:00 UTC)",
-    "real_day_away": "Redis could not say whether the limit of the real day has room",
-    "real_day_unpriced": "The worker limits the money of the real day (real_day_usd), and the model has no price",
-    "gate_away": "Redis did not answer, and without it no endpoint is asked",
+    "real_day_away": "Redis could not check the limit of the real day",
+    "real_day_unpriced": "real_day_usd limits spending, but the model has no price",
+    "gate_away": "Redis did not answer, and workers call no endpoint without it",
     "stopping": "The worker was stopped",
-    "asking_failed": "The worker failed while it asked, as its log says with job.asking_failed",
+    "asking_failed": "The worker failed during the call; its log has job.asking_failed",
     "prompt_too_long": "The prompt was too long for what was reserved, even without memories",
 }
 _NO_USE = "gave no usable answer"
@@ -78,7 +78,7 @@ def shortfall_lines(shortfalls: Iterable[ShortfallLine], servers: Mapping[str, s
         if last.last > first.first:
             when = f"first {when}, last at {_moment(last.last, last.last_minute)}"
         jobs = ", ".join(f"{count:,} {kind}" for kind, count in sorted(kinds.items()))
-        line = f"{_subject(cause, servers)} {when}. {kinds.total():,} by heuristic for that: {jobs}"
+        line = f"{_subject(cause, servers)} {when}. Heuristic results: {kinds.total():,} ({jobs})"
         if cause.why:
             unasked = sum(one.jobs for one in found if one.because)
             line += f"; the breaker was already open for {unasked:,} of them" if unasked else ""
@@ -86,7 +86,7 @@ def shortfall_lines(shortfalls: Iterable[ShortfallLine], servers: Mapping[str, s
             classes: Counter[str] = Counter()
             for one in found:
                 classes[one.failure] += one.jobs
-            line += f" ({', '.join(f'{_named(name)} {count:,}' for name, count in sorted(classes.items()))})"
+            line += f"; faults: {', '.join(f'{_named(name)} {count:,}' for name, count in sorted(classes.items()))}"
         check = WHAT_TO_CHECK.get(cause.why)
         yield line + (f". Look: {check}" if check else "")
 

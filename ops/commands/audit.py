@@ -16,7 +16,7 @@ from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose, read
 from cogitate.ops.formatting.unreadable_entries import print_left_out
 from cogitate.ops.open_state import open_state
 from cogitate.scheduler.inspection.audit.audit import audit, audit_budget
-from cogitate.scheduler.journal.left_out import left_out_of
+from cogitate.scheduler.journal.unreadable_entries import unreadable_entries_of
 from cogitate.scheduler.ledger.ledger import HostLedger
 from cogitate.scheduler.ledger.outage import Pause
 from cogitate.scheduler.tick.loop import Tick
@@ -41,7 +41,7 @@ def audit_run(
     logs.configure(verbose)
     with open_state(read_settings(data_dir=data_dir)) as client:
         findings = audit(client, run)
-        left_out = left_out_of(client, run)
+        left_out = unreadable_entries_of(client, run)
     print_left_out(left_out)
     console = Terminal(stderr=as_json)
     for finding in findings:

@@ -19,7 +19,7 @@ from cogitate.ops.formatting.unreadable_entries import print_left_out
 from cogitate.ops.open_state import open_state
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.journal.exported import exported_journal
-from cogitate.scheduler.journal.left_out import left_out_of
+from cogitate.scheduler.journal.unreadable_entries import unreadable_entries_of
 from cogitate.workers.processes.embedded import EmbeddedServer
 
 EXAMPLE = "Example: cogitate replay town-1 --verify"
@@ -43,7 +43,7 @@ def replay_run(
     settings = read_settings(data_dir=data_dir)
     with open_state(settings) as client, scratch() as empty:
         rebuilt = replay(client, run, empty, exported_journal(client, settings.data_dir, run))
-        left_out = left_out_of(client, run)
+        left_out = unreadable_entries_of(client, run)
     print_left_out(left_out)
     before = f" from the checkpoint of tick {rebuilt.first - 1:,} on" if rebuilt.first > 1 else ""
     Terminal(stderr=as_json).print(

@@ -34,7 +34,7 @@ from cogitate.scheduler.config.kind_modules import load_kinds
 from cogitate.scheduler.engine.parts import FIGURES
 from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
 from cogitate.scheduler.inspection.summary import RunSummary, summarise_run
-from cogitate.scheduler.journal.left_out import left_out_of
+from cogitate.scheduler.journal.unreadable_entries import unreadable_entries_of
 
 EXAMPLE = """
 Example: cogitate report town-1
@@ -64,7 +64,7 @@ def report(
     path = out or Path(f"{run}.html")
     with open_state(settings) as client:
         page, figures, compared = run_page(client, run, settings.data_dir)
-        left_out = left_out_of(client, run)
+        left_out = unreadable_entries_of(client, run)
     print_left_out(left_out)
     page.write(path)
     console = Terminal(stderr=as_json)

@@ -15,7 +15,7 @@ from cogitate.scheduler.engine.open_jobs import load_open_jobs
 from cogitate.scheduler.engine.part import Part
 from cogitate.scheduler.engine.run_data import LoopState, Streams
 from cogitate.scheduler.engine.run_state import RunState
-from cogitate.scheduler.journal.left_out import check_kind_wrote
+from cogitate.scheduler.journal.unreadable_entries import check_kind_wrote
 from cogitate.scheduler.ledger.errors import LedgerError, RunUnreadable
 from cogitate.scheduler.ledger.ledger import HostLedger
 from cogitate.scheduler.ledger.streams import load_streams

@@ -79,7 +79,7 @@ def test_an_unreachable_endpoint_is_named_with_its_cost(client: Redis, tmp_path:
     assert nobody.replace("user:pass@", "") in said
     assert "user:pass" not in said
     assert f"could not be reached: first at tick {connection.first} (day 1, 12:0{connection.first} AM), last at" in said
-    assert "8 by heuristic for that: 4 plan, 4 reflect" in said
+    assert "Heuristic results: 8 (4 plan, 4 reflect)" in said
     assert f"the breaker was already open for {breaker.jobs} of them" in said
     assert not any("gave no usable answer" in line for line in lines)
     assert [(entry["endpoint"], entry["why"], entry["tick"]) for entry in warned] == [
@@ -106,7 +106,7 @@ def test_a_custom_host_is_told_at_its_end(client: Redis, tmp_path: Path, nobody:
     (told,) = [entry for entry in logs if entry["event"] == "models.unanswered"]
     assert told["run"] == "own"
     assert "could not be reached" in told["said"]
-    assert "4 by heuristic for that: 4 plan" in told["said"]
+    assert "Heuristic results: 4 (4 plan)" in told["said"]
 
 
 def test_the_end_of_a_host_is_reported_even_without_its_ledger(client: Redis, tmp_path: Path, nobody: str) -> None:
@@ -129,7 +129,7 @@ def test_the_end_of_a_host_is_reported_even_without_its_ledger(client: Redis, tm
     with capture_logs() as logs, pytest.raises(LookupError, match="the first error"):
         die()
     (told,) = [entry for entry in logs if entry["event"] == "models.unanswered"]
-    assert (told["since"], "1 by heuristic for that: 1 plan" in told["said"]) == (1, True)
+    assert (told["since"], "Heuristic results: 1 (1 plan)" in told["said"]) == (1, True)
 
 
 def test_a_spent_real_day_is_called_that(client: Redis, tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_answers_of_no_use_are_the_models(client: Redis, tmp_path: Path) -> None
     with FakeEndpoint(faults={"not_json": 1.0}) as endpoint:
         summary, lines, warned = live(client, tmp_path, endpoint.url)
     assert {one.failure for one in summary.shortfalls} == {"not_json"}
-    assert any(line.startswith("Model small gave no usable answer") and "(not_json 8)" in line for line in lines)
+    assert any(line.startswith("Model small gave no usable answer") and "faults: not_json 8" in line for line in lines)
     assert warned == []
 
 

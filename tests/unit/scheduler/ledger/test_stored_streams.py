@@ -12,7 +12,7 @@ from fakeredis import FakeRedis
 from cogitate.memory.entry import Entry, Marks
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.config.versions import SCHEMA
-from cogitate.scheduler.journal.left_out import left_out_of
+from cogitate.scheduler.journal.unreadable_entries import unreadable_entries_of
 from cogitate.scheduler.ledger import streams as module
 from cogitate.scheduler.ledger.keys import RUNS, incarnation_key
 from cogitate.scheduler.ledger.ledger import Write
@@ -191,4 +191,4 @@ def test_unreadable_entries_of_all_owners_are_reported_and_other_damage_skipped(
         client.hset(store.owner_key("entries", owner), "1", raw)
     client.hset(store.key("owners"), mapping={ANN: "{}", BOB: "{}", "agent:cy": "{}"})
     client.hset(store.key("retired"), "agent:gone", 1)
-    assert [(one.owner, one.number) for one in left_out_of(client, "r")] == [(BOB, 1), ("agent:gone", 1)]
+    assert [(one.owner, one.number) for one in unreadable_entries_of(client, "r")] == [(BOB, 1), ("agent:gone", 1)]

@@ -1,4 +1,4 @@
-"""Entries of a run that cannot be read: who reads a run leaves them out and tells of them, who resumes it too."""
+"""Unreadable entries of a run, which every reader and a resume skip and report."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import UNREADABLE, load_streams
 
 
-def left_out_of(client: Redis, run: str) -> list[LeftOut]:
-    """Return the entries of a run that cannot be read, those of owners that have left too.
+def unreadable_entries_of(client: Redis, run: str) -> list[LeftOut]:
+    """Return the unreadable entries of a run, including those of owners that have left.
 
-    A stream that is damaged in another way is passed over: who needs it says so.
+    Streams with other damage are skipped; the commands that need them report it.
 
     Raises:
-        RunMissing: when there is no such run.
+        RunMissing: when the run does not exist.
     """
     store = RunStore.open(client, run)
     owners = {*store.fields("owners"), *store.fields("retired")}
@@ -33,13 +33,13 @@ def left_out_of(client: Redis, run: str) -> list[LeftOut]:
 
 
 def check_kind_wrote(store: RunStore, owner: str, entry: Entry) -> None:
-    """Check that an entry that cannot be read is as its journal says: then a kind wrote it so, and nobody since.
+    """Check that an unreadable entry matches its journal: a kind wrote it that way, and nothing changed it since.
 
     Raises:
-        ValueError: when it is not.
+        ValueError: when the entry differs.
     """
     if _plain(_as_written(store, owner, entry)) != _plain(entry):
-        raise ValueError(f"entry {entry.number} of {owner} is not what the journal says")
+        raise ValueError(f"entry {entry.number} of {owner} differs from the journal")
 
 
 def _as_written(store: RunStore, owner: str, entry: Entry) -> Entry | None:
@@ -56,5 +56,5 @@ def _as_written(store: RunStore, owner: str, entry: Entry) -> Entry | None:
 
 
 def _plain(entry: Entry | None) -> object:
-    """Return the entry without the rating that it was given later."""
+    """Return the entry without its later rating."""
     return entry and msgspec.to_builtins(msgspec.structs.replace(entry, importance=0, rated=0))
