@@ -117,30 +117,27 @@ class Runner:
         while True:
             claim = self._claim(job_id)
             if not isinstance(claim, Claim):
-                log.debug("job.refused", job=job_id, why=claim)
-                if claim in ("newer", "older"):
-                    self._warn_of_version(job_id, claim)
                 return Outcome(claim)
-            began = time.monotonic()
+            job, began = claim.job, time.monotonic()
             where = structlog.contextvars.bound_contextvars(job=job_id, attempt=claim.number)
-            with where, self._heartbeat.of(claim.job.run, claim.incarnation), claim.case.world.clock.in_force():
-                asked = adjustment.model or claim.job.model
+            with where, self._heartbeat.of(job.run, claim.incarnation), claim.case.world.clock.in_force():
+                model = adjustment.model or job.model
                 result, used, pause, failure, adjustment = self._attempts.make(claim, deadline, adjustment)
-                asked = result.model if result is not None and result.model else asked
-                if claim.job.model:
-                    tries.append(Tried(claim.number, _ms_since(began), used, asked, failure))
+                model = result.model if result is not None and result.model else model
+                if job.model:
+                    took = round(1000 * (time.monotonic() - began))
+                    tries.append(Tried(claim.number, took, used, model, failure))
                     result = result and msgspec.structs.replace(result, tries=tuple(tries))
                 settled = self._settle(claim, result, used, failure)
-                if settled == "staged" and result is not None and result.source in ("llm", "cached"):
-                    self._keep(claim, result, used)
-            kind, source = claim.job.key.kind, result.source if result else "none"
-            model = result.model if result is not None and result.model else claim.job.model
-            attempted(kind, source, failure, time.monotonic() - began, model, used.tokens)
+                if self._kept is not None and settled == "staged" and result and result.source in ("llm", "cached"):
+                    self._kept.keep(claim, result, used)
+            source = result.source if result is not None else "none"
+            attempted(job.key.kind, source, failure, time.monotonic() - began, model, used.tokens)
             log.info(
                 "job.settled",
                 job=job_id,
-                kind=kind,
-                owner=claim.job.key.owner,
+                kind=job.key.kind,
+                owner=job.key.owner,
                 attempt=claim.number,
                 settled=settled,
                 source=source,
@@ -159,10 +156,16 @@ class Runner:
             raise
         if isinstance(claim, Claim):
             BEFORE_CLAIM.claimed()
-        elif claim == "older":
+            return claim
+        log.debug("job.refused", job=job_id, why=claim)
+        if claim == "older":
             BEFORE_CLAIM.failed(f"a run is of an older version than this worker (schema {SCHEMA}): finish it with that")
         elif claim == "newer":
             BEFORE_CLAIM.failed(f"a run is of a newer version than this worker (schema {SCHEMA}): upgrade it")
+        run, _ = split_job_id(job_id)
+        if claim in ("older", "newer") and run not in self._other:
+            self._other.add(run)
+            log.warning("run.older_schema" if claim == "older" else "run.newer_schema", run=run, known=SCHEMA)
         return claim
 
     def _answer_trial(self, run: str, key: JobKey) -> None:
@@ -172,19 +175,6 @@ class Runner:
         elif self._claims.mark_trial(run, key, was="asked", now="taken"):
             self._attempts.probe(endpoint)
             self._claims.mark_trial(run, key, was="taken", now="answered")
-
-    def _keep(self, claim: Claim, result: Result, used: Cost) -> None:
-        if self._kept is not None:
-            self._kept.keep(claim, result, used)
-
-    def _warn_of_version(self, job_id: str, found: str) -> None:
-        run, _ = split_job_id(job_id)
-        if run not in self._other:
-            self._other.add(run)
-            if found == "newer":
-                log.warning("run.newer_schema", run=run, known=SCHEMA)
-            else:
-                log.warning("run.older_schema", run=run, known=SCHEMA)
 
     def _settle(self, claim: Claim, result: Result | None, used: Cost, failure: str) -> Settled:
         """Settle, and retry while the ledger is unreachable: spending must be accounted for."""
@@ -201,10 +191,6 @@ class Runner:
                 result, failure = made.result, made.failure
                 return self._claims.settle(claim, result, used, failure)
         return self._claims.settle(claim, result, used, failure)
-
-
-def _ms_since(began: float) -> int:
-    return round(1000 * (time.monotonic() - began))
 
 
 @cache
