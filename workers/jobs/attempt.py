@@ -4,7 +4,6 @@ effects, another attempt or the kind's heuristic.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -66,7 +65,6 @@ from cogitate.workers.jobs.repair import (
     without_repair,
 )
 from cogitate.workers.llm.answer import ModelAnswer
-from cogitate.workers.llm.clients import ModelClients
 from cogitate.workers.llm.requests.prompt_check import WrongPrompt
 from cogitate.workers.llm.requests.tokens import PromptDoesNotFit, corrected_tokens, fit, prompt_parts
 
@@ -113,17 +111,12 @@ class _Judged(NamedTuple):
 
 
 class Attempts:
-    """Makes attempts for one worker process, from any number of threads.
+    """Makes attempts for one worker process, from any number of threads."""
 
-    Args:
-        models: the clients of the endpoints; the caller closes them.
-        stopping: is set when the process is about to end.
-    """
-
-    def __init__(self, client: Redis, settings: Settings, models: ModelClients, stopping: threading.Event) -> None:
+    def __init__(self, client: Redis, settings: Settings, calls: Calls) -> None:
         self._endpoints = settings.endpoint_table()
         self._templates = Templates(settings.prompts)
-        self._calls = Calls(client, settings, models, stopping)
+        self._calls = calls
         self._capture = Capture(client, settings)
         self._refused: set[str] = set()  # kinds whose refused effects are logged already
 
@@ -197,14 +190,6 @@ class Attempts:
             return self._degrade(kind, claim, named, judged.because, judged.refusal, replace(result, prompt=""))
         except Exception as error:
             return self.after_fault(claim, spent, error, unreported=unreported)
-
-    def probe(self, endpoint: str) -> None:
-        """Find out whether an endpoint whose breaker is open is back; nothing is spent."""
-        self._calls.probe(endpoint)
-
-    def close(self) -> None:
-        """Flush and close the reports to the gate."""
-        self._calls.close()
 
     def _fit(self, kind: Kind, claim: Claim, candidate: Candidate, adjustment: Adjustment) -> tuple[Prompt, int]:
         """Return the prompt and the cap of its answer within their reservation.

@@ -30,6 +30,7 @@ from cogitate.scheduler.ledger.keys import new_nonce
 from cogitate.scheduler.ledger.trial_hints import endpoint_of, is_trial_hint
 from cogitate.tasks.job import Cost, JobKey, split_job_id
 from cogitate.workers.jobs.attempt import NO_ADJUSTMENT, Attempts
+from cogitate.workers.jobs.call_layers import Calls
 from cogitate.workers.jobs.combined import CombinedRedis
 from cogitate.workers.jobs.heartbeat import Heartbeat
 from cogitate.workers.jobs.kept_results import KeptResults
@@ -101,7 +102,8 @@ class Runner:
             with contextlib.suppress(ConfigurationError, KeyError):  # the first call that needs it logs this
                 self._models.of(name)
         self._stopping = threading.Event()
-        self._attempts = Attempts(client, settings, self._models, self._stopping)
+        self._calls = Calls(client, settings, self._models, self._stopping)
+        self._attempts = Attempts(client, settings, self._calls)
         self._other: set[str] = set()  # runs of another version already logged
 
     def stop(self) -> None:
@@ -111,7 +113,7 @@ class Runner:
     def close(self) -> None:
         """Close the connections to models and end the threads of running jobs. Calls in flight fail."""
         self._models.close()
-        self._attempts.close()
+        self._calls.close()
         self._heartbeat.close()
 
     def run(self, job_id: str) -> Outcome:
@@ -182,7 +184,7 @@ class Runner:
         if endpoint is None:
             self._claims.mark_trial(run, key, was="asked", now="answered")
         elif self._claims.mark_trial(run, key, was="asked", now="taken"):
-            self._attempts.probe(endpoint)
+            self._calls.probe(endpoint)
             self._claims.mark_trial(run, key, was="taken", now="answered")
 
     def _settle(self, claim: Claim, result: Result | None, used: Cost, failure: str) -> Settled:
