@@ -1,16 +1,22 @@
-"""Inline mode: jobs run at once in the host's process, on a Redis in memory."""
+"""Inline mode: jobs run at once in the host's process, on a Redis in memory.
+
+The ledger, the jobs and the digest are the same as with worker processes; only the messages are missing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 
 from fakeredis import FakeRedis, FakeRedisConnection
 from redis import Redis
 
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.ledger.claims import Claims
 from cogitate.scheduler.tick.result_collector import Publish
-from cogitate.workers.jobs import inline
+from cogitate.tasks.job import Job
+from cogitate.workers.jobs.heartbeat import Heartbeat
+from cogitate.workers.jobs.runner import Runner
 
 PIECE = 16_384  # bytes
 
@@ -29,6 +35,24 @@ class PiecemealConnection(FakeRedisConnection):
         super().send_packed_command(pieces, check_health)  # type: ignore[no-untyped-call]
 
 
+class InlinePublisher:
+    """A substitute for the broker that runs each published job before `publish` returns."""
+
+    def __init__(self, client: Redis, settings: Settings) -> None:
+        claims = Claims(client, worker="inline")
+        self._runner = Runner(client, claims, Heartbeat(claims.beat, settings.tuning.lease / 5), settings)
+
+    def publish(self, jobs: Sequence[Job]) -> int:
+        """Run the jobs in order and return their number."""
+        for job in jobs:
+            self._runner.run(job.id)
+        return len(jobs)
+
+    def close(self) -> None:
+        """Close the connections that jobs have opened."""
+        self._runner.close()
+
+
 def redis_in_memory() -> Redis:
     """Return a client of a new Redis in this process's memory."""
     client: Redis = FakeRedis()
@@ -45,7 +69,7 @@ def open_inline(client: Redis | None, settings: Settings, resources: ExitStack) 
     if client is None and settings.llm == "openai":
         check_real_day(settings)
     client = client or redis_in_memory()
-    publisher = inline.InlinePublisher(client, settings)
+    publisher = InlinePublisher(client, settings)
     resources.callback(publisher.close)
     return client, publisher.publish
 

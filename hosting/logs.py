@@ -12,8 +12,7 @@ import traceback
 import structlog
 
 from cogitate.scheduler.config.settings import Settings
-from cogitate.workers.processes.json_logs import json_processors
-from cogitate.workers.processes.text_logs import text_processors
+from cogitate.workers.processes.log_formats import json_processors, text_processors
 
 
 def quiet() -> bool:

@@ -29,8 +29,7 @@ from cogitate.scheduler.inspection.vitals import BudgetVitals, CadenceVitals, bu
 from cogitate.scheduler.journal.lines import JournalError, reason_of
 from cogitate.scheduler.ledger.connect import PATIENCE, impatient
 from cogitate.scheduler.ledger.errors import LedgerError
-from cogitate.workers.jobs.failure_classes import UNMET, failure_class
-from cogitate.workers.jobs.metrics import serve, server_gauges
+from cogitate.workers.jobs.metrics import UNMET, failure_class, serve, server_gauges
 
 MOST_TICKS = 20_000  # recent ticks whose times a host keeps
 STATES = ("waiting", "running", "staged", "dead", "held")

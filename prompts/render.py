@@ -18,9 +18,7 @@ from cogitate.memory.errors import CogitateError
 from cogitate.memory.language.hidden_characters import without_hidden
 
 if TYPE_CHECKING:
-    from jinja2.environment import Template
-
-    from cogitate.prompts.environment import PromptEnvironment
+    from jinja2.environment import Environment, Template
 
 FOLDER = Path(__file__).parent
 BLOCKS = ("system", "user")
@@ -143,10 +141,20 @@ class Templates:
         self._load = cache(self._read)
 
     @cached_property
-    def _environment(self) -> PromptEnvironment:
-        from cogitate.prompts.environment import PromptEnvironment  # here: a host that renders nothing needs no Jinja
+    def _environment(self) -> Environment:
+        from jinja2 import Environment, StrictUndefined  # here: a host that renders nothing needs no Jinja
 
-        return PromptEnvironment(finalize=neutral)
+        class Quick(Environment):  # at `memory.text`: it asks a dict for its keys before its attributes
+            def getattr(self, obj: Any, attribute: str) -> Any:
+                return obj[attribute] if isinstance(obj, dict) and attribute in obj else super().getattr(obj, attribute)
+
+        return Quick(
+            undefined=StrictUndefined,
+            finalize=neutral,
+            autoescape=False,  # prompts are not HTML; `finalize` guards what is inserted
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
 
     def check(self, names: Iterable[str]) -> None:
         """Load every named template, so that a missing or broken one stops a run at its start.

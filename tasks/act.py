@@ -34,9 +34,8 @@ from cogitate.tasks.heuristics.chosen_action import choose_action
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.meters import Meter, format_meters, meter_params, read_meters
-from cogitate.tasks.persona import persona
 from cogitate.tasks.places import HERE, choice_of_place, place_meant, places_shown
-from cogitate.tasks.recall import access_marks, brief, long_term_context, recall, share_of, template_entry
+from cogitate.tasks.recall import access_marks, brief, long_term_context, persona, recall, share_of, template_entry
 
 SHOWN = 8  # memories (streams design)
 REMEMBERED: tuple[EntryType, ...] = ("observation", "message", "summary", "reflection")

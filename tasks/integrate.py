@@ -31,8 +31,7 @@ from cogitate.prompts.render import Templates
 from cogitate.tasks import timing
 from cogitate.tasks.job import Reads, Request
 from cogitate.tasks.kind import Case, Kind, Moment, NoParams, Prompt, WorldFacts
-from cogitate.tasks.persona import persona
-from cogitate.tasks.recall import LITTLE, access_marks
+from cogitate.tasks.recall import LITTLE, access_marks, persona
 from cogitate.tasks.shown import (
     Piece,
     begun_in,

@@ -36,7 +36,6 @@ from cogitate.tasks.heuristics.spoken import Phrases, spoken_language
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.meters import Meter, format_meters, meter_params, read_meters
-from cogitate.tasks.persona import persona
 from cogitate.tasks.places import ANYWHERE, choice_of_place, place_meant, places_shown
 from cogitate.tasks.recall import (
     LITTLE,
@@ -44,6 +43,7 @@ from cogitate.tasks.recall import (
     brief,
     delay_of,
     long_term_context,
+    persona,
     recall,
     replaced_entry,
     share_of,

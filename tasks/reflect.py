@@ -40,11 +40,11 @@ from cogitate.tasks.heuristics.spoken import spoken_language
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.meters import Meter, format_meters, meter_params, read_meters
-from cogitate.tasks.persona import persona
 from cogitate.tasks.recall import (
     access_marks,
     delay_of,
     long_term_context,
+    persona,
     replaced_entry,
     result_minute,
     share_of,
@@ -129,7 +129,7 @@ class Reflect(Kind):
                 "people": [{"id": owner, "name": name} for owner, name in sorted(people.items())],
                 **timing.told(result_minute(case.job), case.job.key.tick),
                 "stage": stage_of(case.entries, case.job.minute),
-                "status": format_meters(_status(case)),
+                "status": format_meters(read_meters(case.job.params.get("status"))),
                 "reflections": [template_entry(e) for e in share_of(_earlier(case), memory_share)],
                 "memories": [{**template_entry(e), "times": 1 + repeats.get(e.number, 0)} for e in memories],
                 **long_term_context(case, memory_share),
@@ -183,14 +183,11 @@ class Reflect(Kind):
             return False
         return moment.minute >= begun + 2 * interval or _observed_after(moment.stream, since, ENOUGH)
 
-    def _observed(self, case: Case) -> list[Entry]:
-        """Return the observations since the last reflection, and summaries of them."""
-        since = _since(case)
-        return [e for e in case.entries if e.type in ("observation", "message", "summary") and _stands_for(e, since)]
-
     def _recent(self, case: Case) -> list[Entry]:
-        """Return recent observations by importance, the highest first, then the latest (streams design, task 8)."""
-        return sorted(self._observed(case), key=lambda e: (-rating(e), -e.minute, -e.number))
+        """Return observations since the last reflection, and their summaries: important ones first, then the latest."""
+        since = _since(case)
+        found = [e for e in case.entries if e.type in ("observation", "message", "summary") and _stands_for(e, since)]
+        return sorted(found, key=lambda e: (-rating(e), -e.minute, -e.number))
 
     def _reflection(
         self, case: Case, text: str, importance: int, evidence: Iterable[int], shown_by: Sequence[Entry]
@@ -323,11 +320,6 @@ def _condition(moment: Moment) -> dict[str, object]:
     """Return the meters that the host's brief names now; a job cannot read them as of its tick."""
     status = moment.brief.get("status")
     return {"status": meter_params(status)} if isinstance(status, Mapping) else {}
-
-
-def _status(case: Case) -> dict[str, Meter]:
-    """Return the meters at the time of the request."""
-    return read_meters(case.job.params.get("status"))
 
 
 def _earlier(case: Case) -> list[Entry]:

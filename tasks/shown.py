@@ -230,17 +230,11 @@ def effects_of(kind: Kind, case: Case, answer: BaseModel, prompt: Prompt, *, cut
         if not cut:
             raise
         made, lost = kind.effects(case, error.shorter, prompt.used), error.cut
-    effects = (*(_counted(effect, lost) for effect in made), *prompt.then)
-    return effects if prompt.shown is None else tuple(_named(effect, prompt.shown) for effect in effects)
-
-
-def _counted(effect: Effect, lost: int) -> Effect:
-    if lost and isinstance(effect, ReplaceSummary | Append):
-        return msgspec.structs.replace(effect, cut=lost)
-    return effect
-
-
-def _named(effect: Effect, shown: tuple[int, ...]) -> Effect:
-    if isinstance(effect, Archive | AdvanceCursor):
-        return msgspec.structs.replace(effect, shown=shown)
-    return effect
+    changed = msgspec.structs.replace
+    effects = [changed(one, cut=lost) if lost and isinstance(one, ReplaceSummary | Append) else one for one in made]
+    effects += prompt.then
+    if prompt.shown is None:
+        return tuple(effects)
+    return tuple(
+        changed(one, shown=prompt.shown) if isinstance(one, Archive | AdvanceCursor) else one for one in effects
+    )

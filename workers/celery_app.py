@@ -23,8 +23,7 @@ from cogitate.tasks.registry import kinds
 from cogitate.workers import about
 from cogitate.workers.jobs import metrics, model_lane, preparation
 from cogitate.workers.processes import lifeline, worker_presence
-from cogitate.workers.processes.json_logs import format_foreign, json_processors
-from cogitate.workers.processes.text_logs import escape_foreign, text_processors
+from cogitate.workers.processes.log_formats import escape_foreign, format_foreign, json_processors, text_processors
 from cogitate.workers.transport import flower_broker
 from cogitate.workers.transport import redis_transport as transport
 from cogitate.workers.transport.broker_url import kombu_url, tls

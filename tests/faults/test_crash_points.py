@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 from redis import Redis
 
+from cogitate.hosting.inline import InlinePublisher
 from cogitate.scheduler.inspection.audit.audit import audit
 from cogitate.scheduler.inspection.summary import summarise_run
 from cogitate.scheduler.journal.history import read_journal
@@ -22,7 +23,6 @@ from cogitate.scheduler.ledger.claims import Claim, Claims
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.scripts import script
 from cogitate.tasks.job import Cost, Job
-from cogitate.workers.jobs.inline import InlinePublisher
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.faults.dropped_anywhere import SETTINGS, TICKS, SteadyBeat, Visit, Watch, watched_client
 
@@ -45,7 +45,7 @@ class Undisturbed(NamedTuple):
 @pytest.fixture(autouse=True)
 def steady(monkeypatch: pytest.MonkeyPatch) -> None:
     """Heartbeats at fixed places."""
-    monkeypatch.setattr("cogitate.workers.jobs.inline.Heartbeat", SteadyBeat)
+    monkeypatch.setattr("cogitate.hosting.inline.Heartbeat", SteadyBeat)
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import resources
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import structlog
 from redis import Redis
@@ -72,6 +72,24 @@ class Entered:
     probes: bool  # the breaker was open
 
 
+class Spacing(NamedTuple):
+    """How an endpoint's limits space its calls, in microseconds; 0: no limit."""
+
+    pace: float  # between two requests
+    ahead: float  # by which a request may leave early to make up for one that left late
+    per_token: float
+
+    @classmethod
+    def of(cls, limits: Endpoint) -> Spacing:
+        """Return the spacing of an endpoint. A request may be ahead by half of the endpoint's burst.
+
+        The other half absorbs delays on the way.
+        """
+        pace = _MARGIN * 60 * SECOND / limits.requests_per_minute if limits.requests_per_minute else 0.0
+        per_token = 60 * SECOND / limits.tokens_per_minute if limits.tokens_per_minute else 0.0
+        return cls(pace, pace * limits.burst / 2, per_token)
+
+
 class Gate:
     """The gate of one process. Thread-safe."""
 
@@ -79,6 +97,7 @@ class Gate:
         """Create the gate. The event `stopping` is set when the process is about to exit, and ends every wait."""
         self._client = client
         self._endpoints = settings.endpoint_table()
+        self._spacing = {name: Spacing.of(endpoint) for name, endpoint in self._endpoints.items()}
         self._longest_pause = int(settings.tuning.breaker_longest_pause * SECOND)
         self._enter = _script(client, "enter")
         self._probe = _script(client, "probe")
@@ -97,7 +116,7 @@ class Gate:
             deadline: the instant of `time.monotonic()` by which the call must have ended. If the wait and twice the
                 usual duration of a call would pass it, the call is refused at once.
         """
-        limits = self._endpoints[endpoint]
+        limits, spacing = self._endpoints[endpoint], self._spacing[endpoint]
         token, began, places, waited = new_nonce(), time.monotonic(), ["", ""], False
         try:
             fresh = self._is_first(endpoint)
@@ -106,15 +125,15 @@ class Gate:
                 args: list[str | int | float] = [
                     token,
                     max(0, int((deadline - now) * SECOND)),
-                    pace(limits),
-                    tokens * per_token(limits),
+                    spacing.pace,
+                    tokens * spacing.per_token,
                     limits.concurrency or 0,
                     *places,
                     max(1, int((now - began) * SECOND)) if waited else 0,
                     int(fresh),
                     model,
                     self._longest_pause,
-                    ahead(limits),
+                    spacing.ahead,
                 ]
                 answer: Reply = self._enter(keys=endpoint_keys(endpoint), args=args)
                 match answer[0]:
@@ -154,7 +173,8 @@ class Gate:
 
         The report is sent in the background, except after a probe or a failure that requests a wait.
         """
-        limits, failure = self._endpoints[entered.endpoint], answer.failure if answer is not None else None
+        limits, spacing = self._endpoints[entered.endpoint], self._spacing[entered.endpoint]
+        failure = answer.failure if answer is not None else None
         used = answer.usage.tokens if answer is not None else 0
         retry_after = failure.retry_after if failure is not None and failure.retryable else None
         verdict = "silent" if answer is None else verdict_of(failure, sent=answer.usage.calls)
@@ -175,14 +195,14 @@ class Gate:
                 reasoning=answer.reasoning if answer is not None else 0,
                 took=took,
                 times=(int(took),) if answer is not None and failure is None else (),
-                give_back=(entered.tokens - used) * per_token(limits) if answer is not None else 0.0,
+                give_back=(entered.tokens - used) * spacing.per_token if answer is not None else 0.0,
                 retry_after=-1 if retry_after is None else math.ceil(retry_after * SECOND),
-                pace=pace(limits),
-                ahead=ahead(limits),
+                pace=spacing.pace,
+                ahead=spacing.ahead,
                 first=entered.first,
                 tries_missing=entered.tries_missing,
                 where=get_contextvars(),
-                limited=limits.concurrency is not None or bool(pace(limits) or per_token(limits)),
+                limited=limits.concurrency is not None or any(spacing),
             )
         )
 
@@ -198,7 +218,7 @@ class Gate:
         keys, token = endpoint_keys(endpoint), new_nonce()
         patience = int(max(0.0, deadline - time.monotonic()) * SECOND) + SECOND
         try:
-            waited, gap = False, pace(self._endpoints[endpoint])
+            waited, gap = False, self._spacing[endpoint].pace
             while (answer := self._probe(keys=keys, args=["begin", token, patience, gap, int(waited)]))[0] != b"go":
                 left = deadline - time.monotonic()
                 if answer[0] == b"done" or left <= 0 or self._stopping.wait(min(answer[1] / SECOND, _PROBE_NAP, left)):
@@ -233,24 +253,6 @@ class Gate:
             self._called.add(endpoint)
         self._client.sadd(ENDPOINTS, endpoint)
         return True
-
-
-def pace(limits: Endpoint) -> float:
-    """Return the microseconds between two requests, or 0 without a limit."""
-    return _MARGIN * 60 * SECOND / limits.requests_per_minute if limits.requests_per_minute else 0.0
-
-
-def ahead(limits: Endpoint) -> float:
-    """Return the microseconds by which a request may leave early to make up for one that left late.
-
-    It is half of what the endpoint allows; the other half absorbs delays on the way.
-    """
-    return pace(limits) * limits.burst / 2
-
-
-def per_token(limits: Endpoint) -> float:
-    """Return the microseconds per token, or 0 without a limit."""
-    return 60 * SECOND / limits.tokens_per_minute if limits.tokens_per_minute else 0.0
 
 
 def _script(client: Redis, name: str) -> Script:

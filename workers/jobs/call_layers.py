@@ -86,11 +86,11 @@ class Calls:
         self._models = models
         self._gate = Gate(client, settings, stopping)
         self._layers: tuple[Layer, ...] = (
-            Caching(ResponseCache(client, settings)),
+            Caching(ResponseCache(client, settings)),  # response_cache, response_cache_bytes, response_cache_days
             Sharing(),
             Preparing(models),
-            RealDayLimit(RealDay(client, settings)),
-            Gating(self._gate),
+            RealDayLimit(RealDay(client, settings)),  # real_day_tokens, real_day_usd
+            Gating(self._gate),  # limits of an endpoint, breaker_failures, _share, _window, _pause, _longest_pause
         )
 
     def ask(

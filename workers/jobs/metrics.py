@@ -7,6 +7,7 @@ children's counts are not served: use the threads pool, which is the default her
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import get_args
 from wsgiref.simple_server import WSGIServer
 
 import structlog
@@ -19,11 +20,16 @@ from redis.exceptions import RedisError
 
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.inspection.vitals import run_heads
+from cogitate.scheduler.intake.kind_effects import EFFECTS_REFUSED, PROMPT_FAILED
+from cogitate.scheduler.ledger.claims import UNUSABLE, split_failure
 from cogitate.scheduler.ledger.connect import PATIENCE, connect, impatient
 from cogitate.scheduler.ledger.presence import HELD
+from cogitate.scheduler.ledger.real_day import Refused as DayRefused
 from cogitate.scheduler.ledger.worker_signs import workers_seen
-from cogitate.workers.jobs.failure_classes import failure_class
+from cogitate.workers.gate.gate import Why
+from cogitate.workers.jobs.call_layers import ASKING_FAILED
 from cogitate.workers.jobs.metrics_server import application, start_server
+from cogitate.workers.llm.replies.failures import FAILURE_KINDS
 
 REGISTRY = CollectorRegistry()
 ProcessCollector(registry=REGISTRY)
@@ -46,6 +52,26 @@ _TOKENS = Counter(
     "Tokens used by attempts of this worker, prompt and answer together.",
     ["kind", "model"],
     registry=REGISTRY,
+)
+
+UNMET = "unmet"  # the precondition of a result did not hold at its boundary
+OTHER = "other"  # any unknown text
+#: The classes of failure used as a label: a closed set, since each value creates a time series.
+FAILURE_CLASSES: frozenset[str] = frozenset(
+    {
+        "",
+        *FAILURE_KINDS,
+        *get_args(Why),
+        *get_args(DayRefused),
+        "unknown_endpoint",
+        "prompt_too_long",
+        PROMPT_FAILED,
+        ASKING_FAILED,
+        UNUSABLE,
+        EFFECTS_REFUSED,
+        UNMET,
+        OTHER,
+    }
 )
 
 log = structlog.get_logger()
@@ -84,6 +110,12 @@ def server_gauges(client: Redis) -> list[Metric]:
         GaugeMetricFamily("cogitate_workers_alive", "Workers with a heartbeat.", len(seen.alive)),
         GaugeMetricFamily("cogitate_workers_missing", missing, len(seen.missing)),
     ]
+
+
+def failure_class(failure: str) -> str:
+    """Return the class of a failure as a label, without the check of an unusable answer."""
+    kind, _ = split_failure(failure)
+    return kind if kind in FAILURE_CLASSES and bool(kind) == bool(failure) else OTHER
 
 
 def attempted(kind: str, source: str, failure: str, seconds: float, model: str, tokens: int) -> None:

@@ -6,7 +6,9 @@ Every fault ends in the kind's heuristic, never in a lost job: the ledger releas
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
+import sys
 import threading
 import time
 from functools import cache
@@ -28,6 +30,7 @@ from cogitate.scheduler.ledger.trial_hints import endpoint_of, is_trial_hint
 from cogitate.tasks.job import Cost, JobKey, split_job_id
 from cogitate.tasks.registry import use_prompts
 from cogitate.workers.jobs.attempt import NO_ADJUSTMENT, Attempts
+from cogitate.workers.jobs.call_layers import Calls
 from cogitate.workers.jobs.combined import CombinedRedis
 from cogitate.workers.jobs.heartbeat import Heartbeat
 from cogitate.workers.jobs.kept_results import KeptResults
@@ -36,12 +39,19 @@ from cogitate.workers.jobs.model_lane import SPARE, ModelLane, slots_of_worker
 from cogitate.workers.llm.clients import ModelClients
 from cogitate.workers.llm.requests.dialect_store import DialectStore
 from cogitate.workers.processes.before_claim import BEFORE_CLAIM, reason_of
-from cogitate.workers.processes.interpreter import tune
 from cogitate.workers.transport import redis_transport
 
 log = structlog.get_logger()
 
 SETTLE_BACKOFF = (0.1, 0.5, 2.0, 5.0)  # seconds between tries while the ledger is unreachable
+
+# Seconds after which a waiting thread requests the interpreter lock. Job threads release it within a fraction of a
+# millisecond anyway, so with Python's 5 ms a few hundred of them only wake each other.
+SWITCH_INTERVAL = 0.02
+
+# Net allocations between two garbage collections. With Python's 700, collections take a tenth of a worker's time and
+# find hardly anything.
+COLLECT_AFTER = 10_000
 
 
 class Outcome(NamedTuple):
@@ -92,7 +102,8 @@ class Runner:
             with contextlib.suppress(ConfigurationError, KeyError):  # the first call that needs it logs this
                 self._models.of(name)
         self._stopping = threading.Event()
-        self._attempts = Attempts(client, settings, self._models, self._stopping)
+        self._calls = Calls(client, settings, self._models, self._stopping)
+        self._attempts = Attempts(client, settings, self._calls)
         self._other: set[str] = set()  # runs of another version already logged
 
     def stop(self) -> None:
@@ -102,7 +113,7 @@ class Runner:
     def close(self) -> None:
         """Close the connections to models and end the threads of running jobs. Calls in flight fail."""
         self._models.close()
-        self._attempts.close()
+        self._calls.close()
         self._heartbeat.close()
 
     def run(self, job_id: str) -> Outcome:
@@ -117,30 +128,27 @@ class Runner:
         while True:
             claim = self._claim(job_id)
             if not isinstance(claim, Claim):
-                log.debug("job.refused", job=job_id, why=claim)
-                if claim in ("newer", "older"):
-                    self._warn_of_version(job_id, claim)
                 return Outcome(claim)
-            began = time.monotonic()
+            job, began = claim.job, time.monotonic()
             where = structlog.contextvars.bound_contextvars(job=job_id, attempt=claim.number)
-            with where, self._heartbeat.of(claim.job.run, claim.incarnation), claim.case.world.clock.in_force():
-                asked = adjustment.model or claim.job.model
+            with where, self._heartbeat.of(job.run, claim.incarnation), claim.case.world.clock.in_force():
+                model = adjustment.model or job.model
                 result, used, pause, failure, adjustment = self._attempts.make(claim, deadline, adjustment)
-                asked = result.model if result is not None and result.model else asked
-                if claim.job.model:
-                    tries.append(Tried(claim.number, _ms_since(began), used, asked, failure))
+                model = result.model if result is not None and result.model else model
+                if job.model:
+                    took = round(1000 * (time.monotonic() - began))
+                    tries.append(Tried(claim.number, took, used, model, failure))
                     result = result and msgspec.structs.replace(result, tries=tuple(tries))
                 settled = self._settle(claim, result, used, failure)
-                if settled == "staged" and result is not None and result.source in ("llm", "cached"):
-                    self._keep(claim, result, used)
-            kind, source = claim.job.key.kind, result.source if result else "none"
-            model = result.model if result is not None and result.model else claim.job.model
-            attempted(kind, source, failure, time.monotonic() - began, model, used.tokens)
+                if self._kept is not None and settled == "staged" and result and result.source in ("llm", "cached"):
+                    self._kept.keep(claim, result, used)
+            source = result.source if result is not None else "none"
+            attempted(job.key.kind, source, failure, time.monotonic() - began, model, used.tokens)
             log.info(
                 "job.settled",
                 job=job_id,
-                kind=kind,
-                owner=claim.job.key.owner,
+                kind=job.key.kind,
+                owner=job.key.owner,
                 attempt=claim.number,
                 settled=settled,
                 source=source,
@@ -159,10 +167,16 @@ class Runner:
             raise
         if isinstance(claim, Claim):
             BEFORE_CLAIM.claimed()
-        elif claim == "older":
+            return claim
+        log.debug("job.refused", job=job_id, why=claim)
+        if claim == "older":
             BEFORE_CLAIM.failed(f"a run is of an older version than this worker (schema {SCHEMA}): finish it with that")
         elif claim == "newer":
             BEFORE_CLAIM.failed(f"a run is of a newer version than this worker (schema {SCHEMA}): upgrade it")
+        run, _ = split_job_id(job_id)
+        if claim in ("older", "newer") and run not in self._other:
+            self._other.add(run)
+            log.warning("run.older_schema" if claim == "older" else "run.newer_schema", run=run, known=SCHEMA)
         return claim
 
     def _answer_trial(self, run: str, key: JobKey) -> None:
@@ -170,21 +184,8 @@ class Runner:
         if endpoint is None:
             self._claims.mark_trial(run, key, was="asked", now="answered")
         elif self._claims.mark_trial(run, key, was="asked", now="taken"):
-            self._attempts.probe(endpoint)
+            self._calls.probe(endpoint)
             self._claims.mark_trial(run, key, was="taken", now="answered")
-
-    def _keep(self, claim: Claim, result: Result, used: Cost) -> None:
-        if self._kept is not None:
-            self._kept.keep(claim, result, used)
-
-    def _warn_of_version(self, job_id: str, found: str) -> None:
-        run, _ = split_job_id(job_id)
-        if run not in self._other:
-            self._other.add(run)
-            if found == "newer":
-                log.warning("run.newer_schema", run=run, known=SCHEMA)
-            else:
-                log.warning("run.older_schema", run=run, known=SCHEMA)
 
     def _settle(self, claim: Claim, result: Result | None, used: Cost, failure: str) -> Settled:
         """Settle, and retry while the ledger is unreachable: spending must be accounted for."""
@@ -203,8 +204,12 @@ class Runner:
         return self._claims.settle(claim, result, used, failure)
 
 
-def _ms_since(began: float) -> int:
-    return round(1000 * (time.monotonic() - began))
+def tune() -> None:
+    """Tune this process, whose threads mostly wait, and exempt the objects loaded so far from garbage collection."""
+    sys.setswitchinterval(SWITCH_INTERVAL)
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(COLLECT_AFTER)
 
 
 @cache

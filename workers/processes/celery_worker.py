@@ -1,7 +1,8 @@
 """Celery's `worker` command without the rest of Celery's command line, whose shell and plug-ins a worker does not use.
 
 `python -m cogitate.workers.processes.celery_worker worker …` takes the options of `celery -A cogitate worker …` and
-starts sooner: Celery's own command first loads every other command, Flower's included.
+starts sooner: Celery's own command first loads every other command, Flower's included. It refuses `--detach`, with
+which Celery starts another process, without this app, and the supervisor would start one after the other.
 """
 
 from __future__ import annotations
@@ -22,11 +23,22 @@ def command(context: click.Context) -> None:
     context.obj = CLIContext(app=find_app(APP), no_color=None, workdir=None)
 
 
+def _refuse_detach(context: click.Context, option: click.Parameter, given: bool) -> bool:
+    if given:
+        raise click.UsageError(
+            "a worker that is restarted when it dies cannot detach: run `cogitate worker` under systemd or in a "
+            "container, or start a worker without restarts: celery -A cogitate worker --detach"
+        )
+    return given
+
+
 def main() -> None:
     """Run a worker with the options of the command line."""
     maybe_patch_concurrency()  # before other imports, as green-thread pools require
     from celery.bin.worker import worker
 
+    detach = next(option for option in worker.params if option.name == "detach")
+    detach.callback, detach.hidden = _refuse_detach, True
     command.add_command(worker)
     command(prog_name="celery")
 

@@ -19,6 +19,7 @@ import pytest
 from pydantic import SecretStr
 from redis import Redis
 
+from cogitate.hosting.inline import InlinePublisher
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.profile import Profile
 from cogitate.ops.doctor.command import examine_runs
@@ -33,7 +34,6 @@ from cogitate.scheduler.ledger.claims import Claim, Claims
 from cogitate.scheduler.ledger.ledger import HostLedger
 from cogitate.scheduler.ledger.presence import this_process
 from cogitate.tasks.job import Cost
-from cogitate.workers.jobs.inline import InlinePublisher
 from cogitate.workers.jobs.metrics import server_gauges
 from tests.ports import free_ports
 from tests.repository import ROOT

@@ -12,6 +12,7 @@ from fakeredis import FakeRedis
 from redis import Redis
 
 from cogitate import Profile, Settings, TickLoop
+from cogitate.hosting.inline import InlinePublisher
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.ops.formatting.run import degraded_lines
 from cogitate.scheduler.inspection.audit.audit import audit
@@ -21,7 +22,6 @@ from cogitate.scheduler.journal.history import changes_of, read_journal
 from cogitate.scheduler.ledger.claims import Claim
 from cogitate.tasks.job import Job
 from cogitate.workers.jobs.attempt import NO_ADJUSTMENT
-from cogitate.workers.jobs.inline import InlinePublisher
 from cogitate.workers.processes.embedded import EmbeddedServer
 
 OWNERS = {"agent:ann": Profile(name="Ann"), "agent:ben": Profile(name="Ben")}
@@ -66,7 +66,7 @@ def client(valkey: EmbeddedServer) -> Iterator[Redis]:
 @pytest.fixture(autouse=True)
 def late(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Late, "held", [], raising=False)
-    monkeypatch.setattr("cogitate.workers.jobs.inline.InlinePublisher", Late)
+    monkeypatch.setattr("cogitate.hosting.inline.InlinePublisher", Late)
 
 
 def live(

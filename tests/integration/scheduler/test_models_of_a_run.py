@@ -10,7 +10,7 @@ from fakeredis import FakeRedis
 from redis import Redis
 from structlog.testing import capture_logs
 
-import cogitate.workers.jobs.inline
+import cogitate.hosting.inline
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory import typed_json
 from cogitate.memory.profile import Profile
@@ -132,14 +132,14 @@ def test_a_resumed_run_keeps_its_prices_and_names_a_missing_endpoint(tmp_path: P
 def test_a_worker_without_the_endpoint_spends_nothing_and_warns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Elsewhere(cogitate.workers.jobs.inline.InlinePublisher):
+    class Elsewhere(cogitate.hosting.inline.InlinePublisher):
         """Workers of a machine on which only the near endpoint is configured."""
 
         def __init__(self, client: Redis, settings: Settings) -> None:
             endpoints = {"near": settings.endpoints["near"]}
             super().__init__(client, settings.model_copy(update={"endpoints": endpoints}))
 
-    monkeypatch.setattr(cogitate.workers.jobs.inline, "InlinePublisher", Elsewhere)
+    monkeypatch.setattr(cogitate.hosting.inline, "InlinePublisher", Elsewhere)
     client = FakeRedis()
     with FakeEndpoint() as near, FakeEndpoint() as far, capture_logs() as logs:
         loop = lived(settings_of(tmp_path, near, far), client, tier_of=hero_thinks_strong)
@@ -153,7 +153,7 @@ def test_a_worker_without_the_endpoint_spends_nothing_and_warns(
 def test_a_worker_without_the_key_spends_nothing_and_warns_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Elsewhere(cogitate.workers.jobs.inline.InlinePublisher):
+    class Elsewhere(cogitate.hosting.inline.InlinePublisher):
         """Workers of a machine on which the key of the far endpoint is not set."""
 
         def __init__(self, client: Redis, settings: Settings) -> None:
@@ -162,7 +162,7 @@ def test_a_worker_without_the_key_spends_nothing_and_warns_once(
             endpoints = {**settings.endpoints, "far": far}
             super().__init__(client, settings.model_copy(update={"endpoints": endpoints}))
 
-    monkeypatch.setattr(cogitate.workers.jobs.inline, "InlinePublisher", Elsewhere)
+    monkeypatch.setattr(cogitate.hosting.inline, "InlinePublisher", Elsewhere)
     monkeypatch.setenv("FAR_KEY", "far-key")
     client = FakeRedis()
     with FakeEndpoint() as near, FakeEndpoint() as far, capture_logs() as logs:

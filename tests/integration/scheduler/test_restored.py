@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from fakeredis import FakeRedis
 
+from cogitate.hosting.inline import InlinePublisher
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Profile
@@ -20,7 +21,6 @@ from cogitate.scheduler.config.controls import Control, SetCadence, SetLimit
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.steering.operators import ask
-from cogitate.workers.jobs.inline import InlinePublisher
 
 OWNERS = {f"agent:{name}": Profile(name=name.title()) for name in ("ann", "ben", "cid", "dora", "eve")}
 CONTROLS: dict[int, Control] = {

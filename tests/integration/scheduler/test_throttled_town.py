@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from fakeredis import FakeRedis
 
+from cogitate.hosting.inline import InlinePublisher
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.ops.world_driver import drive
 from cogitate.scheduler.config.settings import Settings
@@ -19,7 +20,6 @@ from cogitate.scheduler.journal.lines import ReadLine
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.tick.loop import Tick
 from cogitate.simulation.town.town import Town
-from cogitate.workers.jobs.inline import InlinePublisher
 
 LONG = 10  # minutes a tick
 HOUR = 60

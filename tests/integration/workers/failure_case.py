@@ -16,6 +16,7 @@ from structlog.testing import capture_logs
 
 from cogitate import Profile, Settings, TickLoop
 from cogitate.hosting import logs
+from cogitate.hosting.inline import InlinePublisher
 from cogitate.memory.routing.scopes import WORLD
 from cogitate.scheduler.budget.budget_lines import budget_lines
 from cogitate.scheduler.config.endpoints import Endpoint, ModelSettings
@@ -29,7 +30,6 @@ from cogitate.scheduler.journal.lines import EndNote
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost, Job
 from cogitate.tasks.registry import kinds
-from cogitate.workers.jobs.inline import InlinePublisher
 
 KINDS = tuple(kind.name for kind in kinds() if kind.name != "prune")
 ANN, BEN, INN = "agent:ann", "agent:ben", "location:inn"

@@ -15,8 +15,9 @@ from fakeredis import FakeRedis
 from redis import Redis
 from structlog.testing import capture_logs
 
+import cogitate.hosting.inline
 import cogitate.workers.jobs.call_layers
-import cogitate.workers.jobs.inline
+from cogitate.hosting.inline import InlinePublisher
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.profile import Location, Profile
 from cogitate.ops.cli import main
@@ -35,7 +36,6 @@ from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost, Job
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.jobs.capture import Capture, Captured, captured_of
-from cogitate.workers.jobs.inline import InlinePublisher
 from cogitate.workers.jobs.response_cache import ResponseCache
 from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.processes.embedded import EmbeddedServer
@@ -184,7 +184,7 @@ def test_without_a_retry_pool_there_are_no_repairs(tmp_path: Path) -> None:
 # -- calls in flight ---------------------------------------------------------------------------------
 
 
-class Together(cogitate.workers.jobs.inline.InlinePublisher):
+class Together(cogitate.hosting.inline.InlinePublisher):
     """Runs the jobs of one tick side by side."""
 
     def publish(self, jobs: Sequence[Job]) -> int:
@@ -201,7 +201,7 @@ def test_equal_questions_in_flight_are_one_call(tmp_path: Path, monkeypatch: pyt
             return super().result(timeout)
 
     monkeypatch.setattr(cogitate.workers.jobs.call_layers, "Future", Awaited)
-    monkeypatch.setattr(cogitate.workers.jobs.inline, "InlinePublisher", Together)
+    monkeypatch.setattr(cogitate.hosting.inline, "InlinePublisher", Together)
     client = FakeRedis()
     with FakeEndpoint() as endpoint, ThreadPoolExecutor(1) as pool:
         endpoint.hold()

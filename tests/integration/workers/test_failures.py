@@ -11,12 +11,12 @@ from typing import Literal, NamedTuple
 import pytest
 
 from cogitate.hosting.endpoint_watch import AT_ONCE
+from cogitate.hosting.inline import InlinePublisher
 from cogitate.ops.fake_llm.faults import FAULTS, status_of
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.ops.fake_llm.stats import Stats
 from cogitate.tasks.kind import Kind
 from cogitate.tasks.registry import kind_of, kinds
-from cogitate.workers.jobs.inline import InlinePublisher
 from cogitate.workers.llm.replies.failures import FAILURE_KINDS, FailureKind
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.workers.failure_case import CLAIMS, KINDS, Outcome, publish_at_once, think

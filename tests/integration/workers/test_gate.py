@@ -17,7 +17,7 @@ from redis.retry import Retry
 
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.keys import endpoint_keys
-from cogitate.workers.gate.gate import Entered, Gate, Refused, pace
+from cogitate.workers.gate.gate import Entered, Gate, Refused
 from cogitate.workers.llm.replies.failures import FailureKind
 from tests.integration.workers.gate_case import NAME, MakeGate, answer, at_once, call, enter, entered, refused, vitals
 
@@ -85,7 +85,7 @@ def test_a_retry_after_holds_every_worker(gate_of: MakeGate, client: Redis, kind
 
 def test_a_retry_after_holds_calls_that_wait_in_line_already(gate_of: MakeGate) -> None:
     gate = gate_of(requests_per_minute=120)
-    between = math.ceil(pace(gate._endpoints[NAME]))
+    between = math.ceil(gate._spacing[NAME].pace)
     first = entered(gate)
 
     def ask(place: bytes = b"") -> list[Any]:

@@ -26,6 +26,7 @@ from redis import Redis
 from redis.connection import UnixDomainSocketConnection
 from redis.exceptions import ResponseError
 
+import cogitate.hosting.inline
 import cogitate.hosting.tick_loop
 import cogitate.scheduler.config.kept_settings
 import cogitate.scheduler.ledger.claims
@@ -34,16 +35,15 @@ import cogitate.scheduler.tick.loop
 import cogitate.workers.gate.gate
 import cogitate.workers.jobs.attempt
 import cogitate.workers.jobs.call_layers
-import cogitate.workers.jobs.inline
 import cogitate.workers.jobs.kept_texts
 import cogitate.workers.jobs.runner
+from cogitate.hosting.inline import InlinePublisher
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.scripts import _PRELUDES, script, source
 from cogitate.tasks.job import Job
 from cogitate.workers.gate.endpoint_reports import Report, Reports
 from cogitate.workers.jobs.call_layers import Ask, Call, CallRefused, CallResult, Sharing
 from cogitate.workers.jobs.heartbeat import Heartbeat
-from cogitate.workers.jobs.inline import InlinePublisher
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.simulation.seeded.actors import SimulatedEvent, SimulatedTime, current
 from tests.simulation.seeded.model import SimulatedModel
@@ -131,8 +131,8 @@ def simulating() -> Iterator[Server]:
         undo.enter_context(patch.object(cogitate.workers.gate.gate, "Reports", _Untold))
         undo.enter_context(patch.object(cogitate.workers.jobs.runner, "ModelClients", SimulatedModel))
         undo.enter_context(patch.object(cogitate.workers.jobs.call_layers, "Sharing", _Alone))
-        undo.enter_context(patch.object(cogitate.workers.jobs.inline, "Heartbeat", _Still))
-        undo.enter_context(patch.object(cogitate.workers.jobs.inline, "InlinePublisher", _publisher))
+        undo.enter_context(patch.object(cogitate.hosting.inline, "Heartbeat", _Still))
+        undo.enter_context(patch.object(cogitate.hosting.inline, "InlinePublisher", _publisher))
         undo.enter_context(patch.object(cogitate.hosting.tick_loop, "check_model", lambda settings: None))
         # Reading the environment is slow, and so is reading a script anew for each worker.
         undo.enter_context(patch.object(cogitate.scheduler.config.kept_settings, "Settings", cache(Settings)))

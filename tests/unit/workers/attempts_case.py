@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from typing import Any
 
@@ -63,12 +62,8 @@ def attempt(
     adjustment: Adjustment = NO_ADJUSTMENT,
 ) -> AttemptOutcome:
     """Return what comes of a claim of four."""
-    models: Any = None
-    chosen = Settings(endpoints={"ours": Endpoint()})
-    attempts = Attempts(FakeRedis(), chosen, models, threading.Event())
-    attempts.close()
     calls: Any = Calls(gives)
-    attempts._calls = calls
+    attempts = Attempts(FakeRedis(), Settings(endpoints={"ours": Endpoint()}), calls)
     case = Case(job=JOB, profile=Profile(name="Ada"), world=WorldFacts(), memories={"agent:ada": []})
     claim = Claim(incarnation="now", token="t", number=number, cap=4, case=case, model=OURS)
     return attempts.make(claim, time.monotonic() + seconds, adjustment)
@@ -113,11 +108,8 @@ class Trying:
 
     def __init__(self, gives: CallResult | CallRefused | Exception, kind: Own | None = None) -> None:
         register(kind or Own(output_cap=50))
-        models: Any = None
-        self.attempts = Attempts(FakeRedis(), Settings(endpoints={"ours": Endpoint()}), models, threading.Event())
-        self.attempts.close()
         self.calls: Any = Asked(gives)
-        self.attempts._calls = self.calls
+        self.attempts = Attempts(FakeRedis(), Settings(endpoints={"ours": Endpoint()}), self.calls)
 
     def make(
         self,

@@ -18,6 +18,7 @@ from pydantic import SecretStr
 from redis import Redis
 
 from cogitate import Event, Observation, Profile, Settings, TickLoop
+from cogitate.hosting.inline import InlinePublisher
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.inspection.summary import summarise_run
@@ -25,7 +26,6 @@ from cogitate.scheduler.ledger.claims import Claim, Claims, Result
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost, Job
 from cogitate.tasks.registry import kind_of
-from cogitate.workers.jobs.inline import InlinePublisher
 from tests.repository import ROOT
 
 RUN = "written"
@@ -186,7 +186,7 @@ def write(path: Path) -> None:
     """Make the run and write it, one key a line."""
     client = FakeRedis()
     with tempfile.TemporaryDirectory() as folder, FakeEndpoint() as endpoint, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("cogitate.workers.jobs.inline.InlinePublisher", Careless)
+        patch.setattr("cogitate.hosting.inline.InlinePublisher", Careless)
         settings = settings_for(Path(folder), endpoint.url)
         with TickLoop(run=RUN, owners=OWNERS, settings=settings, inline=True, client=client, ticks=TICKS + 1) as loop:
             live(loop, TICKS)

@@ -18,7 +18,7 @@ from cogitate.scheduler.ledger.keys import endpoint_keys
 from cogitate.tasks.job import Cost
 from cogitate.workers.gate import endpoint_reports
 from cogitate.workers.gate.endpoint_reports import Report, Reports
-from cogitate.workers.gate.gate import Entered, Gate, Refused, ahead, pace, per_token
+from cogitate.workers.gate.gate import Entered, Gate, Refused, Spacing
 from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.replies.failures import Failure
 
@@ -28,11 +28,9 @@ LIMITED = Endpoint(requests_per_minute=60, tokens_per_minute=60_000, burst=4)
 
 
 def test_requests_leave_a_little_slower_than_the_limit_allows() -> None:
-    assert pace(Endpoint(requests_per_minute=60)) == pytest.approx(1_005_000)
-    assert pace(Endpoint(requests_per_minute=120)) == pytest.approx(502_500)
-    assert ahead(Endpoint(requests_per_minute=60, burst=4)) == pytest.approx(2_010_000)
-    assert per_token(Endpoint(tokens_per_minute=60_000)) == pytest.approx(1_000)
-    assert (pace(Endpoint()), ahead(Endpoint()), per_token(Endpoint())) == (0.0, 0.0, 0.0)
+    assert Spacing.of(LIMITED) == pytest.approx((1_005_000, 2_010_000, 1_000))
+    assert Spacing.of(Endpoint(requests_per_minute=120)).pace == pytest.approx(502_500)
+    assert Spacing.of(Endpoint()) == (0.0, 0.0, 0.0)
 
 
 # -- what is told ------------------------------------------------------------------------------------
@@ -88,7 +86,7 @@ def test_an_answer_reports_its_usage_and_returns_unused_tokens() -> None:
     assert (report.verdict, report.failure, report.requests, report.tokens) == ("fine", "", 1, 120)
     assert report.estimated == 0
     assert report.give_back == pytest.approx(380_000)
-    assert (report.pace, report.ahead, report.retry_after) == (pace(LIMITED), ahead(LIMITED), -1)
+    assert (report.pace, report.ahead, report.retry_after) == (*Spacing.of(LIMITED)[:2], -1)
     assert report.limited
 
 

@@ -16,7 +16,7 @@ from cogitate.scheduler.config.endpoints import Endpoint
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.keys import endpoint_keys
 from cogitate.workers.gate import gate as module
-from cogitate.workers.gate.gate import Entered, Gate, Refused, ahead, pace
+from cogitate.workers.gate.gate import Entered, Gate, Refused, Spacing
 from cogitate.workers.llm.replies.failures import Failure
 
 GO = [b"go", b"1000", 0, b"0", b"0"]
@@ -117,7 +117,7 @@ def test_the_script_receives_the_calls_room_and_wait(waiting: Any) -> None:
     assert token
     assert patience == 2_500_000
     longest = int(Settings().tuning.breaker_longest_pause * 1_000_000)
-    assert rest == [pace(limits), 500_000.0, 3, "", "", 0, 1, "m", longest, ahead(limits)]
+    assert rest == [Spacing.of(limits).pace, 500_000.0, 3, "", "", 0, 1, "m", longest, Spacing.of(limits).ahead]
     assert ours.script.keys == endpoint_keys("ours")
 
 
@@ -224,7 +224,7 @@ def test_a_probe_states_its_pace_and_duration(waiting: Any) -> None:
     with capture_logs() as logs:
         assert ours.probe([b"go"], [b"closed", 2_500_000], within=3.0) == [103.0]
     begin, end = ours.script.told
-    assert begin == ["begin", end[1], 4_000_000, pace(limits), 0]
+    assert begin == ["begin", end[1], 4_000_000, Spacing.of(limits).pace, 0]
     assert end == ["end", end[1], "fine", "", 7]
     assert ours.script.keys == endpoint_keys("ours")
     assert [(log["event"], log["endpoint"], log["seconds"]) for log in logs] == [("endpoint.closed", "ours", 2.5)]

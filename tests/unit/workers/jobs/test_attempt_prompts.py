@@ -260,14 +260,6 @@ def test_a_capture_describes_the_fault_of_an_unusable_answer() -> None:
     assert type(fault) is str, "another type cannot be stored"
 
 
-def test_a_probe_is_made_by_the_calls() -> None:
-    trying = Trying(RuntimeError("not asked"))
-    probed: list[str] = []
-    trying.calls.probe = probed.append
-    trying.attempts.probe("ours")
-    assert probed == ["ours"]
-
-
 def test_refused_effects_in_place_of_a_failed_call_are_logged() -> None:
     trying = Trying(failed("auth"), Own(output_cap=50, makes=lambda case: ("no effect",)))
     with capture_logs() as logs:

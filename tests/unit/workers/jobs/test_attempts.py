@@ -55,7 +55,7 @@ def test_a_call_that_raised_counts_as_fully_spent() -> None:
 
 
 @pytest.mark.parametrize("saved", [False, True])
-@pytest.mark.parametrize("layer", ["capture", "judge", "failed", "count"])
+@pytest.mark.parametrize("layer", ["capture", "judge", "failed", "result"])
 def test_a_workers_fault_after_a_paid_call_ends_with_the_heuristic_and_the_cost(
     monkeypatch: pytest.MonkeyPatch, layer: str, saved: bool
 ) -> None:
@@ -65,8 +65,8 @@ def test_a_workers_fault_after_a_paid_call_ends_with_the_heuristic_and_the_cost(
     broken = {
         "capture": (Capture, "keep"),
         "judge": (Attempts, "_judge"),
-        "failed": (Attempts, "_failed"),
-        "count": (module, "_count"),
+        "failed": (Attempts, "_adjusted"),
+        "result": (module, "_result_of"),
     }[layer]
     monkeypatch.setattr(*broken, fail)
     answer = ModelAnswer(usage=USED, value=Said(text="La."), prompt_tokens=9)

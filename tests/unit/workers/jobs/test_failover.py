@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -73,11 +72,8 @@ def failed(kind: FailureKind) -> CallResult:
 
 def attempts(calls: Calls, *others: Model, tries: int = 1, cap: int = 4) -> AttemptOutcome:
     """The outcome of so many attempts of one worker, each after the one before it."""
-    models: Any = None
-    runs = Attempts(FakeRedis(), Settings(endpoints={"near": Endpoint(), "far": Endpoint()}), models, threading.Event())
-    runs.close()
     given: Any = calls
-    runs._calls = given
+    runs = Attempts(FakeRedis(), Settings(endpoints={"near": Endpoint(), "far": Endpoint()}), given)
     adjustment: Adjustment = NO_ADJUSTMENT
     for number in range(1, tries + 1):
         outcome = runs.make(claim(*others, number=number, cap=cap), time.monotonic() + 60, adjustment)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cogitate.workers.jobs.failure_classes import FAILURE_CLASSES, OTHER, failure_class
+from cogitate.workers.jobs.metrics import FAILURE_CLASSES, OTHER, failure_class
 from tests.repository import ROOT
 
 CLASSES = {
@@ -72,7 +72,7 @@ def test_every_class_that_is_written_out_belongs_to_it(path: str) -> None:
     found = {
         argument.value
         for call in ast.walk(ast.parse(Path(ROOT / path).read_text()))
-        if isinstance(call, ast.Call) and ast.unparse(call.func) in ("self._skip_call", "CallRefused", "_Judged")
+        if isinstance(call, ast.Call) and ast.unparse(call.func) in ("self._degrade", "CallRefused", "_Judged")
         for argument in call.args
         if isinstance(argument, ast.Constant) and isinstance(argument.value, str) and argument.value.isidentifier()
     }

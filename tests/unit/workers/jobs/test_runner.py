@@ -77,7 +77,7 @@ class Worker:
         self.probed: list[str] = []
         made: Any = self
         self.runner = Runner(FakeRedis(), made.ledger, made, Settings(), made)
-        self.runner._attempts = made
+        self.runner._attempts = self.runner._calls = made
 
     @contextmanager
     def of(self, run: str, incarnation: str) -> Iterator[None]:
@@ -170,7 +170,7 @@ def test_an_attempt_is_counted_by_its_kind_source_failure_and_model(
 def test_a_runner_that_is_closed_closes_all_that_it_has_opened() -> None:
     closed: list[str] = []
     worker = Worker([], [])
-    parts = ("models", "attempts", "heartbeat")
+    parts = ("models", "calls", "heartbeat")
     for part in parts:
         made: Any = SimpleNamespace(close=lambda part=part: closed.append(part))
         setattr(worker.runner, f"_{part}", made)

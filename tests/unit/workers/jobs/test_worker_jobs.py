@@ -203,9 +203,9 @@ def test_a_runner_closes_its_connections(monkeypatch: pytest.MonkeyPatch) -> Non
     heartbeat: Any = SimpleNamespace(close=lambda: closed.append("heartbeat"))
     claims: Any = None
     runner = Runner(FakeRedis(), claims, heartbeat, Settings())
-    attempts: Any = SimpleNamespace(close=lambda: closed.append("attempts"))
-    runner._attempts = attempts
+    calls: Any = SimpleNamespace(close=lambda: closed.append("calls"))
+    runner._calls = calls
     runner.close()
     clients: Any = runner._models
     assert clients.closed
-    assert closed == ["attempts", "heartbeat"]
+    assert closed == ["calls", "heartbeat"]

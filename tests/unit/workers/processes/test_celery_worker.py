@@ -6,7 +6,9 @@ import os
 import subprocess
 import sys
 
-from cogitate.workers.processes.supervisor import worker_command
+import pytest
+
+from cogitate.workers.processes.supervisor import USAGE, worker_command
 
 
 def test_a_worker_loads_none_of_celerys_other_commands() -> None:
@@ -27,3 +29,12 @@ def test_the_command_of_a_worker_takes_the_options_of_celerys() -> None:
     assert done.returncode == 0, done.stderr
     assert "--concurrency" in done.stdout
     assert "--queues" in done.stdout
+
+
+@pytest.mark.parametrize("option", ["--detach", "-D", "-ED"])
+def test_a_supervised_worker_refuses_to_detach(option: str) -> None:
+    environment = os.environ | {"COGITATE_REDIS_URL": "redis://localhost:1/0"}  # named, and not connected to
+    command = [*worker_command("me@%h"), option]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == USAGE, "an exit with 0 would be restarted"
+    assert "celery -A cogitate worker --detach" in done.stderr

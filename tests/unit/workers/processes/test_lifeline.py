@@ -15,8 +15,8 @@ from celery import signals
 from structlog.testing import capture_logs
 
 from cogitate.scheduler.config.settings import PinnedSettings
+from cogitate.workers.jobs.runner import tune
 from cogitate.workers.processes import lifeline
-from cogitate.workers.processes.interpreter import tune
 from cogitate.workers.processes.lifeline import GRACE, LOOK_EVERY, PARENT_VARIABLE
 
 HOST = 4242

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from fakeredis import FakeRedis
 
+from cogitate.hosting import inline
+from cogitate.hosting.inline import InlinePublisher
 from cogitate.scheduler.config.settings import PinnedSettings
-from cogitate.workers.jobs import inline
-from cogitate.workers.jobs.inline import InlinePublisher
 from tests.unit.scheduler.scheduler_case import ANN, BOB, open_job
 
 
