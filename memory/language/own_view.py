@@ -9,22 +9,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from cogitate.memory.language.grammar import is_past, word_set
+from cogitate.memory.language.grammar import base_of, is_past, word_set
+from cogitate.memory.language.references import is_plural
 from cogitate.memory.language.sentences import split_sentences
 
 #: Past forms that are not passive participles.
 _ONLY_PAST = word_set(
     "saw had went took gave ate drank woke wrote spoke chose drove forgot was did fell began knew sang arrived came "
-    "sat waited walked talked slept met"
+    "sat waited walked talked slept met promised agreed decided tried refused wanted hoped began started continued "
+    "noticed heard said thought felt stood ran rose laughed smiled apologised apologized"
 )
 _OPENS_OBJECT = word_set(
     "a an the my his her their our your its this that these those some every each no all both another "
     "me him them us you it myself"
 )
 _BE = {"is": "am", "was": "was", "has": "have", "had": "had"}
-_OTHERS_PRONOUN = re.compile(
-    r"\b(?:he|she|him|her|his|hers|himself|herself|they|them|their|theirs|themselves|themself)\b", re.IGNORECASE
-)
+_OTHERS_PRONOUN = re.compile(r"\b(?:he|she|him|her|his|hers|himself|herself|themself)\b", re.IGNORECASE)
+_OF_SEVERAL = re.compile(r"\b(?:they|them|their|theirs|themselves)\b", re.IGNORECASE)
+_NO_NAME = re.compile(r"\b[a-z]+\b")
 _QUOTE = re.compile(r"[“”\"«»]|(?<!\w)['‘]\w")
 _BEFORE_ME = re.compile(
     r"\b(?:(?:to|for|with|about|at|from|by|than|like|towards?|behind|beside|without|near|after|before)"
@@ -71,7 +73,7 @@ def _has_subject_left_out(first: str, rest: str) -> bool:
 
 def _told(sentence: str, name: str, longer: Iterable[str]) -> str:
     """Return a sentence with "I", "me" and "my" for its owner's name, or as it is where that is not certain."""
-    if name not in sentence or _OTHERS_PRONOUN.search(sentence):
+    if name not in sentence or _has_others_pronoun(sentence):
         return sentence
     taken = [match.span() for other in longer for match in re.finditer(re.escape(other), sentence)]
     out, at = "", 0
@@ -97,6 +99,13 @@ def _told(sentence: str, name: str, longer: Iterable[str]) -> str:
     return out + sentence[at:]
 
 
+def _has_others_pronoun(sentence: str) -> bool:
+    """Return whether a pronoun may be the owner's: any but "they" and the like after a plural."""
+    several = _OF_SEVERAL.search(sentence)
+    explained = several is None or any(map(is_plural, _NO_NAME.findall(sentence, 0, several.start())))
+    return not explained or _OTHERS_PRONOUN.search(sentence) is not None
+
+
 def _verb_of_mine(after: str) -> str:
     """Return the verb that follows a name, as "I" takes it; "" where it may be no verb of the one named."""
     verb, _, rest = after[1:].partition(" ")
@@ -105,6 +114,8 @@ def _verb_of_mine(after: str) -> str:
     if verb in _BE:
         return _BE[verb]
     following = "".join(rest.split(maxsplit=1)[:1]).strip(".,;!?").lower()
+    if following in _OPENS_OBJECT and base_of(verb) != verb:
+        return base_of(verb)
     return verb if verb in _ONLY_PAST or (is_past(verb) and following in _OPENS_OBJECT) else ""
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from cogitate.memory.clock import day_of, on_date
 from cogitate.memory.entry import Entry
-from cogitate.memory.language.endings import QUESTIONS, has_end, with_end
+from cogitate.memory.language.endings import QUESTIONS
 from cogitate.memory.language.languages import ENGLISH, is_english
 from cogitate.memory.language.own_view import in_own_words
 from cogitate.memory.language.times import anchor_days
@@ -21,15 +21,10 @@ from cogitate.memory.language.truncation import shorten
 from cogitate.memory.profile import Location
 from cogitate.memory.summaries.conversations import parse_line, resolve_name
 from cogitate.tasks.heuristics.promises import MOST_QUOTED
+from cogitate.tasks.heuristics.talk_notes import ended, quoted, retold
 
 _ACTIVITY = re.compile(r"\w+ing\b")
 _DOING = re.compile(r"^I am (?=\w+ing\b)")  # when it was observed, not now
-#: Recorded agents note what they talk about with who talks about it: "Ada is conversing about Ada and Bo are …".
-_TALK = re.compile(
-    r"(?P<who>[\w'’ ]{1,60}) (?:is|are) conversing about (?:conversing about )?(?P<gist>\w.*)", re.DOTALL
-)
-_WHOLE = re.compile(r"This is a conversation\b|The conversation\b|[\w'’ ]{1,60} (?:is|are) conversing ")
-_DOERS = re.compile(r"(?P<who>(?:(?!discussing\b)[\w'’,]+ ){1,12})(?=discussing\b)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +46,11 @@ class Recalled:
         """Return the owner's name."""
         return resolve_name(self.owner, self.names)
 
+    @property
+    def people(self) -> list[str]:
+        """Return the names of all agents."""
+        return [name for owner, name in self.names.items() if owner.startswith("agent:")]
+
     def of(self, subject: str) -> str:
         """Return the name of somebody or of a place."""
         return resolve_name(subject, self.names)
@@ -68,10 +68,15 @@ def tell(recalled: Recalled, entry: Entry, sentence: str) -> str:
     """Return a sentence of an entry as its owner tells it: what was said as a quote, all else as it was noted."""
     line = parse_line(entry, recalled.names)
     if not line.speaker:
-        sentence = _retold_talk(recalled, sentence)
+        parties = [recalled.of(s) for s in entry.subjects]
+        talk = retold(sentence, recalled.name, parties, (e.text for e in recalled.recent), recalled.people)
+        if talk != sentence:
+            return anchor_days(talk, entry.minute)
         noted = in_own_words(sentence, recalled.name, recalled.names.values())
         noted = _DOING.sub("I was ", noted) if noted != sentence else _of_others(recalled, noted)
-        return ended(anchor_days(noted, entry.minute))
+        noted = anchor_days(noted, entry.minute)
+        names_me = recalled.name in noted and is_english(sentence)  # it is not certain who does what
+        return f"I noted: {quoted(ended(noted))}" if names_me else ended(f"{noted[:1].upper()}{noted[1:]}")
     said = shorten(sentence, MOST_QUOTED).replace('"', "'")
     day = ""
     if anchor_days(said, entry.minute) != said and day_of(entry.minute) != day_of(recalled.minute):
@@ -89,29 +94,3 @@ def _of_others(recalled: Recalled, noted: str) -> str:
     who, _, doing = noted.partition(" is ")
     is_activity = _ACTIVITY.match(doing) is not None and who in recalled.names.values()
     return f"{who} was {doing}" if is_activity else noted
-
-
-def _retold_talk(recalled: Recalled, text: str) -> str:
-    """Return a note of what a talk was about as a sentence: "Ada and Bo discussing goats" with its verb.
-
-    Who is noted to talk is told only where the note itself has no subject.
-    """
-    found = _TALK.fullmatch(text) if " conversing about " in text else None
-    if found is None:
-        return text
-    gist, who = found["gist"], found["who"]
-    if _WHOLE.match(gist):
-        return gist
-    doers = _DOERS.match(gist)
-    if doers:
-        named = doers["who"].replace(",", "").split()
-        known = {word for name in recalled.names.values() for word in name.split()}
-        if known.issuperset(word for word in named if word != "and"):
-            return f"{doers['who']}{'were' if 'and' in named else 'was'} {gist[doers.end() :]}"
-    return f"{'I' if who == recalled.name else who} talked about {gist}"
-
-
-def ended(text: str) -> str:
-    """Return a sentence of at most `MOST_QUOTED` characters with a mark at its end."""
-    text = shorten(text, MOST_QUOTED)
-    return text if has_end(text) else with_end(text)

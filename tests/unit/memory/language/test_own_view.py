@@ -26,6 +26,10 @@ NAMES = (ADA, "Ben", "Ann", "Ann Marie", "Big Ben")
         ("Ben gave a hat to Ada Smith.", "Ben gave a hat to me."),
         ("An arrow struck Ada Smith in the shoulder.", "An arrow struck me in the shoulder."),
         ("Ada Smith met the baker. Ben saw Ada Smith at noon.", "I met the baker. Ben saw me at noon."),
+        ("Ada Smith promised to mend the pump.", "I promised to mend the pump."),
+        ("Ada Smith checks the valve.", "I check the valve."),
+        ("Ada Smith watches a heron.", "I watch a heron."),
+        ("Ada Smith sorted the tools by their age.", "I sorted the tools by their age."),
         ("Saw a cat.", "I saw a cat."),
         ("Lost the key.", "I lost the key."),
     ],
@@ -40,6 +44,7 @@ def test_certain_sentences_are_told_in_the_first_person(seen: str, told: str) ->
         "Ada Smith elected speaker.",  # a headline
         "Ada Smith injured in a fall.",
         "Ada Smith lost her hat.",  # whose?
+        "Ada Smith mended their boat.",
         "Ben said Ada Smith left.",
         "Ben and Ada Smith met.",
         "The guests were Ben, Ada Smith and Ann.",
