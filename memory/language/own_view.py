@@ -9,15 +9,25 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from cogitate.memory.language.grammar import base_of, is_past, word_set
+from cogitate.memory.language.grammar import base_of, is_past, past_of, word_set
+from cogitate.memory.language.irregular import BASE_FORMS
 from cogitate.memory.language.references import is_plural
 from cogitate.memory.language.sentences import split_sentences
 
 #: Past forms that are not passive participles.
 _ONLY_PAST = word_set(
     "saw had went took gave ate drank woke wrote spoke chose drove forgot was did fell began knew sang arrived came "
-    "sat waited walked talked slept met promised agreed decided tried refused wanted hoped began started continued "
-    "noticed heard said thought felt stood ran rose laughed smiled apologised apologized"
+    "sat waited walked talked slept met"
+)
+#: Done to people, or said of them: without an object such a form may be a passive, as in a headline.
+_DONE_TO_PEOPLE = word_set(
+    "accused admitted annoyed appointed arrested asked attacked awarded banned based blamed blocked bored brought "
+    "burned caught concerned confused covered crowned delighted detained diagnosed discharged dressed drowned elected "
+    "exhausted expelled fined fired forced found freed frightened held hired honoured infected injured interested "
+    "interviewed invited involved jailed killed knighted led located lost made married murdered named ordered "
+    "overwhelmed pleased poisoned praised promoted questioned released relieved rescued robbed saved scared seated "
+    "selected sent sentenced shot stranded struck stuck surprised taught thanked tired told transferred trapped "
+    "treated trusted warned wounded"
 )
 _OPENS_OBJECT = word_set(
     "a an the my his her their our your its this that these those some every each no all both another "
@@ -26,6 +36,8 @@ _OPENS_OBJECT = word_set(
 _BE = {"is": "am", "was": "was", "has": "have", "had": "had"}
 _OTHERS_PRONOUN = re.compile(r"\b(?:he|she|him|her|his|hers|himself|herself|themself)\b", re.IGNORECASE)
 _OF_SEVERAL = re.compile(r"\b(?:they|them|their|theirs|themselves)\b", re.IGNORECASE)
+_VERB = re.compile(r" ([a-z]+)\b(?![-'’])(?: ([\w'’]+))?")
+_NAME = re.compile(r"[^\W\d_a-z][\w'’.-]*(?: [^\W\d_a-z][\w'’.-]*)*(?= [a-z])")
 _NO_NAME = re.compile(r"\b[a-z]+\b")
 _QUOTE = re.compile(r"[“”\"«»]|(?<!\w)['‘]\w")
 _BEFORE_ME = re.compile(
@@ -52,7 +64,7 @@ def in_own_words(text: str, name: str, names: Iterable[str] = ()) -> str:
         return text
     longer = sorted({other for other in known if name in other and other != name}, key=lambda n: (-len(n), n))
     sentences = split_sentences(text)
-    told = [_told(sentence, name, longer) for sentence in sentences]
+    told = [_told(_with_both(sentence, name, known), name, longer) for sentence in sentences]
     return text if told == sentences else " ".join(told)
 
 
@@ -89,14 +101,24 @@ def _told(sentence: str, name: str, longer: Iterable[str]) -> str:
             return sentence
         if own:
             told, end = ("my" if start else "My"), end + 2
-        elif start == 0 and (verb := _verb_of_mine(after)):
-            told, end = f"I {verb}", end + 1 + len(after[1:].partition(" ")[0])
+        elif start == 0 and (mine := _verb_of_mine(after))[0]:
+            told, end = f"I {mine[0]}", end + mine[1]
         elif start and _is_object(before, after):
             told = "me"
         else:
             return sentence
         out, at = out + sentence[at:start] + told, end
     return out + sentence[at:]
+
+
+def _with_both(sentence: str, name: str, known: Iterable[str]) -> str:
+    """Return a sentence about its owner and another of whom it tells first: "Ben and Ada met" is "Ben and I met"."""
+    first, _, rest = sentence.partition(" and ")
+    second = _NAME.match(rest)
+    other = first if second and second[0] == name else second[0] if second and first == name else ""
+    if second is None or other not in known or _has_others_pronoun(sentence) or name in rest[second.end() :]:
+        return sentence
+    return f"{other} and I{rest[second.end() :]}"
 
 
 def _has_others_pronoun(sentence: str) -> bool:
@@ -106,17 +128,26 @@ def _has_others_pronoun(sentence: str) -> bool:
     return not explained or _OTHERS_PRONOUN.search(sentence) is not None
 
 
-def _verb_of_mine(after: str) -> str:
-    """Return the verb that follows a name, as "I" takes it; "" where it may be no verb of the one named."""
-    verb, _, rest = after[1:].partition(" ")
-    if not after.startswith(" ") or not rest:
-        return ""
+def _verb_of_mine(after: str) -> tuple[str, int]:
+    """Return the verb that follows a name, as "I" takes it, and where it ends; "" for what may be no verb of it."""
+    found = _VERB.match(after)
+    if found is None:
+        return "", 0
+    verb, following = found[1], (found[2] or "").lower()
     if verb in _BE:
-        return _BE[verb]
-    following = "".join(rest.split(maxsplit=1)[:1]).strip(".,;!?").lower()
-    if following in _OPENS_OBJECT and base_of(verb) != verb:
-        return base_of(verb)
-    return verb if verb in _ONLY_PAST or (is_past(verb) and following in _OPENS_OBJECT) else ""
+        mine = _BE[verb] if following else ""
+    elif following in _OPENS_OBJECT and base_of(verb) != verb:
+        mine = base_of(verb)
+    else:
+        is_active = following in _OPENS_OBJECT or following.isdecimal() or verb not in _DONE_TO_PEOPLE
+        mine = verb if verb in _ONLY_PAST or (is_active and _is_past_only(verb)) else ""
+    return mine, found.end(1)
+
+
+def _is_past_only(verb: str) -> bool:
+    """Return whether a word (lower case) is a past and no mere participle: "saw", not "seen"."""
+    base = BASE_FORMS.get(verb)
+    return is_past(verb) and (base is None or past_of(base) == verb)
 
 
 def _is_object(before: str, after: str) -> bool:
