@@ -290,7 +290,7 @@ def _listed(items: Iterable[PlanItem], start: int, language: str) -> str:
     if language == ENGLISH:
         return with_end(f"Plan for {date(start)}: {'; '.join(_timed(item, clock_time) for item in items)}")
     phrases = Phrases(language)
-    listed = "; ".join(_timed(item, lambda minute: f"{minute % DAY // 60:02}:{minute % 60:02}") for item in items)
+    listed = phrases.listed(_timed(item, lambda minute: f"{minute % DAY // 60:02}:{minute % 60:02}") for item in items)
     return phrases.labelled(phrases.day(start), with_end(listed))
 
 

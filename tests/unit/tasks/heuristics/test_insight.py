@@ -60,7 +60,7 @@ def test_nothing_observed_and_nothing_that_matters_are_a_quiet_time() -> None:
             'I told Maria Lopez: "Your goat ate the hay, my friend."',
         ),
         (message("Is the mill on fire?", 5, importance=8), 'Maria Lopez asked me: "Is the mill on fire?"'),
-        (message("Мельница сгорела вчера ночью.", 5, importance=8), 'Maria Lopez: "Мельница сгорела вчера ночью."'),
+        (message("Мельница сгорела вчера ночью.", 5, importance=8), "Maria Lopez: «Мельница сгорела вчера ночью.»"),
     ],
 )
 def test_a_statement_is_quoted_with_speaker_and_addressee(said: Entry, quoted: str) -> None:
