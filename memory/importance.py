@@ -16,8 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from cogitate.memory.entry import Entry
-from cogitate.memory.language.leanings import leaning
-from cogitate.memory.language.life_events import changes_a_life
+from cogitate.memory.language.port import changes_a_life, language_of
 from cogitate.memory.language.text import normal, stems
 from cogitate.memory.rating_habits import RATINGS, expected_shares, posterior, uncertainty
 
@@ -231,5 +230,5 @@ def _class(owner: str, entry: Entry, stemmed: frozenset[str]) -> str:
     if kind == "talk":
         return kind
     name = stems(owner.partition(":")[2] or owner)
-    lean = leaning(stemmed, bool(name) and name[0] in stemmed)
+    lean = language_of(entry.text).leaning(stemmed, bool(name) and name[0] in stemmed)
     return f"{kind}{bisect_left(_SEEN_EDGES if kind == 'seen' else _THOUGHT_EDGES, lean + 1e-9)}"

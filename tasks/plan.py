@@ -19,8 +19,7 @@ from cogitate.memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
 from cogitate.memory.language.endings import with_end
 from cogitate.memory.language.languages import ENGLISH
 from cogitate.memory.language.sentences import split_sentences
-from cogitate.memory.language.tense import is_over
-from cogitate.memory.language.times import parse_clock
+from cogitate.memory.language.times import is_over, parse_clock
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.routines import routine_text
 from cogitate.memory.routing.routing import stage_of
@@ -291,7 +290,7 @@ def _listed(items: Iterable[PlanItem], start: int, language: str) -> str:
     if language == ENGLISH:
         return with_end(f"Plan for {date(start)}: {'; '.join(_timed(item, clock_time) for item in items)}")
     phrases = Phrases(language)
-    listed = "; ".join(_timed(item, lambda minute: f"{minute % DAY // 60:02}:{minute % 60:02}") for item in items)
+    listed = phrases.listed(_timed(item, lambda minute: f"{minute % DAY // 60:02}:{minute % 60:02}") for item in items)
     return phrases.labelled(phrases.day(start), with_end(listed))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bench.readability.made import Made
-from cogitate.memory.language.grammar import has_verb
+from cogitate.memory.language.english.grammar import has_verb
 from cogitate.memory.language.irregular import BASE_FORMS
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.text import FUNCTION_WORDS

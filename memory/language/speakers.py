@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
-from cogitate.memory.language.references import looks_like_name
-from cogitate.memory.language.reported import is_request
-from cogitate.memory.language.sentences import beginning_of, folded, is_called
 from cogitate.memory.language.text import words
 
 _FEW = 32  # names that are looked for one by one, which takes less than a look at every letter of a sentence
 _START = 3  # characters by which more names are found
 _SHORTEST = 3  # letters of a word that may be the beginning of a name
-
-
-#: Two or more capitalised words that address an unknown person: ", Oswin Pike." and "Mother Agnes, I".
-_CALLED_AT_END = re.compile(r", ((?:[A-Z][\w'’-]++)(?: [A-Z][\w'’-]++)++)(?=[.!?…]*+$)")
-_CALLED_AT_START = re.compile(r"([A-Z][\w'’-]++ [A-Z][\w'’-]++), (?=(?:I|[Yy]ou)\b)")
-_YOU = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 
 
 class Speakers:
@@ -55,13 +46,20 @@ class Speakers:
         found = [index for start in starts & self._by_start.keys() for index in self._by_start[start]]
         return [self.names[index] for index in sorted(found)]
 
-    def addressee(self, sentence: str, speaker: str) -> str:
-        """Return the person whom a sentence of `speaker` addresses by name, speaker or not; "" without one."""
-        for name in self.perhaps_in(sentence):
-            if name != speaker and is_called(name, sentence):
-                return name
-        end = _CALLED_AT_END.search(sentence)
-        if end and (_YOU.search(sentence, 0, end.start()) or is_request([w.lower() for w in sentence.split()[:2]])):
-            return end[1]
-        start = _CALLED_AT_START.match(sentence)
-        return start[1] if start and looks_like_name(start[1].split()[0], first=True) else ""
+
+@lru_cache(maxsize=1_024)
+def beginning_of(name: str) -> str:
+    """Return what every form of a name begins with, folded."""
+    return folded(min(forms_of(name), key=len))
+
+
+def folded(text: str) -> str:
+    """Text in which what `re.IGNORECASE` takes to be equal is equal."""
+    return text.replace("İ", "i").replace("ı", "i").casefold()
+
+
+def forms_of(name: str) -> list[str]:
+    """Return the forms of a name: the full name, its first word, and that word's first syllable ("Mel")."""
+    first = name.split()[0] if name.split() else name
+    forms = {name, first, first[:3]} if len(first) > 4 else {name, first}
+    return sorted(forms, key=lambda form: (-len(form), form))

@@ -18,7 +18,7 @@ from cogitate.memory.effects import Append, Archive, Effect
 from cogitate.memory.entry import MAX_TEXT, OBSERVED_TYPES, Entry, EntryType, is_dialogue
 from cogitate.memory.language.endings import QUESTIONS, joined, with_end
 from cogitate.memory.language.languages import is_english
-from cogitate.memory.language.own_view import with_subject
+from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
@@ -154,7 +154,7 @@ def by_place(entries: Sequence[Entry], names: Mapping[str, str], owner: str = ""
         seen = [e for e in group if e.type != "summary"] or group
         best = max(seen, key=lambda e: (rating(e), not name or name not in e.text, e.number))
         told = " ".join(anchor_days(news_of(best), best.minute).split())
-        told = with_subject(told, names.get(owner, "")) if best.type != "summary" and is_english(told) else told
+        told = language_of(told).with_subject(told, names.get(owner, "")) if best.type != "summary" else told
         told = told if len(told) <= 200 else _cut(told, 200)
         told = told if told.endswith((*QUESTIONS, "!", "…")) else with_end(told.rstrip(" ."))
         count = sum(len(e.evidence) if e.type == "summary" else 1 for e in group)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from cogitate.memory.entry import Entry
-from cogitate.memory.language.references import resolved
+from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.word_count import count_words
@@ -60,7 +60,10 @@ def _folded(summary: str, entries: Iterable[Entry], names: Mapping[str, str], ro
     for entry in ordered:
         said = parse_line(entry, names)
         sentences = first_sentences(said.text)
-        told = [resolved(sentence, before) for before, sentence in zip(("", *sentences), sentences, strict=False)]
+        told = [
+            language_of(sentence).resolved(sentence, before)
+            for before, sentence in zip(("", *sentences), sentences, strict=False)
+        ]
         dated = [said._replace(text=anchor_days(sentence, entry.minute)) for sentence in told]
         lines += [part for sentence in dated for part in sentence_in_parts(sentence, most)]
     brevity = WEIGHTINGS["facts"].brevity

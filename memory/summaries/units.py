@@ -8,17 +8,19 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from cogitate.memory.language.courtesies import is_small_talk
 from cogitate.memory.language.endings import has_end, with_end
+from cogitate.memory.language.english.address import addressee, clean, without_own_name
+from cogitate.memory.language.english.clauses import split_clauses
+from cogitate.memory.language.english.courtesies import is_small_talk
+from cogitate.memory.language.english.grammar import has_verb
+from cogitate.memory.language.english.questions import reported_question
+from cogitate.memory.language.english.references import leans_on_somebody, leans_on_something, resolved
+from cogitate.memory.language.english.reported import REPORTING_WORDS, third_person
+from cogitate.memory.language.english.tense import told_after
 from cogitate.memory.language.entities import is_number, is_time, name_words
-from cogitate.memory.language.grammar import has_verb
 from cogitate.memory.language.languages import is_english
-from cogitate.memory.language.questions import reported_question
-from cogitate.memory.language.references import leans_on_somebody, leans_on_something, resolved
-from cogitate.memory.language.reported import REPORTING_WORDS, third_person
-from cogitate.memory.language.sentences import clean, split_clauses, split_sentences, without_own_name
+from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.speakers import Speakers
-from cogitate.memory.language.tense import told_after
 from cogitate.memory.language.text import FUNCTION_WORDS, WHITE_SPACE, normal, stem, words
 from cogitate.memory.language.truncation import ELLIPSIS
 from cogitate.memory.language.word_count import count_words
@@ -166,7 +168,7 @@ _TAUTOLOGY = re.compile(r"((?:a|an|the) \w+|\w+) (?:is|are|was|were|will be) \1[
 def _told(clause: str, line: Utterance, speakers: Speakers, names: Collection[str]) -> str:
     """Return the clause as reported speech, "" if it is not worth reporting or leaves to others what it means."""
     speaker = line.speaker
-    called = speakers.addressee(clause, speaker)
+    called = addressee(speakers, clause, speaker)
     addressed = [name for name in (*speakers.perhaps_in(clause), called) if name not in ("", speaker)]
     text = _VOW.sub("I promised to ", clean(clause, addressed))
     text = without_own_name(text, speaker)

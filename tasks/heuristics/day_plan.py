@@ -14,7 +14,6 @@ from itertools import pairwise
 from cogitate.memory.appointments import Appointment
 from cogitate.memory.clock import DAY, day_of
 from cogitate.memory.language.endings import SPACED, UNSPACED
-from cogitate.memory.language.grammar import base_of
 from cogitate.memory.language.languages import ENGLISH
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.text import stems
@@ -278,7 +277,8 @@ def _priority(item: Mapping[str, object]) -> int:
 def _sentence(text: str) -> str:
     """Return a habit in the third person ("takes a walk") as something to do ("Take a walk")."""
     first, _, rest = text.partition(" ")
-    first = base_of(first.lower()) if first.isascii() else first
+    if first.isascii() and first.endswith("s") and not first.endswith("ss"):
+        first = {"goes": "go", "does": "do", "has": "have", "watches": "watch"}.get(first.lower(), first[:-1])
     return f"{first[:1].upper()}{first[1:]} {rest}".strip()
 
 

@@ -13,10 +13,9 @@ from math import sqrt
 from typing import NamedTuple
 
 from cogitate.memory.entry import Entry, is_dialogue, is_of_event
-from cogitate.memory.language.courtesies import is_small_talk
 from cogitate.memory.language.endings import QUESTIONS, joined
 from cogitate.memory.language.languages import ENGLISH
-from cogitate.memory.language.references import leans_on_others
+from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.speakers import Speakers
 from cogitate.memory.language.text import normal, stems
@@ -122,12 +121,16 @@ def _told(recalled: Recalled, sentences: Sequence[Sentence], fresh: _Fresh) -> I
 @lru_cache(maxsize=32_768)
 def _stands(sentence: str) -> bool:
     """Return whether a sentence can be told alone and in full."""
-    return len(sentence) <= MOST_QUOTED and not sentence.endswith(QUESTIONS) and not leans_on_others(sentence)
+    return (
+        len(sentence) <= MOST_QUOTED
+        and not sentence.endswith(QUESTIONS)
+        and language_of(sentence).stands_alone(sentence)
+    )
 
 
 def _is_courteous(recalled: Recalled, entry: Entry, said: str) -> bool:
     """Return whether a sentence is mere courtesy to those who are named with it."""
-    return is_dialogue(entry) and is_small_talk(said, Speakers(recalled.of(s) for s in entry.subjects))
+    return is_dialogue(entry) and language_of(said).is_courtesy(said, Speakers(recalled.of(s) for s in entry.subjects))
 
 
 def _sentences(recalled: Recalled, least: int, over: Collection[tuple[int, str]]) -> list[Sentence]:
@@ -187,11 +190,13 @@ class _Fresh:
         Args:
             words: the stems of what it tells; without them, only the same text is the same.
         """
-        if all(normal(sentence) in self._ever for sentence in split_sentences(text)):
+        said = {normal(sentence) for sentence in split_sentences(text)}
+        if said <= self._ever:
             return False
         if words and any(_are_alike(words, other, importance) for other in self._told):
             return False
         self._told.append(words)
+        self._ever |= said
         return True
 
 

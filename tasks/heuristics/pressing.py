@@ -9,7 +9,7 @@ from cogitate.memory.appointments import appointments
 from cogitate.memory.clock import DAY
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.endings import SPACED, UNSPACED
-from cogitate.memory.language.own_view import in_own_words
+from cogitate.memory.language.port import language_of
 from cogitate.memory.language.text import stems
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.profile import Location
@@ -53,12 +53,12 @@ def find_pressing(
 
 def quote(entry: Entry, name: str) -> str:
     """Return an observation as the plan of the one called `name` quotes it."""
-    return shorten(in_own_words(entry.text, name).rstrip(SPACED + UNSPACED), LONGEST_QUOTE, "…")
+    return shorten(language_of(entry.text).in_own_words(entry.text, name).rstrip(SPACED + UNSPACED), LONGEST_QUOTE, "…")
 
 
 def _is_done_or_said(text: str, name: str) -> bool:
     """Return whether a text tells what the one called `name` did, or quotes what a person said."""
-    return quoted_speaker(text) != "" or _OWN_DEED.match(in_own_words(text, name)) is not None
+    return quoted_speaker(text) != "" or _OWN_DEED.match(language_of(text).in_own_words(text, name)) is not None
 
 
 def _is_answered(entry: Entry, seen: Sequence[Entry]) -> bool:

@@ -6,25 +6,20 @@ sentences. What was seen is told as it was noted.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from cogitate.memory.clock import day_of, on_date
+from cogitate.memory.clock import day_of
 from cogitate.memory.entry import Entry
-from cogitate.memory.language.endings import QUESTIONS
-from cogitate.memory.language.languages import ENGLISH, is_english
-from cogitate.memory.language.own_view import in_own_words
+from cogitate.memory.language.endings import has_end, with_end
+from cogitate.memory.language.languages import ENGLISH
+from cogitate.memory.language.port import language_of
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.profile import Location
 from cogitate.memory.summaries.conversations import parse_line, resolve_name
 from cogitate.tasks.heuristics.promises import MOST_QUOTED
-from cogitate.tasks.heuristics.talk_notes import ended, quoted, retold
-
-_ACTIVITY = re.compile(r"\w+ing\b")
-_DOING = re.compile(r"^I am (?=\w+ing\b)")  # when it was observed, not now
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,11 +41,6 @@ class Recalled:
         """Return the owner's name."""
         return resolve_name(self.owner, self.names)
 
-    @property
-    def people(self) -> list[str]:
-        """Return the names of all agents."""
-        return [name for owner, name in self.names.items() if owner.startswith("agent:")]
-
     def of(self, subject: str) -> str:
         """Return the name of somebody or of a place."""
         return resolve_name(subject, self.names)
@@ -66,31 +56,28 @@ class Finding(NamedTuple):
 
 def tell(recalled: Recalled, entry: Entry, sentence: str) -> str:
     """Return a sentence of an entry as its owner tells it: what was said as a quote, all else as it was noted."""
-    line = parse_line(entry, recalled.names)
+    line, language, said = parse_line(entry, recalled.names), language_of(sentence), shorten(sentence, MOST_QUOTED)
     if not line.speaker:
-        parties = [recalled.of(s) for s in entry.subjects]
-        talk = retold(sentence, recalled.name, parties, (e.text for e in recalled.recent), recalled.people)
-        if talk != sentence:
-            return anchor_days(talk, entry.minute)
-        noted = in_own_words(sentence, recalled.name, recalled.names.values())
-        noted = _DOING.sub("I was ", noted) if noted != sentence else _of_others(recalled, noted)
+        noted = language.noted(said, recalled.name, recalled.names.values(), _doers(recalled, entry))
         noted = anchor_days(noted, entry.minute)
-        names_me = recalled.name in noted and is_english(sentence)  # it is not certain who does what
-        return f"I noted: {quoted(ended(noted))}" if names_me else ended(f"{noted[:1].upper()}{noted[1:]}")
-    said = shorten(sentence, MOST_QUOTED).replace('"', "'")
-    day = ""
-    if anchor_days(said, entry.minute) != said and day_of(entry.minute) != day_of(recalled.minute):
-        day = f" {on_date(entry.minute)}"  # on which "tomorrow" was said
-    if not is_english(sentence):
-        return f'{line.speaker}: "{said}"'
-    mine, others = line.speaker == recalled.name, [s for s in entry.subjects if recalled.of(s) != line.speaker]
-    speaker, verb = ("I" if mine else line.speaker), "asked" if sentence.endswith(QUESTIONS) else "told"
+        return noted if has_end(noted) else with_end(noted)
+    is_dated = anchor_days(said, entry.minute) != said and day_of(entry.minute) != day_of(recalled.minute)
+    others = [s for s in entry.subjects if recalled.of(s) != line.speaker]
     listener = "" if len(others) != 1 else "me" if others[0] == recalled.owner else recalled.of(others[0])
-    return f'{speaker} {f"{verb} {listener}" if listener else "asked" if verb == "asked" else "said"}{day}: "{said}"'
+    is_mine = line.speaker == recalled.name
+    return language.quoted(said, line.speaker, listener, is_mine, entry.minute if is_dated else None)
 
 
-def _of_others(recalled: Recalled, noted: str) -> str:
-    """Return what another was seen doing as it is told later: "Ada is baking" as "Ada was baking"."""
-    who, _, doing = noted.partition(" is ")
-    is_activity = _ACTIVITY.match(doing) is not None and who in recalled.names.values()
-    return f"{who} was {doing}" if is_activity else noted
+def _doers(recalled: Recalled, entry: Entry) -> set[str]:
+    """Return the names of those of whom an entry or another one notes the same.
+
+    What the owner noted of itself with one other, it did with this one.
+    """
+    others = [recalled.of(subject) for subject in entry.subjects if subject != recalled.owner]
+    who = next((name for name in (recalled.name, *others) if entry.text.startswith(f"{name} ")), "")
+    if not who:
+        return set()
+    did = entry.text.removeprefix(who)
+    same = (e for e in recalled.recent if e.text.endswith(did))
+    doers = {who, *(name for e in same for name in map(recalled.of, e.subjects) if e.text == name + did)}
+    return doers | set(others) if who == recalled.name and len(others) == 1 else doers

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from cogitate.memory.appointments import appointments
 from cogitate.memory.clock import DAY, Clock, clock_time, date, day_and_time, day_number
 from cogitate.memory.entry import Entry
-from cogitate.memory.language.tense import is_over
-from cogitate.memory.language.times import anchor_days
+from cogitate.memory.language.times import anchor_days, is_over
 from cogitate.memory.retrieval.scoring import recency
 from cogitate.memory.summaries.conversations import is_header, summarise_entries
 

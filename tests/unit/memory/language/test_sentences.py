@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from cogitate.memory.language.courtesies import is_small_talk
+from cogitate.memory.language.english.address import clean, is_called, without_own_name
+from cogitate.memory.language.english.clauses import split_clauses
+from cogitate.memory.language.english.courtesies import is_small_talk
+from cogitate.memory.language.english.pronouns import HE, SHE, THEY, pronouns_of
+from cogitate.memory.language.english.reported import is_english, third_person
 from cogitate.memory.language.entities import is_number, is_time, name_words
-from cogitate.memory.language.pronouns import HE, SHE, THEY, pronouns_of
-from cogitate.memory.language.reported import is_english, third_person
-from cogitate.memory.language.sentences import clean, is_called, split_clauses, split_sentences, without_own_name
+from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.speakers import Speakers
 
 

@@ -55,30 +55,6 @@ def test_only_speakers_whose_first_letters_occur_are_searched() -> None:
     assert Speakers(["Q", *many, "Ann", "Ben", "Cleo", "Dan", "Eve"]).perhaps_in("Ask Q.") == ["Q"]
 
 
-@pytest.mark.parametrize(
-    ("sentence", "called"),
-    [
-        ("You kept your word, Gina.", "Gina"),
-        ("Gina, I have a horse.", "Gina"),
-        ("Four silver is not what you promised, Oswin Pike.", "Oswin Pike"),
-        ("Take the book instead, Liesl Amory!", "Liesl Amory"),
-        ("Mother Agnes, I promise to be quiet.", "Mother Agnes"),
-        ("I met Gina, Bo and Liesl Amory.", ""),
-        ("I love tea, biscuits, Liesl Amory.", ""),  # nobody is spoken to
-        ("Last Monday, I saw a wolf.", ""),
-        ("You met Jon, Gina and me.", ""),
-        ("You, Liesl Amory.", "Liesl Amory"),  # the first word may say it
-        ("The tea, they keep, Liesl Amory.", ""),  # what a later word says is no request
-    ],
-)
-def test_a_vocative_names_the_addressee(sentence: str, called: str) -> None:
-    assert Speakers(["Jon", "Gina"]).addressee(sentence, "Jon") == called
-
-
-def test_no_speaker_addresses_themselves() -> None:
-    assert Speakers(["Jon", "Gina"]).addressee("Jon, I said to myself.", "Jon") == ""
-
-
 def test_the_other_one_of_three_is_undetermined() -> None:
     assert Speakers(["Jon", "Gina", "Ann"]).other_than("Bob") == ""
     assert Speakers(["Jon"]).other_than("Bob") == "Jon"

@@ -18,16 +18,18 @@ from pydantic import ValidationError
 from cogitate.memory.appointments import appointments, find_place
 from cogitate.memory.entry import Character
 from cogitate.memory.importance import Ratings, rate_by_rule
-from cogitate.memory.language.courtesies import is_small_talk
+from cogitate.memory.language.english.address import addressee, clean, without_own_name
+from cogitate.memory.language.english.clauses import split_clauses
+from cogitate.memory.language.english.courtesies import is_small_talk
+from cogitate.memory.language.english.own_view import in_own_words
+from cogitate.memory.language.english.persons import replace_persons, tokens_of
+from cogitate.memory.language.english.references import leans_on_others, names_person, resolved
+from cogitate.memory.language.english.reported import is_english, third_person
+from cogitate.memory.language.english.tense import told_after
 from cogitate.memory.language.entities import name_words
 from cogitate.memory.language.hidden_characters import without_hidden
-from cogitate.memory.language.own_view import in_own_words
-from cogitate.memory.language.persons import replace_persons, tokens_of
-from cogitate.memory.language.references import leans_on_others, names_person, resolved
-from cogitate.memory.language.reported import is_english, third_person
-from cogitate.memory.language.sentences import clean, split_clauses, split_sentences, without_own_name
+from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.speakers import Speakers
-from cogitate.memory.language.tense import told_after
 from cogitate.memory.language.text import extract_keywords, normal, stems, words
 from cogitate.memory.language.times import anchor_days, find_times, parse_clock
 from cogitate.memory.language.truncation import shorten
@@ -195,10 +197,10 @@ def _event(text: str) -> Any:
 #: By name; each takes the hostile text. What a result is does not matter here.
 FUNCTIONS: Mapping[str, Callable[[str], object]] = {
     "sentences.split_sentences": split_sentences,
-    "sentences.split_clauses": split_clauses,
-    "sentences.without_own_name": lambda text: without_own_name(text, "Melanie Smith"),
-    "sentences.clean": lambda text: clean(text, ["Melanie Smith", "Jon"]),
-    "speakers.addressee": lambda text: SPEAKERS.addressee(text, "Jon"),
+    "clauses.split_clauses": split_clauses,
+    "address.without_own_name": lambda text: without_own_name(text, "Melanie Smith"),
+    "address.clean": lambda text: clean(text, ["Melanie Smith", "Jon"]),
+    "address.addressee": lambda text: addressee(SPEAKERS, text, "Jon"),
     "courtesies.is_small_talk": lambda text: is_small_talk(text, SPEAKERS),
     "persons.tokens_of": tokens_of,
     "persons.replace_persons": lambda text: replace_persons(tokens_of(text), "Jon", "Gina", named=False),

@@ -16,8 +16,13 @@ from cogitate.tasks.heuristics.recalled import Recalled
 from tests.unit.tasks.heuristics.written_days import WRITTEN_DAYS, WrittenDay
 from tests.unit.tasks.kind_cases import stream_of
 
-#: What a reflection in English says beside what it quotes: who spoke to whom, and when.
-PHRASES = frozenset(stems("told asked said talked noted day today morning afternoon evening night for at AM PM 1 2 3"))
+#: What a reflection says beside what it quotes: who spoke to whom, and when.
+PHRASES = frozenset(
+    stems(
+        "told asked said talked noted day today morning afternoon evening night for at AM PM 1 2 3 "
+        "第 天 el día Tag Jour 日目"
+    )
+)
 
 
 def unfounded(recalled: Recalled) -> set[str]:

@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
-from cogitate.memory.language.grammar import IMPERSONAL, STATES, has_verb, is_adverb, word_set
-from cogitate.memory.language.persons import replace_persons, tokens_of
+from cogitate.memory.language.english.grammar import IMPERSONAL, STATES, has_verb, is_adverb, word_set
+from cogitate.memory.language.english.persons import replace_persons, tokens_of
 from cogitate.memory.language.text import FUNCTION_WORDS, words
 
 _FIRST = word_set("i im my")

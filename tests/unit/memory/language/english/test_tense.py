@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cogitate.memory.clock import DAY
-from cogitate.memory.language.tense import is_over, told_after
+from cogitate.memory.language.english.tense import told_after
+from cogitate.memory.language.times import is_over
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cogitate.memory.language.courtesies import is_small_talk
+from cogitate.memory.language.english.courtesies import is_small_talk
 from cogitate.memory.language.speakers import Speakers
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cogitate.memory.language.reported import is_english, is_request, third_person
+from cogitate.memory.language.english.reported import is_english, is_request, third_person
 
 NAMES = {"Benali", "Ann"}
 

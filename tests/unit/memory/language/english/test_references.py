@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cogitate.memory.language.references import (
+from cogitate.memory.language.english.references import (
     leans_on_others,
     leans_on_somebody,
     leans_on_something,
@@ -12,7 +12,7 @@ from cogitate.memory.language.references import (
     names_person,
     resolved,
 )
-from cogitate.memory.language.tense import told_after
+from cogitate.memory.language.english.tense import told_after
 
 
 @pytest.mark.parametrize(

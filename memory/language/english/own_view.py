@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from cogitate.memory.language.grammar import base_of, is_past, past_of, word_set
+from cogitate.memory.language.english.grammar import base_of, is_past, past_of, word_set
+from cogitate.memory.language.english.references import is_plural
 from cogitate.memory.language.irregular import BASE_FORMS
-from cogitate.memory.language.references import is_plural
 from cogitate.memory.language.sentences import split_sentences
 
 #: Past forms that are not passive participles.
@@ -49,6 +49,10 @@ _AFTER_ME = re.compile(
 )
 _CAPITAL_BEFORE = re.compile(r"[^\W\d_a-z][\w'’.-]* $")
 _CAPITAL_AFTER = re.compile(r"[-'’]?\w| [^\W\d_a-z]")
+
+_YOU, _MY = re.compile(r"\b(?:you|yourself)\b", re.I), re.compile(r"\bmy\b", re.I)
+_I_AM, _I_WILL = re.compile(r"\bI(?:['’]m| am)\b"), re.compile(r"\bI(?:['’]ll| will)\b")
+_ME = re.compile(r"\bme\b", re.I)
 
 
 def in_own_words(text: str, name: str, names: Iterable[str] = ()) -> str:
@@ -155,3 +159,15 @@ def _is_object(before: str, after: str) -> bool:
     if found is None or not _AFTER_ME.match(after):
         return False
     return found["verb"] is None or is_past(found["verb"])
+
+
+def heard(text: str, speaker: str, listener: str) -> str:
+    """Return what another said as its listener tells it: with the speaker's name for "I", and for "you".
+
+    To see "you" is to see the speaker. Without a `listener`, "you" stays.
+    """
+    text = _I_AM.sub(lambda _: f"{speaker} is", text)
+    text = _I_WILL.sub(lambda _: f"{speaker} will", text)
+    text = _MY.sub(lambda _: f"{speaker}'s", text)
+    text = _ME.sub(lambda _: speaker, text)
+    return _YOU.sub(lambda _: speaker, text) if listener else text

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cogitate.memory.language.grammar import past_of
-from cogitate.memory.language.questions import LONGEST, reported_question
+from cogitate.memory.language.english.grammar import past_of
+from cogitate.memory.language.english.questions import LONGEST, reported_question
 
 
 @pytest.mark.parametrize(

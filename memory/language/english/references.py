@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from cogitate.memory.language.grammar import is_adverb, is_inflected, word_set
+from cogitate.memory.language.english.grammar import is_adverb, is_inflected, word_set
 from cogitate.memory.language.irregular import BASE_FORMS
 from cogitate.memory.language.text import FUNCTION_WORDS
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cogitate.memory.language.grammar import PLURAL, SINGULAR, agree, has_verb, is_adverb, is_past, takes_object
+from cogitate.memory.language.english.grammar import PLURAL, SINGULAR, agree, has_verb, is_adverb, is_past, takes_object
 
 
 def test_a_verb_agrees_with_one_and_with_several(subtests: pytest.Subtests) -> None:

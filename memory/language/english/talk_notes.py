@@ -9,11 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 
-from cogitate.memory.language.endings import has_end, with_end
 from cogitate.memory.language.text import FUNCTION_WORDS, words
-from cogitate.memory.language.truncation import shorten
-from cogitate.memory.summaries.conversations import format_list
-from cogitate.tasks.heuristics.promises import MOST_QUOTED
 
 _IS_TALKING = re.compile(r" (?:is|are) conversing about ")
 #: Before it stand words for a talk and who has it, after it what the talk is about.
@@ -22,50 +18,32 @@ _OF_TALK = FUNCTION_WORDS | frozenset(
     words("conversation conversing talk talking discussion dialogue chat two friends people individuals named")
 )
 _AMONG = re.compile(r",? (?:between|with|among) (?P<who>[^.]{1,120}?)\.?$")
+_WORD = re.compile(r"\w+")
 
 
-def retold(note: str, owner: str, parties: Collection[str], texts: Iterable[str], names: Iterable[str]) -> str:
+def retold(note: str, owner: str, names: Iterable[str], doers: Collection[str]) -> str:
     """Return a note of a talk as its owner tells it; any other text as it is.
 
     Args:
         owner: its name.
-        parties: the names of whom the note is about.
-        texts: what the owner noted, among which may be the same note of another who talked.
-        names: of all people.
+        names: of all whom the note may name.
+        doers: the names of those who are known to have talked.
     """
-    who, gist = _split(note)
-    people = set(names)
-    if who not in people:
+    found = _IS_TALKING.search(note)
+    if found is None or note[: found.start()] not in doers:
         return note
-    called = _people_by_word(people)
-    others = (set(parties) & people) - {owner}
-    talking = {other for text in texts for other, same in [_split(text)] if same.startswith(gist)} & people | {who}
-    talking |= others if who == owner and len(others) == 1 else set()
+    gist, talking = note[found.end() :], set(doers)
+    called = _meant(names)
     named, topic = _without_people(gist, called)
     if named and named != {owner}:
         talking = named
     tellers = [*sorted(talking - {owner}), *(["I"] if owner in talking else [])]
-    names_owner = any(called.get(word) == owner for word in re.findall(r"\w+", topic))
+    who = " and ".join([", ".join(tellers[:-1]), tellers[-1]] if len(tellers) > 1 else tellers)
+    names_owner = any(called.get(word) == owner for word in _WORD.findall(topic))
     if names_owner or (owner in talking and (named == {owner} or topic.startswith("their "))):
-        return f"{format_list(tellers)} talked: {quoted(gist.rstrip('.'))}."
-    return ended(f"{format_list(tellers)} talked about {topic}")
-
-
-def quoted(text: str) -> str:
-    """Return a text of at most `MOST_QUOTED` characters between quotation marks."""
-    return '"' + shorten(text, MOST_QUOTED).replace('"', "'") + '"'
-
-
-def ended(text: str) -> str:
-    """Return a sentence of at most `MOST_QUOTED` characters with a mark at its end."""
-    text = shorten(text, MOST_QUOTED)
-    return text if has_end(text) else with_end(text)
-
-
-def _split(text: str) -> tuple[str, str]:
-    """Return who talks and about what; two empty strings for what is no note of a talk."""
-    found = _IS_TALKING.search(text)
-    return (text[: found.start()], text[found.end() :]) if found else ("", "")
+        quoted = (gist if gist.endswith("...") else gist.removesuffix(".")).replace('"', "'")
+        return f'{who} talked: "{quoted}".'
+    return f"{who} talked about {topic}"
 
 
 def _without_people(gist: str, called: Mapping[str, str]) -> tuple[set[str], str]:
@@ -80,16 +58,17 @@ def _without_people(gist: str, called: Mapping[str, str]) -> tuple[set[str], str
 
 def _all_people(text: str, called: Mapping[str, str]) -> set[str] | None:
     """Return who is named by a text that holds nothing but names and words for a talk; None for another."""
-    found = re.findall(r"\w+", text)
+    found = _WORD.findall(text)
     if any(word not in called and word.lower() not in _OF_TALK for word in found):
         return None
     return {name for word in found if (name := called.get(word))}
 
 
-def _people_by_word(people: Iterable[str]) -> dict[str, str]:
-    """Return who is meant by each word of their names; "" by one that several have."""
-    called: dict[str, str] = {}
-    for name in people:
-        for word in re.findall(r"\w+", name):
-            called[word] = name if called.get(word, name) == name else ""
-    return called
+def _meant(names: Iterable[str]) -> dict[str, str]:
+    """Return who is meant by each word of the names: one whose name all others contain; "" for no one in particular."""
+    having: dict[str, list[str]] = {}
+    for name in names:
+        for word in _WORD.findall(name):
+            having.setdefault(word, []).append(name)
+    shortest = {word: min(found, key=len) for word, found in having.items()}
+    return {word: one if all(one in name for name in having[word]) else "" for word, one in shortest.items()}

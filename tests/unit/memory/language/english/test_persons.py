@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cogitate.memory.language.persons import replace_persons, tokens_of
+from cogitate.memory.language.english.persons import replace_persons, tokens_of
 
 
 def told(said: str, speaker: str = "Jon", listener: str = "Gina", *, named: bool = False, heard: bool = False) -> str:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cogitate.memory.language.own_view import in_own_words, with_subject
+from cogitate.memory.language.english.own_view import in_own_words, with_subject
 
 ADA = "Ada Smith"
 NAMES = (ADA, "Ben", "Ann", "Ann Marie", "Big Ben")

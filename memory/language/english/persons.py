@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from cogitate.memory.language.grammar import PLURAL, SINGULAR, agree, is_adverb, takes_object
-from cogitate.memory.language.pronouns import pronouns_of
+from cogitate.memory.language.english.grammar import PLURAL, SINGULAR, agree, is_adverb, takes_object
+from cogitate.memory.language.english.pronouns import pronouns_of
 
 _TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)*|\s+|[^\w\s]|_")
 _EXPANSIONS = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from cogitate.memory.language.grammar import (
+from cogitate.memory.language.english.grammar import (
     SINGULAR,
     agree,
     is_adverb,
@@ -19,8 +19,8 @@ from cogitate.memory.language.grammar import (
     takes_object,
     word_set,
 )
-from cogitate.memory.language.persons import replace_persons, tokens_of
-from cogitate.memory.language.references import looks_like_name
+from cogitate.memory.language.english.persons import replace_persons, tokens_of
+from cogitate.memory.language.english.references import looks_like_name
 from cogitate.memory.language.text import FUNCTION_WORDS
 
 LONGEST = 400  # characters of a question that is told in other words

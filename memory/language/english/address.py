@@ -1,0 +1,104 @@
+"""Whom a sentence addresses, and what is left of it without greetings, interjections and forms of address."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import NamedTuple
+
+from cogitate.memory.language.english.references import looks_like_name
+from cogitate.memory.language.english.reported import is_request
+from cogitate.memory.language.speakers import Speakers, beginning_of, folded, forms_of
+
+_EMOJI = re.compile("[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d]+")
+_SPACE = re.compile(r"\s+")
+_CALL = r"(?:oh|ah|wow|whoa|woah|yeah|yes|yep|yup|yay|no|nah|nope|ok|okay|well|hey|hi|hello|bye|hmm|haha|ha|aw|aww|ugh)"
+_POLITE = (
+    r"(?:thanks|thank you|thx|congrats|congratulations|sorry|good morning|good night|cool|great|nice|awesome|sure)"
+)
+_TITLE = r"(?:captain|doctor|sir|madam|ma'am|boss|mum|mom|dad|officer|professor|dear|darling|my friend|old friend)"
+_TITLE_AT_START = re.compile(rf"^{_TITLE}[,!] ", re.IGNORECASE)
+_TITLE_AT_END = re.compile(rf", {_TITLE}(?=[.!?…]*+$)", re.IGNORECASE)
+_OPENING = re.compile(
+    rf"^(?:{_CALL}\b[,.!\s]*|what a (?:pity|shame|surprise|relief)[,.!\s]+|"
+    r"(?:and|but|plus|also|anyway|by the way|btw|guess what|tell me)\b[,.!\s]+|"
+    rf"(?:{_POLITE}|man|totally|definitely|absolutely|exactly|right|so|actually|honestly|of course|for sure|"
+    r"unfortunately|hopefully|you know|i mean)\b(?:[,.!]+\s*|\s+(?=(?:I|we|my|our)\b)))+",
+    re.IGNORECASE,
+)
+_CLOSING = re.compile(r"(?:,|(?<!\s))\s++(?:btw|by the way|lol|haha|huh|right|you know)(?=[.!?…]*+$)", re.IGNORECASE)
+
+#: Two or more capitalised words that address an unknown person: ", Oswin Pike." and "Mother Agnes, I".
+_CALLED_AT_END = re.compile(r", ((?:[A-Z][\w'’-]++)(?: [A-Z][\w'’-]++)++)(?=[.!?…]*+$)")
+_CALLED_AT_START = re.compile(r"([A-Z][\w'’-]++ [A-Z][\w'’-]++), (?=(?:I|[Yy]ou)\b)")
+_YOU = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
+
+
+def clean(sentence: str, addressed: Iterable[str] = ()) -> str:
+    """Return the sentence without emoji, interjections around it, and the names of those it is `addressed` to."""
+    text = _SPACE.sub(" ", _EMOJI.sub("", sentence).replace("’", "'")).strip()
+    low = folded(text)
+    for name in addressed:
+        if beginning_of(name) in low:
+            address = _address(name)
+            text = address.at_end.sub("", text)
+            text = address.at_start.sub(r"\1", text)
+            text = address.after_call.sub(r"\1,", text)
+            text = address.before_mark.sub("", text)
+            text = address.amid.sub(", ", text)
+    text = _TITLE_AT_END.sub("", _TITLE_AT_START.sub("", text))
+    shorter = _CLOSING.sub("", _OPENING.sub("", text, count=1)).strip()
+    return shorter if re.search(r"\w", shorter) else text
+
+
+def without_own_name(text: str, speaker: str) -> str:
+    """Return a sentence without the speaker's introduction: "I am Ada, I bake" becomes "I bake"."""
+    for opening in (f"I am {speaker}, ", f"I'm {speaker}, ", f"My name is {speaker}, "):
+        if text.startswith((f"{opening}I ", f"{opening}and I ")):
+            return text[len(opening) :].removeprefix("and ")
+        if text.startswith(opening):
+            return f"I am {text[len(opening) :]}"
+    own = text.removeprefix(f"{speaker}, ")
+    return f"I am {own}" if own != text and own.startswith(("a ", "an ", "the ")) else text
+
+
+def is_called(name: str, sentence: str) -> bool:
+    """Return whether a sentence addresses a person by name at its start or end: "You kept your word, Ada."."""
+    text = _SPACE.sub(" ", sentence.replace("’", "'")).strip()
+    address = _address(name)
+    return bool(address.at_end.search(text) or address.at_start.match(text))
+
+
+class _Address(NamedTuple):
+    """A person's name and its position in a sentence with single spaces."""
+
+    at_end: re.Pattern[str]
+    at_start: re.Pattern[str]
+    after_call: re.Pattern[str]
+    before_mark: re.Pattern[str]
+    amid: re.Pattern[str]
+
+
+@lru_cache(maxsize=1_024)
+def _address(name: str) -> _Address:
+    forms = "|".join(re.escape(form) for form in forms_of(name))
+    return _Address(
+        re.compile(rf",\s*(?:{forms})\s*(?=[.!?…]+$)"),
+        re.compile(rf"^((?:(?:{_CALL}|{_POLITE})[,!]?\s+)*)(?:{forms})\s*[,!]\s*", re.IGNORECASE),
+        re.compile(rf"^({_CALL}|{_POLITE})\s+(?:{forms})\b", re.IGNORECASE),
+        re.compile(rf",\s*(?:{forms})(?=[:;])"),
+        re.compile(rf",\s*(?:{forms}),\s*"),
+    )
+
+
+def addressee(speakers: Speakers, sentence: str, speaker: str) -> str:
+    """Return the person whom a sentence of `speaker` addresses by name, speaker or not; "" without one."""
+    for name in speakers.perhaps_in(sentence):
+        if name != speaker and is_called(name, sentence):
+            return name
+    end = _CALLED_AT_END.search(sentence)
+    if end and (_YOU.search(sentence, 0, end.start()) or is_request([w.lower() for w in sentence.split()[:2]])):
+        return end[1]
+    start = _CALLED_AT_START.match(sentence)
+    return start[1] if start and looks_like_name(start[1].split()[0], first=True) else ""

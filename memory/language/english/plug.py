@@ -1,0 +1,37 @@
+"""English as a language of `cogitate.memory.language.port`: this module is the plug."""
+
+from __future__ import annotations
+
+from cogitate.memory.language.english.appointments import find_appointed as appointed
+from cogitate.memory.language.english.courtesies import is_small_talk as is_courtesy
+from cogitate.memory.language.english.leanings import leaning
+from cogitate.memory.language.english.life_events import changes_a_life
+from cogitate.memory.language.english.notes import noted, quoted
+from cogitate.memory.language.english.own_view import heard, in_own_words, with_subject
+from cogitate.memory.language.english.promises import deed_words, is_account, may_vow, tells_outcome
+from cogitate.memory.language.english.promises import find_vow as vow
+from cogitate.memory.language.english.references import leans_on_others, resolved
+
+__all__ = [
+    "appointed",
+    "changes_a_life",
+    "deed_words",
+    "heard",
+    "in_own_words",
+    "is_account",
+    "is_courtesy",
+    "leaning",
+    "may_vow",
+    "noted",
+    "quoted",
+    "resolved",
+    "stands_alone",
+    "tells_outcome",
+    "vow",
+    "with_subject",
+]
+
+
+def stands_alone(sentence: str) -> bool:
+    """Return whether no pronoun refers to an earlier sentence."""
+    return not leans_on_others(sentence)

@@ -1,0 +1,32 @@
+"""Whom a sentence addresses."""
+
+from __future__ import annotations
+
+import pytest
+
+from cogitate.memory.language.english.address import addressee
+from cogitate.memory.language.speakers import Speakers
+
+
+@pytest.mark.parametrize(
+    ("sentence", "called"),
+    [
+        ("You kept your word, Gina.", "Gina"),
+        ("Gina, I have a horse.", "Gina"),
+        ("Four silver is not what you promised, Oswin Pike.", "Oswin Pike"),
+        ("Take the book instead, Liesl Amory!", "Liesl Amory"),
+        ("Mother Agnes, I promise to be quiet.", "Mother Agnes"),
+        ("I met Gina, Bo and Liesl Amory.", ""),
+        ("I love tea, biscuits, Liesl Amory.", ""),  # nobody is spoken to
+        ("Last Monday, I saw a wolf.", ""),
+        ("You met Jon, Gina and me.", ""),
+        ("You, Liesl Amory.", "Liesl Amory"),  # the first word may say it
+        ("The tea, they keep, Liesl Amory.", ""),  # what a later word says is no request
+    ],
+)
+def test_a_vocative_names_the_addressee(sentence: str, called: str) -> None:
+    assert addressee(Speakers(["Jon", "Gina"]), sentence, "Jon") == called
+
+
+def test_no_speaker_addresses_themselves() -> None:
+    assert addressee(Speakers(["Jon", "Gina"]), "Jon, I said to myself.", "Jon") == ""
