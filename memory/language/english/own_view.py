@@ -118,11 +118,11 @@ def _told(sentence: str, name: str, longer: Iterable[str]) -> str:
 def _with_both(sentence: str, name: str, known: Iterable[str]) -> str:
     """Return a sentence about its owner and another of whom it tells first: "Ben and Ada met" is "Ben and I met"."""
     first, _, rest = sentence.partition(" and ")
-    second = _NAME.match(rest)
-    other = first if second and second[0] == name else second[0] if second and first == name else ""
-    if second is None or other not in known or _has_others_pronoun(sentence) or name in rest[second.end() :]:
+    second = name if rest.startswith(f"{name} ") else found[0] if (found := _NAME.match(rest)) else ""
+    other, rest = (first if second == name else second if first == name else ""), rest[len(second) :]
+    if other not in known or not _VERB.match(rest) or _has_others_pronoun(sentence) or name in rest:
         return sentence
-    return f"{other} and I{rest[second.end() :]}"
+    return f"{other} and I{rest}"
 
 
 def _has_others_pronoun(sentence: str) -> bool:

@@ -31,6 +31,7 @@ NAMES = (ADA, "Ben", "Ann", "Ann Marie", "Big Ben")
         ("Ada Smith watches a heron.", "I watch a heron."),
         ("Ada Smith sorted the tools by their age.", "I sorted the tools by their age."),
         ("Ada Smith apologised.", "I apologised."),
+        ("Ann Marie and Ada Smith lowered the net.", "Ann Marie and I lowered the net."),
         ("Ben and Ada Smith met.", "Ben and I met."),
         ("Ada Smith and Ann Marie are talking about goats.", "Ann Marie and I are talking about goats."),
         ("Ada Smith operated on patient 12 for two hours.", "I operated on patient 12 for two hours."),
