@@ -78,9 +78,9 @@ class Neutral:
         """Return the stems of a deed."""
         return frozenset(stems(deed))
 
-    def tells_outcome(self, text: str) -> bool:
-        """Return False: by what words one tells it, is not known."""
-        return False
+    def tells_outcome(self, text: str) -> str:
+        """Return "": by what words one tells it, is not known."""
+        return ""
 
     def is_account(self, sentence: str, deed: str, giver: str, by_giver: bool) -> bool:
         """Return whether a sentence has most words of the deed, and promises nothing."""

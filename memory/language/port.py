@@ -92,8 +92,11 @@ class Language(Protocol):
         """Return the stems of a deed without the day and the hour at which it is due."""
         ...
 
-    def tells_outcome(self, text: str) -> bool:
-        """Return whether a text says in so many words that a promise was kept or broken."""
+    def tells_outcome(self, text: str) -> str:
+        """Return who kept or broke a promise by a text that says so in so many words.
+
+        "I" is the one who says it, "you" one whom it is said to, "?" somebody else, and "" stands for no such text.
+        """
         ...
 
     def is_account(self, sentence: str, deed: str, giver: str, by_giver: bool) -> bool:
