@@ -16,8 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from cogitate.memory.entry import Entry
-from cogitate.memory.language.life_events import changes_a_life
-from cogitate.memory.language.port import language_of
+from cogitate.memory.language.port import changes_a_life, language_of
 from cogitate.memory.language.text import normal, stems
 from cogitate.memory.rating_habits import RATINGS, expected_shares, posterior, uncertainty
 

@@ -199,7 +199,7 @@ class Plan(Kind):
         owed = find_owed(case.job.key.owner, case.entries, case.world.display_names, case.world.locations, start, end)
         booked = with_owed(appointments(_told(case), case.world.locations, start, end), owed.timed)
         agreed = owed.numbers | {a.number for a in booked}
-        pressing = find_pressing(case.entries, case.world.locations, start, agreed)
+        pressing = find_pressing(profile.name, case.entries, case.world.locations, start, agreed)
         slots = build(
             profile=profile,
             routine=case.world.routine_of(profile),
@@ -209,7 +209,7 @@ class Plan(Kind):
             booked=booked,
             unfinished=_left(case, start, owed),
             status=_status(case),
-            pressing=[quote(entry) for entry in pressing],
+            pressing=[quote(entry, profile.name) for entry in pressing],
             visits=Counter(place for place, _ in {(e.location, e.minute // 60) for e in case.entries if e.location}),
             done=_done(case),
             owed=owed.untimed,
@@ -290,7 +290,7 @@ def _listed(items: Iterable[PlanItem], start: int, language: str) -> str:
     if language == ENGLISH:
         return with_end(f"Plan for {date(start)}: {'; '.join(_timed(item, clock_time) for item in items)}")
     phrases = Phrases(language)
-    listed = "; ".join(_timed(item, lambda minute: f"{minute % DAY // 60:02}:{minute % 60:02}") for item in items)
+    listed = phrases.listed(_timed(item, lambda minute: f"{minute % DAY // 60:02}:{minute % 60:02}") for item in items)
     return phrases.labelled(phrases.day(start), with_end(listed))
 
 

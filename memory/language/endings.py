@@ -13,6 +13,7 @@ UNSPACED = "。！？｡"
 QUESTIONS = ("?", "？", "؟", "\u1367", "\u037e")
 _CLOSING = "\"'”’»)\\]」』）”"
 _ENDED = re.compile(rf"[{SPACED}{UNSPACED}][{_CLOSING}]*+$|[{_CLOSING}]$")
+_NEEDS_NO_SPACE = re.compile(f"[{UNSPACED}][”’]?$|[」』]$")
 _LOOSE = "?？؟,;:、，；：،؛" + WHITE_SPACE
 _HAN_LAST = re.compile(f"[{KANA_AND_HAN}]$")
 _DANDA_LAST = re.compile("[\u0900-\u09ff]$")  # Devanagari and Bengali
@@ -34,10 +35,11 @@ def with_end(text: str) -> str:
 
 def joined(sentences: Iterable[str]) -> str:
     """Return sentences as one text: with a space between them, except after a full stop that needs none."""
-    text = ""
+    parts: list[str] = []
     for sentence in sentences:
-        text += sentence if not text or text[-1] in UNSPACED + "」』" else f" {sentence}"
-    return text
+        spaced = any(parts) and not _NEEDS_NO_SPACE.search(parts[-1][-2:])
+        parts.append(f" {sentence}" if spaced else sentence)
+    return "".join(parts)
 
 
 def full_stop(text: str) -> str:

@@ -1,16 +1,19 @@
 """The languages that heuristics know, behind one port: `language_of(text)` returns what knows the language of a text.
 
 English has rules, which retell a sentence, or tell whether it is mere courtesy. For any other language `Neutral`
-answers, which changes no word: what it is asked about is quoted.
+answers, which changes no word but those for days: what it is asked about is quoted. What it knows is in a pack.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Protocol
 
-from cogitate.memory.language.english.plug import English
-from cogitate.memory.language.languages import is_english
+from cogitate.memory.language.commitments import Appointed, Vow
+from cogitate.memory.language.english import plug as english
+from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, languages_of
+from cogitate.memory.language.neutral import Neutral
+from cogitate.memory.language.packs import pack_of, packs
 from cogitate.memory.language.speakers import Speakers
 
 
@@ -37,6 +40,25 @@ class Language(Protocol):
         """
         ...
 
+    def noted(self, sentence: str, name: str, names: Collection[str], doers: Collection[str]) -> str:
+        """Return a note as its owner, who is called `name`, tells it later.
+
+        Args:
+            names: of all whom the note may name.
+            doers: the names of those of whom the same was noted.
+        """
+        ...
+
+    def quoted(self, said: str, speaker: str, listener: str, is_mine: bool, minute: int | None) -> str:
+        """Return what was said, quoted, with who said it to whom.
+
+        Args:
+            listener: the only one who was spoken to; "me", or "" for several.
+            is_mine: the owner said it.
+            minute: game time whose day is told as well, if any.
+        """
+        ...
+
     def with_subject(self, text: str, subject: str) -> str:
         """Return an observation with the subject that it leaves out: "Saw a cat" becomes "Ada saw a cat"."""
         ...
@@ -45,38 +67,73 @@ class Language(Protocol):
         """Return how memorable a text seems by its stems and whether it is about its owner; 2.9 is neutral."""
         ...
 
+    def appointed(self, sentence: str, minute: int, place: str) -> Appointed | None:
+        """Return the appointment that a sentence mentions, or None.
 
-class Neutral:
-    """A language without rules: each sentence stands as it was said."""
+        Args:
+            minute: game time at which it was said.
+            place: the name of the place that it names, or "".
+        """
+        ...
 
-    def is_courtesy(self, sentence: str, speakers: Speakers) -> bool:
-        """Return False: what is courtesy is not known."""
-        return False
+    def may_vow(self, text: str) -> bool:
+        """Return whether a text has a word of promising, which is cheap to look for."""
+        ...
 
-    def stands_alone(self, sentence: str) -> bool:
-        """Return True: what a pronoun is, is not known."""
-        return True
+    def vow(self, sentence: str, spoken: bool) -> Vow | None:
+        """Return the promise that a sentence gives, or tells of.
 
-    def resolved(self, sentence: str, before: str) -> str:
-        """Return the sentence."""
-        return sentence
+        Args:
+            spoken: somebody says the sentence.
+        """
+        ...
 
-    def in_own_words(self, text: str, name: str, names: Iterable[str] = ()) -> str:
-        """Return the text."""
-        return text
+    def deed_words(self, deed: str) -> frozenset[str]:
+        """Return the stems of a deed without the day and the hour at which it is due."""
+        ...
 
-    def with_subject(self, text: str, subject: str) -> str:
-        """Return the text."""
-        return text
+    def tells_outcome(self, text: str) -> str:
+        """Return who kept or broke a promise by a text that says so in so many words.
 
-    def leaning(self, stemmed: frozenset[str], of_itself: bool) -> float:
-        """Return the neutral leaning, a little more of oneself."""
-        return 2.9 + 0.5 * of_itself
+        "I" is the one who says it, "you" one whom it is said to, "?" somebody else, and "" stands for no such text.
+        """
+        ...
 
+    def is_account(self, sentence: str, deed: str, giver: str, by_giver: bool) -> bool:
+        """Return whether a sentence tells that the giver of a promise did the deed, or did not.
 
-_ENGLISH, _NEUTRAL = English(), Neutral()
+        Args:
+            by_giver: the giver tells it.
+        """
+        ...
+
+    def heard(self, text: str, speaker: str, listener: str) -> str:
+        """Return what another said as one tells it of oneself: with the speaker named for "I", and no "you".
+
+        Args:
+            listener: oneself, if the speaker spoke to nobody else.
+        """
+        ...
+
+    def changes_a_life(self, text: str) -> bool:
+        """Return whether a text tells what people remember for the rest of their lives."""
+        ...
 
 
 def language_of(text: str) -> Language:
     """Return what knows the language of a text: English where nothing speaks against it."""
-    return _ENGLISH if is_english(text) else _NEUTRAL
+    return language_called(languages_of(text)[0])
+
+
+def language_called(code: str) -> Language:
+    """Return what knows a language by its ISO 639 code."""
+    return english if code in (ENGLISH, UNDETERMINED) else Neutral(pack_of(code))
+
+
+def changes_a_life(text: str) -> bool:
+    """Return whether a text tells what people remember for the rest of their lives, in any language it may be in."""
+    found = languages_of(text)
+    if language_called(found[0]).changes_a_life(text):
+        return True
+    others = packs() if found[0] in (OTHER, UNDETERMINED) else found[1:]
+    return any(Neutral(pack_of(code)).changes_a_life(text) for code in others)

@@ -1,11 +1,17 @@
-"""Times in text: clock times ("7:00 AM", "07:00", "from 5 to 7pm", "noon"), and days told by their number."""
+"""Times in text: clock times ("7:00 AM", "07:00", "from 5 to 7pm", "noon"), and days told by their number.
+
+Of languages other than English their packs know the words.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from cogitate.memory.clock import DAY, clock_in_force, day_number
+from cogitate.memory.language.languages import languages_of
+from cogitate.memory.language.packs import DAYS, Pack, pack_of
 from cogitate.memory.language.quotations import outside_quotations
 
 _TIME = re.compile(
@@ -15,14 +21,14 @@ _TIME = re.compile(
         | (?P<h2>\d{1,2})(?:[:.](?P<m2>\d{2}))?\s*+(?P<ap2>[ap])\.?m\b\.?
         | (?P<h3>\d{1,2}):(?P<m3>\d{2})(?![\d:])
         | (?P<h4>\d{1,2})\s?o['’]?clock\b
-        | \b(?P<word>noon|midday|midnight|полдень|полночь)\b
+        | \b(?P<word>noon|midday|midnight)\b
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
 _RELATIVE = re.compile(
     r"\b(?P<until>(?:by|until|till|before|since|after|from) )?"
-    r"(?:(?P<after>(?:the )?day after tomorrow|послезавтра)|(?P<next>tomorrow|завтра)|(?P<now>today|сегодня)"
-    r"|(?P<this>this(?= (?:morning|afternoon)\b))|(?P<night>tonight|this evening)|(?P<past>yesterday|вчера))"
+    r"(?:(?P<after>(?:the )?day after tomorrow)|(?P<next>tomorrow)|(?P<now>today)"
+    r"|(?P<this>this(?= (?:morning|afternoon)\b))|(?P<night>tonight|this evening)|(?P<past>yesterday))"
     r"(?P<part> (?:morning|afternoon|evening|night))?\b(?!['’])",
     re.IGNORECASE,
 )
@@ -30,7 +36,7 @@ _DAY_NUMBER = re.compile(r"\bday (\d{1,6})\b", re.IGNORECASE)
 _BARE_HOUR = re.compile(r"(\d{1,2})(?:h|\s*+(?:hours|ч))?")
 _HOUR = re.compile(r"\d{1,2}")
 _AHEAD = {"after": 2, "next": 1, "now": 0, "this": 0, "night": 0, "past": -1}
-_WORDS = {"noon": 720, "midday": 720, "midnight": 0, "полдень": 720, "полночь": 0}
+_WORDS = {"noon": 720, "midday": 720, "midnight": 0}
 
 
 class Time(NamedTuple):
@@ -41,14 +47,24 @@ class Time(NamedTuple):
     end: int
 
 
-def find_times(text: str) -> list[Time]:
-    """Return every clock time in `text`, in order. Of a range its two ends."""
-    found = []
-    for match in _TIME.finditer(text):
-        minute = _minute(match)
-        if minute is not None:
-            found.append(Time(minute, match.start(), match.end()))
+def find_times(text: str, pack: Pack | None = None) -> list[Time]:
+    """Return every clock time in `text`, in order. Of a range its two ends.
+
+    Args:
+        pack: of the text's language, if that is known.
+    """
+    found = _found(_TIME, text, _minute)
+    pack = pack or pack_of(languages_of(text)[0])
+    if pack.hours is not None:
+        named = _found(pack.hours, text, lambda match: _named(match, pack))
+        others = (time for time in found if not any(time.start < one.end and one.start < time.end for one in named))
+        found = sorted([*named, *others], key=lambda time: time.start)
     return found
+
+
+def _found(pattern: re.Pattern[str], text: str, read: Callable[[re.Match[str]], int | None]) -> list[Time]:
+    matches = ((read(match), match) for match in pattern.finditer(text))
+    return [Time(minute, match.start(), match.end()) for minute, match in matches if minute is not None]
 
 
 def parse_clock(text: str) -> int | None:
@@ -75,21 +91,47 @@ def anchor_days(text: str, minute: int) -> str:
         day = day_number(minute) + _AHEAD[said]
         if day < 1:
             return match[0]
-        if not match[0].isascii():
-            return f"в день {day}"
         part = "evening" if said == "night" else (match["part"] or "").strip()
         return (match["until"] or "on ") + (f"the {part} of day {day}" if part else f"day {day}")
 
+    pack = pack_of(languages_of(text)[0])
+    if pack.day_words is not None:
+        return _anchored(text, minute, pack, pack.day_words)
     return outside_quotations(text, lambda part: _RELATIVE.sub(told, part))
+
+
+def _anchored(text: str, minute: int, pack: Pack, words: re.Pattern[str]) -> str:
+    """Return a text with the words of a pack for days as what tells them by their number."""
+    numbers = {name: day_number(minute) + ahead for name, ahead in DAYS.items()}
+
+    def told(match: re.Match[str]) -> str:
+        way = pack.days.get(match[0].casefold().replace("’", "'"), "")
+        named = way.format_map(numbers)
+        is_number = pack.day_numbers is not None and pack.day_numbers.match(match.string, match.start())
+        if is_number or any(number < 1 and f"{{{name}}}" in way for name, number in numbers.items()):
+            return match[0]
+        return named[:1].upper() + named[1:] if match[0][:1].isupper() else named
+
+    return outside_quotations(text, lambda part: words.sub(told, part))
+
+
+def days_named(text: str, pack: Pack | None = None) -> list[int]:
+    """Return the days (from 0) that a text tells by their number, in order.
+
+    Args:
+        pack: of the text's language, if that is known.
+    """
+    pattern = (pack or pack_of(languages_of(text)[0])).day_numbers or _DAY_NUMBER
+    return [int(next(filter(None, match.groups()))) - 1 for match in pattern.finditer(text)]
 
 
 def is_over(sentence: str, minute: int) -> bool:
     """Return whether a sentence names days, and the last of them, with its hour if it names one, is before `minute`."""
-    days = [int(day) for day in _DAY_NUMBER.findall(sentence)]
+    days = days_named(sentence)
     if not days or not clock_in_force().counts_days:
         return False
     times = find_times(sentence)
-    return (max(days) - 1) * DAY + (max(time.minute for time in times) if times else DAY - 1) < minute
+    return max(days) * DAY + (max(time.minute for time in times) if times else DAY - 1) < minute
 
 
 def _minute(match: re.Match[str]) -> int | None:
@@ -109,6 +151,25 @@ def _minute(match: re.Match[str]) -> int | None:
             hour -= 12  # "from 10 to 1pm" begins in the morning
     elif part["h4"] and 1 <= hour <= 6:
         hour += 12  # "3 o'clock" is said of the afternoon
+    return hour * 60 + minute
+
+
+def _named(match: re.Match[str], pack: Pack) -> int | None:
+    """Return the minute of a time that a pack's words tell; None where they are too few to tell one."""
+    if match["noon"] or match["midnight"]:
+        return 12 * 60 if match["noon"] else 0
+    part, unit = match["part"] or match["of"], match["unit"] or match["mark"]
+    by_unit = unit and (match["mark"] or match["before"] or part or match["past"])
+    enough = match["at"] or match["of"] or by_unit or (part and match["minutes"])
+    hour = int(match["hour"]) if match["hour"] else pack.numbers[match["word"].casefold()]
+    minute = int(match["minutes"] or match["past"] or 0) + (30 if match["half"] else 0)
+    if not enough or hour > 23 or minute > 59 or (hour == 1 and match["word"] and not part and not match["at"]):
+        return None  # "one" hour is often "a little" or "an hour"
+    if part and hour <= 12:
+        late = part.casefold() in [way.casefold() for way in pack.ways("pm")]
+        hour = hour % 12 + 12 * late
+    elif 1 <= hour <= 6 and not match["minutes"]:
+        hour += 12  # as in English, it is said of the afternoon
     return hour * 60 + minute
 
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import msgspec
 
-from cogitate.memory.clock import DAY, at_time, clock_in_force, day_number
+from cogitate.memory.clock import DAY, at_time, clock_in_force
 from cogitate.memory.entry import MAX_TEXT, Entry, is_dialogue, is_of_event
 from cogitate.memory.language.endings import with_end
 from cogitate.memory.language.languages import ENGLISH, UNDETERMINED, languages_of
+from cogitate.memory.language.packs import pack_of
 from cogitate.memory.language.port import language_of
-from cogitate.memory.language.tables import read_table
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.language.word_count import count_words
@@ -92,7 +92,7 @@ def parse_line(entry: Entry, names: Mapping[str, str]) -> Utterance:
     """Return the speaker, text and time of an entry. A message's first subject speaks unless its text names one."""
     if is_statement_of_event(entry) and (stated := statement_of(entry, _speaker(entry, names))) is not None:
         return stated
-    if _reports_speech(entry.text, names):
+    if (reported := quoted_speaker(entry.text)) and (reported in ("I", "You") or reported in names.values()):
         return Utterance("", entry.text, entry.minute)
     known = {resolve_name(s, names) for s in entry.subjects}
     found = _SPOKEN.match(entry.text) if is_dialogue(entry) else None
@@ -107,10 +107,10 @@ def parse_line(entry: Entry, names: Mapping[str, str]) -> Utterance:
     return Utterance(speaker, told_apart(entry), entry.minute, listener)
 
 
-def _reports_speech(text: str, names: Mapping[str, str]) -> bool:
-    """Return whether a text tells itself who said what it quotes: 'Ada told me: "The mill burns."'."""
+def quoted_speaker(text: str) -> str:
+    """Return who said what a text quotes: "Ada" of 'Ada told me: "The mill burns."'; "" for any other text."""
     found = _REPORT.match(text)
-    return found is not None and (found["who"] in ("I", "You") or found["who"] in names.values())
+    return found["who"] if found else ""
 
 
 def _speaker(entry: Entry, names: Mapping[str, str]) -> str:
@@ -135,17 +135,11 @@ def first_person(entry: Entry, owner: str, names: Mapping[str, str]) -> Entry:
     elif told.speaker == me:
         text = _YOU.sub(lambda _: listener, told.text) if listener else told.text
     else:
-        text = _I_AM.sub(lambda _: f"{speaker} is", told.text)
-        text = _I_WILL.sub(lambda _: f"{speaker} will", text)
-        text = _MY.sub(lambda _: f"{speaker}'s", text)
-        text = _ME.sub(lambda _: speaker, text)
-        text = _YOU.sub(lambda _: speaker, text) if listener else text  # "I will see you" is to see the speaker
+        text = language_of(told.text).heard(told.text, speaker, listener)
     return msgspec.structs.replace(entry, text=shorten(text, MAX_TEXT, "…"))
 
 
-_YOU, _MY = re.compile(r"\b(?:you|yourself)\b", re.I), re.compile(r"\bmy\b", re.I)
-_I_AM, _I_WILL = re.compile(r"\bI(?:['’]m| am)\b"), re.compile(r"\bI(?:['’]ll| will)\b")
-_ME = re.compile(r"\bme\b", re.I)
+_YOU = re.compile(r"\b(?:you|yourself)\b", re.I)
 
 
 def format_list(parts: Sequence[str]) -> str:
@@ -183,9 +177,9 @@ def summarise_entries(
 def _listed(first: Entry, people: Sequence[str], names: Mapping[str, str], language: str) -> str:
     """Return who talked, where and when, without a word of English."""
     clock = clock_in_force()
-    day = read_table("phrases").get(language, {}).get("day", "").format(day=day_number(first.minute))
+    day = pack_of(language).day(first.minute)
     when = f"{day} {first.minute % DAY // 60:02}:{first.minute % 60:02}".strip() if clock.has_times else ""
-    when = when or (day if clock.counts_days else clock.date(first.minute))
+    when = when or day
     place = [resolve_name(first.location, names)] if first.location else []
     return with_end(" · ".join([", ".join(people), *place, when]))
 

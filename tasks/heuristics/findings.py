@@ -29,8 +29,7 @@ _REFUSAL = re.compile(
 
 def promises_of(recalled: Recalled) -> list[Promise]:
     """Return the promises that the memories tell of."""
-    entries = [e for e in (*recalled.before, *recalled.recent) if read(e.text).is_english]
-    return find_promises(recalled.owner, entries, recalled.names)
+    return find_promises(recalled.owner, (*recalled.before, *recalled.recent), recalled.names)
 
 
 def typed_findings(recalled: Recalled, promises: Sequence[Promise]) -> Iterator[Finding]:
@@ -51,7 +50,7 @@ def typed_findings(recalled: Recalled, promises: Sequence[Promise]) -> Iterator[
 def _coming(recalled: Recalled) -> Iterable[Finding]:
     """Yield what is to come within two days, the soonest first; what is over, or was declined, is not coming."""
     events = [e for e in (*recalled.before, *recalled.recent) if e.type not in ("plan", "reflection")]
-    dated = [e for e in events if (reading := read(e.text)).has_time and reading.is_english]
+    dated = [e for e in events if read(e.text).has_time]
     if not dated:
         return
     told = {e.number: e for e in events}
@@ -68,6 +67,7 @@ def _coming(recalled: Recalled) -> Iterable[Finding]:
             when = f"{_day(item.minute, recalled.minute)} at {clock_time(item.minute)}"
             quote = tell(recalled, entry, said)
             told_so = date(item.minute) in quote and _names_hour(quote, item.minute)
+            told_so = told_so or not read(entry.text).is_english
             yield Finding(quote if told_so else f"For {when}: {quote}", (item.number,))
 
 

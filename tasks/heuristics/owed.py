@@ -9,16 +9,18 @@ from dataclasses import dataclass
 from cogitate.memory.appointments import Appointment, find_place
 from cogitate.memory.clock import DAY, day_of
 from cogitate.memory.entry import Entry
-from cogitate.memory.language.languages import is_english
+from cogitate.memory.language.endings import SPACED, UNSPACED
+from cogitate.memory.language.languages import ENGLISH, UNDETERMINED, languages_of
+from cogitate.memory.language.packs import pack_of
 from cogitate.memory.language.text import stems
-from cogitate.memory.language.times import anchor_days, find_times
+from cogitate.memory.language.times import anchor_days, days_named, find_times
 from cogitate.memory.profile import Location
 from cogitate.memory.summaries.conversations import resolve_name
 from cogitate.tasks.heuristics.promises import KEEP, Promise, find_promises
+from cogitate.tasks.heuristics.spoken import Phrases
 
 _ALIKE = 0.6  # share of an appointment's words that a promise repeats
 _CLOSE = 30  # minutes between two mentions of one appointment
-_DAY = re.compile(r"\bday (\d{1,6})\b", re.IGNORECASE)
 _UP_TO = re.compile(r"\b(?:by|before|until|till)\b", re.IGNORECASE)
 _OFTEN = re.compile(r"\b(?:every|each|daily|always)\b", re.IGNORECASE)
 _MARKS = re.compile(r"[“”„\"«»]")
@@ -44,10 +46,9 @@ def find_owed(
     over: set[str] = set()
     promises = find_promises(owner, entries, names)
     for promise in promises:
-        if promise.giver != owner or not is_english(promise.deed):
+        if promise.giver != owner:
             continue
-        taker = f" to {resolve_name(promise.taker, names)}" if promise.taker else ""
-        text = f"{KEEP}{taker}: {promise.reminder}"
+        text = _reminder(promise, names)
         opens, at, closes = _time_of(promise)
         if promise.settled or (closes is not None and closes < start):
             over.add(text)
@@ -60,6 +61,15 @@ def find_owed(
             untimed.append(text)
     numbers = frozenset(number for promise in promises for number in promise.evidence)
     return Owed(timed=tuple(timed), untimed=tuple(untimed), over=frozenset(over), numbers=numbers)
+
+
+def _reminder(promise: Promise, names: Mapping[str, str]) -> str:
+    """Return what is to be done, in the language in which it was promised."""
+    language = languages_of(promise.said)[0]
+    if language not in (ENGLISH, UNDETERMINED):
+        return Phrases(language).to_do("keep", anchor_days(promise.said, promise.minute).rstrip(SPACED + UNSPACED))
+    taker = f" to {resolve_name(promise.taker, names)}" if promise.taker else ""
+    return f"{KEEP}{taker}: {promise.reminder}"
 
 
 def with_owed(booked: Iterable[Appointment], owed: Iterable[Appointment]) -> list[Appointment]:
@@ -80,7 +90,8 @@ def _time_of(promise: Promise) -> tuple[int, int | None, int | None]:
     """Return the first day of a promise, the minute at which it is to be kept, and the last at which it can be."""
     words = promise.said[max(0, promise.said.find(promise.deed)) :]
     dated = _MARKS.sub("", anchor_days(_MARKS.sub("", words), promise.minute))
-    days, hours = [int(day) - 1 for day in _DAY.findall(dated)], [time.minute for time in find_times(dated)]
+    pack = pack_of(languages_of(promise.said)[0])
+    days, hours = days_named(dated, pack), [time.minute for time in find_times(dated, pack)]
     opens = min(days) if days and not _UP_TO.search(dated) else 0
     if _OFTEN.search(dated) or not (days or hours):
         return opens, None, None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -10,56 +9,17 @@ from typing import NamedTuple
 
 from cogitate.memory.clock import date
 from cogitate.memory.entry import Entry
-from cogitate.memory.language.english.grammar import is_past, past_of
-from cogitate.memory.language.english.own_view import with_subject
+from cogitate.memory.language.commitments import Vow, are_alike
+from cogitate.memory.language.endings import QUESTIONS
+from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import split_sentences
-from cogitate.memory.language.text import stem, stems
-from cogitate.memory.language.times import anchor_days, find_times
+from cogitate.memory.language.text import stems
+from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.summaries.conversations import parse_line, resolve_name
 
 MOST_QUOTED = 240  # characters of a sentence that is quoted
 KEEP = "Keep the promise"  # opens an item of a plan
-
-_ALIKE = 0.6  # share of a deed's words that an account of it repeats
-_NAME = r"[A-ZА-Я][\w'’-]{0,40}(?: [A-ZА-Я][\w'’-]{0,40}){0,2}"
-#: "I promise: I will …", "I promise to …", "I'll … for you, I promise"
-_VOW = re.compile(
-    r"\bI(?: do)? (?:promise|swear|vow)(?: you)?\b[,:]?\s*(?:that )?(?:I(?:['’]ll| will)|to)\s(?P<deed>[^.!?;]{3,160})"
-    r"|\bI(?:['’]ll| will) (?P<before>[^.!?;]{3,160}?), I (?:promise|swear)\b",
-    re.I,
-)
-_TOLD = re.compile(
-    rf"\b(?P<giver>I|{_NAME}|[Tt]he \w{{1,40}}) (?:had |has |have )?promise[sd] "
-    rf"(?:(?P<taker>me|{_NAME}) )?to (?P<deed>[^.!?;]{{3,160}})"
-)
-_PROMISING = re.compile(r"promis|swear|vow", re.I)  # stands in whatever `_VOW` and `_TOLD` find
-_KEPT = re.compile(
-    r"\bkept (?:my|his|her|their|your|the|a) (?:word|promise|oath|vow)|\bmade good on\b|"
-    r"\bas (?:I |you |he |she |they )?(?:had )?promised\b",
-    re.I,
-)
-_BROKEN = re.compile(
-    r"\bI (?:completely |totally |simply )?forgot\b|\byou forgot\b|\bdid(?: you not|n['’]t you) promise\b|"
-    r"\bbroke (?:my|his|her|their|your|the|a) (?:word|promise|oath|vow)|\b(?:did not|didn['’]t|never) (?:keep|kept)\b|"
-    r"\byou promised\b.*\bbut\b|\bforgot (?:my|his|her|their|your) promise\b|"
-    r"\bhad promised\b[^.!?;]*, (?:and|but|yet) (?:did(?: not|n['’]t)|never|forgot|failed|broke|kept silent)\b|"
-    r"\bthough (?:it|this|that) had been promised\b",
-    re.I,
-)
-_CONDITION = re.compile(r"\b(?:if|unless|in case|maybe|perhaps|might|whether)\b", re.I)
-#: Before the verb of a deed that was done, or was not: "did not mend", "forgot to mend".
-_DID = re.compile(r"\b(?:did(?: not| never|n['’]t)?|(?:failed|forgot|refused|declined|managed) to) $")
-#: When a deed is due, which is no part of it.
-_WHEN = re.compile(
-    r"\b(?:(?:on|by|until|before) )?(?:the \w{1,20} of )?(?:day \d{1,6}|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b",
-    re.I,
-)
-_WORD = re.compile(r"[^\W\d_]+")
-#: Who does what follows, but for those whom "and" joins to another.
-_SUBJECT = re.compile(r"\b(?:I|[Hh]e|[Ss]he|[Tt]hey|[Ww]e|[Yy]ou|who|[A-ZА-Я][\w'’-]*)(?![\w'’-])")
-_TOGETHER = re.compile(rf"(?:,|,? and|,? with) {_NAME}")
-_NEAR = 100  # characters between who does something and the verb
 
 
 @dataclass(frozen=True)
@@ -76,6 +36,11 @@ class Promise:
     settled: bool = False
     settled_by: str = ""  # the sentence that tells what came of it
     tellings: tuple[tuple[int, str], ...] = ()  # every sentence that gives or tells of it, with its entry's number
+
+    @property
+    def words(self) -> frozenset[str]:
+        """Return the stems of the deed, without the day and the hour at which it is due."""
+        return language_of(self.said).deed_words(self.deed)
 
     @property
     def reminder(self) -> str:
@@ -97,8 +62,8 @@ class _Hint(NamedTuple):
 
 @lru_cache(maxsize=32_768)  # an owner's memories are read again by each plan and reflection
 def _hint(text: str) -> _Hint:
-    is_outcome = bool(_KEPT.search(text) or _BROKEN.search(text))
-    return _Hint(_PROMISING.search(text) is not None, is_outcome, frozenset(stems(text)))
+    language = language_of(text)
+    return _Hint(language.may_vow(text), language.tells_outcome(text) != "", frozenset(stems(text)))
 
 
 def find_promises(owner: str, entries: Sequence[Entry], names: Mapping[str, str]) -> list[Promise]:
@@ -121,7 +86,7 @@ def find_promises(owner: str, entries: Sequence[Entry], names: Mapping[str, str]
             same = (
                 at
                 for at, p in enumerate(found)
-                if promise.giver == p.giver and _alike(promise.deed, p.deed) and not p.settled
+                if promise.giver == p.giver and are_alike(promise.words, _hint(p.deed).stems) and not p.settled
             )
             at = next(same, None)
             if at is None:
@@ -135,114 +100,49 @@ def _made(owner: str, entry: Entry, names: Mapping[str, str], ids: Mapping[str, 
     if not _hint(entry.text).may_promise:
         return
     line = parse_line(entry, names)
+    language = language_of(line.text)
     for sentence in split_sentences(line.text):
-        if sentence.endswith("?"):
-            continue
-        made = _given(entry, line.speaker, sentence, names, ids) if line.speaker else None
-        if made or (made := _told(owner, entry, line.speaker, sentence, names, ids)):
-            yield made
+        vow = None if sentence.endswith(QUESTIONS) else language.vow(sentence, bool(line.speaker))
+        if vow is not None and (promise := _promise(owner, entry, line.speaker, sentence, vow, ids)):
+            yield promise
 
 
-def _told(
-    owner: str, entry: Entry, speaker: str, sentence: str, names: Mapping[str, str], ids: Mapping[str, str]
-) -> Promise | None:
-    """Return the promise that a sentence tells of; of what somebody says, only one of the speaker's."""
-    match = _TOLD.search(sentence)
-    if not match or _BROKEN.search(sentence):
-        return None
+def _promise(owner: str, entry: Entry, speaker: str, sentence: str, vow: Vow, ids: Mapping[str, str]) -> Promise | None:
+    """Return the promise that a sentence gives or tells of; of what somebody says, only one of the speaker's."""
     me = ids.get(speaker, speaker) if speaker else owner
-    giver = me if match["giver"] == "I" else ids.get(match["giver"], match["giver"])
-    said = match["taker"]
-    taker = me if said == "me" else ids.get(said, said) if said else ""
+    giver = me if vow.giver == "I" else ids.get(vow.giver, vow.giver)
+    taker = me if vow.taker == "me" else ids.get(vow.taker, vow.taker) if vow.taker else ""
     others = [s for s in entry.subjects if s != giver]
     if not taker and giver == me and len(others) == 1:
         taker = others[0]
     if giver == taker or (speaker and giver != me):
         return None
-    return Promise(giver, taker, sentence, match["deed"], entry.minute, (entry.number,))
-
-
-def _given(
-    entry: Entry, speaker: str, sentence: str, names: Mapping[str, str], ids: Mapping[str, str]
-) -> Promise | None:
-    """Return the promise that a speaker gives with a sentence."""
-    match = _VOW.search(sentence)
-    if match is None or _CONDITION.search(sentence):
-        return None
-    others = [s for s in entry.subjects if resolve_name(s, names) != speaker]
-    taker = others[0] if len(others) == 1 else ""
-    deed = match["deed"] or match["before"] or ""
-    return Promise(ids.get(speaker, speaker), taker, sentence, deed, entry.minute, (entry.number,), spoken=True)
+    return Promise(giver, taker, sentence, vow.deed, entry.minute, (entry.number,), vow.spoken)
 
 
 def _settle(owner: str, entry: Entry, names: Mapping[str, str], found: list[Promise]) -> None:
     """Note what an entry says of a promise made before it: in so many words, or with an account of the deed."""
     hint = _hint(entry.text)
     open_ = [at for at, promise in enumerate(found) if not promise.settled]
-    if not hint.is_outcome and not any(_are_alike(_words_of(found[at].deed), hint.stems) for at in open_):
+    if not hint.is_outcome and not any(are_alike(found[at].words, hint.stems) for at in open_):
         return
     told = parse_line(entry, names)
     sentences = split_sentences(told.text)
-    stated = next((s for s in sentences if _KEPT.search(s) or _BROKEN.search(s)), "")
-    present = {*entry.subjects, owner}
+    language = language_of(told.text)
+    stated = next(filter(language.tells_outcome, sentences), "")
+    by = language.tells_outcome(stated)
+    present, me = {*entry.subjects, owner}, told.speaker or resolve_name(owner, names)
     for index in reversed(open_):
         promise = found[index]
-        said = ""
+        giver, said = resolve_name(promise.giver, names), ""
         if entry.minute > promise.minute:
-            giver = resolve_name(promise.giver, names)
-            me = told.speaker or resolve_name(owner, names)
-            said = next((s for s in sentences if _is_account(s, promise.deed, giver, giver == me)), "")
-        if stated and {promise.giver, promise.taker} - {""} <= present:
-            alike = entry.minute > promise.minute and _alike(promise.deed, told.text)
+            said = next((s for s in sentences if language.is_account(s, promise.deed, giver, giver == me)), "")
+        of_giver = by == "?" or (by == "I") == (giver == me)
+        if stated and of_giver and {promise.giver, promise.taker} - {""} <= present:
+            alike = entry.minute > promise.minute and are_alike(promise.words, _hint(told.text).stems)
             if alike or entry.minute - promise.minute >= 30:  # no longer the talk in which it was promised
                 said = stated
         if said:
             numbers = tuple(sorted({*promise.evidence, entry.number}))
             found[index] = replace(promise, settled=True, settled_by=said, evidence=numbers)
             return
-
-
-def _is_account(sentence: str, deed: str, giver: str, by_giver: bool) -> bool:
-    """Return whether a sentence tells that the giver did a deed, or did not.
-
-    Args:
-        by_giver: the giver tells it, so that "I" is the giver.
-    """
-    if sentence.endswith("?") or _CONDITION.search(sentence) or not _alike(deed, sentence):
-        return False
-    text = with_subject(sentence, "I") if by_giver else sentence
-    wanted = set(stems(deed))
-    for word in _WORD.finditer(text):
-        low = word[0].lower()
-        if word.start() == 0 or stem(low) not in wanted:
-            continue
-        is_done = is_past(low) or past_of(low) == low or _DID.search(text, max(0, word.start() - 24), word.start())
-        if is_done and _does(giver, by_giver, text[max(0, word.start() - _NEAR) : word.start()]):
-            return True
-    return False
-
-
-def _does(giver: str, by_giver: bool, before: str) -> bool:
-    """Return whether the giver is the subject of a verb, of which the text before it is given."""
-    called = re.escape(giver[4:]) if giver.startswith(("The ", "the ")) else re.escape(giver)
-    for mention in re.finditer(rf"\b(?:{called}{'|I' if by_giver else ''})(?![\w'’-])", before):
-        if not _SUBJECT.search(_TOGETHER.sub("", before[mention.end() :])):
-            return True
-    return False
-
-
-def _alike(deed: str, text: str) -> bool:
-    return _are_alike(_words_of(deed), frozenset(stems(text)))
-
-
-def _are_alike(wanted: frozenset[str], said: frozenset[str]) -> bool:
-    return bool(wanted) and len(wanted & said) >= _ALIKE * len(wanted)
-
-
-@lru_cache(maxsize=4_096)
-def _words_of(deed: str) -> frozenset[str]:
-    """Return the stems of a deed without those of the day and the hour at which it is due."""
-    undated = _WHEN.sub("", anchor_days(deed, 0))
-    for time in reversed(find_times(undated)):
-        undated = undated[: time.start] + undated[time.end :]
-    return frozenset(stems(undated))

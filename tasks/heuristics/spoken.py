@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from functools import cache
 from itertools import islice
 
-from cogitate.memory.clock import clock_in_force, date, day_number
 from cogitate.memory.entry import Entry, is_dialogue
 from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, languages_of
-from cogitate.memory.language.tables import read_table
+from cogitate.memory.language.packs import pack_of, packs
 from cogitate.memory.profile import Profile
 from cogitate.memory.routines import routine_text
 from cogitate.memory.summaries.conversations import parse_line, resolve_name
@@ -20,7 +18,6 @@ _HAN = "zh"  # the language of a text in Han characters alone
 _LATIN_NAME = re.compile("[A-Za-z\u00c0-\u024f]")
 _LOOKED_AT = 20  # of the latest entries
 _NOTHING = "…"  # in a language of which no phrase is known
-_WIDE = ("zh", "ja")  # whose colons and brackets are as wide as their characters
 
 
 def spoken_language(profile: Profile, entries: Iterable[Entry], owner: str, names: Mapping[str, str]) -> str:
@@ -66,44 +63,41 @@ class Phrases:
     """The phrases of one language other than English; where it has none here, what they would name stands alone."""
 
     def __init__(self, language: str) -> None:
-        self._table: Mapping[str, str] = read_table("phrases").get(language, {})
-        self._wide = language in _WIDE
+        self._pack = pack_of(language)
 
     @property
     def quiet(self) -> str:
         """Return a reflection on a time without events; "…" where the language has none."""
-        return self._table.get("quiet", _NOTHING)
+        return self._pack.phrase("quiet") or _NOTHING
 
     def day(self, minute: int) -> str:
         """Return the day of a game time, "" where the language has no word for it."""
-        if not clock_in_force().counts_days:
-            return date(minute)
-        return self._table.get("day", "").format(day=day_number(minute))
+        return self._pack.day(minute)
 
     def to_do(self, phrase: str, what: str = "", place: str = "") -> str:
         """Return what is to be done: a phrase with what it is about and where, or these alone."""
-        named = self._table.get(phrase, "")
+        named = self._pack.phrase(phrase)
         said = self.labelled(named, what) if named and what else named or what
-        if not said or not place or place == said:
-            return said or place
-        return f"{said}（{place}）" if self._wide else f"{said} ({place})"
+        return self._pack.bracketed(said, place)
 
     def labelled(self, label: str, text: str) -> str:
         """Return a text after a label and a colon; the text alone where there is no label."""
-        return text if not label else f"{label}：{text}" if self._wide else f"{label}: {text}"
+        return self._pack.labelled(label, text)
 
     def without(self, phrase: str, text: str) -> str:
         """Return a text without the phrase before it and its colon."""
-        return text.removeprefix(self.labelled(self._table.get(phrase, ""), ""))
+        return text.removeprefix(self.labelled(self._pack.phrase(phrase), ""))
+
+    def listed(self, items: Iterable[str]) -> str:
+        """Return the items of a plan as one text."""
+        return ("；" if self._pack.is_wide else "; ").join(items)
 
 
-@cache
 def quiet_reflections() -> frozenset[str]:
     """Return every reflection on a time without events, in any language but English."""
-    return frozenset({_NOTHING, *(phrases["quiet"] for phrases in read_table("phrases").values())})
+    return phrases_of("quiet") | {_NOTHING}
 
 
-@cache
 def phrases_of(phrase: str) -> frozenset[str]:
     """Return a phrase in every language but English that has it."""
-    return frozenset(phrases[phrase] for phrases in read_table("phrases").values() if phrase in phrases)
+    return frozenset(str(table[phrase]) for table in packs().values() if phrase in table)

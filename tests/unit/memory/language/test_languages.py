@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cogitate.memory.language.languages import OTHER, UNDETERMINED, is_english, languages_of
-from cogitate.memory.language.life_events import changes_a_life
+from cogitate.memory.language.port import changes_a_life
 
 
 @pytest.mark.parametrize(

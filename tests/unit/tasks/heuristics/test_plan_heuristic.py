@@ -91,7 +91,7 @@ def test_needs_are_seen_to_first() -> None:
         ("Let's have dinner with Maria Lopez tonight at 19:30", 0, (1170, "Have dinner with Maria Lopez", None)),
         ("I promised to help Maria with the decorations at 4pm", 1, (960, "Help Maria with the decorations", None)),
         ("The concert is on day 4 from 8 to 10pm", 3, (1200, "Attend the concert", None)),
-        ("Завтра встреча в 17:00", 1, (1020, "Встреча", None)),
+        ("Завтра встреча в 17:00", 1, (1020, "В день 2 встреча в 17:00", None)),
         (
             "Tomás invited me to an open-air supper at Hobbs Cafe tomorrow at 6:00 PM, and I said yes.",
             1,

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from cogitate.memory.entry import Entry
+from cogitate.memory.language.packs import SAID, packs
 from cogitate.memory.language.sentences import split_sentences
-from cogitate.memory.language.tables import read_table
 from cogitate.memory.profile import Location, Profile
 from cogitate.prompts.render import Templates
 from cogitate.tasks.heuristics.insight import QUIET, is_quiet, quiet
@@ -94,14 +94,11 @@ def test_another_persons_statement_is_quoted_with_its_speaker() -> None:
     said = message("明天十点在广场有音乐会。", 700, speaker=MARIA, hearer=KLAUS, importance=10)
     case = case_of(REFLECT, stream_of(*seen, said), 1_100, world=world, profile=profile)
     (entry,) = appended(REFLECT.heuristic(case))
-    assert '李伟: "明天十点在广场有音乐会。"' in entry.text
+    assert "李伟：“明天十点在广场有音乐会。”" in entry.text
 
 
 def test_every_language_has_every_phrase() -> None:
-    table = read_table("phrases")
-    assert {language: sorted(phrases) for language, phrases in table.items()} == dict.fromkeys(
-        table, sorted(table["zh"])
-    )
+    assert [(language, key) for language, table in packs().items() for key in SAID if key not in table] == []
 
 
 TALK = "明日の朝、一緒に市場へ行きましょう。"

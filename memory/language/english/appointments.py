@@ -1,0 +1,135 @@
+"""Appointments in English sentences ("party at 5 pm at Hobbs Cafe"), by their nouns, verbs and hosts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from cogitate.memory.clock import date, day_of
+from cogitate.memory.language.commitments import MAX_WHAT, Appointed
+from cogitate.memory.language.quotations import is_quoted
+from cogitate.memory.language.text import FUNCTION_WORDS
+from cogitate.memory.language.times import Time, find_times
+from cogitate.memory.language.truncation import shorten
+
+_NOUN = re.compile(
+    r"\b(party|meeting|appointment|date|dinner|lunch|breakfast|brunch|tea|coffee|class|lecture|seminar|concert|wedding|"
+    r"interview|workshop|rehearsal|ceremony|festival|celebration|gathering|reception|show|exam|picnic|debate|speech|"
+    r"match|performance|funeral|auction|tournament|lesson|club|event|game)\b",
+    re.IGNORECASE,
+)
+# An event with an invitation or a host is an appointment, even without a known name.
+_OCCASION = re.compile(
+    r"(?:\binvit(?:ed?|ing)\s++[\w'’-]++(?:\s[\w'’-]++)?\s++to|"
+    r"(?:(?:\bI['’]m|\bwe['’]re)|\b(?:is|am|are)) (?:holding|hosting|throwing|giving|organi[sz]ing))"
+    r"\s++(?P<what>(?:an?|the|my|his|her|our|their)\s++[\w'’ -]{1,60}?)"
+    r"(?=\s++(?:at|on|in|for|and|with)\b|\s*+[,.;!\x00]|$)",
+    re.IGNORECASE,
+)
+#: Who remembers it holds it.
+_HOSTS = re.compile(r"\bI(?:['’]m| am) (?:holding|hosting|throwing|giving|organi[sz]ing)\b", re.IGNORECASE)
+_MEALS = frozenset({"dinner", "lunch", "breakfast", "brunch", "tea", "coffee"})
+_VERB = re.compile(
+    r"\b(meet|join|visit|help|attend|come|arrive|pick up|bring|call|see|drop by|stop by|deliver|practi[cs]e)\b",
+    re.IGNORECASE,
+)
+_PAST = re.compile(r"\b(yesterday|last (?:night|week|evening)|was|were|ago|attended|met)\b", re.I)
+_ONGOING = re.compile(
+    r"\b(?:is|are)\s++(?!hosting|planning|throwing|organi[sz]ing|inviting|going|meeting|holding|giving|expecting)\w+ing\b",
+    re.I,
+)  # an observed activity is not an appointment
+_DAYS: tuple[tuple[re.Pattern[str], int], ...] = (
+    (re.compile(r"\b(?:the )?day after tomorrow\b", re.I), 2),
+    (re.compile(r"\btomorrow(?: (?:morning|afternoon|evening|night))?\b", re.I), 1),
+    (re.compile(r"\btoday\b|\btonight\b|\bthis (?:morning|afternoon|evening)\b", re.I), 0),
+)
+_FURTHER = re.compile(r"[,;]| because | so that ")  # cancelled activities
+_COMPANY = re.compile(r" with ((?:[A-Z][\w'’-]*+(?: and )? ?+){1,5})")
+_DAY_NUMBER = re.compile(r"\b(?:on |on the evening of )?day (\d{1,5})\b", re.I)
+_FRAME = re.compile(
+    r"\b(?:from|at|by|around|about|on|until|till|to|between)\s*+(?=\x00)|\x00|"
+    r"\b(?:on )?(?:january|february|march|april|may|june|july|august|september|october|november|december)"
+    r" \d{1,2}(?:st|nd|rd|th)?(?:,? \d{4})?",
+    re.I,
+)
+_LOOSE_END = re.compile(r" (?:before|after|by|until|till|from|since|around|about)$", re.I)  # the time stood behind it
+
+
+def find_appointed(sentence: str, minute: int, place: str) -> Appointed | None:
+    """Return the appointment that a sentence mentions, or None.
+
+    Args:
+        minute: game time at which it was said.
+        place: the name of the place that it names, or "".
+    """
+    times = find_times(sentence)
+    if (
+        not times
+        or _PAST.search(sentence)
+        or _ONGOING.search(sentence)
+        or not any(cue.search(sentence) for cue in (_NOUN, _VERB, _OCCASION))
+    ):
+        return None
+    what = _what(sentence, times, place)
+    verb = _VERB.search(sentence)
+    if what and not _is_event(what) and is_quoted(sentence, verb.start() if verb else times[0].start):
+        what = _said(sentence, minute)  # whose deed it is, the quotation says
+    return Appointed(times[0].minute, _day(sentence, minute), what) if what else None
+
+
+def _day(sentence: str, minute: int) -> int | None:
+    if numbered := _DAY_NUMBER.search(sentence):
+        return int(numbered[1]) - 1
+    return next((day_of(minute) + ahead for pattern, ahead in _DAYS if pattern.search(sentence)), None)
+
+
+def _what(sentence: str, times: Sequence[Time], place: str) -> str:
+    ends = (0, *(time.end for time in times))
+    starts = (*(time.start for time in times), len(sentence))
+    bare = "\x00".join(sentence[end:start] for end, start in zip(ends, starts, strict=True))
+    for pattern, _ in _DAYS:
+        bare = pattern.sub(" ", bare)
+    bare = _DAY_NUMBER.sub(" ", bare)
+    bare = " ".join(_FRAME.sub(" ", _FRAME.sub("\x00", bare)).split()).replace(" ,", ",").rstrip(" .,!?;:")
+    noun, verb, occasion = _NOUN.search(bare), _VERB.search(bare), _OCCASION.search(bare)
+    if occasion:
+        what = ("Host " if _HOSTS.search(bare) else "Attend ") + re.sub(r"^(?:an?|my)\s", "the ", occasion["what"])
+    elif noun and not (verb and verb.start() < noun.start() and verb[0].lower() not in {"attend", "come", "join"}):
+        what = _event(bare, noun)
+    elif verb:
+        what = " ".join(_FURTHER.split(bare[verb.start() :], maxsplit=1)[0].split()[:14])
+    else:
+        return ""
+    what = _LOOSE_END.sub("", what)
+    what = what if what.count('"') % 2 == 0 else what.replace('"', "").rstrip(" .,!?;:")
+    if place and place.casefold() not in what.casefold():
+        what += f" at {place}"
+    return (what[:1].upper() + what[1:])[:MAX_WHAT]
+
+
+def _is_event(what: str) -> bool:
+    """Return whether a noun names the appointment rather than an activity."""
+    return what.startswith(("Attend ", "Host ", "Have "))
+
+
+def _said(sentence: str, minute: int) -> str:
+    """Return a quoting sentence with the day of the statement."""
+    return f"{shorten(sentence, MAX_WHAT - 16)} ({date(minute)})"
+
+
+def _event(text: str, noun: re.Match[str]) -> str:
+    before: list[str] = []
+    for word in reversed(text[: noun.start()].split()[-5:]):
+        if word.lower().strip(',"“”„«»') in FUNCTION_WORDS or word.endswith(("ing", ",", ";", ":")) or word.islower():
+            if word.islower() and not before and word.lower() not in FUNCTION_WORDS and not word.endswith("ing"):
+                before.append(word)
+            break
+        before.append(word)
+    name = " ".join([*reversed(before), noun[0].lower()])
+    company = _COMPANY.match(text, noun.end())
+    if company:
+        name += f" with {company[1].strip()}"
+    if noun[0].lower() in _MEALS:
+        return f"Have {name}"
+    owned = any(re.search(r"['’]s?$", word) for word in before)
+    return f"Attend {name if owned else 'the ' + name}"

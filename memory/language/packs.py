@@ -1,0 +1,229 @@
+"""Packs: what a language says and by what it tells days, hours, promises and grave events, as data.
+
+The product's packs are in `tables/phrases.toml`, which explains each key. A host brings its own in a file of the same
+form, `phrases.toml` in its folder of prompt templates.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from cogitate.memory.clock import clock_in_force, date, day_number
+from cogitate.memory.errors import CogitateError
+from cogitate.memory.language.tables import read_table
+from cogitate.memory.language.text import MARKS, UNSPACED, normalized
+
+FILE = "phrases.toml"
+SAID = ("name", "day", "work", "errands", "again", "see_to", "keep", "quiet", "quotes")
+DAYS = {"before": -2, "yesterday": -1, "today": 0, "tomorrow": 1, "after": 2}  # placeholders, by days from today
+_READ = ("colon", "not_after", "hours", "at", "before", "units", "am", "pm", "noon", "midnight", "half", "numbers")
+_KEYS = frozenset((*SAID, *_READ, "days", "vows", "grave", "within", "prefixes"))
+_PLACEHOLDER = re.compile(r"\\\{\w+\\\}")
+_WORD = rf"[\w{MARKS}]"
+_NO_WORD = rf"[^\w{MARKS}]{{1,3}}"  # between two words
+_GAP = rf"(?:{_NO_WORD}{_WORD}{{1,30}}){{0,4}}{_NO_WORD}"  # a few words between two that belong together
+_GAP_UNSPACED = ".{0,30}"
+_IS_UNSPACED = re.compile(f"[{UNSPACED}]")
+_IS_KOREAN = re.compile("[\uac00-\ud7a3]")
+
+
+class PackError(CogitateError):
+    """A host's file of phrases is broken; the message names the file and the error."""
+
+
+class Pack:
+    """The pack of one language; an empty one where none is known."""
+
+    def __init__(self, table: Mapping[str, Any]) -> None:
+        self._table = table
+
+    def phrase(self, name: str) -> str:
+        """Return a phrase, or ""."""
+        return str(self._table.get(name, ""))
+
+    def day(self, minute: int) -> str:
+        """Return the day of a game time; "" where the language has no word for it."""
+        if not clock_in_force().counts_days:
+            return date(minute)
+        return self.phrase("day").format(day=day_number(minute))
+
+    def quoted(self, text: str) -> str:
+        """Return a text between quotation marks."""
+        marks = self.phrase("quotes") or '""'
+        return f"{marks[0]}{text}{marks[-1]}"
+
+    def bracketed(self, text: str, beside: str) -> str:
+        """Return a text with another in brackets, if there is another."""
+        if not text or not beside or beside == text:
+            return text or beside
+        return f"{text}（{beside}）" if self.is_wide else f"{text} ({beside})"
+
+    def labelled(self, label: str, text: str) -> str:
+        """Return a text after a label and a colon; the text alone where there is no label."""
+        return f"{label}{self.phrase('colon') or ': '}{text}" if label else text
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether marks are as wide as characters, with no space after them."""
+        return self.phrase("colon") == "："
+
+    def ways(self, name: str) -> list[str]:
+        """Return the words or phrases that a key lists."""
+        return [way for way in self.phrase(name).split("|") if way]
+
+    @cached_property
+    def days(self) -> Mapping[str, str]:
+        """The words for days, folded, and what tells the day by its number."""
+        return {way.casefold(): told for way, told in self._table.get("days", {}).items()}
+
+    @cached_property
+    def day_words(self) -> re.Pattern[str] | None:
+        """What finds a word for a day."""
+        ways = alternatives(self.days)
+        if not ways:
+            return None
+        spaced = not _runs_on(ways)
+        before = "".join(rf"(?<!\b{re.escape(way)} )" if spaced else f"(?<!{way})" for way in self.ways("not_after"))
+        return re.compile(rf"(?<!{_WORD}){before}(?:{ways})(?!{_WORD})" if spaced else before + f"(?:{ways})", re.I)
+
+    @cached_property
+    def day_numbers(self) -> re.Pattern[str] | None:
+        """What finds a day that is told by its number, in a group of the match."""
+        told = dict.fromkeys([self.phrase("day"), *self.days.values()])
+        ways = [_PLACEHOLDER.sub(r"(\\d{1,6})", re.escape(way)) for way in told if "{" in way]
+        return re.compile("|".join(sorted(ways, key=len, reverse=True)), re.IGNORECASE) if ways else None
+
+    @cached_property
+    def hours(self) -> re.Pattern[str] | None:
+        """What finds a time of day, with the groups that `language.times` reads."""
+        if not any(self.ways(key) for key in ("hours", "at", "units")):
+            return None
+        words = self._any("numbers") + self._any("noon")
+        begins, ends = ("", "") if _runs_on(words) else (rf"(?<!{_WORD})", rf"(?!{_WORD})")
+        part = self._any("am", "pm")
+        return re.compile(
+            rf"(?:(?P<part>{begins}{part})\s?)?"
+            rf"(?:(?P<at>{begins}{self._any('at')})\s?|(?P<before>{begins}{self._any('before')})\s?)?"
+            rf"(?:(?P<hour>(?<![\d:.,])\d{{1,2}}(?![\d,]))|(?P<word>{begins}{self._any('numbers')}))"
+            rf"(?::(?P<minutes>\d\d)(?!\d))?"
+            rf"(?:\s?(?:(?P<mark>{self._any('hours')})(?![間间간작])|(?P<unit>{self._any('units')})(?![^\W\d_]))"
+            rf"(?P<past>\d{{1,2}}(?!\d))?)?"
+            rf"(?P<half>{self._any('half')})?(?:,?\s?(?P<of>{part}))?{ends}"
+            rf"|{begins}(?:(?P<noon>{self._any('noon')})|(?P<midnight>{self._any('midnight')})){ends}",
+            re.IGNORECASE,
+        )
+
+    def _any(self, *keys: str) -> str:
+        """Return a pattern for any of the words of keys, which matches nothing where there are none."""
+        ways = (way for key in keys for one in self.ways(key) for way in one.split("/"))
+        return f"(?:{alternatives(ways) or '(?!)'})"
+
+    @cached_property
+    def numbers(self) -> Mapping[str, int]:
+        """The words for the hours from 1 to 12, folded."""
+        listed = enumerate(self.ways("numbers"), 1)
+        return {way.casefold(): value for value, one in listed for way in one.split("/")}
+
+    @cached_property
+    def vows(self) -> re.Pattern[str] | None:
+        """What finds the words by which one promises."""
+        return self._cues("vows", "" if _runs_on(self.phrase("vows")) else "vows")
+
+    @cached_property
+    def grave(self) -> re.Pattern[str] | None:
+        """What finds the words for an event that changes a life."""
+        return self._cues("within", "grave")
+
+    def _cues(self, within: str, words: str) -> re.Pattern[str] | None:
+        found = [_GAP_UNSPACED.join(re.escape(p.strip()) for p in way.split("…")) for way in self._folded(within)]
+        if words and (ways := [_of_words(way) for way in self._folded(words)]):
+            prefixes = self.phrase("prefixes")
+            before = rf"(?<!{_WORD})[{prefixes}]?" if prefixes else rf"(?<!{_WORD})"
+            found = [*([] if within == words else found), rf"{before}(?:{'|'.join(ways)})(?!{_WORD})"]
+        return re.compile("|".join(found)) if found else None
+
+    def _folded(self, key: str) -> list[str]:
+        return [fold(way) for way in self.ways(key)]
+
+
+def fold(text: str) -> str:
+    """Return the text as cues are looked for in it."""
+    return normalized(text).casefold().replace("\u0307", "").replace("’", "'")  # the dot is left of a Turkish "İ"
+
+
+def alternatives(ways: Iterable[str]) -> str:
+    """Return a pattern for any of several texts, the longest first, with either apostrophe."""
+    return "|".join(re.escape(way).replace("'", "['’]") for way in sorted(ways, key=lambda way: (-len(way), way)))
+
+
+def _runs_on(text: str) -> bool:
+    """Return whether words of a text may stand within other words: in scripts without spaces, and in Korean."""
+    return _IS_UNSPACED.search(text) is not None or _IS_KOREAN.search(text) is not None
+
+
+def _of_words(way: str) -> str:
+    """Return the pattern of one way to say it: words, "*" for any end of one, "…" for up to four words between."""
+    return _GAP.join(_NO_WORD.join(map(_of_word, apart.split())) for apart in way.split("…"))
+
+
+def _of_word(word: str) -> str:
+    return re.escape(word.removesuffix("*")) + (f"{_WORD}{{0,20}}" if word.endswith("*") else "")
+
+
+def _is_sound(key: str, value: str) -> bool:
+    """Return whether a phrase has only the placeholders that its key may have."""
+    numbers = dict.fromkeys(DAYS if key == "days" else ("day",), 0)
+    try:
+        value.format_map(numbers)
+    except (KeyError, ValueError, IndexError, AttributeError):
+        return False
+    return True
+
+
+_OF_HOST: dict[str, Mapping[str, Any]] = {}
+
+
+def use_packs(folder: Path | None) -> None:
+    """Take the packs of a host's folder for this process, in the place of the product's for the same languages.
+
+    Raises:
+        PackError: when the file is no table of known keys by language.
+    """
+    found: Mapping[str, Any] = {}
+    path = folder / FILE if folder is not None else None
+    if path is not None and path.is_file():
+        try:
+            found = tomllib.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise PackError(f"the phrases in {path} cannot be read: {error}") from error
+        for language, table in found.items():
+            if not isinstance(table, Mapping):
+                raise PackError(f"{path}: {language!r} is no table: write the phrases of a language under [{language}]")
+            for key, value in table.items():
+                listed = value.values() if key == "days" and isinstance(value, Mapping) else [value]
+                if key not in _KEYS or not all(isinstance(one, str) and _is_sound(key, one) for one in listed):
+                    known = f"the keys are {', '.join(sorted(_KEYS))}"
+                    raise PackError(f"{path}: {language}.{key} is unknown, no text or has a wrong placeholder; {known}")
+    _OF_HOST.clear()
+    _OF_HOST.update(found)
+    _pack_of.cache_clear()
+
+
+def packs() -> Mapping[str, Mapping[str, Any]]:
+    """Return the tables of all languages that have a pack, by ISO 639-1 code."""
+    return read_table("phrases") | _OF_HOST
+
+
+def pack_of(language: str) -> Pack:
+    """Return the pack of a language; an empty one where none is known."""
+    return _pack_of(language)
+
+
+@cache
+def _pack_of(language: str) -> Pack:
+    return Pack(packs().get(language, {}))
