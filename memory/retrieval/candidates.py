@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -11,11 +12,12 @@ from typing import Literal
 
 from cogitate.memory.entry import Entry, EntryType, is_dialogue, is_of_event
 from cogitate.memory.language.endings import QUESTIONS
+from cogitate.memory.language.languages import ENGLISH, UNDETERMINED
 from cogitate.memory.language.meanings.concepts import is_theme
 from cogitate.memory.language.meanings.frequency import rarity
 from cogitate.memory.language.text import extract_keywords, normal, normalized, words
 from cogitate.memory.retrieval.scoring import bm25, rating
-from cogitate.memory.retrieval.terms import TERMS, THEMED_TERMS, Terms
+from cogitate.memory.retrieval.terms import TERMS, THEMED_TERMS, Terms, term_counts, themed_counts
 
 BEFORE = (0.5, 0.2)  # shares of the relevance of the lines one and two places before
 AFTER = 0.3  # of the line after
@@ -64,7 +66,8 @@ class Matching:
     Attributes:
         fields: the parts of an entry that are searched. `speaker` is the name of who says a line that does not begin
             with it.
-        themes: the weight of a theme that an entry shares with the query; a shared word weighs 1 (`meanings.concepts`).
+        themes: the weight of a theme or of a part of a word that an entry shares with the query; a shared word weighs 1
+            (`meanings.concepts`, `terms`).
         rarity: whether a word of the query counts the less, the more frequent it is in English: a memory is too small
             to tell that "thing" or "happen" asks for nothing (`meanings.frequency`).
     """
@@ -92,7 +95,7 @@ class Candidates:
         An entry's text counts once in the statistics however often it was observed, or frequent observations would
         make their own words worthless.
         """
-        terms = {term: count * self._weight(term) for term, count in self._terms_of(self._asked).items()}
+        terms = {term: count * self._weight(term) for term, count in self._asked_terms.items()}
         different = dict(zip(self.documents, self._terms, strict=True))
         scores = bm25(list(different.values()), terms)
         best = max(scores, default=0.0) or 1.0
@@ -173,8 +176,17 @@ class Candidates:
         return (THEMED_TERMS if self.matching.themes > 0 else TERMS).of
 
     @property
-    def _asked(self) -> str:
-        return " ".join(self.query.terms) if self.query.terms else self.query.text
+    def _asked_terms(self) -> Terms:
+        """Return the query's terms, in the language of most entries where the query does not tell its own."""
+        text = " ".join(self.query.terms) if self.query.terms else self.query.text
+        asked = self._terms_of(text)
+        if asked.language != UNDETERMINED:
+            return asked
+        told = Counter(terms.language for terms in self._terms if terms.language != UNDETERMINED)
+        language = told.most_common(1)[0][0] if told else ENGLISH
+        if language == ENGLISH:
+            return asked
+        return (themed_counts if self.matching.themes > 0 else term_counts)(text, language)
 
     def _weight(self, term: str) -> float:
         if is_theme(term):
