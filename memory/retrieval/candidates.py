@@ -19,10 +19,9 @@ from cogitate.memory.language.text import extract_keywords, normal, normalized, 
 from cogitate.memory.retrieval.scoring import bm25, rating
 from cogitate.memory.retrieval.terms import TERMS, THEMED_TERMS, Terms, term_counts, themed_counts
 
-BEFORE = (0.5, 0.2)  # shares of the relevance of the lines one and two places before
-AFTER = 0.3  # of the line after
+BEFORE = (0.5, 0.4)  # shares of the relevance of the lines one and two places before
+AFTER = (0.35, 0.15)  # of the lines one and two places after
 ANSWER = 0.5  # further share of the line before, if it asks: its answer often repeats none of its words
-UNMATCHED = 0.1  # how much a line counts where neither it nor a line around it matches
 _LONGEST_NAME = 60  # characters of a line that may be the name of its speaker
 
 Field = Literal["text", "speaker", "keywords", "tags"]
@@ -131,21 +130,21 @@ class Candidates:
                     values[line] += share * own
                 if at + 1 < len(lines) and asks(self.entries[place]):
                     values[lines[at + 1]] += ANSWER * own
-                if at:
-                    values[lines[at - 1]] += AFTER * own
+                for line, share in zip(reversed(lines[:at]), AFTER, strict=False):
+                    values[line] += share * own
         return values
 
     @cached_property
     def matched(self) -> list[float]:
-        """Return how far each entry, or the lines around it, match the query, from `UNMATCHED` to 1.
+        """Return how far each entry, or the lines around it, match the query, from 0 to 1.
 
         All count 1 where nothing matches, since relevance then decides nothing, and 0 without a query.
         """
         if not self.query.text and not self.query.terms:
             return [0.0] * len(self.entries)
-        least = UNMATCHED if any(self.relevance) else 1.0
-        around = zip(self.relevance, self.neighbours, strict=True)
-        return [least + (1 - least) * min(1.0, own + lent) for own, lent in around]
+        if not any(self.relevance):
+            return [1.0] * len(self.entries)
+        return [min(1.0, own + lent) for own, lent in zip(self.relevance, self.neighbours, strict=True)]
 
     @cached_property
     def talk(self) -> list[bool]:
