@@ -1,4 +1,4 @@
-"""Measure the time to retrieve ten memories for a new query, compared with other systems.
+"""Measure the CPU time to retrieve ten memories for a new query, compared with other systems.
 
 The methods take turns in short blocks; figures are medians over the rounds, and ratios are medians of each round's
 ratio. Queries are new in every block, so that no method can cache an answer.
@@ -55,7 +55,7 @@ def tables(sizes: Sequence[int] = SIZES, rounds: int = ROUNDS) -> Iterator[Table
 
 
 def measured(found: dict[str, Retrieve], queries: Iterator[str], rounds: int) -> dict[str, list[float]]:
-    """Return each method's milliseconds per query, by round; the first round warms up and sizes the blocks."""
+    """Return each method's milliseconds of CPU per query, by round; the first round warms up and sizes the blocks."""
     taken: defaultdict[str, list[float]] = defaultdict(list)
     asked = {name: max(1, int(BLOCK / _seconds(way, queries, 3))) for name, way in found.items()}
     for _ in range(rounds):
@@ -68,10 +68,10 @@ def measured(found: dict[str, Retrieve], queries: Iterator[str], rounds: int) ->
 def _seconds(way: Retrieve, queries: Iterator[str], number: int) -> float:
     texts = [next(queries) for _ in range(number)]
     ask: Callable[[str], object] = way
-    began = time.perf_counter()
+    began = time.process_time()
     for text in texts:
         ask(text)
-    return (time.perf_counter() - began) / number
+    return (time.process_time() - began) / number
 
 
 def table(size: int, taken: dict[str, list[float]]) -> Table:
@@ -81,6 +81,6 @@ def table(size: int, taken: dict[str, list[float]]) -> Table:
     for name, costs in taken.items():
         ratios = [cost / base for cost, base in zip(costs, ours, strict=True)]
         rows.append(Row(name, (median(costs), median(ratios), min(ratios), max(ratios))))
-    note = f"Milliseconds of a query; times ours, default: the median of {len(ours)} rounds' ratios, least and most."
+    note = f"CPU milliseconds of a query; times ours, default: median of {len(ours)} rounds' ratios, least and most."
     columns = ("ms", "times ours", "least", "most")
     return Table(f"Retrieve {LIMIT} of {size:,}, fresh queries", columns, tuple(rows), note, decimals=2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -11,16 +12,16 @@ from typing import Literal
 
 from cogitate.memory.entry import Entry, EntryType, is_dialogue, is_of_event
 from cogitate.memory.language.endings import QUESTIONS
+from cogitate.memory.language.languages import ENGLISH, UNDETERMINED
 from cogitate.memory.language.meanings.concepts import is_theme
 from cogitate.memory.language.meanings.frequency import rarity
 from cogitate.memory.language.text import extract_keywords, normal, normalized, words
 from cogitate.memory.retrieval.scoring import bm25, rating
-from cogitate.memory.retrieval.terms import TERMS, THEMED_TERMS, Terms
+from cogitate.memory.retrieval.terms import TERMS, THEMED_TERMS, Terms, term_counts, themed_counts
 
-BEFORE = (0.5, 0.2)  # shares of the relevance of the lines one and two places before
-AFTER = 0.3  # of the line after
+BEFORE = (0.5, 0.4)  # shares of the relevance of the lines one and two places before
+AFTER = (0.35, 0.15)  # of the lines one and two places after
 ANSWER = 0.5  # further share of the line before, if it asks: its answer often repeats none of its words
-UNMATCHED = 0.1  # how much a line counts where neither it nor a line around it matches
 _LONGEST_NAME = 60  # characters of a line that may be the name of its speaker
 
 Field = Literal["text", "speaker", "keywords", "tags"]
@@ -64,7 +65,8 @@ class Matching:
     Attributes:
         fields: the parts of an entry that are searched. `speaker` is the name of who says a line that does not begin
             with it.
-        themes: the weight of a theme that an entry shares with the query; a shared word weighs 1 (`meanings.concepts`).
+        themes: the weight of a theme or of a part of a word that an entry shares with the query; a shared word weighs 1
+            (`meanings.concepts`, `terms`).
         rarity: whether a word of the query counts the less, the more frequent it is in English: a memory is too small
             to tell that "thing" or "happen" asks for nothing (`meanings.frequency`).
     """
@@ -92,7 +94,7 @@ class Candidates:
         An entry's text counts once in the statistics however often it was observed, or frequent observations would
         make their own words worthless.
         """
-        terms = {term: count * self._weight(term) for term, count in self._terms_of(self._asked).items()}
+        terms = {term: count * self._weight(term) for term, count in self._asked_terms.items()}
         different = dict(zip(self.documents, self._terms, strict=True))
         scores = bm25(list(different.values()), terms)
         best = max(scores, default=0.0) or 1.0
@@ -128,21 +130,21 @@ class Candidates:
                     values[line] += share * own
                 if at + 1 < len(lines) and asks(self.entries[place]):
                     values[lines[at + 1]] += ANSWER * own
-                if at:
-                    values[lines[at - 1]] += AFTER * own
+                for line, share in zip(reversed(lines[:at]), AFTER, strict=False):
+                    values[line] += share * own
         return values
 
     @cached_property
     def matched(self) -> list[float]:
-        """Return how far each entry, or the lines around it, match the query, from `UNMATCHED` to 1.
+        """Return how far each entry, or the lines around it, match the query, from 0 to 1.
 
         All count 1 where nothing matches, since relevance then decides nothing, and 0 without a query.
         """
         if not self.query.text and not self.query.terms:
             return [0.0] * len(self.entries)
-        least = UNMATCHED if any(self.relevance) else 1.0
-        around = zip(self.relevance, self.neighbours, strict=True)
-        return [least + (1 - least) * min(1.0, own + lent) for own, lent in around]
+        if not any(self.relevance):
+            return [1.0] * len(self.entries)
+        return [min(1.0, own + lent) for own, lent in zip(self.relevance, self.neighbours, strict=True)]
 
     @cached_property
     def talk(self) -> list[bool]:
@@ -173,8 +175,17 @@ class Candidates:
         return (THEMED_TERMS if self.matching.themes > 0 else TERMS).of
 
     @property
-    def _asked(self) -> str:
-        return " ".join(self.query.terms) if self.query.terms else self.query.text
+    def _asked_terms(self) -> Terms:
+        """Return the query's terms, in the language of most entries where the query does not tell its own."""
+        text = " ".join(self.query.terms) if self.query.terms else self.query.text
+        asked = self._terms_of(text)
+        if asked.language != UNDETERMINED:
+            return asked
+        told = Counter(terms.language for terms in self._terms if terms.language != UNDETERMINED)
+        language = told.most_common(1)[0][0] if told else ENGLISH
+        if language == ENGLISH:
+            return asked
+        return (themed_counts if self.matching.themes > 0 else term_counts)(text, language)
 
     def _weight(self, term: str) -> float:
         if is_theme(term):

@@ -4,9 +4,9 @@ A scene is what shares a `source_id` (a conversation, a session); an entry witho
 event, whose `source_id` is the group that it belongs to: a vote means the same without the vote before it. The speaker
 of an entry is the subject whose name begins its text ("Ann Lee: Good morning"), otherwise its first subject.
 
-Who speaks, and whether and how much a line tells, counts in full only where its words, or those of the lines around it,
-match the query: a remark that names three people is not answered by whatever they say. What is no talk has no speaker
-and tells all it can.
+Who speaks, and whether and how much a line tells, counts as far as its words, or those of the lines around it, match
+the query: a remark that names three people is not answered by whatever they say. What is no talk has no speaker and
+tells all it can.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from itertools import chain
 from cogitate.memory.retrieval.candidates import Candidates, asks, display_name, plain_words, speaker_of
 
 SCENE_BEST = 3  # a scene is as relevant as the mean of its best lines
+SHORT, LONG = 4, 12  # lines: neighbours reach over a short scene, which adds nothing; a long one counts in full
 
 
 def neighbours(candidates: Candidates) -> list[float]:
@@ -24,12 +25,14 @@ def neighbours(candidates: Candidates) -> list[float]:
 
 
 def scene(candidates: Candidates) -> list[float]:
-    """Return the relevance of the scene of each line: the mean of its best lines."""
+    """Return the relevance of the scene of each line: the mean of its best lines, less in a short scene."""
     values = [0.0] * len(candidates.entries)
     for lines in candidates.scenes:
-        best = sorted((candidates.relevance[place] for place in lines), reverse=True)[:SCENE_BEST]
-        for place in lines:
-            values[place] = sum(best) / SCENE_BEST
+        share = min(1.0, (len(lines) - SHORT) / (LONG - SHORT))
+        if share > 0:
+            best = sorted((candidates.relevance[place] for place in lines), reverse=True)[:SCENE_BEST]
+            for place in lines:
+                values[place] = share * sum(best) / SCENE_BEST
     return values
 
 

@@ -20,7 +20,7 @@ from cogitate.memory.retrieval.terms import Terms
 HALF_LIFE: Mapping[EntryType, float] = MappingProxyType(
     {"observation": 360, "message": 360, "summary": 360, "reflection": 1440, "plan": 720}
 )
-_K1, _B = 1.2, 0.75  # of BM25: what repeats of a word and the length of a text count, as usual
+_K1, _B = 1.2, 0.6  # of BM25: what repeats of a word and the length of a text count; memories are short
 #: The importance of an unrated entry: the median of recorded ratings of ordinary events.
 ORDINARY = 3
 

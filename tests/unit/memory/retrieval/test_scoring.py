@@ -74,10 +74,10 @@ def test_scaled_is_finite_and_within_one(values: list[float]) -> None:
 
 def test_bm25_by_hand() -> None:
     documents = list(map(Terms, (["party", "cafe"], ["cafe", "cat"], ["party"] * 2 + ["dog"] * 4)))
-    # Mean length 10/3; k1 = 1.2, b = 0.75. Party and cafe are in 2 of 3, cat in 1 of 3, king in none.
+    # Mean length 10/3; k1 = 1.2, b = 0.6. Party and cafe are in 2 of 3, cat in 1 of 3, king in none.
     two, one = math.log(1 + 1.5 / 2.5), math.log(1 + 2.5 / 1.5)
-    first = 2.2 / (1 + 1.2 * (0.25 + 0.75 * 2 / (10 / 3)))
-    third = 2 * 2.2 / (2 + 1.2 * (0.25 + 0.75 * 6 / (10 / 3)))
+    first = 2.2 / (1 + 1.2 * (0.4 + 0.6 * 2 / (10 / 3)))
+    third = 2 * 2.2 / (2 + 1.2 * (0.4 + 0.6 * 6 / (10 / 3)))
     assert bm25(documents, {"party": 1}) == pytest.approx([first * two, 0, third * two])
     assert bm25(documents, {"party": 1, "cat": 0.5, "king": 2}) == pytest.approx(
         [first * two, first * one / 2, third * two]
