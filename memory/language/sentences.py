@@ -45,7 +45,9 @@ _OPENING = re.compile(
     r"unfortunately|hopefully|you know|i mean)\b(?:[,.!]+\s*|\s+(?=(?:I|we|my|our)\b)))+",
     re.IGNORECASE,
 )
-_CLOSING = re.compile(r"(?:,|(?<!\s))\s++(?:btw|by the way|lol|haha|huh|right|you know)(?=[.!?…]*+$)", re.IGNORECASE)
+_CLOSING = re.compile(
+    r"(?:,\s++(?:right|you know)|(?:,|(?<!\s))\s++(?:btw|by the way|lol|haha|huh))(?=[.!?…]*+$)", re.IGNORECASE
+)
 
 
 def split_sentences(text: str) -> list[str]:

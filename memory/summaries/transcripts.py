@@ -1,0 +1,37 @@
+"""Speech as it was said, without what a transcript adds: stage directions, fillers, restarts and loose marks."""
+
+from __future__ import annotations
+
+import re
+
+_WITHIN = r"[^\[\]{}<>*()\n]{1,60}"
+#: "{disfmarker}", "[click]", "<laugh>", "*waves*", and in round brackets a few words in small letters: "(laughter)".
+_DIRECTION = re.compile(
+    rf"\[{_WITHIN}\]|\{{{_WITHIN}\}}|(?<!\w)<{_WITHIN}>|(?<![\w*])\*(?=\S){_WITHIN}(?<=\S)\*(?![\w*])"
+    r"|\((?:[a-z'’-]{1,20} ?){1,3}\)|^\((?:[a-zA-Z'’-]{1,20} ?){1,3}\)"
+)
+_FILLER = re.compile(
+    r"(?<![\w'’-])(?:u+h+(?:\s?-\s?huh)?|u+m+|e+rm+|m+(?:\s?-\s?hm+)|h+m+|mm+|mhm+)(?![\w'’-])(?:\s*[,.…]+(?=\s|$))?",
+    re.IGNORECASE,
+)
+_REPEATED = re.compile(r"\b([a-z]++|I)(?:[ ,]++\1\b)++")
+#: The marks and endings that tokenised text sets apart: "don 't know ." and "I 'm here , too"
+_APART = re.compile(r"(?<=\w)\s++(?=(?:'(?:s|m|d|t|re|ve|ll)|n't)\b)|(?<!\s)\s++(?=[.,?!;:](?:\s|$))", re.IGNORECASE)
+_QUOTED_APART = re.compile(r'(?<!\S)"\s++([^"\n]{1,200}?)\s++"(?!\w)')
+_LEADING = re.compile(r"^[\s,.;:…]++(?=\S)")
+_SPACES = re.compile(r"[^\S\n]+")
+_BROKEN_OFF = re.compile(r"(?<=\w--)\s++|(?<=\w—)\s++")  # which ends a sentence as a line end does
+_CUT = re.compile(r"^\s*(?:-{1,3}|[–—…])|(?:-|[–—])[\"'”’]?$")
+
+
+def without_directions(text: str) -> str:
+    """Return what somebody said without stage directions, fillers, repeated words and spaces before marks."""
+    said = _DIRECTION.sub(" ", text) if _DIRECTION.search(text) else text
+    said = _BROKEN_OFF.sub("\n", _QUOTED_APART.sub(r'"\1"', said))
+    said = _REPEATED.sub(r"\1", _FILLER.sub(" ", _APART.sub("", said)))
+    return text if said == text else _LEADING.sub("", _SPACES.sub(" ", _APART.sub("", said)).strip())
+
+
+def is_cut_off(sentence: str) -> bool:
+    """Return whether a sentence begins or ends with a dash, as one does that a speaker or another broke off."""
+    return _CUT.search(sentence) is not None
