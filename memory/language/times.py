@@ -20,7 +20,7 @@ _TIME = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _RELATIVE = re.compile(
-    r"\b(?P<until>(?:by|until|till|before|since|after|from) )?"
+    r"\b(?P<until>(?:by|until|till|before|since|after|from|for|of|about) )?"
     r"(?:(?P<after>(?:the )?day after tomorrow|послезавтра)|(?P<next>tomorrow|завтра)|(?P<now>today|сегодня)"
     r"|(?P<this>this(?= (?:morning|afternoon)\b))|(?P<night>tonight|this evening)|(?P<past>yesterday|вчера))"
     r"(?P<part> (?:morning|afternoon|evening|night))?\b(?!['’])",

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from cogitate.memory.language.courtesies import is_small_talk
 from cogitate.memory.language.endings import QUESTIONS, has_end, with_end
-from cogitate.memory.language.grammar import has_verb
+from cogitate.memory.language.grammar import STATES, has_verb, is_adverb, is_past
 from cogitate.memory.language.irregular import BASE_FORMS
 from cogitate.memory.language.languages import is_english
 from cogitate.memory.language.pronouns import pronouns_of
@@ -25,6 +25,7 @@ from cogitate.memory.language.text import FUNCTION_WORDS, WHITE_SPACE, words
 from cogitate.memory.language.truncation import ELLIPSIS
 from cogitate.memory.summaries.transcripts import is_cut_off
 
+_FEWEST = 3  # words of what is told of somebody: fewer are mostly words broken off
 _WORD = re.compile(r"[^\W_]+")
 _TOKEN = re.compile(r"[\w']+")
 _DIGIT = re.compile(r"\d")
@@ -46,7 +47,9 @@ _SUBORDINATE = frozenset(
 _CONNECTIVE = re.compile(r"^(?:(?:and|but|or|however|anyway|so(?! (?:many|much|few|far|long)\b))\b,? )+", re.IGNORECASE)
 #: Sentences that no rule retells: with an apparent form of address at the end ("I swear it, my queen."), and gestures.
 _CALLS = re.compile(r", (?:my |you )?[a-z]{3,}[.!]*$|^here(?:['’]s| is| are)\b", re.IGNORECASE)
-_VERBS = frozenset(BASE_FORMS.values())  # a sentence that opens with one may be a request
+_VERBS = frozenset(BASE_FORMS.values())
+#: A word that was broken off: "I th think".
+_BROKEN_WORD = re.compile(r"(?<![\w'’.-])(?<!\d )[b-df-hj-np-tvwxz]{1,3}(?![\w'’.-])")
 _OPENS_WITH_I = re.compile(r"(?:I|my)\b", re.IGNORECASE)
 _I = re.compile(r"\b(?:I|me|my|myself)\b")
 _WE = re.compile(r"\b(?:we|us|our|ours|ourselves)\b", re.IGNORECASE)
@@ -63,17 +66,18 @@ class Utterance(NamedTuple):
     listener: str = ""  # the only one spoken to, if that is known
 
 
-def told(clause: str, line: Utterance, speakers: Speakers, names: Collection[str]) -> str:
+def told(clause: str, line: Utterance, speakers: Speakers, names: Collection[str], *, fluent: bool = True) -> str:
     """Return a clause of a line as a sentence of a summary; "" if it is not worth telling, or unclear what it means.
 
     Args:
         names: words that keep their capital.
+        fluent: the speaker neither hesitated nor broke off; other speech is quoted.
     """
     if clause.endswith(ELLIPSIS) and _is_cut_short(clause):
         return ""
     if not is_english(clause):
         return _foreign(clause, line.speaker)
-    text = _in_english(clause, line, speakers, names) if line.speaker else clause
+    text = _in_english(clause, line, speakers, names, fluent=fluent) if line.speaker else clause
     return _ended(text[0].upper() + text[1:]) if text else ""
 
 
@@ -85,7 +89,7 @@ def _foreign(clause: str, speaker: str) -> str:
     return f"{speaker}: {said}" if speaker else said
 
 
-def _in_english(clause: str, line: Utterance, speakers: Speakers, names: Collection[str]) -> str:
+def _in_english(clause: str, line: Utterance, speakers: Speakers, names: Collection[str], *, fluent: bool) -> str:
     """Return the clause as reported speech or as a quote."""
     speaker = line.speaker
     called = speakers.addressee(clause, speaker)
@@ -98,19 +102,20 @@ def _in_english(clause: str, line: Utterance, speakers: Speakers, names: Collect
     lowered = [word.lower() for word in _TOKEN.findall(text)]
     named = any(word in names or _DIGIT.search(word) for word in said if word not in speakers)
     listener = called or line.listener or speakers.other_than(speaker)
+    if len(said) < _FEWEST:
+        return ""
     if text.endswith("?"):
-        return _asked(text, speaker, listener) if named and len(said) > 2 else ""
+        return _asked(text, speaker, listener) if named else ""
     opening = next((word for word in lowered if word != "only"), "")
     if opening in _SUBORDINATE and "," not in text:
         return ""
     fragment = not has_verb(lowered) and not is_request(lowered) and lowered[0] not in ("let's", "lets")
     if not named and (fragment or leans_on_somebody(text) or leans_on_something(text)):
         return ""
-    if fragment:
-        return _quoted(text, speaker) if len(said) > 2 else ""
-    if leans_on_somebody(text) or not _is_certain(text, lowered, speaker, listener, alone=len(speakers.names) <= 2):
-        return _quoted(text, speaker) if named or not _YOU.search(text) else ""
-    return third_person(text, speaker, listener, names)
+    certain = fluent and not fragment and not leans_on_somebody(text)
+    if certain and _is_certain(text, lowered, speaker, listener, alone=len(speakers.names) <= 2):
+        return third_person(text, speaker, listener, names)
+    return _quoted(text, speaker) if named or not _YOU.search(text) else ""
 
 
 def _is_certain(text: str, lowered: Sequence[str], speaker: str, listener: str, *, alone: bool) -> bool:
@@ -121,11 +126,14 @@ def _is_certain(text: str, lowered: Sequence[str], speaker: str, listener: str, 
     """
     opens = _OPENS_WITH_I.match(text)
     further = _I.search(text, opens.end() if opens else 0)
-    if _CALLS.search(text) or "yourself" in lowered or (_WE.search(text) and not alone):
+    if _CALLS.search(text) or _BROKEN_WORD.search(text) or "yourself" in lowered or (_WE.search(text) and not alone):
+        return False
+    verb = next((word for word in lowered[1:] if not is_adverb(word)), "")
+    if lowered[0] == "i" and verb in FUNCTION_WORDS and not has_verb([verb]):  # "I more"
         return False
     if is_request(lowered):
         return bool(listener) and "you" not in lowered
-    if lowered[0] in _VERBS:
+    if lowered[0] in _VERBS or (is_past(lowered[0]) and lowered[0] not in STATES):  # a request, or without a subject
         return False
     if _YOU.search(text) and not (listener and (opens or further or _OPENS_WITH_YOU.match(text))):
         return False

@@ -26,8 +26,8 @@ COMMITMENT = 3.0  # weight of a promise, agreement or decision, once in each lin
 
 _WORD = re.compile(r"[^\W_]+")
 _COMMITMENT = re.compile(
-    r"\b(?:(?:I|we)(?:'ll| will)|I'm (?:going to|gonna)|let's|invited?|meet|plan(?:ned|ning)? to|scheduled|deadline|owes?|"
-    r"promise[sd]?|agree[sd]?|decide[sd]?|approve[sd]?|refuse[sd]?|withdraw)\b",
+    r"\b(?:(?:I|we)(?:'ll| will)|I'm (?:going to|gonna)|let's|invited?|meet|plan(?:ned|ning)? to|scheduled|deadline|"
+    r"owes?|promise[sd]?|agree[sd]?|decide[sd]?|approve[sd]?|refuse[sd]?|withdraw)\b",
     re.IGNORECASE,
 )
 #: Capitals that name nothing; "May" and "Will" are names, too.
@@ -67,7 +67,7 @@ def units(lines: Sequence[Utterance], minute: int | None = None) -> list[Unit]:
     Plans that are over at game time `minute`, if given, are told in the past tense.
     A word weighs the square root of the number of lines it occurs in: repeated topics matter more.
     """
-    lines = [_readable(line) for line in lines]
+    lines, written = [_readable(line) for line in lines], lines
     sentences = [first_sentences(line.text) for line in lines]
     speakers = Speakers(name for line in lines if line.speaker for name in (line.speaker, line.listener) if name)
     found_names = name_words(s for said in sentences for s in said)
@@ -80,7 +80,8 @@ def units(lines: Sequence[Utterance], minute: int | None = None) -> list[Unit]:
     for at, (line, said) in enumerate(zip(lines, sentences, strict=True)):
         clauses = clauses_of(said)
         for before, clause in zip(("", *clauses), clauses, strict=False):
-            text = told(resolved(clause, before), line, speakers, names)
+            fluent = line.text == written[at].text
+            text = told(resolved(clause, before), line, speakers, names, fluent=fluent)
             text = told_after(text, minute) if minute is not None else text
             if not text or normal(text) in seen:
                 continue
