@@ -14,9 +14,9 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cogitate.memory.errors import CogitateError
+from cogitate.memory.errors import CogitateError, InputError
 from cogitate.memory.language.hidden_characters import without_hidden
-from cogitate.memory.language.packs import PackError, read_packs
+from cogitate.memory.language.packs import read_packs
 
 if TYPE_CHECKING:
     from jinja2.environment import Template
@@ -228,7 +228,7 @@ def check_templates(folder: Path | None = None) -> dict[str, str]:
         raise TemplateError(f"the folder of prompt templates {folder} does not exist")
     try:
         read_packs(folder)
-    except PackError as error:
+    except InputError as error:
         raise TemplateError(str(error)) from error
     templates = Templates(folder)
     return {name: templates.version(name) for name in VALUES}

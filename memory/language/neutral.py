@@ -76,7 +76,7 @@ class Neutral:
         """Return a sentence that names a day and an hour, with the day by its number."""
         if sentence.endswith(QUESTIONS):
             return None
-        dated = anchor_days(sentence, minute)
+        dated = anchor_days(sentence, minute, self._pack)
         days, times = days_named(dated, self._pack), find_times(dated, self._pack)
         if not days or not times:
             return None

@@ -7,12 +7,14 @@ import re
 import pytest
 
 from cogitate.memory.clock import DAY
+from cogitate.memory.effects import Tell
 from cogitate.memory.entry import PlanItem
 from cogitate.memory.importance import Ratings
 from cogitate.memory.profile import Location
 from cogitate.memory.stream import Stream
 from cogitate.memory.summaries.conversations import summarise_entries
 from cogitate.prompts.render import Templates
+from cogitate.tasks.act import Act
 from cogitate.tasks.kind import WorldFacts
 from cogitate.tasks.plan import Plan
 from cogitate.tasks.reflect import Reflect
@@ -88,6 +90,22 @@ def test_a_summary_of_a_talk_holds_its_appointments_in_one_language(written: Wri
 def test_an_event_that_changes_a_life_is_told_from_a_bird_before_any_rating(written: WrittenWorld) -> None:
     grave, bird = (Ratings().estimate(KLAUS, observation(text, 1)) for text in (written.grave, written.ordinary))
     assert grave.rating >= 7 > bird.rating
+
+
+@worlds
+def test_an_action_is_chosen_for_a_reason_in_the_same_language(written: WrittenWorld) -> None:
+    world, act = _world(written), Act(Templates())
+    for params in (
+        {"location": "cafe"},
+        {"status": {"energy": {"value": 3, "need": "low"}}},
+        {"actions": [written.bakery]},
+    ):
+        case = case_of(act, _stream(written), MORNING, world=world, profile=written.profile, params=params)
+        (told, *_) = act.heuristic(case)
+        assert isinstance(told, Tell)
+        assert told.data["reason"]
+        assert not _BROKEN.search(told.data["reason"])
+        assert not re.search(r"\b(?:Need|Night|Having|Deciding|People|Going)\b", told.data["reason"])
 
 
 @pytest.mark.parametrize(("language", "name"), [("zh", "Chinese"), ("fr", "French"), ("ar", "Arabic")])
