@@ -104,13 +104,13 @@ class Act(Kind):
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
         """Return a prompt with the agent, the places, the situation and current plan item, and relevant memories."""
-        profile, situation, names = case.profile, case.job.params, case.world.display_names
+        situation, names = case.job.params, case.world.display_names
         memories = sorted(share_of(self._recalled(case), memory_share), key=lambda e: (e.minute, e.number))
         places = places_shown(case, memories)
         rendered = self._templates.render(
             self.name,
             {
-                **persona(profile),
+                **persona(case),
                 "places": places,
                 **timing.told(case.job.minute, case.job.key.tick),
                 "place": resolve_name(_text(situation, "location"), names),

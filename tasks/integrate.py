@@ -115,7 +115,7 @@ class Integrate(Kind):
         rendered = self._templates.render(
             self.name,
             {
-                **persona(case.profile),
+                **persona(case),
                 "stage": stage_of(case.entries, case.job.minute),
                 **timing.told(case.job.minute, case.job.key.tick),
                 "summary": window.summary,

@@ -71,7 +71,7 @@ class RateImportance(Kind):
         rendered = self._templates.render(
             self.name,
             {
-                **persona(case.profile),
+                **persona(case),
                 "memories": [{"number": e.number, "text": brief(e.text)} for e in entries],
             },
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from cogitate.memory.language.commitments import MAX_WHAT, Appointed, Vow, are_alike
-from cogitate.memory.language.endings import QUESTIONS, SPACED, UNSPACED, joined
+from cogitate.memory.language.endings import QUESTIONS, SPACED, UNSPACED, has_end, joined, with_end
 from cogitate.memory.language.packs import Pack, fold
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.speakers import Speakers
@@ -30,6 +30,22 @@ class Neutral:
     def stands_alone(self, sentence: str) -> bool:
         """Return True: what a pronoun is, is not known."""
         return True
+
+    def clauses(self, sentence: str) -> list[str]:
+        """Return the sentence alone."""
+        return [sentence]
+
+    def retold(
+        self, clause: str, speaker: str, listener: str, speakers: Speakers, names: Collection[str], fluent: bool
+    ) -> str:
+        """Return what was said after its speaker; "" for a question without a figure."""
+        if speaker and clause.endswith(QUESTIONS) and not any(map(str.isdigit, clause)):
+            return ""
+        return self._pack.labelled(speaker, clause if has_end(clause) else with_end(clause))
+
+    def told_after(self, sentence: str, minute: int) -> str:
+        """Return the sentence."""
+        return sentence
 
     def resolved(self, sentence: str, before: str) -> str:
         """Return the sentence."""

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from cogitate.memory.clock import clock_in_force, date, day_number
-from cogitate.memory.errors import CogitateError
 from cogitate.memory.language.tables import read_table
 from cogitate.memory.language.text import MARKS, UNSPACED, normalized
 
@@ -32,7 +31,7 @@ _IS_UNSPACED = re.compile(f"[{UNSPACED}]")
 _IS_KOREAN = re.compile("[\uac00-\ud7a3]")
 
 
-class PackError(CogitateError):
+class PackError(ValueError):
     """A host's file of phrases is broken; the message names the file and the error."""
 
 
@@ -188,27 +187,37 @@ def _is_sound(key: str, value: str) -> bool:
 _OF_HOST: dict[str, Mapping[str, Any]] = {}
 
 
+def read_packs(folder: Path | None) -> Mapping[str, Mapping[str, Any]]:
+    """Return the packs of a host's folder by language; none without a file of them.
+
+    Raises:
+        PackError: when the file is no table of known keys by language.
+    """
+    path = folder / FILE if folder is not None else None
+    if path is None or not path.is_file():
+        return {}
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise PackError(f"the phrases in {path} cannot be read: {error}") from error
+    for language, table in found.items():
+        if not isinstance(table, Mapping):
+            raise PackError(f"{path}: {language!r} is no table: write the phrases of a language under [{language}]")
+        for key, value in table.items():
+            listed = value.values() if key == "days" and isinstance(value, Mapping) else [value]
+            if key not in _KEYS or not all(isinstance(one, str) and _is_sound(key, one) for one in listed):
+                known = f"the keys are {', '.join(sorted(_KEYS))}"
+                raise PackError(f"{path}: {language}.{key} is unknown, no text or has a wrong placeholder; {known}")
+    return found
+
+
 def use_packs(folder: Path | None) -> None:
     """Take the packs of a host's folder for this process, in the place of the product's for the same languages.
 
     Raises:
         PackError: when the file is no table of known keys by language.
     """
-    found: Mapping[str, Any] = {}
-    path = folder / FILE if folder is not None else None
-    if path is not None and path.is_file():
-        try:
-            found = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise PackError(f"the phrases in {path} cannot be read: {error}") from error
-        for language, table in found.items():
-            if not isinstance(table, Mapping):
-                raise PackError(f"{path}: {language!r} is no table: write the phrases of a language under [{language}]")
-            for key, value in table.items():
-                listed = value.values() if key == "days" and isinstance(value, Mapping) else [value]
-                if key not in _KEYS or not all(isinstance(one, str) and _is_sound(key, one) for one in listed):
-                    known = f"the keys are {', '.join(sorted(_KEYS))}"
-                    raise PackError(f"{path}: {language}.{key} is unknown, no text or has a wrong placeholder; {known}")
+    found = read_packs(folder)
     _OF_HOST.clear()
     _OF_HOST.update(found)
     _pack_of.cache_clear()

@@ -28,6 +28,27 @@ class Language(Protocol):
         """Return whether no pronoun of a sentence refers to an earlier one."""
         ...
 
+    def clauses(self, sentence: str) -> list[str]:
+        """Return the parts of a sentence that may stand alone."""
+        ...
+
+    def retold(
+        self, clause: str, speaker: str, listener: str, speakers: Speakers, names: Collection[str], fluent: bool
+    ) -> str:
+        """Return a clause as a sentence of a summary; "" if it is not worth telling.
+
+        Args:
+            speaker: "" for a clause that nobody says.
+            listener: the only one spoken to, if that is known.
+            names: words that keep their capital.
+            fluent: the speaker neither hesitated nor broke off.
+        """
+        ...
+
+    def told_after(self, sentence: str, minute: int) -> str:
+        """Return a sentence told at game time `minute`: what it says of a time that is over by then is in the past."""
+        ...
+
     def resolved(self, sentence: str, before: str) -> str:
         """Return a sentence with the subject of the sentence `before` it in the place of its opening pronoun."""
         ...
@@ -120,9 +141,14 @@ class Language(Protocol):
         ...
 
 
-def language_of(text: str) -> Language:
-    """Return what knows the language of a text: English where nothing speaks against it."""
-    return language_called(languages_of(text)[0])
+def language_of(text: str, around: str = UNDETERMINED) -> Language:
+    """Return what knows the language of a text: English where nothing speaks against it.
+
+    Args:
+        around: the language of what the text stands in, which decides where the text shows none.
+    """
+    found = languages_of(text)[0]
+    return language_called(around if found == UNDETERMINED else found)
 
 
 def language_called(code: str) -> Language:

@@ -26,7 +26,7 @@ _TIME = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _RELATIVE = re.compile(
-    r"\b(?P<until>(?:by|until|till|before|since|after|from) )?"
+    r"\b(?P<until>(?:by|until|till|before|since|after|from|for|of|about) )?"
     r"(?:(?P<after>(?:the )?day after tomorrow)|(?P<next>tomorrow)|(?P<now>today)"
     r"|(?P<this>this(?= (?:morning|afternoon)\b))|(?P<night>tonight|this evening)|(?P<past>yesterday))"
     r"(?P<part> (?:morning|afternoon|evening|night))?\b(?!['’])",

@@ -22,7 +22,8 @@ from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.language.word_count import count_words
 from cogitate.memory.summaries.statements import is_statement_of_event, statement_of, told_apart
-from cogitate.memory.summaries.summary import Style, Utterance, summarise
+from cogitate.memory.summaries.summary import summarise
+from cogitate.memory.summaries.telling import Utterance
 from cogitate.memory.summaries.units import MAX_SPEAKER
 
 GAP = 30  # game minutes: a pause this long ends a conversation (streams design)
@@ -151,11 +152,10 @@ def summarise_entries(
     entries: Sequence[Entry],
     names: Mapping[str, str],
     *,
-    style: Style = "facts",
     minute: int | None = None,
     owner: str = "",
 ) -> str:
-    """Return a summary of entries in about a third of their words (30 to 90), without a model. It is never empty.
+    """Return a summary of entries in about a third of their words (60 to 120), without a model. It is never empty.
 
     It follows the order of time; a summary of dialogue begins with the speakers, place and time, `owner` first if it is
     one of them. `minute` is the game time at which it is written, if that is known: what is over by then is told in the
@@ -167,8 +167,9 @@ def summarise_entries(
     ]
     words = sum(count_words(item.text) for item in lines)
     header = _header(ordered, names, owner)
-    room = max(30, min(90, words // 3)) + count_words(header)
-    text = summarise(lines, max_words=room, style=style, header=header, minute=minute)
+    dense = 2 if words > 2 * sum(len(item.text.split()) for item in lines) else 1  # each character counts as a word
+    room = max(dense * 60, min(dense * 120, words // 3)) + count_words(header)
+    text = summarise(lines, max_words=room, header=header, minute=minute)
     if not text:
         text = lines[0].text if lines else ""
     return shorten(text, MAX_TEXT, "…") or "Nothing worth keeping was said."

@@ -87,7 +87,7 @@ class DeclaredKind(Kind):
             {
                 "ask": declared.ask,
                 "example": example,
-                **persona(case.profile),
+                **persona(case),
                 **timing.told(case.job.minute, case.job.key.tick),
                 "memories": [template_entry(entry) for entry in memories],
                 "params": case.job.params,
