@@ -199,7 +199,7 @@ class Plan(Kind):
         owed = find_owed(case.job.key.owner, case.entries, case.world.display_names, case.world.locations, start, end)
         booked = with_owed(appointments(_told(case), case.world.locations, start, end), owed.timed)
         agreed = owed.numbers | {a.number for a in booked}
-        pressing = find_pressing(case.entries, case.world.locations, start, agreed)
+        pressing = find_pressing(profile.name, case.entries, case.world.locations, start, agreed)
         slots = build(
             profile=profile,
             routine=case.world.routine_of(profile),
@@ -209,7 +209,7 @@ class Plan(Kind):
             booked=booked,
             unfinished=_left(case, start, owed),
             status=_status(case),
-            pressing=[quote(entry) for entry in pressing],
+            pressing=[quote(entry, profile.name) for entry in pressing],
             visits=Counter(place for place, _ in {(e.location, e.minute // 60) for e in case.entries if e.location}),
             done=_done(case),
             owed=owed.untimed,

@@ -55,7 +55,7 @@ class Neutral:
         """Return the text."""
         return text
 
-    def noted(self, sentence: str, name: str, names: Collection[str]) -> str:
+    def noted(self, sentence: str, name: str, names: Collection[str], doers: Collection[str]) -> str:
         """Return the sentence."""
         return sentence
 
@@ -94,9 +94,9 @@ class Neutral:
         """Return the stems of a deed."""
         return frozenset(stems(deed))
 
-    def tells_outcome(self, text: str) -> bool:
-        """Return False: by what words one tells it, is not known."""
-        return False
+    def tells_outcome(self, text: str) -> str:
+        """Return "": by what words one tells it, is not known."""
+        return ""
 
     def is_account(self, sentence: str, deed: str, giver: str, by_giver: bool) -> bool:
         """Return whether a sentence has most words of the deed, and promises nothing."""

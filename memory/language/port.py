@@ -61,8 +61,13 @@ class Language(Protocol):
         """
         ...
 
-    def noted(self, sentence: str, name: str, names: Collection[str]) -> str:
-        """Return a note as its owner, who is called `name`, tells it later."""
+    def noted(self, sentence: str, name: str, names: Collection[str], doers: Collection[str]) -> str:
+        """Return a note as its owner, who is called `name`, tells it later.
+
+        Args:
+            names: of all whom the note may name.
+            doers: the names of those of whom the same was noted.
+        """
         ...
 
     def quoted(self, said: str, speaker: str, listener: str, is_mine: bool, minute: int | None) -> str:
@@ -108,8 +113,11 @@ class Language(Protocol):
         """Return the stems of a deed without the day and the hour at which it is due."""
         ...
 
-    def tells_outcome(self, text: str) -> bool:
-        """Return whether a text says in so many words that a promise was kept or broken."""
+    def tells_outcome(self, text: str) -> str:
+        """Return who kept or broke a promise by a text that says so in so many words.
+
+        "I" is the one who says it, "you" one whom it is said to, "?" somebody else, and "" stands for no such text.
+        """
         ...
 
     def is_account(self, sentence: str, deed: str, giver: str, by_giver: bool) -> bool:

@@ -93,7 +93,7 @@ def parse_line(entry: Entry, names: Mapping[str, str]) -> Utterance:
     """Return the speaker, text and time of an entry. A message's first subject speaks unless its text names one."""
     if is_statement_of_event(entry) and (stated := statement_of(entry, _speaker(entry, names))) is not None:
         return stated
-    if _reports_speech(entry.text, names):
+    if (reported := quoted_speaker(entry.text)) and (reported in ("I", "You") or reported in names.values()):
         return Utterance("", entry.text, entry.minute)
     known = {resolve_name(s, names) for s in entry.subjects}
     found = _SPOKEN.match(entry.text) if is_dialogue(entry) else None
@@ -108,10 +108,10 @@ def parse_line(entry: Entry, names: Mapping[str, str]) -> Utterance:
     return Utterance(speaker, told_apart(entry), entry.minute, listener)
 
 
-def _reports_speech(text: str, names: Mapping[str, str]) -> bool:
-    """Return whether a text tells itself who said what it quotes: 'Ada told me: "The mill burns."'."""
+def quoted_speaker(text: str) -> str:
+    """Return who said what a text quotes: "Ada" of 'Ada told me: "The mill burns."'; "" for any other text."""
     found = _REPORT.match(text)
-    return found is not None and (found["who"] in ("I", "You") or found["who"] in names.values())
+    return found["who"] if found else ""
 
 
 def _speaker(entry: Entry, names: Mapping[str, str]) -> str:

@@ -84,7 +84,8 @@ def build(
     midnight, phrases = day_of(start) * DAY, Phrases(language)
     told = _teller(phrases, language, profile, places)
     timed, untimed = _habits(profile, routine, places, start, end, visits or {}, language)
-    work, occupied = _work(profile, places), "" if done else _occupied(profile, language)
+    work = _work(profile, places) if profile.work or not routine else None  # a routine names a place that is guessed
+    occupied = "" if done else _occupied(profile, language)
     if work and all(slot.location != work.location for slot in (*timed, *untimed)):
         untimed.append(told(work))
     if occupied and len(timed) + len(untimed) + len(booked) < FEWEST:
@@ -94,7 +95,7 @@ def build(
         timed, untimed = [_at(slot, start + index * step // STEP * STEP) for index, slot in enumerate(untimed)], []
     timed = _around([slot for slot in timed if slot.text not in done], booked, places)
     late = [slot.minute for slot in timed if slot.rank <= CLOSING and slot.minute >= (start + end) // 2]
-    closes = min(max(late, default=end), end)
+    closes = min(max(late, default=start + (end - start) * 2 // 3), end)  # a third of a day is for rest
     timed += [Slot(a.minute, a.what, a.location, 5, DUE) for a in booked[:MOST]]
     seen_to = [*pressing, *(f"{name} {meter.named}" for name, meter in sorted(status.items()) if meter.presses)]
     slots = [Slot(start + 30 * at, SEE_TO + what, None, 5, PRESSING, "see_to") for at, what in enumerate(seen_to)]
@@ -227,7 +228,7 @@ def _work(profile: Profile, places: PlaceIndex) -> Slot | None:
 def _occupied(profile: Profile, language: str) -> str:
     """Return what occupies an agent, in the words of its profile; what is timed is booked."""
     if language != ENGLISH:
-        return shorten(profile.currently.rstrip(SPACED + UNSPACED), LONGEST_QUOTE, "…")
+        return shorten(profile.currently.strip().rstrip(SPACED + UNSPACED), LONGEST_QUOTE, "…")
     if pursuit := pursuit_of(profile):
         return pursuit
     untimed = " ".join(s for s in split_sentences(profile.currently) if not find_times(s))

@@ -58,11 +58,12 @@ def find_insight(recalled: Recalled, least: int = TRIVIAL + 1) -> Insight:
     sentences = _sentences(recalled, least, over)
     earlier = (e.text for e in recalled.before if e.type in ("observation", "message"))
     weights = word_weights(sentences, recalled.repeats, earlier)
-    notable = [s for s in sentences if s.importance >= NOTABLE]
+    # beside something else, a question tells little
+    notable = [s for s in sentences if s.importance >= NOTABLE and not s.part.text.endswith(QUESTIONS)]
     chosen: list[Finding] = []
     told: frozenset[str] = frozenset()
     half = 0.0  # of the centrality of the first
-    outstanding = _outstanding(recalled.recent, notable)
+    outstanding = _outstanding(recalled.recent, sentences)
     for candidates in (sentences, outstanding, notable, notable):
         if len(chosen) == MOST_CENTRAL:
             break
@@ -190,11 +191,13 @@ class _Fresh:
         Args:
             words: the stems of what it tells; without them, only the same text is the same.
         """
-        if all(normal(sentence) in self._ever for sentence in split_sentences(text)):
+        said = {normal(sentence) for sentence in split_sentences(text)}
+        if said <= self._ever:
             return False
         if words and any(_are_alike(words, other, importance) for other in self._told):
             return False
         self._told.append(words)
+        self._ever |= said
         return True
 
 

@@ -2,50 +2,63 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 
 from cogitate.memory.appointments import appointments
 from cogitate.memory.clock import DAY
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.endings import SPACED, UNSPACED
+from cogitate.memory.language.port import language_of
 from cogitate.memory.language.text import stems
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.profile import Location
+from cogitate.memory.summaries.conversations import quoted_speaker
 
 IMPORTANT = 7  # the least importance of what presses: that of an event which changes a life
 MOST_PRESSING = 2  # of a plan
 LONGEST_QUOTE = 100  # characters of an observation in a plan
 _ALIKE = 0.6  # share of an observation's words that one about the same matter repeats
+#: Something that the owner did, and no finding.
+_OWN_DEED = re.compile(r"I (?!am\b|was\b|have\b|had\b|found\b|saw\b|heard\b|noticed\b|discovered\b|counted\b|lost\b)")
 _AHEAD = 30 * DAY  # an appointment within this time is kept at its hour
 
 
 def find_pressing(
-    entries: Sequence[Entry], places: Sequence[Location], start: int, agreed: Collection[int]
+    name: str, entries: Sequence[Entry], places: Sequence[Location], start: int, agreed: Collection[int]
 ) -> list[Entry]:
     """Return the observations that a plan is to see to, the most important first, of equal ones the newest.
 
     Args:
+        name: of the owner, whose own deeds are done.
         start: game minute at which the plan begins.
         agreed: numbers of the entries that promise or appoint something.
     """
     seen = [e for e in entries if e.type == "observation" and e.source == "perception" and e.minute > start - DAY]
-    found = [e for e in seen if e.importance >= IMPORTANT and e.number not in agreed]
+    found = [
+        e for e in seen if e.importance >= IMPORTANT and e.number not in agreed and not _is_done_or_said(e.text, name)
+    ]
     if not found:
         return []
     planned = [item.description for plan in entries if plan.type == "plan" for item in plan.items]
     found = [
         entry
         for entry in found
-        if not any(text.endswith(quote(entry)) for text in planned)
+        if not any(text.endswith(quote(entry, name)) for text in planned)
         and not appointments([entry], places, entry.minute - DAY, entry.minute + _AHEAD)
         and not _is_answered(entry, seen)
     ]
     return sorted(found, key=lambda e: (-e.importance, -e.minute, -e.number))[:MOST_PRESSING]
 
 
-def quote(entry: Entry) -> str:
-    """Return an observation as a plan quotes it."""
-    return shorten(entry.text.rstrip(SPACED + UNSPACED), LONGEST_QUOTE, "…")
+def quote(entry: Entry, name: str) -> str:
+    """Return an observation as the plan of the one called `name` quotes it."""
+    return shorten(language_of(entry.text).in_own_words(entry.text, name).rstrip(SPACED + UNSPACED), LONGEST_QUOTE, "…")
+
+
+def _is_done_or_said(text: str, name: str) -> bool:
+    """Return whether a text tells what the one called `name` did, or quotes what a person said."""
+    return quoted_speaker(text) != "" or _OWN_DEED.match(language_of(text).in_own_words(text, name)) is not None
 
 
 def _is_answered(entry: Entry, seen: Sequence[Entry]) -> bool:

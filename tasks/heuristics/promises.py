@@ -63,7 +63,7 @@ class _Hint(NamedTuple):
 @lru_cache(maxsize=32_768)  # an owner's memories are read again by each plan and reflection
 def _hint(text: str) -> _Hint:
     language = language_of(text)
-    return _Hint(language.may_vow(text), language.tells_outcome(text), frozenset(stems(text)))
+    return _Hint(language.may_vow(text), language.tells_outcome(text) != "", frozenset(stems(text)))
 
 
 def find_promises(owner: str, entries: Sequence[Entry], names: Mapping[str, str]) -> list[Promise]:
@@ -130,15 +130,15 @@ def _settle(owner: str, entry: Entry, names: Mapping[str, str], found: list[Prom
     sentences = split_sentences(told.text)
     language = language_of(told.text)
     stated = next(filter(language.tells_outcome, sentences), "")
-    present = {*entry.subjects, owner}
+    by = language.tells_outcome(stated)
+    present, me = {*entry.subjects, owner}, told.speaker or resolve_name(owner, names)
     for index in reversed(open_):
         promise = found[index]
-        said = ""
+        giver, said = resolve_name(promise.giver, names), ""
         if entry.minute > promise.minute:
-            giver = resolve_name(promise.giver, names)
-            me = told.speaker or resolve_name(owner, names)
             said = next((s for s in sentences if language.is_account(s, promise.deed, giver, giver == me)), "")
-        if stated and {promise.giver, promise.taker} - {""} <= present:
+        of_giver = by == "?" or (by == "I") == (giver == me)
+        if stated and of_giver and {promise.giver, promise.taker} - {""} <= present:
             alike = entry.minute > promise.minute and are_alike(promise.words, _hint(told.text).stems)
             if alike or entry.minute - promise.minute >= 30:  # no longer the talk in which it was promised
                 said = stated

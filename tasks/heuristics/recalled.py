@@ -56,11 +56,11 @@ class Finding(NamedTuple):
 
 def tell(recalled: Recalled, entry: Entry, sentence: str) -> str:
     """Return a sentence of an entry as its owner tells it: what was said as a quote, all else as it was noted."""
-    line, language = parse_line(entry, recalled.names), language_of(sentence)
+    line, language, said = parse_line(entry, recalled.names), language_of(sentence), shorten(sentence, MOST_QUOTED)
     if not line.speaker:
-        noted = language.noted(sentence, recalled.name, recalled.names.values())
-        return ended(anchor_days(noted, entry.minute))
-    said = shorten(sentence, MOST_QUOTED)
+        noted = language.noted(said, recalled.name, recalled.names.values(), _doers(recalled, entry))
+        noted = anchor_days(noted, entry.minute)
+        return noted if has_end(noted) else with_end(noted)
     is_dated = anchor_days(said, entry.minute) != said and day_of(entry.minute) != day_of(recalled.minute)
     others = [s for s in entry.subjects if recalled.of(s) != line.speaker]
     listener = "" if len(others) != 1 else "me" if others[0] == recalled.owner else recalled.of(others[0])
@@ -68,7 +68,16 @@ def tell(recalled: Recalled, entry: Entry, sentence: str) -> str:
     return language.quoted(said, line.speaker, listener, is_mine, entry.minute if is_dated else None)
 
 
-def ended(text: str) -> str:
-    """Return a sentence of at most `MOST_QUOTED` characters with a mark at its end."""
-    text = shorten(text, MOST_QUOTED)
-    return text if has_end(text) else with_end(text)
+def _doers(recalled: Recalled, entry: Entry) -> set[str]:
+    """Return the names of those of whom an entry or another one notes the same.
+
+    What the owner noted of itself with one other, it did with this one.
+    """
+    others = [recalled.of(subject) for subject in entry.subjects if subject != recalled.owner]
+    who = next((name for name in (recalled.name, *others) if entry.text.startswith(f"{name} ")), "")
+    if not who:
+        return set()
+    did = entry.text.removeprefix(who)
+    same = (e for e in recalled.recent if e.text.endswith(did))
+    doers = {who, *(name for e in same for name in map(recalled.of, e.subjects) if e.text == name + did)}
+    return doers | set(others) if who == recalled.name and len(others) == 1 else doers

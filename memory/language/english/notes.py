@@ -6,24 +6,38 @@ import re
 from collections.abc import Collection
 
 from cogitate.memory.clock import on_date
-from cogitate.memory.language.endings import QUESTIONS
+from cogitate.memory.language.endings import QUESTIONS, has_end, with_end
 from cogitate.memory.language.english.own_view import in_own_words
+from cogitate.memory.language.english.talk_notes import retold
 
 _ACTIVITY = re.compile(r"\w+ing\b")
 _DOING = re.compile(r"^I am (?=\w+ing\b)")  # when it was observed, not now
-#: Recorded agents note what they talk about with who talks about it: "Ada is conversing about Ada and Bo are …".
-_TALK = re.compile(
-    r"(?P<who>[\w'’ ]{1,60}) (?:is|are) conversing about (?:conversing about )?(?P<gist>\w.*)", re.DOTALL
-)
-_WHOLE = re.compile(r"This is a conversation\b|The conversation\b|[\w'’ ]{1,60} (?:is|are) conversing ")
-_DOERS = re.compile(r"(?P<who>(?:(?!discussing\b)[\w'’,]+ ){1,12})(?=discussing\b)")
+
+_YOU = re.compile(r"\byou(?: are| were|['’]re)?(?![\w'’])", re.IGNORECASE)
+_I = {"You are": "I am", "You're": "I am", "You’re": "I am", "You were": "I was"}
+_YOUR = re.compile(r"\byour(self)?\b")
 
 
-def noted(sentence: str, name: str, names: Collection[str]) -> str:
-    """Return a note as the one called `name` tells it: "Ada Smith is baking" as "I was baking"."""
-    sentence = _retold_talk(sentence, name, names)
-    told = in_own_words(sentence, name, names)
-    return _DOING.sub("I was ", told) if told != sentence else _of_others(told, names)
+def noted(sentence: str, name: str, names: Collection[str], doers: Collection[str]) -> str:
+    """Return a note as the one called `name` tells it: "Ada Smith is baking" as "I was baking".
+
+    One that still names its owner is quoted: it is not certain who does what.
+    """
+    if (talk := retold(sentence, name, names, doers)) != sentence:
+        return talk
+    told = in_own_words(_of_oneself(sentence), name, names)
+    told = _DOING.sub("I was ", told) if told != sentence else _of_others(told, names)
+    if name and name in told:
+        return 'I noted: "' + (told if has_end(told) else with_end(told)).replace('"', "'") + '"'
+    return f"{told[:1].upper()}{told[1:]}"
+
+
+def _of_oneself(note: str) -> str:
+    """Return a note that addresses its owner as its owner tells it: "You are at your stall" as "I am at my stall"."""
+    if not note.startswith("You") or len(_YOU.findall(note)) > 1 or '"' in note:
+        return note
+    told = _YOU.sub(lambda you: _I.get(you[0], "I"), note)
+    return _YOUR.sub(lambda your: f"my{your[1] or ''}", told)
 
 
 def quoted(said: str, speaker: str, listener: str, is_mine: bool, minute: int | None) -> str:
@@ -39,23 +53,3 @@ def _of_others(told: str, names: Collection[str]) -> str:
     who, _, doing = told.partition(" is ")
     is_activity = _ACTIVITY.match(doing) is not None and who in names
     return f"{who} was {doing}" if is_activity else told
-
-
-def _retold_talk(text: str, name: str, names: Collection[str]) -> str:
-    """Return a note of what a talk was about as a sentence: "Ada and Bo discussing goats" with its verb.
-
-    Who is noted to talk is told only where the note itself has no subject.
-    """
-    found = _TALK.fullmatch(text) if " conversing about " in text else None
-    if found is None:
-        return text
-    gist, who = found["gist"], found["who"]
-    if _WHOLE.match(gist):
-        return gist
-    doers = _DOERS.match(gist)
-    if doers:
-        named = doers["who"].replace(",", "").split()
-        known = {word for one in names for word in one.split()}
-        if known.issuperset(word for word in named if word != "and"):
-            return f"{doers['who']}{'were' if 'and' in named else 'was'} {gist[doers.end() :]}"
-    return f"{'I' if who == name else who} talked about {gist}"

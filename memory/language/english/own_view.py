@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from cogitate.memory.language.english.grammar import is_past, word_set
+from cogitate.memory.language.english.grammar import base_of, is_past, past_of, word_set
+from cogitate.memory.language.english.references import is_plural
+from cogitate.memory.language.irregular import BASE_FORMS
 from cogitate.memory.language.sentences import split_sentences
 
 #: Past forms that are not passive participles.
@@ -17,14 +19,26 @@ _ONLY_PAST = word_set(
     "saw had went took gave ate drank woke wrote spoke chose drove forgot was did fell began knew sang arrived came "
     "sat waited walked talked slept met"
 )
+#: Done to people, or said of them: without an object such a form may be a passive, as in a headline.
+_DONE_TO_PEOPLE = word_set(
+    "accused admitted annoyed appointed arrested attacked awarded banned based blamed blocked bored brought "
+    "burned caught concerned confused covered crowned delighted detained diagnosed discharged dressed drowned elected "
+    "exhausted expelled fined fired forced found freed frightened held hired honoured infected injured interested "
+    "interviewed invited involved jailed killed knighted led located lost made married murdered named ordered "
+    "overwhelmed pleased poisoned praised promoted questioned released relieved rescued robbed saved scared seated "
+    "selected sent sentenced shot stranded struck stuck surprised taught thanked tired told transferred trapped "
+    "treated trusted warned wounded"
+)
 _OPENS_OBJECT = word_set(
     "a an the my his her their our your its this that these those some every each no all both another "
     "me him them us you it myself"
 )
 _BE = {"is": "am", "was": "was", "has": "have", "had": "had"}
-_OTHERS_PRONOUN = re.compile(
-    r"\b(?:he|she|him|her|his|hers|himself|herself|they|them|their|theirs|themselves|themself)\b", re.IGNORECASE
-)
+_OTHERS_PRONOUN = re.compile(r"\b(?:he|she|him|her|his|hers|himself|herself|themself)\b", re.IGNORECASE)
+_OF_SEVERAL = re.compile(r"\b(?:they|them|their|theirs|themselves)\b", re.IGNORECASE)
+_VERB = re.compile(r" ([a-z]+)\b(?![-'’])(?: ([\w'’]+))?")
+_NAME = re.compile(r"[^\W\d_a-z][\w'’.-]*(?: [^\W\d_a-z][\w'’.-]*)*(?= [a-z])")
+_NO_NAME = re.compile(r"\b[a-z]+\b")
 _QUOTE = re.compile(r"[“”\"«»]|(?<!\w)['‘]\w")
 _BEFORE_ME = re.compile(
     r"\b(?:(?:to|for|with|about|at|from|by|than|like|towards?|behind|beside|without|near|after|before)"
@@ -54,7 +68,7 @@ def in_own_words(text: str, name: str, names: Iterable[str] = ()) -> str:
         return text
     longer = sorted({other for other in known if name in other and other != name}, key=lambda n: (-len(n), n))
     sentences = split_sentences(text)
-    told = [_told(sentence, name, longer) for sentence in sentences]
+    told = [_told(_with_both(sentence, name, known), name, longer) for sentence in sentences]
     return text if told == sentences else " ".join(told)
 
 
@@ -62,7 +76,7 @@ def with_subject(text: str, subject: str) -> str:
     """Return an observation with the subject that it leaves out: "Saw a cat" becomes "Ada saw a cat"."""
     text = text.replace(" engaged in an activity: ", " ")
     first, _, rest = text.partition(" ")
-    if subject and rest and first[:1].isupper() and _has_subject_left_out(first.lower(), rest):
+    if subject and rest and _has_subject_left_out(first.lower(), rest):
         return f"{subject} {first[:1].lower()}{first[1:]} {rest}"
     return text
 
@@ -75,7 +89,7 @@ def _has_subject_left_out(first: str, rest: str) -> bool:
 
 def _told(sentence: str, name: str, longer: Iterable[str]) -> str:
     """Return a sentence with "I", "me" and "my" for its owner's name, or as it is where that is not certain."""
-    if name not in sentence or _OTHERS_PRONOUN.search(sentence):
+    if name not in sentence or _has_others_pronoun(sentence):
         return sentence
     taken = [match.span() for other in longer for match in re.finditer(re.escape(other), sentence)]
     out, at = "", 0
@@ -91,8 +105,8 @@ def _told(sentence: str, name: str, longer: Iterable[str]) -> str:
             return sentence
         if own:
             told, end = ("my" if start else "My"), end + 2
-        elif start == 0 and (verb := _verb_of_mine(after)):
-            told, end = f"I {verb}", end + 1 + len(after[1:].partition(" ")[0])
+        elif start == 0 and (mine := _verb_of_mine(after))[0]:
+            told, end = f"I {mine[0]}", end + mine[1]
         elif start and _is_object(before, after):
             told = "me"
         else:
@@ -101,15 +115,43 @@ def _told(sentence: str, name: str, longer: Iterable[str]) -> str:
     return out + sentence[at:]
 
 
-def _verb_of_mine(after: str) -> str:
-    """Return the verb that follows a name, as "I" takes it; "" where it may be no verb of the one named."""
-    verb, _, rest = after[1:].partition(" ")
-    if not after.startswith(" ") or not rest:
-        return ""
+def _with_both(sentence: str, name: str, known: Iterable[str]) -> str:
+    """Return a sentence about its owner and another of whom it tells first: "Ben and Ada met" is "Ben and I met"."""
+    first, _, rest = sentence.partition(" and ")
+    second = name if rest.startswith(f"{name} ") else found[0] if (found := _NAME.match(rest)) else ""
+    other, rest = (first if second == name else second if first == name else ""), rest[len(second) :]
+    if other not in known or not _VERB.match(rest) or _has_others_pronoun(sentence) or name in rest:
+        return sentence
+    return f"{other} and I{rest}"
+
+
+def _has_others_pronoun(sentence: str) -> bool:
+    """Return whether a pronoun may be the owner's: any but "they" and the like after a plural."""
+    several = _OF_SEVERAL.search(sentence)
+    explained = several is None or any(map(is_plural, _NO_NAME.findall(sentence, 0, several.start())))
+    return not explained or _OTHERS_PRONOUN.search(sentence) is not None
+
+
+def _verb_of_mine(after: str) -> tuple[str, int]:
+    """Return the verb that follows a name, as "I" takes it, and where it ends; "" for what may be no verb of it."""
+    found = _VERB.match(after)
+    if found is None:
+        return "", 0
+    verb, following = found[1], (found[2] or "").lower()
     if verb in _BE:
-        return _BE[verb]
-    following = "".join(rest.split(maxsplit=1)[:1]).strip(".,;!?").lower()
-    return verb if verb in _ONLY_PAST or (is_past(verb) and following in _OPENS_OBJECT) else ""
+        mine = _BE[verb] if following else ""
+    elif following in _OPENS_OBJECT and base_of(verb) != verb:
+        mine = base_of(verb)
+    else:
+        is_active = following in _OPENS_OBJECT or following.isdecimal() or verb not in _DONE_TO_PEOPLE
+        mine = verb if verb in _ONLY_PAST or (is_active and _is_past_only(verb)) else ""
+    return mine, found.end(1)
+
+
+def _is_past_only(verb: str) -> bool:
+    """Return whether a word (lower case) is a past and no mere participle: "saw", not "seen"."""
+    base = BASE_FORMS.get(verb)
+    return is_past(verb) and (base is None or past_of(base) == verb)
 
 
 def _is_object(before: str, after: str) -> bool:

@@ -36,6 +36,7 @@ _BROKEN = re.compile(
     r"\bthough (?:it|this|that) had been promised\b",
     re.I,
 )
+_GIVER = re.compile(r"\b(?:(?P<me>I|my)|you|your)\b", re.I)
 _CONDITION = re.compile(r"\b(?:if|unless|in case|maybe|perhaps|might|whether)\b", re.I)
 #: Before the verb of a deed that was done, or was not: "did not mend", "forgot to mend".
 _DID = re.compile(r"\b(?:did(?: not| never|n['’]t)?|(?:failed|forgot|refused|declined|managed) to) $")
@@ -56,9 +57,11 @@ def may_vow(text: str) -> bool:
     return _PROMISING.search(text) is not None
 
 
-def tells_outcome(text: str) -> bool:
-    """Return whether a text says in so many words that a promise was kept or broken."""
-    return bool(_KEPT.search(text) or _BROKEN.search(text))
+def tells_outcome(text: str) -> str:
+    """Return who kept or broke a promise by a text that says so in so many words: "I", "you", or "?" for another."""
+    found = _KEPT.search(text) or _BROKEN.search(text)
+    who = _GIVER.search(found[0]) if found else None
+    return ("I" if who["me"] else "you") if who else "?" if found else ""
 
 
 def find_vow(sentence: str, spoken: bool) -> Vow | None:

@@ -122,7 +122,7 @@ def leans_on_somebody(sentence: str) -> bool:
             return True
         if low in _KIN or looks_like_name(word, first=at == 0):
             person = several = True
-        several = several or _is_plural(low)
+        several = several or is_plural(low)
     return False
 
 
@@ -143,5 +143,6 @@ def looks_like_name(word: str, *, first: bool) -> bool:
     return not (first and opens)
 
 
-def _is_plural(word: str) -> bool:
+def is_plural(word: str) -> bool:
+    """Return whether a word (lower case) looks like the plural of a noun."""
     return len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us")) and word not in _NO_PLURALS

@@ -58,6 +58,16 @@ def test_work_is_planned_where_occupation_and_place_are_stated() -> None:
     ]
 
 
+def test_a_routine_says_more_of_work_than_a_place_that_an_occupation_resembles() -> None:
+    carpenter = {"occupation": "galley carpenter"}
+    assert built("8:00–16:00 repair the pumps @module-b", profile=carpenter) == ["8:00 repair the pumps | module-b"]
+
+
+def test_what_has_no_time_is_done_in_the_first_two_thirds_of_a_day() -> None:
+    idle = {"currently": "R7 is learning to sing."}
+    assert built("8:00–16:00 shift @dock", profile=idle) == ["8:00 shift | dock", "15:00 Spend time learning to sing"]
+
+
 def test_places_are_named_by_id_name_type_or_tag_and_a_habit_without_one_is_done_where_the_host_says() -> None:
     assert built("8:00 a @MODULE-B", "9:00 b @module b", "10:00 c @mess", "11:00 d @food", "12:00 e @nowhere") == [
         "8:00 a | module-b",

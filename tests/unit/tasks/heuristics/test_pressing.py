@@ -81,7 +81,20 @@ def test_talk_thoughts_appointments_and_promises_do_not_press() -> None:
     assert (
         seen_to(seen("Is the oxygen low?", source="dialogue"), seen("I fear for the oxygen.", source="internal")) == []
     )
+    assert seen_to(seen('Maria Lopez said to me: "The oxygen is low."', subjects=(MARIA,))) == []
     invited = seen("Maria Lopez invited me to a party at Hobbs Cafe on day 2 at 5:00 PM.", subjects=(MARIA,))
     assert seen_to(invited, world=WORLD) == []
     promised = seen("I promised Maria Lopez to mend the gate.", subjects=(KLAUS, MARIA))
     assert seen_to(promised, world=WORLD) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "seen_as"),
+    [
+        ("R7 sealed the oxygen line.", []),
+        ("R7 found a crack in the hull.", ["I found a crack in the hull"]),
+        ("Unit 7 sealed the oxygen line.", ["Unit 7 sealed the oxygen line"]),
+    ],
+)
+def test_what_the_owner_did_presses_no_more_but_what_it_found_does(text: str, seen_as: list[str]) -> None:
+    assert seen_to(seen(text)) == seen_as

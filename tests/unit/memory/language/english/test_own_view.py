@@ -26,8 +26,20 @@ NAMES = (ADA, "Ben", "Ann", "Ann Marie", "Big Ben")
         ("Ben gave a hat to Ada Smith.", "Ben gave a hat to me."),
         ("An arrow struck Ada Smith in the shoulder.", "An arrow struck me in the shoulder."),
         ("Ada Smith met the baker. Ben saw Ada Smith at noon.", "I met the baker. Ben saw me at noon."),
+        ("Ada Smith promised to mend the pump.", "I promised to mend the pump."),
+        ("Ada Smith checks the valve.", "I check the valve."),
+        ("Ada Smith watches a heron.", "I watch a heron."),
+        ("Ada Smith sorted the tools by their age.", "I sorted the tools by their age."),
+        ("Ada Smith apologised.", "I apologised."),
+        ("Ann Marie and Ada Smith lowered the net.", "Ann Marie and I lowered the net."),
+        ("Ben and Ada Smith met.", "Ben and I met."),
+        ("Ada Smith and Ann Marie are talking about goats.", "Ann Marie and I are talking about goats."),
+        ("Ada Smith operated on patient 12 for two hours.", "I operated on patient 12 for two hours."),
+        ("Ada Smith told 12 guests about the flood.", "I told 12 guests about the flood."),
         ("Saw a cat.", "I saw a cat."),
         ("Lost the key.", "I lost the key."),
+        ("burned my hand", "I burned my hand"),
+        ("Ada Smith asked at the inn.", "I asked at the inn."),
     ],
 )
 def test_certain_sentences_are_told_in_the_first_person(seen: str, told: str) -> None:
@@ -39,9 +51,14 @@ def test_certain_sentences_are_told_in_the_first_person(seen: str, told: str) ->
     [
         "Ada Smith elected speaker.",  # a headline
         "Ada Smith injured in a fall.",
+        "Ada Smith seen at the mill.",
+        "Ada Smith found dead.",
+        "Ada Smith paintings are for sale.",
         "Ada Smith lost her hat.",  # whose?
+        "Ada Smith mended their boat.",
         "Ben said Ada Smith left.",
-        "Ben and Ada Smith met.",
+        "Cy and Ada Smith met.",  # who is Cy?
+        "Ben and Ada Smith mended their boat.",
         "The guests were Ben, Ada Smith and Ann.",
         'Ben said "Ada Smith was late."',
         "Ada Smithson was late.",
