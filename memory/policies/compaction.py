@@ -155,11 +155,12 @@ def by_place(entries: Sequence[Entry], names: Mapping[str, str], owner: str = ""
         where = f"At {name}" if name else "Elsewhere"
         best = _most_telling(group, name)
         told = " ".join(anchor_days(news_of(best), best.minute).split())
-        told = with_subject(told, names.get(owner, "")) if best.type != "summary" and is_english(told) else told
+        english = is_english(_without_names(told, best, names))
+        told = with_subject(told, names.get(owner, "")) if best.type != "summary" and english else told
         told = told if len(told) <= 200 else _cut(told, 200)
         told = told if told.endswith((*QUESTIONS, "!", "…")) else with_end(told.rstrip(" ."))
         count = sum(len(e.evidence) if e.type == "summary" else 1 for e in group)
-        if not is_english(told):
+        if not english:
             told = f"{name}: {told}" if name and name not in told else told
         elif best.type != "summary" and count > 1:
             told = f"{where}, {count} routine events occurred, among them: {told}"
@@ -168,6 +169,13 @@ def by_place(entries: Sequence[Entry], names: Mapping[str, str], owner: str = ""
         parts.append(told)
     text = joined(parts)
     return shorten(text, MAX_TEXT, "…")
+
+
+def _without_names(text: str, entry: Entry, names: Mapping[str, str]) -> str:
+    """Return a text without the names of those whom it is about, which may be written in another script."""
+    for subject in entry.subjects:
+        text = text.replace(resolve_name(subject, names), "")
+    return text
 
 
 def _most_telling(group: Sequence[Entry], place: str) -> Entry:

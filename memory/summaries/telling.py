@@ -7,11 +7,11 @@ else is quoted, if it has a name or a figure; so is all speech in other language
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from cogitate.memory.language.courtesies import is_small_talk
-from cogitate.memory.language.endings import QUESTIONS, has_end, with_end
+from cogitate.memory.language.endings import has_end, with_end
 from cogitate.memory.language.grammar import STATES, has_verb, is_adverb, is_past
 from cogitate.memory.language.irregular import BASE_FORMS
 from cogitate.memory.language.languages import is_english
@@ -23,12 +23,15 @@ from cogitate.memory.language.sentences import clean, without_own_name
 from cogitate.memory.language.speakers import Speakers
 from cogitate.memory.language.text import FUNCTION_WORDS, WHITE_SPACE, words
 from cogitate.memory.language.truncation import ELLIPSIS
+from cogitate.memory.summaries import foreign
 from cogitate.memory.summaries.transcripts import is_cut_off
 
 _FEWEST = 3  # words of what is told of somebody: fewer are mostly words broken off
+_LEAST_FRAGMENT = 5  # words of what is no clause, unless it answers a question
 _WORD = re.compile(r"[^\W_]+")
 _TOKEN = re.compile(r"[\w']+")
 _DIGIT = re.compile(r"\d")
+_DAY = re.compile(r"\bday \d+")
 _MARKS = WHITE_SPACE + "!?.…,;:'-"
 _CLOSING_QUOTES = '”"»)]'
 #: "They say at the mill that it burned": no particular speaker.
@@ -66,30 +69,40 @@ class Utterance(NamedTuple):
     listener: str = ""  # the only one spoken to, if that is known
 
 
-def told(clause: str, line: Utterance, speakers: Speakers, names: Collection[str], *, fluent: bool = True) -> str:
+def _without(names: Iterable[str], clause: str) -> str:
+    """Return a clause without names, which may be written in another script."""
+    for name in names:
+        clause = clause.replace(name, "")
+    return clause
+
+
+def told(
+    clause: str,
+    line: Utterance,
+    speakers: Speakers,
+    names: Collection[str],
+    *,
+    fluent: bool = True,
+    answers: bool = False,
+) -> str:
     """Return a clause of a line as a sentence of a summary; "" if it is not worth telling, or unclear what it means.
 
     Args:
         names: words that keep their capital.
+        answers: the line before is a question.
         fluent: the speaker neither hesitated nor broke off; other speech is quoted.
     """
-    if clause.endswith(ELLIPSIS) and _is_cut_short(clause):
+    if not is_english(_without(speakers.perhaps_in(clause), clause)):
+        return foreign.quoted(clause, line.speaker, speakers)
+    if (clause.endswith(ELLIPSIS) or not fluent) and _is_cut_short(clause):
         return ""
-    if not is_english(clause):
-        return _foreign(clause, line.speaker)
-    text = _in_english(clause, line, speakers, names, fluent=fluent) if line.speaker else clause
+    text = _in_english(clause, line, speakers, names, fluent=fluent, answers=answers) if line.speaker else clause
     return _ended(text[0].upper() + text[1:]) if text else ""
 
 
-def _foreign(clause: str, speaker: str) -> str:
-    """Return what was said in another language than English, with who said it; "" for a question without a figure."""
-    if speaker and clause.endswith(QUESTIONS) and not _DIGIT.search(clause):
-        return ""
-    said = clause if has_end(clause) else with_end(clause)
-    return f"{speaker}: {said}" if speaker else said
-
-
-def _in_english(clause: str, line: Utterance, speakers: Speakers, names: Collection[str], *, fluent: bool) -> str:
+def _in_english(
+    clause: str, line: Utterance, speakers: Speakers, names: Collection[str], *, fluent: bool, answers: bool
+) -> str:
     """Return the clause as reported speech or as a quote."""
     speaker = line.speaker
     called = speakers.addressee(clause, speaker)
@@ -100,7 +113,8 @@ def _in_english(clause: str, line: Utterance, speakers: Speakers, names: Collect
         return ""
     said = _WORD.findall(text)
     lowered = [word.lower() for word in _TOKEN.findall(text)]
-    named = any(word in names or _DIGIT.search(word) for word in said if word not in speakers)
+    known = _WORD.findall(_DAY.sub("", text))  # a day is no news without more
+    named = any(word in names or _DIGIT.search(word) for word in known if word not in speakers)
     listener = called or line.listener or speakers.other_than(speaker)
     if len(said) < _FEWEST:
         return ""
@@ -110,6 +124,8 @@ def _in_english(clause: str, line: Utterance, speakers: Speakers, names: Collect
     if opening in _SUBORDINATE and "," not in text:
         return ""
     fragment = not has_verb(lowered) and not is_request(lowered) and lowered[0] not in ("let's", "lets")
+    if fragment and len(said) < _LEAST_FRAGMENT and not answers:
+        return ""
     if not named and (fragment or leans_on_somebody(text) or leans_on_something(text)):
         return ""
     certain = fluent and not fragment and not leans_on_somebody(text)

@@ -25,7 +25,7 @@ _QUOTED_APART = re.compile(r'(?<!\S)"\s++([^"\n]{1,200}?)\s++"(?!\w)')
 _LEADING = re.compile(r"^[\s,.;:…]++(?=\S)", re.MULTILINE)
 _SPACES = re.compile(r"(?<=\n)\s+|[^\S\n]+")
 _BROKEN_OFF = re.compile(r"(?<=\w--)\s++|(?<=\w—)\s++")  # which ends a sentence as a line end does
-_CUT = re.compile(r"^\s*(?:-{1,3}|[–—…])|(?:-|[–—])[\"'”’]?$")
+_CUT = re.compile(r"^\s*(?:-{1,3}|[–—…])|(?:-|[–—])[\"'”’]?\.?$")
 
 
 def without_directions(text: str) -> str:

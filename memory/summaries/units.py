@@ -78,10 +78,10 @@ def units(lines: Sequence[Utterance], minute: int | None = None) -> list[Unit]:
     found: list[Unit] = []
     seen: set[str] = set()  # tell repeated statements once
     for at, (line, said) in enumerate(zip(lines, sentences, strict=True)):
-        clauses = clauses_of(said)
+        clauses, answers = clauses_of(said), at > 0 and lines[at - 1].text.endswith("?")
         for before, clause in zip(("", *clauses), clauses, strict=False):
             fluent = line.text == written[at].text
-            text = told(resolved(clause, before), line, speakers, names, fluent=fluent)
+            text = told(resolved(clause, before), line, speakers, names, fluent=fluent, answers=answers)
             text = told_after(text, minute) if minute is not None else text
             if not text or normal(text) in seen:
                 continue
