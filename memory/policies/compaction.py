@@ -143,8 +143,8 @@ def enforce_limits(
 def by_place(entries: Sequence[Entry], names: Mapping[str, str], owner: str = "") -> str:
     """Return routine events grouped by place, in the order of each place's first event (streams design, task 9).
 
-    A place is told by the most important event there, if possible by one that says more than that the owner was there;
-    of several such, by the one with most words that the others lack. An earlier summary is as important as any event.
+    A place is told by the most important event there; of several such, by the one with most words that the others and
+    the place's name lack. An earlier summary is as important as any event.
     """
     places: dict[str, list[Entry]] = {}
     for entry in sorted(entries, key=lambda e: (e.minute, e.number)):
@@ -179,14 +179,14 @@ def _without_names(text: str, entry: Entry, names: Mapping[str, str]) -> str:
 
 
 def _most_telling(group: Sequence[Entry], place: str) -> Entry:
-    found = {entry.number: set(stems(entry.text)) for entry in group}
+    known = set(stems(place))
+    found = {entry.number: set(stems(entry.text)) - known for entry in group}
     with_word = Counter(word for words in found.values() for word in words)
     most = max((rating(entry) for entry in group if entry.type != "summary"), default=0)
 
-    def worth(entry: Entry) -> tuple[int, bool, int, int]:
+    def worth(entry: Entry) -> tuple[int, int, int]:
         importance = most if entry.type == "summary" else rating(entry)
-        new = sum(len(group) // with_word[word] for word in found[entry.number])
-        return importance, not place or place not in entry.text, new, entry.number
+        return importance, sum(len(group) // with_word[word] for word in found[entry.number]), entry.number
 
     return max(group, key=worth)
 

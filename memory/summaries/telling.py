@@ -18,6 +18,7 @@ from cogitate.memory.language.languages import is_english
 from cogitate.memory.language.pronouns import pronouns_of
 from cogitate.memory.language.questions import reported_question
 from cogitate.memory.language.references import leans_on_somebody, leans_on_something
+from cogitate.memory.language.reported import is_english as is_english_clause
 from cogitate.memory.language.reported import is_request, third_person
 from cogitate.memory.language.sentences import clean, without_own_name
 from cogitate.memory.language.speakers import Speakers
@@ -37,9 +38,12 @@ _CLOSING_QUOTES = '”"»)]'
 #: "They say at the mill that it burned": no particular speaker.
 _HEARSAY = re.compile(r"^(?:they|people) say (?P<where>(?:at|in|on|around) [^,;.]{2,60}? )?that ", re.IGNORECASE)
 _VOW = re.compile(r"^I promise[,:]? (?:that )?I(?:'ll| will) ", re.IGNORECASE)
-_BARE_VOW = re.compile(r"(?:But |And |Yes, )?I (?:do )?(?:promise|swear|agree)(?: (?:you|it|that))?[.!]?")
-#: "A vote is a vote": true by its words alone.
-_TAUTOLOGY = re.compile(r"((?:a|an|the) \w+|\w+) (?:is|are|was|were|will be) \1[.!]?", re.IGNORECASE)
+#: A vow of nothing, and what is true by its words alone: "A vote is a vote".
+_EMPTY = re.compile(
+    r"(?:But |And |Yes, )?I (?:do )?(?:promise|swear|agree)(?: (?:you|it|that))?[.!]?"
+    r"|(?P<thing>(?:a|an|the) \w+|\w+) (?:is|are|was|were|will be) (?P=thing)[.!]?",
+    re.IGNORECASE,
+)
 #: A clause that opens so cannot stand alone, unless a comma brings its main clause.
 _SUBORDINATE = frozenset(
     words(
@@ -53,6 +57,7 @@ _CALLS = re.compile(r", (?:my |you )?[a-z]{3,}[.!]*$|^here(?:['’]s| is| are)\b
 _VERBS = frozenset(BASE_FORMS.values())
 #: A word that was broken off: "I th think".
 _BROKEN_WORD = re.compile(r"(?<![\w'’.-])(?<!\d )[b-df-hj-np-tvwxz]{1,3}(?![\w'’.-])")
+_PARTICIPLE = re.compile(r", \w+ed\b")  # "14 pages, signed by Max"
 _OPENS_WITH_I = re.compile(r"(?:I|my)\b", re.IGNORECASE)
 _I = re.compile(r"\b(?:I|me|my|myself)\b")
 _WE = re.compile(r"\b(?:we|us|our|ours|ourselves)\b", re.IGNORECASE)
@@ -69,6 +74,29 @@ class Utterance(NamedTuple):
     listener: str = ""  # the only one spoken to, if that is known
 
 
+class Talk(NamedTuple):
+    """What all lines of a summary's source tell of each."""
+
+    speakers: Speakers
+    names: Collection[str]  # words that keep their capital
+    english: bool  # it is in English, and so are a few words of it in Latin letters
+
+
+def told(clause: str, line: Utterance, talk: Talk, *, fluent: bool = True, answers: bool = False) -> str:
+    """Return a clause of a line as a sentence of a summary; "" if it is not worth telling, or unclear what it means.
+
+    Args:
+        fluent: the speaker neither hesitated nor broke off; other speech is quoted.
+        answers: the line before is a question.
+    """
+    if not (talk.english and clause.isascii()) and not is_english(_without(talk.speakers.perhaps_in(clause), clause)):
+        return foreign.quoted(clause, line.speaker, talk.speakers)
+    if (clause.endswith(ELLIPSIS) or not fluent) and _is_cut_short(clause):
+        return ""
+    text = _in_english(clause, line, talk, fluent=fluent, answers=answers) if line.speaker else clause
+    return _ended(text[0].upper() + text[1:]) if text else ""
+
+
 def _without(names: Iterable[str], clause: str) -> str:
     """Return a clause without names, which may be written in another script."""
     for name in names:
@@ -76,81 +104,61 @@ def _without(names: Iterable[str], clause: str) -> str:
     return clause
 
 
-def told(
-    clause: str,
-    line: Utterance,
-    speakers: Speakers,
-    names: Collection[str],
-    *,
-    fluent: bool = True,
-    answers: bool = False,
-) -> str:
-    """Return a clause of a line as a sentence of a summary; "" if it is not worth telling, or unclear what it means.
-
-    Args:
-        names: words that keep their capital.
-        answers: the line before is a question.
-        fluent: the speaker neither hesitated nor broke off; other speech is quoted.
-    """
-    if not is_english(_without(speakers.perhaps_in(clause), clause)):
-        return foreign.quoted(clause, line.speaker, speakers)
-    if (clause.endswith(ELLIPSIS) or not fluent) and _is_cut_short(clause):
-        return ""
-    text = _in_english(clause, line, speakers, names, fluent=fluent, answers=answers) if line.speaker else clause
-    return _ended(text[0].upper() + text[1:]) if text else ""
-
-
-def _in_english(
-    clause: str, line: Utterance, speakers: Speakers, names: Collection[str], *, fluent: bool, answers: bool
-) -> str:
-    """Return the clause as reported speech or as a quote."""
-    speaker = line.speaker
+def _in_english(clause: str, line: Utterance, talk: Talk, *, fluent: bool, answers: bool) -> str:
+    """Return the clause as reported speech or as a quote; "" if it says nothing by itself."""
+    speaker, speakers = line.speaker, talk.speakers
     called = speakers.addressee(clause, speaker)
     addressed = [name for name in (*speakers.perhaps_in(clause), called) if name not in ("", speaker)]
     text = _CONNECTIVE.sub("", _VOW.sub("I promised to ", clean(clause, addressed)))
     text = _HEARSAY.sub(r"I heard \g<where>that ", without_own_name(text, speaker))
-    if is_cut_off(clause) or _BARE_VOW.fullmatch(text) or _TAUTOLOGY.fullmatch(text) or is_small_talk(text, speakers):
-        return ""
-    said = _WORD.findall(text)
     lowered = [word.lower() for word in _TOKEN.findall(text)]
-    known = _WORD.findall(_DAY.sub("", text))  # a day is no news without more
-    named = any(word in names or _DIGIT.search(word) for word in known if word not in speakers)
-    listener = called or line.listener or speakers.other_than(speaker)
-    if len(said) < _FEWEST:
+    if is_cut_off(clause) or len(lowered) < _FEWEST or _EMPTY.fullmatch(text) or is_small_talk(text, speakers):
         return ""
+    known = _WORD.findall(_DAY.sub("", text))  # a day is no news without more
+    named = any(word in talk.names or _DIGIT.search(word) for word in known if word not in speakers)
+    listener = called or line.listener or speakers.other_than(speaker)
     if text.endswith("?"):
         return _asked(text, speaker, listener) if named else ""
     opening = next((word for word in lowered if word != "only"), "")
     if opening in _SUBORDINATE and "," not in text:
         return ""
-    fragment = not has_verb(lowered) and not is_request(lowered) and lowered[0] not in ("let's", "lets")
-    if fragment and len(said) < _LEAST_FRAGMENT and not answers:
+    acts = is_request(lowered) or lowered[0] in ("let's", "lets")
+    clausal = acts or has_verb(lowered)
+    if not clausal and not answers and len(lowered) < _LEAST_FRAGMENT:
         return ""
-    if not named and (fragment or leans_on_somebody(text) or leans_on_something(text)):
+    leans = leans_on_somebody(text)
+    if not named and (not clausal or leans or leans_on_something(text)):
         return ""
-    certain = fluent and not fragment and not leans_on_somebody(text)
-    if certain and _is_certain(text, lowered, speaker, listener, alone=len(speakers.names) <= 2):
-        return third_person(text, speaker, listener, names)
+    certain = fluent and clausal and not leans and (acts or _is_sentence(text, lowered))
+    if certain and _are_persons_certain(text, lowered, speaker, listener, alone=len(speakers.names) <= 2):
+        return third_person(text, speaker, listener, talk.names)
     return _quoted(text, speaker) if named or not _YOU.search(text) else ""
 
 
-def _is_certain(text: str, lowered: Sequence[str], speaker: str, listener: str, *, alone: bool) -> bool:
+def _is_sentence(text: str, lowered: Sequence[str]) -> bool:
+    """Return whether a text is a statement with a subject, as far as its words show."""
+    if _CALLS.search(text) or _BROKEN_WORD.search(text) or text.count('"') % 2 or not is_english_clause(text):
+        return False
+    if lowered[0] in _VERBS or (is_past(lowered[0]) and lowered[0] not in STATES):  # a request, or without a subject
+        return False
+    if lowered[0] == "i":
+        verb = next((word for word in lowered[1:] if not is_adverb(word)), "")
+        return verb not in FUNCTION_WORDS or has_verb([verb])  # not "I more"
+    return has_verb(_TOKEN.findall(_PARTICIPLE.sub("", text).lower()))
+
+
+def _are_persons_certain(text: str, lowered: Sequence[str], speaker: str, listener: str, *, alone: bool) -> bool:
     """Return whether it is certain who is meant by each "I", "we" and "you" when they become third persons.
 
     `alone`: nobody but the two was there, so that they are "we". "You" may be anybody where the speaker does not appear
     beside it.
     """
-    opens = _OPENS_WITH_I.match(text)
-    further = _I.search(text, opens.end() if opens else 0)
-    if _CALLS.search(text) or _BROKEN_WORD.search(text) or "yourself" in lowered or (_WE.search(text) and not alone):
-        return False
-    verb = next((word for word in lowered[1:] if not is_adverb(word)), "")
-    if lowered[0] == "i" and verb in FUNCTION_WORDS and not has_verb([verb]):  # "I more"
+    if "yourself" in lowered or (_WE.search(text) and not alone):
         return False
     if is_request(lowered):
         return bool(listener) and "you" not in lowered
-    if lowered[0] in _VERBS or (is_past(lowered[0]) and lowered[0] not in STATES):  # a request, or without a subject
-        return False
+    opens = _OPENS_WITH_I.match(text)
+    further = _I.search(text, opens.end() if opens else 0)
     if _YOU.search(text) and not (listener and (opens or further or _OPENS_WITH_YOU.match(text))):
         return False
     mine = pronouns_of(speaker)

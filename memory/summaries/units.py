@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from cogitate.memory.language.entities import is_number, is_time, name_words
+from cogitate.memory.language.languages import is_english
 from cogitate.memory.language.references import resolved
 from cogitate.memory.language.reported import REPORTING_WORDS
 from cogitate.memory.language.sentences import split_clauses, split_sentences
@@ -16,7 +17,7 @@ from cogitate.memory.language.speakers import Speakers
 from cogitate.memory.language.tense import told_after
 from cogitate.memory.language.text import FUNCTION_WORDS, normal, stem, words
 from cogitate.memory.language.word_count import count_words
-from cogitate.memory.summaries.telling import Utterance, told
+from cogitate.memory.summaries.telling import Talk, Utterance, told
 from cogitate.memory.summaries.transcripts import without_directions
 
 MOST_SENTENCES = 300  # of one text that a summary chooses from; prose of 4,000 characters has a hundred
@@ -70,8 +71,10 @@ def units(lines: Sequence[Utterance], minute: int | None = None) -> list[Unit]:
     lines, written = [_readable(line) for line in lines], lines
     sentences = [first_sentences(line.text) for line in lines]
     speakers = Speakers(name for line in lines if line.speaker for name in (line.speaker, line.listener) if name)
+    small = {word for said in sentences for sentence in said for word in _WORD.findall(sentence) if word.islower()}
     found_names = name_words(s for said in sentences for s in said)
-    names = frozenset(name for name in found_names if name.casefold() not in _NO_NAMES) | speakers.written
+    names = frozenset(name for name in found_names if name.lower() not in small | _NO_NAMES) | speakers.written
+    talk = Talk(speakers, names, is_english(" ".join(line.text for line in lines)))
     lines_with: Counter[str] = Counter()
     for line in lines:
         lines_with.update({stem(w) for w in words(line.text) if w not in FUNCTION_WORDS})
@@ -81,7 +84,7 @@ def units(lines: Sequence[Utterance], minute: int | None = None) -> list[Unit]:
         clauses, answers = clauses_of(said), at > 0 and lines[at - 1].text.endswith("?")
         for before, clause in zip(("", *clauses), clauses, strict=False):
             fluent = line.text == written[at].text
-            text = told(resolved(clause, before), line, speakers, names, fluent=fluent, answers=answers)
+            text = told(resolved(clause, before), line, talk, fluent=fluent, answers=answers)
             text = told_after(text, minute) if minute is not None else text
             if not text or normal(text) in seen:
                 continue

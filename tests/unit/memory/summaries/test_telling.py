@@ -29,6 +29,7 @@ THREE = (*TWO, ("Unit Seven", "The lock is shut."))
         ),
         ("Unit Seven", "I swap our filter from Rome.", 'Unit Seven said "I swap our filter from Rome".'),
         ("Jon", "I th guess Rome is far.", 'Jon said "I th guess Rome is far".'),
+        ("Jon", "14 pages, signed by Max in Rome.", 'Jon said "14 pages, signed by Max in Rome".'),
         ("Jon", "Tuned the bells in Rome.", 'Jon said "Tuned the bells in Rome".'),
         ("Jon", "She chose Rome because it's warm.", 'Jon said "She chose Rome because it\'s warm".'),
         ("Jon", "Bring the salt to Rome.", 'Jon said "Bring the salt to Rome".'),
@@ -113,3 +114,13 @@ def test_a_name_in_another_script_makes_no_other_language() -> None:
 def test_a_few_words_are_told_as_an_answer_only() -> None:
     assert texts(("Jon", "What are the cats called?"), ("Gina", "Luna and Oliver!")) == ['Gina said "Luna and Oliver".']
     assert texts(("Jon", "The cats are ill."), ("Gina", "Luna and Oliver!")) == ["Jon said that the cats are ill."]
+
+
+def test_a_few_words_of_an_english_talk_are_english() -> None:
+    assert texts(
+        ("Jon", "Dancing helps me de-stress."), ("Gina", "Thanks a ton, Jon! The mill is old, and I like it.")
+    ) == [
+        "Jon said that dancing helps him de-stress.",
+        "Gina said that the mill is old.",
+        "Gina likes the mill.",
+    ]
