@@ -11,18 +11,20 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from cogitate.memory.clock import clock_in_force, date, day_number
 from cogitate.memory.errors import InputError
 from cogitate.memory.language.tables import read_table
-from cogitate.memory.language.text import MARKS, UNSPACED, normalized
+from cogitate.memory.language.text import MARKS, UNSPACED, normalized, words
 
 FILE = "phrases.toml"
 SAID = ("name", "day", "work", "errands", "again", "see_to", "keep", "quiet", "reasons", "quotes")
 DAYS = {"before": -2, "yesterday": -1, "today": 0, "tomorrow": 1, "after": 2}  # placeholders, by days from today
 _READ = ("colon", "not_after", "hours", "at", "before", "units", "am", "pm", "noon", "midnight", "half", "numbers")
-_KEYS = frozenset((*SAID, *_READ, "days", "function_words", "letters", "vows", "grave", "within", "prefixes"))
+_KEYS = frozenset(
+    (*SAID, *_READ, "days", "courtesies", "function_words", "letters", "vows", "grave", "within", "prefixes")
+)
 _TABLES = ("days", "reasons")
 _PLACEHOLDER = re.compile(r"\\\{\w+\\\}")
 _WORD = rf"[\w{MARKS}]"
@@ -31,6 +33,14 @@ _GAP = rf"(?:{_NO_WORD}{_WORD}{{1,30}}){{0,4}}{_NO_WORD}"  # a few words between
 _GAP_UNSPACED = ".{0,30}"
 _IS_UNSPACED = re.compile(f"[{UNSPACED}]")
 _IS_KOREAN = re.compile("[\uac00-\ud7a3]")
+
+
+class Courtesies(NamedTuple):
+    """What is said out of courtesy, folded."""
+
+    phrases: tuple[str, ...]  # the longest first
+    words: frozenset[str]
+    runs_on: bool  # without spaces
 
 
 class Pack:
@@ -72,6 +82,12 @@ class Pack:
     def is_wide(self) -> bool:
         """Whether marks are as wide as characters, with no space after them."""
         return self.phrase("colon") == "："
+
+    @cached_property
+    def courtesies(self) -> Courtesies:
+        """What is said out of courtesy."""
+        found = sorted(self._folded("courtesies"), key=lambda way: (-len(way), way))
+        return Courtesies(tuple(found), frozenset(w for way in found for w in words(way)), _runs_on("".join(found)))
 
     def ways(self, name: str) -> list[str]:
         """Return the words or phrases that a key lists."""

@@ -30,6 +30,7 @@ GAP = 30  # game minutes: a pause this long ends a conversation (streams design)
 LONGEST = DAY  # game minutes: talk without a pause is cut here, so that every group comes of age
 
 
+_MOST_NAMED = 12  # of those who talked
 _LOOKED_AT = 10  # lines of a talk that show its language
 #: 'Ada told me: "', 'I asked Bo on day 2: "'
 _REPORT = re.compile(
@@ -200,6 +201,8 @@ def _header(entries: Sequence[Entry], names: Mapping[str, str], owner: str) -> s
     people = [resolve_name(s, names) for s in subjects if s != owner]
     if not subjects:
         return ""
+    if len(people) > _MOST_NAMED:
+        people = [*people[: _MOST_NAMED - 1], f"{len(people) - _MOST_NAMED + 1} others"]
     language = languages_of(" ".join(e.text for e in entries[:_LOOKED_AT]))[0]
     if language not in (ENGLISH, UNDETERMINED):
         return _listed(entries[0], [resolve_name(s, names) for s in subjects], names, language)

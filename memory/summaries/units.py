@@ -9,10 +9,11 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from cogitate.memory.language.entities import REPORTING_WORDS, is_number, is_time, name_words
-from cogitate.memory.language.languages import languages_of
-from cogitate.memory.language.port import language_of
+from cogitate.memory.language.languages import ENGLISH, is_english, languages_of
+from cogitate.memory.language.port import Language, is_courtesy, language_called, language_of
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.speakers import Speakers
+from cogitate.memory.language.talk import Speech, Talk
 from cogitate.memory.language.text import FUNCTION_WORDS, normal, stem, words
 from cogitate.memory.language.word_count import count_words
 from cogitate.memory.summaries.telling import Utterance
@@ -23,7 +24,6 @@ MAX_SPEAKER = 60  # characters of a name: it is told in the place of each "you",
 NAME = 5.0  # weight of a name or number beyond that of a word
 COMMITMENT = 3.0  # weight of a promise, agreement or decision, once in each line
 
-_LOOKED_AT = 10  # lines that show the language of a talk
 _WORD = re.compile(r"[^\W_]+")
 _COMMITMENT = re.compile(
     r"\b(?:(?:I|we)(?:'ll| will)|I'm (?:going to|gonna)|let's|invited?|meet|plan(?:ned|ning)? to|scheduled|deadline|"
@@ -70,21 +70,24 @@ def units(lines: Sequence[Utterance], minute: int | None = None) -> list[Unit]:
     lines, written = [_readable(line) for line in lines], lines
     sentences = [first_sentences(line.text) for line in lines]
     speakers = Speakers(name for line in lines if line.speaker for name in (line.speaker, line.listener) if name)
+    small = {word for said in sentences for sentence in said for word in _WORD.findall(sentence) if word.islower()}
     found_names = name_words(s for said in sentences for s in said)
-    names = frozenset(name for name in found_names if name.casefold() not in _NO_NAMES) | speakers.written
+    names = frozenset(name for name in found_names if name.lower() not in small | _NO_NAMES) | speakers.written
+    talk, spoken = Talk(speakers, names), " ".join(line.text for line in lines)
     lines_with: Counter[str] = Counter()
     for line in lines:
         lines_with.update({stem(w) for w in words(line.text) if w not in FUNCTION_WORDS})
-    spoken = languages_of(" ".join(line.text for line in lines[:_LOOKED_AT]))[0]
     found: list[Unit] = []
     seen: set[str] = set()  # tell repeated statements once
     for at, (line, said) in enumerate(zip(lines, sentences, strict=True)):
-        clauses = clauses_of(said)
+        clauses, answers = clauses_of(said), at > 0 and lines[at - 1].text.endswith("?")
         for before, clause in zip(("", *clauses), clauses, strict=False):
             fluent = line.text == written[at].text
-            language = language_of(clause, spoken)
-            text = language.resolved(clause, before)
-            text = language.retold(text, line.speaker, line.listener, speakers, names, fluent)
+            language = _language_of(clause, spoken, speakers)
+            if line.speaker and not is_english(spoken) and is_courtesy(clause, speakers):
+                continue
+            speech = Speech(line.speaker, line.listener, fluent, answers)
+            text = language.retold(language.resolved(clause, before), speech, talk)
             text = language.told_after(text, minute) if minute is not None else text
             if not text or normal(text) in seen:
                 continue
@@ -95,6 +98,13 @@ def units(lines: Sequence[Utterance], minute: int | None = None) -> list[Unit]:
             if weights:
                 found.append(Unit(text, count_words(text), weights, at))
     return found
+
+
+def _language_of(clause: str, spoken: str, speakers: Speakers) -> Language:
+    """Return what knows the language of a clause; a few words in Latin letters are in the language of the talk."""
+    if clause.isascii() and is_english(spoken):
+        return language_called(ENGLISH)
+    return language_of(speakers.without_names(clause), languages_of(spoken)[0])
 
 
 def _readable(line: Utterance) -> Utterance:

@@ -28,7 +28,8 @@ _OPENING = re.compile(
     re.IGNORECASE,
 )
 _CLOSING = re.compile(
-    r"(?:,\s++(?:right|you know|thanks|thank you)|(?:,|(?<!\s))\s++(?:btw|by the way|lol|haha|huh))(?=[.!?…]*+$)",
+    r"(?:,\s++(?:right|you know|thanks|thank you(?: for asking)?)|(?:,|(?<!\s))\s++(?:btw|by the way|lol|haha|huh))"
+    r"(?=[.!?…]*+$)",
     re.IGNORECASE,
 )
 

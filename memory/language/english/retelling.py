@@ -7,7 +7,7 @@ quoted, if it has a name or a figure.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from cogitate.memory.language.endings import has_end, with_end
 from cogitate.memory.language.english.address import addressee, clean, without_own_name
@@ -16,25 +16,31 @@ from cogitate.memory.language.english.grammar import STATES, has_verb, is_adverb
 from cogitate.memory.language.english.pronouns import pronouns_of
 from cogitate.memory.language.english.questions import reported_question
 from cogitate.memory.language.english.references import leans_on_somebody, leans_on_something
+from cogitate.memory.language.english.reported import is_english as is_english_clause
 from cogitate.memory.language.english.reported import is_request, third_person
 from cogitate.memory.language.irregular import BASE_FORMS
-from cogitate.memory.language.speakers import Speakers
+from cogitate.memory.language.talk import Speech, Talk
 from cogitate.memory.language.text import FUNCTION_WORDS, WHITE_SPACE, words
 from cogitate.memory.language.truncation import ELLIPSIS
 
-_CUT = re.compile(r"^\s*(?:-{1,3}|[–—…])|(?:-|[–—])[\"'”’]?$")
+_CUT = re.compile(r"^\s*(?:-{1,3}|[–—…])|(?:-|[–—])[\"'”’]?\.?$")
 _FEWEST = 3  # words of what is told of somebody: fewer are mostly words broken off
+_LEAST_FRAGMENT = 5  # words of what is no clause, unless it answers a question
 _WORD = re.compile(r"[^\W_]+")
 _TOKEN = re.compile(r"[\w']+")
 _DIGIT = re.compile(r"\d")
+_DAY = re.compile(r"\bday \d+")
 _MARKS = WHITE_SPACE + "!?.…,;:'-"
 _CLOSING_QUOTES = '”"»)]'
 #: "They say at the mill that it burned": no particular speaker.
 _HEARSAY = re.compile(r"^(?:they|people) say (?P<where>(?:at|in|on|around) [^,;.]{2,60}? )?that ", re.IGNORECASE)
 _VOW = re.compile(r"^I promise[,:]? (?:that )?I(?:'ll| will) ", re.IGNORECASE)
-_BARE_VOW = re.compile(r"(?:But |And |Yes, )?I (?:do )?(?:promise|swear|agree)(?: (?:you|it|that))?[.!]?")
-#: "A vote is a vote": true by its words alone.
-_TAUTOLOGY = re.compile(r"((?:a|an|the) \w+|\w+) (?:is|are|was|were|will be) \1[.!]?", re.IGNORECASE)
+#: A vow of nothing, and what is true by its words alone: "A vote is a vote".
+_EMPTY = re.compile(
+    r"(?:But |And |Yes, )?I (?:do )?(?:promise|swear|agree)(?: (?:you|it|that))?[.!]?"
+    r"|(?P<thing>(?:a|an|the) \w+|\w+) (?:is|are|was|were|will be) (?P=thing)[.!]?",
+    re.IGNORECASE,
+)
 #: A clause that opens so cannot stand alone, unless a comma brings its main clause.
 _SUBORDINATE = frozenset(
     words(
@@ -48,6 +54,7 @@ _CALLS = re.compile(r", (?:my |you )?[a-z]{3,}[.!]*$|^here(?:['’]s| is| are)\b
 _VERBS = frozenset(BASE_FORMS.values())
 #: A word that was broken off: "I th think".
 _BROKEN_WORD = re.compile(r"(?<![\w'’.-])(?<!\d )[b-df-hj-np-tvwxz]{1,3}(?![\w'’.-])")
+_PARTICIPLE = re.compile(r", \w+ed\b")  # "14 pages, signed by Max"
 _OPENS_WITH_I = re.compile(r"(?:I|my)\b", re.IGNORECASE)
 _I = re.compile(r"\b(?:I|me|my|myself)\b")
 _WE = re.compile(r"\b(?:we|us|our|ours|ourselves)\b", re.IGNORECASE)
@@ -55,17 +62,11 @@ _YOU = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 _OPENS_WITH_YOU = re.compile(r"you(?:r\b|['’ ](?:have|had|ve|were|did|was)\b)", re.IGNORECASE)
 
 
-def retold(clause: str, speaker: str, listener: str, speakers: Speakers, names: Collection[str], fluent: bool) -> str:
-    """Return a clause as a sentence of a summary; "" if it is not worth telling, or unclear what it means.
-
-    Args:
-        speaker: "" for a clause that nobody says.
-        names: words that keep their capital.
-        fluent: the speaker neither hesitated nor broke off; other speech is quoted.
-    """
-    if clause.endswith(ELLIPSIS) and _is_cut_short(clause):
+def retold(clause: str, speech: Speech, talk: Talk) -> str:
+    """Return a clause as a sentence of a summary; "" if it is not worth telling, or unclear what it means."""
+    if (clause.endswith(ELLIPSIS) or not speech.fluent) and _is_cut_short(clause):
         return ""
-    text = _said(clause, speaker, listener, speakers, names, fluent) if speaker else clause
+    text = _said(clause, speech, talk) if speech.speaker else clause
     return _ended(text[0].upper() + text[1:]) if text else ""
 
 
@@ -74,51 +75,61 @@ def is_cut_off(sentence: str) -> bool:
     return _CUT.search(sentence) is not None
 
 
-def _said(clause: str, speaker: str, listener: str, speakers: Speakers, names: Collection[str], fluent: bool) -> str:
-    """Return a clause as reported speech or as a quote."""
+def _said(clause: str, speech: Speech, talk: Talk) -> str:
+    """Return the clause as reported speech or as a quote; "" if it says nothing by itself."""
+    speaker, speakers = speech.speaker, talk.speakers
     called = addressee(speakers, clause, speaker)
     addressed = [name for name in (*speakers.perhaps_in(clause), called) if name not in ("", speaker)]
     text = _CONNECTIVE.sub("", _VOW.sub("I promised to ", clean(clause, addressed)))
     text = _HEARSAY.sub(r"I heard \g<where>that ", without_own_name(text, speaker))
-    if is_cut_off(clause) or _BARE_VOW.fullmatch(text) or _TAUTOLOGY.fullmatch(text) or is_small_talk(text, speakers):
-        return ""
-    said = _WORD.findall(text)
     lowered = [word.lower() for word in _TOKEN.findall(text)]
-    named = any(word in names or _DIGIT.search(word) for word in said if word not in speakers)
-    listener = called or listener or speakers.other_than(speaker)
-    if len(said) < _FEWEST:
+    if is_cut_off(clause) or len(lowered) < _FEWEST or _EMPTY.fullmatch(text) or is_small_talk(text, speakers):
         return ""
+    known = _WORD.findall(_DAY.sub("", text))  # a day is no news without more
+    named = any(word in talk.names or _DIGIT.search(word) for word in known if word not in speakers)
+    listener = called or speech.listener or speakers.other_than(speaker)
     if text.endswith("?"):
         return _asked(text, speaker, listener) if named else ""
     opening = next((word for word in lowered if word != "only"), "")
     if opening in _SUBORDINATE and "," not in text:
         return ""
-    fragment = not has_verb(lowered) and not is_request(lowered) and lowered[0] not in ("let's", "lets")
-    if not named and (fragment or leans_on_somebody(text) or leans_on_something(text)):
+    acts = is_request(lowered) or lowered[0] in ("let's", "lets")
+    clausal = acts or has_verb(lowered)
+    if not clausal and not speech.answers and len(lowered) < _LEAST_FRAGMENT:
         return ""
-    certain = fluent and not fragment and not leans_on_somebody(text)
-    if certain and _is_certain(text, lowered, speaker, listener, alone=len(speakers.names) <= 2):
-        return third_person(text, speaker, listener, names)
+    leans = leans_on_somebody(text)
+    if not named and (not clausal or leans or leans_on_something(text)):
+        return ""
+    certain = speech.fluent and clausal and not leans and (acts or _is_sentence(text, lowered))
+    if certain and _are_persons_certain(text, lowered, speaker, listener, alone=len(speakers.names) <= 2):
+        return third_person(text, speaker, listener, talk.names)
     return _quoted(text, speaker) if named or not _YOU.search(text) else ""
 
 
-def _is_certain(text: str, lowered: Sequence[str], speaker: str, listener: str, *, alone: bool) -> bool:
+def _is_sentence(text: str, lowered: Sequence[str]) -> bool:
+    """Return whether a text is a statement with a subject, as far as its words show."""
+    if _CALLS.search(text) or _BROKEN_WORD.search(text) or text.count('"') % 2 or not is_english_clause(text):
+        return False
+    if lowered[0] in _VERBS or (is_past(lowered[0]) and lowered[0] not in STATES):  # a request, or without a subject
+        return False
+    if lowered[0] == "i":
+        verb = next((word for word in lowered[1:] if not is_adverb(word)), "")
+        return verb not in FUNCTION_WORDS or has_verb([verb])  # not "I more"
+    return has_verb(_TOKEN.findall(_PARTICIPLE.sub("", text).lower()))
+
+
+def _are_persons_certain(text: str, lowered: Sequence[str], speaker: str, listener: str, *, alone: bool) -> bool:
     """Return whether it is certain who is meant by each "I", "we" and "you" when they become third persons.
 
     `alone`: nobody but the two was there, so that they are "we". "You" may be anybody where the speaker does not appear
     beside it.
     """
-    opens = _OPENS_WITH_I.match(text)
-    further = _I.search(text, opens.end() if opens else 0)
-    if _CALLS.search(text) or _BROKEN_WORD.search(text) or "yourself" in lowered or (_WE.search(text) and not alone):
-        return False
-    verb = next((word for word in lowered[1:] if not is_adverb(word)), "")
-    if lowered[0] == "i" and verb in FUNCTION_WORDS and not has_verb([verb]):  # "I more"
+    if "yourself" in lowered or (_WE.search(text) and not alone):
         return False
     if is_request(lowered):
         return bool(listener) and "you" not in lowered
-    if lowered[0] in _VERBS or (is_past(lowered[0]) and lowered[0] not in STATES):  # a request, or without a subject
-        return False
+    opens = _OPENS_WITH_I.match(text)
+    further = _I.search(text, opens.end() if opens else 0)
     if _YOU.search(text) and not (listener and (opens or further or _OPENS_WITH_YOU.match(text))):
         return False
     mine = pronouns_of(speaker)

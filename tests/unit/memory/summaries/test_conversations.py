@@ -264,6 +264,13 @@ def test_a_digest_of_a_talk_opens_with_its_owner(owner: str, header: str) -> Non
     assert is_header(opening)
 
 
+def test_of_a_crowd_twelve_are_named() -> None:
+    people = [f"agent:a{n}" for n in range(30)]
+    text = summarise_entries([observation("Hm?", 600, subjects=people, source="dialogue")], {}, owner="agent:a0")
+    assert text.startswith("a0 talked with a1, a2, a3,")
+    assert "a11 and 18 others at library" in text
+
+
 @pytest.mark.parametrize("owner", [KLAUS, MARIA])
 def test_a_repeated_statement_is_told_once(owner: str) -> None:
     noted = [
@@ -309,9 +316,9 @@ def test_the_header_of_a_digest_takes_nothing_of_its_room() -> None:
 
 
 def test_a_digest_is_bounded_by_the_text_limit() -> None:
-    people = [f"agent:{'x' * 200}{n}" for n in range(30)]
+    people = [f"agent:{'x' * 400}{n}" for n in range(30)]
     text = summarise_entries([observation("A talk.", 1, subjects=people, source="dialogue")], {})
-    assert MAX_TEXT - 250 < len(text) <= MAX_TEXT
+    assert MAX_TEXT - 450 < len(text) <= MAX_TEXT
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ TELLING = frozenset(
     stems(
         "talked conversation said told asked suggested mentioned promised heard thanked congratulated wished luck "
         "sorry day evening morning afternoon am pm going go want kind because whether have be do not nothing "
-        "worth keeping was said"
+        "worth keeping was said others"
     )
     + [stem for phrases in read_table("phrases").values() for stem in stems(phrases["day"].format(day=" "))]
 )

@@ -29,6 +29,7 @@ THREE = (*TWO, ("Unit Seven", "The lock is shut."))
         ),
         ("Unit Seven", "I swap our filter from Rome.", 'Unit Seven said "I swap our filter from Rome".'),
         ("Jon", "I th guess Rome is far.", 'Jon said "I th guess Rome is far".'),
+        ("Jon", "14 pages, signed by Max in Rome.", 'Jon said "14 pages, signed by Max in Rome".'),
         ("Jon", "Tuned the bells in Rome.", 'Jon said "Tuned the bells in Rome".'),
         ("Jon", "She chose Rome because it's warm.", 'Jon said "She chose Rome because it\'s warm".'),
         ("Jon", "Bring the salt to Rome.", 'Jon said "Bring the salt to Rome".'),
@@ -83,3 +84,43 @@ def test_noise_fragments_and_praise_are_left_out(said: str) -> None:
 )
 def test_other_languages_are_quoted_with_their_marks_and_questions_left_out(said: str, told: list[str]) -> None:
     assert texts(("Jon", said)) == told
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("你好，Jon！谢谢你。桥被大水冲坏了。", ["Jon：桥被大水冲坏了。"]),
+        ("おはようございます、Gina。ポンプが壊れました。ありがとうございます。", ["Jon：ポンプが壊れました。"]),
+        ("¡Buenos días, Gina! Muchas gracias. El puente se cayó.", ["Jon: El puente se cayó."]),
+        ("Доброе утро! Спасибо. Мост сгорел ночью.", ["Jon: Мост сгорел ночью."]),
+        ("สวัสดีครับ", []),
+    ],
+)
+def test_courtesies_of_other_languages_are_left_out(said: str, told: list[str]) -> None:
+    assert texts(("Jon", said), ("Gina", "OK.")) == told
+
+
+def test_speech_with_hesitations_is_quoted_and_broken_speech_left_out() -> None:
+    said = "I um sold the mill {disfmarker} it was to Max . I wis {gap} th . I'd guess the {pause} ."
+    assert texts(*THREE, ("Jon", said))[3:] == ['Jon said "I sold the mill"', 'Jon said "It was to Max".'][1:]
+
+
+def test_a_name_in_another_script_makes_no_other_language() -> None:
+    assert texts(("Анна Ковальская", "I saw Max."), ("Jon", "Анна Ковальская, I sold the old mill to Max."))[-1] == (
+        "Jon sold the old mill to Max."
+    )
+
+
+def test_a_few_words_are_told_as_an_answer_only() -> None:
+    assert texts(("Jon", "What are the cats called?"), ("Gina", "Luna and Oliver!")) == ['Gina said "Luna and Oliver".']
+    assert texts(("Jon", "The cats are ill."), ("Gina", "Luna and Oliver!")) == ["Jon said that the cats are ill."]
+
+
+def test_a_few_words_of_an_english_talk_are_english() -> None:
+    assert texts(
+        ("Jon", "Dancing helps me de-stress."), ("Gina", "Thanks a ton, Jon! The mill is old, and I like it.")
+    ) == [
+        "Jon said that dancing helps him de-stress.",
+        "Gina said that the mill is old.",
+        "Gina likes the mill.",
+    ]

@@ -53,7 +53,8 @@ def test_an_observation_ends_with_one_full_stop(seen: str, ended: str) -> None:
         ("The garden.", []),
         ("Louvre.", []),
         ("In Louvre.", []),
-        ("The 9 gardens.", ['Jon said "The 9 gardens".']),
+        ("The 9 gardens.", []),
+        ("The 9 gardens behind the mill.", ['Jon said "The 9 gardens behind the mill".']),
         ("The garden is old.", ["Jon said that the garden is old."]),
         ("I say thank you to Zoe.", ["Jon says thank you to Zoe."]),
         ("It broke.", []),  # what broke, nobody knows
