@@ -15,6 +15,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     background: str = ""  # what the agent has learned about itself
     currently: str = ""  # its current concern
     routine: str | tuple[str, ...] = ""  # habits ("07:00 breakfast @home"), one a line; "": the group's or the world's
+    language: str = ""  # of its thoughts, an ISO 639 code ("fr"); "": the group's or the world's, or that of its texts
     group: str = ""  # an owner, such as "group:crew"
     home: str = ""  # id of a location
     work: str = ""  # id of a location

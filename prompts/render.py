@@ -14,8 +14,9 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cogitate.memory.errors import CogitateError
+from cogitate.memory.errors import CogitateError, InputError
 from cogitate.memory.language.hidden_characters import without_hidden
+from cogitate.memory.language.packs import read_packs
 
 if TYPE_CHECKING:
     from jinja2.environment import Environment, Template
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent
 BLOCKS = ("system", "user")
 
-#: The values of an owner's identity.
-PERSONA = ("name", "age", "occupation", "traits", "background", "currently")
+#: The values of an owner's identity, and the language to write in; "" where that is the language of the memories.
+PERSONA = ("name", "age", "occupation", "traits", "background", "currently", "language")
 
 #: The values of a game time: the number of its day, its time of day, and both in words.
 TIME = ("day", "time", "now")
@@ -68,9 +69,9 @@ VALUES: dict[str, frozenset[str]] = {
             "memories",
         }
     ),
-    "summarise": frozenset({"name", "participants", *TIME, "place", "lines", "words"}),
-    "summarise_cells": frozenset({"name", *TIME, "known", "summary", "memories", "words"}),
-    "compress": frozenset({"name", *TIME, "known", "summary", "memories", "words"}),
+    "summarise": frozenset({"name", "participants", *TIME, "place", "lines", "words", "language"}),
+    "summarise_cells": frozenset({"name", *TIME, "known", "summary", "memories", "words", "language"}),
+    "compress": frozenset({"name", *TIME, "known", "summary", "memories", "words", "language"}),
     "integrate": frozenset(
         {
             *PERSONA,
@@ -83,9 +84,9 @@ VALUES: dict[str, frozenset[str]] = {
             "words",
         }
     ),
-    "recount_location": frozenset({"name", "place", *TIME, "lines", "words", "earlier"}),
-    "recount_npc": frozenset({"name", "place", *TIME, "lines", "words", "earlier"}),
-    "recount_world": frozenset({"name", "place", *TIME, "lines", "events", "related", "words", "earlier"}),
+    "recount_location": frozenset({"name", "place", *TIME, "lines", "words", "language", "earlier"}),
+    "recount_npc": frozenset({"name", "place", *TIME, "lines", "words", "language", "earlier"}),
+    "recount_world": frozenset({"name", "place", *TIME, "lines", "events", "related", "words", "language", "earlier"}),
     "own": frozenset(
         {
             *PERSONA,
@@ -226,10 +227,16 @@ class Templates:
 def check_templates(folder: Path | None = None) -> dict[str, str]:
     """Return the versions of all built-in templates; a file of the same name in `folder` overrides one.
 
+    The phrases in `folder`, if it has some, are checked as well.
+
     Raises:
         TemplateError: when one is missing or broken, or when `folder` does not exist.
     """
     if folder is not None and not folder.is_dir():
         raise TemplateError(f"the folder of prompt templates {folder} does not exist")
+    try:
+        read_packs(folder)
+    except InputError as error:
+        raise TemplateError(str(error)) from error
     templates = Templates(folder)
     return {name: templates.version(name) for name in VALUES}

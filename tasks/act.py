@@ -20,6 +20,8 @@ from cogitate.memory.appointments import find_place
 from cogitate.memory.clock import DAY, clock_in_force, clock_time
 from cogitate.memory.effects import Effect, SetPlanStatus, Tell
 from cogitate.memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
+from cogitate.memory.language.languages import ENGLISH
+from cogitate.memory.language.packs import pack_of
 from cogitate.memory.language.text import normal
 from cogitate.memory.plans import present_items
 from cogitate.memory.retrieval.scoring import rating
@@ -34,8 +36,9 @@ from cogitate.tasks.heuristics.chosen_action import choose_action
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.meters import Meter, format_meters, meter_params, read_meters
+from cogitate.tasks.persona import language_of, persona
 from cogitate.tasks.places import HERE, choice_of_place, place_meant, places_shown
-from cogitate.tasks.recall import access_marks, brief, long_term_context, persona, recall, share_of, template_entry
+from cogitate.tasks.recall import access_marks, brief, long_term_context, recall, share_of, template_entry
 
 SHOWN = 8  # memories (streams design)
 REMEMBERED: tuple[EntryType, ...] = ("observation", "message", "summary", "reflection")
@@ -44,6 +47,19 @@ FOOD = ("restaurant", "cafe", "café", "diner", "pub")  # types of places, the b
 MOST_NEAR, MOST_ACTIONS = 20, 30
 NEEDS = {"hunger": "eat food meal", "energy": "rest sleep"}  # words of what meets a need
 LONG = 100  # characters of an answer that may be the beginning of a longer action
+#: What an action without a model says, and by which name packs of other languages say it.
+REASONS = {
+    "Going on with the plan": "plan",
+    "In need": "need",
+    "Need food": "need",
+    "Need rest": "rest",
+    "Night time": "night",
+    "Time to sleep": "night",
+    "Eating": "eat",
+    "Meeting people": "meet",
+    "Having time for it": "free",
+    "Deciding what to do": "free",
+}
 _AT_HOME = re.compile(r"\bat home\b", re.IGNORECASE)
 
 #: JSON: "location", "activity", "status", "near", "actions", "item" and "later", where known.
@@ -103,13 +119,13 @@ class Act(Kind):
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
         """Return a prompt with the agent, the places, the situation and current plan item, and relevant memories."""
-        profile, situation, names = case.profile, case.job.params, case.world.display_names
+        situation, names = case.job.params, case.world.display_names
         memories = sorted(share_of(self._recalled(case), memory_share), key=lambda e: (e.minute, e.number))
         places = places_shown(case, memories)
         rendered = self._templates.render(
             self.name,
             {
-                **persona(profile),
+                **persona(case),
                 "places": places,
                 **timing.told(case.job.minute, case.job.key.tick),
                 "place": resolve_name(_text(situation, "location"), names),
@@ -155,7 +171,7 @@ class Act(Kind):
         owner, situation, world = case.job.key.owner, case.job.params, case.world
         if _texts(situation, "actions"):
             chosen, used = _choice(case)
-            return Tell(owner=owner, topic="action", data=chosen), *access_marks(case, used)
+            return Tell(owner=owner, topic="action", data=_told(case, chosen, ("reason",))), *access_marks(case, used)
         home, food = case.profile.home, _eating_place(world)
         action = by_rule(situation, case.job.minute, home=home, food=food)
         here, item = _text(situation, "location"), _item(situation, "item")
@@ -168,7 +184,7 @@ class Act(Kind):
                 action = _action("move_to", place, "Meeting people", _meeting(case, place))
         if action is None:
             action = _action("idle", here, "", "Deciding what to do")  # the streams design's fallback
-        return Tell(owner=owner, topic="action", data=action), *access_marks(case, used)
+        return Tell(owner=owner, topic="action", data=_told(case, action)), *access_marks(case, used)
 
     def _recalled(self, case: Case) -> list[Entry]:
         situation, names = case.job.params, case.world.display_names
@@ -209,6 +225,17 @@ def _choice(case: Case) -> tuple[dict[str, str], tuple[int, ...]]:
         chosen, reason = choose_action(actions, trade) or choose_action(other, "", seed), "Having time for it"
     place = places[chosen]
     return _action("move_to" if place != here else "stay", place, chosen, reason), used
+
+
+def _told(case: Case, action: dict[str, str], fields: Iterable[str] = ("doing", "reason")) -> dict[str, str]:
+    """Return an action, fields of which are told in the agent's language."""
+    language = language_of(case)
+    if language == ENGLISH:
+        return action
+    pack, place = pack_of(language), resolve_name(action["location"], case.world.display_names)
+    told = {said: pack.reason(name) for said, name in REASONS.items()}
+    told[f"People meet at {place}"] = pack.bracketed(pack.reason("meet"), place)
+    return action | {field: told.get(action[field], action[field]) for field in fields}
 
 
 def _meeting(case: Case, place: str) -> str:

@@ -31,7 +31,8 @@ from cogitate.prompts.render import Templates
 from cogitate.tasks import timing
 from cogitate.tasks.job import Reads, Request
 from cogitate.tasks.kind import Case, Kind, Moment, NoParams, Prompt, WorldFacts
-from cogitate.tasks.recall import LITTLE, access_marks, persona
+from cogitate.tasks.persona import persona
+from cogitate.tasks.recall import LITTLE, access_marks
 from cogitate.tasks.shown import (
     Piece,
     begun_in,
@@ -114,7 +115,7 @@ class Integrate(Kind):
         rendered = self._templates.render(
             self.name,
             {
-                **persona(case.profile),
+                **persona(case),
                 "stage": stage_of(case.entries, case.job.minute),
                 **timing.told(case.job.minute, case.job.key.tick),
                 "summary": window.summary,

@@ -45,6 +45,7 @@ class WorldFacts:
     names: Mapping[str, str] = field(default_factory=dict)  # owner -> name, of all agents
     scope_names: Mapping[str, str] = field(default_factory=dict)  # of NPCs, places, groups and the world
     routines: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)  # of groups and the world
+    languages: Mapping[str, str] = field(default_factory=dict)  # of groups and the world
     retrieval: ProfileChoice = "default"  # how memories are scored
     kind_retrieval: Mapping[str, ProfileChoice] = field(default_factory=dict)  # by kind, where it differs
 
@@ -63,6 +64,10 @@ class WorldFacts:
     def routine_of(self, profile: Profile) -> str | tuple[str, ...]:
         """Return the routine of an owner: its own, or else its group's, or else the world's."""
         return profile.routine or self.routines.get(profile.group) or self.routines.get(WORLD, "")
+
+    def language_of(self, profile: Profile) -> str:
+        """Return the language that a host declared for an owner, its group or the world; "" without one."""
+        return profile.language or self.languages.get(profile.group) or self.languages.get(WORLD, "")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,6 +23,7 @@ from cogitate.prompts.render import Templates
 from cogitate.tasks import timing
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Moment, Prompt
+from cogitate.tasks.persona import language_of_texts
 from cogitate.tasks.recall import long_term_context
 from cogitate.tasks.shown import (
     Piece,
@@ -99,6 +100,7 @@ def prompt(case: Case, templates: Templates, share: float) -> Prompt:
         **long_term_context(case),
         "memories": [{"when": day_and_time(e.minute, e.tick), "text": text} for e, text, _ in pieces],
         "words": _size(case).words,
+        "language": language_of_texts(case, group),
     }
     template = "summarise_cells" if policy_of(case.job.params) == "cells" else "compress"
     return showing(templates.render(template, values), SummaryAnswer, pieces, lambda shown: _passed(case, shown))

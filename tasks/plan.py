@@ -32,10 +32,11 @@ from cogitate.tasks.heuristics.day_plan import AGAIN, FEWEST, MOST, Slot, build
 from cogitate.tasks.heuristics.identity import GOING_ON, pursuit_of
 from cogitate.tasks.heuristics.owed import Owed, find_owed, with_owed
 from cogitate.tasks.heuristics.pressing import find_pressing, quote
-from cogitate.tasks.heuristics.spoken import Phrases, spoken_language
+from cogitate.tasks.heuristics.spoken import Phrases
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.meters import Meter, format_meters, meter_params, read_meters
+from cogitate.tasks.persona import language_of, persona
 from cogitate.tasks.places import ANYWHERE, choice_of_place, place_meant, places_shown
 from cogitate.tasks.recall import (
     LITTLE,
@@ -43,7 +44,6 @@ from cogitate.tasks.recall import (
     brief,
     delay_of,
     long_term_context,
-    persona,
     recall,
     replaced_entry,
     share_of,
@@ -146,7 +146,7 @@ class Plan(Kind):
         rendered = self._templates.render(
             self.name if has_times else STEPS,
             {
-                **persona(profile),
+                **persona(case),
                 **(of_a_day if has_times else {}),
                 "places": places,
                 **timing.told(minute, case.job.key.tick),
@@ -213,7 +213,7 @@ class Plan(Kind):
             visits=Counter(place for place, _ in {(e.location, e.minute // 60) for e in case.entries if e.location}),
             done=_done(case),
             owed=owed.untimed,
-            language=_language(case),
+            language=language_of(case),
         )
         if not case.world.clock.has_times:
             slots.sort(key=lambda slot: -slot.priority)
@@ -267,7 +267,7 @@ class Plan(Kind):
             for index, slot in enumerate(slots)
         )
         start, end = _window(case)
-        text = _listed(items, start, _language(case))
+        text = _listed(items, start, language_of(case))
         entry = Entry(
             type="plan",
             text=shorten(text, MAX_TEXT, "…"),
@@ -279,10 +279,6 @@ class Plan(Kind):
             valid_until=end if has_times else start + ENDLESS,
         )
         return Append(owner=owner, entry=entry, replaces=replaced_entry(case.job)), *access_marks(case, used)
-
-
-def _language(case: Case) -> str:
-    return spoken_language(case.profile, reversed(case.entries), case.job.key.owner, case.world.names)
 
 
 def _listed(items: Iterable[PlanItem], start: int, language: str) -> str:

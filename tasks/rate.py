@@ -24,7 +24,8 @@ from cogitate.prompts.render import Templates
 from cogitate.tasks import timing
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, NoParams, Prompt, WorldFacts
-from cogitate.tasks.recall import brief, persona, share_of, without_repeats
+from cogitate.tasks.persona import persona
+from cogitate.tasks.recall import brief, share_of, without_repeats
 
 BATCH = 20  # entries of one call
 LEAST = 5  # smallest batch: a model that cannot rate so few is not worth more calls
@@ -70,7 +71,7 @@ class RateImportance(Kind):
         rendered = self._templates.render(
             self.name,
             {
-                **persona(case.profile),
+                **persona(case),
                 "memories": [{"number": e.number, "text": brief(e.text)} for e in entries],
             },
         )

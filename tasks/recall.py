@@ -13,7 +13,6 @@ from cogitate.memory.entry import Entry, EntryType
 from cogitate.memory.language.text import normal
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.policies.window import format_character
-from cogitate.memory.profile import Profile
 from cogitate.memory.retrieval.profiles import profile_of
 from cogitate.memory.retrieval.retrieval import Query, retrieve
 from cogitate.memory.summaries.long_term import cut_oldest, estimate_tokens
@@ -48,18 +47,6 @@ def share_of(entries: Sequence[Entry], share: float) -> list[Entry]:
 def template_entry(entry: Entry) -> dict[str, str]:
     """Return an entry as a template shows it."""
     return {"when": day_and_time(entry.minute, entry.tick), "text": brief(entry.text)}
-
-
-def persona(profile: Profile) -> dict[str, Any]:
-    """Return the template variables of an agent's persona, as its host states it; long texts are cut."""
-    return {
-        "name": profile.name,
-        "age": profile.age,
-        "occupation": profile.occupation,
-        "traits": profile.traits,
-        "background": brief(profile.background),
-        "currently": brief(profile.currently),
-    }
 
 
 def long_term_context(case: Case, memory_share: float = 1.0) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from cogitate.prompts.render import Templates
 from cogitate.tasks import timing
 from cogitate.tasks.job import Reads, Request
 from cogitate.tasks.kind import Case, Kind, Moment, NoParams, Prompt, WorldFacts
+from cogitate.tasks.persona import language_of_texts
 from cogitate.tasks.recall import delay_of, replaced_entry, template_entry
 from cogitate.tasks.shown import Piece, begun_in, everything, oldest_first, progress, showing, whole_numbers, within
 
@@ -126,6 +127,7 @@ class Recount(Kind):
             ],
             "words": SIZE.words,
             "earlier": [template_entry(entry) for entry in _earlier(case)],
+            "language": language_of_texts(case, messages),
         }
         if template == "recount_world":
             values |= {"events": [event.replace("_", " ") for event in span.events], "related": span.tags}

@@ -36,15 +36,14 @@ from cogitate.prompts.render import Templates
 from cogitate.tasks import timing
 from cogitate.tasks.heuristics.insight import NOTABLE, find_insight, is_quiet
 from cogitate.tasks.heuristics.recalled import Recalled
-from cogitate.tasks.heuristics.spoken import spoken_language
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.meters import Meter, format_meters, meter_params, read_meters
+from cogitate.tasks.persona import language_of, persona
 from cogitate.tasks.recall import (
     access_marks,
     delay_of,
     long_term_context,
-    persona,
     replaced_entry,
     result_minute,
     share_of,
@@ -125,7 +124,7 @@ class Reflect(Kind):
         rendered = self._templates.render(
             self.name,
             {
-                **persona(case.profile),
+                **persona(case),
                 "people": [{"id": owner, "name": name} for owner, name in sorted(people.items())],
                 **timing.told(result_minute(case.job), case.job.key.tick),
                 "stage": stage_of(case.entries, case.job.minute),
@@ -169,7 +168,7 @@ class Reflect(Kind):
             repeats=_repeats(case),
             places=case.world.locations,
             delay=delay_of(case),
-            language=_language(case),
+            language=language_of(case),
         )
         insight = find_insight(recalled, least=NOTABLE) if few else find_insight(recalled)
         importance = MINIMAL if is_quiet(insight.text) else BY_HEURISTIC
@@ -229,11 +228,6 @@ class Reflect(Kind):
                     topic="relationship",
                     data={"agent": other, "change": changed.change, "reason": changed.reason},
                 )
-
-
-def _language(case: Case) -> str:
-    """Return the language in which the owner thinks."""
-    return spoken_language(case.profile, reversed(case.entries), case.job.key.owner, case.world.names)
 
 
 def _constraints(people: Iterable[str]) -> Iterator[Constraint]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cogitate.memory.errors import CogitateError
+from cogitate.memory.language.packs import use_packs
 from cogitate.prompts.render import Templates, check_templates
 from cogitate.tasks.act import Act
 from cogitate.tasks.integrate import Integrate
@@ -42,12 +43,13 @@ def register(kind: Kind) -> None:
 
 
 def register_builtin(prompts: Path | None = None) -> None:
-    """Register the built-in kinds; a file in `prompts` overrides the built-in template of the same name.
+    """Register the built-in kinds; files in `prompts` override the built-in templates and phrases of the same names.
 
     Raises:
-        TemplateError: when a template is missing or broken.
+        TemplateError: when a template is missing, or a template or the phrases are broken.
     """
     check_templates(prompts)
+    use_packs(prompts)
     _register_with(Templates(prompts))
 
 

@@ -20,6 +20,7 @@ from cogitate.prompts.render import Templates
 from cogitate.tasks import long_term, timing
 from cogitate.tasks.job import Request, ticks_of
 from cogitate.tasks.kind import Case, Kind, Moment, NoParams, Prompt, WorldFacts
+from cogitate.tasks.persona import language_of_texts
 from cogitate.tasks.recall import delay_of, replaced_entry
 from cogitate.tasks.shown import (
     Piece,
@@ -125,6 +126,7 @@ class Summarise(Kind):
                     for e, text, _ in pieces
                 ],
                 "words": SIZE.words,
+                "language": language_of_texts(case, group),
             },
         )
         return showing(rendered, SummaryAnswer, pieces, lambda shown: self._passed(case, shown))

@@ -16,7 +16,8 @@ from bench.quality.recordings import RecordedConversation, Turn, load_conversati
 from bench.table import Cell, Row, Table
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.text import FUNCTION_WORDS, words
-from cogitate.memory.summaries.summary import Style, Utterance, summarise
+from cogitate.memory.summaries.summary import summarise
+from cogitate.memory.summaries.telling import Utterance
 
 if TYPE_CHECKING:
     from rouge_score.rouge_scorer import RougeScorer
@@ -67,7 +68,7 @@ def tables(data: Path) -> list[Table]:
     per_talk = [
         Row(f"{name}: {label}", measure(group, method, scorer))
         for name, group in groups.items()
-        for label, method in METHODS[-2:]
+        for label, method in METHODS[-1:]
     ]
     published = [Row(label, cells, published=True) for label, cells in _PUBLISHED]
     return [
@@ -148,21 +149,16 @@ def raw_coverage(session: Session) -> str:
         room -= len(left[best].split())
 
 
-def ours(style: Style) -> Method:
+def ours(session: Session) -> str:
     """`cogitate.memory.summaries.summary.summarise` with a header that says who and when."""
-
-    def method(session: Session) -> str:
-        lines = [Utterance(turn.speaker, turn.text, 0) for turn in session.turns]
-        header = f"{session.speakers[0]} and {session.speakers[1]} had a conversation at {session.when}."
-        return summarise(lines, max_words=session.limit, style=style, header=header)
-
-    return method
+    lines = [Utterance(turn.speaker, turn.text, 0) for turn in session.turns]
+    header = f"{session.speakers[0]} and {session.speakers[1]} had a conversation at {session.when}."
+    return summarise(lines, max_words=session.limit, header=header)
 
 
 METHODS: tuple[tuple[str, Method], ...] = (
     ("canned sentence", canned),
     ("lead-3", lead),
     ("raw coverage", raw_coverage),
-    ("summarise, facts", ours("facts")),
-    ("summarise, gist", ours("gist")),
+    ("summarise", ours),
 )

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from functools import cache, lru_cache
 
+from cogitate.memory.language.packs import forget_with_packs, packs
 from cogitate.memory.language.tables import read_table
 from cogitate.memory.language.text import FUNCTION_WORDS, KANA_AND_HAN, normalized
 
@@ -32,7 +33,6 @@ _SCRIPTS: tuple[tuple[str, str, int], ...] = (
     ("[\u0590-\u05ff]", "he", 1),
     ("[\u0370-\u03ff]", "el", 1),
 )
-_OF_SCRIPT = tuple((re.compile(letters), language, weight) for letters, language, weight in _SCRIPTS)
 _OWN_LETTERS = (("ru", "uk", re.compile("[іїєґ]")), ("ar", "fa", re.compile("[پچژگکی]")))
 _LATIN = re.compile("[A-Za-z\u00aa-\u024f\u1e00-\u1eff]")
 _LETTER = re.compile(r"[^\W\d_]")
@@ -44,7 +44,7 @@ def languages_of(text: str) -> tuple[str, ...]:
     """Return the languages that a text may be in, by their ISO 639 codes: several where nothing tells them apart."""
     said = normalized(text[:LONGEST])
     if not said.isascii():
-        others = {language: weight * len(found.findall(said)) for found, language, weight in _OF_SCRIPT}
+        others = {language: weight * len(found.findall(said)) for found, language, weight in _by_script()}
         if others["ja"]:
             others["ja"] += others["zh"]
         latin, letters = len(_LATIN.findall(said)), len(_LETTER.findall(said))
@@ -72,7 +72,7 @@ def _by_function_words(text: str) -> tuple[str, ...]:
     english = [word for word in said if word in FUNCTION_WORDS and (len(word) > 1 or word == "i")]
     accented = sum(not word.isascii() for word in said)
     most = max(found.values(), default=0)
-    likely = tuple(language for language in read_table("function_words") if most and found[language] == most)
+    likely = tuple(language for language in _function_words() if most and found[language] == most)
     if most >= _SHARE * len(said) and likely:
         if most > len(english) or (most == len(english) and accented):
             return likely
@@ -87,12 +87,30 @@ def _by_function_words(text: str) -> tuple[str, ...]:
 
 
 @cache
+def _by_script() -> tuple[tuple[re.Pattern[str], str, int], ...]:
+    """Return what finds the letters of each script, its language and the weight of a letter."""
+    own = ((f"[{table['letters']}]", language, 1) for language, table in packs().items() if "letters" in table)
+    return tuple((re.compile(letters), language, weight) for letters, language, weight in (*_SCRIPTS, *own))
+
+
+@cache
+def _function_words() -> dict[str, str]:
+    """Return the function words of each language, by which it is told from others in Latin letters; a host's first."""
+    own = {language: table["function_words"] for language, table in packs().items() if "function_words" in table}
+    return own | {language: words for language, words in read_table("function_words").items() if language not in own}
+
+
+@cache
 def _table() -> dict[str, tuple[str, ...]]:
     """Return the languages of each function word."""
     found: dict[str, tuple[str, ...]] = {}
-    for language, words in read_table("function_words").items():
+    for language, words in _function_words().items():
         for word in words.split():
             if len(word) == 1:  # which are names of many things, and shared by many languages
                 continue
             found[word] = (*found.get(word, ()), language)
     return found
+
+
+for _cached in (languages_of, _by_script, _function_words, _table):
+    forget_with_packs(_cached.cache_clear)

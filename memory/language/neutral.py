@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from cogitate.memory.language.commitments import MAX_WHAT, Appointed, Vow, are_alike
-from cogitate.memory.language.endings import QUESTIONS, SPACED, UNSPACED, joined
+from cogitate.memory.language.endings import QUESTIONS, SPACED, UNSPACED, has_end, joined, with_end
 from cogitate.memory.language.packs import Pack, fold
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.speakers import Speakers
-from cogitate.memory.language.text import stems
+from cogitate.memory.language.talk import Speech, Talk
+from cogitate.memory.language.text import stems, words
 from cogitate.memory.language.times import anchor_days, days_named, find_times
 from cogitate.memory.language.truncation import shorten
 
@@ -24,12 +25,33 @@ class Neutral:
         self._pack = pack
 
     def is_courtesy(self, sentence: str, speakers: Speakers) -> bool:
-        """Return False: what is courtesy is not known."""
-        return False
+        """Return whether a sentence holds nothing but greetings, thanks and the like, and names of those who talk."""
+        known, rest = self._pack.courtesies, fold(speakers.without_names(sentence))
+        if known.runs_on:
+            for phrase in known.phrases:
+                rest = rest.replace(phrase, "")
+            return bool(known.phrases) and sum(map(str.isalnum, rest)) < 2
+        return bool(known.words) and all(w in known.words or speakers.is_part_of_name(w) for w in words(rest))
 
     def stands_alone(self, sentence: str) -> bool:
         """Return True: what a pronoun is, is not known."""
         return True
+
+    def clauses(self, sentence: str) -> list[str]:
+        """Return the sentence alone."""
+        return [sentence]
+
+    def retold(self, clause: str, speech: Speech, talk: Talk) -> str:
+        """Return what was said after its speaker; "" for a courtesy, and for a question without a figure."""
+        said = clause if has_end(clause) else with_end(clause)
+        if not speech.speaker:
+            return said
+        asks = clause.endswith(QUESTIONS) and not any(map(str.isdigit, clause))
+        return "" if asks or self.is_courtesy(clause, talk.speakers) else self._pack.labelled(speech.speaker, said)
+
+    def told_after(self, sentence: str, minute: int) -> str:
+        """Return the sentence."""
+        return sentence
 
     def resolved(self, sentence: str, before: str) -> str:
         """Return the sentence."""
@@ -60,7 +82,7 @@ class Neutral:
         """Return a sentence that names a day and an hour, with the day by its number."""
         if sentence.endswith(QUESTIONS):
             return None
-        dated = anchor_days(sentence, minute)
+        dated = anchor_days(sentence, minute, self._pack)
         days, times = days_named(dated, self._pack), find_times(dated, self._pack)
         if not days or not times:
             return None

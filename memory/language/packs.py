@@ -8,21 +8,24 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from cogitate.memory.clock import clock_in_force, date, day_number
-from cogitate.memory.errors import CogitateError
+from cogitate.memory.errors import InputError
 from cogitate.memory.language.tables import read_table
-from cogitate.memory.language.text import MARKS, UNSPACED, normalized
+from cogitate.memory.language.text import MARKS, UNSPACED, normalized, words
 
 FILE = "phrases.toml"
-SAID = ("name", "day", "work", "errands", "again", "see_to", "keep", "quiet", "quotes")
+SAID = ("name", "day", "work", "errands", "again", "see_to", "keep", "quiet", "reasons", "quotes")
 DAYS = {"before": -2, "yesterday": -1, "today": 0, "tomorrow": 1, "after": 2}  # placeholders, by days from today
 _READ = ("colon", "not_after", "hours", "at", "before", "units", "am", "pm", "noon", "midnight", "half", "numbers")
-_KEYS = frozenset((*SAID, *_READ, "days", "vows", "grave", "within", "prefixes"))
+_KEYS = frozenset(
+    (*SAID, *_READ, "days", "courtesies", "function_words", "letters", "vows", "grave", "within", "prefixes")
+)
+_TABLES = ("days", "reasons")
 _PLACEHOLDER = re.compile(r"\\\{\w+\\\}")
 _WORD = rf"[\w{MARKS}]"
 _NO_WORD = rf"[^\w{MARKS}]{{1,3}}"  # between two words
@@ -32,8 +35,12 @@ _IS_UNSPACED = re.compile(f"[{UNSPACED}]")
 _IS_KOREAN = re.compile("[\uac00-\ud7a3]")
 
 
-class PackError(CogitateError):
-    """A host's file of phrases is broken; the message names the file and the error."""
+class Courtesies(NamedTuple):
+    """What is said out of courtesy, folded."""
+
+    phrases: tuple[str, ...]  # the longest first
+    words: frozenset[str]
+    runs_on: bool  # without spaces
 
 
 class Pack:
@@ -45,6 +52,10 @@ class Pack:
     def phrase(self, name: str) -> str:
         """Return a phrase, or ""."""
         return str(self._table.get(name, ""))
+
+    def reason(self, name: str) -> str:
+        """Return a reason for an action, or ""."""
+        return str(self._table.get("reasons", {}).get(name, ""))
 
     def day(self, minute: int) -> str:
         """Return the day of a game time; "" where the language has no word for it."""
@@ -71,6 +82,12 @@ class Pack:
     def is_wide(self) -> bool:
         """Whether marks are as wide as characters, with no space after them."""
         return self.phrase("colon") == "："
+
+    @cached_property
+    def courtesies(self) -> Courtesies:
+        """What is said out of courtesy."""
+        found = sorted(self._folded("courtesies"), key=lambda way: (-len(way), way))
+        return Courtesies(tuple(found), frozenset(w for way in found for w in words(way)), _runs_on("".join(found)))
 
     def ways(self, name: str) -> list[str]:
         """Return the words or phrases that a key lists."""
@@ -107,7 +124,7 @@ class Pack:
         begins, ends = ("", "") if _runs_on(words) else (rf"(?<!{_WORD})", rf"(?!{_WORD})")
         part = self._any("am", "pm")
         return re.compile(
-            rf"(?:(?P<part>{begins}{part})\s?)?"
+            rf"(?:(?P<part>{begins}{part})(?:\s{_WORD}{{1,3}}(?=\s)|[の的])?\s?)?"
             rf"(?:(?P<at>{begins}{self._any('at')})\s?|(?P<before>{begins}{self._any('before')})\s?)?"
             rf"(?:(?P<hour>(?<![\d:.,])\d{{1,2}}(?![\d,]))|(?P<word>{begins}{self._any('numbers')}))"
             rf"(?::(?P<minutes>\d\d)(?!\d))?"
@@ -179,38 +196,58 @@ def _is_sound(key: str, value: str) -> bool:
     """Return whether a phrase has only the placeholders that its key may have."""
     numbers = dict.fromkeys(DAYS if key == "days" else ("day",), 0)
     try:
+        if key == "letters":
+            re.compile(f"[{value}]")
         value.format_map(numbers)
-    except (KeyError, ValueError, IndexError, AttributeError):
+    except (KeyError, ValueError, IndexError, AttributeError, re.error):
         return False
     return True
 
 
 _OF_HOST: dict[str, Mapping[str, Any]] = {}
+_CACHES: list[Callable[[], None]] = []  # of what is derived from packs
+
+
+def forget_with_packs(clear: Callable[[], None]) -> None:
+    """Have a cache cleared whenever the packs of this process change."""
+    _CACHES.append(clear)
+
+
+def read_packs(folder: Path | None) -> Mapping[str, Mapping[str, Any]]:
+    """Return the packs of a host's folder by language; none without a file of them.
+
+    Raises:
+        InputError: when the file is no table of known keys by language.
+    """
+    path = folder / FILE if folder is not None else None
+    if path is None or not path.is_file():
+        return {}
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"the phrases in {path} cannot be read: {error}") from error
+    for language, table in found.items():
+        if not isinstance(table, Mapping):
+            raise InputError(f"{path}: {language!r} is no table: write the phrases of a language under [{language}]")
+        for key, value in table.items():
+            listed = value.values() if key in _TABLES and isinstance(value, Mapping) else [value]
+            if key not in _KEYS or not all(isinstance(one, str) and _is_sound(key, one) for one in listed):
+                known = f"the keys are {', '.join(sorted(_KEYS))}"
+                raise InputError(f"{path}: {language}.{key} is unknown, no text or has a wrong placeholder; {known}")
+    return found
 
 
 def use_packs(folder: Path | None) -> None:
     """Take the packs of a host's folder for this process, in the place of the product's for the same languages.
 
     Raises:
-        PackError: when the file is no table of known keys by language.
+        InputError: when the file is no table of known keys by language.
     """
-    found: Mapping[str, Any] = {}
-    path = folder / FILE if folder is not None else None
-    if path is not None and path.is_file():
-        try:
-            found = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise PackError(f"the phrases in {path} cannot be read: {error}") from error
-        for language, table in found.items():
-            if not isinstance(table, Mapping):
-                raise PackError(f"{path}: {language!r} is no table: write the phrases of a language under [{language}]")
-            for key, value in table.items():
-                listed = value.values() if key == "days" and isinstance(value, Mapping) else [value]
-                if key not in _KEYS or not all(isinstance(one, str) and _is_sound(key, one) for one in listed):
-                    known = f"the keys are {', '.join(sorted(_KEYS))}"
-                    raise PackError(f"{path}: {language}.{key} is unknown, no text or has a wrong placeholder; {known}")
+    found = read_packs(folder)
     _OF_HOST.clear()
     _OF_HOST.update(found)
+    for told in _CACHES:
+        told()
     _pack_of.cache_clear()
 
 

@@ -6,7 +6,7 @@ answers, which changes no word but those for days: what it is asked about is quo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from typing import Protocol
 
 from cogitate.memory.language.commitments import Appointed, Vow
@@ -15,6 +15,7 @@ from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, lan
 from cogitate.memory.language.neutral import Neutral
 from cogitate.memory.language.packs import pack_of, packs
 from cogitate.memory.language.speakers import Speakers
+from cogitate.memory.language.talk import Speech, Talk
 
 
 class Language(Protocol):
@@ -26,6 +27,18 @@ class Language(Protocol):
 
     def stands_alone(self, sentence: str) -> bool:
         """Return whether no pronoun of a sentence refers to an earlier one."""
+        ...
+
+    def clauses(self, sentence: str) -> list[str]:
+        """Return the parts of a sentence that may stand alone."""
+        ...
+
+    def retold(self, clause: str, speech: Speech, talk: Talk) -> str:
+        """Return a clause as a sentence of a summary; "" if it is not worth telling, or unclear what it means."""
+        ...
+
+    def told_after(self, sentence: str, minute: int) -> str:
+        """Return a sentence told at game time `minute`: what it says of a time that is over by then is in the past."""
         ...
 
     def resolved(self, sentence: str, before: str) -> str:
@@ -120,9 +133,14 @@ class Language(Protocol):
         ...
 
 
-def language_of(text: str) -> Language:
-    """Return what knows the language of a text: English where nothing speaks against it."""
-    return language_called(languages_of(text)[0])
+def language_of(text: str, around: str = UNDETERMINED) -> Language:
+    """Return what knows the language of a text: English where nothing speaks against it.
+
+    Args:
+        around: the language of what the text stands in, which decides where the text shows none.
+    """
+    found = languages_of(text)[0]
+    return language_called(around if found == UNDETERMINED else found)
 
 
 def language_called(code: str) -> Language:
@@ -130,10 +148,19 @@ def language_called(code: str) -> Language:
     return english if code in (ENGLISH, UNDETERMINED) else Neutral(pack_of(code))
 
 
+def is_courtesy(sentence: str, speakers: Speakers) -> bool:
+    """Return whether a sentence holds nothing but thanks, praise and encouragement, in any language it may be in."""
+    return any(language.is_courtesy(sentence, speakers) for language in _possible(sentence))
+
+
 def changes_a_life(text: str) -> bool:
     """Return whether a text tells what people remember for the rest of their lives, in any language it may be in."""
+    return any(language.changes_a_life(text) for language in _possible(text))
+
+
+def _possible(text: str) -> Iterator[Language]:
+    """Yield what knows the languages that a text may be in: all with a pack where it shows none."""
     found = languages_of(text)
-    if language_called(found[0]).changes_a_life(text):
-        return True
+    yield language_called(found[0])
     others = packs() if found[0] in (OTHER, UNDETERMINED) else found[1:]
-    return any(Neutral(pack_of(code)).changes_a_life(text) for code in others)
+    yield from (Neutral(pack_of(code)) for code in others)

@@ -32,6 +32,12 @@ class Speakers:
         """Tell whether a case-folded word belongs to a name, or begins one, as "Mel" does "Melanie"."""
         return word in self.words or word in self._beginnings
 
+    def without_names(self, text: str) -> str:
+        """Return a text without the names of all, which may be written in another script."""
+        for name in self.perhaps_in(text):
+            text = text.replace(name, " ")
+        return text
+
     def other_than(self, name: str) -> str:
         """Return the only other speaker; "" if there are several, or none."""
         others = [other for other in self.names if other != name] if len(self.names) <= 2 else []

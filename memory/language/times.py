@@ -26,7 +26,7 @@ _TIME = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _RELATIVE = re.compile(
-    r"\b(?P<until>(?:by|until|till|before|since|after|from) )?"
+    r"\b(?P<until>(?:by|until|till|before|since|after|from|for|of|about) )?"
     r"(?:(?P<after>(?:the )?day after tomorrow)|(?P<next>tomorrow)|(?P<now>today)"
     r"|(?P<this>this(?= (?:morning|afternoon)\b))|(?P<night>tonight|this evening)|(?P<past>yesterday))"
     r"(?P<part> (?:morning|afternoon|evening|night))?\b(?!['’])",
@@ -76,11 +76,14 @@ def parse_clock(text: str) -> int | None:
     return int(bare[1]) * 60 if bare and int(bare[1]) < 24 else None
 
 
-def anchor_days(text: str, minute: int) -> str:
+def anchor_days(text: str, minute: int, pack: Pack | None = None) -> str:
     """Return `text`, said at game time `minute`, with "today", "tomorrow" and the like as "on day 3".
 
     What is told again on a later day would otherwise mean another day. Days before the first stay as they are said, and
     so does what stands between quotation marks, and everything where the clock in force counts no days.
+
+    Args:
+        pack: of the text's language, if that is known.
     """
 
     if not clock_in_force().counts_days:
@@ -94,7 +97,7 @@ def anchor_days(text: str, minute: int) -> str:
         part = "evening" if said == "night" else (match["part"] or "").strip()
         return (match["until"] or "on ") + (f"the {part} of day {day}" if part else f"day {day}")
 
-    pack = pack_of(languages_of(text)[0])
+    pack = pack or pack_of(languages_of(text)[0])
     if pack.day_words is not None:
         return _anchored(text, minute, pack, pack.day_words)
     return outside_quotations(text, lambda part: _RELATIVE.sub(told, part))

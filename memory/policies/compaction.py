@@ -20,6 +20,7 @@ from cogitate.memory.language.endings import QUESTIONS, joined, with_end
 from cogitate.memory.language.languages import is_english
 from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import split_sentences
+from cogitate.memory.language.text import stems
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.limits import MemoryLimits
@@ -142,7 +143,8 @@ def enforce_limits(
 def by_place(entries: Sequence[Entry], names: Mapping[str, str], owner: str = "") -> str:
     """Return routine events grouped by place, in the order of each place's first event (streams design, task 9).
 
-    A place is told by the most important event there, if possible by one that says more than that the owner was there.
+    A place is told by the most important event there; of several such, by the one with most words that the others and
+    the place's name lack. An earlier summary is as important as any event.
     """
     places: dict[str, list[Entry]] = {}
     for entry in sorted(entries, key=lambda e: (e.minute, e.number)):
@@ -151,14 +153,14 @@ def by_place(entries: Sequence[Entry], names: Mapping[str, str], owner: str = ""
     for place, group in places.items():
         name = resolve_name(place, names) if place else ""
         where = f"At {name}" if name else "Elsewhere"
-        seen = [e for e in group if e.type != "summary"] or group
-        best = max(seen, key=lambda e: (rating(e), not name or name not in e.text, e.number))
+        best = _most_telling(group, name)
         told = " ".join(anchor_days(news_of(best), best.minute).split())
-        told = language_of(told).with_subject(told, names.get(owner, "")) if best.type != "summary" else told
+        plain = _without_names(told, best, names)
+        told = language_of(plain).with_subject(told, names.get(owner, "")) if best.type != "summary" else told
         told = told if len(told) <= 200 else _cut(told, 200)
         told = told if told.endswith((*QUESTIONS, "!", "…")) else with_end(told.rstrip(" ."))
         count = sum(len(e.evidence) if e.type == "summary" else 1 for e in group)
-        if not is_english(told):
+        if not is_english(plain):
             told = f"{name}: {told}" if name and name not in told else told
         elif best.type != "summary" and count > 1:
             told = f"{where}, {count} routine events occurred, among them: {told}"
@@ -167,6 +169,26 @@ def by_place(entries: Sequence[Entry], names: Mapping[str, str], owner: str = ""
         parts.append(told)
     text = joined(parts)
     return shorten(text, MAX_TEXT, "…")
+
+
+def _without_names(text: str, entry: Entry, names: Mapping[str, str]) -> str:
+    """Return a text without the names of those whom it is about, which may be written in another script."""
+    for subject in entry.subjects:
+        text = text.replace(resolve_name(subject, names), "")
+    return text
+
+
+def _most_telling(group: Sequence[Entry], place: str) -> Entry:
+    known = set(stems(place))
+    found = {entry.number: set(stems(entry.text)) - known for entry in group}
+    with_word = Counter(word for words in found.values() for word in words)
+    most = max((rating(entry) for entry in group if entry.type != "summary"), default=0)
+
+    def worth(entry: Entry) -> tuple[int, int, int]:
+        importance = most if entry.type == "summary" else rating(entry)
+        return importance, sum(len(group) // with_word[word] for word in found[entry.number]), entry.number
+
+    return max(group, key=worth)
 
 
 def _cut(text: str, most: int) -> str:

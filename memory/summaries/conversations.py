@@ -22,13 +22,15 @@ from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.language.word_count import count_words
 from cogitate.memory.summaries.statements import is_statement_of_event, statement_of, told_apart
-from cogitate.memory.summaries.summary import Style, Utterance, summarise
+from cogitate.memory.summaries.summary import summarise
+from cogitate.memory.summaries.telling import Utterance
 from cogitate.memory.summaries.units import MAX_SPEAKER
 
 GAP = 30  # game minutes: a pause this long ends a conversation (streams design)
 LONGEST = DAY  # game minutes: talk without a pause is cut here, so that every group comes of age
 
 
+_MOST_NAMED = 12  # of those who talked
 _LOOKED_AT = 10  # lines of a talk that show its language
 #: 'Ada told me: "', 'I asked Bo on day 2: "'
 _REPORT = re.compile(
@@ -151,11 +153,10 @@ def summarise_entries(
     entries: Sequence[Entry],
     names: Mapping[str, str],
     *,
-    style: Style = "facts",
     minute: int | None = None,
     owner: str = "",
 ) -> str:
-    """Return a summary of entries in about a third of their words (30 to 90), without a model. It is never empty.
+    """Return a summary of entries in about a third of their words (60 to 120), without a model. It is never empty.
 
     It follows the order of time; a summary of dialogue begins with the speakers, place and time, `owner` first if it is
     one of them. `minute` is the game time at which it is written, if that is known: what is over by then is told in the
@@ -167,8 +168,9 @@ def summarise_entries(
     ]
     words = sum(count_words(item.text) for item in lines)
     header = _header(ordered, names, owner)
-    room = max(30, min(90, words // 3)) + count_words(header)
-    text = summarise(lines, max_words=room, style=style, header=header, minute=minute)
+    dense = 2 if words > 2 * sum(len(item.text.split()) for item in lines) else 1  # each character counts as a word
+    room = max(dense * 60, min(dense * 120, words // 3)) + count_words(header)
+    text = summarise(lines, max_words=room, header=header, minute=minute)
     if not text:
         text = lines[0].text if lines else ""
     return shorten(text, MAX_TEXT, "…") or "Nothing worth keeping was said."
@@ -199,6 +201,8 @@ def _header(entries: Sequence[Entry], names: Mapping[str, str], owner: str) -> s
     people = [resolve_name(s, names) for s in subjects if s != owner]
     if not subjects:
         return ""
+    if len(people) > _MOST_NAMED:
+        people = [*people[: _MOST_NAMED - 1], f"{len(people) - _MOST_NAMED + 1} others"]
     language = languages_of(" ".join(e.text for e in entries[:_LOOKED_AT]))[0]
     if language not in (ENGLISH, UNDETERMINED):
         return _listed(entries[0], [resolve_name(s, names) for s in subjects], names, language)

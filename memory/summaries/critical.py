@@ -58,8 +58,8 @@ _COLOUR = re.compile(
 _SOMEBODY = re.compile(r"(?:some(?:body|one)|nobody|no one|every(?:body|one)|they)\b", re.IGNORECASE)
 _NAME = re.compile(r"(?<=[\w,;] )[A-Z][\w'’-]+")  # within a sentence
 
-#: Added to a sentence's value however long it is; a name in a sentence of ten words is worth about 1.5.
-OBJECTIVE_VALUE, BOND_VALUE, POSSESSION_VALUE = 6.0, 5.0, 4.5
+#: Added to a sentence's value however long it is; a name in a sentence of ten words is worth about 1.
+OBJECTIVE_VALUE, BOND_VALUE, POSSESSION_VALUE = 3.6, 3.0, 2.7
 MECHANICS_SHARE = 0.01
 COLOUR_SHARE = 0.25
 

@@ -16,8 +16,9 @@ from cogitate.memory.language.word_count import count_words
 from cogitate.memory.summaries.conversations import parse_line
 from cogitate.memory.summaries.critical import critical_value, share_of_words
 from cogitate.memory.summaries.parts import PART, end_of_word, sentence_in_parts
-from cogitate.memory.summaries.summary import choose_units
-from cogitate.memory.summaries.units import WEIGHTINGS, Unit, Utterance, first_sentences, units
+from cogitate.memory.summaries.summary import BREVITY, choose_units
+from cogitate.memory.summaries.telling import Utterance
+from cogitate.memory.summaries.units import Unit, first_sentences, units
 
 
 def estimate_tokens(text: str) -> int:
@@ -66,12 +67,11 @@ def _folded(summary: str, entries: Iterable[Entry], names: Mapping[str, str], ro
         ]
         dated = [said._replace(text=anchor_days(sentence, entry.minute)) for sentence in told]
         lines += [part for sentence in dated for part in sentence_in_parts(sentence, most)]
-    brevity = WEIGHTINGS["facts"].brevity
     minute = max(now, ordered[-1].minute) if ordered else now or None
-    candidates = [_weighed(unit, brevity) for unit in units(lines, "facts", minute)]
+    candidates = [_weighed(unit) for unit in units(lines, minute)]
     words = words_of_tokens(max(0, room))
     while lines and words > 0:
-        chosen = choose_units(candidates, words, brevity)
+        chosen = choose_units(candidates, words)
         text = " ".join(unit.text for unit in chosen)
         size = estimate_tokens(text)
         if size <= room:
@@ -97,12 +97,12 @@ def fold_or_cut(
     return text, estimate_tokens(whole) - estimate_tokens(text)
 
 
-def _weighed(unit: Unit, brevity: float) -> Unit:
+def _weighed(unit: Unit) -> Unit:
     """Return the unit with more weight for facts critical to the window design, and less for rules and colour."""
     share, value = share_of_words(unit.text), critical_value(unit.text)
     weights = unit.weights if share == 1.0 else {key: share * weight for key, weight in unit.weights.items()}
     if value and share == 1.0:
-        weights = weights | {f"critical {unit.text}": value * unit.size**brevity}
+        weights = weights | {f"critical {unit.text}": value * unit.size**BREVITY}
     return unit._replace(weights=weights)
 
 

@@ -9,7 +9,8 @@ from bisect import bisect_right
 from itertools import chain, groupby
 
 from cogitate.memory.language.word_count import LONG, count_words
-from cogitate.memory.summaries.units import Utterance, clauses_of, first_sentences
+from cogitate.memory.summaries.telling import Utterance
+from cogitate.memory.summaries.units import clauses_of, first_sentences
 
 PART = -1  # in place of the game time of a line that is a part of a sentence
 LEAST_PART = 10  # words of a part of a sentence that has no room as a whole

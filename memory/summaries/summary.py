@@ -1,40 +1,29 @@
 """Summaries without a model: the clauses that say most in the fewest words, told in the third person.
 
 A greedy choice covers weighted words under the limit, the standard submodular approximation of extractive
-summarising (Lin and Bilmes, "A Class of Submodular Functions for Document Summarization", ACL 2011). Names, numbers
-and promises weigh most in the style "facts", the words that lines keep coming back to in the style "gist".
-Courtesies are left out.
+summarising (Lin and Bilmes, "A Class of Submodular Functions for Document Summarization", ACL 2011). Names, numbers,
+promises and the words that lines keep coming back to weigh most. Courtesies are left out.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 
 from cogitate.memory.language.word_count import count_words
 from cogitate.memory.summaries.parts import LEAST_PART, PART, line_in_parts, sentence_in_parts
-from cogitate.memory.summaries.units import (
-    WEIGHTINGS,
-    Style,
-    Unit,
-    Utterance,
-    first_sentences,
-    units,
-)
+from cogitate.memory.summaries.telling import Utterance
+from cogitate.memory.summaries.units import Unit, first_sentences, units
 
-__all__ = ["Style", "Utterance", "summarise"]
-
-_SAME_LINE = 0.75  # each further clause of a line already told counts this much less
-_QUOTE = re.compile(r"[“”\"«»]")
+BREVITY = 0.7  # how much the size of a unit counts against it, from 0 to 1
+SAME_LINE = 0.75  # each further clause of a line already told counts this much less
 
 
 def summarise(
     lines: Sequence[Utterance],
     *,
     max_words: int,
-    style: Style = "facts",
     header: str = "",
     minute: int | None = None,
 ) -> str:
@@ -42,13 +31,13 @@ def summarise(
 
     Speech becomes third person; lines without a speaker stay as they are. `header` (who and when) opens the summary
     if there is room for it. What is over at game time `minute` is told in the past. Of a sentence that has no room a
-    part is told; where no line can be told in other words, one is quoted, and never a second. The same lines give the
-    same summary; no lines, or no room, give "".
+    part is told; where no line can be told, the longest is quoted. The same lines give the same summary; no lines, or
+    no room, give "".
     """
     head = header.strip() if count_words(header) <= max_words else ""
     room = max_words - count_words(head)
     parts = [part for line in lines for part in line_in_parts(line, room)]
-    chosen = choose_units(units(parts, style, minute), room, WEIGHTINGS[style].brevity, most_quotes=1)
+    chosen = choose_units(units(parts, minute), room)
     told = " ".join(unit.text for unit in chosen) or _quoted(lines, room)
     return " ".join(part for part in (head, told) if part)
 
@@ -66,12 +55,8 @@ def _quoted(lines: Sequence[Utterance], room: int) -> str:
     return text if count_words(text) <= room else ""
 
 
-def choose_units(
-    candidates: Sequence[Unit], room: int, brevity: float, *, most_quotes: int | None = None
-) -> list[Unit]:
+def choose_units(candidates: Sequence[Unit], room: int) -> list[Unit]:
     """Return the units that add most weight for their size, until nothing fits in `room` words, in order of lines.
-
-    At most `most_quotes` of them, if that is given, hold a quote: who reads quote after quote reads no summary.
 
     What a unit adds only shrinks as others are chosen, so a unit whose value is still the best after it was looked
     at again is the best of all ("lazy greedy", Minoux 1978); ties go to the earlier unit.
@@ -79,23 +64,21 @@ def choose_units(
     covered: set[str] = set()
     told: Counter[int] = Counter()
     chosen: list[int] = []
-    quoted = 0
 
     def value(unit: Unit) -> float:
         new = 0.0  # and no `sum`, which adds floats in another way since Python 3.12
         for key, weight in unit.weights.items():
             if key not in covered:
                 new += weight
-        return new / worth[unit.size] * _SAME_LINE ** told.get(unit.line, 0)
+        return new / worth[unit.size] * SAME_LINE ** told.get(unit.line, 0)
 
-    worth = {size: float(size**brevity) for size in {unit.size for unit in candidates}}
+    worth = {size: float(size**BREVITY) for size in {unit.size for unit in candidates}}
     queue = [(-value(unit), at) for at, unit in enumerate(candidates)]
     heapify(queue)
     while queue:
         promised, at = heappop(queue)
         unit = candidates[at]
-        quotes = most_quotes is not None and _QUOTE.search(unit.text) is not None
-        if unit.size > room or promised == 0 or (quotes and quoted == most_quotes):
+        if unit.size > room or promised == 0:
             continue
         present = -value(unit)
         if present != promised:
@@ -105,5 +88,4 @@ def choose_units(
         covered.update(unit.weights)
         told[unit.line] += 1
         room -= unit.size
-        quoted += quotes
     return [candidates[at] for at in sorted(chosen)]

@@ -36,6 +36,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     kind_retrieval: dict[str, ProfileChoice] = msgspec.field(default_factory=dict)  # of a kind, where it differs
     scope_names: dict[str, str] = msgspec.field(default_factory=dict)  # of owners that are no agents
     routines: dict[str, str | tuple[str, ...]] = msgspec.field(default_factory=dict)  # of groups and the world
+    languages: dict[str, str] = msgspec.field(default_factory=dict)  # of groups and the world
     models: tuple[Model, ...] = ()  # models that jobs may name; none: jobs use heuristics
     ladders: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)  # models by kind, as they are asked
     response_cache: bool = False  # workers reuse answers of earlier runs
@@ -67,6 +68,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             names=self.names,
             scope_names=self.scope_names,
             routines=self.routines,
+            languages=self.languages,
             retrieval=self.profile,
             kind_retrieval=self.kind_retrieval,
         )

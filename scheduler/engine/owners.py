@@ -49,9 +49,14 @@ class Owners(Part):
         named = {owner: state.profiles[owner].name for owner in sorted(state.profiles)}
         agents = {owner: name for owner, name in named.items() if owner.startswith("agent:")}
         others = {owner: name for owner, name in named.items() if owner not in agents}
-        routines = {owner: state.profiles[owner].routine for owner in others if is_shared(owner)}
-        declared = {owner: routine for owner, routine in routines.items() if routine}
-        state.facts = msgspec.structs.replace(state.facts, names=agents, scope_names=others, routines=declared)
+        shared = {owner: state.profiles[owner] for owner in others if is_shared(owner)}
+        state.facts = msgspec.structs.replace(
+            state.facts,
+            names=agents,
+            scope_names=others,
+            routines={owner: profile.routine for owner, profile in shared.items() if profile.routine},
+            languages={owner: profile.language for owner, profile in shared.items() if profile.language},
+        )
         state.facts_version = tick
         state.facts_at[tick] = state.facts
         return True

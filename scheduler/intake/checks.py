@@ -42,6 +42,7 @@ _HIDDEN = re.compile(  # not the joiners U+200C and U+200D, which Persian, Hindi
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
     "\U000e0000-\U000e007f]"
 )
+_LANGUAGE = re.compile("[a-z]{2,3}")
 _REASON = 300  # characters
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -143,6 +144,8 @@ def check_profile(owner: str, profile: object) -> Profile:
         check_routine(checked.routine)
     except ValueError as error:
         raise InputError(f"{what}: routine: {reason(error)}") from None
+    if checked.language and not _LANGUAGE.fullmatch(checked.language):
+        raise InputError(f"{what}: language is {quoted(checked.language)}: give an ISO 639 code such as 'fr'")
     if checked.group:
         check_owner(checked.group)
     return checked

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from cogitate.memory.entry import Entry, is_dialogue, is_of_event
 from cogitate.memory.language.endings import QUESTIONS, joined
 from cogitate.memory.language.languages import ENGLISH
-from cogitate.memory.language.port import language_of
+from cogitate.memory.language.port import is_courtesy, language_of
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.speakers import Speakers
 from cogitate.memory.language.text import normal, stems
@@ -131,7 +131,7 @@ def _stands(sentence: str) -> bool:
 
 def _is_courteous(recalled: Recalled, entry: Entry, said: str) -> bool:
     """Return whether a sentence is mere courtesy to those who are named with it."""
-    return is_dialogue(entry) and language_of(said).is_courtesy(said, Speakers(recalled.of(s) for s in entry.subjects))
+    return is_dialogue(entry) and is_courtesy(said, Speakers(recalled.of(s) for s in entry.subjects))
 
 
 def _sentences(recalled: Recalled, least: int, over: Collection[tuple[int, str]]) -> list[Sentence]:

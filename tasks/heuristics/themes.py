@@ -18,7 +18,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from cogitate.memory.language.languages import is_english
-from cogitate.memory.language.port import language_of
+from cogitate.memory.language.port import is_courtesy
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.speakers import Speakers
 from cogitate.memory.language.text import normal, stems
@@ -61,7 +61,7 @@ def read(text: str, whole: bool = False) -> Reading:
     """Return what a text holds; its parts are its sentences, or all of it where it is short and told as a `whole`."""
     sentences = [text.strip()] if whole and len(text) <= SHORT else split_sentences(text)
     parts = (
-        Part(sentence, found, language_of(sentence).is_courtesy(sentence, _ANYBODY))
+        Part(sentence, found, is_courtesy(sentence, _ANYBODY))
         for sentence in sentences
         if (found := frozenset(stems(sentence))) and not is_header(sentence)
     )

@@ -27,7 +27,11 @@ _OPENING = re.compile(
     r"unfortunately|hopefully|you know|i mean)\b(?:[,.!]+\s*|\s+(?=(?:I|we|my|our)\b)))+",
     re.IGNORECASE,
 )
-_CLOSING = re.compile(r"(?:,|(?<!\s))\s++(?:btw|by the way|lol|haha|huh|right|you know)(?=[.!?…]*+$)", re.IGNORECASE)
+_CLOSING = re.compile(
+    r"(?:,\s++(?:right|you know|thanks|thank you(?: for asking)?)|(?:,|(?<!\s))\s++(?:btw|by the way|lol|haha|huh))"
+    r"(?=[.!?…]*+$)",
+    re.IGNORECASE,
+)
 
 #: Two or more capitalised words that address an unknown person: ", Oswin Pike." and "Mother Agnes, I".
 _CALLED_AT_END = re.compile(r", ((?:[A-Z][\w'’-]++)(?: [A-Z][\w'’-]++)++)(?=[.!?…]*+$)")

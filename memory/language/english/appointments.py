@@ -52,6 +52,7 @@ _FRAME = re.compile(
     r" \d{1,2}(?:st|nd|rd|th)?(?:,? \d{4})?",
     re.I,
 )
+_WHERE = re.compile(r"\b(?:at|in|into|on|to) the (\w+)", re.I)
 _LOOSE_END = re.compile(r" (?:before|after|by|until|till|from|since|around|about)$", re.I)  # the time stood behind it
 
 
@@ -92,17 +93,24 @@ def _what(sentence: str, times: Sequence[Time], place: str) -> str:
     bare = _DAY_NUMBER.sub(" ", bare)
     bare = " ".join(_FRAME.sub(" ", _FRAME.sub("\x00", bare)).split()).replace(" ,", ",").rstrip(" .,!?;:")
     noun, verb, occasion = _NOUN.search(bare), _VERB.search(bare), _OCCASION.search(bare)
+    where = _WHERE.search(bare)
+    is_there = where is not None and where[1].casefold() in place.casefold().split()  # "in the workshop", of a place
+    if noun and where and is_there and noun.start() == where.start(1):
+        noun = _NOUN.search(bare, where.end())
     if occasion:
         what = ("Host " if _HOSTS.search(bare) else "Attend ") + re.sub(r"^(?:an?|my)\s", "the ", occasion["what"])
     elif noun and not (verb and verb.start() < noun.start() and verb[0].lower() not in {"attend", "come", "join"}):
         what = _event(bare, noun)
     elif verb:
         what = " ".join(_FURTHER.split(bare[verb.start() :], maxsplit=1)[0].split()[:14])
+    elif is_there:
+        what = "be"
     else:
         return ""
     what = _LOOSE_END.sub("", what)
     what = what if what.count('"') % 2 == 0 else what.replace('"', "").rstrip(" .,!?;:")
-    if place and place.casefold() not in what.casefold():
+    is_told = is_there and where is not None and where[0] in what
+    if place and place.casefold() not in what.casefold() and not is_told:
         what += f" at {place}"
     return (what[:1].upper() + what[1:])[:MAX_WHAT]
 

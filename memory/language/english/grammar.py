@@ -30,7 +30,9 @@ SINGULAR: Mapping[str, str] = {
 PLURAL: Mapping[str, str] = {"am": "are", "was": "were", "wasn't": "weren't"}
 
 #: May stand between a subject and its verb, as may words in -ly.
-ADVERBS = word_set("just also still always never even already only often ever too sometimes now then both so not")
+ADVERBS = word_set(
+    "just also still always never even already only often ever too sometimes now then both so not either"
+)
 #: Verbs left out subjects often stand before: "hope to see you", "lost my job".
 STATES = word_set(
     "hope love wish want need think guess bet feel got had made went took started found lost saw met did bought just "

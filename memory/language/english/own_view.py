@@ -21,7 +21,7 @@ _ONLY_PAST = word_set(
 )
 #: Done to people, or said of them: without an object such a form may be a passive, as in a headline.
 _DONE_TO_PEOPLE = word_set(
-    "accused admitted annoyed appointed arrested asked attacked awarded banned based blamed blocked bored brought "
+    "accused admitted annoyed appointed arrested attacked awarded banned based blamed blocked bored brought "
     "burned caught concerned confused covered crowned delighted detained diagnosed discharged dressed drowned elected "
     "exhausted expelled fined fired forced found freed frightened held hired honoured infected injured interested "
     "interviewed invited involved jailed killed knighted led located lost made married murdered named ordered "
@@ -76,7 +76,7 @@ def with_subject(text: str, subject: str) -> str:
     """Return an observation with the subject that it leaves out: "Saw a cat" becomes "Ada saw a cat"."""
     text = text.replace(" engaged in an activity: ", " ")
     first, _, rest = text.partition(" ")
-    if subject and rest and first[:1].isupper() and _has_subject_left_out(first.lower(), rest):
+    if subject and rest and _has_subject_left_out(first.lower(), rest):
         return f"{subject} {first[:1].lower()}{first[1:]} {rest}"
     return text
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cogitate.memory.language.english.appointments import find_appointed as appointed
+from cogitate.memory.language.english.clauses import split_clauses as clauses
 from cogitate.memory.language.english.courtesies import is_small_talk as is_courtesy
 from cogitate.memory.language.english.leanings import leaning
 from cogitate.memory.language.english.life_events import changes_a_life
@@ -11,10 +12,13 @@ from cogitate.memory.language.english.own_view import heard, in_own_words, with_
 from cogitate.memory.language.english.promises import deed_words, is_account, may_vow, tells_outcome
 from cogitate.memory.language.english.promises import find_vow as vow
 from cogitate.memory.language.english.references import leans_on_others, resolved
+from cogitate.memory.language.english.retelling import retold
+from cogitate.memory.language.english.tense import told_after
 
 __all__ = [
     "appointed",
     "changes_a_life",
+    "clauses",
     "deed_words",
     "heard",
     "in_own_words",
@@ -25,8 +29,10 @@ __all__ = [
     "noted",
     "quoted",
     "resolved",
+    "retold",
     "stands_alone",
     "tells_outcome",
+    "told_after",
     "vow",
     "with_subject",
 ]

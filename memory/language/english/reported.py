@@ -35,8 +35,6 @@ _REQUESTS = word_set(
 _OPENS_THING = word_set("a an the my our your this these those some another")
 _ABOUT_THAT = word_set("is was would will must really sounds looks makes made helped means meant could can")
 _AND_I = re.compile(r"(?P<other>[A-Z][\w'-]*+(?: [A-Z][\w'-]*+)?) and I (?P<rest>\w.*)", re.DOTALL)
-#: Words that report, which say nothing of what is reported.
-REPORTING_WORDS = word_set("mentioned told suggested asked said")
 _QUOTES = word_set("' \" “ ‘ « (")
 #: What is exclaimed before a sentence: "Well done, you mended my gate".
 _EXCLAIMED = re.compile(

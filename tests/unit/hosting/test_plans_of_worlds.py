@@ -55,6 +55,21 @@ def test_robots_of_a_station_follow_their_own_routine_or_their_crew_s_or_the_sta
     }
 
 
+def test_agents_plan_in_their_own_language_or_their_group_s_or_the_world_s(cogitate_loop: Loops) -> None:
+    owners = {
+        "world": Profile(name="Station", language="fr"),
+        "group:night": Profile(name="Nacht", language="de"),
+        "agent:a": Profile(name="A"),
+        "agent:b": Profile(name="B", group="group:night"),
+        "agent:c": Profile(name="C", group="group:night", language="en"),
+    }
+    assert plans(cogitate_loop(owners=owners, ticks=370)) == {
+        "agent:a": [("S'occuper de ce qui se présente", None)],
+        "agent:b": [("Erledigen, was anfällt", None)],
+        "agent:c": [("See to what comes up", None)],
+    }
+
+
 def test_a_council_without_hours_goes_through_its_business_in_order(cogitate_loop: Loops) -> None:
     owners = {
         "group:council": Profile(name="The council", routine=("hear petitions @chamber", "vote", "write the minutes")),

@@ -85,11 +85,21 @@ def test_past_and_ongoing_events_are_not_appointments(text: str) -> None:
         ("Party at 5 pm in Johnson Park", "Attend the party at Johnson Park", "jp"),
         ("Meet Ann in the park at 5 pm", "Meet Ann in the park", "park"),
         ("Party at 5 pm, cafe", "Attend the party at Hobbs Cafe", "cafe"),
+        ("Come to the cafe at 5 pm", "Come to the cafe", "cafe"),
         ("Party at 5 pm, parking", "Attend the party", None),
     ],
 )
 def test_a_place_absent_from_the_text_is_added(text: str, what: str, place: str | None) -> None:
     assert found(text) == [("17:00", what, place)]
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [("Yes, at 5 pm in the workshop.", "Be at Workshop"), ("There is a workshop at 5 pm.", "Attend the workshop")],
+)
+def test_a_place_that_is_called_like_an_event_is_no_event(text: str, what: str) -> None:
+    workshop = Location(id="w", name="Workshop")
+    assert [one.what for one in appointments([seen(text)], (workshop,), DAY, 2 * DAY)] == [what]
 
 
 def test_the_longest_name_of_a_place_wins_wherever_it_stands_in_the_list() -> None:

@@ -203,6 +203,7 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
         {
             "locations": [],
             "routines": {},
+            "languages": {},
             "minutes_per_tick": 1,
             "seconds": 0,
             "day_seconds": None,

@@ -13,7 +13,9 @@ from cogitate.tasks.kind import Kind
 from cogitate.tasks.plan import Plan
 from cogitate.tasks.rate import RateImportance
 from cogitate.tasks.recall import MAX_SHOWN
+from cogitate.tasks.recount import Recount
 from cogitate.tasks.reflect import Reflect
+from cogitate.tasks.summarise import Summarise
 from cogitate.workers.llm.requests.tokens import fit
 from tests.unit.tasks.kind_cases import case_of, observation, stream_of
 
@@ -44,6 +46,16 @@ def test_each_thinking_kind_shows_the_persona_first(kind: Kind) -> None:
     for word in ("Jin Seo", "43", "nurse", "cautious", "two sons", "13 percent", "talks on pensions"):
         assert word in stable
     assert "Jin" not in prompt.system, "the same for every agent"
+
+
+@pytest.mark.parametrize("kind", [*KINDS, Summarise(TEMPLATES), Recount(TEMPLATES)], ids=lambda kind: kind.name)
+def test_each_kind_that_writes_names_the_language_to_write_in(kind: Kind) -> None:
+    default, declared = (
+        kind.prompt(case_of(kind, STREAM, 600, profile=Profile(name="Jin Seo", language=language), params=PARAMS)).user
+        for language in ("", "fr")
+    )
+    assert ("Write in the language of the memories." in default) is (kind.name != "rate")
+    assert ("Write in French." in declared) is (kind.name != "rate")
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)

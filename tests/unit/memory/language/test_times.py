@@ -89,6 +89,7 @@ def test_a_clock_is_the_first_time_or_a_bare_hour(text: str, minute: int | None)
     ("said", "first_day", "third_day"),
     [
         ("We meet today.", "We meet on day 1.", "We meet on day 3."),
+        ("I am ready for today.", "I am ready for day 1.", "I am ready for day 3."),
         ("Come tonight!", "Come on the evening of day 1!", "Come on the evening of day 3!"),
         ("I was wrong this morning.", "I was wrong on the morning of day 1.", "I was wrong on the morning of day 3."),
         ("I was wrong this time.", "I was wrong this time.", "I was wrong this time."),

@@ -48,7 +48,8 @@ from cogitate.memory.routing.scope_context import memory_line
 from cogitate.memory.routing.scopes import mentions
 from cogitate.memory.summaries.conversations import first_person, parse_line, summarise_entries
 from cogitate.memory.summaries.long_term import cut_oldest, estimate_tokens, fold
-from cogitate.memory.summaries.summary import Utterance, summarise
+from cogitate.memory.summaries.summary import summarise
+from cogitate.memory.summaries.telling import Utterance
 from cogitate.prompts.answers import ActionAnswer, DailyPlan, RatingsAnswer, ReflectionAnswer, SummaryAnswer
 from cogitate.prompts.render import Templates, neutral
 from cogitate.scheduler.engine.triggers import recounts, story_event

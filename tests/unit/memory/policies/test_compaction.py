@@ -178,6 +178,22 @@ def test_routine_events_are_grouped_by_place() -> None:
     )
 
 
+def test_what_tells_a_place_is_new_beside_the_routine() -> None:
+    seen = ["Ground six sacks.", "Ground six sacks.", "The miller's boy says the axle cracked.", "Ground six sacks."]
+    entries = stream_of(*(observation(text, at, location="mill") for at, text in enumerate(seen))).live()
+    told = by_place(entries, {"mill": "mill"})
+    assert told == "At mill, 4 routine events occurred, among them: The miller's boy says the axle cracked."
+    summary = Entry(type="summary", text=told, minute=9, location="mill", importance=3, evidence=(1, 2, 3, 4), number=9)
+    again = [summary, *stream_of(*(observation(seen[0], at, location="mill") for at in range(20, 26))).live()]
+    assert "axle" in by_place(again, {"mill": "mill"}), "it outlasts further routine"
+
+
+def test_a_name_in_another_script_leaves_a_routine_event_english() -> None:
+    saw = observation("Saw Анна Ковальская walking by.", 1, location="cafe", subjects=(KLAUS, MARIA))
+    names = {KLAUS: "Klaus", MARIA: "Анна Ковальская", "cafe": "Hobbs Cafe"}
+    assert by_place(stream_of(saw).live(), names, KLAUS) == "At Hobbs Cafe: Klaus saw Анна Ковальская walking by."
+
+
 def test_an_arrival_represents_a_place_only_alone_and_a_place_is_named_once() -> None:
     saw = observation("Saw Maria engaged in an activity: cooking.", 1, location="cafe")
     arrived = observation("Arrived at Hobbs Cafe.", 2, location="cafe")

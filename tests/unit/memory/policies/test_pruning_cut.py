@@ -122,15 +122,16 @@ def test_the_boundary_summarises_the_oldest_important_entries_and_none_that_it_d
     assert "was going to sing" in append.entry.text
 
 
-def test_a_place_is_represented_by_its_most_important_unsummarised_event() -> None:
+def test_a_place_is_represented_by_its_most_telling_event() -> None:
     entries = stream_of(
         summary(1, 90, 91, 92, importance=5),
         observation("Saw a dog.", 2, location="cafe", importance=3),
-        observation("Saw a cat.", 3, location="cafe", importance=3),
+        observation("Saw a big cat bite the old grey postman.", 3, location="cafe", importance=3),
     ).live()
-    assert by_place(entries, {}) == "At cafe, 5 routine events occurred, among them: Saw a cat."
-    assert by_place(entries[:2], {}) == "At cafe, 4 routine events occurred, among them: Saw a dog."
+    told = "Saw a big cat bite the old grey postman."
+    assert by_place(entries, {}) == f"At cafe, 5 routine events occurred, among them: {told}"
     assert by_place(entries[1:2], {}) == "At cafe: Saw a dog."
+    assert by_place(entries[:2], {}) == "At cafe: 3 routine events occurred.", "a summary may tell more"
 
 
 def test_a_place_with_only_a_summary_keeps_it() -> None:

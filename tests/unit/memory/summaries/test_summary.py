@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cogitate.memory.summaries.summary import Style, Utterance, choose_units, summarise
+from cogitate.memory.summaries.summary import choose_units, summarise
+from cogitate.memory.summaries.telling import Utterance
 from cogitate.memory.summaries.units import Unit
 
 TALK = [
@@ -34,9 +35,8 @@ lines = st.lists(
 )
 
 
-@pytest.mark.parametrize("style", ["facts", "gist"])
-def test_names_numbers_places_and_promises_survive(style: Style) -> None:
-    text = summarise(TALK, max_words=70, style=style, header="Gina and Jon talked at 9:00 AM.")
+def test_names_numbers_places_and_promises_survive() -> None:
+    text = summarise(TALK, max_words=70, header="Gina and Jon talked at 9:00 AM.")
     assert text.startswith("Gina and Jon talked at 9:00 AM. ")
     for kept in ("banker", "Door Dash", "Hobbs Cafe", "Friday", "5 pm", "12 flyers", "promise"):
         assert kept in text
@@ -45,7 +45,7 @@ def test_names_numbers_places_and_promises_survive(style: Style) -> None:
 
 
 def test_facts_keep_the_entities_where_room_is_short() -> None:
-    text = summarise(TALK, max_words=30, style="facts")
+    text = summarise(TALK, max_words=30)
     assert "Hobbs Cafe" in text
     assert "12 flyers" in text
 
@@ -84,16 +84,13 @@ def test_a_talk_of_two_townspeople_reads_well() -> None:
         "Ann Lee said that Fatima Benali is holding a plant exchange at Willow Park at 5:00 PM. "
         "Bo promised to lend Ann Lee the tall ladder. "
         "Ann Lee asked what Bo thinks of Henrik Vestergaard. "
-        "Bo said that Björn is the first they would ask for help."
+        'Bo said "Björn is the first I would ask for help".'
     )
 
 
-def test_at_most_one_line_is_quoted() -> None:
+def test_a_question_that_no_rule_retells_is_left_out() -> None:
     asked = [Utterance("Ann", f"Is the cat of Zoe{n} ill?", n) for n in range(3)]
-    told = summarise([*asked, Utterance("Bo", "I fed 3 ducks.", 4)], max_words=80)
-    assert told == 'Ann asked "Is the cat of Zoe0 ill?" Bo fed 3 ducks.'
-    seen = [Utterance("", f"Bo said “go {n}”.", n) for n in range(3)]
-    assert summarise(seen, max_words=80) == "Bo said “go 0”."
+    assert summarise([*asked, Utterance("Bo", "I fed 3 ducks.", 4)], max_words=80) == "Bo fed 3 ducks."
 
 
 def test_observations_are_not_reworded() -> None:
@@ -121,11 +118,11 @@ def test_nothing_to_say_and_no_room_give_nothing() -> None:
     assert summarise(TALK, max_words=3, header="Who and when.") == "Who and when."
 
 
-@given(lines, st.integers(0, 60), st.sampled_from(["facts", "gist"]))
-def test_never_longer_than_allowed_and_always_the_same(said: list[Utterance], limit: int, style: Style) -> None:
-    text = summarise(said, max_words=limit, style=style, header="At noon.")
+@given(lines, st.integers(0, 60))
+def test_never_longer_than_allowed_and_always_the_same(said: list[Utterance], limit: int) -> None:
+    text = summarise(said, max_words=limit, header="At noon.")
     assert len(text.split()) <= limit
-    assert text == summarise(list(said), max_words=limit, style=style, header="At noon.")
+    assert text == summarise(list(said), max_words=limit, header="At noon.")
     assert text == text.strip()
 
 
@@ -161,32 +158,24 @@ def unit(text: str, line: int, **weights: float) -> Unit:
 
 
 def test_units_are_chosen_by_weight_for_their_size_until_nothing_fits() -> None:
-    heavy, light, long = unit("a b", 0, a=4), unit("c d", 1, c=2), unit("e f g h", 2, e=6)
-    assert choose_units([light, heavy], 2, 1.0) == [heavy]
-    assert choose_units([light, heavy], 4, 1.0) == [light, heavy], "in order of lines"
-    assert choose_units([long, heavy, light], 4, 1.0) == [heavy, light], "six for four is less than four for two"
-    assert choose_units([long, heavy, light], 4, 0.0) == [long], "where brevity counts for nothing, the most"
-    assert choose_units([light, unit("x y", 3, x=2)], 2, 1.0) == [light], "of equal ones the first"
-    assert choose_units([unit("a", 0, a=0)], 9, 1.0) == []
+    heavy, light, long = unit("a b", 0, a=4), unit("c d", 1, c=2), unit("e f g h i j k l", 2, e=6)
+    assert choose_units([light, heavy], 2) == [heavy]
+    assert choose_units([light, heavy], 4) == [light, heavy], "in order of lines"
+    assert choose_units([long, heavy, light], 8) == [heavy, light], "six for eight is less than four for two"
+    even = unit("e f g h i j k l", 2, e=12)
+    assert choose_units([even, heavy, light], 8) == [even], "size counts less than in proportion"
+    assert choose_units([light, unit("x y", 3, x=2)], 2) == [light], "of equal ones the first"
+    assert choose_units([unit("a", 0, a=0)], 9) == []
 
 
 def test_repeated_facts_weigh_nothing_and_further_parts_of_a_line_less() -> None:
     first, same, other = unit("a b", 0, a=4), unit("c d", 1, a=2, c=1), unit("e f", 2, e=2)
-    assert choose_units([first, same, other], 4, 1.0) == [first, other]
+    assert choose_units([first, same, other], 4) == [first, other]
     of_it, third = unit("c d", 0, c=3.5), unit("e f", 2, e=3)
-    assert choose_units([first, of_it, third], 4, 1.0) == [first, third], "3.5 counts as 2.625"
+    assert choose_units([first, of_it, third], 4) == [first, third], "3.5 counts as 2.625"
     again = unit("g h", 0, g=3.5)
     fourth = unit("i j", 3, i=2)
-    assert choose_units([first, of_it, again, fourth], 6, 1.0) == [first, of_it, fourth], "and then as 1.97"
-
-
-def test_the_requested_number_of_quotations_is_chosen() -> None:
-    quotes = [unit(f'{n} "x"', n, **{str(n): 9.0 - n}) for n in range(3)]
-    plain = unit("d e", 3, d=1)
-    assert choose_units([*quotes, plain], 20, 1.0) == [*quotes, plain]
-    assert choose_units([*quotes, plain], 20, 1.0, most_quotes=1) == [quotes[0], plain]
-    assert choose_units([*quotes, plain], 20, 1.0, most_quotes=2) == [*quotes[:2], plain]
-    assert choose_units([*quotes, plain], 20, 1.0, most_quotes=0) == [plain]
+    assert choose_units([first, of_it, again, fourth], 6) == [first, of_it, fourth], "and then as 1.97"
 
 
 def test_recorded_sessions_reach_their_goals(recordings: Path) -> None:
@@ -200,13 +189,8 @@ def test_recorded_sessions_reach_their_goals(recordings: Path) -> None:
         pytest.skip("COGITATE_RECORDINGS holds no conversations")
     group = [session for talk in talks for session in sessions(talk)]
     scorer = RougeScorer(["rouge1", "rouge2", "rougeL"], use_stemmer=True)
-    rouge, _, _, entities = measure(group, ours("facts"), scorer)
-    assert isinstance(rouge, float)
-    assert isinstance(entities, float)
-    assert rouge >= 0.40
-    assert entities >= 0.88
-    rouge, _, _, entities = measure(group, ours("gist"), scorer)
+    rouge, _, _, entities = measure(group, ours, scorer)
     assert isinstance(rouge, float)
     assert isinstance(entities, float)
     assert rouge >= 0.46
-    assert entities >= 0.80
+    assert entities >= 0.93

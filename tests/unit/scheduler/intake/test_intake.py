@@ -327,6 +327,9 @@ def test_effects_and_profiles_are_as_they_will_be_read() -> None:
     for wrong in (Profile(name=None), Profile(name="\ud800"), Profile(name="A", age="old"), {"name": 1}):  # type: ignore[arg-type]
         with pytest.raises(InputError, match="profile of 'agent:ann'"):
             check_profile(ANN, wrong)  # type: ignore[arg-type]
+    assert check_profile(ANN, Profile(name="A", language="fr")).language == "fr"
+    with pytest.raises(InputError, match="language is 'French': give an ISO 639 code"):
+        check_profile(ANN, Profile(name="A", language="French"))
 
 
 @pytest.mark.parametrize(

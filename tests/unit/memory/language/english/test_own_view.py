@@ -38,6 +38,8 @@ NAMES = (ADA, "Ben", "Ann", "Ann Marie", "Big Ben")
         ("Ada Smith told 12 guests about the flood.", "I told 12 guests about the flood."),
         ("Saw a cat.", "I saw a cat."),
         ("Lost the key.", "I lost the key."),
+        ("burned my hand", "I burned my hand"),
+        ("Ada Smith asked at the inn.", "I asked at the inn."),
     ],
 )
 def test_certain_sentences_are_told_in_the_first_person(seen: str, told: str) -> None:

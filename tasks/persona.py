@@ -1,0 +1,49 @@
+"""The persona that a host gives an agent; every thinking kind's prompt shows it in the same words and place."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from cogitate.memory.entry import Entry
+from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, languages_of
+from cogitate.memory.language.packs import pack_of
+from cogitate.tasks.heuristics.spoken import spoken_language
+from cogitate.tasks.kind import Case
+from cogitate.tasks.recall import brief
+
+
+def persona(case: Case) -> dict[str, Any]:
+    """Return the template variables of an agent's persona and of the language to write in; long texts are cut."""
+    profile = case.profile
+    return {
+        "name": profile.name,
+        "age": profile.age,
+        "occupation": profile.occupation,
+        "traits": profile.traits,
+        "background": brief(profile.background),
+        "currently": brief(profile.currently),
+        "language": _named(case, language_of(case)),
+    }
+
+
+def language_of(case: Case) -> str:
+    """Return the ISO 639 code of the language in which an owner thinks: as declared, or as its texts show."""
+    declared = case.world.language_of(case.profile)
+    return declared or spoken_language(case.profile, reversed(case.entries), case.job.key.owner, case.world.names)
+
+
+def language_of_texts(case: Case, entries: Iterable[Entry]) -> str:
+    """Return the language in which a prompt asks for a summary of entries: as declared, or that of most of them."""
+    seen = Counter(languages_of(entry.text)[0] for entry in entries)
+    return _named(case, case.world.language_of(case.profile) or max(seen, key=lambda one: (seen[one], one), default=""))
+
+
+def _named(case: Case, language: str) -> str:
+    """Return a language as a prompt names it; "" where it is English by default, or unknown."""
+    if language == ENGLISH:
+        return "English" if case.world.language_of(case.profile) else ""
+    if language in ("", OTHER, UNDETERMINED):
+        return ""
+    return pack_of(language).phrase("name") or f"the language {language!r}"

@@ -1,0 +1,126 @@
+"""A clause is told in the third person where that is certain, and quoted otherwise."""
+
+from __future__ import annotations
+
+import pytest
+
+from cogitate.memory.summaries.telling import Utterance
+from cogitate.memory.summaries.units import units
+
+
+def texts(*lines: tuple[str, str]) -> list[str]:
+    return [unit.text for unit in units([Utterance(speaker, text, at) for at, (speaker, text) in enumerate(lines)])]
+
+
+TWO = (("Jon", "The mill is old."), ("Gina", "The dam is new."))
+THREE = (*TWO, ("Unit Seven", "The lock is shut."))
+
+
+@pytest.mark.parametrize(
+    ("speaker", "said", "told"),
+    [
+        ("Jon", "I sold my boat in Rome.", "Jon sold his boat in Rome."),
+        ("Jon", "We meet in Rome on Friday.", 'Jon said "We meet in Rome on Friday".'),
+        ("Jon", "You can always meet people in Rome.", 'Jon said "You can always meet people in Rome".'),
+        (
+            "Unit Seven",
+            "All those filters are from Rome I guess.",
+            'Unit Seven said "All those filters are from Rome I guess".',
+        ),
+        ("Unit Seven", "I swap our filter from Rome.", 'Unit Seven said "I swap our filter from Rome".'),
+        ("Jon", "I th guess Rome is far.", 'Jon said "I th guess Rome is far".'),
+        ("Jon", "14 pages, signed by Max in Rome.", 'Jon said "14 pages, signed by Max in Rome".'),
+        ("Jon", "Tuned the bells in Rome.", 'Jon said "Tuned the bells in Rome".'),
+        ("Jon", "She chose Rome because it's warm.", 'Jon said "She chose Rome because it\'s warm".'),
+        ("Jon", "Bring the salt to Rome.", 'Jon said "Bring the salt to Rome".'),
+        ("Jon", "Loan instead of levy, and repairs in Rome.", 'Jon said "Loan instead of levy, and repairs in Rome".'),
+        ("Jon", 'They call it "the pit" in Rome.', 'Jon said "They call it ‘the pit’ in Rome".'),
+        ("Jon", "However, the mill in Rome burned.", "Jon said that the mill in Rome burned."),
+    ],
+)
+def test_who_is_meant_must_be_certain_among_three(speaker: str, said: str, told: str) -> None:
+    assert texts(*THREE, (speaker, said))[-1] == told
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("We meet in Rome on Friday.", "Jon said that they meet in Rome on Friday."),
+        (
+            "Having people who back you makes a difference in Rome.",
+            'Jon said "Having people who back you makes a difference in Rome".',
+        ),
+        ("Learning to trust yourself in Rome takes time.", 'Jon said "Learning to trust yourself in Rome takes time".'),
+        ("Keep your shop in Rome.", "Jon told Gina to keep her shop in Rome."),
+        ("Remember, failures lead you to Rome.", 'Jon said "Remember, failures lead you to Rome".'),
+    ],
+)
+def test_between_two_we_is_certain_and_you_is_not_always(said: str, told: str) -> None:
+    assert texts(*TWO, ("Jon", said))[-1] == told
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "{vocalsound} Mm .",
+        "(laughter)",
+        "While they were coming to Rome--",
+        "Uh - huh .",
+        "It's great to see your hard work paying off.",
+        "Is the cat of Zoe ill, or did they sell the mill in Rome, you think?",
+    ],
+)
+def test_noise_fragments_and_praise_are_left_out(said: str) -> None:
+    assert texts(*THREE, ("Jon", said)) == texts(*THREE)
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("La tormenta hundió dos barcas. ¿Y la gente?", ["Jon: La tormenta hundió dos barcas."]),
+        ("桥坏了？桥被大水冲坏了！", ["Jon：桥被大水冲坏了！"]),
+        ("火事ですか。二番ポンプが壊れました。", ["Jon：火事ですか。", "Jon：二番ポンプが壊れました。"]),
+    ],
+)
+def test_other_languages_are_quoted_with_their_marks_and_questions_left_out(said: str, told: list[str]) -> None:
+    assert texts(("Jon", said)) == told
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("你好，Jon！谢谢你。桥被大水冲坏了。", ["Jon：桥被大水冲坏了。"]),
+        ("おはようございます、Gina。ポンプが壊れました。ありがとうございます。", ["Jon：ポンプが壊れました。"]),
+        ("¡Buenos días, Gina! Muchas gracias. El puente se cayó.", ["Jon: El puente se cayó."]),
+        ("Доброе утро! Спасибо. Мост сгорел ночью.", ["Jon: Мост сгорел ночью."]),
+        ("สวัสดีครับ", []),
+    ],
+)
+def test_courtesies_of_other_languages_are_left_out(said: str, told: list[str]) -> None:
+    assert texts(("Jon", said), ("Gina", "OK.")) == told
+
+
+def test_speech_with_hesitations_is_quoted_and_broken_speech_left_out() -> None:
+    said = "I um sold the mill {disfmarker} it was to Max . I wis {gap} th . I'd guess the {pause} ."
+    assert texts(*THREE, ("Jon", said))[3:] == ['Jon said "I sold the mill"', 'Jon said "It was to Max".'][1:]
+
+
+def test_a_name_in_another_script_makes_no_other_language() -> None:
+    assert texts(("Анна Ковальская", "I saw Max."), ("Jon", "Анна Ковальская, I sold the old mill to Max."))[-1] == (
+        "Jon sold the old mill to Max."
+    )
+
+
+def test_a_few_words_are_told_as_an_answer_only() -> None:
+    assert texts(("Jon", "What are the cats called?"), ("Gina", "Luna and Oliver!")) == ['Gina said "Luna and Oliver".']
+    assert texts(("Jon", "The cats are ill."), ("Gina", "Luna and Oliver!")) == ["Jon said that the cats are ill."]
+
+
+def test_a_few_words_of_an_english_talk_are_english() -> None:
+    assert texts(
+        ("Jon", "Dancing helps me de-stress."), ("Gina", "Thanks a ton, Jon! The mill is old, and I like it.")
+    ) == [
+        "Jon said that dancing helps him de-stress.",
+        "Gina said that the mill is old.",
+        "Gina likes the mill.",
+    ]

@@ -1,0 +1,41 @@
+"""What a transcript adds to speech is no part of what was said."""
+
+from __future__ import annotations
+
+import pytest
+
+from cogitate.memory.language.english.retelling import is_cut_off
+from cogitate.memory.summaries.transcripts import without_directions
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("um {disfmarker} we want to {gap} uh sort {vocalsound} them .", "we want to--\nsort them."),
+        ("[click, TV static] Welcome (laughter) to *waves* the mill.", "Welcome to the mill."),
+        ("(Grog voice) I would like to rage.", "I would like to rage."),
+        ("I 've have never handled them , I I think .", "I've have never handled them, I think."),
+        ("Well, I do n't know", "Well, I don't know"),
+        ("Uh - huh .", ""),
+        ('They call it " nice walls " here.', 'They call it "nice walls" here.'),
+        ("We found-- The book is here.", "We found--\nThe book is here."),
+        ("Ask (my brother's friend Bo) at 3 * 4 * 5.", "Ask (my brother's friend Bo) at 3 * 4 * 5."),
+        ("if a<b and c>d then (see page 7)", "if a<b and c>d then (see page 7)"),
+        ("The thermometer said 30 mm.", "The thermometer said 30 mm."),
+    ],
+)
+def test_directions_fillers_and_loose_marks_are_left_out(text: str, said: str) -> None:
+    assert without_directions(text) == said
+
+
+@pytest.mark.parametrize(
+    ("sentence", "cut"),
+    [
+        ("--will air tomorrow.", True),
+        ("They came to--", True),
+        ("Up to the age of 18—", True),
+        ("A well-known mill.", False),
+    ],
+)
+def test_a_sentence_that_a_dash_opens_or_ends_is_cut_off(sentence: str, cut: bool) -> None:
+    assert is_cut_off(sentence) is cut
