@@ -23,12 +23,13 @@ _ONLY_PAST = word_set(
 _DONE_TO_PEOPLE = word_set(
     "accused admitted annoyed appointed arrested attacked awarded banned based blamed blocked bored brought "
     "burned caught concerned confused covered crowned delighted detained diagnosed discharged dressed drowned elected "
-    "exhausted expelled fined fired forced found freed frightened held hired honoured infected injured interested "
+    "exhausted expelled fined fired forced freed frightened held hired honoured infected injured interested "
     "interviewed invited involved jailed killed knighted led located lost made married murdered named ordered "
     "overwhelmed pleased poisoned praised promoted questioned released relieved rescued robbed saved scared seated "
     "selected sent sentenced shot stranded struck stuck surprised taught thanked tired told transferred trapped "
     "treated trusted warned wounded"
 )
+_FOUND_TO_BE = word_set("dead alive guilty innocent unconscious asleep hurt injured wounded drowned missing safe")
 _OPENS_OBJECT = word_set(
     "a an the my his her their our your its this that these those some every each no all both another "
     "me him them us you it myself"
@@ -144,6 +145,7 @@ def _verb_of_mine(after: str) -> tuple[str, int]:
         mine = base_of(verb)
     else:
         is_active = following in _OPENS_OBJECT or following.isdecimal() or verb not in _DONE_TO_PEOPLE
+        is_active = is_active and not (verb == "found" and following in _FOUND_TO_BE)
         mine = verb if verb in _ONLY_PAST or (is_active and _is_past_only(verb)) else ""
     return mine, found.end(1)
 
