@@ -1,10 +1,10 @@
 """The answers that prompts ask for.
 
 The schemas require every field and forbid others. Bounds and patterns help where the server enforces them; a server
-that rejects these keywords gets a schema without them (`cogitate.workers.llm.requests.schema`). Validators are more
-lenient than the schemas, since several servers accept a schema and then ignore it. Field names follow the streams
-design (tasks 7 to 9); its camel case is accepted too. The docstrings of answers are part of their schemas: a model
-reads them. So is the order of fields: a model writes its reasons before its choice.
+that rejects these keywords gets a schema without them (`cogitate.workers.llm.requests.schema`). Several servers accept
+a schema and then ignore it, so validators are more lenient, and `cogitate.workers.llm.replies.reading` reads other
+forms. Field names follow the streams design (tasks 7 to 9). The docstrings of answers are part of their schemas: a
+model reads them. So is the order of fields: a model writes its reasons before its choice.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ import re
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
+from pydantic_core import PydanticCustomError
 
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.language.word_count import count_words
+from cogitate.prompts.clock_times import clock_text
 from cogitate.prompts.render import plain
 
 MAX_PHRASE = 200  # characters of a time, a description, a place, a reason
@@ -35,7 +37,6 @@ _IN_BRACKETS = re.compile(r"\[([^\[\]]+)\]\.?")
 _ENDS = (". ", "! ", "? ", "。", "！", "？", "؟ ", "। ")
 _CLOCK = re.compile(r"\d{1,2}:\d\d ?([ap]\.?m\.?)?", re.IGNORECASE)
 _SENTENCE = 4  # a text in brackets with fewer words is a label
-_NUMBER = re.compile(r"([+-]?\d++(?:\.\d++)?)\s*+(?:/\s*+\d++)?")  # "7", "7/10"
 
 
 def _capped(most: int) -> Callable[[str], str]:
@@ -88,11 +89,8 @@ def _filled(text: str) -> str:
 
 def _clamped(least: int, most: int) -> Callable[[Any], int]:
     def clamp(value: Any) -> int:
-        if isinstance(value, str):
-            found = _NUMBER.fullmatch(value.strip())
-            value = float(found[1]) if found else value
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise ValueError(f"must be a number from {least} to {most}")
+            raise PydanticCustomError("number_type", f"must be a number from {least} to {most}")
         return max(least, min(most, round(value)))
 
     return clamp
@@ -114,6 +112,7 @@ Deed = Annotated[Reason, AfterValidator(_no_time)]
 FilledPhrase = Annotated[str, *_phrase, AfterValidator(_filled), _held_to(minLength=2, maxLength=HELD_PHRASE)]
 ClockTime = Annotated[
     str,
+    AfterValidator(clock_text),
     AfterValidator(_capped(MAX_PHRASE)),
     AfterValidator(_filled),
     _held_to(pattern="^(1[0-2]|[1-9]):[0-5][0-9] (AM|PM)$"),
@@ -140,19 +139,12 @@ class Answer(BaseModel):
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _snake_case(cls, data: Any) -> Any:
-        if not isinstance(data, dict):
-            return data
-        return {re.sub(r"(?<=[a-z])([A-Z])", r"_\1", str(key)).lower(): value for key, value in data.items()}
-
 
 class Step(Answer):
     """One item of a plan without times of day."""
 
     description: Annotated[FilledPhrase, AfterValidator(_no_time)]
-    location: Phrase  # name or id of a known place; empty: anywhere
+    location: Phrase = ""  # name or id of a known place; empty: anywhere
     priority: Priority = 3  # 5 is highest
 
 
@@ -167,7 +159,7 @@ class Activity(Answer):
 
     time: ClockTime  # "7:00 AM"
     description: Annotated[FilledPhrase, AfterValidator(_no_time)]
-    location: Phrase  # name or id of a known place; empty: anywhere
+    location: Phrase = ""  # name or id of a known place; empty: anywhere
     priority: Priority = 3  # 5 is highest
 
 

@@ -134,7 +134,7 @@ def print_summary(
     budget = run_budget_table(summary, fold=not every_owner)
     if budget.row_count:
         console.print(budget)
-    for line in price_lines(summary.prices):
+    for line in (*price_lines(summary.prices), *headroom_lines(summary.headrooms)):
         console.print(line, highlight=False, soft_wrap=True)
     console.print(_memories_table(summary))
     steering = summary.steering
@@ -153,6 +153,14 @@ def price_lines(prices: Iterable[ModelPrice]) -> list[str]:
     if unpriced := [price.model for price in found if price.origin == "unknown"]:
         lines.append(f"What {', '.join(unpriced)} costs in dollars is unknown: no price is stated or in the table")
     return lines
+
+
+def headroom_lines(headrooms: Mapping[str, int]) -> list[str]:
+    """Return a line for each model whose reasoning did not fit into its answers."""
+    return [
+        f"Model {model} reasons at length: each answer gets {tokens:,} tokens more; set its headroom to begin with them"
+        for model, tokens in headrooms.items()
+    ]
 
 
 def jobs_table(summary: RunSummary) -> Table:

@@ -36,6 +36,8 @@ class Rules:
 
     kinds: Sequence[Kind]
     offers_of: Callable[[Kind, Tier], Sequence[ModelOption]]  # at least one: the tier's model, then down the ladder
+    #: A kind's option with at least so many tokens for reasoning, as far as the model's context has them.
+    with_headroom: Callable[[Kind, ModelOption, int], ModelOption] = lambda kind, option, headroom: option
     latency_of: Callable[[Kind], int]  # fixed ticks from admission to due
     brief: Callable[[str], Mapping[str, object]]
     briefed: bool = True  # the host gives a brief; kinds that need one are never due without it
@@ -110,6 +112,9 @@ def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief, tier_of: T
 
     table = {(kind.name, tier): offers(kind, tier) for kind in kinds for tier in TIERS}
 
+    def with_headroom(kind: Kind, option: ModelOption, headroom: int) -> ModelOption:
+        return option if headroom <= option.headroom else _offer(kind, models[option.model], headroom)
+
     def latency_of(kind: Kind) -> int:
         usual = kind.latency if settings.game_clock().has_times else 1  # a round's minutes mean nothing
         latency = settings.latency.get(kind.name, usual)
@@ -124,6 +129,7 @@ def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief, tier_of: T
     return Rules(
         kinds=kinds,
         offers_of=lambda kind, tier: table[kind.name, tier],
+        with_headroom=with_headroom,
         latency_of=latency_of,
         bounds_of=lambda kind: table_of_bounds[kind.name],
         brief=checked_brief(brief, kinds),
@@ -158,9 +164,16 @@ def adaptive_bounds(kind: Kind, settings: Settings) -> Bounds | None:
     return Bounds(ticks, max(ticks, int(most)))
 
 
-def _offer(kind: Kind, model: Model) -> ModelOption:
-    """Return a kind's option for a model, with the prompt reduced to what the answer leaves of the model's context."""
+def _offer(kind: Kind, model: Model, learned: int = 0) -> ModelOption:
+    """Return a kind's option for a model, with the prompt reduced to what the answer leaves of the model's context.
+
+    Args:
+        learned: tokens that its reasoning was seen to need; beyond the configured ones, it gets what leaves room for
+            a short prompt.
+    """
     headroom = model.headroom_of(kind.name)
+    left = model.context - kind.output_cap - LEAST_PROMPT if model.context else learned
+    headroom = max(headroom, min(learned, left))
     output_cap = kind.output_cap + headroom
     prompt_cap = min(kind.prompt_cap, model.context - output_cap) if model.context else kind.prompt_cap
     return ModelOption(model.name, prompt_cap, upper_bound(model, prompt_cap, output_cap), headroom)

@@ -101,7 +101,11 @@ class Admitting(Part):
             return [], ()
 
         def offers_of(request: Request) -> Sequence[ModelOption]:
-            return state.rules.offers(request, lambda owner: state.moment(owner, tick, minute))
+            kind = state.rules.kind_of(request.kind)
+            return [
+                state.rules.with_headroom(kind, option, state.estimates.headroom(option.model))
+                for option in state.rules.offers(request, lambda owner: state.moment(owner, tick, minute))
+            ]
 
         decided = admit(
             [*again, *requests, *due],

@@ -16,6 +16,9 @@ least half of the estimate for their Latin part is taken off: instructions in En
 twice their tokens. So a high estimate for one part makes up for a low one of the other in prompts of the same mixture.
 
 The run keeps it in `state`, field "tokens", and a resumed run goes on with it.
+
+The room that a model's reasoning takes beyond an answer is learned too, from answers that ended at their cap amid
+reasoning: admission reserves by it. It is in `state`, field "headrooms".
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ from cogitate.scheduler.ledger.ledger import Write
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Correction
 
+HEADROOMS = "headrooms"  # the field of the run's state
 NEUTRAL = 1_000  # thousandths
 LEAST, LEAST_OTHERS, MOST = 700, 300, 4_000  # thousandths
 _FEW = 50  # one token in so many of another script leaves a prompt plain
@@ -43,6 +47,7 @@ _MARGIN = 105  # percent
 _ODD = 200  # percent; a higher count is believed only once it is the usual one
 _USUAL = 3  # prompts before any count is the usual one
 _REMEMBERED = 4_000  # prompts of a model
+_MOST_HEADROOM = 32_000  # tokens
 
 
 class TokenEstimates(Part):
@@ -50,6 +55,7 @@ class TokenEstimates(Part):
 
     def __init__(self) -> None:
         self._seen: dict[str, dict[int, int]] = {}  # model -> percent -> prompts
+        self._headrooms: dict[str, int] = {}  # model -> tokens that its reasoning may take beyond an answer
         self._changed = False
 
     def ended(self, tick: TickState, closing: Closing, item: OpenJob) -> None:
@@ -57,6 +63,9 @@ class TokenEstimates(Part):
         note, warnings = closing.note, tick.run.warnings
         if note.count is not None:
             self.learn(note.model, note.count)
+        if note.reasoning and note.model:
+            written = note.usage.tokens - note.count.reported if note.count is not None else note.reasoning
+            self.learn_headroom(note.model, note.reasoning, written, item.job.output_cap, note.failure == "truncated")
         if note.saved:
             return
         if note.unreported:
@@ -71,6 +80,27 @@ class TokenEstimates(Part):
         elif count.others * _MUCH >= count.estimated:
             left = count.reported - (count.estimated - count.others) * _LATIN_TAKES // 1_000
             self._note(model + _OTHERS, max(1, left), count.others)
+
+    def learn_headroom(self, model: str, reasoning: int, written: int, cap: int, truncated: bool) -> None:
+        """Note the reasoning of one answer; if it took most of one that reached its cap, the next gets twice as much.
+
+        Args:
+            reasoning: its tokens.
+            written: the tokens of the whole answer.
+            cap: the most tokens of an answer for which the job reserved.
+        """
+        known = self._headrooms.get(model, 0)
+        if truncated and 2 * reasoning >= written:
+            learned = min(2 * max(written, cap), _MOST_HEADROOM)
+        else:
+            learned = reasoning if written > cap else 0
+        if learned > known:
+            self._headrooms[model] = learned
+            self._changed = True
+
+    def headroom(self, model: str) -> int:
+        """Return the tokens that the reasoning of a model was seen to need beyond an answer; 0 if none."""
+        return self._headrooms.get(model, 0)
 
     def correction(self, model: str) -> Correction:
         """Return the factors for an estimate."""
@@ -104,12 +134,18 @@ class TokenEstimates(Part):
             return []
         self._changed = False
         ordered = {model: dict(sorted(seen.items())) for model, seen in sorted(self._seen.items())}
-        return [Write("HSET", "state", ("tokens", msgspec.json.encode(ordered)))]
+        writes = [Write("HSET", "state", ("tokens", msgspec.json.encode(ordered)))]
+        if self._headrooms:
+            learned = msgspec.json.encode(dict(sorted(self._headrooms.items())))
+            writes.append(Write("HSET", "state", (HEADROOMS, learned)))
+        return writes
 
     def load(self, store: RunStore) -> None:
         """Read the counts back."""
         kept = store.field("state", "tokens")
         self._seen = typed_json.decode(kept, dict[str, dict[int, int]]) if kept else {}
+        headrooms = store.field("state", HEADROOMS)
+        self._headrooms = typed_json.decode(headrooms, dict[str, int]) if headrooms else {}
 
 
 def _believed(seen: dict[int, int]) -> dict[int, int]:

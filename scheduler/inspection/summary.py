@@ -9,6 +9,7 @@ from functools import lru_cache
 import msgspec
 from redis import Redis
 
+from cogitate.memory import typed_json
 from cogitate.memory.entry import ENTRY_TYPES
 from cogitate.memory.unreadable import UnreadableEntry
 from cogitate.scheduler.budget.budget_lines import (
@@ -23,6 +24,7 @@ from cogitate.scheduler.budget.limit_history import LimitHistory
 from cogitate.scheduler.config.kept_settings import kept_settings
 from cogitate.scheduler.config.limits import LimitTable
 from cogitate.scheduler.config.price_table import ModelPrice
+from cogitate.scheduler.engine.token_estimates import HEADROOMS
 from cogitate.scheduler.inspection.slow_kinds import SlowKind, slow_kinds
 from cogitate.scheduler.inspection.steering_vitals import SteeringVitals, steering_of
 from cogitate.scheduler.inspection.unjournalled import unjournalled
@@ -79,6 +81,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     refused: dict[str, int]  # limit, named as in the settings -> requests that it refused
     limits: list[LimitInForce]
     prices: tuple[ModelPrice, ...]  # of the models that it may call; empty if it uses heuristics only
+    headrooms: dict[str, int]  # model -> tokens for its reasoning that admission adds to each answer, as it learned
     budget: list[BudgetLine]
     memories: dict[str, dict[str, int]]  # type -> live, archived
     warnings: dict[str, int]
@@ -183,6 +186,7 @@ class RunReader:
             refused=dict(sorted(refused.items())),
             limits=limits_in_force(limits.now, pools_of(self._store)),
             prices=settings.prices(),
+            headrooms=typed_json.decode(state.get(HEADROOMS.encode(), b"{}"), dict[str, int]),
             budget=budget_lines(self._store, limits.last),
             memories=memories,
             warnings=dict(sorted(warnings.items())),

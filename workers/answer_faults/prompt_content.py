@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import takewhile
 
 from cogitate.memory.language.endings import SPACED, UNSPACED
+from cogitate.memory.language.text import words
 from cogitate.tasks.kind import Prompt
 
 _FORM = "with JSON only"  # the end of questions and repairs
@@ -16,6 +17,8 @@ _ASKED = re.compile(r"You (?:decide|plan|reflect) (?:for|as) ([^,.]+)")  # the b
 _NEAR = re.compile(r"Near [^:]+: (.+)")
 _PEOPLE = "People (id: name):\n"
 _FENCE = re.compile(r"^</?\w+>$", re.MULTILINE)
+_FENCED = re.compile(r"^<(\w+)>$.*?^</\1>$", re.MULTILINE | re.DOTALL)
+_LETTERS = re.compile(r"[^\W\d_]+")
 _NO_LETTER = re.compile(r"[\W_]+")
 _TYPE = re.compile(r" \([^()]*\)$")
 
@@ -70,8 +73,32 @@ class PromptContent:
     @cached_property
     def people(self) -> list[str]:
         """Return the names of the listed people, from lines such as "- agent:ben: Ben Arkwright"."""
+        return [line.rpartition(": ")[2] for line in self._lines_of_people]
+
+    @cached_property
+    def _without_people(self) -> str:
+        return self.user.replace("\n".join(self._lines_of_people), "")
+
+    @cached_property
+    def _lines_of_people(self) -> list[str]:
         listed = self.user.partition(_PEOPLE)[2].splitlines()
-        return [line.rpartition(": ")[2] for line in takewhile(lambda line: line.startswith("- "), listed)]
+        return [*takewhile(lambda line: line.startswith("- "), listed)]
+
+    @cached_property
+    def instructions(self) -> str:
+        """Return what the prompt says itself: neither what stands between tags nor the listed people."""
+        return self.system + "\n" + _FENCED.sub("", self._without_people)
+
+    @cached_property
+    def vocabulary(self) -> frozenset[str]:
+        """Return the words of the instructions."""
+        return frozenset(words(self.instructions))
+
+    @cached_property
+    def not_names(self) -> frozenset[str]:
+        """Return the capitalised words that are no name to take up: the instructions', and any that occur otherwise."""
+        others = (word.capitalize() for word in _LETTERS.findall(self._without_people) if word.islower())
+        return frozenset((*_LETTERS.findall(self.instructions), *map(str.capitalize, self.vocabulary), *others))
 
     @cached_property
     def fenced(self) -> str:

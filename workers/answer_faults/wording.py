@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from cogitate.memory.language.languages import is_english
 from cogitate.memory.language.text import words
 from cogitate.workers.answer_faults.found import Fault
 from cogitate.workers.answer_faults.prompt_content import PromptContent, name_of
@@ -26,14 +25,8 @@ _ROLE = re.compile(
     re.IGNORECASE,
 )
 _IDENTIFIER = re.compile(r"\b[^\W_]+_\w+|\b(?:agent|location|world):\w+")  # owners are "agent:ada"
-_CLOCK = re.compile(r"\b(?:today|it) is day \d|\bit is \d{1,2}:\d\d [AP]M", re.IGNORECASE)
 _BROKEN = re.compile(r"[.,;:|…\[\]{}*#_，；：。、]|.*[,;:|(\[{，；：、،؛（]\s*$", re.DOTALL)
-_SLOT = re.compile(
-    r"[\[{<](?:insert\b[^\]}>]{0,60}|(?:(?:your|my|the|a|first|last|full|character(?:['’]s)?)[ _])?"
-    r"(?:activity|agent|character|date|day|event|friend|location|name|person|place|time))[\]}>]",
-    re.IGNORECASE,
-)
-_ANY_SLOT = re.compile(r"[\[{<][^\[\]{}<>]{1,40}[\]}>]")
+_SLOT = re.compile(r"[\[{<]([^\W\d][^\[\]{}<>\d]{1,40})[\]}>]")
 #: "Language model" in other languages, as models call themselves when they decline.
 _MODEL = re.compile(
     "语言模型|語言模型|言語モデル|언어 ?모델|языков\\w{2,3} модел|мовн\\w{1,2} модел|sprachmodell|taalmodel|"
@@ -63,18 +56,16 @@ def fault_of_wording(text: str, said: list[str], content: PromptContent) -> str 
     """
     if not any(map(str.isalnum, text)) or " ".join(said) in _FILLER or said[:2] == ["lorem", "ipsum"]:
         return Fault(f"{text[:40]!r} is a placeholder; write what the character would", "placeholder")
-    if (found := _SLOT.search(text) or _TAG.fullmatch(text)) is not None:
-        return Fault(f"{found[0]!r} is a placeholder; write what the character would", "placeholder")
-    if (found := _ANY_SLOT.search(text)) is not None and not is_english(text) and found[0].lower() not in content.lower:
-        return Fault(f"{found[0]!r} is a placeholder; write what the character would", "placeholder")
+    found = _SLOT.search(text)
+    if _TAG.fullmatch(text) or (found is not None and found[1].lower() not in content.lower):
+        slot = text if found is None else found[0]
+        return Fault(f"{slot!r} is a placeholder; write what the character would", "placeholder")
     if _is_date(text, said):
         return f"{text[:40]!r} is a date or a number; write what the character would"
     if name_of(text) in content.names:
         return f"{text[:40]!r} only names a place or a person; say what happens"
     if _BROKEN.match(text):
         return f"{text[:40]!r} is only a part of a sentence"
-    if (found := _CLOCK.search(text)) is not None:
-        return f"{found[0]!r} tells the time, which the character knows"
     if (found := _DECLINES.search(text)) is not None and found[0].lower() not in content.user.lower():
         return Fault(f"{found[0]!r} is not what the character would say; stay in the character's world", "declined")
     if (found := _MODEL.search(text)) is not None and found[0].lower() not in content.user.lower():

@@ -12,11 +12,11 @@ from dataclasses import replace
 
 from pydantic import BaseModel, ValidationError
 
-from cogitate.memory.host_code import Raised, captured
+from cogitate.memory.host_code import Raised
 from cogitate.prompts.render import Rendered, Templates
 from cogitate.scheduler.ledger.claims import UNUSABLE
 from cogitate.tasks.kind import Prompt
-from cogitate.workers.llm.replies.extract import json_objects
+from cogitate.workers.llm.replies.reading import answer_in
 from cogitate.workers.llm.requests.tokens import end_of
 
 REFUSED_BY_KIND = "kind"  # the kind cannot turn the answer into effects
@@ -64,10 +64,9 @@ def describe_fault(failure: str, text: str, answer: type[BaseModel], cap: int) -
     """
     if failure == "truncated":
         return f"it was cut off at {cap} tokens; say it in fewer words"
-    for candidate in json_objects(text):
-        made = captured(answer.model_validate, candidate)
-        if type(made) is Raised:  # a host's own validator may raise anything
-            return _describe(made.error)
+    made = answer_in(text, answer)
+    if type(made) is Raised:  # a host's own validator may raise anything
+        return _describe(made.error)
     return "there is no complete JSON object in it"
 
 

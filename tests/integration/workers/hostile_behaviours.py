@@ -219,14 +219,9 @@ HOSTILE = (
     row("in other brackets", said("<answer>" + GOOD + "</answer>")),
     row("twice in one text", said(GOOD + "\n" + GOOD)),
     row("in a fence that never closes", said("```json\n" + GOOD)),
-    failed(
-        "a priority beyond all numbers",
-        "wrong_schema",
-        "told",
-        said(GOOD.replace('"priority": 3', '"priority": 1e400')),
-    ),
+    row("a priority beyond all numbers", said(GOOD.replace('"priority": 3', '"priority": 1e400'))),
     row("a priority of many digits", said(GOOD.replace('"priority": 3', '"priority": ' + "9" * 300))),
-    failed("a priority that is true", "wrong_schema", "told", said(GOOD.replace('"priority": 3', '"priority": true'))),
+    row("a priority that is true", said(GOOD.replace('"priority": 3', '"priority": true'))),
     row("times in other digits", said(GOOD.translate({ord("0"): "０"}))),
     row("a time that is none", said(GOOD.replace("7:00 AM", "25:99"))),
     failed(

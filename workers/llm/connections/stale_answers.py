@@ -6,9 +6,10 @@ answer that arrives after the next request was sent is recognised by either of t
 
 * It carries the id of another request. Several servers return `X-Request-Id` in the header of the answer, or, as vLLM
   does, within the answer's own `id`.
-* It equals the answer to another question byte for byte. Completions contain an id and a time, so this is a copy,
-  unless the endpoint gives constant answers. It does if it gives this answer on a connection that carried nothing else,
-  or to the same question again. This is learned per answer: copies of other answers are still refused.
+* It equals the answer to another question byte for byte, or has its completion id. Completions contain an id and a
+  time, so this is a copy, unless the endpoint gives constant answers or ids. It does if it gives this one on a
+  connection that carried nothing else, or to the same question again. This is learned per answer and id: copies of
+  others are still refused.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any
 REQUEST_ID = "X-Request-Id"
 _KEPT = 1_000  # earlier answers that are recognised
 _HEAD = 400  # bytes at the start of an answer that contain its id
+_COMPLETION_ID = re.compile(rb'"id"\s*:\s*"([^"]{16,200})"')  # a shorter one may be constant
 
 
 class StaleAnswers:
@@ -31,8 +33,8 @@ class StaleAnswers:
         self._name = f"cogitate-{secrets.token_hex(8)}-"
         self._ids = re.compile(re.escape(self._name) + r"\d+")
         self._requests = 0
-        self._questions: dict[bytes, bytes] = {}  # digest of an answer -> digest of its question, oldest first
-        self._repeated: dict[bytes, None] = {}  # digests of answers that the endpoint legitimately repeats
+        self._questions: dict[bytes, bytes] = {}  # digest or id of an answer -> digest of its question, oldest first
+        self._repeated: dict[bytes, None] = {}  # digests and ids that the endpoint legitimately repeats
         self._refused: dict[tuple[bytes, bytes], None] = {}  # answers and questions
 
     def new_request_id(self) -> str:
@@ -46,13 +48,20 @@ class StaleAnswers:
         return any(found != request_id for found in self._ids.findall(named))
 
     def is_copy(self, question: bytes, content: bytes, *, reused: bool) -> bool:
-        """Return whether a completion is a copy of the answer to another question.
+        """Return whether a completion is a copy of the answer to another question, or has its completion id.
 
         Args:
             question: the body of its request.
             reused: whether its connection had carried other exchanges before.
         """
-        asked, answer = _digest(question), _digest(content)
+        signs = [_digest(content)]
+        if (named := _COMPLETION_ID.search(content, 0, _HEAD)) is not None:
+            signs.append(named[1])
+        seen = [self._was_seen(sign, _digest(question), reused=reused) for sign in signs]  # each is remembered
+        return any(seen)
+
+    def _was_seen(self, answer: bytes, asked: bytes, *, reused: bool) -> bool:
+        """Return whether a sign of an answer came with the answer to another question."""
         known = self._questions.setdefault(answer, asked)
         _bound(self._questions)
         if known == asked or answer in self._repeated:

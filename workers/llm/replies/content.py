@@ -53,7 +53,7 @@ def text_of(content: object) -> str:
     return content if isinstance(content, str) else ""
 
 
-def answer_in(message: Mapping[str, object], beside: str) -> tuple[str, str]:
+def texts_of(message: Mapping[str, object], beside: str) -> tuple[str, str]:
     """Return the text of an answer, and its reasoning.
 
     Some gateways return the answer as the arguments of a tool call, and some servers report an answer without reasoning

@@ -1,26 +1,36 @@
-"""Extraction of JSON objects from a model's text, with cleaned strings."""
+"""The JSON objects and lists in a model's text, the last first, repaired where they are not quite JSON.
+
+A model may think before it answers, in tags of any name or in none, and write drafts there. So the last value that fits
+the schema is the answer (`cogitate.workers.llm.replies.reading`). A value that the text goes on about is a draft
+wherever it stands: amid a sentence, or before other words in a passage that a tag closes.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, NoReturn
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, NoReturn
+
+from json_repair import repair_json
 
 from cogitate.memory.language.hidden_characters import without_hidden
 
-_THOUGHT_BEGINS = re.compile(r"<(?:think(?:ing)?|thought|reasoning)>|\[THINK\]")
-_THOUGHT_ENDS = re.compile(
-    r"</(?:think(?:ing)?|thought|reasoning)>|\[/THINK\]|"
-    r"<\|channel\|>final(?: ?<\|constrain\|>\w+)?<\|message\|>"  # gpt-oss
-)
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_FENCE = re.compile(r"```[\w-]*[ \t]*\n(.*?)```", re.DOTALL)
-_SLIP = re.compile(  # a string is one part; what never ends, ends with the text, so that this takes linear time
-    r'("(?:[^"\\]++|\\.)*+(?:"|\\?\Z))|,(?=\s*[}\]])|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL
+_OPENING = re.compile(r"\{(?=\s*(?:[\"'“”‘`}/#]|\w+\s*[:：]))|\[(?=\s*\{)")  # of an object, or of a list of objects
+_TOKEN = re.compile(  # a string never ends if it ends with the text, so that this takes linear time
+    r'"(?:[^"\\]++|\\.)*+(?:"|(?P<open>\\?\Z))|(?P<opening>[{\[])|[}\]]', re.DOTALL
 )
+_TAG = re.compile(r"</?\w[^<>{}\n]{0,60}>|<[|｜][^<>{}\n]{1,60}>|\[/?[A-Z]{2}[A-Z_]*\]|◁[^◁▷\n]{1,40}▷")
+_FENCE = re.compile(r"```[\w-]*")
+_WITHIN = frozenset(",;?，；？、")  # marks with which a sentence goes on, or asks
+_WIDE = re.compile(r"(?<=[\"”\]}\d])\s*([：，])(?=\s*[\"“\[{\dtfn-])")
+_LEADING_KEY = re.compile(r"\s*\"\w+\"\s*:")
+_WHOLE_END = re.compile(r"[}\]\"'”’\d]\s*\Z")  # after another letter, a value is cut off
 _MAX_WRAPPED = 3  # objects around an answer that are unwrapped
-_MAX_STARTS = 64  # opening braces tried; an answer made of braces must not take quadratic time
+_MAX_STARTS = 64  # openings tried; an answer made of brackets must not take quadratic time
+_MAX_REPAIRS = 4  # values repaired in one text
+_MAX_REPAIRED, _MAX_DEPTH = 12_000, 16  # characters and levels; beyond them a repair may take seconds
 
 
 def _refuse(name: str) -> NoReturn:
@@ -30,48 +40,44 @@ def _refuse(name: str) -> NoReturn:
 _decoder = json.JSONDecoder(parse_constant=_refuse, strict=False)  # models put line breaks in strings
 
 
-def json_objects(text: str) -> Iterator[dict[str, object]]:
-    """Yield the JSON objects in a model's answer, most likely first: the full text, a code fence, then amid prose.
+def json_values(text: str, *, cut: bool = False) -> list[dict[str, Any] | list[Any]]:
+    """Return the objects and lists of objects in a model's text, the last first, without drafts and with clean strings.
 
-    NaN and Infinity are not JSON. Strings are cleaned, see `clean`. An object cut off by the end of the text ends the
-    search: complete objects inside it are parts of the answer, not the answer. Comments and trailing commas are
-    accepted in a text or fence that is one object, and a JSON string that contains JSON is decoded.
+    NaN and Infinity are not JSON. What is within a value is part of it. A value that the text's end cuts off within a
+    string is not whole: there is none then, since what stands before it is a draft.
+
+    Args:
+        cut: whether the text reached its cap of tokens; then only a value that ends the text is whole.
     """
-    text = _said(_without_thoughts(text).strip().removeprefix("\ufeff"))
-    candidates = [text, *(_said(fence.strip()) for fence in _FENCE.findall(text))]
-    for candidate in (*candidates, *map(_without_slips, candidates)):
-        found = _decode(candidate, 0)
-        if found is not None and not candidate[found[1] :].strip():
-            yield found[0]
-            return
-    position = text.find("{")
+    text = _said(text.strip().removeprefix("\ufeff").lstrip())
+    found: list[tuple[Any, int, int]] = []
+    position = repairs = 0
     for _ in range(_MAX_STARTS):
-        if position < 0:
-            return
-        found = _decode(text, position)
-        if found is not None:
-            yield found[0]
-        elif _breaks_off(text, position):
-            return
-        position = text.find("{", found[1] if found is not None else position + 1)
-
-
-def _without_thoughts(text: str) -> str:
-    """Return the text without reasoning in tags, in linear time even if a tag never closes.
-
-    Several templates put the opening tag into the prompt, so an answer may have only the closing tag: all text before
-    it is reasoning.
-    """
-    kept, at = [], 0
-    while (ends := _THOUGHT_ENDS.search(text, at)) is not None:
-        if (begins := _THOUGHT_BEGINS.search(text, at, ends.start())) is not None:
-            kept.append(text[at : begins.start()])
-        at = ends.end()
-    return "".join([*kept, text[at:]])
+        if (opening := _OPENING.search(text, position)) is None:
+            break
+        start = opening.start()
+        value, end = _decode(text, start)
+        if value is None and repairs < _MAX_REPAIRS:
+            repairs += 1
+            end, lacks = _end_of(text, start)
+            if lacks == "text" or (lacks and cut):
+                return []
+            value = _repaired(text[start:end])
+        position = end
+        if value is not None:
+            found.append((value, start, end))
+    places = [0, *(place for _, *span in found for place in span), len(text)]
+    return [
+        clean(value)
+        for at, (value, _, end) in reversed([*enumerate(found)])
+        if not _is_draft(text, places[2 * at : 2 * at + 4]) and not (cut and text[end:].strip())
+    ]
 
 
 def _said(text: str) -> str:
-    """Decode a text that is one JSON string, since some models encode twice; return any other text unchanged."""
+    """Return a text without what is around it if it is one JSON string, and with its first brace if it lacks that."""
+    if _LEADING_KEY.match(text):
+        return "{" + text
     try:
         said = _decoder.decode(text) if text.startswith('"') else text
     except ValueError:
@@ -79,49 +85,90 @@ def _said(text: str) -> str:
     return said.strip() if isinstance(said, str) else text
 
 
-def _without_slips(text: str) -> str:
-    """Remove comments and trailing commas from a text that begins like an object; return any other unchanged."""
-    for _ in range(2 if text.startswith(("{", "/")) else 0):  # a comment may follow a trailing comma
-        text = _SLIP.sub(lambda found: found[1] or "", text).strip()
-    return text
+def _decode(text: str, start: int) -> tuple[Any, int]:
+    """Return the value that begins here and its end; None and the next place if it is not JSON."""
+    try:
+        return _decoder.raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return None, start + 1
 
 
-def wrapped_in(value: Mapping[str, object]) -> Iterator[dict[str, object]]:
-    """Yield the only object in this one, such as under "answer" or "arguments", then the only object in it, and so on.
+def _end_of(text: str, start: int) -> tuple[int, Literal["", "brackets", "text"]]:
+    """Return where the value that begins here ends, and what it lacks there.
+
+    Without its last brackets it ends at the next fence or tag, or with the text.
+    """
+    depth = 0
+    for token in _TOKEN.finditer(text, start):
+        if token["open"] is not None:
+            return len(text), "text"
+        if token[0][0] != '"':
+            depth += 1 if token["opening"] else -1
+            if depth == 0:
+                return token.end(), ""
+    ends = [found.start() for mark in (_FENCE, _TAG) if (found := mark.search(text, start)) is not None]
+    end = min(ends, default=len(text))
+    return end, "text" if _WHOLE_END.search(text[:end]) is None else "brackets"
+
+
+def _repaired(text: str) -> Any:
+    depth = most = 0
+    for char in text:
+        depth += (char in "{[") - (char in "}]")
+        most = max(most, depth)
+    if len(text) > _MAX_REPAIRED or most > _MAX_DEPTH:
+        return None
+    try:
+        value = repair_json(
+            _WIDE.sub(lambda mark: ":" if mark[1] == "：" else ",", text), return_objects=True, skip_json_loads=True
+        )
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict if text[0] == "{" else list) else None
+
+
+def _is_draft(text: str, places: Sequence[int]) -> bool:
+    """Return whether the text goes on about a value, so that it is no answer.
+
+    Args:
+        places: the end of the value before it, its start and its end, and the start of the value after it.
+    """
+    ended, start, end, begins = places
+    opened = max((tag.end() for tag in _TAG.finditer(text, 0, start)), default=0)
+    closing = _TAG.search(text, end)
+    before = _FENCE.sub("\n", text[max(ended, opened) : start])
+    after = _FENCE.sub("\n", text[end : closing.start() if closing is not None else begins])
+    if closing is not None and _has_words(after):
+        return True
+    if not _has_words(before.rpartition("\n")[2]):
+        return False
+    if opened and (closing is not None or _has_words(after.partition("\n")[0])):
+        return True
+    goes_on = after.lstrip(" ")[:1]  # the sentence
+    return goes_on.islower() or goes_on in _WITHIN
+
+
+def _has_words(text: str) -> bool:
+    return any(map(str.isalnum, text))
+
+
+def wrapped_in(value: object) -> Iterator[object]:
+    """Yield the only object or list of objects in a value, such as under "answer" or "arguments", then the one in it.
 
     Each may be JSON in a string.
     """
     for _ in range(_MAX_WRAPPED):
-        inner = [one for one in map(_object_of, value.values()) if one is not None]
+        parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        inner = [one for one in map(_container, parts) if one is not None]
         if len(inner) != 1:
             return
         yield (value := inner[0])
 
 
-def _object_of(value: object) -> dict[str, object] | None:
-    if isinstance(value, str) and value.lstrip().startswith("{"):
-        found = _decode(value.strip(), 0)
-        return found[0] if found is not None else None
-    return value if isinstance(value, dict) else None
-
-
-def _decode(text: str, start: int) -> tuple[dict[str, object], int] | None:
-    try:
-        value, end = _decoder.raw_decode(text, start)
-        return (clean(value), end) if isinstance(value, dict) else None
-    except (ValueError, RecursionError):
-        return None
-
-
-def _breaks_off(text: str, start: int) -> bool:
-    """Return whether the JSON that begins here is valid as far as it goes."""
-    try:
-        _decoder.raw_decode(text, start)
-    except json.JSONDecodeError as error:
-        return error.pos >= len(text) or error.msg.startswith("Unterminated string")
-    except (ValueError, RecursionError):
-        pass
-    return False
+def _container(value: object) -> object:
+    if isinstance(value, str) and value.lstrip().startswith(("{", "[")):
+        value, _ = _decode(value.strip(), 0)
+    return value if isinstance(value, dict) or (isinstance(value, list) and dict in map(type, value)) else None
 
 
 def clean(value: Any) -> Any:

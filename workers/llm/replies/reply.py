@@ -7,21 +7,19 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import chain
 from typing import Literal
 
 from pydantic import BaseModel, ValidationError
 
-from cogitate.memory.host_code import Raised, captured
 from cogitate.scheduler.config.endpoints import Model
 from cogitate.scheduler.config.prices import call_cost
 from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Prompt
-from cogitate.workers.llm.replies.content import answer_in, in_utf8, text_of
+from cogitate.workers.llm.replies.content import in_utf8, text_of, texts_of
 from cogitate.workers.llm.replies.error_responses import from_success
 from cogitate.workers.llm.replies.event_stream import is_stream, joined
-from cogitate.workers.llm.replies.extract import json_objects, wrapped_in
 from cogitate.workers.llm.replies.failures import Failure, FailureKind, describe_places
+from cogitate.workers.llm.replies.reading import answer_in
 from cogitate.workers.llm.replies.usage import Usage, read_usage
 from cogitate.workers.llm.requests.tokens import estimate_tokens, prompt_tokens
 
@@ -112,13 +110,14 @@ def read_completion(content: bytes, headers: Mapping[str, str]) -> Reply:
     usage = usage or read_usage(choice)
     message = choice.get("message") or choice.get("delta")
     message = message if isinstance(message, dict) else {}
-    text, thought = answer_in(message, text_of(choice.get("text")))
+    text, thought = texts_of(message, text_of(choice.get("text")))
     if usage is not None and not usage.output and (text + thought).strip():
         usage = None  # no text costs nothing
     refusal = message.get("refusal")
     ended = _ended(choice, bool(refusal.strip() if isinstance(refusal, str) else refusal), text, headers)
+    is_cut = ended is not None and ended.kind == "truncated"
     return Reply(
-        text=text,
+        text="" if is_cut and not thought and message.get("content") in (None, "") else text,  # it was reasoning
         failure=ended,
         usage=usage,
         unreported="text" if ended is None or ended.kind in ("filtered", "refused", "empty") else "all",
@@ -152,17 +151,19 @@ def _ended(choice: Mapping[str, object], refusal: bool, text: str, headers: Mapp
 
 
 def validated(reply: Reply, model: type[BaseModel]) -> tuple[BaseModel | None, Failure | None]:
-    """Return the first JSON object of the answer that validates, or the failure."""
-    if reply.failure is not None:
+    """Return the last value in the answer that fits its class, or the failure.
+
+    An answer that is whole before its cap of tokens, and blank after it, was not truncated.
+    """
+    is_cut = reply.failure is not None and reply.failure.kind == "truncated"
+    if reply.failure is not None and not is_cut:
         return None, reply.failure
-    wrong: Failure | None = None
-    for found in json_objects(reply.text):
-        for candidate in chain((found,), wrapped_in(found)):
-            value = captured(model.model_validate, candidate)
-            if type(value) is not Raised:
-                return value, None
-            wrong = wrong or Failure(kind="wrong_schema", detail=_describe(value.error))
-    return None, wrong or Failure(kind="not_json", detail="no JSON object in the answer")
+    made = answer_in(reply.text, model, cut=is_cut)
+    if isinstance(made, BaseModel):
+        return made, None
+    if made is None:
+        return None, reply.failure or Failure(kind="not_json", detail="no JSON object in the answer")
+    return None, reply.failure or Failure(kind="wrong_schema", detail=_describe(made.error))
 
 
 def _describe(error: BaseException) -> str:

@@ -72,7 +72,7 @@ from cogitate.tasks.summarise import Summarise
 from cogitate.workers.answer_faults.fault import fault_of
 from cogitate.workers.jobs.repair import describe_fault, repairs_of
 from cogitate.workers.llm.replies.error_responses import error_text, from_status
-from cogitate.workers.llm.replies.extract import json_objects
+from cogitate.workers.llm.replies.extract import json_values
 from cogitate.workers.llm.replies.reply import read_completion, validated
 from cogitate.workers.llm.replies.requested_waits import requested_wait
 from cogitate.workers.llm.requests import tokens
@@ -286,8 +286,8 @@ FUNCTIONS: Mapping[str, Callable[[str], object]] = {
 #: The same of text that models and endpoints write.
 FUNCTIONS_OF_ANSWERS: Mapping[str, Callable[[str], object]] = {
     "answers": _answered,
-    "llm_extract.json_objects": lambda text: list(json_objects(text)),
-    "llm_extract.json_objects after prose": lambda text: list(json_objects(f"Here: {text} {{}}")),
+    "llm_extract.json_values": lambda text: json_values(text),
+    "llm_extract.json_values after prose": lambda text: json_values(f"Here: {text} {{}}"),
     "llm_reply.read_completion": _completion,
     "error_responses.from_status": _refused,
     "requested_waits.requested_wait": lambda text: (

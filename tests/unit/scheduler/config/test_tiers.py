@@ -66,6 +66,18 @@ def test_important_jobs_use_the_strong_tier(request_: Request, importance: int, 
     assert usual_tier(request_, moment_of(stream, 700)) == tier
 
 
+def test_learned_headroom_is_reserved_as_far_as_the_context_has_it() -> None:
+    found, plan = rules(), KINDS[0]
+    (routine,) = found.offers_of(plan, "routine")
+    assert found.with_headroom(plan, routine, 0) == routine
+    assert found.with_headroom(plan, routine, 2_000) == ModelOption("small", 3_000, Cost(1, 6_000, 3_000), 2_000)
+    strong = found.offers_of(plan, "strong")[0]
+    assert found.with_headroom(plan, strong, 2_000).headroom == 3_500 - 1_000 - 1_000
+    assert found.with_headroom(plan, strong, 2_000).cost.tokens == 3_500
+    heuristic = ModelOption("", 3_000, Cost())
+    assert found.with_headroom(plan, heuristic, 0) == heuristic
+
+
 def test_only_the_newest_memories_are_looked_at() -> None:
     stream = stream_of(
         observation("The bridge fell.", 600, importance=9), *(observation(f"Rain {i}.", 601 + i) for i in range(20))

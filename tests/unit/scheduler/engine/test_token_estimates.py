@@ -70,12 +70,14 @@ def test_prompts_of_the_same_kind_overrun_less_than_once_in_a_thousand() -> None
 
 def test_a_resumed_run_keeps_its_estimates() -> None:
     client, estimates = FakeRedis(), learned(*[80] * 200, 90)
-    (write,) = estimates.take_writes()
+    estimates.learn_headroom(MODEL, reasoning=800, written=800, cap=800, truncated=True)
+    for write in estimates.take_writes():
+        client.hset("run:state", *write.args)
     assert estimates.take_writes() == []
-    client.hset("run:state", *write.args)
     again = TokenEstimates()
     again.load(RunStore(client, "run:"))
     assert again.correction(MODEL).plain == estimates.correction(MODEL).plain == 945
+    assert again.headroom(MODEL) == estimates.headroom(MODEL) == 1_600
     again.learn(MODEL, PromptCount(1_000, 800))
     estimates.learn(MODEL, PromptCount(1_000, 800))
     assert again.take_writes() == estimates.take_writes()
@@ -102,3 +104,26 @@ def test_a_prompt_of_either_mixture_costs_no_more_than_is_learned() -> None:
             told = (plain * factors.plain + others * factors.others) / 1_000
             assert counted <= told or asked < 20 < latin + other
             estimates.learn(MODEL, PromptCount(plain + others, counted, others))
+
+
+def test_the_headroom_of_a_model_doubles_until_its_reasoning_fits() -> None:
+    estimates = TokenEstimates()
+    assert estimates.headroom(MODEL) == 0
+    estimates.learn_headroom(MODEL, reasoning=300, written=500, cap=800, truncated=False)
+    assert estimates.headroom(MODEL) == 0, "the answer fitted"
+    estimates.learn_headroom(MODEL, reasoning=300, written=800, cap=800, truncated=True)
+    assert estimates.headroom(MODEL) == 0, "the answer was too long, not its reasoning"
+    estimates.learn_headroom(MODEL, reasoning=800, written=800, cap=800, truncated=True)
+    assert estimates.headroom(MODEL) == 1_600
+    estimates.learn_headroom(MODEL, reasoning=2_300, written=2_400, cap=2_400, truncated=True)
+    assert estimates.headroom(MODEL) == 4_800
+    estimates.learn_headroom(MODEL, reasoning=900, written=1_200, cap=800, truncated=False)
+    assert estimates.headroom(MODEL) == 4_800
+    estimates.learn_headroom(MODEL, reasoning=90_000, written=90_000, cap=800, truncated=True)
+    assert (estimates.headroom(MODEL), estimates.headroom("another")) == (32_000, 0)
+
+
+def test_an_answer_that_fitted_into_the_rest_of_its_reservation_teaches_its_reasoning() -> None:
+    estimates = TokenEstimates()
+    estimates.learn_headroom(MODEL, reasoning=1_500, written=1_700, cap=800, truncated=False)
+    assert estimates.headroom(MODEL) == 1_500

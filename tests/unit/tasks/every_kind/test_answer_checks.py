@@ -128,7 +128,7 @@ def test_a_plan_has_five_to_eight_items_with_times_places_and_priorities_in_boun
     assert {item.priority for item in only(made("plan", activities(5, priority=-3)), Append).entry.items} == {1}
 
 
-@pytest.mark.parametrize(("said", "stored"), [(0, 1), (-5, 1), (11, 10), ("8/10", 8), (7.6, 8)])
+@pytest.mark.parametrize(("said", "stored"), [(0, 1), (-5, 1), (11, 10), (7.6, 8)])
 def test_importance_is_from_one_to_ten(said: object, stored: int) -> None:
     assert 9 in (rate := made("rate", rated(said))[0]).numbers  # type: ignore[union-attr]
     assert isinstance(rate, Rate)
@@ -145,7 +145,7 @@ def test_a_relationship_without_a_person_is_dropped_and_the_insight_kept() -> No
 
 
 @pytest.mark.parametrize(("who", "other"), [(MARIA, MARIA), ("Maria Lopez", MARIA), ("isabella", ISABELLA)])
-@pytest.mark.parametrize(("said", "stored"), [(9, 2), (-9, -2), ("+1", 1)])
+@pytest.mark.parametrize(("said", "stored"), [(9, 2), (-9, -2), (1, 1)])
 def test_relationships_change_by_at_most_two_and_only_with_known_persons(
     who: str, other: str, said: object, stored: int
 ) -> None:

@@ -107,8 +107,8 @@ def test_no_answer_needs_no_showing() -> None:
         ("wrong_schema", '{"significance": 3}', "insight: Field required"),
         (
             "wrong_schema",
-            '{"insight": "W", "significance": "huge", "relationship_changes": []}',
-            "a number from 1 to 10",
+            '{"insight": ["W", 7], "relationship_changes": []}',
+            "insight: Input should be a valid string",
         ),
     ],
 )

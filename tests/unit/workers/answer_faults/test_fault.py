@@ -5,14 +5,9 @@ from __future__ import annotations
 import pytest
 from pydantic import BaseModel
 
-from cogitate.prompts.answers import ActionAnswer, RatingsAnswer, ReflectionAnswer, RelationshipChange, SummaryAnswer
+from cogitate.prompts.answers import ActionAnswer, RatingsAnswer, SummaryAnswer
 from cogitate.workers.answer_faults.fault import fault_of
-from tests.unit.workers.answer_faults.case import fault_of_text, plan, prompt, reflection
-
-BABBLE = (
-    "Quantum turbines accelerate galactic merchants through turquoise pyramids whenever bureaucratic dolphins "
-    "negotiate harmonic pensions beneath parallel volcanoes"
-)
+from tests.unit.workers.answer_faults.case import plan, prompt, reflection
 
 
 @pytest.mark.parametrize(
@@ -38,26 +33,16 @@ BABBLE = (
         (reflection("What makes the honey bread so good?"), "only asks"),
         (ActionAnswer(location="", doing="Bake bread", reason="Why does it smoke? And for whom?!"), "only asks"),
         (ActionAnswer(location="", doing="Will Ben come to me?", reason="Bread"), "only asks"),
-        (ActionAnswer(location="", doing="Bake bread yesterday tomorrow", reason="Ben"), "two days at once"),
-        (plan("Bake", "Sell bread", "Meet Ben Today Tomorrow", "Rest", "Sleep"), "two days at once"),
-        (reflection("The most important thing is that you bake the bread you like."), "first person"),
-        (reflection("Ada concludes that it is Ben who likes the honey bread."), "first person"),
-        (reflection('The oven said "I am hot" to Ben and Cleo.'), "first person"),
         (reflection("Ben asked me for the recipe of the honey bread."), "only repeats a memory"),
         (reflection("Cleo lent me her chimney brush"), "only repeats a memory"),
-        (reflection("The moment you ask me for the recipe of the honey bread."), "first person"),
         (reflection("I have learned that the most important thing is time."), "not about what the memories say"),
-        (ActionAnswer(location="", doing="Bake bread", reason="You plan bread, Ben plans cake."), "speaks to 'you'"),
-        (ActionAnswer(location="", doing="Bake bread", reason="Bread for you"), "speaks to 'you'"),
         (
-            ReflectionAnswer(
-                insight="I can rely on Ben when I bake honey bread.",
-                relationship_changes=[RelationshipChange(agent_id="ben", reason="Your bread is fine", change=1)],
-            ),
-            "speaks to 'you'",
+            reflection("Ada Smith has learned that the task involves gathering information."),
+            "not about what the memories",
         ),
+        (reflection("I, Ben Cole, gave Ada the recipe of the honey bread."), "'Ben Cole' is not the character"),
+        (reflection("Ich, Ben Cole, habe Ada das Rezept des Honigbrots gegeben."), "'Ben Cole' is not the character"),
         (ActionAnswer(location="", doing="Bake bread", reason=f"Ben likes it {'so ' * 35}mu"), "cut off"),
-        (reflection("You're a baker whom Ben trusts."), "first person"),
         (ActionAnswer(location="", doing="<plan>", reason="Bread"), "placeholder"),
         (reflection("I asked [name] for the recipe of the honey bread."), "[name]"),
         (reflection("Ben told [Your Name] of the bread."), "[Your Name]"),
@@ -76,17 +61,11 @@ BABBLE = (
         (plan("Bake", "bake", "Bake", "BAKE", "Sell bread"), "4 of 5"),
         (reflection("Name people, places and facts that the memories name; invent none."), "instructions"),
         (reflection("the bread and the bread and " * 8), "over and over"),
-        (reflection(BABBLE), "nothing in it"),
-        (plan(*[f"Today is day {n} of bread" for n in range(1, 7)]), "tells the time"),
-        (plan("Bake", "Day 2 - Morning at the bakery", "Sell bread"), "tells of the day"),
-        (plan("The second day begins at 8:30 AM", "Bake", "Sell bread"), "tells of the day"),
-        (plan("Bake", "Sell bread", "The plan ends with bread"), "tells of the day"),
         (plan(*[f"Loaf {n} of bread" for n in range(1, 7)]), "6 of 6"),
         (plan(*["Bench", "Bread on the 1st floor"] * 2, "Bread on the 2nd floor", "Bench"), "only 2 of 6"),
         (reflection("... , ama"), "part of a sentence"),
         (reflection("People of the bread and their way,"), "part of a sentence"),
         (reflection("[The next step of this plan"), "part of a sentence"),
-        (reflection("It is 9:00 PM and I reflect."), "tells the time"),
         (ActionAnswer(location="", doing="Sweep the chimney.", reason="sweep the chimney"), "say the same"),
         (ActionAnswer(location="", doing="Ask Ben for his recipe", reason="Ask Ben"), "say the same"),
         (reflection("The most I can do is to do nothing. The most I can do is to do nothing."), "over and over"),
@@ -127,7 +106,7 @@ def test_a_thought_is_taken(subtests: pytest.Subtests) -> None:
         SummaryAnswer(summary="What did you bake? Will you come?"),
         reflection("<Ben> wants bread"),
         reflection("Ada is who I am, and Ben _really_ likes the bread."),
-        reflection("Ben said [softly] that my honey bread was {very} good."),
+        reflection("Ben said (softly) that my honey bread was <3 good."),
         ActionAnswer(location="", doing="Sell 12/2 loaves", reason="7:30-9:00"),
         SummaryAnswer(summary="42"),
         reflection("On 12/04/2018 Ben asked me for the recipe of my honey bread."),
@@ -156,14 +135,6 @@ def test_shown_texts_may_be_quoted_at_any_length(length: int) -> None:
     assert fault_of(SummaryAnswer.model_construct(summary=words), shown) is None
 
 
-@pytest.mark.parametrize(("content", "wrong"), [(11, False), (12, True)])
-def test_an_answer_copies_no_twelve_shown_words(content: int, wrong: bool) -> None:
-    text = " ".join(f"{chr(97 + n)}zzzz" for n in range(content))
-    assert ("nothing in it" in fault_of_text(text, user="the honey bread")) is wrong
-    assert fault_of_text(f"{text} honeycake", user="the HONEYbread") == "", "five letters are enough"
-    assert ("nothing in it" in fault_of_text(f"{text} hone", user="the hone bread")) is wrong, "four are none"
-
-
 @pytest.mark.parametrize(
     ("answer", "check"),
     [
@@ -172,9 +143,8 @@ def test_an_answer_copies_no_twelve_shown_words(content: int, wrong: bool) -> No
         (reflection("Name people, places and facts that the memories name; invent none."), "copied"),
         (reflection("the bread and the bread and " * 8), "repeats"),
         (plan(*["go"] * 8), "repeats"),
-        (reflection(BABBLE), "unrelated"),
-        (reflection("It is 9:00 PM and I reflect."), "wording"),
-        (reflection("You're a baker whom Ben trusts."), "insight"),
+        (reflection("Ben asked for bread]"), "wording"),
+        (reflection("I have learned that the most important thing is time."), "insight"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

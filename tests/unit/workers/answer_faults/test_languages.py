@@ -9,6 +9,7 @@ from cogitate.prompts.render import Templates
 from cogitate.tasks.reflect import Reflect
 from cogitate.workers.answer_faults.fault import fault_of
 from tests.unit.tasks.kind_cases import case_of, observation, stream_of
+from tests.unit.workers.answer_faults.case import REFLECT as BAKER
 from tests.unit.workers.answer_faults.case import plan, prompt, reflection
 
 REFLECT = Reflect(Templates())
@@ -26,6 +27,24 @@ INSIGHTS = {
     "fi": "Tänään ymmärsin, että naapurien apu on minulle tärkeintä kaikesta.",
     "vi": "Hôm nay tôi hiểu rằng sự giúp đỡ của hàng xóm quan trọng hơn tất cả.",
     "he": "היום הבנתי שהעזרה של השכנים חשובה לי יותר מכל דבר אחר.",
+}
+#: A memory, and an insight drawn from it.
+DRAWN = {
+    "fr": ("Ben m'a demandé la recette du pain.", "Ben a besoin de moi plus qu'il ne l'admet, et cela me touche."),
+    "it": ("Cleo mi ha prestato la scopa.", "Ho capito che posso contare su Cleo anche quando non chiedo nulla."),
+    "pt": ("Ben pediu a receita do pão.", "Percebi que Ben confia em mim e quero retribuir essa confiança."),
+    "nl": ("Ben vroeg me om het recept.", "Ik merk dat Ben mij vertrouwt, en dat is me meer waard dan geld."),
+    "pl": ("Ben poprosił mnie o przepis.", "Rozumiem teraz, że Ben mi ufa, i nie chcę go zawieść."),
+    "id": ("Ben meminta resep roti madu.", "Aku sadar bahwa Ben percaya padaku, dan aku ingin membalasnya."),
+    "sv": ("Ben bad mig om receptet.", "Jag märker att Ben litar på mig, och det betyder mer än pengar."),
+    "uk": ("Бен попросив у мене рецепт хліба.", "Я зрозуміла, що Бен довіряє мені, і хочу віддячити йому."),
+    "el": ("Ο Μπεν ζήτησε τη συνταγή.", "Κατάλαβα ότι ο Μπεν με εμπιστεύεται και θέλω να το ανταποδώσω."),
+    "sw": ("Ben aliniomba mapishi ya mkate.", "Nimeelewa kwamba Ben ananiamini, nami nataka kumsaidia."),
+    "zh": ("本恩向我要了面包的配方。", "我明白了,本恩很信任我,我不想让他失望。"),
+    "de": (
+        "Ben hat mich nach dem Rezept gefragt.",
+        "Ben vertraut mir, ich will ihn in der Not nicht allein lassen.",
+    ),
 }
 PLANS = {
     "zh": ("起床吃早饭", "去面包店上班", "和邻居吃午饭", "继续烤面包", "早点睡觉"),
@@ -57,6 +76,14 @@ def test_a_thought_is_taken_in_any_language(insight: str) -> None:
     assert REFLECT.effects(case_of(REFLECT, stream_of(observation("Tea.", 1)), 2), answer, (1,))
     assert fault_of(SummaryAnswer(summary=f"{insight} {insight[: len(insight) // 3]}"), prompt(SummaryAnswer)) is None
     assert fault_of(ActionAnswer(reason=insight, location="", doing="散歩する"), prompt(ActionAnswer)) is None
+
+
+@pytest.mark.parametrize(("memory", "insight"), DRAWN.values(), ids=DRAWN)
+def test_an_insight_is_taken_with_memories_in_its_language_and_in_english(memory: str, insight: str) -> None:
+    shown = [{"when": "day 3, 8:00 AM", "text": memory, "times": 1}]
+    user = Templates().render("reflect", BAKER | {"memories": shown}).user
+    assert fault_of(reflection(insight), prompt(ReflectionAnswer, user)) is None
+    assert fault_of(reflection(insight), prompt(ReflectionAnswer)) is None
 
 
 @pytest.mark.parametrize("deeds", PLANS.values(), ids=PLANS)

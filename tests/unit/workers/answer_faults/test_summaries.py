@@ -7,6 +7,7 @@ import pytest
 from cogitate.prompts.answers import IntegratedAnswer, SummaryAnswer
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.answer_faults.fault import fault_of
+from tests.unit.workers.answer_faults.case import SYSTEM
 
 
 @pytest.mark.parametrize(
@@ -19,8 +20,12 @@ from cogitate.workers.answer_faults.fault import fault_of
         ),
         ("Ben was told by Ada that he is a treasure to her.", "You are a treasure, Ben.", True),
         ("It is the end of time, of the world.", "You are a treasure, Ben.", True),  # three words are too few to tell
-        ("The end of the world is near to us as we bake honey bread.", "You are my bread in this world, Ben.", True),
-        ("The end of the world is near to us as we bake honey bread.", "You are my world, Ben.", False),  # of six words
+        ("The end of the valley is near to us as we bake honey bread.", "You are my bread in this valley, Ben.", True),
+        (
+            "The end of the valley is near to us as we bake honey bread.",
+            "You are my valley, Ben.",
+            False,
+        ),  # of four
         ("Der Schatz ging für immer verloren, und niemand vergisst ihn.", "You are a treasure, Ben.", True),
         ("The memory of a treasure is lost to the world for ever.", "Ты сокровище, Бен.", True),
     ],
@@ -30,7 +35,7 @@ def test_a_summary_is_about_the_shown_entries(
     answer: type[SummaryAnswer | IntegratedAnswer], summary: str, shown: str, told: bool
 ) -> None:
     user = f"Of the memory of Ada that is lost, of time and of the end:\n<memories>\nAda: {shown}\n</memories>\nSum up."
-    asked = Prompt(system="Sum up.", user=user, answer=answer, version="v")
+    asked = Prompt(system=SYSTEM, user=user, answer=answer, version="v")
     found = fault_of(answer(summary=summary), asked)
     assert found == (None if told else "it tells of something else than what you were shown")
     untagged = Prompt(system="Sum up.", user=f"Ada: {shown}", answer=answer, version="v")

@@ -53,6 +53,21 @@ def test_an_answer_that_answered_another_question_is_a_copy() -> None:
     assert not answers.is_copy(b"Why?", b"Because.", reused=True), "it is still the first one's"
 
 
+def test_an_answer_with_the_completion_id_of_another_question_is_refused_whatever_else_it_says() -> None:
+    answers = StaleAnswers()
+
+    def completion(named: str, text: str) -> bytes:
+        return f'{{"id": "{named}", "choices": ["{text}"]}}'.encode()
+
+    unique, constant = "chatcmpl-8xKq2Zp7Vd", "chatcmpl-1"
+    assert not answers.is_copy(b"Why?", completion(unique, "Because."), reused=True)
+    assert not answers.is_copy(b"Why?", completion(unique, "Because. "), reused=True), "the same question"
+    assert answers.is_copy(b"How?", completion(unique, "Because, late."), reused=True)
+    assert not answers.is_copy(b"How?", completion("chatcmpl-9aBc3Yt8We", "So."), reused=True)
+    assert not answers.is_copy(b"Why?", completion(constant, "Because!"), reused=True)
+    assert not answers.is_copy(b"How?", completion(constant, "So!"), reused=True), "an id that short is not unique"
+
+
 def test_an_answer_that_comes_again_on_a_new_connection_is_the_endpoints_own() -> None:
     answers = StaleAnswers()
     answers.is_copy(b"Why?", b"Because.", reused=False)

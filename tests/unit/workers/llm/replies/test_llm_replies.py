@@ -17,7 +17,7 @@ from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.replies.error_responses import error_text, from_status
-from cogitate.workers.llm.replies.extract import clean, json_objects
+from cogitate.workers.llm.replies.extract import clean, json_values
 from cogitate.workers.llm.replies.failures import (
     FAILURE_KINDS,
     RETRYABLE,
@@ -187,29 +187,25 @@ def test_at_most_three_places_are_named_plainly() -> None:
     [
         ('{"a": 1}', [{"a": 1}]),
         ('\ufeff {"a": 1} \n', [{"a": 1}]),
-        ('[{"a": 1}]', [{"a": 1}]),
-        ('Here: {"a": 1} and {"b": {"c": 2}}.', [{"a": 1}, {"b": {"c": 2}}]),
-        ('```json\n{"a": 1}\n```', [{"a": 1}]),
-        ('x {"b": 2}\n```\n{"a": 1}\n```', [{"a": 1}]),
-        ('```\n{"a": 1} x\n``` {"b": 2}', [{"a": 1}, {"b": 2}]),
-        ('<think>{"b": 2}</think>{"a": 1}', [{"a": 1}]),
-        ('<thinking>x</thinking> y <think>{"b": 2}</think> {"a": 1}', [{"a": 1}]),
-        ('<think>{"b": 2} {"a": 1}', [{"b": 2}, {"a": 1}]),
-        ('{"b": 2}</think>{"a": 1}', [{"a": 1}]),  # the template has put the first tag into the prompt
-        ('{"a": 1}<think>{"b": 2}</think>', [{"a": 1}]),
-        ('{"a": {"b": 1}', []),  # it breaks off: what is whole in it is a part
-        ('{"a": "x', []),
+        ('[{"a": 1}]', [[{"a": 1}]]),
+        ('Here: {"a": 1} and {"b": {"c": 2}}.', [{"b": {"c": 2}}]),  # the first is amid a sentence
+        ('Here: {"a": 1} Yes.', [{"a": 1}]),
+        ('Here: {"a": 1}\nOr: {"b": {"c": 2}}.', [{"b": {"c": 2}}, {"a": 1}]),
+        ('x {"b": 2}\n```\n{"a": 1}\n```', [{"a": 1}, {"b": 2}]),
+        ('{"a": {"b": 1}', [{"a": {"b": 1}}]),  # a bracket is missing
+        ('{"b": 2} {"a": "x', []),  # the answer is cut off
+        ("{'b': 2} {'a': 'x", []),
         ('{x} {"a": 1}', [{"a": 1}]),
-        ('{"a": NaN} {"a": 1}', [{"a": 1}]),
-        ('{"a": 1}{"b": 2}', [{"a": 1}, {"b": 2}]),
+        ('[see 3] {"a": [1]}', [{"a": [1]}]),
+        ('{"a": 1}{"b": 2}', [{"b": 2}, {"a": 1}]),
         ("", []),
         ("{" * 9, []),
-        ("{x" * 63 + '{"a": 1}', [{"a": 1}]),
-        ("{x" * 64 + '{"a": 1}', []),
+        ('{"a": 1} ' * 63 + '{"b": 1}', [{"b": 1}, *[{"a": 1}] * 63]),
+        ('{"a": 1} ' * 64 + '{"b": 1}', [{"a": 1}] * 64),
     ],
 )
-def test_objects_are_found_the_likeliest_first(text: str, found: list[Any]) -> None:
-    assert list(json_objects(text)) == found
+def test_objects_are_found_the_last_first(text: str, found: list[Any]) -> None:
+    assert json_values(text) == found
 
 
 def test_strings_are_made_harmless_wherever_they_are() -> None:
@@ -366,12 +362,12 @@ PROMPT = Prompt(system="You pour tea.", user="It is four.", answer=Cup, version=
     ("text", "answer", "failure"),
     [
         ('{"tea": 2}', Cup(tea=2), None),
-        ('{"tea": 0} {"tea": 2}', Cup(tea=2), None),
-        ('{"tea": 0} {"milk": 2}', None, Failure(kind="wrong_schema", detail="tea: greater_than_equal")),
+        ('{"tea": 1} {"tea": 2} {"milk": 2}', Cup(tea=2), None),
+        ('{"milk": 2} {"tea": 0}', None, Failure(kind="wrong_schema", detail="tea: greater_than_equal")),
         ("tea", None, Failure(kind="not_json", detail="no JSON object in the answer")),
     ],
 )
-def test_the_first_object_of_the_schema_is_the_answer(text: str, answer: Cup | None, failure: Failure | None) -> None:
+def test_the_last_object_of_the_schema_is_the_answer(text: str, answer: Cup | None, failure: Failure | None) -> None:
     assert validated(Reply(text=text), Cup) == (answer, failure)
     refused = Failure(kind="refused")
     assert validated(Reply(text=text, failure=refused), Cup) == (None, refused)

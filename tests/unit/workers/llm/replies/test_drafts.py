@@ -1,0 +1,138 @@
+"""No draft is an answer: what a model writes while it thinks, in whatever tags, is passed over."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from cogitate.prompts.answers import ReflectionAnswer
+from cogitate.workers.llm.replies.reading import answer_in
+from cogitate.workers.llm.replies.reply import read_completion, validated
+
+DRAFT = '{"insight": "Maya may be cross with Tom.", "significance": 3}'
+GOOD = '{"insight": "Maya avoids Tom since the quarrel about the garden.", "significance": 7}'
+
+TAGS = [
+    ("<think>", "</think>"),
+    ("", "</think>"),  # the template put the first tag into the prompt
+    ("<Thinking>", "</Thinking>"),
+    ("<thought>", "</thought>"),
+    ("<seed:think>", "</seed:think>"),
+    ("<scratchpad type='private'>", "</scratchpad>"),
+    ("<pensée>", "</pensée>"),
+    ("[THINK]", "[/THINK]"),
+    ("◁think▷", "◁/think▷"),
+    ("<|START_THINKING|>", "<|END_THINKING|>"),
+    ("<|begin_of_thought|>", "<|end_of_thought|>"),
+    ("<|inner_prefix|>", "<|inner_suffix|>"),
+    ("<unused94>thought\n", "<unused95>"),
+    ("<｜begin▁of▁thinking｜>", "<｜end▁of▁thinking｜>"),
+    ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
+]
+
+
+def insight(text: str) -> str | None:
+    found = answer_in(text, ReflectionAnswer)
+    return found.insight if isinstance(found, ReflectionAnswer) else None
+
+
+@pytest.mark.parametrize("tags", TAGS, ids=lambda tags: tags[1])
+@pytest.mark.parametrize(
+    "thought",
+    [
+        f"First, perhaps {DRAFT}? No, too thin.",
+        f"A first try:\n{DRAFT}\nMemory 9 speaks against it.",
+        f"A first try:\n```json\n{DRAFT}\n```\nNot deep enough.",
+        f"maybe {DRAFT}",
+        f"{DRAFT} or rather {DRAFT}",
+        f"我想：{DRAFT}，不过还不够好。",
+    ],
+)
+def test_a_draft_is_passed_over_with_an_answer_after_it_and_without(tags: tuple[str, str], thought: str) -> None:
+    if not tags[0] and thought.endswith(DRAFT):
+        return  # it may as well be an answer with a mark after it, as `test_the_last_is_the_answer` has
+    thinking = tags[0] + thought + tags[1]
+    for answer in (GOOD, f"\n\n```json\n{GOOD}\n```", f"<answer>\n{GOOD}\n</answer>", f"So: {GOOD}"):
+        assert insight(thinking + answer) == json.loads(GOOD)["insight"]
+    for nothing in ("", "\n\n", "<answer>", "I cannot decide.", '\n{"insight": "Maya avo'):
+        assert insight(thinking + nothing) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Draft:\n{DRAFT}\n\nFinal answer:\n{GOOD}",
+        f"```json\n{DRAFT}\n```\nBetter:\n```json\n{GOOD}\n```\nLet me know!",
+        f"<think>\nWell: {DRAFT}\nNo, so:\n{GOOD}",  # a tag that never closes
+        f"# Draft\n{DRAFT}\n# Critique\nToo thin.\n# Revision\n{GOOD}",
+        f'{{"draft": {DRAFT}}}\n{{"final": {GOOD}}}',
+        f'{{"name": "reflect", "arguments": {GOOD}}}',
+        f'<tool_call>\n{{"name": "reflect", "arguments": {GOOD}}}\n</tool_call>',
+        f'[TOOL_CALLS][{{"name": "reflect", "arguments": {json.dumps(GOOD)}}}]',
+        f"<function=reflect>{GOOD}</function>",
+        f"<think>{DRAFT} is thin</think><|begin_of_box|>{GOOD}<|end_of_box|>",
+        f"<think>{DRAFT} is thin</think>\n<|START_RESPONSE|>{GOOD}<|END_RESPONSE|>",
+        f"Here it is: {GOOD}</s>",
+        f"Of course! {GOOD} I hope this helps.",
+        f"{GOOD}<|im_end|>",
+    ],
+)
+def test_the_last_is_the_answer(text: str) -> None:
+    assert insight(text) == json.loads(GOOD)["insight"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"I first thought of {DRAFT}, but that is too thin, and I do not know better.",
+        f"<think>Well: {DRAFT} is thin.",
+        f"{DRAFT}\nBetter: {GOOD[:40]}",
+        f"{DRAFT}\nBetter: {GOOD[:40]}".replace('"', "'"),
+    ],
+)
+def test_a_draft_alone_is_no_answer(text: str) -> None:
+    assert insight(text) is None
+
+
+class Step(BaseModel):
+    """One thing to do."""
+
+    what: str
+
+
+class Steps(BaseModel):
+    """Things to do."""
+
+    steps: list[Step]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[{"what": "bake"}, {"what": "sell"}]',
+        '{"what": "bake"}\n{"what": "sell"}',
+        '{"plan": [{"what": "bake"}, {"what": "sell"}]}',
+        '<parameter name="steps">[{"what": "bake"}, {"what": "sell"}]</parameter>',
+        "<arg_key>steps</arg_key>\n<arg_value>[{'what': 'bake'}, {'what': 'sell'}]</arg_value>",
+        '{"steps": [{"what": "bake"}, {"what": "sell"}]',
+    ],
+)
+def test_a_list_is_the_answer_of_a_class_with_one_list(text: str) -> None:
+    assert answer_in(text, Steps) == Steps(steps=[Step(what="bake"), Step(what="sell")])
+
+
+@pytest.mark.parametrize(("after", "whole"), [("", True), (" \n\t" * 90, True), ("\nI", False), (" {", False)])
+def test_an_answer_with_blanks_up_to_its_cap_is_whole(after: str, whole: bool) -> None:
+    choice = {"message": {"content": GOOD + after}, "finish_reason": "length"}
+    value, failure = validated(read_completion(json.dumps({"choices": [choice]}).encode(), {}), ReflectionAnswer)
+    assert (value is not None) is whole
+    assert whole or (failure is not None and failure.kind == "truncated")
+
+
+def test_reasoning_in_a_field_is_not_read() -> None:
+    message: dict[str, Any] = {"content": "I cannot decide.", "reasoning_content": f"Well:\n{DRAFT}"}
+    body = json.dumps({"choices": [{"message": message}]}).encode()
+    assert validated(read_completion(body, {}), ReflectionAnswer)[0] is None

@@ -1,0 +1,168 @@
+"""The reading of a JSON value as an answer: fields in other forms than the schema's are read as what they mean.
+
+What is still wrong then is left out: a value that has a default, or the item of a list in which it stands. A check that
+the answer's class declares, such as a bound or a validator, is never circumvented. `docs/reference/failures.md` lists
+the readings.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from cogitate.memory.host_code import Raised, captured
+from cogitate.workers.llm.replies.extract import json_values, wrapped_in
+from cogitate.workers.llm.requests.schema import Schema, full_schema
+
+_ROUNDS = 4  # validations after each of which what is wrong is left out
+_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
+_NOT_IN_NAMES = re.compile(r"[\W_]+")
+#: Degrees in words, as a share of a number's range.
+_DEGREES: Mapping[str, float] = {
+    "lowest": 0,
+    "low": 0.25,
+    "medium": 0.5,
+    "moderate": 0.5,
+    "normal": 0.5,
+    "high": 0.75,
+    "highest": 1,
+    "urgent": 1,
+    "critical": 1,
+}
+_UNREADABLE = ("_type", "_parsing")  # how the names of pydantic's errors about a value's form end
+
+
+def answer_in(text: str, model: type[BaseModel], *, cut: bool = False) -> BaseModel | Raised | None:
+    """Return the last value in a model's text that fits its class, else the error of the last, or None without any.
+
+    Args:
+        cut: whether the text reached its cap of tokens.
+    """
+    values = json_values(text, cut=cut)
+    wrong: Raised | None = None
+    objects = [one for one in reversed(values) if isinstance(one, dict)]
+    for value in (*values, objects) if objects else values:
+        for candidate in (value, *wrapped_in(value)):
+            made = read_as(model, candidate)
+            if type(made) is not Raised:
+                return made
+            wrong = wrong or (made if values else None)
+    return wrong
+
+
+def read_as(model: type[BaseModel], value: object) -> BaseModel | Raised:
+    """Return the value as an answer of this class, read leniently, or the error of its validation as it is."""
+    if type(schema := captured(full_schema, model)) is not Raised:  # else it has free-form parts
+        value = read(value, schema)
+        needs_none = not any(field.is_required() for field in model.model_fields.values())
+        if needs_none and isinstance(value, dict) and value and not value.keys() & schema["properties"].keys():
+            value = None  # an object around the answer, which would do for one
+    first: Raised | None = None
+    for _ in range(_ROUNDS):
+        made = captured(model.model_validate, value)
+        if type(made) is not Raised:
+            return made
+        first = first or made
+        if not isinstance(made.error, ValidationError) or not _leave_out(value, made.error):
+            break
+    assert first is not None
+    return first
+
+
+def read(value: Any, schema: Schema) -> Any:
+    """Return a JSON value in the form that a schema asks for, as far as its meaning is clear; else unchanged."""
+    if "anyOf" in schema:
+        others = [one for one in schema["anyOf"] if one.get("type") != "null"]
+        return value if value is None or len(others) != 1 else read(value, others[0])
+    kind = schema.get("type")
+    if kind in ("object", "array") and isinstance(value, str) and (within := json_values(value)):
+        value = within[0]
+    if kind == "object":
+        return _as_object(value, schema["properties"])
+    if kind == "array":
+        return [read(item, schema["items"]) for item in _as_items(value, schema)]
+    if kind in ("integer", "number"):
+        return _as_number(value, schema)
+    return _as_text(value, schema.get("enum", ())) if kind == "string" else value
+
+
+def _as_object(value: Any, fields: Mapping[str, Schema]) -> Any:
+    """Read an object whose keys may be in another case, and a list instead of the object that has one list."""
+    lists = [name for name, field in fields.items() if field.get("type") == "array"]
+    if isinstance(value, list) and len(lists) == 1:
+        value = {lists[0]: value}
+    if not isinstance(value, dict):
+        return value
+    names = {_bare(name): name for name in fields}
+    named: dict[str, Any] = {}
+    for key, item in value.items():
+        name = str(key) if key in fields else names.get(_bare(str(key)), str(key))
+        if name == key or name not in value:
+            named[name] = read(item, fields[name]) if name in fields else item
+    return named
+
+
+def _as_items(value: Any, schema: Schema) -> Iterator[Any]:
+    """Yield the items of a list, of an object instead of one, or of a text that lists them; a value is one item."""
+    of_objects = schema["items"].get("type") == "object"
+    if isinstance(value, dict) and not (of_objects and value.keys() & schema["items"]["properties"].keys()):
+        value = list(value.values())
+    elif isinstance(value, str) and schema["items"].get("type") in ("integer", "number"):
+        value = _NUMBER.findall(value)
+    return iter(value if isinstance(value, list | tuple) else () if value is None else (value,))
+
+
+def _as_number(value: Any, schema: Schema) -> Any:
+    """Read the first number in a text, or a degree in words within the number's bounds."""
+    if not isinstance(value, str):
+        return value
+    if (found := _NUMBER.search(value)) is not None:
+        number = float(found[0])
+        return round(number) if schema["type"] == "integer" else number
+    degree, least, most = _DEGREES.get(value.strip().lower()), schema.get("minimum"), schema.get("maximum")
+    return value if degree is None or least is None or most is None else round(least + degree * (most - least))
+
+
+def _as_text(value: Any, choices: list[str]) -> Any:
+    """Read a number or a list of texts as a text, and a choice in another case as the choice."""
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        value = " ".join(value)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        value = str(value)
+    if isinstance(value, str) and value not in choices:
+        return next((choice for choice in choices if _bare(str(choice)) == _bare(value)), value)
+    return value
+
+
+def _bare(name: str) -> str:
+    return _NOT_IN_NAMES.sub("", name).lower()
+
+
+def _leave_out(value: Any, error: ValidationError) -> bool:
+    """Remove each wrong part that an answer can lack; return whether there was one."""
+    faults = captured(error.errors, include_url=False, include_context=False)
+    places = set() if type(faults) is Raised else {_place(fault) for fault in faults}
+    for place in sorted(places, key=lambda steps: [(isinstance(step, int), step) for step in steps], reverse=True):
+        found: Any = value
+        try:
+            for step in place[:-1]:
+                found = found[step]
+            del found[place[-1]]
+            if isinstance(found, list) and not found:  # nothing in it can be read
+                return False
+        except (LookupError, TypeError):  # the fault is of the whole, or in one of several forms
+            return False
+    return bool(places)
+
+
+def _place(fault: Any) -> tuple[Any, ...]:
+    """Return the place of what to leave out: a value whose form is wrong, else the item in which the fault is."""
+    place: tuple[Any, ...] = fault["loc"]
+    if place and isinstance(place[-1], str) and (fault["input"] is None or fault["type"].endswith(_UNREADABLE)):
+        return place
+    while place and not isinstance(place[-1], int):
+        place = place[:-1]
+    return place
