@@ -16,22 +16,7 @@ from cogitate.scheduler.config.prices import upper_bound
 from cogitate.scheduler.ledger.claims import Claim
 from cogitate.tasks.job import Correction
 from cogitate.tasks.kind import Kind
-from cogitate.workers.llm.replies.failures import FailureKind
 
-#: Failures of an endpoint or a model, after which another one may answer.
-OF_ENDPOINTS: frozenset[FailureKind] = frozenset(
-    {
-        "connection",
-        "timeout",
-        "auth",
-        "quota_exhausted",
-        "model_missing",
-        "rate_limited",
-        "server",
-        "overloaded",
-        "no_completion",
-    }
-)
 #: Reasons for not making a call that concern only the endpoint.
 REFUSED_THERE = frozenset({"breaker_open", "rate_limited_here", "no_slot"})
 _OF_ONE_MODEL = "model_missing"
