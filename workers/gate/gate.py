@@ -35,7 +35,7 @@ from cogitate.workers import lua
 from cogitate.workers.gate.endpoint_reports import Report, Reports
 from cogitate.workers.gate.verdict import verdict_of
 from cogitate.workers.llm.answer import ModelAnswer
-from cogitate.workers.llm.replies.failures import Failure
+from cogitate.workers.llm.replies.failures import CLASSES, Failure
 
 SECOND = 1_000_000  # microseconds
 _MARGIN = 1.005  # requests leave half a percent slower than allowed, since the server's clock differs from ours
@@ -222,7 +222,8 @@ class Gate:
                     return
                 waited |= answer[0] == b"busy"
             failure = find(deadline)
-            verdict = verdict_of(failure, sent=1)
+            answers = failure is None or CLASSES[failure.kind].scope in ("prompt", "parameter", "model")
+            verdict = "fine" if answers else verdict_of(failure, sent=1)
             kind = failure.kind if failure is not None else ""
             became = self._probe(keys=keys, args=["end", token, verdict, kind, self._failures])
         except RedisError as error:

@@ -27,7 +27,7 @@ from cogitate.workers.llm.connections.event_loop import EventLoopThread
 from cogitate.workers.llm.connections.http import Call, HttpResponse, NoResponse, PooledRequest
 from cogitate.workers.llm.replies.context_lengths import ContextLengths
 from cogitate.workers.llm.replies.error_responses import error_text, from_status
-from cogitate.workers.llm.replies.failures import CLASSES, Failure, charged_in_doubt
+from cogitate.workers.llm.replies.failures import Failure, charged_in_doubt
 from cogitate.workers.llm.replies.redaction import Redaction
 from cogitate.workers.llm.replies.reply import Reply, cost_of, read_completion, validated
 from cogitate.workers.llm.replies.usage import is_possible, read_usage
@@ -117,7 +117,7 @@ class ModelClient:
             reply = replace(reply, failure=Failure(kind="unsupported", detail=left_out))
         value, failure = validated(reply, prompt.answer)
         if failure is not None:
-            log = _log.error if CLASSES[failure.kind].check else _log.info
+            log = _log.error if failure.kind in ("auth", "quota_exhausted", "model_missing") else _log.info
             log(
                 "llm.failed",
                 model=model.name,

@@ -143,7 +143,7 @@ end
 if cap > 0 then redis.call('ZADD', slots, now + patience + 1000000, token) end
 if room > 0 then
   redis.call('ZADD', lane_slots, now + patience + 1000000, token)
-  redis.call('PEXPIREAT', lane_slots, math.ceil((now + patience) / 1000) + 60000)
+  redis.call('PEXPIRE', lane_slots, math.ceil(patience / 1000) + 60000)
 end
 if learned_pace > 0 then redis.call('HSET', gate, 'next:' .. model, due + learned_pace) end
 if probing then redis.call('HSET', gate, 'probe', token, 'probe_until', now + patience + 1000000) end

@@ -56,7 +56,7 @@ def test_an_unusable_answer_is_shown_with_the_failed_check() -> None:
     ("status", "shown"),
     [
         (401, "401"),
-        (403, "401"),
+        (403, "403"),
         (402, "402 or 429"),
         (404, "404"),
         (400, "4xx"),

@@ -52,7 +52,7 @@ WORDINGS = (
     _wording("overloaded", "400 403 429 500", r"overloaded|failed to load"),
     _wording("auth", "400 403 404", r"api.(secret.)?key|authoriz"),
     _wording("filtered", "400 403 422 451 498 499", r"content|moderation|flagged|guidelines|sensitive|敏感"),
-    _wording("model_missing", "400 401 403 404 410 422", r"\bmodels?\b"),
+    _wording("model_missing", "400 401 403 404 410 422", r"(?<![a-z])models?(?![a-z])"),
 )
 
 _BY_STATUS: dict[int, FailureKind] = {

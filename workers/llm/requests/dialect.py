@@ -147,7 +147,7 @@ class _Known:
         self.since = now  # when the known dialect was learned
         self.worked = worked  # whether the server has accepted it
         self.other: Dialect | None = None  # the latest other dialect that the server has accepted
-        self.trial: Dialect | None = None  # for the next call only
+        self.trial: Dialect | None = None  # for the next call, or for all until the known dialect is replaced
         self.refusals = Counter[Dialect]()
         self.is_stored = False
 
@@ -185,7 +185,9 @@ class Dialects:
         """Return the dialect for the next call to this model."""
         with self._lock:
             known = self._known(model)
-            trial, known.trial = known.trial, None
+            trial = known.trial
+            if known.refusals[known.dialect] < _CONFIRMED:
+                known.trial = None
             return trial or known.dialect
 
     def accepted(self, model: str, dialect: Dialect) -> None:
@@ -223,6 +225,7 @@ class Dialects:
                 better = known.other
             elif better is None:
                 better = next((one for one in known.dialect.alternatives(parameters) if not known.refusals[one]), None)
+            known.trial = None
             if better is None or known.refusals[better] >= _CONFIRMED:
                 return ""
             if not self._replace_if_confirmed(model, known):
@@ -236,7 +239,7 @@ class Dialects:
         left_out = known.dialect.difference(known.other)
         _log.warning("llm.parameter_left_out", server=self._server, model=model, parameter=left_out)
         known.dialect, known.since, known.is_stored = known.other, self._clock(), False
-        known.worked, known.other = True, None
+        known.worked, known.other, known.trial = True, None, None
         return True
 
     def _known(self, model: str) -> _Known:
