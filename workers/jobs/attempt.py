@@ -134,6 +134,7 @@ class Attempts:
 
     def __init__(self, client: Redis, settings: Settings, models: ModelClients, stopping: threading.Event) -> None:
         self._endpoints = settings.endpoint_table()
+        self._host_waits = settings.wait_seconds() > 0
         self._templates = Templates(settings.prompts)
         self._calls = Calls(client, settings, models, stopping)
         self._capture = Capture(client, settings)
@@ -187,7 +188,9 @@ class Attempts:
         prompt, output_cap = fitted
         claim, model = question.claim, candidate.model
         try:
-            reply = self._calls.ask(claim, prompt, model.asked_by(question.kind.name), output_cap, question.deadline)
+            asked = model.asked_by(question.kind.name)
+            may_wait = self._host_waits and following(question.candidates, candidate, "") is None
+            reply = self._calls.ask(claim, prompt, asked, output_cap, question.deadline, may_wait=may_wait)
         except Exception as error:  # a request may have been sent
             return self.after_fault(claim, claim.job.reserved, error, unreported=True)
         try:

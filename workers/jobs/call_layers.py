@@ -97,17 +97,26 @@ class Calls:
         )
 
     def ask(
-        self, claim: Claim, prompt: Prompt, model: Model, output_cap: int, deadline: float
+        self,
+        claim: Claim,
+        prompt: Prompt,
+        model: Model,
+        output_cap: int,
+        deadline: float,
+        *,
+        may_wait: bool = False,
     ) -> CallResult | CallRefused:
         """Ask once, or return why a call is not possible now; a refused call spends nothing.
 
         Args:
             output_cap: the most tokens that the answer may have, reasoning included.
+            may_wait: whether to wait for an endpoint that is down: the host waits for the job in any case.
         """
         ask: Ask = self._ask_model
         for layer in reversed(self._layers):
             ask = partial(layer.ask, following=ask)
-        return ask(Call(claim, prompt, model, output_cap, deadline, CachedQuestion.of(prompt, model, output_cap)))
+        question = CachedQuestion.of(prompt, model, output_cap)
+        return ask(Call(claim, prompt, model, output_cap, deadline, question, may_wait))
 
     def _ask_model(self, call: Call) -> CallResult | CallRefused:
         client = self._models.of(call.model.endpoint)

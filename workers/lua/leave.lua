@@ -5,7 +5,7 @@
 --     latest                        one character for each of the latest calls: 1 failed, 0 did not
 --     openings                      of the breaker, since it was last closed
 --     streak:<model>                consecutive failures of a model
---     refused:<model>               the prompts that it refused since it last answered, each as ' <digest>'
+--     refused:<model>               when it first refused a prompt since it last answered, and ' <digest>' of each prompt
 --     aside:<model>                 'until why number since': it is set aside; one call tries it then, and doubles the pause
 --     refusing                      models set aside for refusals since the endpoint last answered
 --     room:<model>, pace:<model>    learned limits, see below
@@ -24,8 +24,8 @@
 --   KEYS[4]  cogitate:endpoint:{<name>}:times  list of the latest such times
 -- Answers {''} | {'opened', why, pause} | {'aside', why, pause, '1' if it is the first time} | {'closed', time that it was open}.
 --
--- A refusal is a prompt's fault until DIFFERENT prompts of its model were refused and none was answered; then the model
--- is set aside, and the endpoint with it if another model is, and none has answered since. Failures in a row of one model
+-- A refusal is a prompt's fault until DIFFERENT prompts of its model were refused and none was answered, for the time
+-- that answers take; then the model is set aside, and the endpoint with it if another model is, and none has answered since. Failures in a row of one model
 -- among successes of others set that model aside, otherwise they open the breaker.
 --
 -- Limits that nobody configured are learned by additive increase and multiplicative decrease (Chiu and Jain, 1989): a
@@ -43,6 +43,7 @@ local now = seconds * 1000000 + microseconds
 local function of_model(name) return name .. ':' .. model end
 
 local DIFFERENT = 3
+local UNKNOWN = 5000000  -- time for an answer if none came yet
 local state, since, probe, in_row, latest, openings_before, usual, fastest, known_why, refusing, model_streak, set_aside,
   room, cut, refused = unpack(redis.call('HMGET', gate, 'state', 'since', 'probe', 'streak', 'latest', 'openings', 'usual',
     'fastest', 'why', 'refusing', of_model('streak'), of_model('aside'), of_model('room'), of_model('cut'),
@@ -183,13 +184,15 @@ if state == 'open' then
     end
   end
 elseif verdict == 'refused' then
-  refused = refused or ''
-  if not string.find(refused, ' ' .. prompt, 1, true) then
-    refused = string.sub(refused .. ' ' .. prompt, -400)
+  refused = refused or string.format('%.0f', now)
+  local _, different = string.gsub(refused, ' ', '')
+  if different < DIFFERENT and not string.find(refused, ' ' .. prompt, 1, true) then
+    refused, different = refused .. ' ' .. prompt, different + 1
     redis.call('HSET', gate, of_model('refused'), refused)
   end
-  local _, different = string.gsub(refused, ' ', '')
-  if tried_aside == '1' or (different >= DIFFERENT and not set_aside) then
+  -- Refusals come faster than answers: calls that left with the first of them must have had the time to be answered.
+  local waited = now - tonumber(string.match(refused, '^%d+')) >= (usual and 2 * usual or UNKNOWN)
+  if tried_aside == '1' or (different >= DIFFERENT and waited and not set_aside) then
     if put_aside() and redis.call('HINCRBY', gate, 'refusing', 1) > 1 then open(0) end
   end
 elseif verdict ~= 'silent' then

@@ -10,6 +10,7 @@ from typing import Any
 from redis import Redis
 
 from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals, endpoint_vitals
+from cogitate.scheduler.ledger.keys import endpoint_keys
 from cogitate.tasks.job import Cost
 from cogitate.workers.gate.gate import Entered, Gate, Refused
 from cogitate.workers.llm.answer import ModelAnswer
@@ -51,7 +52,8 @@ def call(gate: Gate, kind: FailureKind | None = None, **how: Any) -> None:
 
 
 def refuse(gate: Gate, kind: FailureKind, *, model: str = "m", prompts: int = 3) -> None:
-    """Let a model refuse different prompts."""
+    """Let a model refuse different prompts, for longer than its answers take."""
+    gate._client.hset(endpoint_keys(NAME)[0], "usual", 0)
     for one in [entered(gate, model=model) for _ in range(prompts)]:
         gate.leave(one, answer(kind), prompt=one.token)
 

@@ -121,6 +121,7 @@ def test_the_longest_retry_after_holds(client: Redis) -> None:
 
 
 def refuse(client: Redis, **changed: Any) -> list[Any]:
+    given(client, usual=0)
     return leave(client, **({"verdict": "refused", "failure": "forbidden"} | changed))
 
 
@@ -165,6 +166,13 @@ def test_a_model_whose_calls_fail_among_the_successes_of_another_is_set_aside(cl
         assert answer == (["aside", "server", SECOND, "1"] if number == 3 else [""])
     assert "state" not in gate(client)
     assert "aside:routine" not in gate(client)
+
+
+def test_refusals_that_precede_the_first_answers_are_no_evidence(client: Redis) -> None:
+    for prompt in "abcd":
+        assert leave(client, verdict="refused", failure="forbidden", prompt=prompt) == [""]
+    given(client, **{"refused:m": f"{NOW - 5 * SECOND} a b c"})
+    assert leave(client, verdict="refused", failure="forbidden", prompt="e")[0] == "aside"
 
 
 def limited(client: Redis, **changed: Any) -> list[Any]:

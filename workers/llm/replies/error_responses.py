@@ -46,7 +46,7 @@ WORDINGS = (
     _wording(
         "context_overflow",
         "400 413 422 500",
-        r"context.(length|window|size)|(prompt|input) (is too|length)|token limit|too (long|large) for|`inputs`"
+        r"context.(length|window|size)|maximum context|(prompt|input) (is too|length)|token limit|too (long|large) for|`inputs`"
         r"|tokens must be at least",
     ),
     _wording("overloaded", "400 403 429 500", r"overloaded|failed to load"),
@@ -120,7 +120,9 @@ def from_success(body: Mapping[str, object], headers: Mapping[str, str]) -> Fail
     if not error and isinstance(body.get("message"), Mapping):
         return None  # text from a model is not an error
     text = _read(body)[1]
-    kind = next((one.kind for one in WORDINGS if one.words.search(text)), None) if error or text else None
+    kind = next((one.kind for one in WORDINGS if one.words.search(text)), None)
+    if kind == "model_missing":
+        kind = None  # without a status, a word that every error may have
     if kind is None and not error:
         return None
     return _failure(500, kind or "server", body, headers)

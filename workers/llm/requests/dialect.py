@@ -25,7 +25,7 @@ _BOUNDS_NAMED = re.compile(
     re.IGNORECASE,
 )
 _FORM_NAMED = re.compile(r"response.?(format|schema)|schema|json|structured|no endpoints found that", re.IGNORECASE)
-_SYSTEM_NAMED = re.compile(r"\b(system|developer|roles?)\b", re.IGNORECASE)
+_SYSTEM_NAMED = re.compile(r"(system|developer) (role|message|prompt|instruction)|\broles?\b", re.IGNORECASE)
 _REQUIRED = re.compile(r"\b([a-z]\w{2,40}) must be (?:set to )?(true|false)\b", re.IGNORECASE)
 REFUSALS = frozenset({400, 404, 415, 422, 500, 501})  # statuses with which servers reject a parameter
 _CONFIRMED = 2  # refusals that confirm each other: a single one may have been a transient fault

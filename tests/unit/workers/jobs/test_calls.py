@@ -110,6 +110,7 @@ def test_a_call_uses_the_jobs_model_within_cap_and_deadline(worker: Worker) -> N
 def test_a_refusal_names_the_cause_of_the_open_breaker(worker: Worker) -> None:
     refusal = ModelAnswer(usage=Cost(calls=1), failure=Failure(kind="auth", status=401))
     worker.models.answers = [refusal] * 3
+    worker.client.hset(endpoint_keys("default")[0], "usual", 0)
     for subject in ("rain", "snow", "fog"):
         prompt = replace(PROMPT, user=subject)
         worker.calls.ask(claim_of(JOB), prompt, MODEL, CAP, time.monotonic() + FAR)
