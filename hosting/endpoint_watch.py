@@ -18,8 +18,9 @@ from cogitate.scheduler.journal.shortfalls import Shortfalls, breaker_cause, not
 from cogitate.workers.gate.verdict import WHAT_TO_CHECK
 from cogitate.workers.llm.requests.address import servers_of
 
-#: Failures that are reported immediately. Any other may be one slow call, which the opening of the breaker reports.
-AT_ONCE = frozenset({"connection", *WHAT_TO_CHECK})
+#: Failures that are reported immediately. Any other may be one slow call or one forbidden prompt, which the report of
+#: what was set aside covers.
+AT_ONCE = frozenset({"connection", *WHAT_TO_CHECK}) - {"forbidden"}
 
 log = structlog.get_logger()
 

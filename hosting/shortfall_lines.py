@@ -22,6 +22,7 @@ _ENDPOINT = {
     "rate_limited": f"limited the rate (status {STATUS['rate_limited']})",
     "conflict": f"reported a conflict (status {STATUS['conflict']})",
     "auth": "refused the key",
+    "forbidden": "forbade the calls",
     "quota_exhausted": "reported an exhausted quota",
     "model_missing": "did not know the model",
     "breaker_open": "received no request: its breaker was open",

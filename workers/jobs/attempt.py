@@ -48,7 +48,6 @@ from cogitate.workers.answer_faults.fault import fault_of
 from cogitate.workers.jobs.call_layers import ASKING_FAILED, CallRefused, CallResult, Calls
 from cogitate.workers.jobs.capture import Capture
 from cogitate.workers.jobs.failover import (
-    OF_ENDPOINTS,
     REFUSED_THERE,
     Candidate,
     candidates_of,
@@ -65,6 +64,7 @@ from cogitate.workers.jobs.repair import (
     without_repair,
 )
 from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.replies.failures import NOT_OF_PROMPTS
 from cogitate.workers.llm.requests.prompt_check import WrongPrompt
 from cogitate.workers.llm.requests.tokens import PromptDoesNotFit, corrected_tokens, fit, prompt_parts
 
@@ -115,6 +115,7 @@ class Attempts:
 
     def __init__(self, client: Redis, settings: Settings, calls: Calls) -> None:
         self._endpoints = settings.endpoint_table()
+        self._host_waits = settings.wait_seconds() > 0
         self._templates = Templates(settings.prompts)
         self._calls = calls
         self._capture = Capture(client, settings)
@@ -160,7 +161,9 @@ class Attempts:
                     return self._without_prompt(kind, claim, fitted.error)
                 prompt, output_cap = fitted
                 spent, unreported = claim.job.reserved, True  # a request may have been sent
-                reply = self._calls.ask(claim, prompt, candidate.model.asked_by(kind.name), output_cap, deadline)
+                may_wait = self._host_waits and following(candidates, candidate, "") is None
+                asked = candidate.model.asked_by(kind.name)
+                reply = self._calls.ask(claim, prompt, asked, output_cap, deadline, may_wait=may_wait)
                 if isinstance(reply, CallResult):
                     break
                 spent, unreported = Cost(), False
@@ -286,12 +289,12 @@ class Attempts:
             fault = judged.fault or describe_fault(failure, answer.text, prompt.answer, claim.job.output_cap)
             repairs = repairs_of(self._templates, answer.text, fault, junk=judged.junk)
             return 0.0, adjustment._replace(corrected=True, longer=failure == "truncated", repairs=repairs)
-        if failure in OF_ENDPOINTS and (other := following(candidates, asked, failure)) is not None:
+        if failure in NOT_OF_PROMPTS and (other := following(candidates, asked, failure)) is not None:
             return 0.0, adjustment._replace(model=other.model.name)
         if not answer.retryable:
             return 0.0, None
         return _pause(answer, claim.number), adjustment._replace(
-            model="" if failure in OF_ENDPOINTS else asked.model.name
+            model="" if failure in NOT_OF_PROMPTS else asked.model.name
         )
 
     def after_fault(self, claim: Claim, spent: Cost, error: Exception, *, unreported: bool = False) -> AttemptOutcome:

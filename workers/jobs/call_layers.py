@@ -6,6 +6,7 @@ Each layer passes a call on, answers in its place, or refuses it. All have one s
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import threading
 import time
 from collections.abc import Callable, Hashable
@@ -16,6 +17,7 @@ from typing import NamedTuple, Protocol
 import structlog
 from redis import Redis
 
+from cogitate.memory import typed_json
 from cogitate.scheduler.config.endpoints import Model
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.intake.kind_effects import place_of
@@ -43,6 +45,7 @@ class Call(NamedTuple):
     output_cap: int  # the most tokens that the answer may have, reasoning included
     deadline: float  # instant of `time.monotonic()`
     question: CachedQuestion  # everything that is sent to the model
+    may_wait: bool = False  # whether to wait for an endpoint that is down
 
 
 class CallResult(NamedTuple):
@@ -94,17 +97,26 @@ class Calls:
         )
 
     def ask(
-        self, claim: Claim, prompt: Prompt, model: Model, output_cap: int, deadline: float
+        self,
+        claim: Claim,
+        prompt: Prompt,
+        model: Model,
+        output_cap: int,
+        deadline: float,
+        *,
+        may_wait: bool = False,
     ) -> CallResult | CallRefused:
         """Ask once, or return why a call is not possible now; a refused call spends nothing.
 
         Args:
             output_cap: the most tokens that the answer may have, reasoning included.
+            may_wait: whether to wait for an endpoint that is down: the host waits for the job in any case.
         """
         ask: Ask = self._ask_model
         for layer in reversed(self._layers):
             ask = partial(layer.ask, following=ask)
-        return ask(Call(claim, prompt, model, output_cap, deadline, CachedQuestion.of(prompt, model, output_cap)))
+        question = CachedQuestion.of(prompt, model, output_cap)
+        return ask(Call(claim, prompt, model, output_cap, deadline, question, may_wait))
 
     def _ask_model(self, call: Call) -> CallResult | CallRefused:
         client = self._models.of(call.model.endpoint)
@@ -250,7 +262,13 @@ class Gating:
     def ask(self, call: Call, following: Ask) -> CallResult | CallRefused:
         """Ask once the gate admits the call, and report how it ended."""
         model, tokens = call.model, call.claim.job.reserved.tokens
-        entered = self._gate.enter(model.endpoint, model=model.model, tokens=tokens, deadline=call.deadline)
+        entered = self._gate.enter(
+            model.endpoint,
+            model=_lane_of(model),
+            tokens=tokens,
+            deadline=call.deadline,
+            may_wait=call.may_wait,
+        )
         if isinstance(entered, Refused):
             return CallRefused(entered.why, entered.because)
         result: CallResult | CallRefused | None = None
@@ -258,4 +276,15 @@ class Gating:
             result = following(call)
             return result
         finally:
-            self._gate.leave(entered, result.answer if isinstance(result, CallResult) else None)
+            answer = result.answer if isinstance(result, CallResult) else None
+            self._gate.leave(entered, answer, prompt=_digest(call.prompt) if answer is None or answer.failure else "")
+
+
+def _lane_of(model: Model) -> str:
+    """Return the name under which the gate knows a model: each service tier has limits that the others do not share."""
+    tier = typed_json.decode(model.parameters, dict[str, object]).get("service_tier") if model.parameters else None
+    return f"{model.model}@{tier}" if isinstance(tier, str) else model.model
+
+
+def _digest(prompt: Prompt) -> str:
+    return hashlib.blake2b(f"{prompt.system}\n{prompt.user}".encode(errors="replace"), digest_size=4).hexdigest()

@@ -60,7 +60,7 @@ class Calls:
         return 0
 
     def ask(
-        self, claim: Claim, prompt: Prompt, model: Model, output_cap: int, deadline: float
+        self, claim: Claim, prompt: Prompt, model: Model, output_cap: int, deadline: float, **_: Any
     ) -> CallResult | CallRefused:
         self.asked.append(model.name)
         return self.by_model[model.name]
