@@ -17,7 +17,9 @@ from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.text import FUNCTION_WORDS
 from cogitate.memory.language.times import Time, find_times
 from cogitate.memory.language.truncation import shorten
+from cogitate.memory.place_names import find_place
 from cogitate.memory.profile import Location
+from cogitate.memory.retrieval.text_cache import TextCache
 
 _NOUN = re.compile(
     r"\b(party|meeting|appointment|date|dinner|lunch|breakfast|brunch|tea|coffee|class|lecture|seminar|concert|wedding|"
@@ -74,6 +76,25 @@ class Appointment(NamedTuple):
     number: int
 
 
+class _Mention(NamedTuple):
+    """A sentence that may tell of an appointment: its clock times, and the day that it names."""
+
+    sentence: str
+    times: tuple[Time, ...]
+    day: int | None = None  # the first is 0
+    ahead: int | None = None  # of the day on which it was said
+
+
+class _Schedule(NamedTuple):
+    """What a text says of times: most texts share one that says nothing."""
+
+    names_time: bool
+    mentions: tuple[_Mention, ...] = ()
+
+
+_WITHOUT_TIME = _Schedule(False)
+
+
 def appointments(entries: Iterable[Entry], places: Sequence[Location], start: int, end: int) -> list[Appointment]:
     """Return the appointments that entries mention between `start` and `end` (game minutes, end excluded), by time.
 
@@ -85,9 +106,9 @@ def appointments(entries: Iterable[Entry], places: Sequence[Location], start: in
     found = [
         appointment
         for entry in entries
-        if entry.type != "plan" and find_times(entry.text)
-        for sentence in split_sentences(entry.text)
-        if (appointment := _appointment(sentence, entry, places, start, end)) is not None
+        if entry.type != "plan"
+        for mention in _SCHEDULES.of(entry.text).mentions
+        if (appointment := _appointment(mention, entry, places, start, end)) is not None
     ]
     found.sort(key=lambda a: (a.minute, a.location is None, -a.number))
     kept: list[Appointment] = []
@@ -100,16 +121,37 @@ def appointments(entries: Iterable[Entry], places: Sequence[Location], start: in
     return kept
 
 
-def _appointment(sentence: str, entry: Entry, places: Sequence[Location], start: int, end: int) -> Appointment | None:
-    times = find_times(sentence)
-    if (
-        not times
-        or _PAST.search(sentence)
-        or _ONGOING.search(sentence)
-        or not any(cue.search(sentence) for cue in (_NOUN, _VERB, _OCCASION))
-    ):
-        return None
-    minute = _when(sentence, times[0], entry.minute, start, end)
+def names_time(text: str) -> bool:
+    """Return whether a text names a clock time."""
+    return _SCHEDULES.of(text).names_time
+
+
+def _schedule(text: str) -> _Schedule:
+    if not find_times(text):
+        return _WITHOUT_TIME
+    found = []
+    for sentence in split_sentences(text):
+        times = tuple(find_times(sentence))
+        if (
+            times
+            and not _PAST.search(sentence)
+            and not _ONGOING.search(sentence)
+            and any(cue.search(sentence) for cue in (_NOUN, _VERB, _OCCASION))
+        ):
+            numbered = _DAY_NUMBER.search(sentence)
+            ahead = None if numbered else next((ahead for day, ahead in _DAYS if day.search(sentence)), None)
+            found.append(_Mention(sentence, times, int(numbered[1]) - 1 if numbered else None, ahead))
+    return _Schedule(True, tuple(found))
+
+
+_SCHEDULES = TextCache(_schedule, most=300_000)  # items: three for a text; some 15 MB, as few texts name a time
+
+
+def _appointment(
+    mention: _Mention, entry: Entry, places: Sequence[Location], start: int, end: int
+) -> Appointment | None:
+    sentence, times = mention.sentence, mention.times
+    minute = _when(mention, entry.minute, start, end)
     if minute is None:
         return None
     place = find_place(sentence, places)
@@ -120,37 +162,18 @@ def _appointment(sentence: str, entry: Entry, places: Sequence[Location], start:
     return Appointment(minute, what, place.id if place else None, entry.number) if what else None
 
 
-def _when(sentence: str, time: Time, said: int, start: int, end: int) -> int | None:
-    day: int | None = None
-    if numbered := _DAY_NUMBER.search(sentence):
-        day = int(numbered[1]) - 1
-    else:
-        for pattern, ahead in _DAYS:
-            if pattern.search(sentence):
-                day = day_of(said) + ahead
-                break
+def _when(mention: _Mention, said: int, start: int, end: int) -> int | None:
+    """Return the minute of a mention if it is within [start, end); one that names no day is of the next of two."""
+    time, day = mention.times[0].minute, mention.day
+    if mention.ahead is not None:
+        day = day_of(said) + mention.ahead
     if day is not None:
-        minute = day * DAY + time.minute
-        return minute if start <= minute < end else None
-    if said < start - DAY:
-        return None
-    for minute in (day_of(start) * DAY + time.minute, (day_of(start) + 1) * DAY + time.minute):
-        if start <= minute < end:
-            return minute
-    return None
-
-
-def find_place(text: str, places: Sequence[Location]) -> Location | None:
-    """Return the known place that `text` names, by name or id; the longest name wins."""
-    folded = text.casefold()
-    best: tuple[int, Location] | None = None
-    for place in places:
-        for word in (place.name.casefold(), place.id.casefold()):
-            if not word or word not in folded or (best is not None and len(word) <= best[0]):
-                continue  # at once: a big town has more places than `re` keeps patterns, and compiling takes long
-            if re.search(rf"(?<!\w){re.escape(word)}(?!\w)", folded):
-                best = (len(word), place)
-    return best[1] if best else None
+        days = [day]
+    elif said < start - DAY:
+        days = []
+    else:
+        days = [day_of(start), day_of(start) + 1]
+    return next((minute for day in days if start <= (minute := day * DAY + time) < end), None)
 
 
 def _what(sentence: str, times: Sequence[Time], place: Location | None) -> str:

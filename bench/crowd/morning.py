@@ -119,7 +119,7 @@ def lived(agents: int, model: bool, before: int = host.MORNING) -> Morning:
             )
         )
         wait_for_workers(loop.ledger.client, settings.workers)
-        idle = _IdleTime(loop)
+        idle = _IdleTime(loop._loop)
         start, started = time.perf_counter(), time.thread_time()
         for tick in loop:
             waited, worked = idle.take()
@@ -135,9 +135,9 @@ def lived(agents: int, model: bool, before: int = host.MORNING) -> Morning:
 class _IdleTime:
     """The time that a paced host has before a tick is due; what it does beyond that counts as the tick's."""
 
-    def __init__(self, loop: TickLoop) -> None:
-        self._run: Any = loop._loop
-        self._keep, self._run._keep = self._run._keep, self._timed
+    def __init__(self, run: Any) -> None:
+        self._run, self._keep = run, run._keep
+        run._keep = self._timed
         self._spent = (0.0, 0.0)
 
     def _timed(self, pace: Pace) -> None:

@@ -26,6 +26,7 @@ _RELATIVE = re.compile(
     r"(?P<part> (?:morning|afternoon|evening|night))?\b(?!['’])",
     re.IGNORECASE,
 )
+_DIGIT = re.compile(r"\d")
 _BARE_HOUR = re.compile(r"(\d{1,2})(?:h|\s*+(?:hours|ч))?")
 _HOUR = re.compile(r"\d{1,2}")
 _AHEAD = {"after": 2, "next": 1, "now": 0, "this": 0, "night": 0, "past": -1}
@@ -42,12 +43,22 @@ class Time(NamedTuple):
 
 def find_times(text: str) -> list[Time]:
     """Return every clock time in `text`, in order. Of a range its two ends."""
+    if not _may_name_time(text):
+        return []
     found = []
     for match in _TIME.finditer(text):
         minute = _minute(match)
         if minute is not None:
             found.append(Time(minute, match.start(), match.end()))
     return found
+
+
+def _may_name_time(text: str) -> bool:
+    """Return whether a text has a digit or may have a word for a time of day; most texts have neither."""
+    if not text.isascii() or _DIGIT.search(text):
+        return True
+    low = text.lower()
+    return "noon" in low or "mid" in low
 
 
 def parse_clock(text: str) -> int | None:

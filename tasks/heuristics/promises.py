@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import NamedTuple
 
 from cogitate.memory.clock import date
 from cogitate.memory.entry import Entry
@@ -16,6 +15,7 @@ from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.text import stem, stems
 from cogitate.memory.language.times import anchor_days, find_times
 from cogitate.memory.language.truncation import shorten
+from cogitate.memory.retrieval.terms import TERMS, Terms
 from cogitate.memory.summaries.conversations import parse_line, resolve_name
 
 MOST_QUOTED = 240  # characters of a sentence that is quoted
@@ -33,7 +33,7 @@ _TOLD = re.compile(
     rf"\b(?P<giver>I|{_NAME}|[Tt]he \w{{1,40}}) (?:had |has |have )?promise[sd] "
     rf"(?:(?P<taker>me|{_NAME}) )?to (?P<deed>[^.!?;]{{3,160}})"
 )
-_PROMISING = re.compile(r"promis|swear|vow", re.I)  # stands in whatever `_VOW` and `_TOLD` find
+_PROMISING = ("promis", "swear", "vow")  # one of them stands in whatever `_VOW` and `_TOLD` find
 _KEPT = re.compile(
     r"\bkept (?:my|his|her|their|your|the|a) (?:word|promise|oath|vow)|\bmade good on\b|"
     r"\bas (?:I |you |he |she |they )?(?:had )?promised\b",
@@ -47,6 +47,7 @@ _BROKEN = re.compile(
     r"\bthough (?:it|this|that) had been promised\b",
     re.I,
 )
+_SETTLING = ("promise", "forgot", "kept", "keep", "broke", "made good")  # in whatever `_KEPT` and `_BROKEN` find
 _CONDITION = re.compile(r"\b(?:if|unless|in case|maybe|perhaps|might|whether)\b", re.I)
 #: Before the verb of a deed that was done, or was not: "did not mend", "forgot to mend".
 _DID = re.compile(r"\b(?:did(?: not| never|n['’]t)?|(?:failed|forgot|refused|declined|managed) to) $")
@@ -87,35 +88,28 @@ class Promise:
         return f'"{shorten(self.said, MOST_QUOTED)}"{day}'
 
 
-class _Hint(NamedTuple):
-    """Cheap signs of whether a text may mention promises."""
-
-    may_promise: bool
-    is_outcome: bool
-    stems: frozenset[str]
-
-
-@lru_cache(maxsize=32_768)  # an owner's memories are read again by each plan and reflection
-def _hint(text: str) -> _Hint:
-    is_outcome = bool(_KEPT.search(text) or _BROKEN.search(text))
-    return _Hint(_PROMISING.search(text) is not None, is_outcome, frozenset(stems(text)))
-
-
 def find_promises(owner: str, entries: Sequence[Entry], names: Mapping[str, str]) -> list[Promise]:
     """Return the promises in an owner's memories, by any giver, in the order in which they were given.
 
     A promise that is given or told of again is the same promise.
     """
-    if not any(_hint(e.text).may_promise for e in entries):
+    if not any(_may_promise(e.text) for e in entries):
         return []
     ids = {resolve_name(s, names): s for s in (*dict.fromkeys(s for e in entries for s in e.subjects), owner)}
     found: list[Promise] = []
+    open_: dict[int, frozenset[str]] = {}  # the words of those that are not settled, by their place in `found`
+    words: frozenset[str] = frozenset()  # of all of them
     for entry in sorted(entries, key=lambda e: (e.minute, e.number)):
         if entry.type in ("plan", "reflection"):
             continue
-        made = list(_made(owner, entry, names, ids))
-        if not made:  # who promises, or hears of a promise again, has not done it yet
-            _settle(owner, entry, names, found)
+        made = list(_made(owner, entry, names, ids)) if _may_promise(entry.text) else []
+        if open_ and not made:  # who promises, or hears of a promise again, has not done it yet
+            said, is_outcome = TERMS.of(entry.text), _may_settle(entry.text)
+            alike = [] if words.isdisjoint(said) else [at for at in open_ if _are_alike(open_[at], said)]
+            settled = _settle(owner, entry, names, found, open_ if is_outcome else alike, alike)
+            if settled is not None:
+                del open_[settled]
+                words = frozenset().union(*open_.values())
         for promise in made:
             telling = (entry.number, promise.said)
             same = (
@@ -125,15 +119,27 @@ def find_promises(owner: str, entries: Sequence[Entry], names: Mapping[str, str]
             )
             at = next(same, None)
             if at is None:
+                open_[len(found)] = _words_of(promise.deed)
+                words |= open_[len(found)]
                 found.append(replace(promise, tellings=(telling,)))
             else:
                 found[at] = replace(found[at], tellings=(*found[at].tellings, telling))
     return found
 
 
+def _may_promise(text: str) -> bool:
+    """Return whether a text may give or tell of a promise; it is asked of every memory, and of most it is False."""
+    low = text.casefold()
+    return any(sign in low for sign in _PROMISING)
+
+
+def _may_settle(text: str) -> bool:
+    """Return whether a text says in so many words that a promise was kept or broken."""
+    low = text.casefold()
+    return any(sign in low for sign in _SETTLING) and bool(_KEPT.search(text) or _BROKEN.search(text))
+
+
 def _made(owner: str, entry: Entry, names: Mapping[str, str], ids: Mapping[str, str]) -> Iterable[Promise]:
-    if not _hint(entry.text).may_promise:
-        return
     line = parse_line(entry, names)
     for sentence in split_sentences(line.text):
         if sentence.endswith("?"):
@@ -175,31 +181,48 @@ def _given(
     return Promise(ids.get(speaker, speaker), taker, sentence, deed, entry.minute, (entry.number,), spoken=True)
 
 
-def _settle(owner: str, entry: Entry, names: Mapping[str, str], found: list[Promise]) -> None:
-    """Note what an entry says of a promise made before it: in so many words, or with an account of the deed."""
-    hint = _hint(entry.text)
-    open_ = [at for at, promise in enumerate(found) if not promise.settled]
-    if not hint.is_outcome and not any(_are_alike(_words_of(found[at].deed), hint.stems) for at in open_):
-        return
+def _settle(
+    owner: str,
+    entry: Entry,
+    names: Mapping[str, str],
+    found: list[Promise],
+    open_: Collection[int],
+    alike: Collection[int],
+) -> int | None:
+    """Note what an entry says of a promise made before it: in so many words, or with an account of the deed.
+
+    Args:
+        open_: places in `found` of the promises that it may settle, ascending.
+        alike: those of them whose deed it may tell.
+
+    Returns:
+        The place of the promise that is settled.
+    """
+    if not open_:
+        return None
     told = parse_line(entry, names)
-    sentences = split_sentences(told.text)
+    sentences, said = split_sentences(told.text), TERMS.of(told.text)
     stated = next((s for s in sentences if _KEPT.search(s) or _BROKEN.search(s)), "")
     present = {*entry.subjects, owner}
-    for index in reversed(open_):
-        promise = found[index]
-        said = ""
-        if entry.minute > promise.minute:
+    for index in reversed([*open_]):
+        promise, settled_by = found[index], ""
+        is_alike = index in alike and entry.minute > promise.minute and _are_alike(_words_of(promise.deed), said)
+        if is_alike:
             giver = resolve_name(promise.giver, names)
             me = told.speaker or resolve_name(owner, names)
-            said = next((s for s in sentences if _is_account(s, promise.deed, giver, giver == me)), "")
-        if stated and {promise.giver, promise.taker} - {""} <= present:
-            alike = entry.minute > promise.minute and _alike(promise.deed, told.text)
-            if alike or entry.minute - promise.minute >= 30:  # no longer the talk in which it was promised
-                said = stated
-        if said:
+            settled_by = next((s for s in sentences if _is_account(s, promise.deed, giver, giver == me)), "")
+        # Half an hour later it is no longer the talk in which it was promised.
+        if (
+            stated
+            and {promise.giver, promise.taker} - {""} <= present
+            and (is_alike or entry.minute - promise.minute >= 30)
+        ):
+            settled_by = stated
+        if settled_by:
             numbers = tuple(sorted({*promise.evidence, entry.number}))
-            found[index] = replace(promise, settled=True, settled_by=said, evidence=numbers)
-            return
+            found[index] = replace(promise, settled=True, settled_by=settled_by, evidence=numbers)
+            return index
+    return None
 
 
 def _is_account(sentence: str, deed: str, giver: str, by_giver: bool) -> bool:
@@ -208,10 +231,10 @@ def _is_account(sentence: str, deed: str, giver: str, by_giver: bool) -> bool:
     Args:
         by_giver: the giver tells it, so that "I" is the giver.
     """
-    if sentence.endswith("?") or _CONDITION.search(sentence) or not _alike(deed, sentence):
+    if not _alike(deed, sentence) or sentence.endswith("?") or _CONDITION.search(sentence):
         return False
     text = with_subject(sentence, "I") if by_giver else sentence
-    wanted = set(stems(deed))
+    wanted = TERMS.of(deed)
     for word in _WORD.finditer(text):
         low = word[0].lower()
         if word.start() == 0 or stem(low) not in wanted:
@@ -232,11 +255,11 @@ def _does(giver: str, by_giver: bool, before: str) -> bool:
 
 
 def _alike(deed: str, text: str) -> bool:
-    return _are_alike(_words_of(deed), frozenset(stems(text)))
+    return _are_alike(_words_of(deed), TERMS.of(text))
 
 
-def _are_alike(wanted: frozenset[str], said: frozenset[str]) -> bool:
-    return bool(wanted) and len(wanted & said) >= _ALIKE * len(wanted)
+def _are_alike(wanted: frozenset[str], said: Terms) -> bool:
+    return bool(wanted) and len(wanted.intersection(said)) >= _ALIKE * len(wanted)
 
 
 @lru_cache(maxsize=4_096)
