@@ -44,9 +44,11 @@ def in_own_words(text: str, name: str, names: Iterable[str] = ()) -> str:
         names: of all whom the text may name. One that contains `name` is read as a whole, and where another is called
             the same, the text stays as it is.
     """
-    known = list(names)
     text = with_subject(text, "I")
-    if not name.strip() or name not in text or known.count(name) > 1 or _QUOTE.search(text):
+    if name not in text or not name.strip() or _QUOTE.search(text):
+        return text
+    known = list(names)
+    if known.count(name) > 1:
         return text
     longer = sorted({other for other in known if name in other and other != name}, key=lambda n: (-len(n), n))
     sentences = split_sentences(text)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from cogitate.memory.clock import date
 from cogitate.memory.entry import Entry
@@ -16,6 +17,7 @@ from cogitate.memory.language.text import stem, stems
 from cogitate.memory.language.times import anchor_days, find_times
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.retrieval.terms import TERMS, Terms
+from cogitate.memory.retrieval.text_cache import TextCache
 from cogitate.memory.summaries.conversations import parse_line, resolve_name
 
 MOST_QUOTED = 240  # characters of a sentence that is quoted
@@ -93,20 +95,19 @@ def find_promises(owner: str, entries: Sequence[Entry], names: Mapping[str, str]
 
     A promise that is given or told of again is the same promise.
     """
-    if not any(_may_promise(e.text) for e in entries):
+    told = [(e, _SIGNS.of(e.text)) for e in entries if e.type not in ("plan", "reflection")]
+    if not any(signs.promises for _, signs in told):
         return []
     ids = {resolve_name(s, names): s for s in (*dict.fromkeys(s for e in entries for s in e.subjects), owner)}
     found: list[Promise] = []
     open_: dict[int, frozenset[str]] = {}  # the words of those that are not settled, by their place in `found`
     words: frozenset[str] = frozenset()  # of all of them
-    for entry in sorted(entries, key=lambda e: (e.minute, e.number)):
-        if entry.type in ("plan", "reflection"):
-            continue
-        made = list(_made(owner, entry, names, ids)) if _may_promise(entry.text) else []
+    for entry, signs in sorted(told, key=lambda one: (one[0].minute, one[0].number)):
+        made = list(_made(owner, entry, names, ids)) if signs.promises else []
         if open_ and not made:  # who promises, or hears of a promise again, has not done it yet
-            said, is_outcome = TERMS.of(entry.text), _may_settle(entry.text)
+            said = TERMS.of(entry.text)
             alike = [] if words.isdisjoint(said) else [at for at in open_ if _are_alike(open_[at], said)]
-            settled = _settle(owner, entry, names, found, open_ if is_outcome else alike, alike)
+            settled = _settle(owner, entry, names, found, open_ if signs.settles else alike, alike)
             if settled is not None:
                 del open_[settled]
                 words = frozenset().union(*open_.values())
@@ -127,16 +128,24 @@ def find_promises(owner: str, entries: Sequence[Entry], names: Mapping[str, str]
     return found
 
 
-def _may_promise(text: str) -> bool:
-    """Return whether a text may give or tell of a promise; it is asked of every memory, and of most it is False."""
-    low = text.casefold()
-    return any(sign in low for sign in _PROMISING)
+class _Signs(NamedTuple):
+    """What a text may say of promises; most texts share one value, which says nothing."""
+
+    promises: bool  # it may give or tell of one
+    settles: bool  # it says in so many words that one was kept or broken
 
 
-def _may_settle(text: str) -> bool:
-    """Return whether a text says in so many words that a promise was kept or broken."""
+_SIGNS_OF = {(one, other): _Signs(one, other) for one in (False, True) for other in (False, True)}
+
+
+def _signs(text: str) -> _Signs:
     low = text.casefold()
-    return any(sign in low for sign in _SETTLING) and bool(_KEPT.search(text) or _BROKEN.search(text))
+    promises = any(sign in low for sign in _PROMISING)
+    settles = any(sign in low for sign in _SETTLING) and bool(_KEPT.search(text) or _BROKEN.search(text))
+    return _SIGNS_OF[promises, settles]
+
+
+_SIGNS = TextCache(_signs, most=300_000)  # items: three for a text; some 10 MB
 
 
 def _made(owner: str, entry: Entry, names: Mapping[str, str], ids: Mapping[str, str]) -> Iterable[Promise]:
