@@ -85,16 +85,6 @@ class _Mention(NamedTuple):
     ahead: int | None = None  # of the day on which it was said
 
 
-class _Schedule(NamedTuple):
-    """What a text says of times: most texts share one that says nothing."""
-
-    names_time: bool
-    mentions: tuple[_Mention, ...] = ()
-
-
-_WITHOUT_TIME = _Schedule(False)
-
-
 def appointments(entries: Iterable[Entry], places: Sequence[Location], start: int, end: int) -> list[Appointment]:
     """Return the appointments that entries mention between `start` and `end` (game minutes, end excluded), by time.
 
@@ -107,7 +97,7 @@ def appointments(entries: Iterable[Entry], places: Sequence[Location], start: in
         appointment
         for entry in entries
         if entry.type != "plan"
-        for mention in _SCHEDULES.of(entry.text).mentions
+        for mention in _MENTIONS.of(entry.text)
         if (appointment := _appointment(mention, entry, places, start, end)) is not None
     ]
     found.sort(key=lambda a: (a.minute, a.location is None, -a.number))
@@ -121,14 +111,18 @@ def appointments(entries: Iterable[Entry], places: Sequence[Location], start: in
     return kept
 
 
+_TIMES = TextCache(lambda text: tuple(find_times(text)), most=300_000)  # items: one for most texts; some 20 MB
+
+
 def names_time(text: str) -> bool:
     """Return whether a text names a clock time."""
-    return _SCHEDULES.of(text).names_time
+    return bool(_TIMES.of(text))
 
 
-def _schedule(text: str) -> _Schedule:
-    if not find_times(text):
-        return _WITHOUT_TIME
+def _mentions(text: str) -> tuple[_Mention, ...]:
+    """Return the sentences of a text that may tell of an appointment."""
+    if not _TIMES.of(text):
+        return ()
     found = []
     for sentence in split_sentences(text):
         times = tuple(find_times(sentence))
@@ -141,10 +135,10 @@ def _schedule(text: str) -> _Schedule:
             numbered = _DAY_NUMBER.search(sentence)
             ahead = None if numbered else next((ahead for day, ahead in _DAYS if day.search(sentence)), None)
             found.append(_Mention(sentence, times, int(numbered[1]) - 1 if numbered else None, ahead))
-    return _Schedule(True, tuple(found))
+    return tuple(found)
 
 
-_SCHEDULES = TextCache(_schedule, most=300_000)  # items: three for a text; some 15 MB, as few texts name a time
+_MENTIONS = TextCache(_mentions, most=100_000)  # items: one for a text, and one for each sentence kept with it
 
 
 def _appointment(

@@ -198,7 +198,7 @@ class Plan(Kind):
         start, end = _window(case)
         profile = case.profile
         owed = find_owed(case.job.key.owner, case.entries, case.world.display_names, case.world.locations, start, end)
-        told, places = _told(case), case.world.locations
+        told, places, language = _told(case), case.world.locations, _language(case)
         booked = with_owed(appointments(told, places, start, end), owed.timed)
         agreed = owed.numbers | {a.number for a in booked}
         pressing = find_pressing(case.entries, places, start, agreed)
@@ -215,12 +215,12 @@ class Plan(Kind):
             visits=Counter(place for place, _ in {(e.location, e.minute // 60) for e in case.entries if e.location}),
             done=_done(case),
             owed=owed.untimed,
-            language=_language(case),
+            language=language,
         )
         if not case.world.clock.has_times:
             slots.sort(key=lambda slot: -slot.priority)
         used = {a.number for a in booked if a.number} | {entry.number for entry in pressing}
-        return self._appended(case, slots, tuple(used))
+        return self._appended(case, slots, tuple(used), language)
 
     def _ahead(self, moment: Moment) -> Iterable[Request]:
         """Return the request for the coming day's plan, once it is time for it."""
@@ -256,7 +256,9 @@ class Plan(Kind):
     def _recalled(self, case: Case) -> list[Entry]:
         return recall(case, QUERY, SHOWN, REMEMBERED)
 
-    def _appended(self, case: Case, slots: Iterable[Slot], used: tuple[int, ...]) -> tuple[Effect, ...]:
+    def _appended(
+        self, case: Case, slots: Iterable[Slot], used: tuple[int, ...], language: str = ""
+    ) -> tuple[Effect, ...]:
         owner, tick, has_times = case.job.key.owner, case.job.key.tick, case.world.clock.has_times
         items = tuple(
             PlanItem(
@@ -269,7 +271,7 @@ class Plan(Kind):
             for index, slot in enumerate(slots)
         )
         start, end = _window(case)
-        text = _listed(items, start, _language(case))
+        text = _listed(items, start, language or _language(case))
         entry = Entry(
             type="plan",
             text=shorten(text, MAX_TEXT, "…"),

@@ -26,7 +26,8 @@ _RELATIVE = re.compile(
     r"(?P<part> (?:morning|afternoon|evening|night))?\b(?!['’])",
     re.IGNORECASE,
 )
-_DIGIT = re.compile(r"\d")
+#: In whatever `_TIME` finds, unless it is a word.
+_CLOCK = re.compile(r"\d(?:\s*+[ap]\.?m|:\d|\s?o['’]?c)", re.IGNORECASE)
 _BARE_HOUR = re.compile(r"(\d{1,2})(?:h|\s*+(?:hours|ч))?")
 _HOUR = re.compile(r"\d{1,2}")
 _AHEAD = {"after": 2, "next": 1, "now": 0, "this": 0, "night": 0, "past": -1}
@@ -54,11 +55,11 @@ def find_times(text: str) -> list[Time]:
 
 
 def _may_name_time(text: str) -> bool:
-    """Return whether a text has a digit or may have a word for a time of day; most texts have neither."""
-    if not text.isascii() or _DIGIT.search(text):
+    """Return whether a text has what a clock time cannot be without; most texts have not."""
+    if _CLOCK.search(text):
         return True
     low = text.lower()
-    return "noon" in low or "mid" in low
+    return any(word in low for word in _WORDS)
 
 
 def parse_clock(text: str) -> int | None:
