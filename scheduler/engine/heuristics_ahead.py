@@ -7,16 +7,21 @@ ahead lives in memory only: a host that resumes a run computes it again.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from heapq import heappop, heappush
 
+from cogitate.memory.entry import Entry
 from cogitate.scheduler.engine.boundary import Closing
 from cogitate.scheduler.engine.open_jobs import OpenJob
 from cogitate.scheduler.engine.part import Part, TickState
 from cogitate.scheduler.intake.kind_effects import KindEffects
+from cogitate.tasks.heuristics.reading import read_ahead
 from cogitate.tasks.job import JobKey
 
 _FORGETS = 8  # a kind's expected seconds approach what a heuristic took by this part of the difference
+_UNREAD = 10_000  # the newest observations that wait to be read
+_SPARE = 0.001  # seconds in which an entry is surely read
 _EASES = 0.9  # factor of the expected seconds of a kind that did not fit: one slow heuristic must not stop it for ever
 
 
@@ -41,6 +46,7 @@ class HeuristicsAhead(Part):
         self._make = make
         self._is_answered = is_answered
         self._horizon = horizon
+        self._unread: deque[Entry] = deque(maxlen=_UNREAD)
         self._queues: dict[str, list[tuple[int, JobKey]]] = {}  # heaps by kind: due tick, key
         self._expected: dict[str, float] = {}  # seconds that a heuristic of a kind takes
         self._made: dict[JobKey, KindEffects] = {}
@@ -51,8 +57,9 @@ class HeuristicsAhead(Part):
         self._made.pop(closing.ended.key, None)
 
     def end(self, tick: TickState) -> None:
-        """Take in the jobs that were opened."""
+        """Take in the jobs that were opened, and what was observed."""
         self.add(tick.opened)
+        self._unread.extend(entry for _, entry in tick.turn.observed)
 
     def add(self, opened: Iterable[OpenJob]) -> None:
         """Take in jobs that have been opened."""
@@ -60,7 +67,7 @@ class HeuristicsAhead(Part):
             heappush(self._queues.setdefault(item.job.key.kind, []), (item.job.due, item.job.key))
 
     def work(self, tick: int, left: Callable[[], float]) -> None:
-        """Compute heuristics, those of the jobs that are due soonest first, until the time is over.
+        """Compute heuristics, those of the jobs that are due soonest first, then read entries, until the time is over.
 
         No heuristic begins that is expected to last beyond the end.
 
@@ -84,6 +91,8 @@ class HeuristicsAhead(Part):
             self._learn(kind, now - left())
         for kind in unfit:
             self._expected[kind] *= _EASES
+        while self._unread and left() > _SPARE:
+            read_ahead(self._unread.popleft())
 
     def made(self, key: JobKey) -> KindEffects | None:
         """Return what was computed for an open job, or None."""

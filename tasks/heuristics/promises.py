@@ -95,7 +95,7 @@ def find_promises(owner: str, entries: Sequence[Entry], names: Mapping[str, str]
 
     A promise that is given or told of again is the same promise.
     """
-    told = [(e, _SIGNS.of(e.text)) for e in entries if e.type not in ("plan", "reflection")]
+    told = [(e, signs_of(e.text)) for e in entries if e.type not in ("plan", "reflection")]
     if not any(signs.promises for _, signs in told):
         return []
     ids = {resolve_name(s, names): s for s in (*dict.fromkeys(s for e in entries for s in e.subjects), owner)}
@@ -145,7 +145,7 @@ def _signs(text: str) -> _Signs:
     return _SIGNS_OF[promises, settles]
 
 
-_SIGNS = TextCache(_signs, most=300_000)  # items: three for a text; some 10 MB
+signs_of = TextCache(_signs, most=300_000).of  # items: three for a text; some 10 MB
 
 
 def _made(owner: str, entry: Entry, names: Mapping[str, str], ids: Mapping[str, str]) -> Iterable[Promise]:
