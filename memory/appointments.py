@@ -77,12 +77,14 @@ class Appointment(NamedTuple):
 
 
 class _Mention(NamedTuple):
-    """A sentence that may tell of an appointment: its clock times, and the day that it names."""
+    """A sentence that tells of an appointment, at a clock time of a day that it may name."""
 
     sentence: str
-    times: tuple[Time, ...]
-    day: int | None = None  # the first is 0
-    ahead: int | None = None  # of the day on which it was said
+    minute: int  # after midnight
+    day: int | None  # the first is 0
+    ahead: int | None  # days from the one on which it was said
+    what: str
+    is_quoted: bool
 
 
 def appointments(entries: Iterable[Entry], places: Sequence[Location], start: int, end: int) -> list[Appointment]:
@@ -120,22 +122,30 @@ def names_time(text: str) -> bool:
 
 
 def _mentions(text: str) -> tuple[_Mention, ...]:
-    """Return the sentences of a text that may tell of an appointment."""
+    """Return the sentences of a text that tell of an appointment."""
     if not _TIMES.of(text):
         return ()
-    found = []
-    for sentence in split_sentences(text):
-        times = tuple(find_times(sentence))
-        if (
-            times
-            and not _PAST.search(sentence)
-            and not _ONGOING.search(sentence)
-            and any(cue.search(sentence) for cue in (_NOUN, _VERB, _OCCASION))
-        ):
-            numbered = _DAY_NUMBER.search(sentence)
-            ahead = None if numbered else next((ahead for day, ahead in _DAYS if day.search(sentence)), None)
-            found.append(_Mention(sentence, times, int(numbered[1]) - 1 if numbered else None, ahead))
-    return tuple(found)
+    return tuple(mention for sentence in split_sentences(text) if (mention := _mention(sentence)) is not None)
+
+
+def _mention(sentence: str) -> _Mention | None:
+    times = find_times(sentence)
+    if (
+        not times
+        or _PAST.search(sentence)
+        or _ONGOING.search(sentence)
+        or not any(cue.search(sentence) for cue in (_NOUN, _VERB, _OCCASION))
+    ):
+        return None
+    what = _what(sentence, times)
+    if what is None:
+        return None
+    numbered = _DAY_NUMBER.search(sentence)
+    day = int(numbered[1]) - 1 if numbered else None
+    ahead = None if numbered else next((ahead for pattern, ahead in _DAYS if pattern.search(sentence)), None)
+    verb = _VERB.search(sentence)
+    quoted = is_quoted(sentence, verb.start() if verb else times[0].start)
+    return _Mention(sentence, times[0].minute, day, ahead, what, quoted)
 
 
 _MENTIONS = TextCache(_mentions, most=100_000)  # items: one for a text, and one for each sentence kept with it
@@ -144,21 +154,21 @@ _MENTIONS = TextCache(_mentions, most=100_000)  # items: one for a text, and one
 def _appointment(
     mention: _Mention, entry: Entry, places: Sequence[Location], start: int, end: int
 ) -> Appointment | None:
-    sentence, times = mention.sentence, mention.times
     minute = _when(mention, entry.minute, start, end)
     if minute is None:
         return None
-    place = find_place(sentence, places)
-    what = _what(sentence, times, place)
-    verb = _VERB.search(sentence)
-    if what and not _is_event(what) and is_quoted(sentence, verb.start() if verb else times[0].start):
-        what = _said(sentence, entry.minute)  # whose deed it is, the quotation says
+    what, place = mention.what, find_place(mention.sentence, places)
+    if place and place.name.casefold() not in what.casefold():
+        what += f" at {place.name}"
+    what = (what[:1].upper() + what[1:])[:MAX_WHAT]
+    if what and mention.is_quoted and not _is_event(what):
+        what = _said(mention.sentence, entry.minute)  # whose deed it is, the quotation says
     return Appointment(minute, what, place.id if place else None, entry.number) if what else None
 
 
 def _when(mention: _Mention, said: int, start: int, end: int) -> int | None:
     """Return the minute of a mention if it is within [start, end); one that names no day is of the next of two."""
-    time, day = mention.times[0].minute, mention.day
+    day = mention.day
     if mention.ahead is not None:
         day = day_of(said) + mention.ahead
     if day is not None:
@@ -167,10 +177,11 @@ def _when(mention: _Mention, said: int, start: int, end: int) -> int | None:
         days = []
     else:
         days = [day_of(start), day_of(start) + 1]
-    return next((minute for day in days if start <= (minute := day * DAY + time) < end), None)
+    return next((minute for day in days if start <= (minute := day * DAY + mention.minute) < end), None)
 
 
-def _what(sentence: str, times: Sequence[Time], place: Location | None) -> str:
+def _what(sentence: str, times: Sequence[Time]) -> str | None:
+    """Return what is to be done at the times of a sentence; None if it does not say."""
     ends = (0, *(time.end for time in times))
     starts = (*(time.start for time in times), len(sentence))
     bare = "\x00".join(sentence[end:start] for end, start in zip(ends, starts, strict=True))
@@ -186,12 +197,9 @@ def _what(sentence: str, times: Sequence[Time], place: Location | None) -> str:
     elif verb:
         what = " ".join(_FURTHER.split(bare[verb.start() :], maxsplit=1)[0].split()[:14])
     else:
-        return ""
+        return None
     what = _LOOSE_END.sub("", what)
-    what = what if what.count('"') % 2 == 0 else what.replace('"', "").rstrip(" .,!?;:")
-    if place and place.name.casefold() not in what.casefold():
-        what += f" at {place.name}"
-    return (what[:1].upper() + what[1:])[:MAX_WHAT]
+    return what if what.count('"') % 2 == 0 else what.replace('"', "").rstrip(" .,!?;:")
 
 
 def _is_event(what: str) -> bool:

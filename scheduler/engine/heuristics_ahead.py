@@ -16,7 +16,6 @@ from cogitate.scheduler.engine.boundary import Closing
 from cogitate.scheduler.engine.open_jobs import OpenJob
 from cogitate.scheduler.engine.part import Part, TickState
 from cogitate.scheduler.intake.kind_effects import KindEffects
-from cogitate.tasks.heuristics.reading import read_ahead
 from cogitate.tasks.job import JobKey
 
 _FORGETS = 8  # a kind's expected seconds approach what a heuristic took by this part of the difference
@@ -33,6 +32,7 @@ class HeuristicsAhead(Part):
         make: returns what the heuristic of an open job gives.
         is_answered: returns whether the answer to a job is known to have come: it will need no heuristic.
         horizon: ticks; a job that is due later is left alone for now, as its answer may still come.
+        read: finds what a heuristic will look for in an entry that an owner observed, and keeps it.
     """
 
     def __init__(
@@ -41,12 +41,14 @@ class HeuristicsAhead(Part):
         make: Callable[[OpenJob], KindEffects],
         is_answered: Callable[[JobKey], bool],
         horizon: int,
+        read: Callable[[str, Entry], None] = lambda owner, entry: None,
     ) -> None:
         self._jobs = jobs
         self._make = make
         self._is_answered = is_answered
         self._horizon = horizon
-        self._unread: deque[Entry] = deque(maxlen=_UNREAD)
+        self._read = read
+        self._unread: deque[tuple[str, Entry]] = deque(maxlen=_UNREAD)
         self._queues: dict[str, list[tuple[int, JobKey]]] = {}  # heaps by kind: due tick, key
         self._expected: dict[str, float] = {}  # seconds that a heuristic of a kind takes
         self._made: dict[JobKey, KindEffects] = {}
@@ -59,7 +61,7 @@ class HeuristicsAhead(Part):
     def end(self, tick: TickState) -> None:
         """Take in the jobs that were opened, and what was observed."""
         self.add(tick.opened)
-        self._unread.extend(entry for _, entry in tick.turn.observed)
+        self._unread.extend(tick.turn.observed)
 
     def add(self, opened: Iterable[OpenJob]) -> None:
         """Take in jobs that have been opened."""
@@ -92,7 +94,7 @@ class HeuristicsAhead(Part):
         for kind in unfit:
             self._expected[kind] *= _EASES
         while self._unread and left() > _SPARE:
-            read_ahead(self._unread.popleft())
+            self._read(*self._unread.popleft())
 
     def made(self, key: JobKey) -> KindEffects | None:
         """Return what was computed for an open job, or None."""

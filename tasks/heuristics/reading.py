@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from cogitate.memory.appointments import names_time
+from collections.abc import Mapping
+
+from cogitate.memory.appointments import appointments, names_time
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.languages import languages_of
 from cogitate.memory.retrieval.terms import TERMS
+from cogitate.memory.summaries.conversations import first_person
 from cogitate.tasks.heuristics.promises import signs_of
 
 
-def read_ahead(entry: Entry) -> None:
-    """Find the times, signs of promises, terms and language of an observed entry, in some 0.05 ms."""
+def read_ahead(entry: Entry, owner: str, names: Mapping[str, str]) -> None:
+    """Find the terms, language, times, appointments and signs of promises of an entry that an owner observed.
+
+    Args:
+        names: display names of owners and places by id.
+    """
     text = entry.text
-    names_time(text)
     signs_of(text)
     TERMS.of(text)
     languages_of(text)
+    if names_time(text):
+        appointments([entry, first_person(entry, owner, names)], (), 0, 0)
