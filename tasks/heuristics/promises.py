@@ -53,6 +53,7 @@ _SETTLING = ("promise", "forgot", "kept", "keep", "broke", "made good")  # in wh
 _CONDITION = re.compile(r"\b(?:if|unless|in case|maybe|perhaps|might|whether)\b", re.I)
 #: Before the verb of a deed that was done, or was not: "did not mend", "forgot to mend".
 _DID = re.compile(r"\b(?:did(?: not| never|n['’]t)?|(?:failed|forgot|refused|declined|managed) to) $")
+_NOT_DONE = frozenset({"did", "didn", "failed", "forgot", "refused", "declined", "managed"})  # one of them opens `_DID`
 #: When a deed is due, which is no part of it.
 _WHEN = re.compile(
     r"\b(?:(?:on|by|until|before) )?(?:the \w{1,20} of )?(?:day \d{1,6}|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b",
@@ -107,6 +108,9 @@ def find_promises(owner: str, entries: Sequence[Entry], names: Mapping[str, str]
         if open_ and not made:  # who promises, or hears of a promise again, has not done it yet
             said = TERMS.of(entry.text)
             alike = [] if words.isdisjoint(said) else [at for at in open_ if _are_alike(open_[at], said)]
+            if alike and not signs.settles:
+                deeds = _deeds_in(entry.text)
+                alike = [at for at in alike if not deeds.isdisjoint(TERMS.of(found[at].deed))]
             settled = _settle(owner, entry, names, found, open_ if signs.settles else alike, alike)
             if settled is not None:
                 del open_[settled]
@@ -146,6 +150,17 @@ def _signs(text: str) -> _Signs:
 
 
 signs_of = TextCache(_signs, most=300_000).of  # items: three for a text; some 10 MB
+
+
+def _deeds(text: str) -> frozenset[str]:
+    """Return the stems of what a text may tell as done, or as not done."""
+    low = [word[0].lower() for word in _WORD.finditer(text)]
+    if not _NOT_DONE.isdisjoint(low):  # then any of the words may be meant
+        return frozenset(map(stem, low))
+    return frozenset(stem(word) for word in low if is_past(word) or past_of(word) == word)
+
+
+_deeds_in = TextCache(_deeds, most=200_000).of
 
 
 def _made(owner: str, entry: Entry, names: Mapping[str, str], ids: Mapping[str, str]) -> Iterable[Promise]:
