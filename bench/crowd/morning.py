@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from itertools import product
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -154,10 +155,11 @@ class _IdleTime:
         return spent
 
 
-def table(agents: int = 1_000) -> Table:
+def table(crowds: Sequence[int] = (1_000,)) -> Table:
     """Return the ticks of a morning with heuristics alone, and with a stand-in for a model."""
     rows = []
-    for label, model in (("without a model", False), (f"a stand-in that takes {LATENCY:g} s", True)):
+    ways = (("without a model", False), (f"a stand-in that takes {LATENCY:g} s", True))
+    for agents, (label, model) in product(crowds, ways):
         morning = lived(agents, model)
         clock, cpu = sorted(morning.clock), sorted(morning.cpu)
         worst = int(0.99 * (len(clock) - 1))
