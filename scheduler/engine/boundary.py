@@ -121,7 +121,7 @@ def _close(
             refusal=made.refusal,
             because=item.job.refused if reason == "denied" and not failure else "",
         )
-        counts_as = reservation(item)
+        counts_as = Cost() if reason == "none" else reservation(item)
     else:
         counts_as = result.usage
         by_model = result.source in ("llm", "cached")
