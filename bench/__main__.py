@@ -47,9 +47,9 @@ def main() -> int:
     stored = commands.add_parser("memory", help="cost of memory operations, and retrieval compared with other systems")
     stored.add_argument("--entries", type=int, nargs="+", default=(200, 10_000), help="number of entries to search")
     commands.add_parser("workers", help="a worker's overhead per job, compared with other systems")
-    crowds = commands.add_parser("host", help="cost of a tick to its host, by number of agents")
-    crowds.add_argument("--agents", type=int, nargs="*", default=(100, 1_000, 10_000))
-    crowds.add_argument(
+    ticks = commands.add_parser("host", help="cost of a tick to its host, by number of agents")
+    ticks.add_argument("--agents", type=int, nargs="*", default=(100, 1_000, 10_000))
+    ticks.add_argument(
         "--morning", type=int, nargs="*", default=(1_000,), help="agents whose morning is measured by the clock"
     )
     bounds = commands.add_parser(
@@ -145,9 +145,8 @@ def main() -> int:
     if arguments.command == "host":
         from bench.crowd import host, morning
 
-        tables = [lambda: host.table(arguments.agents)] if arguments.agents else []
-        tables += [lambda: morning.table(arguments.morning)] if arguments.morning else []
-        print_tables((table() for table in tables), arguments.json)
+        crowds = ((host.table, arguments.agents), (morning.table, arguments.morning))
+        print_tables((table(agents) for table, agents in crowds if agents), arguments.json)
         return 0
     if arguments.command == "boundary":
         from bench.crowd import boundary, due_at_once
