@@ -47,8 +47,11 @@ def main() -> int:
     stored = commands.add_parser("memory", help="cost of memory operations, and retrieval compared with other systems")
     stored.add_argument("--entries", type=int, nargs="+", default=(200, 10_000), help="number of entries to search")
     commands.add_parser("workers", help="a worker's overhead per job, compared with other systems")
-    crowds = commands.add_parser("host", help="cost of a tick to its host, by number of agents")
-    crowds.add_argument("--agents", type=int, nargs="+", default=(100, 1_000, 10_000))
+    ticks = commands.add_parser("host", help="cost of a tick to its host, by number of agents")
+    ticks.add_argument("--agents", type=int, nargs="*", default=(100, 1_000, 10_000))
+    ticks.add_argument(
+        "--morning", type=int, nargs="*", default=(1_000,), help="agents whose morning is measured by the clock"
+    )
     bounds = commands.add_parser(
         "boundary", help="ticks of a spread morning and their stalls, and many agents due in one tick"
     )
@@ -140,9 +143,10 @@ def main() -> int:
         print_tables((memory.table(), *retrieval.tables(arguments.entries)), arguments.json)
         return 0
     if arguments.command == "host":
-        from bench.crowd import host
+        from bench.crowd import host, morning
 
-        print_tables([host.table(arguments.agents)], arguments.json)
+        crowds = ((host.table, arguments.agents), (morning.table, arguments.morning))
+        print_tables((table(agents) for table, agents in crowds if agents), arguments.json)
         return 0
     if arguments.command == "boundary":
         from bench.crowd import boundary, due_at_once

@@ -6,7 +6,6 @@ or with a calendar date, counts for the coming day if it is not older than a day
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -16,7 +15,9 @@ from cogitate.memory.language.commitments import Appointed
 from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.times import find_times
+from cogitate.memory.place_names import find_place
 from cogitate.memory.profile import Location
+from cogitate.memory.retrieval.text_cache import TextCache
 
 
 class Appointment(NamedTuple):
@@ -39,9 +40,9 @@ def appointments(entries: Iterable[Entry], places: Sequence[Location], start: in
     found = [
         appointment
         for entry in entries
-        if entry.type != "plan" and find_times(entry.text)
-        for sentence in split_sentences(entry.text)
-        if find_times(sentence) and (appointment := _appointment(sentence, entry, places, start, end)) is not None
+        if entry.type != "plan"
+        for sentence in _TIMED.of(entry.text)
+        if (appointment := _appointment(sentence, entry, places, start, end)) is not None
     ]
     found.sort(key=lambda a: (a.minute, a.location is None, -a.number))
     kept: list[Appointment] = []
@@ -52,6 +53,20 @@ def appointments(entries: Iterable[Entry], places: Sequence[Location], start: in
             continue
         kept.append(appointment)
     return kept
+
+
+def names_time(text: str) -> bool:
+    """Return whether a text names a clock time."""
+    return bool(_TIMES.of(text))
+
+
+def _timed_sentences(text: str) -> tuple[str, ...]:
+    """Return the sentences of a text that name a clock time; most texts have none."""
+    return tuple(filter(find_times, split_sentences(text))) if _TIMES.of(text) else ()
+
+
+_TIMES = TextCache(lambda text: tuple(find_times(text)), most=300_000)  # items: one for most texts; some 20 MB
+_TIMED = TextCache(_timed_sentences, most=100_000)
 
 
 def _appointment(sentence: str, entry: Entry, places: Sequence[Location], start: int, end: int) -> Appointment | None:
@@ -73,16 +88,3 @@ def _when(found: Appointed, said: int, start: int, end: int) -> int | None:
         if start <= minute < end:
             return minute
     return None
-
-
-def find_place(text: str, places: Sequence[Location]) -> Location | None:
-    """Return the known place that `text` names, by name or id; the longest name wins."""
-    folded = text.casefold()
-    best: tuple[int, Location] | None = None
-    for place in places:
-        for word in (place.name.casefold(), place.id.casefold()):
-            if not word or word not in folded or (best is not None and len(word) <= best[0]):
-                continue  # at once: a big town has more places than `re` keeps patterns, and compiling takes long
-            if re.search(rf"(?<!\w){re.escape(word)}(?!\w)", folded):
-                best = (len(word), place)
-    return best[1] if best else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from cogitate.memory.clock import DAY
@@ -47,6 +48,7 @@ class Habit(NamedTuple):
     prose: bool = False  # told of the owner, in the third person
 
 
+@lru_cache(maxsize=4_096)  # each plan of an owner reads its routine again
 def read_routine(routine: str | tuple[str, ...], name: str = "") -> tuple[Habit, ...]:
     """Return the habits of a routine, in the order of its text; what names no possible time is done at none.
 

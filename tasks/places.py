@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from cogitate.memory.appointments import find_place
 from cogitate.memory.entry import Entry
+from cogitate.memory.place_names import find_place
 from cogitate.memory.profile import Location
 from cogitate.prompts.constraints import Constraint
 from cogitate.tasks.kind import Case

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Annotated, Any
@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import msgspec
 from pydantic import BaseModel
 
-from cogitate.memory.appointments import appointments
+from cogitate.memory.appointments import appointments, names_time
 from cogitate.memory.clock import DAY, clock_time, date, day_and_time, day_of, next_morning
 from cogitate.memory.effects import Append, Effect
 from cogitate.memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
@@ -197,9 +197,10 @@ class Plan(Kind):
         start, end = _window(case)
         profile = case.profile
         owed = find_owed(case.job.key.owner, case.entries, case.world.display_names, case.world.locations, start, end)
-        booked = with_owed(appointments(_told(case), case.world.locations, start, end), owed.timed)
+        told, places, language = _told(case), case.world.locations, language_of(case)
+        booked = with_owed(appointments(told, places, start, end), owed.timed)
         agreed = owed.numbers | {a.number for a in booked}
-        pressing = find_pressing(profile.name, case.entries, case.world.locations, start, agreed)
+        pressing = find_pressing(profile.name, case.entries, places, start, agreed)
         slots = build(
             profile=profile,
             routine=case.world.routine_of(profile),
@@ -207,18 +208,18 @@ class Plan(Kind):
             start=start,
             end=end,
             booked=booked,
-            unfinished=_left(case, start, owed),
+            unfinished=_left(case, told, start, owed),
             status=_status(case),
             pressing=[quote(entry, profile.name) for entry in pressing],
             visits=Counter(place for place, _ in {(e.location, e.minute // 60) for e in case.entries if e.location}),
             done=_done(case),
             owed=owed.untimed,
-            language=language_of(case),
+            language=language,
         )
         if not case.world.clock.has_times:
             slots.sort(key=lambda slot: -slot.priority)
         used = {a.number for a in booked if a.number} | {entry.number for entry in pressing}
-        return self._appended(case, slots, tuple(used))
+        return self._appended(case, slots, tuple(used), language)
 
     def _ahead(self, moment: Moment) -> Iterable[Request]:
         """Return the request for the coming day's plan, once it is time for it."""
@@ -254,7 +255,9 @@ class Plan(Kind):
     def _recalled(self, case: Case) -> list[Entry]:
         return recall(case, QUERY, SHOWN, REMEMBERED)
 
-    def _appended(self, case: Case, slots: Iterable[Slot], used: tuple[int, ...]) -> tuple[Effect, ...]:
+    def _appended(
+        self, case: Case, slots: Iterable[Slot], used: tuple[int, ...], language: str = ""
+    ) -> tuple[Effect, ...]:
         owner, tick, has_times = case.job.key.owner, case.job.key.tick, case.world.clock.has_times
         items = tuple(
             PlanItem(
@@ -267,7 +270,7 @@ class Plan(Kind):
             for index, slot in enumerate(slots)
         )
         start, end = _window(case)
-        text = _listed(items, start, language_of(case))
+        text = _listed(items, start, language or language_of(case))
         entry = Entry(
             type="plan",
             text=shorten(text, MAX_TEXT, "…"),
@@ -386,10 +389,12 @@ def _done(case: Case) -> list[str]:
     return [str(text) for text in done] if isinstance(done, list) else []
 
 
-def _left(case: Case, start: int, owed: Owed) -> list[Mapping[str, Any]]:
+def _left(case: Case, told: Sequence[Entry], start: int, owed: Owed) -> list[Mapping[str, Any]]:
     """Return the unfinished items that are not over, judged by promises, appointments and the items themselves."""
+    if not _unfinished(case):
+        return []
     since = max(0, day_of(start) - 1) * DAY
-    missed = {a.what for a in appointments(_told(case), case.world.locations, since, start)}
+    missed = {a.what for a in appointments(told, case.world.locations, since, start)}
     left = []
     for item in _unfinished(case):
         text = str(item.get("description", "")).removeprefix(AGAIN)
@@ -399,10 +404,10 @@ def _left(case: Case, start: int, owed: Owed) -> list[Mapping[str, Any]]:
 
 
 def _told(case: Case) -> list[Entry]:
-    """Return what the agent was told or saw, in its words; its statements about itself count as made this morning."""
+    """Return what tells the agent of times, in its words; its statements about itself count as made this morning."""
     names = case.world.display_names
     # Reflections only repeat earlier statements, perhaps in another's words.
-    entries = (e for e in (_dated(case), *case.entries) if e.type != "reflection")
+    entries = (e for e in (_dated(case), *case.entries) if e.type != "reflection" and names_time(e.text))
     said = Entry(type="observation", text=case.profile.currently, minute=_window(case)[0])
     return [said, *(first_person(e, case.job.key.owner, names) for e in entries)]
 

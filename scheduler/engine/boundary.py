@@ -48,6 +48,7 @@ def close_due(
 
     The order is (due tick, kind order, owner, ordinal, enqueue tick), whoever finished when. A job without a result
     gets its kind's heuristic, computed here from the entries that the job may read, unless that has been done before.
+    A job that asks no model is then in time: a worker would have made the same of it.
 
     Args:
         made_ahead: returns what the heuristic of a job without a result gives, if that is known already.
@@ -74,8 +75,11 @@ def close_due(
     def known_only(row: DueJob, made: KindEffects, method: str) -> KindEffects:
         return without_strangers(kind_of(row.key.kind), made, method, lambda one: one in streams or one in retired)
 
+    def is_in_time(row: DueJob) -> bool:
+        return row.state == "open" and not open_jobs[row.key].job.model and made_ahead(row) is not None
+
     return [
-        _close(row, open_jobs[row.key], streams, tick, kind_of(row.key.kind), without_model, known_only)
+        _close(row, open_jobs[row.key], streams, tick, kind_of(row.key.kind), without_model, known_only, is_in_time)
         for row in ordered
     ]
 
@@ -98,12 +102,15 @@ def _close(
     kind: Kind,
     without_model: Callable[[DueJob], KindEffects],
     known_only: Callable[[DueJob, KindEffects, str], KindEffects],
+    is_in_time: Callable[[DueJob], bool],
 ) -> Closing:
     result = row.result if row.state == "staged" else None
     if result is None:
-        reason = _WITHOUT_RESULT.get(row.state) or reason_of(item.job.refused)  # held
         made = without_model(row)
+        reason = _WITHOUT_RESULT.get(row.state) or reason_of(item.job.refused)  # held
         failure = row.failure or (EFFECTS_REFUSED if made.refusal else "")
+        if is_in_time(row) and not made.refusal:
+            reason, failure = "none", ""
         model = item.job.model if row.failure else ""
         result = Result(
             effects=made.effects,
@@ -114,7 +121,7 @@ def _close(
             refusal=made.refusal,
             because=item.job.refused if reason == "denied" and not failure else "",
         )
-        counts_as = reservation(item)
+        counts_as = Cost() if reason == "none" else reservation(item)
     else:
         counts_as = result.usage
         by_model = result.source in ("llm", "cached")

@@ -18,6 +18,7 @@ from cogitate.scheduler.journal.ends import JobEnd, ends_at_boundary
 from cogitate.scheduler.journal.history import Change
 from cogitate.scheduler.journal.lines import Core, TickNotes
 from cogitate.scheduler.ledger.step_replies import BoundaryInput, DueJob
+from cogitate.tasks.heuristics.reading import read_ahead
 
 OnePart = TypeVar("OnePart", bound=Part)
 Rest = ParamSpec("Rest")
@@ -61,7 +62,13 @@ class RunEngine:
         """
         state = self.state
         if self._ahead is None:
-            self._ahead = HeuristicsAhead(state.open, state.without_model, state.latencies.is_answered, horizon)
+            self._ahead = HeuristicsAhead(
+                state.open,
+                state.without_model,
+                state.latencies.is_answered,
+                horizon,
+                lambda owner, entry: read_ahead(entry, owner, state.world().display_names),
+            )
             self.parts.append(self._ahead)
         self._ahead.work(tick, left)
 

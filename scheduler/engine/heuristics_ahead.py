@@ -7,9 +7,11 @@ ahead lives in memory only: a host that resumes a run computes it again.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from heapq import heappop, heappush
 
+from cogitate.memory.entry import Entry
 from cogitate.scheduler.engine.boundary import Closing
 from cogitate.scheduler.engine.open_jobs import OpenJob
 from cogitate.scheduler.engine.part import Part, TickState
@@ -17,6 +19,8 @@ from cogitate.scheduler.intake.kind_effects import KindEffects
 from cogitate.tasks.job import JobKey
 
 _FORGETS = 8  # a kind's expected seconds approach what a heuristic took by this part of the difference
+_UNREAD = 10_000  # the newest observations that wait to be read
+_SPARE = 0.001  # seconds in which an entry is surely read
 _EASES = 0.9  # factor of the expected seconds of a kind that did not fit: one slow heuristic must not stop it for ever
 
 
@@ -28,6 +32,7 @@ class HeuristicsAhead(Part):
         make: returns what the heuristic of an open job gives.
         is_answered: returns whether the answer to a job is known to have come: it will need no heuristic.
         horizon: ticks; a job that is due later is left alone for now, as its answer may still come.
+        read: finds what a heuristic will look for in an entry that an owner observed, and keeps it.
     """
 
     def __init__(
@@ -36,11 +41,14 @@ class HeuristicsAhead(Part):
         make: Callable[[OpenJob], KindEffects],
         is_answered: Callable[[JobKey], bool],
         horizon: int,
+        read: Callable[[str, Entry], None] = lambda owner, entry: None,
     ) -> None:
         self._jobs = jobs
         self._make = make
         self._is_answered = is_answered
         self._horizon = horizon
+        self._read = read
+        self._unread: deque[tuple[str, Entry]] = deque(maxlen=_UNREAD)
         self._queues: dict[str, list[tuple[int, JobKey]]] = {}  # heaps by kind: due tick, key
         self._expected: dict[str, float] = {}  # seconds that a heuristic of a kind takes
         self._made: dict[JobKey, KindEffects] = {}
@@ -51,8 +59,9 @@ class HeuristicsAhead(Part):
         self._made.pop(closing.ended.key, None)
 
     def end(self, tick: TickState) -> None:
-        """Take in the jobs that were opened."""
+        """Take in the jobs that were opened, and what was observed."""
         self.add(tick.opened)
+        self._unread.extend(tick.turn.observed)
 
     def add(self, opened: Iterable[OpenJob]) -> None:
         """Take in jobs that have been opened."""
@@ -60,7 +69,7 @@ class HeuristicsAhead(Part):
             heappush(self._queues.setdefault(item.job.key.kind, []), (item.job.due, item.job.key))
 
     def work(self, tick: int, left: Callable[[], float]) -> None:
-        """Compute heuristics, those of the jobs that are due soonest first, until the time is over.
+        """Compute heuristics, those of the jobs that are due soonest first, then read entries, until the time is over.
 
         No heuristic begins that is expected to last beyond the end.
 
@@ -84,6 +93,8 @@ class HeuristicsAhead(Part):
             self._learn(kind, now - left())
         for kind in unfit:
             self._expected[kind] *= _EASES
+        while self._unread and left() > _SPARE:
+            self._read(*self._unread.popleft())
 
     def made(self, key: JobKey) -> KindEffects | None:
         """Return what was computed for an open job, or None."""

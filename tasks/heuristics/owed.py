@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from cogitate.memory.appointments import Appointment, find_place
+from cogitate.memory.appointments import Appointment
 from cogitate.memory.clock import DAY, day_of
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.endings import SPACED, UNSPACED
@@ -14,6 +14,7 @@ from cogitate.memory.language.languages import ENGLISH, UNDETERMINED, languages_
 from cogitate.memory.language.packs import pack_of
 from cogitate.memory.language.text import stems
 from cogitate.memory.language.times import anchor_days, days_named, find_times
+from cogitate.memory.place_names import find_place
 from cogitate.memory.profile import Location
 from cogitate.memory.summaries.conversations import resolve_name
 from cogitate.tasks.heuristics.promises import KEEP, Promise, find_promises

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from itertools import islice
 
 from cogitate.memory.appointments import appointments
 from cogitate.memory.clock import DAY
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.endings import SPACED, UNSPACED
 from cogitate.memory.language.port import language_of
-from cogitate.memory.language.text import stems
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.profile import Location
+from cogitate.memory.retrieval.terms import TERMS
 from cogitate.memory.summaries.conversations import quoted_speaker
 
 IMPORTANT = 7  # the least importance of what presses: that of an event which changes a life
@@ -41,14 +42,14 @@ def find_pressing(
     if not found:
         return []
     planned = [item.description for plan in entries if plan.type == "plan" for item in plan.items]
-    found = [
+    open_ = (
         entry
-        for entry in found
+        for entry in sorted(found, key=lambda e: (-e.importance, -e.minute, -e.number))
         if not any(text.endswith(quote(entry, name)) for text in planned)
         and not appointments([entry], places, entry.minute - DAY, entry.minute + _AHEAD)
         and not _is_answered(entry, seen)
-    ]
-    return sorted(found, key=lambda e: (-e.importance, -e.minute, -e.number))[:MOST_PRESSING]
+    )
+    return [*islice(open_, MOST_PRESSING)]
 
 
 def quote(entry: Entry, name: str) -> str:
@@ -63,6 +64,6 @@ def _is_done_or_said(text: str, name: str) -> bool:
 
 def _is_answered(entry: Entry, seen: Sequence[Entry]) -> bool:
     """Return whether a later observation is about the same matter."""
-    words = set(stems(entry.text))
+    words = frozenset(TERMS.of(entry.text))
     later = (e for e in seen if (e.minute, e.number) > (entry.minute, entry.number))
-    return any(len(words & set(stems(other.text))) >= _ALIKE * len(words) for other in later)
+    return any(len(words.intersection(TERMS.of(other.text))) >= _ALIKE * len(words) for other in later)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import NamedTuple
 
 from cogitate.memory.clock import date
@@ -16,6 +15,7 @@ from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.text import stems
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
+from cogitate.memory.retrieval.text_cache import TextCache
 from cogitate.memory.summaries.conversations import parse_line, resolve_name
 
 MOST_QUOTED = 240  # characters of a sentence that is quoted
@@ -60,10 +60,13 @@ class _Hint(NamedTuple):
     stems: frozenset[str]
 
 
-@lru_cache(maxsize=32_768)  # an owner's memories are read again by each plan and reflection
 def _hint(text: str) -> _Hint:
     language = language_of(text)
     return _Hint(language.may_vow(text), language.tells_outcome(text) != "", frozenset(stems(text)))
+
+
+#: An owner's memories are read again by each plan and reflection. Items: four for a text; some 30 MB.
+hint_of = TextCache(_hint, most=200_000).of
 
 
 def find_promises(owner: str, entries: Sequence[Entry], names: Mapping[str, str]) -> list[Promise]:
@@ -71,7 +74,7 @@ def find_promises(owner: str, entries: Sequence[Entry], names: Mapping[str, str]
 
     A promise that is given or told of again is the same promise.
     """
-    if not any(_hint(e.text).may_promise for e in entries):
+    if not any(hint_of(e.text).may_promise for e in entries):
         return []
     ids = {resolve_name(s, names): s for s in (*dict.fromkeys(s for e in entries for s in e.subjects), owner)}
     found: list[Promise] = []
@@ -86,7 +89,7 @@ def find_promises(owner: str, entries: Sequence[Entry], names: Mapping[str, str]
             same = (
                 at
                 for at, p in enumerate(found)
-                if promise.giver == p.giver and are_alike(promise.words, _hint(p.deed).stems) and not p.settled
+                if promise.giver == p.giver and are_alike(promise.words, hint_of(p.deed).stems) and not p.settled
             )
             at = next(same, None)
             if at is None:
@@ -97,7 +100,7 @@ def find_promises(owner: str, entries: Sequence[Entry], names: Mapping[str, str]
 
 
 def _made(owner: str, entry: Entry, names: Mapping[str, str], ids: Mapping[str, str]) -> Iterable[Promise]:
-    if not _hint(entry.text).may_promise:
+    if not hint_of(entry.text).may_promise:
         return
     line = parse_line(entry, names)
     language = language_of(line.text)
@@ -122,7 +125,7 @@ def _promise(owner: str, entry: Entry, speaker: str, sentence: str, vow: Vow, id
 
 def _settle(owner: str, entry: Entry, names: Mapping[str, str], found: list[Promise]) -> None:
     """Note what an entry says of a promise made before it: in so many words, or with an account of the deed."""
-    hint = _hint(entry.text)
+    hint = hint_of(entry.text)
     open_ = [at for at, promise in enumerate(found) if not promise.settled]
     if not hint.is_outcome and not any(are_alike(found[at].words, hint.stems) for at in open_):
         return
@@ -139,7 +142,7 @@ def _settle(owner: str, entry: Entry, names: Mapping[str, str], found: list[Prom
             said = next((s for s in sentences if language.is_account(s, promise.deed, giver, giver == me)), "")
         of_giver = by == "?" or (by == "I") == (giver == me)
         if stated and of_giver and {promise.giver, promise.taker} - {""} <= present:
-            alike = entry.minute > promise.minute and are_alike(promise.words, _hint(told.text).stems)
+            alike = entry.minute > promise.minute and are_alike(promise.words, hint_of(told.text).stems)
             if alike or entry.minute - promise.minute >= 30:  # no longer the talk in which it was promised
                 said = stated
         if said:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from itertools import islice
 
-from cogitate.memory.entry import Entry, is_dialogue
+from cogitate.memory.entry import Entry, is_dialogue, is_of_event
 from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, languages_of
 from cogitate.memory.language.packs import pack_of, packs
 from cogitate.memory.profile import Profile
@@ -37,7 +37,11 @@ def spoken_language(profile: Profile, entries: Iterable[Entry], owner: str, name
     if found not in (UNDETERMINED, OTHER) and (said or found != _HAN):
         return found
     own = (text for entry in entries if (text := _own_text(entry, {profile.name, resolve_name(owner, names)}, names)))
-    seen = Counter(languages_of(text)[0] for text in islice(own, _LOOKED_AT))
+    seen: Counter[str] = Counter()
+    for text in islice(own, _LOOKED_AT):
+        seen[language := languages_of(text)[0]] += 1
+        if 2 * seen[language] > _LOOKED_AT:  # the rest cannot be more
+            break
     most = max(seen, key=lambda one: (seen[one], one), default=UNDETERMINED)
     if found == _HAN:  # a name of Han alone may be a Japanese one
         return most if most == "ja" else found
@@ -54,6 +58,8 @@ def _own_text(entry: Entry, called: Collection[str], names: Mapping[str, str]) -
     """Return what an owner observed or said in an entry; "" for what another one said, and for thoughts."""
     if entry.type not in ("observation", "message"):
         return ""
+    if not is_dialogue(entry) and not is_of_event(entry):  # as most observations: nobody speaks
+        return entry.text
     line = parse_line(entry, names)
     is_own = line.speaker in called if line.speaker else not is_dialogue(entry)
     return line.text if is_own else ""

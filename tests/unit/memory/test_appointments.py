@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from cogitate.memory.appointments import appointments, find_place
+from cogitate.memory.appointments import appointments
 from cogitate.memory.clock import DAY
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.commitments import MAX_WHAT
+from cogitate.memory.place_names import find_place
 from cogitate.memory.profile import Location
 
 CAFE = Location(id="cafe", name="Hobbs Cafe")
@@ -111,6 +112,21 @@ def test_the_longest_name_of_a_place_wins_wherever_it_stands_in_the_list() -> No
     assert find_place("park", (PARK, Location(id="x", name="Park"))) == PARK
     assert find_place("", (Location(id="x", name=""),)) is None
     assert find_place("a", ()) is None
+
+
+def test_a_place_is_found_whatever_its_name_begins_with() -> None:
+    bridge, gate, kitchen = (
+        Location(id="#12-bridge", name="'The' bridge"),
+        Location(id="gate-2", name="Gate 2"),
+        Location(id="k", name="キッチン"),
+    )
+    places = [bridge, gate, kitchen]
+    assert find_place("see you at 'the' bridge!", places) == bridge
+    assert find_place("at #12-bridge", places) == bridge
+    assert find_place("gate 21, then gate-2", places) == gate
+    assert find_place("キッチン", places) == kitchen
+    places[1] = Location(id="gate-21", name="Gate 21")  # a list may change
+    assert find_place("gate 21", places) == places[1]
 
 
 @pytest.mark.parametrize(

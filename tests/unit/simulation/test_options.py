@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from cogitate.memory import typed_json
-from cogitate.memory.appointments import find_place
 from cogitate.memory.effects import Append, Tell
 from cogitate.memory.entry import Entry, PlanItem
+from cogitate.memory.place_names import find_place
 from cogitate.simulation.town.state import State
 from cogitate.simulation.town.town import Town
 from tests.unit.simulation.test_happenings import Applied

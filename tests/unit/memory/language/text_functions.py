@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from pydantic import ValidationError
 
-from cogitate.memory.appointments import appointments, find_place
+from cogitate.memory.appointments import appointments
 from cogitate.memory.entry import Character
 from cogitate.memory.importance import Ratings, rate_by_rule
 from cogitate.memory.language.english.address import addressee, clean, without_own_name
@@ -34,6 +34,7 @@ from cogitate.memory.language.text import extract_keywords, normal, stems, words
 from cogitate.memory.language.times import anchor_days, find_times, parse_clock
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.place_names import find_place
 from cogitate.memory.policies.compaction import by_place
 from cogitate.memory.policies.window import compress_summary, fitting_character
 from cogitate.memory.profile import Profile
@@ -233,7 +234,7 @@ FUNCTIONS: Mapping[str, Callable[[str], object]] = {
     "appointments.appointments of a host": lambda text: appointments(
         [_seen(f"Ann is holding a {text} at 5 pm")], PLACES, 600, 2000
     ),
-    "appointments.find_place": lambda text: find_place(text, PLACES),
+    "place_names.find_place": lambda text: find_place(text, PLACES),
     "truncation.shorten": lambda text: shorten(text, 300),
     "truncation.shorten to half": lambda text: shorten(text, max(10, len(text) // 2)),
     "repeats.repeat_key": lambda text: repeat_key(_seen(text)),

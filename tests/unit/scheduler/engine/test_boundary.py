@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import cast
 
 import msgspec
 import pytest
@@ -17,7 +18,7 @@ from cogitate.scheduler.budget.repairs import FAILED
 from cogitate.scheduler.engine.boundary import Closing, cancelled, close_due
 from cogitate.scheduler.engine.late_answers import apply_late
 from cogitate.scheduler.engine.open_jobs import OpenJob
-from cogitate.scheduler.intake.kind_effects import EFFECTS_REFUSED
+from cogitate.scheduler.intake.kind_effects import EFFECTS_REFUSED, KindEffects
 from cogitate.scheduler.journal.shortfalls import Shortfalls, note_shortfall
 from cogitate.scheduler.ledger.claims import PromptCount, Result
 from cogitate.scheduler.ledger.step_replies import DueJob, JobState
@@ -45,7 +46,9 @@ def streams() -> dict[str, Stream]:
     return made
 
 
-def close(rows: list[DueJob], jobs: list[OpenJob], on: dict[str, Stream] | None = None) -> list[Closing]:
+def close(
+    rows: list[DueJob], jobs: list[OpenJob], on: dict[str, Stream] | None = None, ahead: KindEffects | None = None
+) -> list[Closing]:
     def case_of(item: OpenJob) -> Case:
         return Case(job=item.job, profile=Profile(name="A"), world=WorldFacts(), memories={})
 
@@ -56,6 +59,7 @@ def close(rows: list[DueJob], jobs: list[OpenJob], on: dict[str, Stream] | None 
         tick=5,
         kind_of=KINDS.__getitem__,
         case_of=case_of,
+        made_ahead=lambda row: ahead,
     )
 
 
@@ -261,3 +265,16 @@ def test_a_job_that_was_cancelled_counts_its_reservation_and_changes_nothing() -
     closing = cancelled(job)
     assert (closing.ended.end, closing.ended.reason, closing.note.source) == ("cancelled", "cancelled", "none")
     assert (closing.counts_as, closing.changes) == (job.job.reserved, ())
+
+
+def test_what_the_host_made_ahead_is_in_time_where_no_model_is_asked() -> None:
+    made = KindEffects((thought(ANN, "made in idle time"),))
+    for model, state, reason in (("", "open", "none"), ("m", "open", "late"), ("", "dead", "dead")):
+        item = open_job("first", model=model)
+        (closing,) = close([DueJob(item.job.key, cast(JobState, state), None, 1)], [item], ahead=made)
+        (effect,) = closing.ended.effects
+        assert (closing.ended.reason, closing.note.source) == (reason, "heuristic")
+        assert isinstance(effect, Append)
+        assert effect.entry.text == "made in idle time"
+    (closing,) = close([DueJob(item.job.key, "open", None, 1)], [open_job("first")])
+    assert closing.ended.reason == "late", "made at the boundary"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -11,10 +12,12 @@ import pytest
 import cogitate.scheduler.engine.boundary
 import cogitate.scheduler.engine.run_state
 from cogitate import Observation, Profile, TickLoop
+from cogitate.memory.entry import Entry
 from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.scheduler.engine.boundary import cancelled
 from cogitate.scheduler.engine.heuristics_ahead import HeuristicsAhead
 from cogitate.scheduler.engine.open_jobs import OpenJob, OpenJobs
+from cogitate.scheduler.engine.turn import WorldTurn
 from cogitate.scheduler.intake.kind_effects import KindEffects, made_without_model
 from cogitate.tasks.job import JobKey
 from tests.unit.scheduler.scheduler_case import ANN, BOB, open_job
@@ -105,6 +108,23 @@ def test_a_precomputed_heuristic_is_kept_until_the_job_ends() -> None:
     assert idle.ahead.made(item.job.key) == KindEffects((), f"made for {ANN}")
     idle.ahead.ended(cast(Any, None), cancelled(item), item)
     assert idle.ahead.made(item.job.key) is None
+
+
+def test_observations_are_read_in_the_time_that_heuristics_leave() -> None:
+    idle = Idle(open_job("plan", ANN, due=7), plan=0.4)
+    read: list[tuple[str, str]] = []
+
+    def reading(owner: str, entry: Entry) -> None:
+        read.append((owner, entry.text))
+        idle.left -= 0.3
+
+    idle.ahead = HeuristicsAhead(idle.jobs, idle.make, lambda key: False, 100, reading)
+    observed = [(ANN, Entry(type="observation", text=text, minute=1)) for text in ("one", "two", "three")]
+    idle.ahead.end(cast(Any, SimpleNamespace(opened=[], turn=WorldTurn(observed=observed))))
+    assert idle.work(0.9) == [("plan", ANN, 7)]
+    assert read == [(ANN, "one"), (ANN, "two")]
+    idle.work(0.9)
+    assert read == [(ANN, "one"), (ANN, "two"), (ANN, "three")], "each is read once"
 
 
 # -- in a run ------------------------------------------------------------------------------------------
