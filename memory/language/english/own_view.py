@@ -23,12 +23,13 @@ _ONLY_PAST = word_set(
 _DONE_TO_PEOPLE = word_set(
     "accused admitted annoyed appointed arrested attacked awarded banned based blamed blocked bored brought "
     "burned caught concerned confused covered crowned delighted detained diagnosed discharged dressed drowned elected "
-    "exhausted expelled fined fired forced found freed frightened held hired honoured infected injured interested "
+    "exhausted expelled fined fired forced freed frightened held hired honoured infected injured interested "
     "interviewed invited involved jailed killed knighted led located lost made married murdered named ordered "
     "overwhelmed pleased poisoned praised promoted questioned released relieved rescued robbed saved scared seated "
     "selected sent sentenced shot stranded struck stuck surprised taught thanked tired told transferred trapped "
     "treated trusted warned wounded"
 )
+_FOUND_TO_BE = word_set("dead alive guilty innocent unconscious asleep hurt injured wounded drowned missing safe")
 _OPENS_OBJECT = word_set(
     "a an the my his her their our your its this that these those some every each no all both another "
     "me him them us you it myself"
@@ -62,9 +63,11 @@ def in_own_words(text: str, name: str, names: Iterable[str] = ()) -> str:
         names: of all whom the text may name. One that contains `name` is read as a whole, and where another is called
             the same, the text stays as it is.
     """
-    known = list(names)
     text = with_subject(text, "I")
-    if not name.strip() or name not in text or known.count(name) > 1 or _QUOTE.search(text):
+    if name not in text or not name.strip() or _QUOTE.search(text):
+        return text
+    known = list(names)
+    if known.count(name) > 1:
         return text
     longer = sorted({other for other in known if name in other and other != name}, key=lambda n: (-len(n), n))
     sentences = split_sentences(text)
@@ -144,6 +147,7 @@ def _verb_of_mine(after: str) -> tuple[str, int]:
         mine = base_of(verb)
     else:
         is_active = following in _OPENS_OBJECT or following.isdecimal() or verb not in _DONE_TO_PEOPLE
+        is_active = is_active and not (verb == "found" and following in _FOUND_TO_BE)
         mine = verb if verb in _ONLY_PAST or (is_active and _is_past_only(verb)) else ""
     return mine, found.end(1)
 

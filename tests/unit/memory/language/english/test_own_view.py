@@ -30,6 +30,7 @@ NAMES = (ADA, "Ben", "Ann", "Ann Marie", "Big Ben")
         ("Ada Smith checks the valve.", "I check the valve."),
         ("Ada Smith watches a heron.", "I watch a heron."),
         ("Ada Smith sorted the tools by their age.", "I sorted the tools by their age."),
+        ("Ada Smith found grey mould on the seedlings.", "I found grey mould on the seedlings."),
         ("Ada Smith apologised.", "I apologised."),
         ("Ann Marie and Ada Smith lowered the net.", "Ann Marie and I lowered the net."),
         ("Ben and Ada Smith met.", "Ben and I met."),
