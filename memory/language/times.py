@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 from cogitate.memory.clock import DAY, clock_in_force, day_number
@@ -53,13 +54,17 @@ def find_times(text: str, pack: Pack | None = None) -> list[Time]:
     Args:
         pack: of the text's language, if that is known.
     """
+    return list(_times_in(text, pack or pack_of(languages_of(text)[0])))
+
+
+@lru_cache(maxsize=32_768)  # an owner's memories are read again by each plan and reflection
+def _times_in(text: str, pack: Pack) -> tuple[Time, ...]:
     found = _found(_TIME, text, _minute)
-    pack = pack or pack_of(languages_of(text)[0])
-    if pack.hours is not None:
-        named = _found(pack.hours, text, lambda match: _named(match, pack))
-        others = (time for time in found if not any(time.start < one.end and one.start < time.end for one in named))
-        found = sorted([*named, *others], key=lambda time: time.start)
-    return found
+    if pack.hours is None:
+        return tuple(found)
+    named = _found(pack.hours, text, lambda match: _named(match, pack))
+    others = (time for time in found if not any(time.start < one.end and one.start < time.end for one in named))
+    return tuple(sorted([*named, *others], key=lambda time: time.start))
 
 
 def _found(pattern: re.Pattern[str], text: str, read: Callable[[re.Match[str]], int | None]) -> list[Time]:

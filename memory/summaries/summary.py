@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 
+from cogitate.memory.language.endings import joined
 from cogitate.memory.language.word_count import count_words
 from cogitate.memory.summaries.parts import LEAST_PART, PART, line_in_parts, sentence_in_parts
 from cogitate.memory.summaries.telling import Utterance
@@ -38,8 +39,8 @@ def summarise(
     room = max_words - count_words(head)
     parts = [part for line in lines for part in line_in_parts(line, room)]
     chosen = choose_units(units(parts, minute), room)
-    told = " ".join(unit.text for unit in chosen) or _quoted(lines, room)
-    return " ".join(part for part in (head, told) if part)
+    told = joined(unit.text for unit in chosen) or _quoted(lines, room)
+    return joined(part for part in (head, told) if part)
 
 
 def _quoted(lines: Sequence[Utterance], room: int) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from cogitate.memory.language.languages import is_english
+
 _WITHIN = r"[^\[\]{}<>*()\n]{1,60}"
 #: "{disfmarker}", "[click]", "<laugh>", "*waves*", and in round brackets a few words in small letters: "(laughter)".
 _DIRECTION = re.compile(
@@ -29,6 +31,10 @@ _BROKEN_OFF = re.compile(r"(?<=\w--)\s++|(?<=\w—)\s++")  # which ends a senten
 
 def without_directions(text: str) -> str:
     """Return what somebody said without stage directions, fillers, repeated words and spaces before marks."""
-    said = _DIRECTION.sub(" ", _BREAK.sub("--", _FILLER.sub(" ", _APART.sub("", text))))
-    said = _REPEATED.sub(r"\1", _BROKEN_OFF.sub("\n", _QUOTED_APART.sub(r'"\1"', said)))
+    if is_english(text):  # "um" and "nous nous" are words of others
+        said = _FILLER.sub(" ", _APART.sub("", text))
+        said = _DIRECTION.sub(" ", _BREAK.sub("--", said))
+        said = _REPEATED.sub(r"\1", _BROKEN_OFF.sub("\n", _QUOTED_APART.sub(r'"\1"', said)))
+    else:
+        said = _BROKEN_OFF.sub("\n", _DIRECTION.sub(" ", _BREAK.sub("--", text)))
     return text if said == text else _LEADING.sub("", _SPACES.sub(" ", _APART.sub("", said)).strip())

@@ -103,11 +103,6 @@ def _with_thing(sentence: str, before: str) -> str:
     return sentence[: it.start()] + told + sentence[it.end() :]
 
 
-def names_person(text: str) -> bool:
-    """Return whether a text names a person by role: "my brother", "the captain"."""
-    return any(word.lower() in _KIN for word in _WORD.findall(text))
-
-
 def leans_on_others(sentence: str) -> bool:
     """Return whether a sentence has a pronoun that refers to an earlier sentence."""
     return leans_on_somebody(sentence) or leans_on_something(sentence)

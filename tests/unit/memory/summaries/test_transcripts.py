@@ -22,6 +22,8 @@ from cogitate.memory.summaries.transcripts import without_directions
         ("Ask (my brother's friend Bo) at 3 * 4 * 5.", "Ask (my brother's friend Bo) at 3 * 4 * 5."),
         ("if a<b and c>d then (see page 7)", "if a<b and c>d then (see page 7)"),
         ("The thermometer said 30 mm.", "The thermometer said 30 mm."),
+        ("Ele quer um cavalo [risos] na praça.", "Ele quer um cavalo na praça."),
+        ("Et nous nous sommes vus à la mairie.", "Et nous nous sommes vus à la mairie."),
     ],
 )
 def test_directions_fillers_and_loose_marks_are_left_out(text: str, said: str) -> None:

@@ -9,7 +9,6 @@ from cogitate.memory.language.english.references import (
     leans_on_somebody,
     leans_on_something,
     looks_like_name,
-    names_person,
     resolved,
 )
 from cogitate.memory.language.english.tense import told_after
@@ -153,14 +152,6 @@ def test_a_capital_is_of_a_name_unless_a_sentence_opens_with_it(word: str, openi
 )
 def test_an_it_is_explained_only_where_it_stands_for_a_thing(before: str, sentence: str, told: str) -> None:
     assert resolved(sentence, before) == told
-
-
-@pytest.mark.parametrize(
-    ("text", "person"),
-    [("My brother left.", True), ("The captain", True), ("Brother", True), ("The boat left.", False), ("", False)],
-)
-def test_a_person_is_named_by_their_role(text: str, person: bool) -> None:
-    assert names_person(text) is person
 
 
 @pytest.mark.parametrize(
