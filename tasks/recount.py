@@ -125,7 +125,7 @@ class Recount(Kind):
                 for e, text, _ in pieces
             ],
             "words": SIZE.words,
-            "earlier": [template_entry(entry) for entry in _earlier(case)],
+            "earlier": [template_entry(entry, span.minute) for entry in _earlier(case)],
         }
         if template == "recount_world":
             values |= {"events": [event.replace("_", " ") for event in span.events], "related": span.tags}

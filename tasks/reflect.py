@@ -120,18 +120,21 @@ class Reflect(Kind):
         It shows the most important recent observations, and how often each was repeated.
         """
         memories = share_of(without_repeats(self._recent(case))[:SHOWN], memory_share)
-        names, repeats = case.world.names, _repeats(case)
+        names, repeats, now = case.world.names, _repeats(case), result_minute(case.job)
         people = {s: names[s] for e in memories for s in e.subjects if s in names and s != case.job.key.owner}
         rendered = self._templates.render(
             self.name,
             {
                 **persona(case.profile),
                 "people": [{"id": owner, "name": name} for owner, name in sorted(people.items())],
-                **timing.told(result_minute(case.job), case.job.key.tick),
+                **timing.told(now, case.job.key.tick),
                 "stage": stage_of(case.entries, case.job.minute),
                 "status": format_meters(_status(case)),
-                "reflections": [template_entry(e) for e in share_of(_earlier(case), memory_share)],
-                "memories": [{**template_entry(e), "times": 1 + repeats.get(e.number, 0)} for e in memories],
+                "reflections": [template_entry(e, now) for e in share_of(_earlier(case), memory_share)],
+                "memories": [
+                    {**template_entry(e, now), "times": 1 + repeats.get(e.number, 0)}
+                    for e in sorted(memories, key=lambda e: (e.minute, e.number))
+                ],
                 **long_term_context(case, memory_share),
             },
         )
