@@ -136,7 +136,7 @@ class Act(Kind):
                 "actions": [brief(action) for action in _texts(situation, "actions")],
                 "item": _format_item(_item(situation, "item"), names),
                 "later": _format_item(_item(situation, "later"), names),
-                "memories": [template_entry(e) for e in memories],
+                "memories": [template_entry(e, case.job.minute) for e in memories],
                 **long_term_context(case, memory_share),
             },
         )

@@ -154,7 +154,7 @@ class Plan(Kind):
                 "status": format_meters(_status(case)),
                 "previous": previous,
                 "unfinished": [item for item in unfinished if item not in shown],
-                "memories": [template_entry(e) for e in memories],
+                "memories": [template_entry(e, minute) for e in memories],
                 **long_term_context(case, memory_share),
             },
         )

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from cogitate.memory.clock import day_and_time
+from cogitate.memory.clock import day_and_time, day_of
 from cogitate.memory.effects import Effect, MarkAccessed
 from cogitate.memory.entry import Entry, EntryType
 from cogitate.memory.language.text import normal
+from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.policies.window import format_character
 from cogitate.memory.retrieval.profiles import profile_of
@@ -44,9 +45,10 @@ def share_of(entries: Sequence[Entry], share: float) -> list[Entry]:
     return list(entries[: max(1, math.ceil(len(entries) * share))])
 
 
-def template_entry(entry: Entry) -> dict[str, str]:
-    """Return an entry as a template shows it."""
-    return {"when": day_and_time(entry.minute, entry.tick), "text": brief(entry.text)}
+def template_entry(entry: Entry, minute: int) -> dict[str, str]:
+    """Return an entry as a template shows it at a game time, with the days that another day's words name as numbers."""
+    text = entry.text if day_of(entry.minute) == day_of(minute) else anchor_days(entry.text, entry.minute)
+    return {"when": day_and_time(entry.minute, entry.tick), "text": brief(text)}
 
 
 def long_term_context(case: Case, memory_share: float = 1.0) -> dict[str, Any]:

@@ -126,7 +126,7 @@ class Recount(Kind):
                 for e, text, _ in pieces
             ],
             "words": SIZE.words,
-            "earlier": [template_entry(entry) for entry in _earlier(case)],
+            "earlier": [template_entry(entry, span.minute) for entry in _earlier(case)],
             "language": language_of_texts(case, messages),
         }
         if template == "recount_world":

@@ -38,7 +38,7 @@ from cogitate.tasks.heuristics.insight import NOTABLE, find_insight, is_quiet
 from cogitate.tasks.heuristics.recalled import Recalled
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
-from cogitate.tasks.meters import Meter, format_meters, meter_params, read_meters
+from cogitate.tasks.meters import Meter, format_meters, meter_params
 from cogitate.tasks.persona import language_of, persona
 from cogitate.tasks.recall import (
     access_marks,
@@ -119,18 +119,21 @@ class Reflect(Kind):
         It shows the most important recent observations, and how often each was repeated.
         """
         memories = share_of(without_repeats(self._recent(case))[:SHOWN], memory_share)
-        names, repeats = case.world.names, _repeats(case)
+        names, repeats, now = case.world.names, _repeats(case), result_minute(case.job)
         people = {s: names[s] for e in memories for s in e.subjects if s in names and s != case.job.key.owner}
         rendered = self._templates.render(
             self.name,
             {
                 **persona(case),
                 "people": [{"id": owner, "name": name} for owner, name in sorted(people.items())],
-                **timing.told(result_minute(case.job), case.job.key.tick),
+                **timing.told(now, case.job.key.tick),
                 "stage": stage_of(case.entries, case.job.minute),
-                "status": format_meters(read_meters(case.job.params.get("status"))),
-                "reflections": [template_entry(e) for e in share_of(_earlier(case), memory_share)],
-                "memories": [{**template_entry(e), "times": 1 + repeats.get(e.number, 0)} for e in memories],
+                "status": format_meters(_status(case)),
+                "reflections": [template_entry(e, now) for e in share_of(_earlier(case), memory_share)],
+                "memories": [
+                    {**template_entry(e, now), "times": 1 + repeats.get(e.number, 0)}
+                    for e in sorted(memories, key=lambda e: (e.minute, e.number))
+                ],
                 **long_term_context(case, memory_share),
             },
         )

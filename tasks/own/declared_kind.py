@@ -89,7 +89,7 @@ class DeclaredKind(Kind):
                 "example": example,
                 **persona(case),
                 **timing.told(case.job.minute, case.job.key.tick),
-                "memories": [template_entry(entry) for entry in memories],
+                "memories": [template_entry(entry, case.job.minute) for entry in memories],
                 "params": case.job.params,
                 **long_term_context(case, memory_share),
             },

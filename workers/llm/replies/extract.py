@@ -25,6 +25,7 @@ _TAG = re.compile(r"</?\w[^<>{}\n]{0,60}>|<[|｜][^<>{}\n]{1,60}>|\[/?[A-Z]{2}[A
 _FENCE = re.compile(r"```[\w-]*")
 _WITHIN = frozenset(",;?，；？、")  # marks with which a sentence goes on, or asks
 _WIDE = re.compile(r"(?<=[\"”\]}\d])\s*([：，])(?=\s*[\"“\[{\dtfn-])")
+_NO_NUMBER = re.compile(r"(?<=[:,\[\s])-?(?:NaN|Infinity)(?=\s*[,}\]])")
 _LEADING_KEY = re.compile(r"\s*\"\w+\"\s*:")
 _WHOLE_END = re.compile(r"[}\]\"'”’\d]\s*\Z")  # after another letter, a value is cut off
 _MAX_WRAPPED = 3  # objects around an answer that are unwrapped
@@ -40,7 +41,12 @@ def _refuse(name: str) -> NoReturn:
 _decoder = json.JSONDecoder(parse_constant=_refuse, strict=False)  # models put line breaks in strings
 
 
-def json_values(text: str, *, cut: bool = False) -> list[dict[str, Any] | list[Any]]:
+def json_values(text: str) -> list[Any]:
+    """Return the objects and lists of objects in a text, the last first; see `values_in`."""
+    return [value for value, _ in values_in(text)]
+
+
+def values_in(text: str, *, cut: bool = False) -> list[tuple[Any, bool]]:
     """Return the objects and lists of objects in a model's text, the last first, without drafts and with clean strings.
 
     NaN and Infinity are not JSON. What is within a value is part of it. A value that the text's end cuts off within a
@@ -48,14 +54,17 @@ def json_values(text: str, *, cut: bool = False) -> list[dict[str, Any] | list[A
 
     Args:
         cut: whether the text reached its cap of tokens; then only a value that ends the text is whole.
+
+    Returns:
+        Each with whether it has all its brackets. The parts of one without them are no answer.
     """
     text = _said(text.strip().removeprefix("\ufeff").lstrip())
-    found: list[tuple[Any, int, int]] = []
+    found: list[tuple[Any, bool, int, int]] = []
     position = repairs = 0
     for _ in range(_MAX_STARTS):
         if (opening := _OPENING.search(text, position)) is None:
             break
-        start = opening.start()
+        start, lacks = opening.start(), ""
         value, end = _decode(text, start)
         if value is None and repairs < _MAX_REPAIRS:
             repairs += 1
@@ -65,11 +74,11 @@ def json_values(text: str, *, cut: bool = False) -> list[dict[str, Any] | list[A
             value = _repaired(text[start:end])
         position = end
         if value is not None:
-            found.append((value, start, end))
-    places = [0, *(place for _, *span in found for place in span), len(text)]
+            found.append((value, not lacks, start, end))
+    places = [0, *(place for _, _, *span in found for place in span), len(text)]
     return [
-        clean(value)
-        for at, (value, _, end) in reversed([*enumerate(found)])
+        (clean(value), whole)
+        for at, (value, whole, _, end) in reversed([*enumerate(found)])
         if not _is_draft(text, places[2 * at : 2 * at + 4]) and not (cut and text[end:].strip())
     ]
 
@@ -118,10 +127,9 @@ def _repaired(text: str) -> Any:
         most = max(most, depth)
     if len(text) > _MAX_REPAIRED or most > _MAX_DEPTH:
         return None
+    text = _NO_NUMBER.sub("null", _WIDE.sub(lambda mark: ":" if mark[1] == "：" else ",", text))
     try:
-        value = repair_json(
-            _WIDE.sub(lambda mark: ":" if mark[1] == "：" else ",", text), return_objects=True, skip_json_loads=True
-        )
+        value = repair_json(text, return_objects=True, skip_json_loads=True)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict if text[0] == "{" else list) else None

@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from cogitate.memory.host_code import Raised, captured
-from cogitate.workers.llm.replies.extract import json_values, wrapped_in
+from cogitate.workers.llm.replies.extract import json_values, values_in, wrapped_in
 from cogitate.workers.llm.requests.schema import Schema, full_schema
 
 _ROUNDS = 4  # validations after each of which what is wrong is left out
@@ -41,15 +41,15 @@ def answer_in(text: str, model: type[BaseModel], *, cut: bool = False) -> BaseMo
     Args:
         cut: whether the text reached its cap of tokens.
     """
-    values = json_values(text, cut=cut)
+    values = values_in(text, cut=cut)
+    objects = [one for one, _ in reversed(values) if isinstance(one, dict)]
     wrong: Raised | None = None
-    objects = [one for one in reversed(values) if isinstance(one, dict)]
-    for value in (*values, objects) if objects else values:
-        for candidate in (value, *wrapped_in(value)):
+    for value, whole in (*values, (objects, False)) if objects else values:
+        for candidate in (value, *wrapped_in(value)) if whole else (value,):
             made = read_as(model, candidate)
             if type(made) is not Raised:
                 return made
-            wrong = wrong or (made if values else None)
+            wrong = wrong or made
     return wrong
 
 

@@ -198,7 +198,7 @@ def test_the_twenty_most_important_observations_since_the_last_reflection() -> N
     assert all(e.importance <= least for e in stream.live("observation")[5:] if e.number not in prompt.used)
     _, _, memories = prompt.user.partition("<memories>")
     shown = [line for line in memories.split("\n") if line.startswith("- [")]
-    assert shown[0].endswith(("New 8.", "New 17.", "New 26.", "New 35."))
+    assert [stream.entries[n].text for n in sorted(prompt.used)] == [line.partition("] ")[2] for line in shown]
 
 
 def answer(**fields: object) -> ReflectionAnswer:
