@@ -65,7 +65,16 @@ def test_an_open_breaker_states_cause_start_and_next_probe(
 
 
 def test_pauses_and_models_set_aside_are_shown(client: FakeRedis) -> None:
-    found = vitals(client, {"hold": after(3.5), "aside:b": "1 auth 1 1", "aside:a": "1 forbidden 1 1", "why": "auth", "probe_at": after(9)})
+    found = vitals(
+        client,
+        {
+            "hold": after(3.5),
+            "aside:b": "1 auth 1 1",
+            "aside:a": "1 forbidden 1 1",
+            "why": "auth",
+            "probe_at": after(9),
+        },
+    )
     assert (found.held, found.set_aside) == (3.5, {"a": "forbidden", "b": "auth"})
     assert (found.breaker, found.why, found.next_probe) == ("closed", "", None)
 

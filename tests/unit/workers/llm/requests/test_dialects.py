@@ -67,7 +67,11 @@ def test_a_refusal_leaves_out_the_named_part(subtests: pytest.Subtests) -> None:
         (FIRST, "System role not supported", MERGED),
         (MERGED, "System role not supported", None),
         (FIRST, "temperature: nur 1 ist erlaubt", replace(FIRST, left_out=("temperature",))),
-        (FIRST, "parameter.enable_thinking must be set to false", replace(FIRST, switches=(("enable_thinking", False),))),
+        (
+            FIRST,
+            "parameter.enable_thinking must be set to false",
+            replace(FIRST, switches=(("enable_thinking", False),)),
+        ),
     ]:
         with subtests.test(dialect=dialect, text=text, then=then):
             assert dialect.without_named(text, ["temperature"]) == then
