@@ -312,7 +312,7 @@ BEHAVIOURS = (
     ),
     failed(
         "refusing far from its limits",
-        "unsupported",
+        "bad_request",
         "none",
         refused(400, "no", x_ratelimit_reset_tokens="90s", x_ratelimit_remaining_tokens="149984"),
     ),
@@ -338,6 +338,5 @@ def wordings() -> list[Behaviour]:
         if seen["kind"] == "unsupported":
             found.append(row(name, reply, said(), claims=2))
         else:
-            kind = "unsupported" if seen["kind"] == "bad_request" else seen["kind"]  # one part is left out next
-            found.append(failed(name, kind, "none", reply, wait=seen["wait"]))
+            found.append(failed(name, seen["kind"], "none", reply, wait=seen["wait"]))
     return found

@@ -1,7 +1,7 @@
 """Cases of an endpoint's behaviour, replayed by a real server to the gate and the client, and what is found at fault.
 
 A case is a response and what triggers it. Every case meets twelve prompts of two models in turn, so that what is found
-at fault follows from which calls fail. `python -m tests.integration.workers.endpoint_cases FILE` scores a file of cases.
+at fault follows from which calls fail. `python -m tests.integration.workers.endpoint_cases FILE` scores such a file.
 """
 
 from __future__ import annotations
@@ -157,10 +157,11 @@ def _judged(results: list[tuple[str, CallResult | CallRefused]], asked: int, tri
         return Found(
             "answer_used", "", "", None, answer, first.usage.tokens, first.estimated, "", good, len(refused), asked
         )
-    told = failed[0]
+    answering = {name for name, one in answers if one.value is not None}
+    learned = (one for one in failed if one.kind == "unsupported" and MODELS[0] in answering)
+    told = next(learned, failed[0])
     scope, retry = CLASSES[told.kind].scope, CLASSES[told.kind].again
     aside = {name for name, _ in refused}
-    answering = {name for name, one in answers if one.value is not None}
     if scope in ("key", "account", "model", "endpoint") and answering == set(MODELS) and retry == "never":
         scope = "prompt"  # other calls of both models succeed, and nothing is set aside
     elif aside and not aside & answering and answering:

@@ -277,6 +277,7 @@ def test_a_missing_model_is_tried_again_by_one_when_its_pause_is_over(
     one, other = gate_of({"breaker_longest_pause": 900.0}), gate_of({"breaker_longest_pause": 900.0})
     for gate in (one, other):
         call(gate)  # neither is of a process that has begun since
+    eventually(lambda: vitals(client).calls == 2, "the calls to be counted")
     refuse(one, "model_missing", model="misspelt")
     eventually(lambda: vitals(client).set_aside == {"misspelt": "model_missing"}, "the model to be marked")
     client.hset(endpoint_keys(NAME)[0], "aside:misspelt", "1 model_missing 1 1")

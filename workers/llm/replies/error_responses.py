@@ -46,8 +46,8 @@ WORDINGS = (
     _wording(
         "context_overflow",
         "400 413 422 500",
-        r"context.(length|window|size)|maximum context|(prompt|input) (is too|length)|token limit|too (long|large) for|`inputs`"
-        r"|tokens must be at least",
+        r"context.(length|window|size)|maximum context|(prompt|input) (is too|length)|token limit|too (long|large) for"
+        r"|`inputs`|tokens must be at least",
     ),
     _wording("overloaded", "400 403 429 500", r"overloaded|failed to load"),
     _wording("auth", "400 403 404", r"api.(secret.)?key|authoriz"),

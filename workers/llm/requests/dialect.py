@@ -74,8 +74,10 @@ class Dialect:
         if (self.form, self.schema) == ("json_schema", "full"):
             found.append(replace(self, schema="plain"))
         found.append(self._recapped())
-        if self.form in _BELOW:
-            found.append(replace(self, form=_BELOW[self.form]))
+        form = self.form
+        while form in _BELOW:
+            form = _BELOW[form]
+            found.append(replace(self, form=form))
         if self.system == "message":
             found.append(replace(self, system="merged"))
         return found
@@ -157,8 +159,8 @@ class Dialects:
 
     A single refusal may be a transient fault: the next call tries an alternative, and the call after that the refused
     dialect again. After a second refusal, an alternative that the server accepts replaces it. A refusal that names no
-    part of the request is the prompt's fault if the dialect has worked before; otherwise each of the next calls leaves
-    one part out.
+    part of the request is the prompt's fault if the dialect has worked before; otherwise, from a second such refusal
+    on, each call leaves one part out.
 
     Args:
         first: the dialect to try for an unknown model.
@@ -221,6 +223,8 @@ class Dialects:
             if better is None and (not unnamed or known.worked):
                 return ""
             known.refusals[refused] += 1
+            if better is None and known.refusals[known.dialect] < _CONFIRMED:
+                return ""  # it may be this prompt's fault
             if refused == known.dialect and known.other is not None:
                 better = known.other
             elif better is None:
@@ -230,7 +234,7 @@ class Dialects:
                 return ""
             if not self._replace_if_confirmed(model, known):
                 known.trial = better
-            return refused.difference(better)
+            return known.dialect.difference(better) or refused.difference(better)
 
     def _replace_if_confirmed(self, model: str, known: _Known) -> bool:
         """Replace a dialect that was refused repeatedly by one that was accepted."""
