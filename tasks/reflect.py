@@ -38,7 +38,7 @@ from cogitate.tasks.heuristics.insight import NOTABLE, find_insight, is_quiet
 from cogitate.tasks.heuristics.recalled import Recalled
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
-from cogitate.tasks.meters import Meter, format_meters, meter_params
+from cogitate.tasks.meters import Meter, format_meters, meter_params, read_meters
 from cogitate.tasks.persona import language_of, persona
 from cogitate.tasks.recall import (
     access_marks,
@@ -128,7 +128,7 @@ class Reflect(Kind):
                 "people": [{"id": owner, "name": name} for owner, name in sorted(people.items())],
                 **timing.told(now, case.job.key.tick),
                 "stage": stage_of(case.entries, case.job.minute),
-                "status": format_meters(_status(case)),
+                "status": format_meters(read_meters(case.job.params.get("status"))),
                 "reflections": [template_entry(e, now) for e in share_of(_earlier(case), memory_share)],
                 "memories": [
                     {**template_entry(e, now), "times": 1 + repeats.get(e.number, 0)}
