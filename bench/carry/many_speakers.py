@@ -17,7 +17,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
 def meetings(data: Path) -> list[Asked]:
     """Return recorded meetings with their questions; the turns that answer one are its evidence."""
-    return [_meeting(**one) for one in _recorded(data / "qmsum")]
+    return [_meeting(**one) for one in recorded(data / "qmsum")]
 
 
 def _meeting(name: str, turns: list[dict[str, str]], qs: list[dict[str, Any]]) -> Asked:
@@ -30,7 +30,7 @@ def games(data: Path) -> list[Asked]:
     """Return all recorded games as one memory. Each sentence of a summary asks for the lines of its piece."""
     entries: list[Entry] = []
     questions: list[Question] = []
-    for piece in sorted(_recorded(data / "crd3"), key=lambda one: str(one["ep"])):
+    for piece in sorted(recorded(data / "crd3"), key=lambda one: str(one["ep"])):
         first = len(entries) + 1
         entries += [_line(who, text, piece["ep"], number) for number, (who, text) in enumerate(piece["turns"], first)]
         lines = frozenset(range(first, len(entries) + 1))
@@ -51,6 +51,7 @@ def _line(speaker: str, text: str, scene: str, number: int) -> Entry:
     )
 
 
-def _recorded(folder: Path) -> Iterator[dict[str, Any]]:
+def recorded(folder: Path) -> Iterator[dict[str, Any]]:
+    """Yield the meetings or pieces in the files of a folder; none without it."""
     for file in sorted(folder.glob("*.json")):
         yield from json.loads(file.read_text(encoding="utf-8"))

@@ -1,21 +1,27 @@
-"""Summaries without a model: LoCoMo sessions against their reference summaries.
+"""Summaries without a model: sessions, answers from meetings and pieces of games against references by people.
 
 One summary per session, at most as many words as its reference. ROUGE F1 with stemming (`rouge-score`), mean over
 sessions. Entities of a reference are its words capitalised elsewhere than at a sentence's start and its words with
 digits; hard ones are neither a speaker nor part of the session's date. Their recall is pooled over sessions.
+
+Where many speak: the turns that answer a question on a meeting (QMSum) against the answer, and the turns of a piece of
+a game (CRD3) against its summary, again in at most as many words.
 """
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from bench.carry.many_speakers import recorded
 from bench.quality.recordings import RecordedConversation, Turn, load_conversations
 from bench.table import Cell, Row, Table
 from cogitate.memory.language.sentences import split_sentences
-from cogitate.memory.language.text import FUNCTION_WORDS, words
+from cogitate.memory.language.text import FUNCTION_WORDS, stems, words
 from cogitate.memory.summaries.summary import summarise
 from cogitate.memory.summaries.telling import Utterance
 
@@ -57,7 +63,7 @@ def tables(data: Path) -> list[Table]:
     """Return figures per conversation and over all sessions; no table without conversations."""
     talks = load_conversations(data)
     if not talks:
-        return []
+        return _of_many(data)
     columns = ("R1", "R2", "RL", "hard entities")
     from rouge_score.rouge_scorer import RougeScorer  # imports SciPy
 
@@ -74,7 +80,66 @@ def tables(data: Path) -> list[Table]:
     return [
         Table("Session summaries", columns, (*rows, *published), f"{len(everything)} sessions."),
         Table("Session summaries by conversation", columns, tuple(per_talk)),
+        *_of_many(data),
     ]
+
+
+def _of_many(data: Path) -> list[Table]:
+    """Return figures on meetings and games; no table without such recordings."""
+    from rouge_score.rouge_scorer import RougeScorer  # imports SciPy
+
+    answers = [
+        ([Utterance(turns[at]["sp"], turns[at]["text"], 0) for at in question["ev"]], question["a"])
+        for meeting in recorded(data / "qmsum")
+        for turns in [meeting["turns"]]
+        for question in meeting["qs"]
+    ]
+    pieces = [
+        ([Utterance(who, text, 0) for who, text in piece["turns"]], piece["ref"]) for piece in recorded(data / "crd3")
+    ]
+    groups = [group for group in (answers, pieces) if group]
+    scorer = RougeScorer(["rouge1", "rouge2"], use_stemmer=True)
+    rows = []
+    for label, method in _METHODS_OF_MANY:
+        cells: list[Cell] = []
+        for group in groups:
+            scores = [scorer.score(reference, method(lines, len(reference.split()))) for lines, reference in group]
+            cells += [sum(score[name].fmeasure for score in scores) / len(scores) for name in ("rouge1", "rouge2")]
+        rows.append(Row(label, tuple(cells)))
+    columns = ("answers R1", "R2", "pieces R1", "R2") if len(groups) == 2 else ("R1", "R2")
+    note = f"{len(answers)} answers from meetings, {len(pieces)} pieces of games."
+    return [Table("Summaries where many speak", columns, tuple(rows), note)] if groups else []
+
+
+def _first(lines: Sequence[Utterance], limit: int) -> str:
+    """Return the first words."""
+    return " ".join(" ".join(line.text for line in lines).split()[:limit])
+
+
+def _central(lines: Sequence[Utterance], limit: int) -> str:
+    """Return the sentences nearest to the TF-IDF centre of all lines, as they were said."""
+    frequency = Counter(word for line in lines for word in set(stems(line.text)))
+    centre = Counter(word for line in lines for word in stems(line.text))
+    rare = {word: math.log(1 + len(lines) / count) for word, count in frequency.items()}
+
+    def nearness(sentence: str) -> float:
+        vector = {word: count * rare[word] for word, count in Counter(stems(sentence)).items() if word in rare}
+        length = math.sqrt(sum(value * value for value in vector.values()))
+        return sum(value * centre[word] * rare[word] for word, value in vector.items()) / length if length else 0.0
+
+    left, chosen = limit, list[str]()
+    for sentence in sorted((one for line in lines for one in split_sentences(line.text)), key=nearness, reverse=True):
+        if (size := len(sentence.split())) <= left:
+            chosen.append(sentence)
+            left -= size
+    return " ".join(chosen)
+
+
+_METHODS_OF_MANY: tuple[tuple[str, Callable[[Sequence[Utterance], int], str]], ...] = (
+    ("first words", _first),
+    ("sentences nearest to the TF-IDF centre", _central),
+    ("summarise", lambda lines, limit: summarise(lines, max_words=limit)),
+)
 
 
 def sessions(talk: RecordedConversation) -> list[Session]:

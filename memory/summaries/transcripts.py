@@ -20,7 +20,7 @@ _FILLER = re.compile(
     r"(?<![\w'’-])(?<!\d\s)(?:u+h+(?:\s?-\s?huh)?|u+m+|e+rm+|m+(?:\s?-\s?hm+)|h+m+|mm+|mhm+)(?![\w'’-])(?:\s*[,.…]+(?=\s|$))?",
     re.IGNORECASE,
 )
-_REPEATED = re.compile(r"\b([a-z]++|I)(?:[ ,]++\1\b)++")
+_REPEATED = re.compile(r"\b([a-z]++(?:['’][a-z]++)?+|I)(?:[ ,]++\1\b)++")
 #: The marks and endings that tokenised text sets apart: "don 't know ." and "I 'm here , too"
 _APART = re.compile(r"(?<=\w)\s++(?=(?:'(?:s|m|d|t|re|ve|ll)|n't)\b)|(?<!\s)\s++(?=[.,?!;:](?:\s|$))", re.IGNORECASE)
 _QUOTED_APART = re.compile(r'(?<!\S)"\s++([^"\n]{1,200}?)\s++"(?!\w)')

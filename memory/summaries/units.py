@@ -62,7 +62,7 @@ def _first(found: list[str]) -> list[str]:
 
 
 def units(lines: Sequence[Utterance], minute: int | None = None) -> list[Unit]:
-    """Return the units of `lines` in order, without courtesies and without questions that hold no name.
+    """Return the units of `lines` in order, without courtesies and without questions that hold no figure.
 
     Plans that are over at game time `minute`, if given, are told in the past tense.
     A word weighs the square root of the number of lines it occurs in: repeated topics matter more.

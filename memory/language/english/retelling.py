@@ -14,7 +14,6 @@ from cogitate.memory.language.english.address import addressee, clean, without_o
 from cogitate.memory.language.english.courtesies import is_small_talk
 from cogitate.memory.language.english.grammar import STATES, has_verb, is_adverb, is_past
 from cogitate.memory.language.english.pronouns import pronouns_of
-from cogitate.memory.language.english.questions import reported_question
 from cogitate.memory.language.english.references import leans_on_somebody, leans_on_something
 from cogitate.memory.language.english.reported import is_english as is_english_clause
 from cogitate.memory.language.english.reported import is_request, third_person
@@ -29,7 +28,6 @@ _LEAST_FRAGMENT = 5  # words of what is no clause, unless it answers a question
 _WORD = re.compile(r"[^\W_]+")
 _TOKEN = re.compile(r"[\w']+")
 _DIGIT = re.compile(r"\d")
-_DAY = re.compile(r"\bday \d+")
 _MARKS = WHITE_SPACE + "!?.…,;:'-"
 _CLOSING_QUOTES = '”"»)]'
 #: "They say at the mill that it burned": no particular speaker.
@@ -67,7 +65,7 @@ def retold(clause: str, speech: Speech, talk: Talk) -> str:
     if (clause.endswith(ELLIPSIS) or not speech.fluent) and _is_cut_short(clause):
         return ""
     text = _said(clause, speech, talk) if speech.speaker else clause
-    return _ended(text[0].upper() + text[1:]) if text else ""
+    return text if not text or text.endswith('?"') else _ended(text[0].upper() + text[1:])
 
 
 def is_cut_off(sentence: str) -> bool:
@@ -83,13 +81,14 @@ def _said(clause: str, speech: Speech, talk: Talk) -> str:
     text = _CONNECTIVE.sub("", _VOW.sub("I promised to ", clean(clause, addressed)))
     text = _HEARSAY.sub(r"I heard \g<where>that ", without_own_name(text, speaker))
     lowered = [word.lower() for word in _TOKEN.findall(text)]
-    if is_cut_off(clause) or len(lowered) < _FEWEST or _EMPTY.fullmatch(text) or is_small_talk(text, speakers):
+    if is_cut_off(clause) or len(lowered) < _FEWEST:
         return ""
-    known = _WORD.findall(_DAY.sub("", text))  # a day is no news without more
-    named = any(word in talk.names or _DIGIT.search(word) for word in known if word not in speakers)
+    if text.endswith("?"):  # one with a time or a number may be a proposal
+        return _quoted(text, speaker, "asked") if _DIGIT.search(text) else ""
+    if _EMPTY.fullmatch(text) or is_small_talk(text, speakers):
+        return ""
+    named = any(word in talk.names or _DIGIT.search(word) for word in _WORD.findall(text) if word not in speakers)
     listener = called or speech.listener or speakers.other_than(speaker)
-    if text.endswith("?"):
-        return _asked(text, speaker, listener) if named else ""
     opening = next((word for word in lowered if word != "only"), "")
     if opening in _SUBORDINATE and "," not in text:
         return ""
@@ -138,17 +137,11 @@ def _are_persons_certain(text: str, lowered: Sequence[str], speaker: str, listen
     return not (further and {*mine[:-1]} & {*lowered})
 
 
-def _asked(question: str, speaker: str, listener: str) -> str:
-    """Return a question as reported speech; "" where that is not plain, or leaves open who is meant."""
-    text = "" if leans_on_somebody(question) else reported_question(question, speaker, listener)
-    return text if listener or not _YOU.search(text) else ""
-
-
-def _quoted(text: str, speaker: str) -> str:
+def _quoted(text: str, speaker: str, verb: str = "said") -> str:
     """Return what was said, with who said it. Of the quotation marks within, only pairs stay."""
     marks = iter("‘’" * (text.count('"') // 2))
     said = re.sub('"', lambda _: next(marks, ""), text).strip()
-    return f'{speaker} said "{said[0].upper()}{said[1:]}"'
+    return f'{speaker} {verb} "{said[0].upper()}{said[1:]}"'
 
 
 def _is_cut_short(clause: str) -> bool:
