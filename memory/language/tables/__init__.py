@@ -1,4 +1,4 @@
-"""Tables of words by language, as data: function words, events that change a life, courtesies, phrases of a plan."""
+"""Tables of words by language, as data: function words, and packs of phrases and words."""
 
 from __future__ import annotations
 
