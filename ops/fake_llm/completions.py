@@ -89,7 +89,8 @@ def _completion(request: Mapping[str, Any], text: str, fault: str | None) -> Fak
     elif fault in _TEXTS:
         text = _TEXTS[fault].replace("%", text)
     elif fault == "broken_json":
-        text = text[: len(text) * 2 // 3].rstrip("}] ")
+        text = text[: len(text) * 2 // 3]
+        text = text if text.count('"') % 2 else text[: text.rfind('"')]  # within a string
     elif fault == "wrong_types":
         text = json.dumps(_wrong_types(json.loads(text)))
     elif fault == "huge":
@@ -136,4 +137,4 @@ def _wrong_types(value: object) -> object:
         return {key: _wrong_types(item) for key, item in value.items()}
     if isinstance(value, list):
         return {"items": [_wrong_types(item) for item in value]}
-    return ["several"] if isinstance(value, int) else 7
+    return ["several"] if isinstance(value, int) else {"several": 7}

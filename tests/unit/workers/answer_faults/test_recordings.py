@@ -1,6 +1,6 @@
 """What models wrote for recorded runs and conversations is taken: none of it is junk.
 
-They were not asked to write in the first person, nor to name what the memories name, as a reflection here is.
+They were not asked to name what the memories name, as a reflection here is.
 """
 
 from __future__ import annotations
@@ -53,9 +53,8 @@ def test_no_insight_that_a_model_wrote_is_refused_but_a_few_that_were_known_befo
 
 def test_nearly_all_insights_name_entities_of_the_memories(recordings: Path) -> None:
     found = [fault_of(answer, prompt) for answer, prompt in insights(recordings, built_in=True)]
-    held = [fault for fault in found if fault is None or "first person" not in fault]
-    assert len(held) > 50
-    assert sum(fault is not None for fault in held) < 0.05 * len(held)
+    assert len(found) > 50
+    assert sum(fault is not None for fault in found) < 0.05 * len(found)
 
 
 def test_no_summary_that_a_model_wrote_is_refused(recordings: Path) -> None:
