@@ -115,7 +115,6 @@ class Attempts:
 
     def __init__(self, client: Redis, settings: Settings, calls: Calls) -> None:
         self._endpoints = settings.endpoint_table()
-        self._host_waits = settings.wait_seconds() > 0
         self._templates = Templates(settings.prompts)
         self._calls = calls
         self._capture = Capture(client, settings)
@@ -161,9 +160,7 @@ class Attempts:
                     return self._without_prompt(kind, claim, fitted.error)
                 prompt, output_cap = fitted
                 spent, unreported = claim.job.reserved, True  # a request may have been sent
-                may_wait = self._host_waits and following(candidates, candidate, "") is None
-                asked = candidate.model.asked_by(kind.name)
-                reply = self._calls.ask(claim, prompt, asked, output_cap, deadline, may_wait=may_wait)
+                reply = self._calls.ask(claim, prompt, candidate.model.asked_by(kind.name), output_cap, deadline)
                 if isinstance(reply, CallResult):
                     break
                 spent, unreported = Cost(), False

@@ -45,7 +45,6 @@ class Call(NamedTuple):
     output_cap: int  # the most tokens that the answer may have, reasoning included
     deadline: float  # instant of `time.monotonic()`
     question: CachedQuestion  # everything that is sent to the model
-    may_wait: bool = False  # whether to wait for an endpoint that is down
 
 
 class CallResult(NamedTuple):
@@ -93,30 +92,22 @@ class Calls:
             Sharing(),
             Preparing(models),
             RealDayLimit(RealDay(client, settings)),  # real_day_tokens, real_day_usd
-            Gating(self._gate),  # limits of an endpoint, breaker_failures, _share, _window, _pause, _longest_pause
+            # limits of an endpoint, wait, breaker_failures, _share, _window, _pause, _longest_pause
+            Gating(self._gate, host_waits=settings.wait_seconds() > 0),
         )
 
     def ask(
-        self,
-        claim: Claim,
-        prompt: Prompt,
-        model: Model,
-        output_cap: int,
-        deadline: float,
-        *,
-        may_wait: bool = False,
+        self, claim: Claim, prompt: Prompt, model: Model, output_cap: int, deadline: float
     ) -> CallResult | CallRefused:
         """Ask once, or return why a call is not possible now; a refused call spends nothing.
 
         Args:
             output_cap: the most tokens that the answer may have, reasoning included.
-            may_wait: whether to wait for an endpoint that is down: the host waits for the job in any case.
         """
         ask: Ask = self._ask_model
         for layer in reversed(self._layers):
             ask = partial(layer.ask, following=ask)
-        question = CachedQuestion.of(prompt, model, output_cap)
-        return ask(Call(claim, prompt, model, output_cap, deadline, question, may_wait))
+        return ask(Call(claim, prompt, model, output_cap, deadline, CachedQuestion.of(prompt, model, output_cap)))
 
     def _ask_model(self, call: Call) -> CallResult | CallRefused:
         client = self._models.of(call.model.endpoint)
@@ -254,10 +245,15 @@ class RealDayLimit:
 
 
 class Gating:
-    """The gate in front of an endpoint that all workers share: its rates, concurrency and circuit breaker."""
+    """The gate in front of an endpoint that all workers share: its rates, concurrency and circuit breaker.
 
-    def __init__(self, gate: Gate) -> None:
+    Args:
+        host_waits: whether hosts wait for due jobs at their boundary; then jobs may wait for an endpoint that is down.
+    """
+
+    def __init__(self, gate: Gate, *, host_waits: bool = False) -> None:
         self._gate = gate
+        self._host_waits = host_waits
 
     def ask(self, call: Call, following: Ask) -> CallResult | CallRefused:
         """Ask once the gate admits the call, and report how it ended."""
@@ -267,7 +263,7 @@ class Gating:
             model=_lane_of(model),
             tokens=tokens,
             deadline=call.deadline,
-            may_wait=call.may_wait,
+            may_wait=self._host_waits and all(one.endpoint == model.endpoint for one in call.claim.others),
         )
         if isinstance(entered, Refused):
             return CallRefused(entered.why, entered.because)

@@ -48,7 +48,7 @@ class Calls:
     def context_of(self, model: Model) -> int:
         return 0
 
-    def ask(self, *args: Any, **named: Any) -> CallResult | CallRefused:
+    def ask(self, *args: Any) -> CallResult | CallRefused:
         if isinstance(self.gives, Exception):
             raise self.gives
         return self.gives
