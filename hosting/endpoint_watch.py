@@ -18,9 +18,8 @@ from cogitate.scheduler.journal.shortfalls import Shortfalls, breaker_cause, not
 from cogitate.workers.gate.verdict import WHAT_TO_CHECK
 from cogitate.workers.llm.requests.address import servers_of
 
-AT_ONCE = frozenset(
-    {"connection", *WHAT_TO_CHECK}
-)  # any other failure may be one slow call: the opening of the breaker reports it
+#: Any other failure may be one slow call or one forbidden prompt: what is set aside for it reports it.
+AT_ONCE = frozenset({"connection", *WHAT_TO_CHECK}) - {"forbidden"}
 
 log = structlog.get_logger()
 

@@ -22,6 +22,7 @@ _ENDPOINT = {
     "rate_limited": f"limited the rate (status {STATUS['rate_limited']})",
     "conflict": f"had a conflict (status {STATUS['conflict']})",
     "auth": "refused the key",
+    "forbidden": "forbade the calls",
     "quota_exhausted": "said that the account has nothing left",
     "model_missing": "did not know the model",
     "breaker_open": "was not asked, since its breaker was open",

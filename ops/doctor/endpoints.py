@@ -49,7 +49,7 @@ def _of_other_runs(one: EndpointVitals) -> Finding:
     failures = sum(one.failures.values())
     found = f"of all runs: breaker {format_breaker(one)}; {failures:,} of {one.calls:,} calls failed"
     found += f" ({format_counts(one.failures)})" if failures else ""
-    if one.breaker == "closed" and not one.missing_models and failures <= MUCH * one.calls:
+    if one.breaker == "closed" and not one.set_aside and failures <= MUCH * one.calls:
         return ok(f"endpoint {one.endpoint}", found)
     advice = "see `cogitate status RUN`; run this with the settings of that run to check the endpoint"
     return warning(f"endpoint {one.endpoint}", found, advice)

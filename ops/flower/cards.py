@@ -72,13 +72,13 @@ def model_card(run: RunOverview, endpoints: Sequence[EndpointVitals]) -> Card:
     silent = run.wanted > 0 and not run.thought
     for one in ours:
         named = f"{one.endpoint}: " if len(ours) > 1 else ""
-        if one.breaker != "closed" or one.held or one.missing_models:
+        if one.breaker != "closed" or one.held or one.set_aside:
             state = format_breaker(one)
             lines.append(named + (state.removeprefix("closed, ") if one.breaker == "closed" else f"breaker {state}"))
         if one.p50 is not None:
             lines.append(f"{named}p50 {one.p50:.2f} s, p95 {one.p95:.2f} s")
     opened = [one for one in ours if one.breaker != "closed"]
-    if any(one.why != "rate_limited" for one in opened) or any(one.missing_models for one in ours):
+    if any(one.why != "rate_limited" for one in opened) or any(one.set_aside for one in ours):
         value, grade = "down", "bad"
     elif opened or limits or any(one.held for one in ours):
         value, grade = "limited", "bad" if limits or opened else "warn"

@@ -35,8 +35,7 @@ def format_breaker(one: EndpointVitals) -> str:
             words.append(f"next call in {one.next_probe or 0:.0f} s")
     if one.held:
         words.append(f"calls wait {one.held:.0f} s more, as it asked")
-    if one.missing_models:
-        words.append("does not know " + ", ".join(one.missing_models))
+    words += [f"{model} is set aside ({format_class(why)})" for model, why in one.set_aside.items()]
     return ", ".join(words)
 
 

@@ -28,7 +28,7 @@ class Tuning:
     breaker_failures: int = 10  # in a row, after which it opens
     breaker_share: float = 0.6  # of the latest calls that failed, at which it opens
     breaker_window: int = 50  # number of these calls
-    breaker_pause: float = 5.0  # seconds until one call tries the endpoint; doubles with each that fails
+    breaker_pause: float = 1.0  # seconds until one call tries the endpoint; doubles with each that fails
     breaker_longest_pause: float = 300.0  # seconds
 
     # Stored texts

@@ -28,8 +28,8 @@ class EndpointVitals(msgspec.Struct, frozen=True, kw_only=True):
     why: str  # class of the failure that opened it
     changed: float | None  # time since it opened or closed; None: it was never open
     next_probe: float | None  # time until a call may probe; None: closed, or a probe is running
-    missing_models: list[str]  # models that the endpoint does not know
-    held: float  # time until the pause that the endpoint asked for ends
+    set_aside: dict[str, str]  # models that are not asked for now, with the class of the failure
+    held: float  # time until the longest pause that the endpoint asked for ends
     usual: float | None  # duration of a successful call
     p50: float | None = None  # of the latest successful calls, at most 200; None: none yet
     p95: float | None = None
@@ -93,8 +93,12 @@ def _vitals(
         why=gate.get(b"why", b"").decode() if is_open else "",
         changed=None if since is None else round((now - since) / _SECOND, 3),
         next_probe=round(left("probe_at"), 3) if is_open and not trying else None,
-        missing_models=sorted(field.decode()[8:] for field in gate if field.startswith(b"missing:")),
-        held=round(left("hold"), 3),
+        set_aside={
+            field.decode().removeprefix("aside:"): value.split()[1].decode()
+            for field, value in sorted(gate.items())
+            if field.startswith(b"aside:")
+        },
+        held=round(max(left(field.decode()) for field in [b"hold", *gate] if field.startswith(b"hold")), 3),
         usual=None if usual is None else round(usual / _SECOND, 3),
         p50=percentile(ordered, 50),
         p95=percentile(ordered, 95),

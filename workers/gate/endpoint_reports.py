@@ -48,7 +48,9 @@ class Report:
     pace: float  # between two requests
     ahead: float  # by which a request may leave early
     first: bool  # whether it is its process's first call to this endpoint
-    tries_missing: bool
+    tries_aside: bool  # the model was set aside
+    prompt: str = ""  # its digest
+    left: float = 0.0  # when the call left, on Redis's clock
     where: Mapping[str, object] = field(default_factory=dict)  # the calling job and attempt, as logged
     limited: bool  # the endpoint has limits, so others may wait for what this call returns
 
@@ -131,12 +133,14 @@ class Reports:
                     one.pace,
                     int(one.first),
                     one.model,
-                    int(one.tries_missing),
+                    int(one.tries_aside),
                     *self._breaker,
                     one.ahead,
                     one.estimated,
                     one.reasoning,
                     ",".join(map(str, one.times)),
+                    one.prompt,
+                    one.left,
                 ],
                 client=pipeline,
             )
@@ -146,11 +150,15 @@ class Reports:
 
 
 def added_up(reports: list[Report]) -> list[Report]:
-    """Return the reports, with neighbouring successes at one endpoint without limits merged; `took` is their mean."""
+    """Return the reports, with neighbouring successes of a model without limits merged; `took` is their mean."""
     merged: list[Report] = []
     for one in reports:
         last = merged[-1] if merged else None
-        if last is None or not (_plain(one) and _plain(last)) or last.endpoint != one.endpoint:
+        if (
+            last is None
+            or not (_plain(one) and _plain(last))
+            or (last.endpoint, last.model) != (one.endpoint, one.model)
+        ):
             merged.append(one)
             continue
         calls = last.calls + one.calls
@@ -169,18 +177,19 @@ def added_up(reports: list[Report]) -> list[Report]:
 
 
 def _plain(report: Report) -> bool:
-    return report.verdict == "fine" and not (report.failure or report.limited or report.tries_missing)
+    return report.verdict == "fine" and not (report.failure or report.limited or report.tries_aside)
 
 
 def _log_change(report: Report, answer: list[Any]) -> None:
     what = answer[0].decode()
     where = {"endpoint": report.endpoint, **report.where}
-    if what == "opened":
+    if what in ("opened", "aside"):
         failure, pause = answer[1].decode(), answer[2] / _SECOND
         known = where | {"why": failure, "seconds": pause}
-        if (check := WHAT_TO_CHECK.get(failure)) is not None:
-            log.error("endpoint.opened", **known, model=report.model, check=check)
-        else:
-            log.warning("endpoint.opened", **known)
+        check = WHAT_TO_CHECK.get(failure)
+        event = "endpoint.opened" if what == "opened" else "endpoint.model_set_aside"
+        again = what == "aside" and answer[3] != b"1"
+        log_it = log.info if again else log.warning if check is None else log.error
+        log_it(event, model=report.model, **known, **({"check": check} if check else {}))
     elif what == "closed":
         log.warning("endpoint.closed", **where, seconds=round(answer[1] / _SECOND, 3))

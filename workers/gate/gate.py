@@ -6,8 +6,8 @@ costs nothing.
 
 The breaker follows Nygard, "Release It!" (2nd edition, section 5.2). It opens after several failures in a row or a
 share of the latest calls; while it is open, nothing is sent. After a pause it is half-open: exactly one call tries the
-endpoint. A success closes it, a failure doubles the pause. A fault that only an operator can correct (a refused key, an
-empty account) opens it immediately, for the longest pause; a worker started since then tries once without waiting.
+endpoint. A success closes it, a failure doubles the pause. A model whose calls fail while others succeed, or whose
+prompts are refused, is set aside in the same way; a worker started since then tries it once without waiting.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from cogitate.workers import lua
 from cogitate.workers.gate.endpoint_reports import Report, Reports
 from cogitate.workers.gate.verdict import verdict_of
 from cogitate.workers.llm.answer import ModelAnswer
-from cogitate.workers.llm.replies.failures import Failure
+from cogitate.workers.llm.replies.failures import CLASSES, Failure
 
 SECOND = 1_000_000  # microseconds
 _MARGIN = 1.005  # requests leave half a percent slower than allowed, since the server's clock differs from ours
@@ -68,7 +68,8 @@ class Entered:
     left: float  # microseconds of Redis's clock
     first: bool  # whether it is this process's first call to this endpoint
     tokens: int  # taken from the tokens per minute
-    tries_missing: bool  # the endpoint did not know the model before
+    tries_aside: bool  # the model was set aside
+    has_limits: bool  # others may wait for what the call returns
     probes: bool  # the breaker was open
 
 
@@ -88,7 +89,15 @@ class Gate:
         self._lock = threading.Lock()
         self._stopping = stopping
 
-    def enter(self, endpoint: str, *, model: str, tokens: int, deadline: float) -> Entered | Refused:
+    def enter(
+        self,
+        endpoint: str,
+        *,
+        model: str,
+        tokens: int,
+        deadline: float,
+        may_wait: bool = False,
+    ) -> Entered | Refused:
         """Wait until the endpoint may be called, or return why it may not.
 
         Args:
@@ -96,6 +105,7 @@ class Gate:
             tokens: the most that the call may use; unused ones return when it ends.
             deadline: the instant of `time.monotonic()` by which the call must have ended. If the wait and twice the
                 usual duration of a call would pass it, the call is refused at once.
+            may_wait: whether to wait, within the deadline, for an endpoint that has answered before and is down.
         """
         limits = self._endpoints[endpoint]
         token, began, places, waited = new_nonce(), time.monotonic(), ["", ""], False
@@ -115,6 +125,7 @@ class Gate:
                     model,
                     self._longest_pause,
                     ahead(limits),
+                    int(may_wait),
                 ]
                 answer: Reply = self._enter(keys=endpoint_keys(endpoint), args=args)
                 match answer[0]:
@@ -130,7 +141,8 @@ class Gate:
                             left=float(answer[1]),
                             first=fresh,
                             tokens=tokens,
-                            tries_missing=answer[3] == b"1",
+                            tries_aside=answer[3] == b"1",
+                            has_limits=answer[5] == b"1",
                             probes=answer[4] == b"1",
                         )
                     case b"open":
@@ -149,17 +161,20 @@ class Gate:
             log.warning("endpoint.gate_away", endpoint=endpoint, error=type(error).__name__)
             return Refused(why="gate_away")
 
-    def leave(self, entered: Entered, answer: ModelAnswer | None) -> None:
+    def leave(self, entered: Entered, answer: ModelAnswer | None, prompt: str = "") -> None:
         """Report how a call ended; `answer` is None if unknown.
 
         The report is sent in the background, except after a probe or a failure that requests a wait.
+
+        Args:
+            prompt: its digest, by which refusals of different prompts are told apart.
         """
         limits, failure = self._endpoints[entered.endpoint], answer.failure if answer is not None else None
         used = answer.usage.tokens if answer is not None else 0
         retry_after = failure.retry_after if failure is not None and failure.retryable else None
         verdict = "silent" if answer is None else verdict_of(failure, sent=answer.usage.calls)
         # Send right away what other calls must know before they start.
-        urgent = entered.probes or entered.tries_missing or retry_after is not None
+        urgent = entered.probes or entered.tries_aside or retry_after is not None
         report = self._reports.send if urgent else self._reports.add
         took = (time.monotonic() - entered.began) * SECOND
         report(
@@ -180,9 +195,11 @@ class Gate:
                 pace=pace(limits),
                 ahead=ahead(limits),
                 first=entered.first,
-                tries_missing=entered.tries_missing,
+                tries_aside=entered.tries_aside,
+                prompt=prompt,
+                left=entered.left,
                 where=get_contextvars(),
-                limited=limits.concurrency is not None or bool(pace(limits) or per_token(limits)),
+                limited=entered.has_limits or limits.concurrency is not None or bool(pace(limits) or per_token(limits)),
             )
         )
 
@@ -205,7 +222,8 @@ class Gate:
                     return
                 waited |= answer[0] == b"busy"
             failure = find(deadline)
-            verdict = verdict_of(failure, sent=1)
+            answers = failure is None or CLASSES[failure.kind].scope in ("prompt", "parameter", "model")
+            verdict = "fine" if answers else verdict_of(failure, sent=1)
             kind = failure.kind if failure is not None else ""
             became = self._probe(keys=keys, args=["end", token, verdict, kind, self._failures])
         except RedisError as error:

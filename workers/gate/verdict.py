@@ -1,42 +1,42 @@
-"""Verdicts on endpoints: whether a failed call is the endpoint's fault or the question's."""
+"""Verdicts on calls: what one says about its prompt, its model and its endpoint.
+
+The class of a failure is a guess from its status and words. What decides is which calls fail (`leave.lua`): a refusal
+sets its model aside once different prompts have met it and none succeeded, and the endpoint once that holds of a second
+model. So a prompt that an endpoint refuses costs its own job only, and a model that a key may not use only its jobs.
+"""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from cogitate.workers.llm.replies.failures import Failure, FailureKind
+from cogitate.workers.llm.replies.failures import CLASSES, Failure
 
 Verdict = Literal[
-    "fine",  # the endpoint answered, usably or not
+    "fine",  # the model answered, usably or not
     "silent",  # the call says nothing about the endpoint
-    "failing",  # the endpoint may be down: enough of these in a row open the breaker
-    "hopeless",  # every call fails until a setting changes: the breaker opens immediately
+    "failing",  # the endpoint or the model may be down: enough of these in a row set it aside
+    "limited",  # as failing, and fewer calls may be in flight
+    "refused",  # the prompt, the model, the key or the account is refused
 ]
 
-_FAILING: frozenset[FailureKind] = frozenset(
-    {"connection", "timeout", "server", "overloaded", "rate_limited", "no_completion"}
-)
-
-#: What an operator must check, by the failure that opened the breaker.
-WHAT_TO_CHECK: dict[str, str] = {
-    "auth": "the endpoint refuses the key: check api_key, or the variable that api_key_variable names",
-    "quota_exhausted": "the account is exhausted: check its quota and billing, or configure another endpoint",
-    "no_completion": "base_url does not lead to a model's API: check it; it often ends in /v1",
-    "model_missing": "the endpoint does not know the model: check model, and base_url",
-}
+#: What an operator must check, by the failure for which an endpoint or a model is set aside.
+WHAT_TO_CHECK: dict[str, str] = {kind: one.check for kind, one in CLASSES.items() if one.check}
 
 
 def verdict_of(failure: Failure | None, *, sent: int) -> Verdict:
-    """Return the verdict on a call's endpoint; `sent` is the number of requests that the call made.
+    """Return the verdict on a call; `sent` is the number of requests that it made.
 
-    A 429 with a `Retry-After` does not indicate an outage: all calls wait until then.
+    A 429 with a `Retry-After` does not indicate an outage: all calls of its model wait until then.
     """
     if failure is None:
         return "fine"
-    if failure.kind in ("auth", "quota_exhausted"):
-        return "hopeless"
-    if failure.kind == "timeout" and not sent:
-        return "silent"  # its deadline passed before it began
-    if failure.kind == "rate_limited" and failure.retry_after is not None:
-        return "silent"
-    return "failing" if failure.kind in _FAILING else "fine"
+    if failure.kind == "unsupported" or (failure.kind == "timeout" and not sent):
+        return "silent"  # a part of the request is at fault, or the deadline passed before it began
+    if failure.kind == "rate_limited":
+        return "limited" if failure.retry_after is None else "silent"
+    if failure.kind == "overloaded" and failure.retry_after is None:
+        return "limited"
+    found = CLASSES[failure.kind]
+    if found.again == "never" and failure.kind != "context_overflow" and failure.status is not None:
+        return "refused"
+    return "failing" if found.scope in ("endpoint", "network") else "fine"

@@ -51,7 +51,6 @@ from cogitate.workers.answer_faults.fault import fault_of
 from cogitate.workers.jobs.call_layers import ASKING_FAILED, CallRefused, CallResult, Calls
 from cogitate.workers.jobs.capture import Capture
 from cogitate.workers.jobs.failover import (
-    OF_ENDPOINTS,
     REFUSED_THERE,
     Candidate,
     candidates_of,
@@ -69,6 +68,7 @@ from cogitate.workers.jobs.repair import (
 )
 from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.clients import ModelClients
+from cogitate.workers.llm.replies.failures import NOT_OF_PROMPTS
 from cogitate.workers.llm.requests.prompt_check import WrongPrompt
 from cogitate.workers.llm.requests.tokens import PromptDoesNotFit, corrected_tokens, fit, prompt_parts
 
@@ -269,7 +269,7 @@ class Attempts:
     ) -> AttemptOutcome:
         """Return another attempt if it may help and the deadline and claims allow it, else the heuristic's result."""
         claim, model, adjustment = question.claim, candidate.model, question.adjustment
-        on_endpoint = judged.failure in OF_ENDPOINTS
+        on_endpoint = judged.failure in NOT_OF_PROMPTS
         elsewhere = following(question.candidates, candidate, judged.failure) if on_endpoint else None
         answer, failure, pause = reply.answer, judged.failure, 0.0
         if failure == OVERFLOW:  # routing design, "Emergency Truncation": once, without the oldest half
@@ -285,7 +285,7 @@ class Attempts:
             again, adjustment = True, adjustment._replace(model=elsewhere.model.name)
         else:
             again, pause = answer.retryable, _pause(answer, claim.number)
-            adjustment = adjustment._replace(model="" if failure in OF_ENDPOINTS else model.name)
+            adjustment = adjustment._replace(model="" if failure in NOT_OF_PROMPTS else model.name)
         named = named_failure(failure, judged.check)
         if again and not claim.last and time.monotonic() + pause < question.deadline:
             return AttemptOutcome(None, reply.spent, pause, named, adjustment)

@@ -6,6 +6,7 @@ Each layer passes a call on, answers in its place, or refuses it. All have one s
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import threading
 import time
 from collections.abc import Callable, Hashable
@@ -16,6 +17,7 @@ from typing import NamedTuple, Protocol
 import structlog
 from redis import Redis
 
+from cogitate.memory import typed_json
 from cogitate.scheduler.config.endpoints import Model
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.intake.kind_effects import place_of
@@ -90,7 +92,7 @@ class Calls:
             Sharing(),
             Preparing(models),
             RealDayLimit(RealDay(client, settings)),
-            Gating(self._gate),
+            Gating(self._gate, host_waits=settings.wait_seconds() > 0),
         )
 
     def ask(
@@ -242,15 +244,26 @@ class RealDayLimit:
 
 
 class Gating:
-    """The gate in front of an endpoint that all workers share: its rates, concurrency and circuit breaker."""
+    """The gate in front of an endpoint that all workers share: its rates, concurrency and circuit breaker.
 
-    def __init__(self, gate: Gate) -> None:
+    Args:
+        host_waits: whether hosts wait for due jobs at their boundary; then jobs may wait for an endpoint that is down.
+    """
+
+    def __init__(self, gate: Gate, *, host_waits: bool = False) -> None:
         self._gate = gate
+        self._host_waits = host_waits
 
     def ask(self, call: Call, following: Ask) -> CallResult | CallRefused:
         """Ask once the gate admits the call, and report how it ended."""
         model, tokens = call.model, call.claim.job.reserved.tokens
-        entered = self._gate.enter(model.endpoint, model=model.model, tokens=tokens, deadline=call.deadline)
+        entered = self._gate.enter(
+            model.endpoint,
+            model=_lane_of(model),
+            tokens=tokens,
+            deadline=call.deadline,
+            may_wait=self._host_waits and all(one.endpoint == model.endpoint for one in call.claim.others),
+        )
         if isinstance(entered, Refused):
             return CallRefused(entered.why, entered.because)
         result: CallResult | CallRefused | None = None
@@ -258,4 +271,15 @@ class Gating:
             result = following(call)
             return result
         finally:
-            self._gate.leave(entered, result.answer if isinstance(result, CallResult) else None)
+            answer = result.answer if isinstance(result, CallResult) else None
+            self._gate.leave(entered, answer, prompt=_digest(call.prompt) if answer is None or answer.failure else "")
+
+
+def _lane_of(model: Model) -> str:
+    """Return the name under which the gate knows a model: each service tier has limits that the others do not share."""
+    tier = typed_json.decode(model.parameters, dict[str, object]).get("service_tier") if model.parameters else None
+    return f"{model.model}@{tier}" if isinstance(tier, str) else model.model
+
+
+def _digest(prompt: Prompt) -> str:
+    return hashlib.blake2b(f"{prompt.system}\n{prompt.user}".encode(errors="replace"), digest_size=4).hexdigest()

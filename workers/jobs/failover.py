@@ -16,25 +16,12 @@ from cogitate.scheduler.config.prices import upper_bound
 from cogitate.scheduler.ledger.claims import Claim
 from cogitate.tasks.job import Correction
 from cogitate.tasks.kind import Kind
-from cogitate.workers.llm.replies.failures import FailureKind
+from cogitate.workers.llm.replies.failures import CLASSES, NOT_OF_PROMPTS
 
-#: Failures of an endpoint or a model, after which another one may answer.
-OF_ENDPOINTS: frozenset[FailureKind] = frozenset(
-    {
-        "connection",
-        "timeout",
-        "auth",
-        "quota_exhausted",
-        "model_missing",
-        "rate_limited",
-        "server",
-        "overloaded",
-        "no_completion",
-    }
-)
 #: Reasons for not making a call that concern only the endpoint.
 REFUSED_THERE = frozenset({"breaker_open", "rate_limited_here", "no_slot"})
-_OF_ONE_MODEL = "model_missing"
+#: Refusals that may concern one model only, so that another one of the same endpoint may answer.
+_OF_MODELS = {kind for kind in NOT_OF_PROMPTS if CLASSES[kind].again == "never"}
 
 
 class Candidate(NamedTuple):
@@ -82,6 +69,6 @@ def within_context(candidate: Candidate, context: int) -> Candidate:
 def following(candidates: Sequence[Candidate], asked: Candidate, why: str) -> Candidate | None:
     """Return the candidate to ask after one whose endpoint failed or refused for this reason, or None."""
     for one in candidates[candidates.index(asked) + 1 :]:
-        if one.model.endpoint != asked.model.endpoint or why == _OF_ONE_MODEL:
+        if one.model.endpoint != asked.model.endpoint or why in _OF_MODELS:
             return one
     return None

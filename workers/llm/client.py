@@ -32,13 +32,15 @@ from cogitate.workers.llm.replies.redaction import Redaction
 from cogitate.workers.llm.replies.reply import Reply, cost_of, read_completion, validated
 from cogitate.workers.llm.replies.usage import is_possible, read_usage
 from cogitate.workers.llm.requests.address import address_of
-from cogitate.workers.llm.requests.dialect import Dialect, Dialects
+from cogitate.workers.llm.requests.dialect import REFUSALS, Dialect, Dialects
 from cogitate.workers.llm.requests.dialect_store import DialectStore
 from cogitate.workers.llm.requests.request import request_to
 from cogitate.workers.llm.requests.schema import full_schema
 from cogitate.workers.llm.requests.tokens import prompt_tokens
 
 CONNECT_TIMEOUT = 10.0  # seconds
+_OF_REQUESTS = ("bad_request", "unsupported", "server", "model_missing")  # what a refused parameter may look like
+_KEPT = frozenset({"service_tier"})  # parameters on which the price of a call depends
 _CLOSED = Failure(kind="connection", detail="closed")
 
 _log = structlog.get_logger()
@@ -90,11 +92,10 @@ class ModelClient:
             TypeError: if no schema can express the prompt's answer.
         """
         dialect = self._dialects.next(model.model)
-        body = dialect.parameters(prompt, max_output_tokens)
-        if model.seed is not None:
-            body["seed"] = model.seed
+        parameters: dict[str, object] = {} if model.seed is None else {"seed": model.seed}
         if model.parameters:
-            body |= typed_json.decode(model.parameters, dict[str, object])
+            parameters |= typed_json.decode(model.parameters, dict[str, object])
+        body = dialect.merged_into(dialect.parameters(prompt, max_output_tokens), parameters)
         call = Call(deadline)
         request = msgspec.json.encode({"model": model.model, **body})
         response = self._loop.run(self._exchange(request, call))
@@ -112,15 +113,8 @@ class ModelClient:
             size = prompt_tokens(prompt)
             self._contexts.overflowed(model.model, reply.failure.context, size, max_output_tokens)
         spent, estimated = cost_of(model, prompt, reply, call.sent, max_output_tokens)
-        better = _better(dialect, reply)
-        if better is not None and self._dialects.learn(model.model, dialect, better):
-            reply = replace(
-                reply,
-                failure=Failure(
-                    kind="unsupported",
-                    detail=f"{dialect.form} {dialect.schema}, {dialect.cap}, system {dialect.system}",
-                ),
-            )
+        if (left_out := self._left_out(model, dialect, reply, parameters)) != "":
+            reply = replace(reply, failure=Failure(kind="unsupported", detail=left_out))
         value, failure = validated(reply, prompt.answer)
         if failure is not None:
             log = _log.error if failure.kind in ("auth", "quota_exhausted", "model_missing") else _log.info
@@ -143,6 +137,15 @@ class ModelClient:
             reasoning=reply.usage.reasoning if reply.usage is not None else 0,
             text=reply.text,
         )
+
+    def _left_out(self, model: Model, dialect: Dialect, reply: Reply, parameters: Mapping[str, object]) -> str:
+        """Return what the next call leaves out if the endpoint may have refused a part of this request; else ""."""
+        failure = reply.failure
+        if failure is None or failure.status not in REFUSALS or failure.kind not in _OF_REQUESTS:
+            return ""
+        sent = [name for name in parameters if name not in dialect.left_out and name not in _KEPT]
+        unnamed = failure.kind == "bad_request" and failure.status in (400, 422)
+        return self._dialects.learn(model.model, dialect, reply.error_text, sent, unnamed=unnamed)
 
     def context_of(self, model: Model) -> int:
         """Return the model's limit for prompt and answer together, in tokens, if an overflow revealed it; else 0."""
@@ -250,11 +253,3 @@ def _failed(failure: Failure, body: object = None) -> Reply:
         usage=read_usage(body) if isinstance(body, Mapping) else None,
         unreported="all" if charged_in_doubt(failure) else "nothing",
     )
-
-
-def _better(dialect: Dialect, reply: Reply) -> Dialect | None:
-    """Return the dialect to try next if the endpoint refused this dialect rather than the question."""
-    failure = reply.failure
-    if failure is None or failure.status is None or failure.kind not in ("bad_request", "unsupported", "server"):
-        return None
-    return dialect.without_refused(failure.status, reply.error_text)

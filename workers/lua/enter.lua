@@ -1,20 +1,25 @@
 -- A call asks for admission to an endpoint: past its breaker, at the pace of its limits, and into a free slot.
 --   KEYS[1]  cogitate:endpoint:{<name>}:gate      hash  times in microseconds of Redis's clock
---     state ('open', else closed), why, probe_at, lasting (1: only a change of settings removes the cause)
+--     state ('open', else closed), why, probe_at, lasting (1: opened by refusals, which a change of settings removes)
 --     probe, probe_until               the token of the one call that probes an open breaker, and when the probe expires
---     missing:<model>                  when the next call may try a model that the endpoint did not know
---     hold                             when the pause that the endpoint asked for ends
+--     aside:<model>                    'until why number since': a model set aside, see leave.lua
+--     hold, hold:<model>               when the pause that the endpoint asked for ends
+--     room:<model>, pace:<model>       learned limits: calls in flight, and time between two; absent: none known
+--     next:<model>                     when the next call may leave by that pace
 --     usual                            how long a call usually takes
---     poll                             when the last call waiting for a slot asks again
+--     poll, poll:<model>               when the last call waiting for a slot asks again
 --     <clock>.next, .drift, .free      of the clocks `requests` and `tokens`, see below
 --   KEYS[2]  cogitate:endpoint:{<name>}:slots     zset  token of a call in flight, scored by when its slot is free again
 --   KEYS[3]  cogitate:endpoint:{<name>}:counters  hash
 -- ARGV  1 token  2 patience: until the call's deadline  3 pace: between two requests, 0 for no limit
 --       4 what the call's tokens take, 0 for no limit  5 cap on calls in flight, 0 for none
 --       6 7 places in the queues for requests and tokens, '' for none  8 waited so far, 0 at the first request
---       9 '1' at the first call of a process  10 model  11 pause before a missing model is tried again
+--       9 '1' at the first call of a process  10 model  11 pause before a model set aside is tried again
 --       12 how far a request may run ahead of the pace, to make up for one that left late
--- Answers {'go', when, delay, '1' if it tries a missing model, '1' if it tries an open endpoint} | {'wait', time, place, place}
+--       13 '1' if the call may wait for the probe of an endpoint that has answered before
+--   The slots of a model with learned limits are the key KEYS[2]:<model>.
+-- Answers {'go', when, delay, '1' if it tries a model set aside, '1' if it tries an open endpoint,
+--          '1' if limits are learned for the model} | {'wait', time, place, place}
 --      |  {'late', time, 'requests' or 'slot'} | {'open', time until the next probe, why}.
 --
 -- Limits are enforced by the generic cell rate algorithm in its virtual-scheduling form (ITU-T I.371, annex A; ATM Forum
@@ -25,15 +30,18 @@
 
 local EARLY = 5000  -- a call that is early by less is admitted, and leaves at its time
 local gate, slots, counters = unpack(KEYS)
-local token, patience, pace, tokens, cap, request_place, token_place, waited, first, model, pause, ahead = unpack(ARGV)
+local token, patience, pace, tokens, cap, request_place, token_place, waited, first, model, pause, ahead, may_wait =
+  unpack(ARGV)
 patience, cap = tonumber(patience), tonumber(cap)
 local fresh = first == '1'
 local seconds, microseconds = unpack(redis.call('TIME'))
 local now = seconds * 1000000 + microseconds
-local missing = 'missing:' .. model
+local aside = 'aside:' .. model
+local lane_slots = slots .. ':' .. model
 
-local state, why, probe_at, lasting, probe, probe_until, missing_until, hold, usual =
-  unpack(redis.call('HMGET', gate, 'state', 'why', 'probe_at', 'lasting', 'probe', 'probe_until', missing, 'hold', 'usual'))
+local state, why, probe_at, lasting, probe, probe_until, set_aside, hold, usual, held, room, learned_pace, next_call =
+  unpack(redis.call('HMGET', gate, 'state', 'why', 'probe_at', 'lasting', 'probe', 'probe_until', aside, 'hold', 'usual',
+    'hold:' .. model, 'room:' .. model, 'pace:' .. model, 'next:' .. model))
 local function number(text) return tonumber(text or 0) or 0 end
 
 local function refuse(answer, count)
@@ -41,24 +49,36 @@ local function refuse(answer, count)
   return answer
 end
 
+-- Where the host waits for the job anyway, a call waits for the probe of an endpoint that has answered before.
+local function closed_until(instant, cause)
+  local left = math.max(0, instant - now)
+  if may_wait == '1' and usual and left + 2 * number(usual) < patience then
+    return {'wait', math.max(left, 50000), request_place, token_place}
+  end
+  return refuse({'open', left, cause}, 'breaker_open')
+end
+
 local probing = state == 'open'
 if probing then
-  local left = number(probe_at) - now
-  if probe and probe ~= '' and now < number(probe_until) then
-    return refuse({'open', math.max(0, left), why}, 'breaker_open')
-  end
-  if left > 0 and not (fresh and lasting == '1') then return refuse({'open', left, why}, 'breaker_open') end
+  if probe and probe ~= '' and now < number(probe_until) then return closed_until(number(probe_at), why) end
+  if number(probe_at) > now and not (fresh and lasting == '1') then return closed_until(number(probe_at), why) end
 end
-local retrying = missing_until ~= false
-if retrying and now < number(missing_until) and not fresh then
-  return refuse({'open', number(missing_until) - now, 'model_missing'}, 'breaker_open')
+local retrying = set_aside ~= false
+if retrying then
+  local aside_until, cause, number_of_times, since = string.match(set_aside, '(%S+) (%S+) (%S+) (%S+)')
+  if now < number(aside_until) and not fresh then
+    return refuse({'open', number(aside_until) - now, cause}, 'breaker_open')
+  end
+  retrying = table.concat({cause, number_of_times, since}, ' ')
 end
 
 local clocks = {
   {name = 'requests', cost = tonumber(pace), ahead = tonumber(ahead), place = tonumber(request_place)},
   {name = 'tokens', cost = tonumber(tokens), ahead = 0, place = tonumber(token_place)},
 }
-local due = math.max(now, number(hold))
+room, learned_pace = number(room), number(learned_pace)
+local due = math.max(now, number(hold), number(held), learned_pace > 0 and number(next_call) or 0)
+local paced = learned_pace > 0 and due > now
 for _, clock in ipairs(clocks) do
   if clock.cost > 0 then
     local next_arrival, drift, free =
@@ -69,15 +89,26 @@ for _, clock in ipairs(clocks) do
   end
 end
 
+-- Waiting calls retry one after the other, four for each call that may leave.
+local function turn(name, apart)
+  local poll = math.max(now, number(redis.call('HGET', gate, name))) + math.max(500, apart / 4)
+  redis.call('HSET', gate, name, poll)
+  return poll - now
+end
+
 local wait, waits_for = due - now, 'requests'
-if wait <= EARLY and cap > 0 then
-  redis.call('ZREMRANGEBYSCORE', slots, '-inf', now)
-  if redis.call('ZCARD', slots) >= cap then
-    -- Waiting calls retry one after the other, four for each call that ends.
-    local poll = math.max(now, tonumber(redis.call('HGET', gate, 'poll') or 0))
-    poll = poll + math.max(500, (usual and number(usual) or 100000) / (4 * cap))
-    redis.call('HSET', gate, 'poll', poll)
-    wait, waits_for = poll - now, 'slot'
+if wait <= EARLY then
+  if cap > 0 then
+    redis.call('ZREMRANGEBYSCORE', slots, '-inf', now)
+    if redis.call('ZCARD', slots) >= cap then
+      wait, waits_for = turn('poll', (usual and number(usual) or 100000) / cap), 'slot'
+    end
+  end
+  if room > 0 and waits_for ~= 'slot' then
+    redis.call('ZREMRANGEBYSCORE', lane_slots, '-inf', now)
+    if redis.call('ZCARD', lane_slots) >= math.floor(room) then
+      wait, waits_for = turn('poll:' .. model, (usual and number(usual) or 100000) / room), 'slot'
+    end
   end
 end
 
@@ -87,6 +118,7 @@ if wait > EARLY or waits_for == 'slot' then
     return refuse({'late', wait, waits_for}, waits_for == 'slot' and 'no_slot' or 'rate_limited_here')
   end
   if waited == '0' then redis.call('HINCRBY', counters, 'waits', 1) end
+  if paced and waits_for ~= 'slot' then wait = math.max(wait, turn('poll:' .. model, learned_pace)) end
   local places = {requests = request_place, tokens = token_place}
   for _, clock in ipairs(clocks) do
     if clock.cost > 0 and not clock.place and waits_for == 'requests' then
@@ -109,7 +141,13 @@ for _, clock in ipairs(clocks) do
   end
 end
 if cap > 0 then redis.call('ZADD', slots, now + patience + 1000000, token) end
+if room > 0 then
+  redis.call('ZADD', lane_slots, now + patience + 1000000, token)
+  redis.call('PEXPIRE', lane_slots, math.ceil(patience / 1000) + 60000)
+end
+if learned_pace > 0 then redis.call('HSET', gate, 'next:' .. model, due + learned_pace) end
 if probing then redis.call('HSET', gate, 'probe', token, 'probe_until', now + patience + 1000000) end
-if retrying then redis.call('HSET', gate, missing, now + tonumber(pause)) end
+if retrying then redis.call('HSET', gate, aside, string.format('%.0f %s', now + tonumber(pause), retrying)) end
 if waited ~= '0' then redis.call('HINCRBY', counters, 'waited_ms', math.floor(waited / 1000)) end
-return {'go', due, math.ceil(math.max(0, due - now)), retrying and '1' or '0', probing and '1' or '0'}
+return {'go', due, math.ceil(math.max(0, due - now)), retrying and '1' or '0', probing and '1' or '0',
+  room > 0 and '1' or '0'}

@@ -4,28 +4,51 @@
 --     streak                        consecutive failures of the endpoint
 --     latest                        one character for each of the latest calls: 1 failed, 0 did not
 --     openings                      of the breaker, since it was last closed
+--     streak:<model>                consecutive failures of a model
+--     refused:<model>               when it first refused a prompt since it last answered, and ' <digest>' of each prompt
+--     aside:<model>                 'until why number since': it is set aside; one call tries it then, and doubles the pause
+--     refusing                      models set aside for refusals since the endpoint last answered
+--     room:<model>, pace:<model>    learned limits, see below
+--     good:<model>                  the room, or calls a microsecond, up to which they grow fast
+--     cut:<model>                   when they were last cut
+--     cuts:<model>                  cuts since the model last answered
 --     fastest                       the quickest answer so far
 --     requests.slack                time that slow answers may still add to the pace
--- ARGV  1 token, '' for several calls at once  2 verdict: fine, silent, failing, hopeless  3 failure, '' for none
+-- ARGV  1 token, '' for several calls at once  2 verdict: fine, silent, failing, limited, refused  3 failure, '' for none
 --       4 calls  5 requests sent  6 tokens used  7 time that a call took  8 excess (or deficit) of the tokens' time
---       9 Retry-After, -1 for none  10 pace  11 '1' at the first call of a process  12 model  13 '1' if it tried a missing model
+--       9 Retry-After, -1 for none  10 pace  11 '1' at the first call of a process  12 model  13 '1' if it tried a model set aside
 --       14 failures in a row that open  15 share of failures that opens  16 of how many calls  17 first pause
 --       18 longest pause  19 how far a request may run ahead of the pace  20 of the tokens, estimated ones
---       21 of the tokens, reasoning  22 durations of the answered calls, comma-separated; may be missing
+--       21 of the tokens, reasoning  22 durations of the answered calls, comma-separated  23 digest of the prompt
+--       24 when the call left
 --   KEYS[4]  cogitate:endpoint:{<name>}:times  list of the latest such times
--- Answers {''} | {'opened', why, pause} | {'closed', time that it was open}.
+-- Answers {''} | {'opened', why, pause} | {'aside', why, pause, '1' if it is the first time} | {'closed', time that it was open}.
+--
+-- A refusal is a prompt's fault until DIFFERENT prompts of its model were refused and none was answered, for the time
+-- that answers take; then the model is set aside, and the endpoint with it if another model is, and none has answered since. Failures in a row of one model
+-- among successes of others set that model aside, otherwise they open the breaker.
+--
+-- Limits that nobody configured are learned by additive increase and multiplicative decrease (Chiu and Jain, 1989): a
+-- limited call cuts the calls in flight to three quarters, then to half, at one call the pace; answers let them grow, fast
+-- up to what worked before. Calls that left before a cut are no further evidence.
 
 local gate, slots, counters = unpack(KEYS)
 local token, verdict, failure, calls, requests, tokens, took, excess, retry_after, pace = unpack(ARGV, 1, 10)
-local fresh, model, tried_missing, most_in_row, share, most_latest, first_pause, longest_pause, ahead, estimated, reasoning =
+local fresh, model, tried_aside, most_in_row, share, most_latest, first_pause, longest_pause, ahead, estimated, reasoning =
   unpack(ARGV, 11, 21)
+local prompt, left = ARGV[23], tonumber(ARGV[24])
 calls, took, pace, longest_pause = tonumber(calls), tonumber(took), tonumber(pace), tonumber(longest_pause)
 local seconds, microseconds = unpack(redis.call('TIME'))
 local now = seconds * 1000000 + microseconds
-local missing = 'missing:' .. model
+local function of_model(name) return name .. ':' .. model end
 
-local state, since, probe, in_row, latest, openings_before, usual, fastest, known_why = unpack(redis.call(
-  'HMGET', gate, 'state', 'since', 'probe', 'streak', 'latest', 'openings', 'usual', 'fastest', 'why'))
+local DIFFERENT = 3
+local UNKNOWN = 5000000  -- time for an answer if none came yet
+local state, since, probe, in_row, latest, openings_before, usual, fastest, known_why, refusing, model_streak, set_aside,
+  room, cut, refused = unpack(redis.call('HMGET', gate, 'state', 'since', 'probe', 'streak', 'latest', 'openings', 'usual',
+    'fastest', 'why', 'refusing', of_model('streak'), of_model('aside'), of_model('room'), of_model('cut'),
+    of_model('refused')))
+room = tonumber(room)
 local answer = {''}
 local most_times = 200
 
@@ -36,6 +59,11 @@ if estimated ~= '0' then redis.call('HINCRBY', counters, 'estimated', estimated)
 if reasoning ~= '0' then redis.call('HINCRBY', counters, 'reasoning', reasoning) end
 if failure ~= '' then redis.call('HINCRBY', counters, 'failures:' .. failure, calls) end
 if token ~= '' then redis.call('ZREM', slots, token) end
+local in_flight = 1
+if room and token ~= '' then
+  in_flight = redis.call('ZCARD', slots .. ':' .. model)
+  redis.call('ZREM', slots .. ':' .. model, token)
+end
 if ARGV[22] and ARGV[22] ~= '' then
   for one in string.gmatch(ARGV[22], '%d+') do redis.call('RPUSH', KEYS[4], one) end
   redis.call('LTRIM', KEYS[4], -most_times, -1)
@@ -69,31 +97,83 @@ elseif failure == 'timeout' and usual and took < 2 * usual then
 end
 
 if tonumber(retry_after) >= 0 then
-  local hold = tonumber(redis.call('HGET', gate, 'hold') or 0)
-  redis.call('HSET', gate, 'hold', math.max(hold, now + retry_after))
+  local name = failure == 'rate_limited' and of_model('hold') or 'hold'
+  redis.call('HSET', gate, name, math.max(tonumber(redis.call('HGET', gate, name) or 0), now + retry_after))
 end
 
-if failure == 'model_missing' then  -- affects one model; the endpoint's other models continue
-  if redis.call('HSET', gate, missing, now + longest_pause) == 1 then
-    redis.call('HINCRBY', counters, 'openings', 1)
-    answer = {'opened', failure, longest_pause}
+local function learn_limit()
+  local pace_of, good, cuts = unpack(redis.call('HMGET', gate, of_model('pace'), of_model('good'), of_model('cuts')))
+  local learned, again = tonumber(pace_of) or 0, tonumber(cuts or 0) > 0
+  if verdict == 'limited' then
+    local pause = math.min(usual or 250000, 1000000)
+    if not room then
+      room = 2
+    elseif math.min(room, in_flight) >= 2 then
+      room = math.max(1, math.floor(math.min(room, in_flight) * (again and 0.5 or 0.75)))
+      good = room
+    else
+      if learned > 0 and not again then good = 1 / learned end
+      learned = math.min(learned > 0 and learned * (again and 2 or 1.25) or pause, longest_pause)
+      room, pause = 1, learned
+    end
+    redis.call('HINCRBY', gate, of_model('cuts'), 1)
+    redis.call('HSET', gate, of_model('cut'), now, of_model('hold'), now + pause, of_model('next'), now + pause)
+  elseif learned > 0 then
+    local rate = 1 / learned
+    good = tonumber(good)
+    if not good or good >= 1 then good = 2 * rate end  -- a room, learned before the pace
+    rate = rate < good / 2 and rate * 2 or rate + good / 32
+    learned = 1 / rate
+    if usual and learned < usual / 2 then learned = 0 end  -- it binds no longer
+    if learned == 0 then good = nil end
+    redis.call('HSET', gate, of_model('cuts'), 0)
+  else
+    good = tonumber(good)
+    if in_flight >= math.floor(room) then
+      room = room + ((not good or room < good) and 1 or 1 / (8 * room))
+    end
+    redis.call('HSET', gate, of_model('cuts'), 0)
   end
-elseif tried_missing == '1' and verdict == 'fine' then
-  redis.call('HDEL', gate, missing)
+  redis.call('HSET', gate, of_model('room'), room, of_model('pace'), learned, of_model('good'), good or '')
+end
+
+local early = cut and left < tonumber(cut)  -- it left before the limit was learned
+if verdict == 'limited' and not early then
+  learn_limit()
+elseif verdict == 'limited' then
+  verdict = 'silent'
+elseif verdict == 'fine' and room and token ~= '' then
+  learn_limit()
+end
+
+local function put_aside()
+  local _, _, number, began = string.find(set_aside or '', '^%S+ %S+ (%S+) (%S+)$')
+  number = tonumber(number or 0)
+  local pause = math.ceil(math.min(first_pause * 2 ^ math.min(number, 30), longest_pause))
+  redis.call('HSET', gate, of_model('aside'), string.format('%.0f %s %d %s', now + pause, failure, number + 1,
+    began or string.format('%.0f', now)))
+  redis.call('HINCRBY', counters, 'openings', 1)
+  answer = {'aside', failure, pause, number == 0 and '1' or '0'}
+  return number == 0
 end
 
 local function open(openings)
   local pause = math.min(first_pause * 2 ^ math.min(openings, 30), longest_pause)
-  if verdict == 'hopeless' then pause = longest_pause end
   local why = failure ~= '' and failure or known_why
   redis.call('HSET', gate, 'state', 'open', 'why', why, 'probe', '', 'probe_at', now + pause,
-    'openings', openings + 1, 'lasting', verdict == 'hopeless' and 1 or 0)
+    'openings', openings + 1, 'lasting', verdict == 'refused' and 1 or 0)
   if openings == 0 then redis.call('HSET', gate, 'since', now) end
   redis.call('HINCRBY', counters, 'openings', 1)
   answer = {'opened', why, math.ceil(pause)}
 end
 
-local bad = verdict == 'failing' or verdict == 'hopeless'
+local bad = verdict == 'failing' or verdict == 'limited' or verdict == 'refused'
+if verdict == 'fine' then
+  if set_aside or refused or model_streak then
+    redis.call('HDEL', gate, of_model('aside'), of_model('refused'), of_model('streak'))
+  end
+  if refusing then redis.call('HDEL', gate, 'refusing') end
+end
 if state == 'open' then
   if token ~= '' and probe == token then  -- the probe decides; calls from before the opening no longer count
     if bad or (verdict == 'silent' and failure ~= 'rate_limited') then
@@ -103,15 +183,29 @@ if state == 'open' then
       answer = {'closed', now - since}
     end
   end
+elseif verdict == 'refused' then
+  refused = refused or string.format('%.0f', now)
+  local _, different = string.gsub(refused, ' ', '')
+  if different < DIFFERENT and not string.find(refused, ' ' .. prompt, 1, true) then
+    refused, different = refused .. ' ' .. prompt, different + 1
+    redis.call('HSET', gate, of_model('refused'), refused)
+  end
+  -- Refusals come faster than answers: calls that left with the first of them must have had the time to be answered.
+  local waited = now - tonumber(string.match(refused, '^%d+')) >= (usual and 2 * usual or UNKNOWN)
+  if tried_aside == '1' or (different >= DIFFERENT and waited and not set_aside) then
+    if put_aside() and redis.call('HINCRBY', gate, 'refusing', 1) > 1 then open(0) end
+  end
 elseif verdict ~= 'silent' then
   local window = tonumber(most_latest)
   latest = string.sub((latest or '') .. string.rep(bad and '1' or '0', math.min(calls, window)), -window)
   local streak = bad and tonumber(in_row or 0) + calls or 0
   redis.call('HSET', gate, 'streak', streak, 'latest', latest)
+  local own = bad and redis.call('HINCRBY', gate, of_model('streak'), calls) or 0
   local _, failures = string.gsub(latest, '1', '')
-  if verdict == 'hopeless' or streak >= tonumber(most_in_row)
-    or (bad and #latest >= window and failures >= share * window) then
+  if streak >= tonumber(most_in_row) or (bad and #latest >= window and failures >= share * window) then
     open(0)
+  elseif bad and (tried_aside == '1' or (own >= tonumber(most_in_row) and not set_aside)) then
+    put_aside()
   end
 end
 return answer

@@ -3,7 +3,7 @@
 -- ARGV  1 'begin'  2 token  3 patience: until the probe expires  4 pace: between two requests, 0 for no limit
 --       5 '1' if this worker waited for another probe, whose failure counts for it too
 --   Answers {'go'} | {'done'}: nothing to probe | {'busy', time until the other probe may have ended} | {'paced', time}.
--- ARGV  1 'end'  2 token  3 verdict: fine, silent, failing, hopeless  4 failure, '' for none  5 failures in a row that open
+-- ARGV  1 'end'  2 token  3 verdict, as in leave.lua  4 failure, '' for none  5 failures in a row that open
 --   Answers {'closed', time that it was open} | {'tries'}: the next call probes | {'open', why} | {'overtaken'}.
 local gate = unpack(KEYS)
 local verb, token = unpack(ARGV, 1, 2)
@@ -29,7 +29,7 @@ end
 local verdict, failure, streak = unpack(ARGV, 3, 5)
 if state ~= 'open' or probe ~= token then return {'overtaken'} end
 if verdict ~= 'fine' then
-  why = verdict == 'hopeless' and failure or why
+  why = verdict == 'refused' and failure or why
   redis.call('HSET', gate, 'probe', '', 'why', why)
   return {'open', why}
 end

@@ -10,10 +10,11 @@ from typing import Any
 from redis import Redis
 
 from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals, endpoint_vitals
+from cogitate.scheduler.ledger.keys import endpoint_keys
 from cogitate.tasks.job import Cost
 from cogitate.workers.gate.gate import Entered, Gate, Refused
 from cogitate.workers.llm.answer import ModelAnswer
-from cogitate.workers.llm.replies.failures import Failure, FailureKind
+from cogitate.workers.llm.replies.failures import CLASSES, Failure, FailureKind
 
 NAME = "town-llm"
 MakeGate = Callable[..., Gate]
@@ -36,7 +37,8 @@ def refused(gate: Gate, **how: Any) -> Refused:
 
 
 def answer(kind: FailureKind | None = None, *, tokens: int = 10, retry_after: float | None = None) -> ModelAnswer:
-    failure = Failure(kind=kind, retry_after=retry_after) if kind is not None else None
+    status = 400 if kind is not None and CLASSES[kind].again == "never" else None
+    failure = Failure(kind=kind, status=status, retry_after=retry_after) if kind is not None else None
     return ModelAnswer(usage=Cost(calls=1, tokens=tokens), failure=failure)
 
 
@@ -47,6 +49,13 @@ def vitals(client: Redis) -> EndpointVitals:
 
 def call(gate: Gate, kind: FailureKind | None = None, **how: Any) -> None:
     gate.leave(entered(gate), answer(kind, **how))
+
+
+def refuse(gate: Gate, kind: FailureKind, *, model: str = "m", prompts: int = 3) -> None:
+    """Let a model refuse different prompts, for longer than its answers take."""
+    gate._client.hset(endpoint_keys(NAME)[0], "usual", 0)
+    for one in [entered(gate, model=model) for _ in range(prompts)]:
+        gate.leave(one, answer(kind), prompt=one.token)
 
 
 def at_once(*tasks: Callable[[], None]) -> None:

@@ -31,6 +31,7 @@ ENTER = {
     "model": "m",
     "missing_pause": 5 * SECOND,
     "ahead": 0,
+    "may_wait": 0,
 }
 LEAVE = {
     "token": "t",
@@ -45,7 +46,7 @@ LEAVE = {
     "pace": 0,
     "first": 0,
     "model": "m",
-    "tried_missing": 0,
+    "tried_aside": 0,
     "in_a_row": 3,
     "share": 0.5,
     "window": 10,
@@ -55,6 +56,8 @@ LEAVE = {
     "estimated": 0,
     "reasoning": 0,
     "times": "",
+    "prompt": "p",
+    "left": NOW,
 }
 
 

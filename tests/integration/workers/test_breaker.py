@@ -13,8 +13,19 @@ from structlog.testing import capture_logs
 from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
 from cogitate.scheduler.ledger.keys import endpoint_keys
 from cogitate.workers.gate.gate import Entered, Gate
-from cogitate.workers.llm.replies.failures import Failure, FailureKind
-from tests.integration.workers.gate_case import NAME, MakeGate, answer, at_once, call, enter, entered, refused, vitals
+from cogitate.workers.llm.replies.failures import CLASSES, Failure, FailureKind
+from tests.integration.workers.gate_case import (
+    NAME,
+    MakeGate,
+    answer,
+    at_once,
+    call,
+    enter,
+    entered,
+    refuse,
+    refused,
+    vitals,
+)
 
 
 def test_failures_in_a_row_open_the_breaker_for_all_and_one_probe_closes_it(
@@ -48,6 +59,15 @@ def test_each_probe_that_fails_doubles_the_pause(
     assert [entry["seconds"] for entry in logs if entry["event"] == "endpoint.opened"] == [0.02, 0.04, 0.07, 0.07]
 
 
+def _open(gate: Gate, kind: FailureKind) -> None:
+    """Open the breaker with failures of this class."""
+    if CLASSES[kind].again != "never":
+        call(gate, kind)
+        return
+    for model in ("m", "other"):
+        refuse(gate, kind, model=model)
+
+
 def _fail(gate: Gate, one: Entered) -> bool:
     gate.leave(one, answer("connection"))
     return True
@@ -67,10 +87,10 @@ def test_a_probe_whose_worker_died_is_followed_by_another(
 def test_a_share_of_failures_opens_it_too(gate_of: MakeGate, client: Redis, eventually: Callable[..., None]) -> None:
     gate = gate_of({"breaker_window": 10, "breaker_share": 0.6, "breaker_pause": 60.0})
     for number in range(10):
-        call(gate, "overloaded" if number % 5 < 3 else None)
+        call(gate, "server" if number % 5 < 3 else None)
     eventually(lambda: vitals(client).calls == 10, "the calls to be counted")
     assert vitals(client).breaker == "closed", "the tenth went well"
-    call(gate, "overloaded")
+    call(gate, "server")
     eventually(lambda: vitals(client).breaker == "open", "the breaker to open")
 
 
@@ -90,11 +110,15 @@ def test_a_refused_key_stops_all_calls_until_a_worker_restarts(
 ) -> None:
     gate = gate_of({"breaker_pause": 60.0})
     with capture_logs() as logs:
-        call(gate, "auth")
+        for model in ("strong", "routine"):
+            refuse(gate, "auth", model=model)
         eventually(lambda: vitals(client).breaker == "open", "the breaker to open")
         assert refused(gate).because == "auth"
-        eventually(lambda: logs, "the event")
-    assert [(entry["event"], entry["log_level"]) for entry in logs] == [("endpoint.opened", "error")]
+        eventually(lambda: len(logs) == 2, "the events")
+    assert [(entry["event"], entry["log_level"]) for entry in logs] == [
+        ("endpoint.model_set_aside", "error"),
+        ("endpoint.opened", "error"),
+    ]
     assert "api_key" in logs[0]["check"]
     started_since = gate_of()
     started_since.leave(entered(started_since), answer())
@@ -104,14 +128,14 @@ def test_a_refused_key_stops_all_calls_until_a_worker_restarts(
 def test_a_model_that_is_missing_stops_only_that_model(
     gate_of: MakeGate, client: Redis, eventually: Callable[..., None]
 ) -> None:
-    gate = gate_of()
-    gate.leave(entered(gate, model="misspelt"), answer("model_missing"))
-    eventually(lambda: vitals(client).missing_models == ["misspelt"], "the model to be marked")
+    gate = gate_of({"breaker_pause": 60.0})
+    refuse(gate, "model_missing", model="misspelt")
+    eventually(lambda: vitals(client).set_aside == {"misspelt": "model_missing"}, "the model to be marked")
     assert refused(gate, model="misspelt").because == "model_missing"
     gate.leave(entered(gate, model="other"), answer())
     added_since = gate_of()
     added_since.leave(entered(added_since, model="misspelt"), answer())
-    eventually(lambda: vitals(client).missing_models == [], "the mark to be taken away")
+    eventually(lambda: vitals(client).set_aside == {}, "the mark to be taken away")
 
 
 def test_one_of_many_callers_probes_an_open_breaker(
@@ -181,9 +205,9 @@ def test_the_answer_of_a_probe_decides(
     why: str,
 ) -> None:
     gate = gate_of({"breaker_failures": 1, "breaker_pause": 60.0})
-    call(gate, opened)
+    _open(gate, opened)
     eventually(lambda: vitals(client).breaker == "open", "the breaker to open")
-    gate.probe(NAME, lambda _: Failure(kind=found) if found else None, time.monotonic() + 20)
+    gate.probe(NAME, lambda _: Failure(kind=found, status=401) if found else None, time.monotonic() + 20)
     assert (vitals(client).breaker, vitals(client).why) == (after, why)
 
 
@@ -201,9 +225,9 @@ def test_the_pause_of_a_missing_model_and_an_open_breaker_is_stated(
     gate_of: MakeGate, client: Redis, eventually: Callable[..., None]
 ) -> None:
     gate = gate_of({"breaker_failures": 1, "breaker_pause": 60.0, "breaker_longest_pause": 900.0})
-    gate.leave(entered(gate, model="misspelt"), answer("model_missing"))
-    eventually(lambda: vitals(client).missing_models == ["misspelt"], "the model to be marked")
-    assert 800 < refused(gate, model="misspelt").wait <= 900
+    refuse(gate, "model_missing", model="misspelt")
+    eventually(lambda: vitals(client).set_aside == {"misspelt": "model_missing"}, "the model to be marked")
+    assert 50 < refused(gate, model="misspelt").wait <= 60
     call(gate, "server")
     eventually(lambda: vitals(client).breaker == "open", "the breaker to open")
     assert 50 < refused(gate).wait <= 60
@@ -217,7 +241,7 @@ def test_a_probe_respects_the_endpoints_limit(
     gate_of: MakeGate, client: Redis, eventually: Callable[..., None]
 ) -> None:
     gate = gate_of({"breaker_failures": 1, "breaker_pause": 60.0}, requests_per_minute=2)
-    call(gate, "auth")
+    call(gate, "connection")
     eventually(lambda: vitals(client).breaker == "open", "the breaker to open")
     tried: list[float] = []
 
@@ -237,7 +261,7 @@ def test_no_probe_precedes_a_retry_after(gate_of: MakeGate, client: Redis, event
     one = entered(gate)
     call(gate, "server")
     eventually(lambda: vitals(client).breaker == "open", "the breaker to open")
-    gate.leave(one, answer("rate_limited", retry_after=40.0))
+    gate.leave(one, answer("server", retry_after=40.0))
     gate.close()
 
     def never(deadline: float) -> None:
@@ -253,8 +277,9 @@ def test_a_missing_model_is_tried_again_by_one_when_its_pause_is_over(
     one, other = gate_of({"breaker_longest_pause": 900.0}), gate_of({"breaker_longest_pause": 900.0})
     for gate in (one, other):
         call(gate)  # neither is of a process that has begun since
-    one.leave(entered(one, model="misspelt"), answer("model_missing"))
-    eventually(lambda: vitals(client).missing_models == ["misspelt"], "the model to be marked")
-    client.hset(endpoint_keys(NAME)[0], "missing:misspelt", 1)
-    assert entered(other, model="misspelt").tries_missing
+    eventually(lambda: vitals(client).calls == 2, "the calls to be counted")
+    refuse(one, "model_missing", model="misspelt")
+    eventually(lambda: vitals(client).set_aside == {"misspelt": "model_missing"}, "the model to be marked")
+    client.hset(endpoint_keys(NAME)[0], "aside:misspelt", "1 model_missing 1 1")
+    assert entered(other, model="misspelt").tries_aside
     assert 800 < refused(one, model="misspelt").wait <= 900

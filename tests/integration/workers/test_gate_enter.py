@@ -11,12 +11,12 @@ from tests.integration.workers.gate_script_case import KEYS, NOW, SECOND, counte
 
 
 def test_without_limits_a_call_passes_at_once_and_leaves_no_trace(client: Redis) -> None:
-    assert enter(client) == ["go", NOW, 0, "0", "0"]
+    assert enter(client) == ["go", NOW, 0, "0", "0", "0"]
     assert (gate(client), slots(client), counters(client)) == ({}, {}, {})
 
 
 def test_the_first_request_goes_and_the_next_waits_for_its_place(client: Redis) -> None:
-    assert enter(client, pace=SECOND) == ["go", NOW, 0, "0", "0"]
+    assert enter(client, pace=SECOND) == ["go", NOW, 0, "0", "0", "0"]
     assert gate(client) == {"requests.next": str(NOW + SECOND), "requests.free": str(NOW + SECOND)}
     for place in (1, 2):
         assert enter(client, pace=SECOND) == ["wait", place * SECOND, str(NOW + place * SECOND), ""]
@@ -78,7 +78,7 @@ def test_a_caller_leaves_its_place_when_due_and_delays_those_behind(
     place = NOW - late
     leaves = max(NOW, place + drift)
     answer = enter(client, pace=100, place=place, waited=1_234_999, ahead=ahead)
-    assert answer == ["go", leaves, leaves - NOW, "0", "0"]
+    assert answer == ["go", leaves, leaves - NOW, "0", "0", "0"]
     assert gate(client) == {
         "requests.next": str(NOW + 9_999),
         "requests.drift": str(became),
@@ -89,7 +89,7 @@ def test_a_caller_leaves_its_place_when_due_and_delays_those_behind(
 
 def test_a_slightly_early_caller_passes(client: Redis) -> None:
     given(client, requests__free=NOW + 5_000)
-    assert enter(client, pace=100) == ["go", NOW + 5_000, 5_000, "0", "0"]
+    assert enter(client, pace=100) == ["go", NOW + 5_000, 5_000, "0", "0", "0"]
     assert gate(client)["requests.next"] == str(NOW + 5_100)
     given(client, requests__free=NOW + 5_001, requests__next=NOW)
     assert enter(client, pace=100)[:2] == ["wait", 5_001]
@@ -97,7 +97,7 @@ def test_a_slightly_early_caller_passes(client: Redis) -> None:
 
 def test_a_pause_accumulates_no_credit(client: Redis) -> None:
     given(client, requests__next=NOW - 9_000, requests__drift=50, requests__free=NOW - 9_000)
-    assert enter(client, pace=100) == ["go", NOW, 0, "0", "0"]
+    assert enter(client, pace=100) == ["go", NOW, 0, "0", "0", "0"]
     assert gate(client)["requests.next"] == str(NOW + 50)
     assert gate(client)["requests.free"] == str(NOW + 100)
 
@@ -107,12 +107,12 @@ def test_all_calls_wait_during_a_requested_pause(client: Redis) -> None:
     assert enter(client) == ["wait", 6_000, "", ""]
     assert enter(client, pace=100) == ["wait", 6_000, str(NOW), ""]
     given(client, hold=NOW)
-    assert enter(client) == ["go", NOW, 0, "0", "0"]
+    assert enter(client) == ["go", NOW, 0, "0", "0", "0"]
 
 
 def test_a_slot_is_taken_until_after_the_deadline(client: Redis) -> None:
     client.zadd(KEYS[1], {"gone": NOW, "there": NOW + 1})
-    assert enter(client, cap=2) == ["go", NOW, 0, "0", "0"]
+    assert enter(client, cap=2) == ["go", NOW, 0, "0", "0", "0"]
     assert slots(client) == {"there": NOW + 1, "t": NOW + 61 * SECOND}
     assert enter(client, cap=2, token="u") == ["wait", 12_500, "", ""]
     assert enter(client, cap=3, token="u")[0] == "go"
@@ -150,12 +150,12 @@ def test_a_caller_that_waits_for_its_place_requests_no_slot(client: Redis) -> No
         ({"probe_at": NOW + 3}, 0, ["open", 3, "timeout"]),
         ({"probe_at": NOW + 3}, 1, ["open", 3, "timeout"]),
         ({"probe_at": NOW + 3, "lasting": 1}, 0, ["open", 3, "timeout"]),
-        ({"probe_at": NOW + 3, "lasting": 1}, 1, ["go", NOW, 0, "0", "1"]),
-        ({"probe_at": NOW}, 0, ["go", NOW, 0, "0", "1"]),
+        ({"probe_at": NOW + 3, "lasting": 1}, 1, ["go", NOW, 0, "0", "1", "0"]),
+        ({"probe_at": NOW}, 0, ["go", NOW, 0, "0", "1", "0"]),
         ({"probe_at": NOW, "probe": "x", "probe_until": NOW + 1}, 0, ["open", 0, "timeout"]),
         ({"probe_at": NOW + 3, "probe": "x", "probe_until": NOW + 1, "lasting": 1}, 1, ["open", 3, "timeout"]),
-        ({"probe_at": NOW, "probe": "x", "probe_until": NOW}, 0, ["go", NOW, 0, "0", "1"]),
-        ({"probe_at": NOW, "probe": "", "probe_until": NOW + 1}, 0, ["go", NOW, 0, "0", "1"]),
+        ({"probe_at": NOW, "probe": "x", "probe_until": NOW}, 0, ["go", NOW, 0, "0", "1", "0"]),
+        ({"probe_at": NOW, "probe": "", "probe_until": NOW + 1}, 0, ["go", NOW, 0, "0", "1", "0"]),
     ],
 )
 def test_an_open_breaker_lets_one_probe_through(
@@ -178,16 +178,51 @@ def test_a_probe_that_would_have_to_wait_is_refused(client: Redis) -> None:
     assert enter(client, cap=1) == ["open", 25_000, "timeout"]
     assert counters(client) == {"refused:breaker_open": 2}
     given(client, state="")
-    assert enter(client) == ["go", NOW, 0, "0", "0"]
+    assert enter(client) == ["go", NOW, 0, "0", "0", "0"]
 
 
-def test_a_missing_model_is_left_alone_and_then_tried_by_one(client: Redis) -> None:
-    given(client, **{"missing:m": NOW + 4})
+def test_a_model_set_aside_is_left_alone_and_then_tried_by_one(client: Redis) -> None:
+    given(client, **{"aside:m": f"{NOW + 4} model_missing 2 7"})
     assert enter(client) == ["open", 4, "model_missing"]
     assert counters(client) == {"refused:breaker_open": 1}
-    assert enter(client, model="other") == ["go", NOW, 0, "0", "0"]
-    assert enter(client, fresh=1) == ["go", NOW, 0, "1", "0"]
-    assert gate(client) == {"missing:m": str(NOW + 5 * SECOND)}
-    given(client, **{"missing:m": NOW})
-    assert enter(client) == ["go", NOW, 0, "1", "0"]
+    assert enter(client, model="other") == ["go", NOW, 0, "0", "0", "0"]
+    assert enter(client, fresh=1) == ["go", NOW, 0, "1", "0", "0"]
+    assert gate(client) == {"aside:m": f"{NOW + 5 * SECOND} model_missing 2 7"}
+    given(client, **{"aside:m": f"{NOW} model_missing 2 7"})
+    assert enter(client) == ["go", NOW, 0, "1", "0", "0"]
     assert enter(client) == ["open", 5 * SECOND, "model_missing"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "changed", "answer"),
+    [
+        ({"probe_at": NOW + SECOND}, {}, ["wait", SECOND, "", ""]),
+        ({"probe_at": NOW + 1}, {}, ["wait", 50_000, "", ""]),
+        ({"probe_at": NOW, "probe": "x", "probe_until": NOW + SECOND}, {}, ["wait", 50_000, "", ""]),
+        ({"probe_at": NOW + SECOND}, {"patience": SECOND + 2_000}, ["open", SECOND, "timeout"]),
+        ({"probe_at": NOW + SECOND, "usual": ""}, {}, ["open", SECOND, "timeout"]),
+        ({"probe_at": NOW + SECOND}, {"may_wait": 0}, ["open", SECOND, "timeout"]),
+    ],
+)
+def test_a_call_that_may_wait_waits_for_the_probe_of_an_endpoint_that_has_answered(
+    client: Redis, fields: dict[str, Any], changed: dict[str, Any], answer: list[Any]
+) -> None:
+    given(client, state="open", why="timeout", **({"usual": 1_000} | fields))
+    if not fields.get("usual", "1"):
+        client.hdel(KEYS[0], "usual")
+    assert enter(client, **({"may_wait": 1} | changed)) == answer
+
+
+def test_learned_limits_bind_their_model_only(client: Redis) -> None:
+    given(client, **{"room:m": 2.7, "usual": 80_000})
+    for token in ("a", "b"):
+        assert enter(client, token=token) == ["go", NOW, 0, "0", "0", "1"]
+    assert enter(client, token="c") == ["wait", 7_408, "", ""]
+    assert enter(client, token="d") == ["wait", 14_815, "", ""], "one after the other"
+    assert enter(client, token="e", model="other") == ["go", NOW, 0, "0", "0", "0"]
+    given(client, **{"room:slow": 1, "pace:slow": SECOND})
+    assert enter(client, token="f", model="slow")[0] == "go"
+    assert gate(client)["next:slow"] == str(NOW + SECOND)
+    assert enter(client, token="g", model="slow")[:2] == ["wait", SECOND]
+    given(client, **{"hold:held": NOW + SECOND})
+    assert enter(client, token="h", model="held")[:2] == ["wait", SECOND]

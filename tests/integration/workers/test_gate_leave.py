@@ -116,18 +116,91 @@ def test_the_longest_retry_after_holds(client: Redis) -> None:
     for asked, hold in ((0, NOW), (5_000, NOW + 5_000), (3_000, NOW + 5_000)):
         leave(client, retry_after=asked)
         assert gate(client)["hold"] == str(hold)
+    leave(client, retry_after=7_000, verdict="silent", failure="rate_limited")
+    assert (gate(client)["hold"], gate(client)["hold:m"]) == (str(NOW + 5_000), str(NOW + 7_000)), "of its model"
 
 
-def test_a_missing_model_is_reported_once_and_forgotten_when_it_answers(client: Redis) -> None:
-    assert leave(client, failure="model_missing") == ["opened", "model_missing", 8 * SECOND]
-    assert gate(client)["missing:m"] == str(NOW + 8 * SECOND)
-    assert leave(client, failure="model_missing") == [""]
-    assert counters(client)["openings"] == 1
+def refuse(client: Redis, **changed: Any) -> list[Any]:
+    given(client, usual=0)
+    return leave(client, **({"verdict": "refused", "failure": "forbidden"} | changed))
+
+
+def test_a_prompt_that_is_refused_costs_its_job_alone(client: Redis) -> None:
+    for _ in range(9):
+        assert refuse(client, prompt="flagged") == [""]
+    assert refuse(client, prompt="other") == [""]
     leave(client)
-    leave(client, tried_missing=1, verdict="failing", failure="http")
-    assert "missing:m" in gate(client)
-    leave(client, tried_missing=1)
-    assert "missing:m" not in gate(client)
+    assert not {"refused:m", "aside:m", "state"} & gate(client).keys()
+    for prompt in ("a", "b"):
+        assert refuse(client, prompt=prompt) == [""]
+
+
+def test_a_model_that_refuses_different_prompts_is_set_aside_until_it_answers(client: Redis) -> None:
+    for prompt in ("a", "b"):
+        assert refuse(client, prompt=prompt) == [""]
+    assert refuse(client, prompt="c") == ["aside", "forbidden", SECOND, "1"]
+    assert refuse(client, prompt="d") == [""], "a call from before"
+    assert gate(client)["aside:m"] == f"{NOW + SECOND} forbidden 1 {NOW}"
+    assert refuse(client, prompt="e", tried_aside=1) == ["aside", "forbidden", 2 * SECOND, "0"]
+    leave(client, model="other")
+    assert "aside:m" in gate(client)
+    leave(client, tried_aside=1)
+    assert not {"aside:m", "refused:m"} & gate(client).keys()
+
+
+def test_a_key_is_at_fault_if_two_models_are_refused_and_none_answers(client: Redis) -> None:
+    def three(model: str) -> list[Any]:
+        return [refuse(client, model=model, prompt=prompt) for prompt in ("a", "b", "c")][-1]
+
+    assert three("strong")[0] == "aside"
+    leave(client, model="routine")
+    assert three("third")[0] == "aside"
+    assert three("routine") == ["opened", "forbidden", SECOND]
+    assert (gate(client)["state"], gate(client)["lasting"]) == ("open", "1")
+
+
+def test_a_model_whose_calls_fail_among_the_successes_of_another_is_set_aside(client: Redis) -> None:
+    for number in range(1, 4):
+        leave(client, model="routine")
+        answer = leave(client, model="strong", verdict="failing", failure="server")
+        assert answer == (["aside", "server", SECOND, "1"] if number == 3 else [""])
+    assert "state" not in gate(client)
+    assert "aside:routine" not in gate(client)
+
+
+def test_refusals_that_precede_the_first_answers_are_no_evidence(client: Redis) -> None:
+    for prompt in "abcd":
+        assert leave(client, verdict="refused", failure="forbidden", prompt=prompt) == [""]
+    given(client, **{"refused:m": f"{NOW - 5 * SECOND} a b c"})
+    assert leave(client, verdict="refused", failure="forbidden", prompt="e")[0] == "aside"
+
+
+def limited(client: Redis, **changed: Any) -> list[Any]:
+    return leave(client, **({"verdict": "limited", "failure": "rate_limited"} | changed))
+
+
+def test_a_limit_without_a_hint_is_learned_from_the_first_calls_that_meet_it(client: Redis) -> None:
+    given(client, usual=80_000)
+    limited(client)
+    first = gate(client)
+    assert (first["room:m"], first["hold:m"], first["streak"]) == ("2", str(NOW + 80_000), "1")
+    for _ in range(20):  # they left before
+        assert limited(client, left=NOW - 1) == [""]
+    assert gate(client)["streak"] == "1"
+    assert gate(client)["room:m"] == "2"
+    given(client, **{"room:m": 8})
+    client.zadd(f"{KEYS[1]}:m", {str(number): NOW + SECOND for number in range(8)})
+    leave(client, token="1")
+    assert gate(client)["room:m"] == "9", "fast, up to what was refused"
+    limited(client, token="2")
+    assert gate(client)["room:m"] == "5"
+    given(client, **{"room:m": 1, "good:m": "", "cuts:m": 0, "usual": 80_000})
+    limited(client)
+    assert gate(client)["pace:m"] == "80000"
+    limited(client)
+    assert gate(client)["pace:m"] == "160000"
+    leave(client)
+    assert float(gate(client)["pace:m"]) < 160_000
 
 
 @pytest.mark.parametrize(
@@ -146,7 +219,6 @@ def test_a_missing_model_is_reported_once_and_forgotten_when_it_answers(client: 
         (0, "1000", {"window": 4}, False, ("1", "0001")),
         (0, "1111", {"window": 4, "verdict": "fine"}, False, ("0", "1110")),
         (0, "0", {"window": 4, "calls": 9, "in_a_row": 99}, True, ("9", "1111")),
-        (0, "", {"verdict": "hopeless"}, True, ("1", "1")),
     ],
 )
 def test_failures_in_a_row_or_a_share_of_the_latest_open_the_breaker(
@@ -154,19 +226,18 @@ def test_failures_in_a_row_or_a_share_of_the_latest_open_the_breaker(
 ) -> None:
     given(client, streak=streak, latest=latest)
     answer = leave(client, **({"verdict": "failing", "failure": "http"} | changed))
-    lasting = changed.get("verdict") == "hopeless"
-    pause = 8 * SECOND if lasting else SECOND
+    pause = SECOND
     found = gate(client)
     assert (found["streak"], found["latest"]) == became
     assert answer == (["opened", "http", pause] if opens else [""])
     if opens:
-        assert {name: found[name] for name in found.keys() - {"streak", "latest", "usual", "fastest"}} == {
+        assert {name: found[name] for name in found.keys() - {"streak", "latest", "usual", "fastest", "streak:m"}} == {
             "state": "open",
             "why": "http",
             "probe": "",
             "probe_at": str(NOW + pause),
             "openings": "1",
-            "lasting": str(int(lasting)),
+            "lasting": "0",
             "since": str(NOW),
         }
         assert counters(client)["openings"] == 1
@@ -182,7 +253,7 @@ def test_failures_in_a_row_or_a_share_of_the_latest_open_the_breaker(
         (2, {}, 4 * SECOND),
         (3, {}, 8 * SECOND),
         (4, {}, 8 * SECOND),
-        (1, {"verdict": "hopeless"}, 8 * SECOND),
+        (1, {"verdict": "refused"}, 2 * SECOND),
         (1, {"verdict": "silent", "failure": "timeout"}, 2 * SECOND),
         (1, {"failure": ""}, 2 * SECOND),
     ],
@@ -194,7 +265,7 @@ def test_a_probe_that_fails_opens_the_breaker_for_twice_as_long(
     failure = {"verdict": "failing", "failure": "http"} | changed
     why = failure["failure"] or "before"
     assert leave(client, **failure) == ["opened", why, pause]
-    lasting = str(int(failure["verdict"] == "hopeless"))
+    lasting = str(int(failure["verdict"] == "refused"))
     assert gate(client) == {
         "state": "open",
         "why": why,
@@ -222,6 +293,6 @@ def test_a_probe_that_is_answered_closes_the_breaker(client: Redis, changed: dic
 def test_calls_from_before_the_breaker_opened_teach_nothing(client: Redis, token: str, probe: str) -> None:
     given(client, state="open", why="http", probe=probe, openings=3, since=7, streak=5, latest="11")
     before = gate(client)
-    for verdict in ("failing", "hopeless", "fine"):
+    for verdict in ("failing", "refused", "fine"):
         assert leave(client, token=token, verdict=verdict, failure="http") == [""]
     assert gate(client) == before

@@ -68,7 +68,7 @@ def test_a_probe_respects_the_pace(client: Redis) -> None:
         ({"probe": "x"}, "fine", ["overtaken"], {"probe": "x"}),
         ({}, "failing", ["open", "http"], {"probe": ""}),
         ({}, "silent", ["open", "http"], {"probe": ""}),
-        ({}, "hopeless", ["open", "unauthorized"], {"probe": "", "why": "unauthorized"}),
+        ({}, "refused", ["open", "unauthorized"], {"probe": "", "why": "unauthorized"}),
         ({"why": "quota_exhausted"}, "fine", ["tries"], {"why": "quota_exhausted", "probe": "", "probe_at": str(NOW)}),
         (
             {},

@@ -55,7 +55,7 @@ ENDPOINT = EndpointVitals(
     why="",
     changed=None,
     next_probe=None,
-    missing_models=[],
+    set_aside={},
     held=0.0,
     usual=0.4,
     p50=0.4,
@@ -255,7 +255,7 @@ def test_a_model_that_answers_is_up_with_its_percentiles() -> None:
     [
         ({"breaker": "open", "why": "overloaded", "next_probe": 8.0}, {}, ("down", "bad")),
         ({"breaker": "half-open", "why": "connection"}, {}, ("down", "bad")),
-        ({"missing_models": ["gpt-5"]}, {}, ("down", "bad")),
+        ({"set_aside": {"gpt-5": "model_missing"}}, {}, ("down", "bad")),
         ({"breaker": "open", "why": "rate_limited"}, {}, ("limited", "bad")),
         ({"held": 4.0}, {}, ("limited", "warn")),  # nothing was lost by it yet
         ({}, {"rate_limited_here": 7}, ("limited", "bad")),

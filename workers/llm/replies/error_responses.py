@@ -1,8 +1,8 @@
-"""The wordings by which error responses are recognised: one line per meaning, across providers.
+"""The first guess at what an error response means: from its status, its form, and a few stems of words.
 
-Providers disagree about status codes, so the words come first. `tests/fixtures/error-wordings.json` holds the responses
-of providers for which these lines were written, each with its source. Add a new response there, and a line here if no
-line matches it yet.
+Providers disagree about status codes, and each has its own words. A guess decides whether the same job asks again;
+which calls fail decides what is set aside (`cogitate.workers.gate.verdict`). So a wording that no line matches costs
+one job, not an endpoint. `tests/fixtures/error-wordings.json` holds responses of providers, each with its source.
 
 A provider's error text may contain part of the key or of the prompt, so the client uses it to classify the failure and
 then drops it: a `Failure` holds only kind, status and an error code.
@@ -27,103 +27,44 @@ class Wording(NamedTuple):
     words: re.Pattern[str]
 
 
-def _wording(kind: FailureKind, statuses: str, *words: str) -> Wording:
-    """Return a wording; in `statuses` "4xx" stands for all of them."""
-    numbers = {n for part in statuses.split() for n in (range(400, 500) if part == "4xx" else [int(part)])}
-    return Wording(kind, frozenset(numbers), re.compile("|".join(words), re.IGNORECASE))
+def _wording(kind: FailureKind, statuses: str, words: str) -> Wording:
+    return Wording(kind, frozenset(map(int, statuses.split())), re.compile(words, re.IGNORECASE))
 
 
+#: An account that no wait refills; other words of money also occur in errors about rates.
+_EMPTY = re.compile(r"insufficient|余额|limit: 0\b|budget", re.IGNORECASE)
+_RATE = r"rate.?limit|throttl|per.?minute|\b[rt]p[md]\b|too many requests"
 #: The first wording that matches decides.
 WORDINGS = (
-    # The model's text is at fault, not the request: Groq validates answers itself.
-    _wording("truncated", "400", r"max completion tokens reached before"),
-    _wording("not_json", "400", r"json_validate_failed", r"failed to (generate|validate) json"),
-    # A daily limit, or an empty account, does not recover while a job waits.
-    _wording(
-        "quota_exhausted",
-        "400 402 403 412 429 500",
-        r"insufficient[ _](quota|balance|funds|credits?)",
-        r"not[ _]enough[ _]balance|balance is insufficient|any credits yet",
-        r"account ?overdue|overdue (account|balance)|arrearage",  # Volcengine, Qwen
-        r"billing_(hard_limit_reached|not_active)",  # OpenAI
-        r"reached your specified API usage limits",  # Anthropic
-        r"credit balance is too low",
-        r"(used|exhausted) (all|your) (available |your )*(credits|monthly)",
-        r"exceeded_current_quota",
-        r"spending limit",
-        r"budget (has been )?exceeded|budget_exceeded|exceeded ?budget",  # LiteLLM
-        r"余额不足",  # Z.AI: insufficient balance
-    ),
-    _wording("quota_exhausted", "429", r"limit: 0\b", r"PerDay"),
-    _wording("context_overflow", "413 429", r"request too large for"),  # larger than what a minute allows
-    _wording("rate_limited", "429", r"PerMinute", r"retryDelay", r"(retry|try again) in \d"),
-    _wording(  # with statuses that say something else; "too many tokens, please wait" is no overflow
-        "rate_limited",
-        "400 403 500",
-        r"throttling",  # Bedrock
-        r"rate[ _]?limit[ _]?(error|exceeded|reached)",
-        r"please wait before trying again",
-    ),
-    _wording("quota_exhausted", "403 429", r"exceeded your current quota"),
-    _wording(
-        "auth",
-        "400 404",
-        r"API[ _]key[ _](not[ _]valid|invalid|expired)",
-        r"(incorrect|invalid) API[ _]key",
-        r"(missing|invalid) authorization header",
-        r"location is not supported for the API",  # Gemini
-        r"organization[ _](has been )?restricted",  # Groq
-    ),
+    _wording("truncated", "400", r"max completion tokens"),  # Groq validates answers itself, as in the next line
+    _wording("not_json", "400", r"(generate|validate) json"),
+    _wording("quota_exhausted", "400 402 403 412 429 500", _EMPTY.pattern),
+    _wording("context_overflow", "413 429", r"too large"),  # larger than what a minute allows
+    _wording("rate_limited", "400 403 429 500", _RATE),
+    _wording("quota_exhausted", "400 403 412 429", r"quota|credit|billing|spending"),
+    _wording("quota_exhausted", "400 403 412", r"\baccount|usage limit"),
     _wording(
         "context_overflow",
         "400 413 422 500",
-        r"context[ _-]?(length|window|size)",
-        r"maximum (context|prompt length)",
-        r"too many (input )?tokens",
-        r"(prompt|input|request) is too (long|large)",
-        r"exceeds? the (available|maximum) (context|number of tokens)",
-        r"range of input length",  # Qwen
-        r"model token limit",  # Kimi
-        r"`inputs`",  # text-generation-inference, and providers that use it
-        r"max_(completion_)?tokens must be at least",  # vLLM, when the prompt leaves no room
+        r"context.(length|window|size)|maximum context|(prompt|input) (is too|length)|token limit|too (long|large) for"
+        r"|`inputs`|tokens must be at least",
     ),
-    _wording(
-        "filtered",
-        "4xx",
-        r"content[ _]?(filter|policy|management)",
-        r"moderation",
-        r"safety system",
-        r"responsible ?ai",
-        r"data_?inspection_?failed",  # Qwen
-        r"content exists risk",  # DeepSeek
-        r"prompt was flagged",  # OpenAI
-        r"不安全或敏感内容",  # Z.AI: unsafe or sensitive content
-    ),
-    _wording("bad_request", "404", r"no endpoints found that"),  # OpenRouter: of a parameter, not of the model
-    _wording(
-        "model_missing",
-        "400 404",
-        r"model[ _]not[ _](found|exist)",
-        r"model .{0,200}(does not exist|not found|decommissioned)",
-        r"(unknown|invalid|not a valid) model",
-        r"invalid_model",
-        r"model_decommissioned",
-        r"on-demand throughput isn.t supported",  # Bedrock: of this model, which needs a profile
-        r"no models loaded",  # LM Studio
-    ),
-    _wording("server", "400", r"failed to load (the )?model", r"model has crashed"),  # LM Studio
-    _wording("overloaded", "500", r"overloaded"),
+    _wording("overloaded", "400 403 429 500", r"overloaded|failed to load"),
+    _wording("auth", "400 403 404", r"api.(secret.)?key|authoriz"),
+    _wording("filtered", "400 403 422 451 498 499", r"content|moderation|flagged|guidelines|sensitive|敏感"),
+    _wording("model_missing", "400 401 403 404 410 422", r"(?<![a-z])models?(?![a-z])"),
 )
 
 _BY_STATUS: dict[int, FailureKind] = {
     401: "auth",
     402: "quota_exhausted",
-    403: "auth",
+    403: "forbidden",
     404: "model_missing",
     405: "no_completion",  # nothing that takes calls is at this address
     407: "auth",  # of a proxy
     408: "timeout",
     409: "conflict",
+    410: "model_missing",
     413: "context_overflow",
     423: "conflict",
     424: "server",  # Bedrock and text-generation-inference: the model failed
@@ -133,6 +74,8 @@ _BY_STATUS: dict[int, FailureKind] = {
     503: "overloaded",
     529: "overloaded",
 }
+_OF_PAGES = frozenset({400, 403, 404, 410, 421, 451})  # with which what lies before an API sends a web page
+_PAGE = re.compile(r"\s*<(!doctype|html)", re.IGNORECASE)
 
 _CODE = re.compile(r"[a-z][a-z0-9_]{1,47}")
 _READ = 4_000  # characters of an error's text that are read
@@ -155,12 +98,13 @@ _SCALARS = (
 _PARTS = ("details", "violations", "metadata", "errors", "base_resp", "error")
 _WAITS = ("estimated_time", "retry_after")  # in seconds: Hugging Face's, and that of many gateways
 _DEEPEST = 4
+_CODES = ("code", "status", "http_code")
 _ERROR_STATUSES = frozenset(map(str, range(400, 600)))
 
 
 def from_status(status: int, body: object, headers: Mapping[str, str]) -> Failure:
     """Return the failure of an error response, judged by its words first: providers disagree about status codes."""
-    return _failure(status, _kind(status, _read(body)[1]), body, headers)
+    return _failure(status, _kind(status, _read(body)[1], headers), body, headers)
 
 
 def from_success(body: Mapping[str, object], headers: Mapping[str, str]) -> Failure | None:
@@ -169,14 +113,16 @@ def from_success(body: Mapping[str, object], headers: Mapping[str, str]) -> Fail
     The error is judged by its own status, if it has one, else by its words alone.
     """
     error = body.get("error")
-    named = (error.get(key) for key in ("code", "status", "http_code")) if isinstance(error, Mapping) else ()
-    status = next((int(str(one)) for one in named if str(one) in _ERROR_STATUSES), None)
+    stated = error if isinstance(error, Mapping) else body
+    status = next((int(str(one)) for key in _CODES if (one := stated.get(key)) and str(one) in _ERROR_STATUSES), None)
     if status is not None:
         return from_status(status, body, headers)
     if not error and isinstance(body.get("message"), Mapping):
         return None  # text from a model is not an error
     text = _read(body)[1]
-    kind = next((wording.kind for wording in WORDINGS if wording.words.search(text)), None)
+    kind = next((one.kind for one in WORDINGS if one.words.search(text)), None)
+    if kind == "model_missing":
+        kind = None  # without a status, a word that every error may have
     if kind is None and not error:
         return None
     return _failure(500, kind or "server", body, headers)
@@ -234,11 +180,14 @@ def _words(node: object, depth: int) -> Iterator[str]:
             yield from _words(node.get(key), depth - 1)
 
 
-def _kind(status: int, text: str) -> FailureKind:
-    """Return what an error response means: by its words, else by its status."""
+def _kind(status: int, text: str, headers: Mapping[str, str]) -> FailureKind:
+    """Return what an error response means by a first guess."""
+    if status < 400 or (status in _OF_PAGES and _PAGE.match(text)):
+        return "no_completion"  # a redirect, or a web page: this is not the address of an API
+    named = status == 429 and requested_wait(headers, text, limited=False) is not None
     for wording in WORDINGS:
         if status in wording.statuses and wording.words.search(text):
+            if named and wording.kind == "quota_exhausted" and not _EMPTY.search(text):
+                continue  # what recovers at a named time is a limit
             return wording.kind
-    if status < 400:  # a redirect: the address has changed
-        return "no_completion"
     return _BY_STATUS.get(status, "server" if status >= 500 else "bad_request")

@@ -1,67 +1,120 @@
-"""The failures of model calls, by stable name."""
+"""The classes of failed model calls: what each says is at fault, and whether asking again may help.
+
+A class is a first guess, from a response's status and words. The gate decides by evidence what is set aside: see
+`cogitate.workers.gate.verdict`.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from pydantic_core import ErrorDetails
 
 FailureKind = Literal[
-    "connection",  # refused, reset, closed, or no connection in time
-    "timeout",  # sent, but the answer was not complete by the deadline; or the server timed out (408)
+    "connection",
+    "timeout",
     "auth",
-    "quota_exhausted",  # an empty account: waiting does not help
+    "forbidden",
+    "quota_exhausted",
     "model_missing",
-    "unsupported",  # the endpoint refuses this dialect; the next call omits what it refuses
-    "bad_request",  # this request can never succeed
+    "unsupported",
+    "bad_request",
     "conflict",
     "rate_limited",
     "server",
     "overloaded",
-    "context_overflow",  # the prompt is too long for the model
-    "filtered",  # a content filter stopped prompt or answer
-    "refused",  # the model declined
-    "truncated",  # the answer reached its cap of tokens
-    "empty",  # no choices, or no text
-    "not_json",  # no JSON object in the answer, or broken JSON in the response
-    "wrong_schema",  # a JSON object that does not match the schema
-    "no_completion",  # the response is not a model's: a web page, another service; the URL may be wrong
-    "too_large",  # the response exceeded the cap in bytes
+    "context_overflow",
+    "filtered",
+    "refused",
+    "truncated",
+    "empty",
+    "not_json",
+    "wrong_schema",
+    "no_completion",
+    "too_large",
 ]
 FAILURE_KINDS: tuple[FailureKind, ...] = get_args(FailureKind)
 
-#: The HTTP status that a class stands for.
-STATUS: Mapping[str, str] = {
-    "auth": "401 or 403",
-    "quota_exhausted": "402 or 429",
-    "model_missing": "404",
-    "bad_request": "4xx",
-    "conflict": "409",
-    "rate_limited": "429",
-    "server": "5xx",
-    "overloaded": "503 or 529",
+Scope = Literal["prompt", "parameter", "model", "key", "account", "endpoint", "network"]
+Again = Literal["now", "later", "never"]
+
+
+class FailureClass(NamedTuple):
+    """A class of failure."""
+
+    scope: Scope  # what is at fault, by a first guess
+    again: Again  # when the same job may ask again; never: until the request or a setting changes
+    meaning: str
+    status: str = ""  # the HTTP status that it stands for, if one does
+    check: str = ""  # what an operator must check
+
+
+CLASSES: Mapping[FailureKind, FailureClass] = {
+    "connection": FailureClass("network", "later", "no connection, or one that broke before the answer was complete"),
+    "timeout": FailureClass(
+        "endpoint", "later", "the answer was not complete by the deadline; or the server timed out"
+    ),
+    "auth": FailureClass(
+        "key",
+        "never",
+        "the endpoint does not accept the key",
+        status="401",
+        check="the endpoint refuses the key: check api_key, or the variable that api_key_variable names",
+    ),
+    "forbidden": FailureClass(
+        "key",
+        "never",
+        "the endpoint forbids the call; which calls fail shows whether a prompt, a model or the key is at fault",
+        status="403",
+        check="the endpoint forbids these calls: check which models the key may use, and from where",
+    ),
+    "quota_exhausted": FailureClass(
+        "account",
+        "never",
+        "the account is empty or suspended",
+        status="402 or 429",
+        check="the account is exhausted: check its quota and billing, or configure another endpoint",
+    ),
+    "model_missing": FailureClass(
+        "model",
+        "never",
+        "the endpoint does not offer the model",
+        status="404",
+        check="the endpoint does not know the model: check model, and base_url",
+    ),
+    "unsupported": FailureClass("parameter", "now", "a part of the request is refused; the next call omits it"),
+    "bad_request": FailureClass(
+        "prompt", "never", "the endpoint refuses the request and names no known cause", status="4xx"
+    ),
+    "conflict": FailureClass("prompt", "later", "the request conflicts with another one", status="409"),
+    "rate_limited": FailureClass("model", "later", "a limit of requests or tokens is used up", status="429"),
+    "server": FailureClass("endpoint", "later", "the server failed", status="5xx"),
+    "overloaded": FailureClass("endpoint", "later", "the server is busy, or loads the model", status="503 or 529"),
+    "context_overflow": FailureClass("prompt", "never", "the prompt is too long; a shorter one may be asked"),
+    "filtered": FailureClass("prompt", "never", "a content filter stopped prompt or answer"),
+    "refused": FailureClass("prompt", "now", "the model declined"),
+    "truncated": FailureClass("prompt", "now", "the answer reached its cap of tokens"),
+    "empty": FailureClass("prompt", "now", "no choices, or no text"),
+    "not_json": FailureClass("prompt", "now", "no JSON object in the answer, or broken JSON in the response"),
+    "wrong_schema": FailureClass("prompt", "now", "a JSON object that does not match the schema"),
+    "no_completion": FailureClass(
+        "endpoint",
+        "later",
+        "the response is not a model's: a web page, another service",
+        check="base_url does not lead to a model's API: check it; it often ends in /v1",
+    ),
+    "too_large": FailureClass("prompt", "never", "the response exceeded the cap in bytes"),
 }
 
-#: Another attempt with the same prompt may succeed.
-RETRYABLE: frozenset[FailureKind] = frozenset(
-    {
-        "connection",
-        "timeout",
-        "unsupported",
-        "conflict",
-        "rate_limited",
-        "server",
-        "overloaded",
-        "no_completion",
-        "refused",
-        "truncated",
-        "empty",
-        "not_json",
-        "wrong_schema",
-    }
+#: The HTTP status that a class stands for.
+STATUS: Mapping[str, str] = {kind: one.status for kind, one in CLASSES.items() if one.status}
+
+#: What is not the prompt's fault: another model, or one at another endpoint, may answer.
+NOT_OF_PROMPTS: frozenset[FailureKind] = frozenset(
+    kind for kind, one in CLASSES.items() if one.scope not in ("prompt", "parameter")
 )
 
 
@@ -78,7 +131,7 @@ class Failure:
     @property
     def retryable(self) -> bool:
         """Return whether another attempt may help."""
-        return self.kind in RETRYABLE
+        return CLASSES[self.kind].again != "never"
 
 
 def charged_in_doubt(failure: Failure) -> bool:

@@ -7,66 +7,101 @@ import re
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
+import structlog
+
 from cogitate.tasks.kind import Prompt
-from cogitate.workers.llm.requests.schema import full_schema, plain_schema
+from cogitate.workers.llm.requests.schema import BOUNDS, full_schema, plain_schema
 
 Form = Literal["json_schema", "json_object", "text"]
 _BELOW: dict[Form, Form] = {"json_schema": "json_object", "json_object": "text"}
 
-_BOUNDS_REFUSED = re.compile(
-    r"\b(min|max)_?(items|length|imum)\b|\b(pattern|enum)\b|invalid[ _](json_)?schema|"
-    r"too many states|"  # Gemini
-    r"pars(e|ing) grammar|repetitions",  # llama.cpp
+_BOUNDS_NAMED = re.compile(
+    "|".join(re.sub("(?=[A-Z])", "_?", bound) for bound in BOUNDS)
+    + r"|\benum\b|invalid.{0,6}schema|states|grammar|repetitions",  # Gemini and llama.cpp limit a schema's size
     re.IGNORECASE,
 )
-_FORM_REFUSED = re.compile(
-    r"response[_ ]?(format|schema)|json[_ ]?(schema|object)|structured|grammar|specified schema|"
-    r"schema in generationconfig|"  # Gemini
-    r"in object schema|"  # Mistral
-    r"no endpoints found that",  # OpenRouter: no provider of the model takes all parameters
-    re.IGNORECASE,
-)
-_CAP_REFUSED = re.compile(
-    r"un(supported|known|recogni[sz]ed|expected)|not (supported|permitted|allowed)|extra", re.IGNORECASE
-)
-_SYSTEM_REFUSED = re.compile(
-    r"system (role|message|prompt|instruction)s? (is |are )?not (supported|allowed|enabled)|"
-    r"developer instruction is not enabled|only user and assistant roles|roles must alternate",
-    re.IGNORECASE,
-)
-_REFUSALS = (400, 404, 415, 422, 500, 501)  # statuses with which servers reject a parameter
+_FORM_NAMED = re.compile(r"response.?(format|schema)|schema|json|structured|no endpoints found that", re.IGNORECASE)
+_SYSTEM_NAMED = re.compile(r"(system|developer) (role|message|prompt|instruction)|\broles?\b", re.IGNORECASE)
+_REQUIRED = re.compile(r"\b([a-z]\w{2,40}) must be (?:set to )?(true|false)\b", re.IGNORECASE)
+REFUSALS = frozenset({400, 404, 415, 422, 500, 501})  # statuses with which servers reject a parameter
 _CONFIRMED = 2  # refusals that confirm each other: a single one may have been a transient fault
 RELEARN_AFTER = 3_600.0  # seconds after which the first dialect is tried again, since servers change
+
+_log = structlog.get_logger()
 
 _INSTRUCTION = "\n\nAnswer with one JSON object and nothing else. It matches this JSON schema:\n"
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """One form of request. Alternatives are listed in order of preference; a refusal names the part to omit."""
+    """One form of request. Alternatives are listed in order of preference; each omits or renames one part."""
 
     form: Form = "json_schema"
     schema: Literal["full", "plain"] = "full"  # plain: without bounds, patterns and the job's own constraints
     cap: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     system: Literal["message", "merged"] = "message"  # merged: the instructions begin the user's message
+    left_out: tuple[str, ...] = ()  # parameters of the model that are not sent, such as temperature
+    switches: tuple[tuple[str, bool], ...] = ()  # parameters that the endpoint requires
 
-    def without_refused(self, status: int, text: str) -> Dialect | None:
-        """Return the dialect to try after this error response, or None if it refuses nothing that can be omitted."""
-        if status not in _REFUSALS:
-            return None
-        if self.cap in text and _CAP_REFUSED.search(text):
-            return replace(self, cap="max_tokens" if self.cap == "max_completion_tokens" else "max_completion_tokens")
-        if self.system == "message" and _SYSTEM_REFUSED.search(text):
-            return replace(self, system="merged")
-        if (self.form, self.schema) == ("json_schema", "full") and _BOUNDS_REFUSED.search(text):
+    def without_named(self, text: str, parameters: Collection[str] = ()) -> Dialect | None:
+        """Return the dialect without the part of the request that an error names; None if it names none.
+
+        Args:
+            parameters: of the model, that the request held.
+        """
+        for name in parameters:
+            if re.search(rf"(?<![a-z]){re.escape(name)}(?![a-z])", text, re.IGNORECASE):
+                return self._without(name)
+        if (found := _REQUIRED.search(text)) is not None and found[1] not in (*dict(self.switches), "stream"):
+            return replace(self, switches=(*self.switches, (found[1], found[2].lower() == "true")))
+        if re.search(rf"(?<!\w){self.cap}(?!\w)", text):
+            return self._recapped()
+        if (self.form, self.schema) == ("json_schema", "full") and _BOUNDS_NAMED.search(text):
             return replace(self, schema="plain")
-        if self.form in _BELOW and _FORM_REFUSED.search(text):
+        if self.form in _BELOW and _FORM_NAMED.search(text):
             return replace(self, form=_BELOW[self.form])
+        if self.system == "message" and _SYSTEM_NAMED.search(text):
+            return replace(self, system="merged")
         return None
+
+    def alternatives(self, parameters: Collection[str] = ()) -> list[Dialect]:
+        """Return the dialects that do without one part each, the least missed first."""
+        found = [self._without(name) for name in parameters]
+        if (self.form, self.schema) == ("json_schema", "full"):
+            found.append(replace(self, schema="plain"))
+        found.append(self._recapped())
+        form = self.form
+        while form in _BELOW:
+            form = _BELOW[form]
+            found.append(replace(self, form=form))
+        if self.system == "message":
+            found.append(replace(self, system="merged"))
+        return found
+
+    def difference(self, other: Dialect) -> str:
+        """Return the parts that differ in another dialect, by the names that requests have for them."""
+        parts = [*sorted({*self.left_out} ^ {*other.left_out})]
+        parts += [f"{name}={str(value).lower()}" for name, value in sorted({*self.switches} ^ {*other.switches})]
+        parts += [self.cap] if self.cap != other.cap else []
+        parts += [f"response_format {self.form}"] if self.form != other.form else []
+        parts += ["schema keywords"] if self.schema != other.schema else []
+        parts += ["system role"] if self.system != other.system else []
+        return ", ".join(parts)
+
+    def _without(self, name: str) -> Dialect:
+        return replace(self, left_out=(*self.left_out, name))
+
+    def _recapped(self) -> Dialect:
+        return replace(self, cap="max_tokens" if self.cap == "max_completion_tokens" else "max_completion_tokens")
+
+    def merged_into(self, body: dict[str, object], parameters: Mapping[str, object]) -> dict[str, object]:
+        """Return the body of a request with the parameters of its model, except those that the endpoint refuses."""
+        kept = {name: value for name, value in parameters.items() if name not in self.left_out}
+        return body | kept | dict(self.switches)
 
     def parameters(self, prompt: Prompt, cap: int) -> dict[str, object]:
         """Return the body of a chat completion, without its model.
@@ -109,10 +144,12 @@ class Store(Protocol):
 class _Known:
     """The knowledge of this process about one model."""
 
-    def __init__(self, dialect: Dialect, now: float) -> None:
+    def __init__(self, dialect: Dialect, now: float, *, worked: bool) -> None:
         self.dialect = dialect
         self.since = now  # when the known dialect was learned
-        self.trial: Dialect | None = None  # for the next call only
+        self.worked = worked  # whether the server has accepted it
+        self.other: Dialect | None = None  # the latest other dialect that the server has accepted
+        self.trial: Dialect | None = None  # for the next call, or for all until the known dialect is replaced
         self.refusals = Counter[Dialect]()
         self.is_stored = False
 
@@ -120,8 +157,10 @@ class _Known:
 class Dialects:
     """The known dialects of one server, by model. Safe to share between threads.
 
-    A single refusal may be a transient fault: the next call tries the alternative, and the call after that the refused
-    dialect again. A second refusal without a success in between confirms it.
+    A single refusal may be a transient fault: the next call tries an alternative, and the call after that the refused
+    dialect again. After a second refusal, an alternative that the server accepts replaces it. A refusal that names no
+    part of the request is the prompt's fault if the dialect has worked before; otherwise, from a second such refusal
+    on, each call leaves one part out.
 
     Args:
         first: the dialect to try for an unknown model.
@@ -148,7 +187,9 @@ class Dialects:
         """Return the dialect for the next call to this model."""
         with self._lock:
             known = self._known(model)
-            trial, known.trial = known.trial, None
+            trial = known.trial
+            if known.refusals[known.dialect] < _CONFIRMED:
+                known.trial = None
             return trial or known.dialect
 
     def accepted(self, model: str, dialect: Dialect) -> None:
@@ -156,30 +197,62 @@ class Dialects:
         with self._lock:
             known = self._known(model)
             known.refusals.pop(dialect, None)
+            if dialect == known.dialect:
+                known.worked = True
+            else:
+                known.other = dialect
+                self._replace_if_confirmed(model, known)
             stores = self._store is not None and not known.is_stored and dialect == known.dialect
             known.is_stored |= stores
         if stores and self._store is not None:
             self._store.save(self._server, model, dialect)
 
-    def learn(self, model: str, refused: Dialect, better: Dialect) -> bool:
-        """Record that `refused` was refused; return False if no dialect is left to try."""
+    def learn(
+        self, model: str, refused: Dialect, text: str, parameters: Collection[str] = (), *, unnamed: bool = False
+    ) -> str:
+        """Record that a dialect was refused; return what the next call does without, or "" if nothing is left to try.
+
+        Args:
+            text: the words of the error.
+            parameters: of the model, that the request held.
+            unnamed: whether any part may be at fault if the words name none.
+        """
         with self._lock:
             known = self._known(model)
+            better = refused.without_named(text, parameters)
+            if better is None and (not unnamed or known.worked):
+                return ""
             known.refusals[refused] += 1
-            if known.refusals[better] >= _CONFIRMED:
-                return False
-            if known.refusals[refused] < _CONFIRMED:
+            if better is None and known.refusals[known.dialect] < _CONFIRMED:
+                return ""  # it may be this prompt's fault
+            if refused == known.dialect and known.other is not None:
+                better = known.other
+            elif better is None:
+                better = next((one for one in known.dialect.alternatives(parameters) if not known.refusals[one]), None)
+            known.trial = None
+            if better is None or known.refusals[better] >= _CONFIRMED:
+                return ""
+            if not self._replace_if_confirmed(model, known):
                 known.trial = better
-            elif known.dialect == refused:
-                known.dialect, known.since, known.is_stored = better, self._clock(), False
-            return True
+            return known.dialect.difference(better) or refused.difference(better)
+
+    def _replace_if_confirmed(self, model: str, known: _Known) -> bool:
+        """Replace a dialect that was refused repeatedly by one that was accepted."""
+        if known.other is None or known.refusals[known.dialect] < _CONFIRMED:
+            return False
+        left_out = known.dialect.difference(known.other)
+        _log.warning("llm.parameter_left_out", server=self._server, model=model, parameter=left_out)
+        known.dialect, known.since, known.is_stored = known.other, self._clock(), False
+        known.worked, known.other, known.trial = True, None, None
+        return True
 
     def _known(self, model: str) -> _Known:
         known = self._models.get(model)
         if known is None:
             found = self._store.load(self._server, model) if self._store is not None else None
-            known = self._models[model] = _Known(found or self._first, self._clock())
+            known = self._models[model] = _Known(found or self._first, self._clock(), worked=found is not None)
         elif known.dialect != self._first and self._clock() - known.since > RELEARN_AFTER:
-            known.dialect, known.since, known.is_stored = self._first, self._clock(), False
-            known.refusals = Counter(dict.fromkeys(known.refusals, _CONFIRMED - 1))  # one more confirms it again
+            known.other = known.dialect
+            known.dialect, known.since, known.is_stored, known.worked = self._first, self._clock(), False, False
+            known.refusals = Counter({self._first: _CONFIRMED - 1})  # one more confirms it again
         return known

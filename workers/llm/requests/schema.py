@@ -19,8 +19,8 @@ from pydantic import BaseModel
 from cogitate.prompts.constraints import Constraint
 
 _PLAIN = ("type", "description", "enum")
-_BOUNDS = ("minimum", "maximum", "minItems", "maxItems", "minLength", "maxLength", "pattern")
-_LENGTHS = frozenset(_BOUNDS[2:6])
+BOUNDS = ("minimum", "maximum", "minItems", "maxItems", "minLength", "maxLength", "pattern")
+_LENGTHS = frozenset(BOUNDS[2:6])
 _LONGEST = 2_000  # repetitions of a character or an item from which llama.cpp fails
 
 Schema = dict[str, Any]
@@ -68,7 +68,7 @@ def _kept(node: Schema, defs: Schema, path: tuple[str, ...]) -> Schema:
         rest = {key: value for key, value in node.items() if key != "allOf"}
         return _kept({**node["allOf"][0], **rest}, defs, path)
     kept: Schema = {key: node[key] for key in _PLAIN if key in node}
-    kept |= {key: node[key] for key in _BOUNDS if key in node and not _is_too_long(key, node[key])}
+    kept |= {key: node[key] for key in BOUNDS if key in node and not _is_too_long(key, node[key])}
     if "const" in node:
         kept["enum"] = [node["const"]]
     for union in ("anyOf", "oneOf"):
@@ -92,7 +92,7 @@ def _is_too_long(keyword: str, bound: object) -> bool:
 
 
 def _without_bounds(node: Schema) -> Schema:
-    plain = {key: value for key, value in node.items() if key not in _BOUNDS}
+    plain = {key: value for key, value in node.items() if key not in BOUNDS}
     if "properties" in plain:
         plain["properties"] = {name: _without_bounds(sub) for name, sub in plain["properties"].items()}
     if "items" in plain:

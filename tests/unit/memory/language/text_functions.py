@@ -172,7 +172,7 @@ def _completion(text: str) -> Any:
 def _refused(text: str) -> Any:
     body = {"error": {"message": text, "code": text, "type": text}}
     failure = from_status(400, body, {"retry-after": text})
-    return failure, Dialect().without_refused(400, error_text(body) + text)
+    return failure, Dialect().without_named(error_text(body) + text)
 
 
 def _noticed(text: str) -> Any:

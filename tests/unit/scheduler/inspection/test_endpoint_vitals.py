@@ -44,7 +44,7 @@ def after(seconds: float) -> int:
 def test_an_endpoint_that_answers_is_closed(client: FakeRedis) -> None:
     found = vitals(client, {"usual": 1_500_000, "hold": after(-5)})
     assert (found.breaker, found.why, found.next_probe, found.held, found.usual) == ("closed", "", None, 0.0, 1.5)
-    assert (found.changed, found.missing_models) == (None, [])
+    assert (found.changed, found.set_aside) == (None, {})
 
 
 @pytest.mark.parametrize(
@@ -64,9 +64,18 @@ def test_an_open_breaker_states_cause_start_and_next_probe(
     assert (found.why, found.changed) == ("auth", 60.0)
 
 
-def test_pauses_and_missing_models_are_shown(client: FakeRedis) -> None:
-    found = vitals(client, {"hold": after(3.5), "missing:b": 1, "missing:a": 1, "why": "auth", "probe_at": after(9)})
-    assert (found.held, found.missing_models) == (3.5, ["a", "b"])
+def test_pauses_and_models_set_aside_are_shown(client: FakeRedis) -> None:
+    found = vitals(
+        client,
+        {
+            "hold": after(3.5),
+            "aside:b": "1 auth 1 1",
+            "aside:a": "1 forbidden 1 1",
+            "why": "auth",
+            "probe_at": after(9),
+        },
+    )
+    assert (found.held, found.set_aside) == (3.5, {"a": "forbidden", "b": "auth"})
     assert (found.breaker, found.why, found.next_probe) == ("closed", "", None)
 
 

@@ -7,26 +7,29 @@ import pytest
 from cogitate.ops.fake_llm.limit import RequestLimit, too_many
 from cogitate.workers.gate.endpoint_reports import Report, added_up
 from cogitate.workers.gate.verdict import WHAT_TO_CHECK, verdict_of
-from cogitate.workers.llm.replies.failures import FAILURE_KINDS, Failure
+from cogitate.workers.llm.replies.failures import FAILURE_KINDS, Failure, FailureKind
 
-SPEAK = {"connection", "timeout", "server", "overloaded", "rate_limited", "no_completion"}
-LASTING = {"auth", "quota_exhausted"}
+SPEAK = {"connection", "timeout", "server", "no_completion"}
+REFUSALS = {"auth", "forbidden", "quota_exhausted", "model_missing", "bad_request", "filtered", "too_large"}
 
 
 @pytest.mark.parametrize("kind", FAILURE_KINDS)
-def test_only_failures_that_speak_of_the_endpoint_count_against_it(kind: str) -> None:
-    expected = "failing" if kind in SPEAK else "hopeless" if kind in LASTING else "fine"
-    assert verdict_of(Failure(kind=kind), sent=1) == expected  # type: ignore[arg-type]
+def test_a_failure_counts_against_what_it_may_be_the_fault_of(kind: FailureKind) -> None:
+    expected = "failing" if kind in SPEAK else "fine"
+    expected = "limited" if kind in ("rate_limited", "overloaded") else expected
+    expected = "refused" if kind in REFUSALS else "silent" if kind == "unsupported" else expected
+    assert verdict_of(Failure(kind=kind, status=400), sent=1) == expected
 
 
 def test_a_requested_pause_and_a_passed_deadline_teach_nothing() -> None:
     assert verdict_of(Failure(kind="rate_limited", retry_after=2.0), sent=1) == "silent"
     assert verdict_of(Failure(kind="timeout"), sent=0) == "silent"
+    assert verdict_of(Failure(kind="filtered"), sent=1) == "fine", "the model answered, and was stopped"
     assert verdict_of(None, sent=1) == "fine"
 
 
 def test_failures_that_only_settings_mend_name_the_setting() -> None:
-    assert {*LASTING, "model_missing", "no_completion"} == set(WHAT_TO_CHECK)
+    assert set(WHAT_TO_CHECK) == {"auth", "forbidden", "quota_exhausted", "model_missing", "no_completion"}
 
 
 def report(token: str, *, failure: str = "", limited: bool = False, took: float = 1.0) -> Report:
@@ -44,7 +47,7 @@ def report(token: str, *, failure: str = "", limited: bool = False, took: float 
         pace=0.0,
         ahead=0.0,
         first=False,
-        tries_missing=False,
+        tries_aside=False,
         limited=limited,
         estimated=0,
         reasoning=0,

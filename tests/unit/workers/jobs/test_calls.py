@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -107,8 +108,12 @@ def test_a_call_uses_the_jobs_model_within_cap_and_deadline(worker: Worker) -> N
 
 
 def test_a_refusal_names_the_cause_of_the_open_breaker(worker: Worker) -> None:
-    worker.models.answers = [ModelAnswer(usage=Cost(calls=1), failure=Failure(kind="auth", status=401))]
-    worker.ask()
+    refusal = ModelAnswer(usage=Cost(calls=1), failure=Failure(kind="auth", status=401))
+    worker.models.answers = [refusal] * 3
+    worker.client.hset(endpoint_keys("default")[0], "usual", 0)
+    for subject in ("rain", "snow", "fog"):
+        prompt = replace(PROMPT, user=subject)
+        worker.calls.ask(claim_of(JOB), prompt, MODEL, CAP, time.monotonic() + FAR)
     worker.calls.close()  # its reports are sent
     assert worker.ask() == CallRefused("breaker_open", "auth")
 

@@ -92,7 +92,7 @@ def claim(*others: Model, job: Job = JOB, number: int = 1, cap: int = 4) -> Clai
 
 @pytest.mark.parametrize(
     "kind",
-    ["connection", "timeout", "auth", "quota_exhausted", "rate_limited", "server", "overloaded", "no_completion"],
+    ["connection", "timeout", "rate_limited", "server", "overloaded", "no_completion"],
 )
 def test_after_an_endpoint_fails_the_next_attempt_uses_the_next_model_at_once(kind: FailureKind) -> None:
     calls = Calls({"large": failed(kind), "small": ANSWER})
@@ -113,8 +113,9 @@ def test_a_call_that_may_not_be_made_is_made_elsewhere_in_the_same_attempt(why: 
     assert (outcome.result.source, outcome.result.model, outcome.used) == ("llm", "small", USED)
 
 
-def test_a_missing_model_leaves_others_at_its_endpoint() -> None:
-    calls = Calls({"large": CallRefused("breaker_open", "model_missing"), "beside": ANSWER})
+@pytest.mark.parametrize("why", ["auth", "forbidden", "quota_exhausted", "model_missing"])
+def test_a_refused_model_leaves_others_at_its_endpoint(why: str) -> None:
+    calls = Calls({"large": CallRefused("breaker_open", why), "beside": ANSWER})
     attempts(calls, BESIDE)
     assert calls.asked == ["large", "beside"]
 

@@ -17,6 +17,7 @@ CLASSES = {
     "connection",
     "timeout",
     "auth",
+    "forbidden",
     "quota_exhausted",
     "model_missing",
     "unsupported",

@@ -75,11 +75,12 @@ class Gate:
             left=0.0,
             first=False,
             tokens=named["tokens"],
-            tries_missing=False,
+            tries_aside=False,
+            has_limits=False,
             probes=False,
         )
 
-    def leave(self, entered: Entered, answer: ModelAnswer | None) -> None:
+    def leave(self, entered: Entered, answer: ModelAnswer | None, prompt: str = "") -> None:
         self.left.append(answer)
 
     def close(self) -> None:

@@ -20,7 +20,6 @@ from cogitate.workers.llm.replies.error_responses import error_text, from_status
 from cogitate.workers.llm.replies.extract import clean, json_objects
 from cogitate.workers.llm.replies.failures import (
     FAILURE_KINDS,
-    RETRYABLE,
     Failure,
     charged_in_doubt,
     describe_places,
@@ -37,7 +36,7 @@ def test_an_error_is_known_by_its_words_and_else_by_its_status(subtests: pytest.
         (400, "", "bad_request"),
         (401, "", "auth"),
         (402, "", "quota_exhausted"),
-        (403, "", "auth"),
+        (403, "", "forbidden"),
         (404, "", "model_missing"),
         (408, "", "timeout"),
         (409, "", "conflict"),
@@ -53,11 +52,13 @@ def test_an_error_is_known_by_its_words_and_else_by_its_status(subtests: pytest.
         (529, "", "overloaded"),
         (599, "", "server"),
         (400, "context_length_exceeded", "context_overflow"),
-        (500, "maximum context", "context_overflow"),
-        (422, "too many tokens", "context_overflow"),
+        (500, "maximum context length", "context_overflow"),
         (413, "x", "context_overflow"),
         (401, "context size", "auth"),
         (400, "content filter", "filtered"),
+        (403, "<html><body>Blocked</body></html>", "no_completion"),
+        (401, "<html><body>Unauthorized</body></html>", "auth"),
+        (429, "Your quota: 5 requests. Try again in 20s", "rate_limited"),
         (499, "moderation", "filtered"),
         (500, "moderation", "server"),
         (399, "moderation", "no_completion"),
@@ -66,7 +67,7 @@ def test_an_error_is_known_by_its_words_and_else_by_its_status(subtests: pytest.
         (401, "insufficient quota", "auth"),
         (400, "model_not_found", "model_missing"),
         (400, "the model 'x' does not exist", "model_missing"),
-        (403, "unknown model", "auth"),
+        (403, "unknown model", "model_missing"),
         (400, "context window; content filter", "context_overflow"),
     ]:
         with subtests.test(status=status, said=said, kind=kind):
@@ -82,9 +83,8 @@ def test_a_context_length_is_that_of_an_overflow_alone() -> None:
 
 
 def test_which_failures_may_pass() -> None:
-    never = {"auth", "quota_exhausted", "model_missing", "bad_request", "context_overflow", "filtered", "too_large"}
-    assert {kind for kind in FAILURE_KINDS if not Failure(kind=kind).retryable} == never
-    assert {*FAILURE_KINDS} - never == RETRYABLE
+    never = {"auth", "forbidden", "quota_exhausted", "model_missing", "bad_request", "context_overflow", "filtered"}
+    assert {kind for kind in FAILURE_KINDS if not Failure(kind=kind).retryable} == {*never, "too_large"}
 
 
 @pytest.mark.parametrize(

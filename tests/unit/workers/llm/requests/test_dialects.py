@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field
 from redis import Redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
+from structlog.testing import capture_logs
 
 from cogitate.prompts.constraints import Constraint
 from cogitate.tasks.kind import Prompt
@@ -23,6 +24,7 @@ OBJECT, TEXT = Dialect(form="json_object"), Dialect(form="text")
 NEWER = Dialect(cap="max_completion_tokens")
 PLAIN = Dialect(schema="plain")
 MERGED = replace(FIRST, system="merged")
+FORMAT = "response_format is unknown"
 
 
 class Mood(BaseModel):
@@ -48,17 +50,15 @@ PROMPT = Prompt(
 )
 
 
-def test_a_refusal_leaves_out_the_named_parameter(subtests: pytest.Subtests) -> None:
+def test_a_refusal_leaves_out_the_named_part(subtests: pytest.Subtests) -> None:
     for dialect, text, then in [
         (FIRST, "Unsupported parameter: max_tokens", NEWER),
         (NEWER, "max_completion_tokens: extra fields not permitted", FIRST),
-        (FIRST, "max_tokens is too large", None),
         (FIRST, "max_completion_tokens is unknown", None),
         (FIRST, "Unknown parameter: 'response_format'", OBJECT),
         (OBJECT, "JSON object output is not allowed", TEXT),
         (TEXT, "response_format is unknown", None),
         (FIRST, "unrecognized: max_tokens, response_format", NEWER),
-        (FIRST, "the grammar cannot be compiled", OBJECT),
         (FIRST, "invalid schema for response format: minItems is not supported", PLAIN),
         (FIRST, "Unsupported field min_length", PLAIN),
         (PLAIN, "invalid schema for response format: minItems is not supported", replace(PLAIN, form="json_object")),
@@ -66,16 +66,52 @@ def test_a_refusal_leaves_out_the_named_parameter(subtests: pytest.Subtests) -> 
         (FIRST, "no such thing", None),
         (FIRST, "System role not supported", MERGED),
         (MERGED, "System role not supported", None),
-        (MERGED, "System role not supported, response_format is unknown", replace(MERGED, form="json_object")),
+        (FIRST, "temperature: nur 1 ist erlaubt", replace(FIRST, left_out=("temperature",))),
+        (
+            FIRST,
+            "parameter.enable_thinking must be set to false",
+            replace(FIRST, switches=(("enable_thinking", False),)),
+        ),
     ]:
-        for status in [400, 404, 415, 422, 500, 501]:
-            with subtests.test(status=status, dialect=dialect, text=text, then=then):
-                assert dialect.without_refused(status, text) == then
+        with subtests.test(dialect=dialect, text=text, then=then):
+            assert dialect.without_named(text, ["temperature"]) == then
 
 
-@pytest.mark.parametrize("status", [401, 403, 429, 499, 502, 503])
-def test_other_errors_say_nothing_of_parameters(status: int) -> None:
-    assert FIRST.without_refused(status, "Unknown parameter: 'response_format'") is None
+def test_parameters_that_are_refused_are_not_sent_and_switches_are() -> None:
+    dialect = replace(FIRST, left_out=("seed",), switches=(("enable_thinking", False),))
+    body = dialect.merged_into({"messages": []}, {"seed": 7, "temperature": 0.2})
+    assert body == {"messages": [], "temperature": 0.2, "enable_thinking": False}
+
+
+def test_without_a_named_part_one_part_after_the_other_is_left_out() -> None:
+    dialects = Dialects("s", FIRST)
+    assert dialects.learn("m", FIRST, "no", ["temperature", "seed"], unnamed=True) == "", "it may be the prompt"
+    tried = []
+    for _ in range(4):
+        tried.append(dialects.next("m"))
+        assert dialects.learn("m", tried[-1], "no", ["temperature", "seed"], unnamed=True)
+    without = [replace(FIRST, left_out=(name,)) for name in ("temperature", "seed")]
+    assert tried == [FIRST, *without, PLAIN]
+    with capture_logs() as logs:
+        dialects.accepted("m", dialects.next("m"))
+    assert dialects.next("m") == NEWER
+    assert [(entry["event"], entry["parameter"]) for entry in logs] == [("llm.parameter_left_out", "max_tokens")]
+
+
+def test_where_a_dialect_has_worked_the_prompt_is_at_fault() -> None:
+    dialects = Dialects("s", FIRST)
+    dialects.accepted("m", FIRST)
+    assert dialects.learn("m", FIRST, "no", ["seed"], unnamed=True) == ""
+    assert dialects.next("m") == FIRST
+    assert dialects.learn("m", FIRST, "seed is not supported", ["seed"]) == "seed"
+
+
+def test_if_every_part_is_needed_the_search_ends() -> None:
+    dialects = Dialects("s", TEXT)
+    assert not dialects.learn("m", TEXT, "no", unnamed=True)
+    while dialects.learn("m", dialects.next("m"), "no", unnamed=True):
+        pass
+    assert dialects.next("m") == TEXT
 
 
 def parameters(dialect: Dialect) -> dict[str, Any]:
@@ -144,19 +180,22 @@ def test_the_known_dialect_is_stored_once_when_it_is_accepted() -> None:
         dialects.accepted("a", FIRST)
     assert store.saves == [("http://here", "a", FIRST)]
     for _ in range(2):
-        assert dialects.learn("a", FIRST, OBJECT)
+        assert dialects.learn("a", FIRST, FORMAT)
     assert store.saves == [("http://here", "a", FIRST)], "nobody has accepted the other yet"
-    dialects.accepted("a", TEXT)
+    dialects.accepted("a", OBJECT)
     dialects.accepted("a", OBJECT)
     assert store.saves[1:] == [("http://here", "a", OBJECT)]
 
 
 def test_refusals_of_calls_under_way_count_as_the_second_one() -> None:
     dialects = Dialects("http://here", FIRST)
-    assert dialects.learn("a", FIRST, OBJECT)
-    assert dialects.learn("a", OBJECT, TEXT)
-    assert dialects.learn("a", FIRST, OBJECT), "its call had been under way"
-    assert [dialects.next("a"), dialects.next("a"), dialects.next("b")] == [TEXT, OBJECT, FIRST]
+    assert dialects.learn("a", FIRST, FORMAT)
+    assert dialects.learn("a", OBJECT, FORMAT)
+    assert dialects.learn("a", FIRST, FORMAT), "its call had been under way"
+    assert [dialects.next("a"), dialects.next("b")] == [OBJECT, FIRST], "it was refused once, the first twice"
+    assert dialects.learn("a", OBJECT, FORMAT)
+    dialects.accepted("a", TEXT)
+    assert dialects.next("a") == TEXT
 
 
 class Clock:
@@ -170,7 +209,7 @@ def test_one_refusal_changes_the_next_call_alone() -> None:
     store = Store()
     dialects = Dialects("s", FIRST, store)
     assert dialects.next("m") == FIRST
-    assert dialects.learn("m", FIRST, OBJECT)
+    assert dialects.learn("m", FIRST, FORMAT)
     assert dialects.next("m") == OBJECT
     dialects.accepted("m", OBJECT)
     assert store.saves == []
@@ -180,7 +219,7 @@ def test_one_refusal_changes_the_next_call_alone() -> None:
 def test_a_success_in_between_takes_a_refusal_back() -> None:
     dialects = Dialects("s", FIRST)
     for _ in range(5):
-        assert dialects.learn("m", FIRST, OBJECT)
+        assert dialects.learn("m", FIRST, FORMAT)
         assert [dialects.next("m"), dialects.next("m")] == [OBJECT, FIRST]
         dialects.accepted("m", FIRST)
 
@@ -189,7 +228,7 @@ def test_a_second_refusal_is_believed_by_every_process_for_an_hour() -> None:
     store, clock = Store(), Clock()
     dialects = Dialects("s", FIRST, store, clock)
     for _ in range(2):
-        assert dialects.learn("m", FIRST, OBJECT)
+        assert dialects.learn("m", FIRST, FORMAT)
     assert [dialects.next("m"), dialects.next("m"), dialects.next("other")] == [OBJECT, OBJECT, FIRST]
     dialects.accepted("m", OBJECT)
     assert store.saves == [("s", "m", OBJECT)]
@@ -197,17 +236,17 @@ def test_a_second_refusal_is_believed_by_every_process_for_an_hour() -> None:
     assert dialects.next("m") == OBJECT
     clock.now = RELEARN_AFTER + 1
     assert dialects.next("m") == FIRST, "servers change"
-    assert dialects.learn("m", FIRST, OBJECT)
+    assert dialects.learn("m", FIRST, FORMAT)
     assert [dialects.next("m"), dialects.next("m")] == [OBJECT, OBJECT], "one refusal is enough now"
 
 
 def test_nothing_is_left_to_try_once_every_form_was_refused_twice() -> None:
-    dialects, other = Dialects("s", FIRST), Dialect(cap="max_completion_tokens")
+    dialects = Dialects("s", FIRST)
     found = []
-    for _ in range(6):
+    for _ in range(5):
         now = dialects.next("m")
-        found.append((now, dialects.learn("m", now, other if now == FIRST else FIRST)))
-    assert found == [(FIRST, True), (other, True), (FIRST, True), (other, False), (other, False), (other, False)]
+        found.append((now, bool(dialects.learn("m", now, f"{now.cap} is not supported"))))
+    assert found == [(FIRST, True), (NEWER, True), (FIRST, True), (NEWER, False), (FIRST, False)]
 
 
 def test_a_refused_system_message_is_moved_into_the_users_message() -> None:

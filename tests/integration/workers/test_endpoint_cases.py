@@ -1,0 +1,56 @@
+"""What is found at fault at an endpoint in trouble, by which calls fail: cases of each scope, in no vendor's words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.integration.workers.endpoint_cases import Case, found_in, misses
+
+ALWAYS, PROMPT, MODEL = {"kind": "always"}, {"kind": "prompt"}, {"kind": "model"}
+
+
+def case(
+    name: str, trigger: dict[str, Any], status: int, body: object, scope: str, retry: str, wait: float | None = None
+) -> Case:
+    headers = {"content-type": "text/html" if isinstance(body, str) else "application/json"}
+    if wait is not None:
+        headers["retry-after"] = str(wait)
+    right = {"outcome": "no_answer", "scope": scope, "retry": retry, "wait_s": wait}
+    response = {"status": status, "headers": headers, "body": body}
+    return {"id": name, "trigger": trigger, "response": response, "right": right}
+
+
+def of(parameter: str) -> dict[str, Any]:
+    return {"kind": "parameter", "name": parameter}
+
+
+NO = {"error": {"message": "Nein."}}
+CASES = [
+    case("a prompt, forbidden", PROMPT, 403, NO, "prompt", "never"),
+    case("a prompt, in a status of its own", PROMPT, 455, NO, "prompt", "never"),
+    case("a prompt, behind a page", PROMPT, 422, "<html>Nein</html>", "prompt", "never"),
+    case("a model, forbidden", MODEL, 403, NO, "model", "never"),
+    case("a model, unauthorised", MODEL, 401, NO, "model", "never"),
+    case("a model, gone", MODEL, 410, NO, "model", "never"),
+    case("a model, without a cause", MODEL, 400, NO, "model", "never"),
+    case("the key", ALWAYS, 401, NO, "key", "never"),
+    case("the key, forbidden", ALWAYS, 403, NO, "key", "never"),
+    case("the account", ALWAYS, 402, NO, "account", "never"),
+    case("a firewall", ALWAYS, 403, "<!doctype html><p>Nein", "endpoint", "later"),
+    case("the server", ALWAYS, 500, NO, "endpoint", "later"),
+    case("a limit", ALWAYS, 429, NO, "model", "later"),
+    case("a limit with a time", ALWAYS, 429, NO, "model", "after_hint", 40.0),
+    case("a named parameter", of("temperature"), 400, {"detail": "temperature: nein"}, "parameter", "now"),
+    case("an unnamed parameter", of("temperature"), 400, NO, "parameter", "now"),
+    case("an unnamed seed", of("seed"), 422, NO, "parameter", "now"),
+    case("an unnamed schema", of("response_format"), 400, NO, "parameter", "now"),
+    case("an unnamed cap", of("max_tokens"), 400, NO, "parameter", "now"),
+    case("an unnamed system message", of("system role"), 400, NO, "parameter", "now"),
+]
+
+
+@pytest.mark.parametrize("one", CASES, ids=[one["id"] for one in CASES])
+def test_what_is_at_fault_follows_from_which_calls_fail(one: Case) -> None:
+    assert misses(one, found_in(one)) == []
