@@ -19,7 +19,7 @@ _LETTER = re.compile(r"[^\W_]")
 
 
 def quoted(clause: str, speaker: str, speakers: Speakers) -> str:
-    """Return what was said, with who said it; "" for a courtesy, and for a question without a figure.
+    """Return what was said, with who said it; "" for a word, a courtesy, and a question without a figure.
 
     Without a speaker the clause stays as it is.
     """
@@ -27,7 +27,7 @@ def quoted(clause: str, speaker: str, speakers: Speakers) -> str:
     if not speaker:
         return said
     asked = clause.endswith(QUESTIONS) and not _FIGURE.search(clause)
-    return "" if asked or is_courtesy(clause, speakers) else f"{speaker}: {said}"
+    return "" if asked or len(words(clause)) < 2 or is_courtesy(clause, speakers) else f"{speaker}: {said}"
 
 
 def is_courtesy(sentence: str, speakers: Speakers) -> bool:
