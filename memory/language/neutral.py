@@ -42,12 +42,14 @@ class Neutral:
         return [sentence]
 
     def retold(self, clause: str, speech: Speech, talk: Talk) -> str:
-        """Return what was said after its speaker; "" for a courtesy, and for a question without a figure."""
+        """Return what was said after its speaker; "" for a word, a courtesy, and a question without a figure."""
         said = clause if has_end(clause) else with_end(clause)
         if not speech.speaker:
             return said
         asks = clause.endswith(QUESTIONS) and not any(map(str.isdigit, clause))
-        return "" if asks or self.is_courtesy(clause, talk.speakers) else self._pack.labelled(speech.speaker, said)
+        if asks or len(words(clause)) < 2 or self.is_courtesy(clause, talk.speakers):
+            return ""
+        return self._pack.labelled(speech.speaker, said)
 
     def told_after(self, sentence: str, minute: int) -> str:
         """Return the sentence."""

@@ -70,9 +70,12 @@ def units(lines: Sequence[Utterance], minute: int | None = None) -> list[Unit]:
     lines, written = [_readable(line) for line in lines], lines
     sentences = [first_sentences(line.text) for line in lines]
     speakers = Speakers(name for line in lines if line.speaker for name in (line.speaker, line.listener) if name)
-    small = {word for said in sentences for sentence in said for word in _WORD.findall(sentence) if word.islower()}
+    written_as = Counter(word for said in sentences for sentence in said for word in _WORD.findall(sentence)[1:])
     found_names = name_words(s for said in sentences for s in said)
-    names = frozenset(name for name in found_names if name.lower() not in small | _NO_NAMES) | speakers.written
+    names = frozenset(
+        name for name in found_names if name.lower() not in _NO_NAMES and written_as[name] >= written_as[name.lower()]
+    )
+    names |= speakers.written
     talk, spoken = Talk(speakers, names), " ".join(line.text for line in lines)
     lines_with: Counter[str] = Counter()
     for line in lines:
