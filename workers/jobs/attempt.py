@@ -154,7 +154,7 @@ class Attempts:
         refusals: list[CallRefused] = []
         spent, unreported = Cost(), False  # in case a step raises
         try:
-            while True:
+            while True:  # until a model may be asked
                 fitted = captured(self._fit, kind, claim, candidate, adjustment)
                 if type(fitted) is Raised:
                     return self._without_prompt(kind, claim, fitted.error)
@@ -173,11 +173,13 @@ class Attempts:
                 if (other := following(candidates, candidate, reply.because)) is None:
                     return self._degrade(kind, claim, *refusals[0])
                 candidate = other
+
             spent, unreported = reply.spent, reply.answer.estimated
             judged = self._judge(kind, claim, prompt, reply.answer, adjustment.repairs)
             if judged.failure == UNUSABLE and judged.cut is None and not reply.saved:
                 self._calls.count_unusable(candidate.model)
             self._capture.keep(claim, prompt, reply, judged.failure, judged.fault)
+
             result = _result_of(candidate.model, prompt, reply)
             if judged.effects is not None:
                 return AttemptOutcome(replace(result, effects=judged.effects), spent)
