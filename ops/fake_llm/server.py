@@ -245,7 +245,7 @@ class FakeEndpoint:
         """Return the counts so far."""
         return self._server.tally.stats()
 
-    def wait_for_request(self, number: int, timeout: float = 30.0) -> None:
+    def wait_for_request(self, number: int, timeout: float = 120.0) -> None:
         """Wait until a number of requests for completions have arrived.
 
         Raises:
@@ -253,8 +253,12 @@ class FakeEndpoint:
         """
         self.wait_until(lambda stats: stats.requests >= number, timeout)
 
-    def wait_until(self, condition: Callable[[Stats], bool], timeout: float = 30.0) -> None:
+    def wait_until(self, condition: Callable[[Stats], bool], timeout: float = 120.0) -> None:
         """Wait until the counts satisfy a condition.
+
+        Args:
+            condition: is asked after each change of the counts.
+            timeout: ends a wait for what never happens; on a busy machine a worker takes long to start.
 
         Raises:
             TimeoutError: when they do not within `timeout` seconds.

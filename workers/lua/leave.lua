@@ -25,8 +25,9 @@
 -- Answers {''} | {'opened', why, pause} | {'aside', why, pause, '1' if it is the first time} | {'closed', time that it was open}.
 --
 -- A refusal is a prompt's fault until DIFFERENT prompts of its model were refused and none was answered, for the time
--- that answers take; then the model is set aside, and the endpoint with it if another model is, and none has answered since. Failures in a row of one model
--- among successes of others set that model aside, otherwise they open the breaker.
+-- that answers take; then the model is set aside. If another model is set aside too, and none has answered since, the
+-- breaker opens. Failures in a row of one model among successes of others set that model aside; otherwise they open the
+-- breaker.
 --
 -- Limits that nobody configured are learned by additive increase and multiplicative decrease (Chiu and Jain, 1989): a
 -- limited call cuts the calls in flight to three quarters, then to half, at one call the pace; answers let them grow, fast

@@ -91,6 +91,7 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
             "group": "",
             "home": "",
             "work": "",
+            "language": "",
         },
     ),
     (Location, {"id": "a", "name": "A"}, {"type": "", "tags": [], "activities": []}),

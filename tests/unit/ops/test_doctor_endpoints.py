@@ -34,7 +34,7 @@ def test_without_an_endpoint_no_finding_is_made() -> None:
         ({}, 4, "ok"),
         ({}, 5, "warning"),
         ({"state": "open", "why": "server"}, 0, "warning"),
-        ({"missing:m": "1"}, 0, "warning"),
+        ({"aside:m": "9 auth 1 1"}, 0, "warning"),
     ],
 )
 def test_experience_of_other_runs_is_shown(gate: dict[Any, Any], failures: int, grade: str) -> None:

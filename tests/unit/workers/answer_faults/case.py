@@ -14,6 +14,7 @@ from cogitate.workers.answer_faults.fault import fault_of
 
 REFLECT: dict[str, Any] = {
     "name": "Ada",
+    "language": "",
     "age": None,
     "background": "",
     "currently": "",

@@ -59,7 +59,8 @@ def entered(**changed: Any) -> Entered:
         "left": 0.0,
         "first": True,
         "tokens": 500,
-        "tries_missing": False,
+        "tries_aside": False,
+        "has_limits": False,
         "probes": False,
     }
     return Entered(**(values | changed))
@@ -127,7 +128,7 @@ def test_callers_waiting_for_returned_room_are_notified(endpoint: Endpoint, limi
     [
         ({}, ModelAnswer(usage=USED), False),
         ({"probes": True}, ModelAnswer(usage=USED), True),
-        ({"tries_missing": True}, ModelAnswer(usage=USED), True),
+        ({"tries_aside": True}, ModelAnswer(usage=USED), True),
         ({}, failed("rate_limited", 2.0), True),
         ({}, failed("rate_limited"), False),
     ],
@@ -161,7 +162,7 @@ def report(token: str = "t", **changed: Any) -> Report:
         "pace": 0.0,
         "ahead": 0.0,
         "first": False,
-        "tries_missing": False,
+        "tries_aside": False,
         "limited": False,
         "estimated": 0,
         "reasoning": 0,
@@ -192,7 +193,7 @@ class Sender:
 
 
 @pytest.mark.parametrize(
-    "urgent", [{"failure": "server"}, {"limited": True}, {"tries_missing": True}, {"verdict": "failing"}]
+    "urgent", [{"failure": "server"}, {"limited": True}, {"tries_aside": True}, {"verdict": "failing"}]
 )
 def test_reports_that_concern_others_are_sent_at_once_with_earlier_ones(
     monkeypatch: pytest.MonkeyPatch, urgent: dict[str, Any]
@@ -264,32 +265,46 @@ def gate_of(client: FakeRedis, **settings: Any) -> Gate:
     return Gate(client, chosen, threading.Event())
 
 
-def call(gate: Gate, answer: ModelAnswer) -> Entered | Refused:
+def call(gate: Gate, answer: ModelAnswer, prompt: str = "") -> Entered | Refused:
     came = gate.enter("ours", model="m", tokens=500, deadline=time.monotonic() + FAR)
     if isinstance(came, Entered):
-        gate.leave(came, answer)
+        gate.leave(came, answer, prompt)
     gate.close()
     return came
 
 
-@pytest.mark.parametrize(
-    ("kind", "told"),
-    [("connection", "endpoint.opened"), ("auth", "endpoint.opened"), ("quota_exhausted", "endpoint.opened")],
-)
-def test_an_opening_breaker_is_logged_once_with_advice(kind: Any, told: str) -> None:
+def test_an_opening_breaker_is_logged_once() -> None:
     client = FakeRedis()
     with capture_logs() as logs:
-        first = call(gate_of(client, breaker_failures=1), failed(kind))
+        first = call(gate_of(client, breaker_failures=1), failed("connection"))
     assert isinstance(first, Entered)
     (entry,) = [one for one in logs if one["event"].startswith("endpoint.")]
-    assert (entry["event"], entry["why"], entry["endpoint"]) == (told, kind, "ours")
-    assert ("check" in entry) is (kind != "connection")
-    assert entry["log_level"] == ("warning" if kind == "connection" else "error")
+    assert (entry["event"], entry["why"], entry["endpoint"]) == ("endpoint.opened", "connection", "ours")
+    assert (entry["log_level"], "check" in entry) == ("warning", False)
+    assert refused_later(client) == ("breaker_open", "connection")
+
+
+@pytest.mark.parametrize("kind", ["auth", "quota_exhausted"])
+def test_a_model_that_refuses_three_prompts_is_set_aside_with_advice(kind: Any) -> None:
+    client = FakeRedis()
+    client.hset(endpoint_keys("ours")[0], "usual", 1)  # microseconds that an answer takes
+    with capture_logs() as logs:
+        for prompt in "abc":
+            answer = ModelAnswer(usage=USED, failure=Failure(kind=kind, status=403))
+            assert isinstance(call(gate_of(client), answer, prompt), Entered)
+    (entry,) = [one for one in logs if one["event"].startswith("endpoint.")]
+    assert (entry["event"], entry["why"], entry["model"]) == ("endpoint.model_set_aside", kind, "m")
+    assert (entry["log_level"], "check" in entry) == ("error", True)
+    assert refused_later(client) == ("breaker_open", kind)
+
+
+def refused_later(client: FakeRedis) -> tuple[str, str]:
+    """Return why a worker that has called before is refused."""
     later = gate_of(client)
-    later._called.add("ours")  # a worker that had called before tries nothing
-    second = call(later, failed(kind))
-    assert isinstance(second, Refused)
-    assert (second.why, second.because) == ("breaker_open", kind)
+    later._called.add("ours")
+    refused = call(later, failed("connection"))
+    assert isinstance(refused, Refused)
+    return refused.why, refused.because
 
 
 def test_counters_add_up_over_processes() -> None:

@@ -19,7 +19,7 @@ from cogitate.workers.gate import gate as module
 from cogitate.workers.gate.gate import Entered, Gate, Refused, Spacing
 from cogitate.workers.llm.replies.failures import Failure
 
-GO = [b"go", b"1000", 0, b"0", b"0"]
+GO = [b"go", b"1000", 0, b"0", b"0", b"0"]
 
 
 class Clock:
@@ -117,7 +117,7 @@ def test_the_script_receives_the_calls_room_and_wait(waiting: Any) -> None:
     assert token
     assert patience == 2_500_000
     longest = int(Settings().tuning.breaker_longest_pause * 1_000_000)
-    assert rest == [Spacing.of(limits).pace, 500_000.0, 3, "", "", 0, 1, "m", longest, Spacing.of(limits).ahead]
+    assert rest == [Spacing.of(limits).pace, 500_000.0, 3, "", "", 0, 1, "m", longest, Spacing.of(limits).ahead, 0]
     assert ours.script.keys == endpoint_keys("ours")
 
 
@@ -143,18 +143,18 @@ def test_only_the_first_call_of_a_process_is_marked(waiting: Any) -> None:
 
 def test_an_admitted_call_states_its_departure_and_probe(waiting: Any) -> None:
     ours = waiting()
-    came = ours.enter([b"go", b"1234", 0, b"1", b"0"])
+    came = ours.enter([b"go", b"1234", 0, b"1", b"0", b"0"])
     assert (came.endpoint, came.model, came.tokens, came.left) == ("ours", "m", 500, 1_234.0)
-    assert (came.began, came.tries_missing, came.probes) == (100.0, True, False)
+    assert (came.began, came.tries_aside, came.probes) == (100.0, True, False)
     assert came.token == ours.script.told[0][0]
     assert (ours.clock.slept, ours.stopping.waits) == ([], [])
-    again = ours.enter([b"go", b"1234", 0, b"0", b"1"])
-    assert (again.tries_missing, again.probes) == (False, True)
+    again = ours.enter([b"go", b"1234", 0, b"0", b"1", b"0"])
+    assert (again.tries_aside, again.probes) == (False, True)
 
 
 def test_a_slightly_early_call_leaves_on_time(waiting: Any) -> None:
     ours = waiting()
-    came = ours.enter([b"go", b"1234", 2_000, b"0", b"0"])
+    came = ours.enter([b"go", b"1234", 2_000, b"0", b"0", b"0"])
     assert ours.clock.slept == [0.002]
     assert came.began == pytest.approx(100.002)
 
@@ -180,7 +180,7 @@ def test_a_waiting_call_keeps_its_places_and_states_its_wait(waiting: Any) -> No
         came = ours.enter([b"wait", 40_000, b"11", b"22"], [b"wait", 20_000, b"11", b"22"], GO)
     assert isinstance(came, Entered)
     assert ours.stopping.waits == [0.037, 0.017], "it asks again a little before its time"
-    tokens, patience, _, _, _, *places, waited, _, _, _, _ = zip(*ours.script.told, strict=True)
+    tokens, patience, _, _, _, *places, waited, _, _, _, _, _ = zip(*ours.script.told, strict=True)
     assert patience == pytest.approx((10_000_000, 9_963_000, 9_946_000), abs=2)
     assert [*zip(*places, strict=True)] == [("", ""), ("11", "22"), ("11", "22")]
     assert waited == pytest.approx((0, 37_000, 54_000), abs=2)
