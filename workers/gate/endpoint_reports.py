@@ -185,11 +185,13 @@ def _log_change(report: Report, answer: list[Any]) -> None:
     where = {"endpoint": report.endpoint, **report.where}
     if what in ("opened", "aside"):
         failure, pause = answer[1].decode(), answer[2] / _SECOND
-        known = where | {"why": failure, "seconds": pause}
         check = WHAT_TO_CHECK.get(failure)
-        event = "endpoint.opened" if what == "opened" else "endpoint.model_set_aside"
-        again = what == "aside" and answer[3] != b"1"
-        log_it = log.info if again else log.warning if check is None else log.error
-        log_it(event, model=report.model, **known, **({"check": check} if check else {}))
+        known = where | {"model": report.model, "why": failure, "seconds": pause} | ({"check": check} if check else {})
+        if what == "opened":
+            (log.error if check else log.warning)("endpoint.opened", **known)
+        elif answer[3] == b"1":
+            (log.error if check else log.warning)("endpoint.model_set_aside", **known)
+        else:
+            log.info("endpoint.model_set_aside", **known)
     elif what == "closed":
         log.warning("endpoint.closed", **where, seconds=round(answer[1] / _SECOND, 3))

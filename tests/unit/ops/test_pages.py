@@ -36,7 +36,8 @@ def texts(levels: tuple[str, ...]) -> Iterator[str]:
                     or (isinstance(part, ast.Name) and part.id == "log" and node.func is part)  # a level chosen before
                     for part in ast.walk(node.func)
                 ):
-                    names = [n.value for n in node.args if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+                    parts = [part for argument in node.args[:1] for part in ast.walk(argument)]  # one of two names, too
+                    names = [n.value for n in parts if isinstance(n, ast.Constant) and isinstance(n.value, str)]
                     yield from (name for name in names if DOTTED.fullmatch(name))
 
 
