@@ -70,7 +70,7 @@ def test_no_answer_makes_it_raise(body: object) -> None:
         (400, {"error": {"message": "The model `x` does not exist"}}, "model_missing"),
         (404, {"error": "model 'x' not found, try pulling it first"}, "model_missing"),
         (307, {}, "no_completion"),
-        (400, {"error": {"message": "max_tokens is too large: 300. At most 100 are possible."}}, "bad_request"),
+        (400, {"error": {"message": "max_tokens is too large: 300. At most 100 are possible."}}, "unsupported"),
         (500, ["not", "an", "object"], "server"),
     ],
 )

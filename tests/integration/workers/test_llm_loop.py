@@ -92,7 +92,7 @@ def test_a_learned_dialect_reaches_the_next_process_and_run() -> None:
                     kinds.append(answer.failure.kind)
             client.close()
         server = endpoint.url
-    assert kinds == ["unsupported"] * 4, "two for each of two jobs, and none in the second process"
+    assert kinds == ["unsupported"] * 3, "two for one job, one that confirms it, and none in the second process"
     expected = Dialect(form="json_object", cap="max_completion_tokens")
     assert known_dialects(redis) == [KnownDialect(server=server, model="stand-in", dialect=expected)]
 

@@ -54,7 +54,10 @@ def test_the_walk_is_in_the_order_of_the_calls(tmp_path: Path, monkeypatch: pyte
         owners = {"agent:ann": cogitate.Profile(name="Ann")}
         with TickLoop(run="walk", owners=owners, settings=settings, inline=True) as loop, loop.next_tick():
             for ship in range(10):
-                loop.observe("agent:ann", cogitate.Observation(text=f"Ann saw {ship} ships.", minute=0, importance=5))
+                loop.observe(
+                    "agent:ann",
+                    cogitate.Observation(text=f"{ship} grain ships lay in the harbour.", minute=0, importance=5),
+                )
             loop.request("reflect", "agent:ann")
     (calls,) = walks
     later = iter(calls)
