@@ -67,7 +67,7 @@ def test_the_lines_of_a_worker_are_json_and_name_run_job_tick_and_attempt(
     assert text <= {"", "worker: Warm shutdown (MainProcess)"}, "which Celery prints past all logs"
     events = parsed([line for line in logged[1] if line not in text])
     of_jobs = [event for event in events if "job" in event]
-    assert {"job.degraded", "llm.failed", "endpoint.opened"} <= {event["event"] for event in of_jobs}
+    assert {"job.degraded", "llm.failed"} <= {event["event"] for event in of_jobs}
     for event in of_jobs:
         assert event["run"] == "town-1"
         assert event["job"].startswith(f"town-1/{event['tick']}/")

@@ -147,11 +147,11 @@ def test_people_can_read_it(lived: Path, owner: str) -> None:
     assert "live entries (" in done.stdout
     assert "archived" in done.stdout
     shown = typed("memory", RUN, owner, data_dir=lived, COLUMNS="250").stdout
-    assert "importance 0.4×" in shown
+    assert "importance 0.5×" in shown
     assert "recency 0.05×" in shown
     assert "relevance" not in shown, "nothing is asked for"
     found = typed("memory", RUN, owner, "--query", "work", data_dir=lived, COLUMNS="250")
-    assert "importance 0.4×" in found.stdout
+    assert "importance 0.5×" in found.stdout
 
 
 def test_omissions_are_stated(lived: Path, owner: str) -> None:

@@ -8,6 +8,7 @@ from zlib import crc32
 
 from pydantic import BaseModel
 
+from cogitate.memory.language.text import words
 from cogitate.prompts.answers import (
     ActionAnswer,
     Activity,
@@ -20,6 +21,7 @@ from cogitate.prompts.answers import (
 )
 from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Prompt
+from cogitate.workers.answer_faults.prompt_content import PromptContent
 from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.replies.failures import Failure, FailureKind
 from tests.simulation.seeded.actors import current
@@ -70,7 +72,7 @@ class SimulatedModel:
             return ModelAnswer(usage=usage, failure=Failure(kind=outcome.failure))
         if key % OVERFLOWS == 0:
             return ModelAnswer(usage=usage, failure=Failure(kind="context_overflow"))
-        return ModelAnswer(usage=usage, value=_answer(prompt.answer, key % 5, prompt.used))
+        return ModelAnswer(usage=usage, value=_answer(prompt.answer, key % 5, prompt.used, _topic(prompt)))
 
     def close(self) -> None:
         """There is nothing to close."""
@@ -81,8 +83,14 @@ def _usage(key: int) -> Cost:
     return Cost(calls=1, tokens=tokens, usd_micros=tokens // 5)
 
 
+def _topic(prompt: Prompt) -> str:
+    """Return the three longest words of what a prompt shows, so that a summary is about it."""
+    said = {*words(PromptContent(prompt).fenced)}
+    return " ".join(sorted(said, key=lambda word: (-len(word), word))[:3])
+
+
 @cache
-def _answer(kind: type[BaseModel], variant: int, used: tuple[int, ...]) -> BaseModel:
+def _answer(kind: type[BaseModel], variant: int, used: tuple[int, ...], topic: str) -> BaseModel:
     """One of a few answers; some are of no use."""
     if kind is DailyPlan:
         hours = range(7, 8 if variant == 4 else 13)
@@ -98,6 +106,6 @@ def _answer(kind: type[BaseModel], variant: int, used: tuple[int, ...]) -> BaseM
     if kind is RatingsAnswer:
         return RatingsAnswer(ratings=[RatedMemory(number=n, importance=1 + (n + variant) % 10) for n in used])
     if kind is IntegratedAnswer:
-        return IntegratedAnswer(summary=f"What happened, in version {variant}.")
+        return IntegratedAnswer(summary=f"What happened, in version {variant}: {topic}.")
     assert kind is SummaryAnswer, kind
-    return SummaryAnswer(summary=f"They spoke {variant} times of the bridge.")
+    return SummaryAnswer(summary=f"They spoke {variant} times of {topic}.")
