@@ -108,4 +108,6 @@ def _answer(kind: type[BaseModel], variant: int, used: tuple[int, ...], topic: s
     if kind is IntegratedAnswer:
         return IntegratedAnswer(summary=f"What happened, in version {variant}: {topic}.")
     assert kind is SummaryAnswer, kind
-    return SummaryAnswer(summary=f"They spoke {variant} times of {topic}.")
+    return SummaryAnswer(
+        summary=f"They spoke {variant} times of {topic}." if variant < 3 else "They spoke of the bridge."
+    )
