@@ -260,6 +260,8 @@ def refuses(page: Any, why: str, picture: str) -> None:
     """Wait until the page says that Redis refuses writes, and check that nothing of it stays green."""
     named(page, "#trouble", why, picture)
     named(page, "#card-host.is-bad", "cannot write", picture)
+    tops = page.locator("#cards article").evaluate_all("(all) => all.map((one) => one.getBoundingClientRect().top)")
+    assert page.locator("#card-host").bounding_box()["y"] == min(tops), "what is bad stands in the first row"
     assert page.locator("#live").inner_text().startswith("Redis takes no writes")
     assert not page.locator(".status-dot-live").count()
     assert not page.locator("#page.cogitate-stale").count(), "its figures are those of now"
