@@ -8,8 +8,8 @@ from typing import NamedTuple
 from pydantic import SecretStr
 from redis import Redis
 
-from cogitate.scheduler.config.secret_urls import redact_url
 from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.config.urls import redact_url
 from cogitate.scheduler.ledger.connect import check, connect
 from cogitate.scheduler.ledger.eviction import check_keeps_runs
 from cogitate.scheduler.tick.result_collector import Publish

@@ -8,36 +8,10 @@ from typing import Any
 
 from cogitate.memory.errors import quoted
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.config.tables import fields_of
 
 #: Settings that a host may give. The gateway's settings determine all others.
-GIVEN = frozenset(
-    {
-        "act_interval",
-        "apply",
-        "cells",
-        "disable",
-        "guidance_style",
-        "latency",
-        "limits",
-        "max_observations",
-        "max_reflections",
-        "seconds_per_tick",
-        "day_seconds",
-        "clock",
-        "morning",
-        "on_failure",
-        "policies",
-        "policy",
-        "reflection_interval",
-        "reflection_trigger",
-        "reflection_trigger_max",
-        "repair_from",
-        "retention_days",
-        "retrieval",
-        "token_limit",
-        "wait",
-    }
-)
+GIVEN = fields_of("time", "jobs", "memory", "events") - {"tick_rate"} | {"limits"}
 
 
 def settings_of_run(base: Settings, given: Mapping[str, Any], real_seconds_per_tick: float | None) -> Settings:

@@ -11,10 +11,10 @@ from rich.table import Table
 
 from cogitate.hosting.terminal import Terminal
 from cogitate.ops.command_options import AsJson, DataDir, read_settings
-from cogitate.scheduler.config.secret_urls import redact_url
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.config.settings_faults import SECRET, TOML, read_tables
 from cogitate.scheduler.config.tables import TABLE_OF, TABLES
+from cogitate.scheduler.config.urls import redact_url
 
 EXAMPLE = "Example: COGITATE_WORKERS=4 cogitate config"
 

@@ -11,50 +11,23 @@ from cogitate.memory import typed_json
 from cogitate.scheduler.config.endpoints import ModelSettings
 from cogitate.scheduler.config.price_table import ModelPrice
 from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.config.tables import fields_of
 from cogitate.scheduler.config.tuning import KEPT_TUNING
 
-#: Settings that a run is created with and keeps: on resume they override the environment's.
-KEPT = frozenset(
-    {
-        "llm",
-        "model",
-        "models",
-        "tiers",
-        "kind_tiers",
-        "failover",
-        "input_price",
-        "output_price",
-        "seconds_per_tick",
-        "day_seconds",
-        "clock",
-        "morning",
-        "apply",
-        "latency",
-        "disable",
-        "response_cache",
-        "limits",
-        "limit_tokens",
-        "limit_usd",
-        "day_start",
-        "guarantees",
-        "max_observations",
-        "max_reflections",
-        "reflection_interval",
-        "retention_days",
-        "policy",
-        "policies",
-        "on_failure",
-        "cells",
-        "token_limit",
-        "act_interval",
-        "repair_from",
-        "reflection_trigger",
-        "reflection_trigger_max",
-        "retrieval",
-        "guidance_style",
-    }
-)
-
+#: Settings that a run is created with and keeps: on resume they override the environment's. All others are about the
+#: machine, its endpoints and keys, its pace, and the money of a real day.
+KEPT = fields_of("model", "time", "budget", "jobs", "memory", "events") - {
+    "base_url",
+    "api_key",
+    "endpoints",
+    "embeddings",
+    "job_deadline",
+    "capture",
+    "wait",
+    "tick_rate",
+    "real_day_tokens",
+    "real_day_usd",
+}
 
 _PRICES = "prices"  # beside the settings: what a run counts the tokens of its models at, by name
 

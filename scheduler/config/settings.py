@@ -30,7 +30,6 @@ from cogitate.memory.routing.routing import Routing
 from cogitate.scheduler.config.endpoints import DEFAULT, Endpoint, Model, ModelSettings, check_name
 from cogitate.scheduler.config.limits import MAX_LIMIT, LimitName, LimitTable
 from cogitate.scheduler.config.price_table import ModelPrice
-from cogitate.scheduler.config.redis_urls import check_redis_url, embedded_url, next_database
 from cogitate.scheduler.config.settings_faults import UNREADABLE, check_file, check_variables, read_tables, refusal
 from cogitate.scheduler.config.settings_faults import ConfigurationError as ConfigurationError
 from cogitate.scheduler.config.tables import (
@@ -48,6 +47,7 @@ from cogitate.scheduler.config.tables import (
 )
 from cogitate.scheduler.config.tiers import Tier
 from cogitate.scheduler.config.tuning import TUNED, Tuning, tuning_of_host
+from cogitate.scheduler.config.urls import check_redis_url, embedded_url, next_database
 from cogitate.scheduler.intake.checks import check_owner
 
 RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")

@@ -16,18 +16,26 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import SettingsError
 
 from cogitate.memory.errors import CogitateError, quoted
-from cogitate.scheduler.config.former_names import FORMER, former_variables, instead_of
 from cogitate.scheduler.config.tables import TABLE_OF, TABLES
+from cogitate.scheduler.config.tuning import TUNED
 
 TOML = "cogitate.toml"
 #: Exceptions that reading settings may raise, besides validation errors.
 UNREADABLE = (ValidationError, SettingsError, ValueError, RecursionError, OSError)
 SECRET = ("redis_url", "broker_url", "api_key", "gateway_token", "endpoints")  # no message shows their values
-
-
 LARGEST = 1_000_000  # bytes of the file
 LONGEST_NAME = 100  # characters of a name, as a message shows it
 NAMED = 5  # faults that a message names; it counts the rest
+#: Former settings, each with what to write instead.
+FORMER: dict[str, str] = {
+    **dict.fromkeys([*TUNED, "batch", "stage_fallbacks"], "is now decided by cogitate: remove it"),
+    "minutes_per_tick": "is now seconds_per_tick: write 60 times as much",
+    "act_per_tick": 'is now a limit: write "tick.kind:act.calls" among the limits',
+    "kind_retrieval": "is now decided by cogitate: set retrieval for all kinds",
+    "perceive_unchanged_after": "is now a constant of the built-in town: remove it",
+    "throttle_auto": "is now decided by cogitate: pin a cadence with `cogitate throttle`",
+}
+_MOST_DOLLARS = 10_000  # per million tokens, that a price may mean
 
 
 class ConfigurationError(CogitateError, ValueError):
@@ -55,8 +63,20 @@ def check_variables(known: Collection[str]) -> None:
     Raises:
         ConfigurationError: naming each such variable and what to write instead.
     """
-    if found := former_variables(known):
-        raise ConfigurationError("; ".join(f"{variable} {instead}" for variable, instead in found[:NAMED]))
+    found = []
+    for variable in sorted(os.environ):
+        name = variable.lower().removeprefix("cogitate_").partition("__")[0]
+        if variable.upper().startswith("COGITATE_") and name in FORMER and name not in known:
+            found.append(f"{variable} {_instead_of(name, os.environ[variable])}")
+    if found:
+        raise ConfigurationError("; ".join(found[:NAMED]))
+
+
+def _instead_of(name: str, given: object) -> str:
+    """Return what to write instead of a former setting, with the value where only its unit changed."""
+    value = str(given)
+    converted = name == "minutes_per_tick" and value.isdecimal() and len(value) < 10
+    return FORMER[name] + (f" (seconds_per_tick = {60 * int(value)})" if converted else "")
 
 
 def read_file() -> dict[str, Any]:
@@ -85,9 +105,6 @@ def read_tables() -> dict[str, Any]:
                 raise ConfigurationError(f"{Path(TOML).absolute()}: write {name} in the table [{right}]")
         found |= inside
     return found
-
-
-_MOST_DOLLARS = 10_000  # per million tokens, that a price may mean
 
 
 class Fault(NamedTuple):
@@ -161,7 +178,7 @@ def _fault(found: ErrorDetails, given: Mapping[str, object], known: Collection[s
     name = ".".join([field, *rest])
     if found["type"] == "extra_forbidden":
         if not rest and field in FORMER:
-            return Fault(field, name, f" {instead_of(field, found['input'])}")
+            return Fault(field, name, f" {_instead_of(field, found['input'])}")
         near = "".join(f"; did you mean {close!r}?" for close in get_close_matches(field, known, 1) if not rest)
         where = "" if field in given else f" in {TOML}"
         return Fault(field, name, f" there is no such setting{where}{near or '; `cogitate config` lists them'}")

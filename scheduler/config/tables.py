@@ -3,20 +3,48 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, SecretStr
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PlainValidator, SecretStr
 
 from cogitate.memory.clock import DAY_SECONDS, NAMES, STANDARD
 from cogitate.memory.limits import Cause, Policy
+from cogitate.memory.retrieval.profiles import ProfileChoice, check_choice
 from cogitate.memory.routing.routing import Style
 from cogitate.memory.trigger import DEFAULT_TRIGGER
 from cogitate.scheduler.config.endpoints import EmbeddingSettings, Endpoint, ModelSettings
-from cogitate.scheduler.config.latency_setting import LatencySetting
-from cogitate.scheduler.config.retrieval_settings import Retrieval
 from cogitate.scheduler.config.tiers import Tier
+from cogitate.tasks.job import LATENCIES, is_latency
 
 LONGEST_TICK = 2_592_000  # seconds: 30 days
+
+
+def _read_latency(given: Any) -> int | str:
+    """Return ticks as a number, or game minutes or seconds as text."""
+    if isinstance(given, str) and is_latency(given):
+        return given
+    digits = isinstance(given, str) and given.isdecimal() and len(given) < 10
+    ticks = int(given) if digits or (isinstance(given, float) and given.is_integer()) else given
+    if isinstance(ticks, bool) or not isinstance(ticks, int) or ticks < 1:
+        raise ValueError(f"{given!r} is not a latency: give {LATENCIES}")
+    return ticks
+
+
+_Latency = Annotated[int | str, PlainValidator(_read_latency)]
+
+
+def _read_retrieval(given: object) -> ProfileChoice:
+    """Return the name of a profile, or a table of weights, which variables of single keys give as text."""
+    if isinstance(given, dict):
+        given = {name: _as_number(weight) for name, weight in given.items()}
+    return check_choice("the profile", given)
+
+
+def _as_number(weight: object) -> object:
+    try:
+        return float(weight) if isinstance(weight, str) else weight
+    except ValueError:
+        return weight
 
 
 class ServerTable(BaseModel):
@@ -78,7 +106,7 @@ class TimeTable(BaseModel):
     tick_rate: Annotated[float | None, BeforeValidator(lambda given: None if given == "max" else given)] = Field(
         None, gt=0
     )  # ticks per second; None or "max": no pace
-    latency: dict[str, LatencySetting] = Field(default_factory=dict)  # until due, fixed, by kind
+    latency: dict[str, _Latency] = Field(default_factory=dict)  # until due, fixed, by kind
 
 
 class BudgetTable(BaseModel):
@@ -131,7 +159,7 @@ class MemoryTable(BaseModel):
     on_failure: Literal["heuristic", "unchanged"] = "heuristic"  # where a model failed to summarise memories
     cells: int = Field(5, ge=1, le=1_000)
     token_limit: int = Field(4_000, ge=1)  # of long-term summary, buffer and character together, per owner
-    retrieval: Retrieval = "default"
+    retrieval: Annotated[ProfileChoice, PlainValidator(_read_retrieval)] = "default"
 
 
 class EventsTable(BaseModel):
@@ -156,3 +184,8 @@ TABLES: dict[str, type[BaseModel]] = {
 
 #: The table of each setting, by its name.
 TABLE_OF = {name: table for table, fields in TABLES.items() for name in fields.model_fields}
+
+
+def fields_of(*tables: str) -> frozenset[str]:
+    """Return the names of the settings in these tables."""
+    return frozenset(name for name, table in TABLE_OF.items() if table in tables)

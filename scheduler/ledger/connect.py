@@ -16,8 +16,8 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
 
-from cogitate.scheduler.config.secret_urls import redact_url
 from cogitate.scheduler.config.settings import ConfigurationError
+from cogitate.scheduler.config.urls import redact_url
 from cogitate.scheduler.ledger.outage import is_outage
 
 PATIENCE = 1.5  # seconds for each call of a reader, who sees an answer or an error within 3, a program's start included

@@ -21,8 +21,8 @@ from cogitate.memory.entry import Entry
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.ops.world_choice import WorldChoice
 from cogitate.ops.world_driver import drive
-from cogitate.scheduler.config.redis_urls import SERVER_FILE
 from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.config.urls import SERVER_FILE
 from cogitate.scheduler.inspection.audit.audit import audit
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.inspection.summary import summarise_run

@@ -32,8 +32,8 @@ from redis.exceptions import BusyLoadingError, RedisError, ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
 
-from cogitate.scheduler.config.redis_urls import SERVER_FILE
 from cogitate.scheduler.config.settings import ConfigurationError
+from cogitate.scheduler.config.urls import SERVER_FILE
 from cogitate.scheduler.journal.private_files import open_private_log
 from cogitate.scheduler.ledger.connect import SILENT, ServerSilent
 from cogitate.workers.processes import server_guard

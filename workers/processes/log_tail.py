@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from cogitate.scheduler.config.secret_urls import secrets_of
 from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.config.urls import secrets_of
 
 READ = 20_000  # bytes at the end of a log that are read
 SHORTEST = 4  # characters; a shorter text is not treated as a secret, since it may be part of any word

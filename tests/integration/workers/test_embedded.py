@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from cogitate.scheduler.config.redis_urls import SERVER_FILE
 from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.config.urls import SERVER_FILE
 from cogitate.scheduler.ledger.connect import ServerSilent
 from cogitate.workers.processes.embedded import EmbeddedServer, EmbeddedServerError
 from tests.integration.command import left_behind

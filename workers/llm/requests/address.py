@@ -9,8 +9,8 @@ import urllib.request
 from dataclasses import dataclass, field
 
 from cogitate.scheduler.config.endpoints import Endpoint
-from cogitate.scheduler.config.secret_urls import redact_url, secrets_of
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.config.urls import redact_url, secrets_of
 
 OPENAI = "https://api.openai.com/v1"
 COMPLETIONS = "/chat/completions"  # the path of requests, beyond the base URL

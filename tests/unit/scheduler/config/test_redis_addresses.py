@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cogitate.scheduler.config.redis_urls import next_database
 from cogitate.scheduler.config.settings import ConfigurationError
+from cogitate.scheduler.config.urls import next_database
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import pytest
 from pydantic import SecretStr
 
 from cogitate.ops.commands.config import mask_secrets
-from cogitate.scheduler.config.secret_urls import redact_url, secrets_of
 from cogitate.scheduler.config.settings import ConfigurationError, PinnedSettings, Settings
+from cogitate.scheduler.config.urls import redact_url, secrets_of
 from cogitate.scheduler.ledger.connect import connect
 from cogitate.workers.llm.requests.address import address_of
 from cogitate.workers.processes.log_tail import redact_secrets

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from cogitate.scheduler.config.redis_urls import SERVER_FILE
+from cogitate.scheduler.config.urls import SERVER_FILE
 from cogitate.workers.processes import embedded as module
 from cogitate.workers.processes import server_guard
 from cogitate.workers.processes.embedded import EmbeddedServer, EmbeddedServerError

@@ -17,7 +17,7 @@ from redis.exceptions import BusyLoadingError, ResponseError
 from redis.exceptions import ConnectionError as Away
 from redis.exceptions import TimeoutError as Late
 
-from cogitate.scheduler.config.redis_urls import SERVER_FILE
+from cogitate.scheduler.config.urls import SERVER_FILE
 from cogitate.scheduler.ledger.connect import ServerSilent
 from cogitate.workers.processes import embedded as module
 from cogitate.workers.processes.embedded import EmbeddedServer, EmbeddedServerError

@@ -10,7 +10,7 @@ import pytest
 from redis.exceptions import ConnectionError as Away
 from structlog.testing import capture_logs
 
-from cogitate.scheduler.config.redis_urls import SERVER_FILE
+from cogitate.scheduler.config.urls import SERVER_FILE
 from cogitate.workers.processes import embedded as module
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.unit.workers.embedded.embedded_case import Clock, Process, answers
