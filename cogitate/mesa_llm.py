@@ -3,8 +3,7 @@
 from cogitate.memory.errors import how_to_install
 
 try:
-    from cogitate.hosting.mesa_llm_memory import CogitateMemory
-    from cogitate.hosting.mesa_llm_minds import think, unless_down
+    from cogitate.hosting.mesa_llm_minds import CogitateMemory, think, unless_down
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
         f"cogitate.mesa_llm needs mesa-llm ({error}): on Python 3.12 or newer, {how_to_install('mesa-llm')}"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from cogitate.hosting.async_ticks import AsyncTicks
+from cogitate.hosting.tick_handover import AsyncTicks
 from cogitate.memory.effects import Effect
 from cogitate.memory.entry import Entry
 from cogitate.memory.errors import UsageError
@@ -20,6 +20,12 @@ from cogitate.scheduler.tick.deciding import Deciding, Params
 from cogitate.scheduler.tick.loop import RunLoop
 from cogitate.scheduler.tick.tick_iterator import Tick
 from cogitate.tasks.job import Reads
+
+#: Former calls of a loop, each with the call that replaces it.
+FORMER = {
+    "ask": "`loop.apply(effect)` applies an effect; `loop.request(kind, owner)` requests a job",
+    "watchers": "give `TickLoop(watchers=…)`",
+}
 
 
 class BodyCalls:
@@ -240,3 +246,10 @@ class BodyCalls:
             InputError: for an unknown owner, or a similarity that is not a function.
         """
         return self._loop.calls.memory(owner, self._similarity if similarity is None else similarity)
+
+    if not TYPE_CHECKING:  # a type checker is to find misspelt names
+
+        def __getattr__(self, name: str) -> NoReturn:
+            advice = f": {FORMER[name]}" if name in FORMER else ""
+            what = f"{type(self).__name__!r} object has no attribute {name!r}{advice}"
+            raise AttributeError(what, name=name, obj=self)

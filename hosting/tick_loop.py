@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, NoReturn, Self
 from redis import Redis
 
 from cogitate.hosting import logs
-from cogitate.hosting.async_ticks import AsyncTicks, in_thread
 from cogitate.hosting.body_calls import BodyCalls
-from cogitate.hosting.former_calls import FormerCalls
 from cogitate.hosting.opening import (
     Exist,
     RunOpening,
@@ -28,7 +26,7 @@ from cogitate.hosting.opening import (
     prior_now,
     resumed_settings,
 )
-from cogitate.hosting.tick_block import TickBlock, one_by_one
+from cogitate.hosting.tick_handover import AsyncTicks, TickBlock, in_thread, one_by_one
 from cogitate.memory.errors import InputError, UsageError, quoted
 from cogitate.memory.profile import Location, Profile
 from cogitate.memory.routing.routing import EventRule, Strategy
@@ -66,7 +64,7 @@ if TYPE_CHECKING:
 PATIENT = 15.0  # if boundaries wait at least this many seconds for results, they may wait for workers to start too
 
 
-class TickLoop(BodyCalls, FormerCalls):
+class TickLoop(BodyCalls):
     """One run, ready to be iterated.
 
     Without a Redis URL in the settings, the loop starts an embedded Valkey in the data folder, and worker processes;

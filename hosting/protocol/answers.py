@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 from pydantic import BaseModel
 
-from cogitate.hosting.protocol.messages import Turn
 from cogitate.scheduler.journal.ends import JobEnd, ends_of
 from cogitate.scheduler.journal.history import Change, changes_of
 from cogitate.scheduler.journal.lines import ReadLine
-from cogitate.tasks.job import JobKey, job_id
 
 
 class Opened(BaseModel):
@@ -140,16 +137,6 @@ def applied(changes: Iterable[Change]) -> list[Applied]:
 def ends(ended: Iterable[JobEnd]) -> list[End]:
     """Convert the ends of jobs to the protocol's form."""
     return [End(**{name: getattr(one, name) for name in End.model_fields}) for one in ended]
-
-
-def requested(run: str, tick: int, turn: Turn) -> list[str]:
-    """Return the ids of the jobs that a turn requests, as `loop.request` returns them."""
-    slots: Counter[tuple[str, str]] = Counter()
-    ids = []
-    for wanted in turn.requests:
-        ids.append(job_id(run, JobKey(tick, wanted.kind, wanted.owner, slots[wanted.kind, wanted.owner], 0)))
-        slots[wanted.kind, wanted.owner] += 1
-    return ids
 
 
 def plain(value: object) -> Any:

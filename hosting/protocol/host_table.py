@@ -1,10 +1,12 @@
-"""The runs that hosts have open in one process: opens, finds and closes them."""
+"""The runs that hosts have open in one process: opens, steers, finds and closes them."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from concurrent.futures import Future
 from contextlib import ExitStack
+from dataclasses import asdict
 from types import TracebackType
 from typing import Any, Self
 
@@ -18,17 +20,20 @@ from cogitate.hosting.protocol.answers import Closed, Opened, Status, Steered, T
 from cogitate.hosting.protocol.hosted_run import HostedRun
 from cogitate.hosting.protocol.messages import OpenRun, Steer, Turn
 from cogitate.hosting.protocol.posted_loop import PostedLoop
-from cogitate.hosting.protocol.refusals import Refusal, missing, not_open
-from cogitate.hosting.protocol.run_settings import settings_of_run
-from cogitate.hosting.protocol.steering import control_of
+from cogitate.hosting.protocol.refusals import Refusal, malformed, missing, not_open
 from cogitate.hosting.services import Processes, open_processes
+from cogitate.memory.errors import quoted
 from cogitate.scheduler.budget.settings_checks import check_prices, check_spending
+from cogitate.scheduler.config.controls import FULL, Control, SetCadence, SetLimit, SetMode
 from cogitate.scheduler.config.kind_modules import load_kinds
-from cogitate.scheduler.config.settings import Settings, check_run_name
+from cogitate.scheduler.config.limits import LimitError, parse_limit_name
+from cogitate.scheduler.config.settings import ConfigurationError, Settings, check_run_name
+from cogitate.scheduler.config.tables import fields_of
 from cogitate.scheduler.inspection.summary import summarise_run
 from cogitate.scheduler.ledger.errors import RunExists
 from cogitate.scheduler.ledger.run_store import RunStore, run_exists
 from cogitate.scheduler.steering.operators import ask
+from cogitate.scheduler.steering.throttle import KIND
 from cogitate.tasks.registry import use_prompts
 
 log = structlog.get_logger()
@@ -218,3 +223,56 @@ class HostTable:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def control_of(message: Steer) -> Control:
+    """Return the request in a message.
+
+    Raises:
+        Refusal: when the message has no request, several, or an invalid one.
+    """
+    named = [name for name in ("mode", "limit", "throttle") if getattr(message, name) is not None]
+    if len(named) != 1:
+        raise malformed(f"a request gives one of mode, limit and throttle, this one {' and '.join(named) or 'none'}")
+    if message.limit is not None:
+        try:
+            parse_limit_name(message.limit)
+        except LimitError as error:
+            raise malformed(f"limit {quoted(message.limit)}: {error}") from error
+        return SetLimit(message.limit, message.value)
+    if message.throttle is not None:
+        if message.throttle != KIND:
+            raise malformed(f"throttle {quoted(message.throttle)}: only {KIND} can be; set a limit for others")
+        factor = None if message.factor is None else round(message.factor * FULL)
+        return SetCadence(kind=message.throttle, factor=factor, pinned=message.pinned)
+    assert message.mode is not None, "one of three is given"
+    return SetMode(message.mode)
+
+
+#: Settings that a host may give. The gateway's settings determine all others.
+GIVEN = fields_of("time", "jobs", "memory", "events") - {"tick_rate"} | {"limits"}
+
+
+def settings_of_run(base: Settings, given: Mapping[str, Any], real_seconds_per_tick: float | None) -> Settings:
+    """Merge the gateway's settings with those that the host gives for its run.
+
+    A host can only tighten a limit: of two values, the lower one applies.
+
+    Raises:
+        ConfigurationError: for a setting that a host cannot give, or an invalid value.
+    """
+    for name in sorted(given):
+        if name not in GIVEN:
+            raise ConfigurationError(
+                f"setting {quoted(name)} is not a host's to give: set it where the gateway is started; "
+                f"a host gives any of {', '.join(sorted(GIVEN))}"
+            )
+    kept = {name: getattr(base, name) for name in base.model_fields_set}
+    paced = {} if real_seconds_per_tick is None else {"tick_rate": 1 / real_seconds_per_tick}
+    chosen = Settings(**{**kept, **given, **paced}).changed(**asdict(base.tuning))
+    if "limits" not in given:
+        return chosen
+    limits = dict(base.limits)
+    for name, value in chosen.limits.items():
+        limits[name] = min(value, limits.get(name, value))
+    return chosen.changed(limits=limits)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
-from cogitate.hosting.protocol.answers import Memories, Opened, Ticked, applied, ends, requested, ticked
+from cogitate.hosting.protocol.answers import Memories, Opened, Ticked, applied, ends, ticked
 from cogitate.hosting.protocol.messages import Turn
 from cogitate.hosting.protocol.posted_loop import PostedLoop
 from cogitate.hosting.protocol.questions import Question
@@ -15,6 +16,7 @@ from cogitate.hosting.protocol.refusals import Refusal, another_turn, not_open, 
 from cogitate.memory.errors import InputError
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import ReadLine
+from cogitate.tasks.job import JobKey, job_id
 
 
 class _UnderWay(NamedTuple):
@@ -187,3 +189,13 @@ def another_turn_under_way(run: str, tick: int) -> Refusal:
 def over(run: str, tick: int) -> Refusal:
     """Build the refusal of a tick after the last."""
     return Refusal(409, "over", f"run {run!r} is over at tick {tick}", 'open it again with more "ticks" to go on')
+
+
+def requested(run: str, tick: int, turn: Turn) -> list[str]:
+    """Return the ids of the jobs that a turn requests, as `loop.request` returns them."""
+    slots: Counter[tuple[str, str]] = Counter()
+    ids = []
+    for wanted in turn.requests:
+        ids.append(job_id(run, JobKey(tick, wanted.kind, wanted.owner, slots[wanted.kind, wanted.owner], 0)))
+        slots[wanted.kind, wanted.owner] += 1
+    return ids

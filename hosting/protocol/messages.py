@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import hashlib
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from difflib import get_close_matches
 from functools import partial
 from typing import Annotated, Any, Literal
 
 import msgspec
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, StringConstraints, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from cogitate.hosting.protocol.unknown_fields import with_known_fields
+from cogitate.hosting.protocol.refusals import malformed
 from cogitate.memory import typed_json
 from cogitate.memory.effects import Effect
-from cogitate.memory.errors import InputError, quoted, require_list
+from cogitate.memory.errors import InputError, quoted, require_list, text_of
 from cogitate.memory.profile import Location, Profile
 from cogitate.memory.routing.routing import Event
-from cogitate.scheduler.intake.checks import MAX_INTEGER, MAX_LABEL, MAX_OWNER, MAX_TOLD
+from cogitate.scheduler.intake.checks import MAX_DEPTH, MAX_INTEGER, MAX_LABEL, MAX_OWNER, MAX_TOLD, depth
 from cogitate.scheduler.intake.observations import Number, SeenFields
 from cogitate.scheduler.tick.arguments import MAX_MINUTE, MAX_TICKS
 from cogitate.tasks.job import Reads
@@ -29,6 +43,49 @@ Told = Annotated[str, StringConstraints(max_length=MAX_TOLD)]
 Owners = Annotated[tuple[Owner, ...], BeforeValidator(require_list), Field(max_length=MOST)]
 Labels = Annotated[tuple[Label, ...], BeforeValidator(require_list), Field(max_length=MOST)]
 Figure = Annotated[Number, Field(ge=0, le=MAX_INTEGER)]
+
+
+def read_json(body: bytes) -> Any:
+    """Decode a JSON text; refuse NaN, lone surrogates, deep nesting and repeated keys.
+
+    Raises:
+        Refusal: with the position of the error.
+    """
+    try:
+        value = typed_json.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise malformed(f"this is not JSON in UTF-8: {text_of(error)[:200]}") from None
+    if depth(value) > MAX_DEPTH:
+        raise malformed(f"this JSON is nested deeper than {MAX_DEPTH} levels")
+    with suppress(ValueError):  # msgspec has checked it; long numbers do not matter here
+        json.loads(body.decode(), object_pairs_hook=_without_repeats, parse_int=len, parse_float=len)
+    return value
+
+
+def _without_repeats(pairs: Sequence[tuple[str, object]]) -> None:
+    seen: set[str] = set()
+    for key, _ in pairs:
+        if key in seen:
+            raise malformed(f"this JSON gives the key {quoted(key)} twice in one object")
+        seen.add(key)
+
+
+def with_known_fields(model: type[BaseModel], given: Any) -> Any:
+    """Return the values unchanged, after checking their names against a model.
+
+    Raises:
+        ValidationError: naming the first unknown field.
+    """
+    if isinstance(given, dict) and (name := next((one for one in given if one not in model.model_fields), None)):
+        fault = InitErrorDetails(type=_fault(model, name), loc=(name,), input=given[name])
+        raise ValidationError.from_exception_data(model.__name__, [fault])
+    return given
+
+
+def _fault(model: type[BaseModel], name: str) -> PydanticCustomError:
+    near = get_close_matches(name[:MAX_LABEL], model.model_fields, 1)
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(model.model_fields)}"
+    return PydanticCustomError("no_such_field", "there is no such field; {hint}", {"hint": hint})
 
 
 class Message(BaseModel):

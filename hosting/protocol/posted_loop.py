@@ -8,7 +8,7 @@ from typing import Any
 from cogitate.hosting.opening import World
 from cogitate.hosting.protocol.messages import Turn, effect_of
 from cogitate.hosting.services import Processes
-from cogitate.hosting.tick_block import one_by_one
+from cogitate.hosting.tick_handover import one_by_one
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.errors import InputError
 from cogitate.scheduler.budget.briefs import brief_keys, check_brief

@@ -11,9 +11,8 @@ from pydantic import BaseModel, Field, JsonValue, ValidationError
 
 from cogitate.hosting.logs import where_raised
 from cogitate.hosting.protocol.host_table import HostTable
-from cogitate.hosting.protocol.messages import Message, OpenRun, Steer, Turn
+from cogitate.hosting.protocol.messages import Message, OpenRun, Steer, Turn, read_json
 from cogitate.hosting.protocol.questions import Question
-from cogitate.hosting.protocol.reading import read_json
 from cogitate.hosting.protocol.refusals import Refusal, malformed, refusal_of
 from cogitate.memory.errors import CogitateError, first_fault, quoted
 
@@ -53,7 +52,7 @@ class StdioHost:
             if not raw.strip():
                 continue
             answer = self._too_long(lines) if len(raw) > MAX_LINE else self.answer(raw)
-            answers.write(_encoded(answer) + b"\n")
+            answers.write(msgspec.json.encode(answer) + b"\n")
             answers.flush()
 
     def answer(self, raw: bytes) -> dict[str, Any]:
@@ -82,7 +81,3 @@ class StdioHost:
             pass
         refusal = Refusal(413, "too_long", f"the line is longer than {MAX_LINE:,} bytes", "send less in one message")
         return {"error": refusal.problem.model_dump(exclude_none=True)}
-
-
-def _encoded(answer: dict[str, Any]) -> bytes:
-    return msgspec.json.encode(answer)
