@@ -28,8 +28,7 @@ if _typing.TYPE_CHECKING:
     from cogitate.memory.view import MemoryView
     from cogitate.scheduler.config.settings import Settings
     from cogitate.scheduler.intake.observations import Observation
-    from cogitate.scheduler.journal.changes import Change
-    from cogitate.scheduler.journal.ends import JobEnd
+    from cogitate.scheduler.journal.ends import Change, JobEnd
     from cogitate.scheduler.tick.tick_iterator import Tick
     from cogitate.tasks.own.cadences import daily, every
     from cogitate.tasks.own.choices import drawn, newest
@@ -62,7 +61,7 @@ __all__ = [
 _MODULES = ("effects", "errors", "kinds", "memory")
 
 _HOMES = {  # the module that defines each name; `app` is what `celery -A cogitate` looks for
-    "Change": "cogitate.scheduler.journal.changes",
+    "Change": "cogitate.scheduler.journal.ends",
     "CogitateError": "cogitate.memory.errors",
     "Event": "cogitate.memory.routing.routing",
     "EventRule": "cogitate.memory.routing.routing",

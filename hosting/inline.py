@@ -29,7 +29,6 @@ class PiecemealConnection(FakeRedisConnection):
     """
 
     def send_packed_command(self, command: str | Iterable[bytes], check_health: bool = True) -> None:
-        """Send a packed command in pieces."""
         parts = [command.encode()] if isinstance(command, str) else command
         pieces = [part[at : at + PIECE] for part in parts for at in range(0, len(part), PIECE)]
         super().send_packed_command(pieces, check_health)  # type: ignore[no-untyped-call]
@@ -75,11 +74,7 @@ def open_inline(client: Redis | None, settings: Settings, resources: ExitStack) 
 
 
 def check_real_day(settings: Settings) -> None:
-    """Check that a run on a Redis in memory has no limit per real day, since no other run would share it.
-
-    Raises:
-        ConfigurationError: naming the settings and the remedy.
-    """
+    """Check that a run on a Redis in memory has no limit per real day, since no other run would share it."""
     limits = {"real_day_usd": settings.real_day_usd, "real_day_tokens": settings.real_day_tokens}
     if named := [name for name, limit in limits.items() if limit is not None]:
         raise ConfigurationError(

@@ -174,17 +174,12 @@ def think(
     Every agent for which `who` returns a profile, even one that joins later, gets a `CogitateMemory`, and its reasoning
     is wrapped in `unless_down`. The model itself is unchanged.
 
+    It takes what `cogitate.mesa.think` takes, and:
+
     Args:
-        model: a model with mesa-llm agents that has not been stepped yet.
-        run: the run's name.
         who: returns the profile of a new agent, or None to keep the agent's present memory.
-        sees: returns what an agent perceives beyond what it adds to its memory, as in `cogitate.mesa.think`.
-        brief: returns the facts about an agent that jobs receive.
-        seconds_per_step: the game time of a step, from 1 to 2,592,000 (30 days).
-        exist: as `cogitate.open` takes it.
-        settings: everything else; the defaults work.
+        sees: returns what an agent perceives beyond what it adds to its memory.
         tokens: the most tokens of memories in an agent's prompt.
-        more: as `TickLoop` takes them.
 
     Raises:
         ConfigurationError, CogitateError: as `cogitate.mesa.think`.

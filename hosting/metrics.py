@@ -78,7 +78,6 @@ class HostMetrics:
         self.registry.register(_Ledger(client, run, self._seconds_since))
 
     def committed(self, tick: int, outcome: FinishedTick, seconds: float) -> None:
-        """Count a committed tick."""
         for ended, note in zip(outcome.core.ended, outcome.notes.ended, strict=True):
             # A stale job's failure names its entry or plan item, and would make a series for each.
             failure = UNMET if ended.end == "stale" else failure_class(note.failure)

@@ -14,7 +14,7 @@ from cogitate.memory.errors import quoted
 from cogitate.scheduler.budget.settings_checks import check_prices
 from cogitate.scheduler.config.kept_settings import keep_settings, kept_settings
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
-from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
+from cogitate.scheduler.inspection.endpoint_vitals import usual_seconds
 from cogitate.scheduler.journal.exported import ExportedJournal, journal_folder, remove_exported
 from cogitate.scheduler.latency.latencies import LatencyPrior
 from cogitate.scheduler.latency.prior import prior_of
@@ -24,9 +24,9 @@ from cogitate.scheduler.ledger.ledger import HostLedger, Value
 from cogitate.scheduler.ledger.presence import check_unheld
 from cogitate.scheduler.ledger.run_store import RunStore, run_exists
 from cogitate.scheduler.tick.arguments import check_flag
-from cogitate.scheduler.tick.commit_thread import Carried, CommitThread, SendCommit
+from cogitate.scheduler.tick.commit_thread import CommitThread, SendCommit, commit_at_once
+from cogitate.scheduler.tick.doubts import unused_settings
 from cogitate.scheduler.tick.leaving import let_go
-from cogitate.scheduler.tick.unused_arguments import unused_settings
 
 Exist = Literal["create", "resume", "replace"]
 World = Literal["repeat", "present"]
@@ -57,7 +57,7 @@ class RunOpening:
 def open_commits(settings: Settings, resources: ExitStack) -> SendCommit:
     """Return the way a host commits ticks: in the background if it has a pace. `resources` stops what this starts."""
     if settings.tick_rate is None:
-        return Carried  # without a pace, the next boundary needs the reply at once
+        return commit_at_once  # without a pace, the next boundary needs the reply at once
     thread = CommitThread()
     resources.callback(thread.close)
     return thread
@@ -151,7 +151,7 @@ def resumed_settings(ledger: HostLedger, given: Settings) -> tuple[Settings, lis
 
 def prior_now(client: Redis, settings: Settings) -> LatencyPrior:
     """Return the latencies that a run assumes before its first answers, from its settings and endpoints."""
-    return prior_of(settings, {one.endpoint: one.usual for one in endpoint_vitals(client) if one.usual is not None})
+    return prior_of(settings, usual_seconds(client))
 
 
 def description_of(client: Redis, run: str) -> dict[str, str]:

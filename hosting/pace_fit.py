@@ -13,7 +13,7 @@ from cogitate.hosting.finding import Finding, ok, warning
 from cogitate.scheduler.budget.briefs import no_brief
 from cogitate.scheduler.budget.rules import rules_of
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
+from cogitate.scheduler.inspection.endpoint_vitals import usual_seconds
 from cogitate.scheduler.latency.due_ticks import EARLY
 from cogitate.scheduler.latency.latencies import Latencies
 from cogitate.scheduler.latency.prior import ASSUMED, prior_of
@@ -63,12 +63,7 @@ class KindFit(msgspec.Struct, frozen=True, kw_only=True):
 def pace_fit(
     settings: Settings, known: Latencies, *, tick_rate: float, agents: int, of: Sequence[Kind] | None = None
 ) -> list[KindFit]:
-    """Return the fit of each kind that calls a model.
-
-    Args:
-        known: the known latencies of the models.
-        tick_rate: ticks a second.
-    """
+    """Return the fit of each kind that calls a model."""
     rules = rules_of(settings, of if of is not None else kinds(), no_brief)
     found = []
     for kind in rules.kinds:
@@ -99,11 +94,6 @@ def known_before(settings: Settings, usual: Mapping[str, float], tick_rate: floa
     return known
 
 
-def usual_seconds(client: Redis) -> dict[str, float]:
-    """Return the usual seconds of a call for each endpoint that was called before."""
-    return {one.endpoint: one.usual for one in endpoint_vitals(client) if one.usual is not None}
-
-
 def fit_lines(found: Sequence[KindFit], tick_rate: float) -> list[str]:
     """Return a heading and a line for each kind; no lines without kinds."""
     return (
@@ -119,12 +109,7 @@ def is_paced(settings: Settings) -> bool:
 
 
 def paced_lines(settings: Settings, known: Latencies, agents: int, usual: Mapping[str, float]) -> list[str]:
-    """Return the lines that a paced run prints at its start; no lines for another run.
-
-    Args:
-        known: the latencies that the run has learned.
-        usual: endpoint -> usual seconds of a call.
-    """
+    """Return the lines that a paced run prints at its start; no lines for another run."""
     return fit_lines(_fit_of_run(settings, known, agents, usual), settings.tick_rate or 0)
 
 

@@ -33,11 +33,7 @@ def one_by_one(loop: RunLoop, begin: Callable[[], object]) -> Callable[[], Tick 
 
 
 class TickBlock:
-    """The block of one tick, for hosts that own their loop. Its end commits the tick; an error discards it.
-
-    Args:
-        advance: returns the next tick; None after the last.
-    """
+    """The block of one tick, for hosts that own their loop. Its end commits the tick; an error discards it."""
 
     def __init__(self, loop: RunLoop, advance: Callable[[], Tick | None]) -> None:
         self._loop = loop
@@ -63,11 +59,7 @@ class TickBlock:
 
 
 class AsyncTicks:
-    """The asynchronous iterator of a loop's ticks.
-
-    Args:
-        advance: returns the next tick; None after the last.
-    """
+    """The asynchronous iterator of a loop's ticks."""
 
     def __init__(self, loop: RunLoop, advance: Callable[[], Tick | None]) -> None:
         self._loop = loop

@@ -43,19 +43,20 @@ from cogitate.scheduler.inspection.endpoint_vitals import unreachable_endpoints
 from cogitate.scheduler.ledger.ledger import HostLedger
 from cogitate.scheduler.ledger.outage import outage_of
 from cogitate.scheduler.ledger.presence import Presence
-from cogitate.scheduler.tick.arguments import check_arguments
-from cogitate.scheduler.tick.commit_thread import Carried
-from cogitate.scheduler.tick.doubtful_settings import tell_low_prices, tell_small_limits
-from cogitate.scheduler.tick.garbage import full_collections
-from cogitate.scheduler.tick.loop import RunLoop, Tick, Watcher
-from cogitate.scheduler.tick.result_collector import Publish
-from cogitate.scheduler.tick.unused_arguments import (
+from cogitate.scheduler.tick.arguments import Arguments
+from cogitate.scheduler.tick.commit_thread import commit_at_once
+from cogitate.scheduler.tick.doubts import (
     OWNERS,
     tell_ignored,
+    tell_low_prices,
+    tell_small_limits,
     tell_strangers,
     tell_unasked,
     unused_arguments,
 )
+from cogitate.scheduler.tick.garbage import full_collections
+from cogitate.scheduler.tick.loop import RunLoop, Tick, Watcher
+from cogitate.scheduler.tick.result_collector import Publish
 from cogitate.tasks.registry import kind_names, kinds, use_prompts
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ class TickLoop(BodyCalls):
         resume: None = None,
     ) -> None:
         ours = logs.quiet()
-        given = check_arguments(
+        given = Arguments(
             run=run,
             owners=owners,
             settings=settings,
@@ -194,7 +195,7 @@ class TickLoop(BodyCalls):
                 unexported = lambda: opening.done and self._loop.unexported  # noqa: E731 - scrapes may come earlier
                 watching.append(serve_metrics(client, run, settings, unexported, self._resources).committed)
             if settings.llm == "openai":
-                from cogitate.hosting.endpoint_watch import watch_endpoints
+                from cogitate.hosting.shortfalls import watch_endpoints
 
                 said = readiness.unreachable if readiness is not None else set()
                 watching.append(watch_endpoints(settings, run, said, log_warnings, self._resources).committed)
@@ -217,7 +218,7 @@ class TickLoop(BodyCalls):
                 exported=exported_journal(settings, ledger),
                 collections=full_collections if settings.tuning.collect_garbage == "idle" else None,
                 redelivers=world == "repeat",
-                send_commit=Carried if inline else open_commits(settings, self._resources),
+                send_commit=commit_at_once if inline else open_commits(settings, self._resources),
                 watchers=watching,
             )
             if resumed and settings.adapts():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from cogitate.scheduler.budget.limit_history import normal_name
 from cogitate.scheduler.config.controls import FULL, Control, Retry, SetCadence, SetLimit, SetMode
 from cogitate.scheduler.config.limits import LimitError, parse_limit_name
 from cogitate.scheduler.config.settings import ConfigurationError, check_owners
@@ -21,7 +20,7 @@ def limit_request(name: str, value: int | None) -> SetLimit:
         ConfigurationError: for an unknown limit.
     """
     try:
-        control = SetLimit(normal_name(name), value)
+        control = SetLimit(parse_limit_name(name).text(), value)
         check_owners([parse_limit_name(control.name)])
     except (LimitError, InputError) as error:
         raise ConfigurationError(str(error)) from error

@@ -1,1 +1,5 @@
-"""The ledger, budgets, admission, cadence, the tick loop, the journal and its replay."""
+"""A run: budgets, the ledger, the journal, and the engine that advances it tick by tick.
+
+In every room, `tick` is the number of a tick and `minute` its game time in total minutes; an owner is named as
+"agent:ada"; `busy(kind, owner)` says whether a job of this kind and owner is open, deferred or decided in this tick.
+"""

@@ -31,8 +31,8 @@ class _Waits:
 
     def watch(self, loop: TickLoop) -> None:
         """Measure the commits of a loop from now on."""
-        run: Any = loop._loop
-        carry_out, read = run._carry_out, run._read_reply
+        run: Any = loop._loop._committer
+        carry_out, read = run._advance, run.read_reply
 
         def carried_out(*given: Any) -> object:
             began = time.perf_counter()
@@ -41,13 +41,13 @@ class _Waits:
             finally:
                 self._took = time.perf_counter() - began
 
-        def reading() -> None:
-            unread, began = run._sent is not None, time.perf_counter()
-            read()
-            if unread:
+        def reading() -> object:
+            began = time.perf_counter()
+            if (finished := read()) is not None:
                 self.commits.append((time.perf_counter() - began, self._took))
+            return finished
 
-        run._carry_out, run._read_reply = carried_out, reading
+        run._advance, run.read_reply = carried_out, reading
 
 
 def table(crowds: Sequence[int] = (1_000, 10_000), rounds: int = ROUNDS) -> Table:

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import asdict
-from types import TracebackType
 from typing import Any, Self
 
 import msgspec
@@ -43,6 +42,8 @@ HOST, OPENED = "host", "opened"  # keys of a run's description: the host that op
 
 class HostTable:
     """The runs of a process that serves hosts, with one server and one set of workers for all.
+
+    A request about a run raises `Refusal` when the run is missing, not open, or belongs to another host.
 
     Args:
         settings: the process's settings; a host adds those of its run.
@@ -166,11 +167,7 @@ class HostTable:
     # -- requests to a run ---------------------------------------------------------------------------
 
     def post(self, host: str, run: str, tick: int, turn: Turn) -> Future[Ticked]:
-        """Take a turn, and return a future of its answer, which is done when the tick is committed.
-
-        Raises:
-            Refusal: as `HostedRun.post`, and for a run that is not open.
-        """
+        """Take a turn, and return a future of its answer, which is done when the tick is committed."""
         return self.get(host, run).post(tick, turn)
 
     def steer(self, host: str, run: str, message: Steer) -> Steered:
@@ -186,20 +183,11 @@ class HostTable:
         return Steered(state=outcome.state, detail=outcome.detail)
 
     def status(self, host: str, run: str) -> Status:
-        """Return a run's figures.
-
-        Raises:
-            Refusal: for a run that is not open.
-        """
         self.get(host, run)
         return Status(run=run, summary=msgspec.to_builtins(summarise_run(self._client, run)))
 
     def close_run(self, host: str, run: str) -> Closed:
-        """Leave a run, which can be opened again.
-
-        Raises:
-            Refusal: for a run that is not open.
-        """
+        """Leave a run, which can be opened again."""
         with self._opening:
             return self._drop(self.get(host, run))
 
@@ -219,9 +207,7 @@ class HostTable:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

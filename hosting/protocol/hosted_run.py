@@ -46,7 +46,6 @@ class HostedRun:
 
     @property
     def name(self) -> str:
-        """The name of the run."""
         return self.loop.ledger.run
 
     def post(self, tick: int, turn: Turn) -> Future[Ticked]:
@@ -123,11 +122,6 @@ class HostedRun:
         return answer
 
     def lines(self, first: int, last: int) -> Iterator[ReadLine]:
-        """Yield the lines of the journal for these ticks.
-
-        Raises:
-            JournalError: when the journal no longer has them.
-        """
         return read_journal(self.loop.ledger.store, first, last)
 
     def told(self, line: ReadLine) -> Ticked:

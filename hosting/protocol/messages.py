@@ -121,7 +121,6 @@ class ProfileFields(Message):
     work: Label = ""
 
     def profile(self) -> Profile:
-        """Return it as the loop takes it."""
         return Profile(**self.model_dump())
 
 
@@ -135,7 +134,6 @@ class LocationFields(Message):
     activities: Labels = ()
 
     def location(self) -> Location:
-        """Return it as the loop takes it."""
         return Location(**self.model_dump())
 
 

@@ -26,7 +26,7 @@ class _Question(Message):
 
     @abstractmethod
     def found(self, view: MemoryView) -> Any:
-        """Return the answer from a memory."""
+        """Return the answer from a memory as JSON types; entries and conversations oldest first."""
 
 
 class Recall(_Question):
@@ -41,7 +41,6 @@ class Recall(_Question):
     since: Figure | None = None
 
     def found(self, view: MemoryView) -> Any:
-        """Return the scored memories."""
         scored = view.recall(
             self.query, limit=self.limit, profile=self.profile, about=self.about, types=self.types, since=self.since
         )
@@ -55,7 +54,6 @@ class Recent(_Question):
     limit: Limit = 10
 
     def found(self, view: MemoryView) -> Any:
-        """Return the memories, newest last."""
         return _entries(view.recent(self.limit))
 
 
@@ -67,7 +65,6 @@ class ByType(_Question):
     limit: Limit | None = None
 
     def found(self, view: MemoryView) -> Any:
-        """Return the memories, newest last."""
         return _entries(view.by_type(self.type, self.limit))
 
 
@@ -79,7 +76,6 @@ class About(_Question):
     limit: Limit | None = None
 
     def found(self, view: MemoryView) -> Any:
-        """Return the memories, newest last."""
         return _entries(view.about(self.subject, self.limit))
 
 
@@ -91,7 +87,6 @@ class Between(_Question):
     end: Figure
 
     def found(self, view: MemoryView) -> Any:
-        """Return the memories, newest last."""
         return _entries(view.between(self.start, self.end))
 
 
@@ -102,7 +97,6 @@ class Reflections(_Question):
     limit: Limit | None = None
 
     def found(self, view: MemoryView) -> Any:
-        """Return the reflections, newest last."""
         return _entries(view.reflections(self.limit))
 
 
@@ -113,7 +107,6 @@ class Conversations(_Question):
     limit: Limit | None = None
 
     def found(self, view: MemoryView) -> Any:
-        """Return the conversations in order of their first lines."""
         return [
             {"participants": list(talk.participants), "entries": _entries(talk.entries)}
             for talk in view.conversations(self.limit)
@@ -126,7 +119,6 @@ class Relationships(_Question):
     read: Literal["relationships"]
 
     def found(self, view: MemoryView) -> Any:
-        """Return the relationships, sorted by name."""
         return [asdict(one) for one in view.relationships()]
 
 
@@ -136,7 +128,6 @@ class Plan(_Question):
     read: Literal["plan"]
 
     def found(self, view: MemoryView) -> Any:
-        """Return the plan with the status of its items, if any."""
         plan = view.plan()
         if plan is None:
             return None
@@ -155,7 +146,6 @@ class Summary(_Question):
     read: Literal["summary"]
 
     def found(self, view: MemoryView) -> Any:
-        """Return the summary's text, which may be empty."""
         return view.summary
 
 
@@ -165,7 +155,6 @@ class Facts(_Question):
     read: Literal["character"]
 
     def found(self, view: MemoryView) -> Any:
-        """Return the facts."""
         return plain(view.character)
 
 
@@ -179,7 +168,6 @@ class Context(_Question):
     about: Labels = ()
 
     def found(self, view: MemoryView) -> Any:
-        """Return the lines as one text."""
         return view.context(self.query, tokens=self.tokens, profile=self.profile, about=self.about)
 
 

@@ -74,7 +74,7 @@ def _show(run: str, data_dir: DataDir, *, every_owner: bool, as_json: bool) -> i
         store = RunStore.open(client, run)
         limits = limits_of(store)
         in_force = limits_in_force(limits.now, pools_of(store))
-        lines = [line for line in budget_lines(store, limits.last) if line.limit is not None]
+        lines = [line for line in budget_lines(store, limits.last_of) if line.limit is not None]
     console = Terminal(stderr=as_json)
     for line_of_limit in limit_lines(in_force):
         console.print(line_of_limit, highlight=False)

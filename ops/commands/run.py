@@ -14,7 +14,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from cogitate.hosting import logs
-from cogitate.hosting.pace_fit import paced_lines, usual_seconds
+from cogitate.hosting.pace_fit import paced_lines
 from cogitate.hosting.terminal import Terminal
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.ops.command_options import (
@@ -49,6 +49,7 @@ from cogitate.ops.world_driver import drive
 from cogitate.prompts.render import check_templates
 from cogitate.scheduler.budget.settings_checks import check_prices
 from cogitate.scheduler.config.settings import ConfigurationError, Settings, check_run_name
+from cogitate.scheduler.inspection.endpoint_vitals import usual_seconds
 from cogitate.scheduler.inspection.summary import RunSummary, summarise_run
 from cogitate.scheduler.ledger.errors import Fenced, LedgerError, RunExists, RunHeld
 from cogitate.scheduler.ledger.real_day import RealDay

@@ -13,7 +13,7 @@ from rich.box import SIMPLE
 from rich.table import Table
 
 from cogitate.hosting import logs
-from cogitate.hosting.pace_fit import KindFit, fit_lines, is_paced, known_before, pace_fit, usual_seconds
+from cogitate.hosting.pace_fit import KindFit, fit_lines, is_paced, known_before, pace_fit
 from cogitate.hosting.terminal import Terminal
 from cogitate.ops.command_options import (
     AsJson,
@@ -36,6 +36,7 @@ from cogitate.scheduler.budget.settings_checks import check_limits, check_models
 from cogitate.scheduler.config.kind_modules import load_kinds
 from cogitate.scheduler.config.limits import parse_limit_name
 from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.inspection.endpoint_vitals import usual_seconds
 from cogitate.tasks.registry import kinds
 
 EXAMPLE = """

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from cogitate.memory.clock import Clock
-from cogitate.scheduler.journal.figures import Figures
+from cogitate.scheduler.tick.figure_history import Figures
 
 HOUR = 60  # game minutes
 SOURCES = ("llm", "cached", "heuristic", "none")

@@ -29,11 +29,11 @@ from cogitate.ops.flower.acting import Asking, why_not
 from cogitate.ops.flower.loader import PagesLoader
 from cogitate.ops.flower.readings import Readings
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
-from cogitate.scheduler.inspection.figure_history import Span
 from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.journal.lines import JournalError
 from cogitate.scheduler.ledger.connect import PATIENCE
 from cogitate.scheduler.ledger.errors import LedgerError, RunMissing
+from cogitate.scheduler.tick.figure_history import Span
 from cogitate.tasks.registry import kind_names
 from cogitate.workers.publish import queue_key
 

@@ -30,13 +30,11 @@ from cogitate.scheduler.config.kept_settings import kept_settings
 from cogitate.scheduler.config.limits import LimitUnit, parse_limit_name
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
-from cogitate.scheduler.inspection.figure_history import Span, figure_history
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.inspection.overview import SHORT, RunOverview, Spenders, run_overview, spenders_today
 from cogitate.scheduler.inspection.recent import Recent, recent_ticks
 from cogitate.scheduler.inspection.redis_problems import refused_writes
-from cogitate.scheduler.inspection.steering_history import steering_history
-from cogitate.scheduler.inspection.steering_vitals import steering_of
+from cogitate.scheduler.inspection.steering_vitals import steering_history, steering_of
 from cogitate.scheduler.inspection.summary import limits_of
 from cogitate.scheduler.inspection.vitals import RunHead, Window, budget_vitals, cadence_vitals, run_heads
 from cogitate.scheduler.intake.checks import InputError
@@ -47,6 +45,7 @@ from cogitate.scheduler.ledger.presence import HELD
 from cogitate.scheduler.ledger.real_day import RealDay
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.worker_signs import workers_seen
+from cogitate.scheduler.tick.figure_history import Span, figure_history
 from cogitate.tasks.job import split_job_id
 from cogitate.workers.jobs.metrics_server import redis_state
 from cogitate.workers.transport.turns import TICKETS, tickets_key

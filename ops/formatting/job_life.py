@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from cogitate.hosting.shortfall_lines import format_failure
+from cogitate.hosting.shortfalls import format_failure
 from cogitate.ops.formatting.amounts import by_unit, format_cost
 from cogitate.ops.formatting.effects import format_effects
 from cogitate.ops.formatting.failures import format_class

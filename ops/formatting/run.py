@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cogitate.hosting.shortfall_lines import shortfall_lines
+from cogitate.hosting.shortfalls import shortfall_lines
 from cogitate.memory.clock import day_and_time
 from cogitate.ops.formatting.budget import budget_table, denied_requests, format_refusals
 from cogitate.ops.formatting.slow_kinds import format_slow_kind

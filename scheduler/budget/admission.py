@@ -14,10 +14,11 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from cogitate.scheduler.budget.budget import BudgetView, Cell
+from cogitate.scheduler.budget.rules import Rules
 from cogitate.scheduler.config.tiers import ModelOption
 from cogitate.scheduler.latency.due_ticks import TOO_SLOW, DueTicks
 from cogitate.tasks.job import Cost, JobKey, Request
-from cogitate.tasks.kind import Kind, OnDenied
+from cogitate.tasks.kind import OnDenied
 
 Decision = Literal["admitted", "heuristic", "deferred", "dropped"]
 
@@ -57,32 +58,36 @@ class Decided(NamedTuple):
     ahead: int = 0  # jobs of its kind and model in flight at admission
 
 
+class AdmissionRound(NamedTuple):
+    """What the decisions of one tick depend on. Admitted jobs hold their cost in `view`."""
+
+    tick: int
+    minute: int  # game time, total minutes
+    view: BudgetView
+    rules: Rules
+    offers_of: Callable[[Request], Sequence[ModelOption]]  # the options of a request, best first
+    due: DueTicks
+
+
 def admit(
     requests: Sequence[Request],
+    at: AdmissionRound,
     *,
-    tick: int,
-    minute: int,
-    view: BudgetView,
-    kind_of: Callable[[str], Kind],
-    offers_of: Callable[[Request], Sequence[ModelOption]],
     last_served: Callable[[str, str], int],
-    due: DueTicks,
     closed: str = "",
     called: Sequence[Request] = (),
 ) -> list[Decided]:
-    """Decide a tick's requests in canonical order, and hold the cost of admitted requests in `view`.
+    """Decide a tick's requests in canonical order.
 
     Args:
-        offers_of: returns the options of a request, best first.
         last_served: returns the tick at which (kind, owner) was last admitted; -1 if never.
-        due: the run's due ticks.
         closed: why the run admits no requests; the reason of each refusal.
         called: the host's own requests among `requests`, in call order, which determines their ids.
     """
     ordered = sorted(
         requests,
         key=lambda r: (
-            kind_of(r.kind).order,
+            at.rules.kind_of(r.kind).order,
             -r.priority,
             last_served(r.kind, r.owner),
             r.owner,
@@ -105,19 +110,17 @@ def admit(
         if ordinal is None:
             ordinal = ordinals[slot]
             ordinals[slot] += 1
-        key = JobKey(tick, request.kind, request.owner, ordinal, request.trial)
-        kind = kind_of(request.kind)
-        offers = offers_of(request)
-        fit = Fit(offers[-1], 0, closed) if closed else first_fitting(view, key, minute, request, offers, due)
+        key = JobKey(at.tick, request.kind, request.owner, ordinal, request.trial)
+        fit = Fit(at.offers_of(request)[-1], 0, closed) if closed else first_fitting(at, key, request)
         if not fit.refused:
-            decided.append(hold(view, key, request, fit, due))
+            decided.append(hold(at, key, request, fit))
         else:
-            decision, successor = degrade(kind.on_denied, request, fit.refused), None
+            decision, successor = degrade(at.rules.kind_of(request.kind).on_denied, request, fit.refused), None
             if decision == "deferred":
                 # The ordinal at the later tick: deferred requests of one slot keep their order.
-                successor = JobKey(tick + DEFER_TICKS, key.kind, key.owner, deferred[slot], key.trial + 1)
+                successor = JobKey(at.tick + DEFER_TICKS, key.kind, key.owner, deferred[slot], key.trial + 1)
                 deferred[slot] += 1
-            due_tick = due.fallback_due(request, tick, fit.refused) if decision == "heuristic" else 0
+            due_tick = at.due.fallback_due(request, at.tick, fit.refused) if decision == "heuristic" else 0
             line = DecidedLine(key=key, decision=decision, due=due_tick, refused=fit.refused, successor=successor)
             decided.append(Decided(line, request, fit.offer))
     return decided
@@ -132,30 +135,28 @@ class Fit(NamedTuple):
     cells: tuple[Cell, ...] = ()  # to charge, if it fits
 
 
-def first_fitting(
-    view: BudgetView, key: JobKey, minute: int, request: Request, offers: Sequence[ModelOption], due: DueTicks
-) -> Fit:
+def first_fitting(at: AdmissionRound, key: JobKey, request: Request) -> Fit:
     """Return the first option that is in time and has room, or else the last one with the reason for its refusal."""
-    refused, cells = "", tuple(view.cells(key, minute))
+    refused, cells, offers = "", tuple(at.view.cells(key, at.minute)), at.offers_of(request)
     for offer in offers:
-        tick = due.due_of(request, key.tick, offer)
+        tick = at.due.due_of(request, key.tick, offer)
         if tick is None:
             refused = TOO_SLOW
             continue
-        cell = view.refusal(key, minute, offer.cost, cells)
+        cell = at.view.refusal(key, at.minute, offer.cost, cells)
         if cell is None:
             return Fit(offer, tick, "", cells)
         refused = cell
     return Fit(offers[-1], 0, refused)
 
 
-def hold(view: BudgetView, key: JobKey, request: Request, fit: Fit, due: DueTicks) -> Decided:
+def hold(at: AdmissionRound, key: JobKey, request: Request, fit: Fit) -> Decided:
     """Admit a request with the option of `fit`, and hold its cost."""
     offer, cells = fit.offer, fit.cells
-    view.count(cells)
-    view.move(cells, Cost(), offer.cost)
-    ahead = due.ahead(key.kind, offer.model, key.tick) if offer.model else 0
-    due.record_admission(key.kind, offer.model, key.tick)
+    at.view.count(cells)
+    at.view.move(cells, Cost(), offer.cost)
+    ahead = at.due.ahead(key.kind, offer.model, key.tick) if offer.model else 0
+    at.due.record_admission(key.kind, offer.model, key.tick)
     line = DecidedLine(key=key, decision="admitted", model=offer.model, due=fit.due)
     return Decided(line, request, offer, Grant(key=key, reserved=offer.cost, cells=cells), ahead)
 

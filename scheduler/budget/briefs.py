@@ -37,14 +37,14 @@ def checked_brief(brief: Brief, kinds: Iterable[Kind]) -> Brief:
     """
     if brief is no_brief:
         return brief
-    known, meanings = brief_keys(kinds), _Meanings()
+    known, warned = brief_keys(kinds), set[str]()
 
     def brief_of(owner: str) -> Mapping[str, object]:
         said = captured(brief, owner)
         if type(said) is Raised:
             raise InputError(_failed(f"the host's brief({owner!a})", said.error)) from said.error
         checked = check_brief(owner, said, known)
-        meanings.look_at(checked)
+        _warn_of_meters(checked.get("status"), warned)
         return checked
 
     return brief_of
@@ -62,11 +62,7 @@ def no_brief(owner: str) -> Mapping[str, object]:
 
 
 def check_brief(owner: str, said: object, known: Iterable[str] = KEYS) -> Mapping[str, object]:
-    """Return a host's brief of an owner after validating it.
-
-    Raises:
-        InputError: naming the owner, the key and a valid value.
-    """
+    """Return a host's brief of an owner after validating it."""
     what, keys = f"brief({owner!a})", list(known)
     if not isinstance(said, Mapping):
         raise InputError(f"{what} is {quoted(said)}: give a dict such as {{'location': …, 'status': {{…}}}}")
@@ -119,11 +115,7 @@ def _check_status(what: str, status: object) -> None:
 
 
 def check_meter(what: str, value: object) -> None:
-    """Check a meter of a brief: a number, a `Meter`, or a mapping of its fields.
-
-    Raises:
-        InputError: naming the meter and a valid value.
-    """
+    """Check a meter of a brief: a number, a `Meter`, or a mapping of its fields."""
     if isinstance(value, Mapping):
         try:
             value = typed_json.convert(dict(value), Meter)
@@ -151,15 +143,9 @@ def check_meter(what: str, value: object) -> None:
             raise InputError(f"{what} is {quoted(value)}: {reason(error)}") from error
 
 
-class _Meanings:
-    """Warns once about each meter whose `low` and `high` are empty."""
-
-    def __init__(self) -> None:
-        self._warned: set[str] = set()
-
-    def look_at(self, said: Mapping[str, object]) -> None:
-        status = said.get("status")
-        for name, meter in read_meters(status).items() if isinstance(status, Mapping) else ():
-            if not meter.means_something and name not in self._warned and len(self._warned) < MAX_WARNED:
-                self._warned.add(name)
-                log.warning("brief.meter_without_meaning", meter=quoted(name), do="give a Meter with low and high")
+def _warn_of_meters(status: object, warned: set[str]) -> None:
+    """Warn once about each meter whose `low` and `high` are empty."""
+    for name, meter in read_meters(status).items() if isinstance(status, Mapping) else ():
+        if not meter.means_something and name not in warned and len(warned) < MAX_WARNED:
+            warned.add(name)
+            log.warning("brief.meter_without_meaning", meter=quoted(name), do="give a Meter with low and high")

@@ -139,11 +139,7 @@ def _dollars(micros: int) -> str:
 
 
 def format_limit(limit: int, for_retries: int, figure: Callable[[int], str] = "{:,}".format) -> str:
-    """Return a limit in words: "10", or "8 + 2 for retries" if a part is reserved for retries.
-
-    Args:
-        figure: formats an amount.
-    """
+    """Return a limit in words: "10", or "8 + 2 for retries" if a part is reserved for retries."""
     return f"{figure(limit - for_retries)} + {figure(for_retries)} for retries" if for_retries else figure(limit)
 
 
@@ -152,12 +148,7 @@ def format_refusal(
     limit_of: Callable[[str, str, LimitUnit], int | None],
     pool_of: Callable[[LimitUnit, int], int],
 ) -> str:
-    """Return a refusing cell such as "day:0 run tokens" in words, with its limit.
-
-    Args:
-        limit_of: returns the limit of a window, scope and unit.
-        pool_of: returns the part of a limit reserved for retries.
-    """
+    """Return a refusing cell such as "day:0 run tokens" in words, with its limit."""
     window, _, rest = cell.partition(" ")
     scope, _, unit = rest.rpartition(" ")
     unit_name = cast(LimitUnit, unit)  # limit_of returns None for an unknown unit
@@ -218,11 +209,7 @@ class BudgetView:
         return retry_pool(unit, limit, self.retry_share)
 
     def refusal(self, key: JobKey, minute: int, cost: Cost, cells: Iterable[Cell] | None = None) -> str | None:
-        """Return the first cell without room for a first attempt of this cost, as "window scope unit", or None.
-
-        Args:
-            cells: the cells to charge, if already computed.
-        """
+        """Return the first cell without room for a first attempt of this cost, as "window scope unit", or None."""
         for cell in self.cells(key, minute) if cells is None else cells:
             if not self.table.limited(cell.period, cell.scope):
                 continue
@@ -235,7 +222,6 @@ class BudgetView:
         return None
 
     def describe_limit(self, cell: str) -> str:
-        """Return a refusing cell in words with its limit."""
         return format_refusal(cell, self.table.limit_of, self._pool)
 
     def _demand(self, cell: Cell, unit: LimitUnit, kind: str, minute: int, amount: int, room: int) -> int:
@@ -243,9 +229,6 @@ class BudgetView:
 
         In a day window of the whole run this is the sum over kinds of max(held, guarantee), so that kinds borrow only
         guarantees that have ended; elsewhere it is the amount held.
-
-        Args:
-            room: amount released so far.
         """
         held = self.get(cell, unit)
         if cell.scope != "run" or cell.period != "day":
@@ -259,7 +242,6 @@ class BudgetView:
         return total + held - named + (0 if kind in self._guarantees else amount)
 
     def get(self, cell: Cell, unit: LimitUnit) -> int:
-        """Return the amount held in a cell."""
         return self.held.get(f"{cell.window}|{cell.scope}|{unit}", 0)
 
     def count(self, cells: Iterable[Cell]) -> None:

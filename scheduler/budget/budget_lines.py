@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import NamedTuple, Protocol, cast
+from typing import NamedTuple, cast
 
 import msgspec
 from redis.exceptions import RedisError
@@ -19,6 +19,7 @@ from cogitate.tasks.job import Cost
 WHOLE_RUN = window_of("run", 0, 0)
 
 Accounts = dict[tuple[str, str, str], dict[str, int]]  # window, scope, unit -> reserved, spent, overrun, pool
+LimitOf = Callable[[str, str, LimitUnit], int | None]  # by window, scope and unit; None: no limit
 
 
 class BudgetLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,15 +68,7 @@ class Pools(NamedTuple):
 NO_POOLS = Pools(0.0)
 
 
-class Limits(Protocol):
-    """A source of limits: a table, or a history of tables."""
-
-    def limit_of(self, window: str, scope: str, unit: LimitUnit) -> int | None:
-        """Return the limit of a cell; None without a limit."""
-
-
 def pools_of(store: RunStore) -> Pools:
-    """Return a run's retry pools."""
     return Pools(_kept_share(store.state_field("settings")))
 
 
@@ -107,9 +100,6 @@ class Spending(NamedTuple):
 def spending(store: RunStore, view: BudgetView, tick: int, minute: int) -> Spending:
     """Return what a run has spent so far, with each limit in the windows of a tick.
 
-    Args:
-        view: admission's view at that tick.
-
     Raises:
         LedgerUnavailable: when Redis does not answer.
     """
@@ -122,20 +112,19 @@ def spending(store: RunStore, view: BudgetView, tick: int, minute: int) -> Spend
         found |= accounts_of({window: store.window(window) for window in windows.values()}) | jobs_of(held)
     except RedisError as error:
         raise LedgerUnavailable(f"Redis does not answer: {error}") from error
-    lines = lines_of(found, view.table, Pools(view.retry_share), held)
+    lines = lines_of(found, view.table.limit_of, Pools(view.retry_share), held)
     total = spent_of(lines)
     limited = tuple(line for line in lines if line.limit is not None)
     return Spending(total.calls, total.tokens, total.usd_micros, limited)
 
 
 def limits_in_force(table: LimitTable, pools: Pools) -> list[LimitInForce]:
-    """Return the limits of a table, sorted."""
     return [
         LimitInForce(name=name.text(), limit=limit, for_retries=pools.of(name.unit, limit)) for name, limit in table
     ]
 
 
-def budget_lines(store: RunStore, limits: Limits) -> list[BudgetLine]:
+def budget_lines(store: RunStore, limit_of: LimitOf) -> list[BudgetLine]:
     """Return the accounts of every kept window, with the number of jobs admitted in it.
 
     `held` includes reservations of jobs whose results wait for their due ticks, or whose usage no boundary has learnt
@@ -146,7 +135,7 @@ def budget_lines(store: RunStore, limits: Limits) -> list[BudgetLine]:
     windows = sorted(raw.decode() for raw in listed)
     accounts = accounts_of({window: store.window(window) for window in windows})
     view = {field.decode(): int(value) for field, value in kept.items()}
-    return lines_of(accounts | jobs_of(view), limits, pools_of(store), view)
+    return lines_of(accounts | jobs_of(view), limit_of, pools_of(store), view)
 
 
 def jobs_of(view: Mapping[str, int]) -> Accounts:
@@ -170,7 +159,7 @@ def accounts_of(windows: Mapping[str, Mapping[bytes, bytes]]) -> Accounts:
 
 
 def lines_of(
-    accounts: Accounts, limits: Limits, pools: Pools = NO_POOLS, view: Mapping[str, int] | None = None
+    accounts: Accounts, limit_of: LimitOf, pools: Pools = NO_POOLS, view: Mapping[str, int] | None = None
 ) -> list[BudgetLine]:
     """Return accounts as sorted lines.
 
@@ -183,7 +172,7 @@ def lines_of(
         accounts.items(), key=lambda one: (window_order(one[0][0]), one[0][1], order[one[0][2]])
     ):
         unit_name = cast(LimitUnit, unit)
-        limit = limits.limit_of(window, scope, unit_name)
+        limit = limit_of(window, scope, unit_name)
         reserved, spent, retried = (account.get(name, 0) for name in ("reserved", "spent", "pool"))
         counted = (view or {}).get(f"{window}|{scope}|{unit}", 0)
         lines.append(

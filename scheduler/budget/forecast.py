@@ -29,12 +29,7 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def forecast(line: BudgetLine, *, minute: int, start: int) -> Forecast | None:
-    """Return the forecast of one cell; None without a limit.
-
-    Args:
-        minute: current game time, total minutes.
-        start: game time at the start of the run, total minutes.
-    """
+    """Return the forecast of one cell; None without a limit."""
     if line.limit is None:
         return None
     period, _, index = line.window.partition(":")

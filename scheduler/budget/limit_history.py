@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from cogitate.memory.clock import DAY
-from cogitate.scheduler.config.limits import LimitName, LimitTable, LimitUnit, parse_limit_name
+from cogitate.scheduler.config.limits import LimitTable, LimitUnit
 
 
 class LimitChange(msgspec.Struct, frozen=True):
@@ -26,7 +26,6 @@ class LimitHistory:
 
     @property
     def now(self) -> LimitTable:
-        """Return the current limits."""
         return self._tables[-1] if self._tables else self.first
 
     def with_limit(self, name: str, value: int | None, *, tick: int, minute: int) -> LimitHistory:
@@ -49,13 +48,8 @@ class LimitHistory:
         limits = [value for value in values if value is not None]
         return max(limits) if len(limits) == len(values) else None
 
-    @property
-    def last(self) -> LastLimits:
-        """Return the last limits of each window: later tables do not change those of a past day."""
-        return LastLimits(self)
-
     def last_of(self, window: str, scope: str, unit: LimitUnit) -> int | None:
-        """Return the limit of a window at its end, or now if it is open; None without a limit."""
+        """Return the limit of a window at its end, or now while it is open; None without a limit."""
         return self._tables_over(window)[-1].limit_of(window, scope, unit)
 
     @property
@@ -74,30 +68,3 @@ class LimitHistory:
             first = max(i for i, start in enumerate(starts) if start <= begins)
             return [table for table, start in zip(tables, starts, strict=True) if start < ends][first:]
         return tables
-
-
-class LastLimits:
-    """The last limits of each window of a history."""
-
-    def __init__(self, history: LimitHistory) -> None:
-        self._history = history
-
-    def limit_of(self, window: str, scope: str, unit: LimitUnit) -> int | None:
-        """Return the last limit of a cell; None without a limit."""
-        return self._history.last_of(window, scope, unit)
-
-
-def normal_name(name: str) -> str:
-    """Return a limit's full name: "day.tokens" is "day.run.tokens".
-
-    Raises:
-        LimitError: naming the unknown part.
-    """
-    return parse_limit_name(name).text()
-
-
-def kind_of_limit(name: str) -> str | None:
-    """Return the kind that a limit names; None if its scope is not one kind."""
-    limit: LimitName = parse_limit_name(name)
-    kind = limit.scope.removeprefix("kind:")
-    return kind if limit.scope.startswith("kind:") and kind != "*" else None

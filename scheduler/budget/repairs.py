@@ -11,7 +11,7 @@ only while the lines of its conversation are kept and fit into one prompt.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 
 from cogitate.memory.clock import DAY, day_of
 from cogitate.memory.effects import SetCounter
@@ -19,11 +19,8 @@ from cogitate.memory.entry import Entry
 from cogitate.memory.errors import CogitateError
 from cogitate.memory.retrieval.scoring import rating
 from cogitate.memory.stream import Stream
-from cogitate.scheduler.budget.admission import Decided, first_fitting, hold
-from cogitate.scheduler.budget.budget import BudgetView
-from cogitate.scheduler.budget.rules import Rules
-from cogitate.scheduler.config.tiers import ModelOption
-from cogitate.scheduler.latency.due_ticks import TOO_SLOW, DueTicks
+from cogitate.scheduler.budget.admission import AdmissionRound, Decided, first_fitting, hold
+from cogitate.scheduler.latency.due_ticks import TOO_SLOW
 from cogitate.tasks.job import JobKey, Request
 
 EVERY = 10  # game minutes between rounds of repairs
@@ -66,33 +63,21 @@ def repairs(streams: Mapping[str, Stream], minute: int) -> list[Request]:
     return [request for _, request in sorted(found, key=lambda pair: pair[0])]
 
 
-def admit_repairs(
-    streams: Mapping[str, Stream],
-    *,
-    tick: int,
-    minute: int,
-    view: BudgetView,
-    rules: Rules,
-    offers_of: Callable[[Request], Sequence[ModelOption]],
-    busy: Callable[[str, str], bool],
-    due: DueTicks,
-) -> list[Decided]:
-    """Admit at most `AT_ONCE` repairs that fit, and hold their cost in `view`.
+def admit_repairs(streams: Mapping[str, Stream], at: AdmissionRound, busy: Callable[[str, str], bool]) -> list[Decided]:
+    """Admit at most `AT_ONCE` repairs that fit.
 
     Args:
-        offers_of: returns the options of a request, best first.
         busy: returns whether a job of (kind, owner) is open, deferred, or decided in this tick.
-        due: the run's due ticks.
     """
     found: list[Decided] = []
-    for request in repairs(streams, minute):
-        kind = rules.kind_of(request.kind)
-        key = JobKey(tick, request.kind, request.owner, 0, 0)
-        if not rules.model_of(kind) or busy(request.kind, request.owner) or any(d.line.key == key for d in found):
+    for request in repairs(streams, at.minute):
+        kind = at.rules.kind_of(request.kind)
+        key = JobKey(at.tick, request.kind, request.owner, 0, 0)
+        if not at.rules.model_of(kind) or busy(request.kind, request.owner) or any(d.line.key == key for d in found):
             continue
-        fit = first_fitting(view, key, minute, request, offers_of(request), due)
+        fit = first_fitting(at, key, request)
         if not fit.refused:
-            found.append(hold(view, key, request, fit, due))
+            found.append(hold(at, key, request, fit))
             if len(found) == AT_ONCE:
                 break
     return found
@@ -102,14 +87,8 @@ def admit_retry(
     streams: Mapping[str, Stream],
     owner: str,
     numbers: Iterable[int],
-    *,
-    tick: int,
-    minute: int,
-    view: BudgetView,
-    rules: Rules,
-    offers_of: Callable[[Request], Sequence[ModelOption]],
+    at: AdmissionRound,
     busy: Callable[[str, str], bool],
-    due: DueTicks,
 ) -> Decided:
     """Admit the repair of one of these entries that an operator requested. Arguments as in `admit_repairs`.
 
@@ -123,21 +102,21 @@ def admit_retry(
     found = [waiting[number] for number in numbers if number in waiting]
     if not found:
         raise RepairRefused("the job has no provisional entries left: all were repaired or archived")
-    request = _repair(stream, found[0], minute)
+    request = _repair(stream, found[0], at.minute)
     if request is None:
         raise RepairRefused(f"too little input is left to repair {found[0].type} {found[0].number}")
-    kind = rules.kind_of(request.kind)
-    if not rules.model_of(kind):
+    kind = at.rules.kind_of(request.kind)
+    if not at.rules.model_of(kind):
         raise RepairRefused(f"this run has no model for {kind.name}: the heuristic would write the same result again")
     if busy(request.kind, owner):
         raise RepairRefused(f"another {request.kind} of {owner} is open: try again after it ends")
-    key = JobKey(tick, request.kind, owner, 0, 0)
-    fit = first_fitting(view, key, minute, request, offers_of(request), due)
+    key = JobKey(at.tick, request.kind, owner, 0, 0)
+    fit = first_fitting(at, key, request)
     if fit.refused == TOO_SLOW:
         raise RepairRefused(f"the model is currently too slow for {request.kind}: try again later")
     if fit.refused:
-        raise RepairRefused(f"the limit {view.describe_limit(fit.refused)} has no room for the repair")
-    return hold(view, key, request, fit, due)
+        raise RepairRefused(f"the limit {at.view.describe_limit(fit.refused)} has no room for the repair")
+    return hold(at, key, request, fit)
 
 
 def failed_repair(owner: str, minute: int) -> SetCounter:

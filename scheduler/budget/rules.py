@@ -74,11 +74,7 @@ class Rules:
         return self.offers_of(kind, "routine")[0].model
 
     def offers(self, request: Request, moment_of: Callable[[str], Moment]) -> Sequence[ModelOption]:
-        """Return the options of a request, best first.
-
-        Args:
-            moment_of: returns an owner's current state.
-        """
+        """Return the options of a request, best first."""
         kind = self.kind_of(request.kind)
         if len(strong := self.offers_of(kind, "strong")) == 1:
             return strong
@@ -100,7 +96,6 @@ LEAST_PROMPT = 1_000  # tokens; about the longest built-in template without memo
 
 
 def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief, tier_of: TierRule = usual_tier) -> Rules:
-    """Return the rules of a run with these settings."""
     models = settings.model_table()
 
     def offers(kind: Kind, tier: Tier) -> Sequence[ModelOption]:
@@ -124,7 +119,8 @@ def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief, tier_of: T
             return min(ticks, settings.cells)  # at one memory a tick, the cells fill up in so many ticks
         return ticks
 
-    table_of_bounds = {kind.name: _bounds(kind, settings) for kind in kinds}
+    adapts = settings.adapts()
+    table_of_bounds = {kind.name: adaptive_bounds(kind, settings) if adapts else None for kind in kinds}
 
     return Rules(
         kinds=kinds,
@@ -144,11 +140,6 @@ def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief, tier_of: T
         waits=settings.wait_seconds() > 0,
         throttle=throttle_rules(settings),
     )
-
-
-def _bounds(kind: Kind, settings: Settings) -> Bounds | None:
-    """Return the bounds of a kind's due ticks; None: its latency is fixed."""
-    return adaptive_bounds(kind, settings) if settings.adapts() else None
 
 
 def adaptive_bounds(kind: Kind, settings: Settings) -> Bounds | None:
@@ -211,7 +202,6 @@ def release_of(settings: Settings) -> Release:
 
 
 def throttle_rules(settings: Settings) -> ThrottleRules:
-    """Return the rules of throttling of a run with these settings."""
     return ThrottleRules(
         auto=settings.tuning.throttle_auto,
         interval=settings.tuning.throttle_interval,

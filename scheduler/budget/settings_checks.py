@@ -1,8 +1,11 @@
-"""Checks of a run's settings against its kinds, models and owners: what is named exists, fits and has a price."""
+"""Check a run's settings against its kinds, models and owners: what is named exists, fits and has a price.
+
+Each check raises `ConfigurationError`, which names the setting and what to set instead.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from difflib import get_close_matches
 
 from cogitate.memory.errors import quoted
@@ -14,11 +17,7 @@ from cogitate.tasks.kind import Kind
 
 
 def check_limits(settings: Settings, kinds: Sequence[Kind]) -> None:
-    """Check that limits, guarantees and latencies name existing kinds; otherwise they would silently have no effect.
-
-    Raises:
-        ConfigurationError: naming the setting, the unknown kind and the known kinds.
-    """
+    """Check that limits, guarantees and latencies name existing kinds; otherwise they would silently have no effect."""
     known = {kind.name for kind in kinds}
     limited = {name.scope.removeprefix("kind:") for name, _ in settings.limit_table() if name.scope.startswith("kind:")}
     given = {
@@ -30,11 +29,7 @@ def check_limits(settings: Settings, kinds: Sequence[Kind]) -> None:
         "kind_retrieval": settings.tuning.kind_retrieval,
     }
     for name, named in given.items():
-        for unknown in sorted(set(named) - known):
-            near = "".join(f"; did you mean {close!r}?" for close in get_close_matches(unknown, known, 1))
-            raise ConfigurationError(
-                f"{name} names the unknown kind {quoted(unknown)}; known kinds: {', '.join(sorted(known))}{near}"
-            )
+        _check_kinds(name, named, known)
     recalling = [kind.name for kind in kinds if kind.recalls]
     for named in settings.tuning.kind_retrieval:
         if named not in recalling:
@@ -50,6 +45,14 @@ def check_limits(settings: Settings, kinds: Sequence[Kind]) -> None:
         )
 
 
+def _check_kinds(setting: str, named: Iterable[str], known: set[str]) -> None:
+    for unknown in sorted(set(named) - known):
+        near = "".join(f"; did you mean {close!r}?" for close in get_close_matches(unknown, known, 1))
+        raise ConfigurationError(
+            f"{setting} names the unknown kind {quoted(unknown)}; known kinds: {', '.join(sorted(known))}{near}"
+        )
+
+
 def strangers(settings: Settings, owners: Container[str]) -> list[str]:
     """Return the owners missing from `owners` that limits and policies name, each with its setting."""
     limited = (name.owner for name, _ in settings.limit_table() if name.owner)
@@ -59,22 +62,12 @@ def strangers(settings: Settings, owners: Container[str]) -> list[str]:
 
 
 def check_models(settings: Settings, kinds: Sequence[Kind]) -> None:
-    """Check that tiers name existing kinds, and that each model's context is large enough for its kinds.
-
-    Raises:
-        ConfigurationError: naming the kind and the model.
-    """
+    """Check that tiers name existing kinds, and that each model's context is large enough for its kinds."""
     known = {kind.name for kind in kinds}
-    for unknown in sorted(settings.kind_tiers.keys() - known):
-        raise ConfigurationError(
-            f"kind_tiers names the unknown kind {unknown!r}; known kinds: {', '.join(sorted(known))}"
-        )
+    _check_kinds("kind_tiers", settings.kind_tiers, known)
     models = settings.model_table()
-    for name, kind_name in sorted((name, kind) for name, model in models.items() for kind in model.kinds):
-        if kind_name not in known:
-            raise ConfigurationError(
-                f"models.{name}.kinds names the unknown kind {kind_name!r}; known kinds: {', '.join(sorted(known))}"
-            )
+    for name, model in sorted(models.items()):
+        _check_kinds(f"models.{name}.kinds", model.kinds, known)
     for kind in kinds if settings.llm == "openai" else ():
         for name in sorted({*settings.tier_models(kind.name).values()}):
             context, answer = models[name].context, kind.output_cap + models[name].headroom_of(kind.name)
@@ -86,11 +79,7 @@ def check_models(settings: Settings, kinds: Sequence[Kind]) -> None:
 
 
 def check_spending(settings: Settings) -> None:
-    """Check that a run that calls a model has a limit for the whole run.
-
-    Raises:
-        ConfigurationError: if the run has no such limit.
-    """
+    """Check that a run that calls a model has a limit for the whole run."""
     table = settings.limit_table()
     if settings.llm == "openai" and not table.limited("run", "run"):
         raise ConfigurationError(
@@ -100,11 +89,7 @@ def check_spending(settings: Settings) -> None:
 
 
 def check_prices(settings: Settings) -> None:
-    """Check that each model of a run has a price, if a limit is in money: an unpriced model would count as free.
-
-    Raises:
-        ConfigurationError: naming the limits, each unpriced model, and the settings of its price.
-    """
+    """Check that each model of a run has a price, if a limit is in money: an unpriced model would count as free."""
     limits = sorted({name.text() for name, _ in settings.limit_table() if name.unit == "usd_micros"})
     if settings.limit_usd is not None:
         limits[limits.index("run.run.usd_micros")] = "limit_usd"

@@ -16,8 +16,8 @@ from cogitate.memory import typed_json
 
 FULL = 1000  # a kind's usual cadence, in thousandths
 
-#: The mode of a host: it goes on; waits at the boundary; admits nothing more; has left after that, when no admitted job
-#: was open any more (the next host goes on as usual); has ended the run for good.
+#: The mode of a host: it runs; waits at the boundary; admits no jobs; has left once no admitted job was open (the next
+#: host runs as usual); has ended the run for good.
 Mode = Literal["running", "paused", "draining", "drained", "cancelled"]
 
 

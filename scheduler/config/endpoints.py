@@ -2,7 +2,7 @@
 
 An endpoint is a server that takes calls, with its key and its limits. It belongs to this machine's configuration and
 never enters the ledger. A job names a model: it has prices, and the run keeps it, so that every worker charges the same
-whatever its own configuration is.
+regardless of its configuration.
 """
 
 from __future__ import annotations
@@ -97,12 +97,7 @@ class ModelSettings(BaseModel):
         return value
 
     def price(self, name: str, base_url: str | None) -> ModelPrice:
-        """Return what its tokens are counted at: the prices that are stated, and those of the table for the rest.
-
-        Args:
-            name: its name in the run.
-            base_url: that of its endpoint.
-        """
+        """Return what its tokens are counted at: the prices that are stated, and those of the table for the rest."""
         model, stated = self.model or "", (self.input_price, self.output_price)
         listed = listed_price(model, base_url) if None in stated and self._has_listed_tiers() else None
         given = ModelPrice(

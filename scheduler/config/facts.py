@@ -43,11 +43,9 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def profile(self) -> ProfileChoice:
-        """Return the retrieval profile of the run."""
         return DEFAULT.name if self.retrieval is None else self.retrieval
 
     def model(self, name: str) -> Model | None:
-        """Return the model of that name, or None."""
         return next((model for model in self.models if model.name == name), None)
 
     def below(self, kind: str, model: str) -> tuple[Model, ...]:
@@ -79,7 +77,6 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def clock(self) -> Clock:
-        """Return the clock of the run."""
         return Clock(
             seconds_per_tick=60 * self.minutes_per_tick + self.seconds,
             day_seconds=self.day_seconds or DAY_SECONDS,
@@ -93,11 +90,6 @@ LONGEST_SPREAD = 120  # game minutes, unless `spread` is set
 
 
 def facts_of(settings: Settings, locations: Sequence[Location], start_minute: int, owners: Iterable[str] = ()) -> Facts:
-    """Return the constants of a run with these settings.
-
-    Args:
-        owners: the owners at the start of the run.
-    """
     agents = sum(owner.startswith("agent:") for owner in owners)
     spread = min(agents // CROWD, LONGEST_SPREAD) if settings.tuning.spread is None else settings.tuning.spread
     minutes, seconds = divmod(settings.seconds_per_tick, 60)

@@ -47,7 +47,7 @@ def hand_on_kinds(settings: Settings) -> Settings:
     if "" in declaring:
         raise ConfigurationError(
             "a kind of job is declared in the script that runs, and workers cannot import that: move the kind to a "
-            "module of its own beside the script, and import that module"
+            "separate module beside the script, and import that module"
         )
     return settings.model_copy(update={"kinds": tuple(dict.fromkeys([*settings.kinds, *declaring]))})
 

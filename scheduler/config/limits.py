@@ -38,8 +38,15 @@ class LimitName(NamedTuple):
 
     @property
     def owner(self) -> str:
-        """Return the one owner that it limits, or ""."""
-        return self.scope.removeprefix("owner:") if self.scope.startswith("owner:") and self.scope != "owner:*" else ""
+        return self._named("owner:")
+
+    @property
+    def kind(self) -> str:
+        return self._named("kind:")
+
+    def _named(self, prefix: str) -> str:
+        name = self.scope.removeprefix(prefix) if self.scope.startswith(prefix) else ""
+        return "" if name == "*" else name
 
 
 class LimitError(CogitateError, ValueError):

@@ -186,17 +186,12 @@ class Settings(
     @model_validator(mode="after")
     def _tiers(self) -> Settings:
         known = self.model_table()
-        for where, tiers in [("tiers", self.tiers), *(("kind_tiers", t) for _, t in sorted(self.kind_tiers.items()))]:
-            for tier, name in sorted(tiers.items()):
-                if name not in known:
-                    raise ValueError(
-                        f"{where}: the {tier} tier names the model {name!r}, which is not configured; "
-                        f"there are {', '.join(known)}"
-                    )
-        for name in self.failover:
+        tiers = [("tiers", self.tiers), *(("kind_tiers", one) for _, one in sorted(self.kind_tiers.items()))]
+        named = [(f"{where}: the {tier} tier", name) for where, one in tiers for tier, name in sorted(one.items())]
+        for who, name in [*named, *(("failover", name) for name in self.failover)]:
             if name not in known:
                 raise ValueError(
-                    f"failover names the model {name!r}, which is not configured; there are {', '.join(known)}"
+                    f"{who} names the model {name!r}, which is not configured; there are {', '.join(known)}"
                 )
         return self
 
@@ -212,7 +207,7 @@ class Settings(
         for name in value:
             if name.partition(":")[0] not in ("agent", "npc", "location"):
                 raise ValueError(
-                    f"{name[:80]!r} has no policy of its own: name an owner such as 'npc:smith', or a scope: agent, "
+                    f"{name[:80]!r} cannot have a policy: name an owner such as 'npc:smith', or a scope: agent, "
                     "npc, location (groups and the world keep a shared history)"
                 )
             if ":" in name:
@@ -236,6 +231,8 @@ class Settings(
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Return the sources in their order of precedence: arguments, environment, `cogitate.toml`."""
+        if issubclass(settings_cls, PinnedSettings):
+            return (init_settings,)
         check_file()
         check_variables(settings_cls.model_fields)
         return init_settings, env_settings, InitSettingsSource(settings_cls, read_tables())
@@ -249,11 +246,9 @@ class Settings(
             raise ValueError(f"clock='months' needs ticks of a day or more, not {shown}")
         return self
 
-    def game_clock(self, start: int = 0) -> Clock:
-        """Return the clock of a run with these settings, whose tick 0 has the game time `start`."""
-        return Clock(
-            seconds_per_tick=self.seconds_per_tick, day_seconds=self.day_seconds, start=start, names=self.clock
-        )
+    def game_clock(self) -> Clock:
+        """Return the clock of a run with these settings that begins at game time 0."""
+        return Clock(seconds_per_tick=self.seconds_per_tick, day_seconds=self.day_seconds, names=self.clock)
 
     def state_url(self) -> str:
         """Return the URL of the state: the one given, or that of the embedded server of the data folder.
@@ -388,18 +383,6 @@ class Settings(
 
 class PinnedSettings(Settings):
     """Settings from arguments and defaults only: neither the environment nor `cogitate.toml` is read."""
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Return the arguments as the only source."""
-        return (init_settings,)
 
 
 def check_owners(limits: Iterable[LimitName]) -> None:

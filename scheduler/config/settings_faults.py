@@ -43,11 +43,7 @@ class ConfigurationError(CogitateError, ValueError):
 
 
 def check_file() -> None:
-    """Check that `cogitate.toml`, if it exists, is a file of a plausible size.
-
-    Raises:
-        ConfigurationError: naming the path and the fault.
-    """
+    """Check that `cogitate.toml`, if it exists, is a file of a plausible size."""
     path = Path(TOML)
     if not path.is_file():
         if path.is_symlink() or path.exists():
@@ -58,11 +54,7 @@ def check_file() -> None:
 
 
 def check_variables(known: Collection[str]) -> None:
-    """Check that no variable gives a setting that no longer exists.
-
-    Raises:
-        ConfigurationError: naming each such variable and what to write instead.
-    """
+    """Check that no variable gives a setting that no longer exists."""
     found = []
     for variable in sorted(os.environ):
         name = variable.lower().removeprefix("cogitate_").partition("__")[0]
@@ -151,12 +143,7 @@ def misspelt_variables(known: Collection[str]) -> list[tuple[str, str]]:
 
 
 def refusal(error: Exception, given: Mapping[str, object], known: Mapping[str, object]) -> ConfigurationError:
-    """Return the error to raise instead of one of `UNREADABLE`; it holds no value that may be secret.
-
-    Args:
-        given: the settings passed as arguments.
-        known: the types of all settings by name.
-    """
+    """Return the error to raise instead of one of `UNREADABLE`; it holds no value that may be secret."""
     if isinstance(error, ConfigurationError):
         return error
     if isinstance(error, ValidationError):

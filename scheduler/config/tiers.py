@@ -36,11 +36,7 @@ class ModelOption(NamedTuple):
 
 
 def usual_tier(request: Request, moment: Moment) -> Tier:
-    """Return the strong tier for plans, requests of priority above 5 and thoughts about a decisive memory.
-
-    Args:
-        moment: the owner at the end of the tick that decides.
-    """
+    """Return the strong tier for plans, requests of priority above 5 and thoughts about a decisive memory."""
     if request.kind in _ALWAYS_STRONG or request.priority > URGENT:
         return "strong"
     if request.kind in _ALWAYS_ROUTINE:

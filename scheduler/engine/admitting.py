@@ -6,16 +6,15 @@ An admitted request, or one left to a heuristic, becomes a job; a deferred one i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from cogitate.memory.stream import Stream
-from cogitate.scheduler.budget.admission import DEFER_TICKS, Decided, DecidedLine, admit
+from cogitate.scheduler.budget.admission import DEFER_TICKS, AdmissionRound, Decided, DecidedLine, admit
 from cogitate.scheduler.budget.repairs import admit_repairs, is_time
 from cogitate.scheduler.config.tiers import ModelOption
 from cogitate.scheduler.engine.boundary import Closing
-from cogitate.scheduler.engine.job_factory import open_job
 from cogitate.scheduler.engine.open_jobs import OpenJob, job_writes
 from cogitate.scheduler.engine.part import Part, TickState
 from cogitate.scheduler.engine.run_state import RunState
@@ -25,7 +24,7 @@ from cogitate.scheduler.journal.ends import LEFT
 from cogitate.scheduler.journal.history import note_served
 from cogitate.scheduler.journal.lines import Postponed
 from cogitate.scheduler.ledger.ledger import Write
-from cogitate.tasks.job import JobKey, Request
+from cogitate.tasks.job import Cost, Job, JobKey, Reads, Request
 from cogitate.tasks.recount import Recount
 
 
@@ -107,35 +106,20 @@ class Admitting(Part):
                 for option in state.rules.offers(request, lambda owner: state.moment(owner, tick, minute))
             ]
 
+        at = AdmissionRound(tick, minute, state.view, state.rules, offers_of, state.due)
         decided = admit(
             [*again, *requests, *due],
-            tick=tick,
-            minute=minute,
-            view=state.view,
-            kind_of=state.rules.kind_of,
-            offers_of=offers_of,
+            at,
             last_served=state.last_served,
-            due=state.due,
             closed="away" if away else "" if state.steering.admits else state.steering.mode,
             called=called,
         )
         busy = state.busy(d.request for d in decided)
-        decided += state.steering.retry(
-            staying, tick=tick, minute=minute, offers_of=offers_of, busy=busy, due=state.due
-        )
+        decided += state.steering.retry(staying, at, busy)
         admits = state.steering.admits and not away
         if admits and is_time(minute, state.facts.minute(tick - 1), state.rules.repair_from):
             busy = state.busy(d.request for d in decided)
-            decided += admit_repairs(
-                staying,
-                tick=tick,
-                minute=minute,
-                view=state.view,
-                rules=state.rules,
-                offers_of=offers_of,
-                busy=busy,
-                due=state.due,
-            )
+            decided += admit_repairs(staying, at, busy)
         for d in decided:
             successor = d.line.successor
             if successor is not None:
@@ -187,16 +171,7 @@ class Admitting(Part):
         opened = []
         for d in decided:
             if d.line.decision in ("admitted", "heuristic"):
-                item = open_job(
-                    d,
-                    run=state.run,
-                    minute=minute,
-                    rules=state.rules,
-                    streams=state.streams,
-                    retired=state.retired,
-                    facts=state.facts_version,
-                    correction=state.estimates.correction(d.offer.model),
-                )
+                item = open_job(d, state, minute)
                 opened.append(item)
                 state.open[item.job.key] = item
         return opened
@@ -204,6 +179,43 @@ class Admitting(Part):
     # -- with the ledger -----------------------------------------------------------------------------
 
     def take_writes(self) -> list[Write]:
-        """Return the commands that open the jobs."""
         opened, self._opened = self._opened, []
         return job_writes(opened, self._state.view)
+
+
+def open_job(decided: Decided, state: RunState, minute: int) -> OpenJob:
+    """Return the job of a request that was admitted, or refused and left to its heuristic."""
+    line, request, offer, grant, ahead = decided
+    kind, head = state.rules.kind_of(request.kind), state.streams[request.owner].head
+    correction = state.estimates.correction(offer.model)
+    job = Job(
+        run=state.run,
+        key=line.key,
+        minute=minute,
+        due=line.due,
+        reads=tuple(_reads(request, state.streams, state.retired)),
+        params=request.params,
+        priority=request.priority,
+        model=offer.model,
+        prompt_cap=offer.prompt_cap,
+        output_cap=kind.output_cap + offer.headroom,
+        facts=state.facts_version,
+        correction=correction.plain,
+        correction_others=correction.others,
+        summary=head.summary,
+        summary_version=head.summary_version,
+        character=head.character,
+        reserved=grant.reserved if grant is not None else Cost(),
+        ahead=ahead,
+        at=request.at,
+        refused=line.refused,
+    )
+    return OpenJob(job=job, grant=grant)
+
+
+def _reads(request: Request, streams: Mapping[str, Stream], retired: Collection[str]) -> Iterator[Reads]:
+    """Yield the parts of streams that a job reads, as of now; of other owners, those that are still here."""
+    for reads in (Reads(request.owner, 0, request.numbers), *request.reads):
+        if reads.owner in streams and reads.owner not in retired:
+            newest = streams[reads.owner].head.last_number
+            yield Reads(reads.owner, min(reads.upto or newest, newest), reads.numbers)

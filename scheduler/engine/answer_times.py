@@ -74,5 +74,4 @@ class AnswerTimes(Part):
         return [*answered_writes(answered), *self._state.latencies.take_writes()]
 
     def load(self, store: RunStore) -> None:
-        """Restore the samples."""
         self._state.latencies.load(store, self._state.open)

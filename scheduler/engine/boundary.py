@@ -46,9 +46,9 @@ def close_due(
 ) -> list[Closing]:
     """End every job of `rows` and apply its effects to `streams`.
 
-    The order is (due tick, kind order, owner, ordinal, enqueue tick), whoever finished when. A job without a result
-    gets its kind's heuristic, computed here from the entries that the job may read, unless that has been done before.
-    A job that asks no model is then in time: a worker would have made the same of it.
+    The order is (due tick, kind order, owner, ordinal, enqueue tick), regardless of which job finished first. A job
+    without a result gets its kind's heuristic, computed here from the entries that the job may read, unless that was
+    done before. A job that asks no model is then in time: a worker would have computed the same.
 
     Args:
         made_ahead: returns what the heuristic of a job without a result gives, if that is known already.
@@ -85,7 +85,7 @@ def close_due(
 
 
 def cancelled(item: OpenJob) -> Closing:
-    """Return the end of a job that nobody wants any more.
+    """Return the end of a cancelled job.
 
     It keeps its full reservation for now: the cost of its attempts may not be known yet.
     """

@@ -1,8 +1,8 @@
 """Corrections of admission's view by the real costs of ended jobs that it counts in full.
 
 A job that ends without a result (late, dead, cancelled) counts its full reservation, for the cost of its attempts may
-not be known yet. The ledger reports it once it is (`lua/corrections.lua`): nothing was spent on a job that nobody had
-claimed; otherwise it is the usage of the newest attempt, of which earlier ones are the retry pool's. The next boundary
+not be known yet. The ledger reports it once it is (`lua/corrections.lua`): nothing was spent on an unclaimed
+job; otherwise it is the usage of the newest attempt, of which earlier ones are the retry pool's. The next boundary
 moves the view, the tick's line says so, and the step that commits it removes the correction: each is applied once, at
 the same tick on resume and in a replay. A cost that never becomes known stays counted in full, and of too many jobs the
 host remembers the newest.
@@ -25,14 +25,13 @@ import msgspec
 from cogitate.memory import typed_json
 from cogitate.scheduler.budget.budget import BudgetView, Cell
 from cogitate.scheduler.engine.boundary import Closing
-from cogitate.scheduler.engine.job_records import JobRecords
 from cogitate.scheduler.engine.open_jobs import OpenJob, reservation
-from cogitate.scheduler.engine.part import AuditedRun, Part, TickState
+from cogitate.scheduler.engine.part import AuditedRun, JobRecords, Part, TickState
 from cogitate.scheduler.journal.lines import Correction
 from cogitate.scheduler.journal.run_totals import MOST, WITHOUT_RESULT, oldest
 from cogitate.scheduler.ledger.ledger import Records, Value, Write
 from cogitate.scheduler.ledger.run_store import RunStore
-from cogitate.scheduler.ledger.step_replies import Unreadable
+from cogitate.scheduler.ledger.step_replies import Unreadable, read_shown
 from cogitate.scheduler.ledger.streams import chunked
 from cogitate.tasks.job import Cost, JobKey
 
@@ -45,7 +44,7 @@ class Charged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     reserved: Cost
     cells: tuple[Cell, ...]
     model: str = ""
-    kept: bool = False  # it goes on counting in full whatever it came to
+    kept: bool = False  # it keeps counting in full, whatever its usage
 
 
 class Learned(NamedTuple):
@@ -98,11 +97,7 @@ class Corrections(Part):
         self.forget(tick.number)
 
     def charge(self, closing: Closing, item: OpenJob, tick: int, *, waits: bool) -> None:
-        """Remember a job that ends at `tick`, if it counts in full.
-
-        Args:
-            waits: whether the run's boundaries wait for results.
-        """
+        """Remember a job that ends at `tick`, if it counts in full."""
         reason = closing.ended.reason
         if reason not in WITHOUT_RESULT or reservation(item) == Cost():
             return
@@ -153,7 +148,6 @@ class Corrections(Part):
         return [*writes, *chunked("HDEL", "corrections", taken)]
 
     def load(self, store: RunStore) -> None:
-        """Read back the jobs that count in full."""
         kept = store.mapping("charged")
         self._jobs.records = {
             JobKey.parse(key.decode()): typed_json.decode(raw, Charged) for key, raw in sorted(kept.items())
@@ -202,17 +196,10 @@ class Corrections(Part):
 
 
 def read_learned(raw: Sequence[bytes], unreadable: list[Unreadable]) -> list[Learned]:
-    """Return the final usage of ended jobs. An unreadable one stays in the ledger, and its job counts in full.
+    """Return the final usage of ended jobs, as shown by the ledger. A job of which it is unreadable counts in full."""
 
-    Args:
-        raw: job key, usage, …
-        unreadable: takes what cannot be read.
-    """
-    found = []
-    for i in range(0, len(raw), 2):
-        try:
-            known = _USAGE.decode(raw[i + 1])
-            found.append(Learned(JobKey.parse(raw[i].decode()), Cost(*known.usage), known.saved, known.at))
-        except (ValueError, RecursionError) as error:
-            unreadable.append(Unreadable.at("what an ended job came to", raw[i], error))
-    return found
+    def read(job: str, value: bytes) -> Learned:
+        known = _USAGE.decode(value)
+        return Learned(JobKey.parse(job), Cost(*known.usage), known.saved, known.at)
+
+    return read_shown(raw, "what an ended job came to", read, unreadable)

@@ -13,11 +13,11 @@ from cogitate.scheduler.engine.part import Part, TickState
 from cogitate.scheduler.engine.parts import parts_of
 from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.engine.turn import FinishedTick, WorldTurn
-from cogitate.scheduler.intake.kind_effects import PROMPT_FAILED, KindEffects
+from cogitate.scheduler.intake.kind_effects import PROMPT_FAILED
 from cogitate.scheduler.journal.ends import JobEnd, ends_at_boundary
 from cogitate.scheduler.journal.history import Change
 from cogitate.scheduler.journal.lines import Core, TickNotes
-from cogitate.scheduler.ledger.step_replies import BoundaryInput, DueJob
+from cogitate.scheduler.ledger.step_replies import BoundaryInput
 from cogitate.tasks.heuristics.reading import read_ahead
 
 OnePart = TypeVar("OnePart", bound=Part)
@@ -81,6 +81,7 @@ class RunEngine:
         """
         state = self.state
         begun = TickState(number=tick, minute=state.facts.minute(tick), run=state, parts=self.parts, boundary=boundary)
+        ahead = self._ahead
         closings = close_due(
             boundary.rows,
             state.open,
@@ -88,7 +89,7 @@ class RunEngine:
             tick=tick,
             kind_of=state.rules.kind_of,
             case_of=state.case_of,
-            made_ahead=self._made_ahead,
+            made_ahead=lambda row: ahead.made(row.key) if ahead is not None else None,
             retired=state.retired,
         )
         for closing in closings:
@@ -113,12 +114,7 @@ class RunEngine:
     def end(
         self, tick: int, turn: WorldTurn, controls: Sequence[ControlRequest | None] = (), *, away: bool = False
     ) -> FinishedTick:
-        """End the tick that has begun: each part does its share, in order.
-
-        Args:
-            controls: requests of operators.
-            away: whether the ledger is away, so that no job can be admitted.
-        """
+        """End the tick that has begun: each part does its share, in order."""
         state, begun, self._tick = self.state, self._tick, None
         assert begun is not None
         assert begun.number == tick
@@ -135,10 +131,6 @@ class RunEngine:
         )
         state.remove(turn.leaves)
         return finished
-
-    def _made_ahead(self, row: DueJob) -> KindEffects | None:
-        """Return what the heuristic of a job gives, if this host has computed it in idle time."""
-        return self._ahead.made(row.key) if self._ahead is not None else None
 
 
 def _warn(tick: TickState, closing: Closing) -> None:

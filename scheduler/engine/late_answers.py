@@ -1,6 +1,6 @@
 """Answers that come after their job's end. They were paid for, so each is offered as a repair at the next boundary.
 
-A job that ended late or dead although somebody had claimed it is awaited while all that its heuristic produced in the
+A claimed job that ended late or dead is awaited while all that its heuristic produced in the
 place of the answer (or that the job was to repair) is live, provisional and of owners that are here; but for no longer
 than a game day, and of too many jobs only the newest. The ledger keeps the first answer of a model to an awaited job
 (`lua/late.lua`) and shows it with the steps that a host takes anyway. At the next boundary it is applied, or found to
@@ -24,8 +24,7 @@ from cogitate.memory.effects import Append, Effect, MarkAccessed, SetCounter, Te
 from cogitate.memory.entry import Entry, PlanItem
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.engine.boundary import Closing, close, note_of
-from cogitate.scheduler.engine.job_records import JobRecords
-from cogitate.scheduler.engine.part import LONGEST_AFTER_END, AuditedRun, Figure, Part, TickState
+from cogitate.scheduler.engine.part import LONGEST_AFTER_END, AuditedRun, Figure, JobRecords, Part, TickState
 from cogitate.scheduler.engine.run_data import RunData
 from cogitate.scheduler.journal.lines import Ended
 from cogitate.scheduler.ledger.claims import Reason, Result
@@ -98,18 +97,13 @@ class LateAnswers(Part):
         tick.notes["late"] = tuple(closing.note for closing in late)
 
     def end(self, tick: TickState) -> None:
-        """Stop awaiting what nothing stands for any more."""
+        """Stop awaiting answers that have nothing left to replace."""
         self.forget(tick.run.streams, tick.turn.leaves, tick.minute)
 
     def expect(
         self, closings: Iterable[Closing], jobs: Mapping[JobKey, Job], streams: Mapping[str, Stream], minute: int
     ) -> None:
-        """Await the jobs that have just ended and whose answers may still come.
-
-        Args:
-            jobs: those that ended.
-            minute: game time of the boundary, total minutes.
-        """
+        """Await the jobs that have just ended and whose answers may still come."""
         for closing in sorted(closings, key=lambda closing: closing.ended.key):
             ended, job = closing.ended, jobs[closing.ended.key]
             if ended.reason not in AWAITED or not closing.note.attempts or not job.model:
@@ -128,11 +122,7 @@ class LateAnswers(Part):
     def take(
         self, offers: Iterable[LateAnswer], streams: Mapping[str, Stream], tick: int, minute: int
     ) -> list[Closing]:
-        """Apply answers that have come, in the order of their jobs' keys; none of them is awaited any more.
-
-        Args:
-            minute: game time of the boundary, total minutes.
-        """
+        """Apply the answers that have come, in the order of their jobs' keys, and stop awaiting them."""
         taken = []
         for offer in sorted(offers, key=lambda offer: offer.key):
             awaited = self.awaited.get(offer.key)
@@ -145,13 +135,7 @@ class LateAnswers(Part):
         return taken
 
     def forget(self, streams: Mapping[str, Stream], left: Collection[str], minute: int) -> None:
-        """Stop awaiting jobs whose entries were replaced or archived, that are too old, or too many.
-
-        Args:
-            streams: as they are at the end of the tick, with its changes.
-            left: owners that leave with it.
-            minute: game time of the tick, total minutes.
-        """
+        """Stop awaiting jobs whose entries were replaced or archived, that are too old, or too many."""
         if not self.awaited:
             return
         archived = {
@@ -245,11 +229,7 @@ def read_offers(raw: Sequence[bytes], unreadable: list[Unreadable]) -> list[Late
 def apply_late(
     key: JobKey, result: Result, effects: tuple[Effect, ...], streams: Mapping[str, Stream], tick: int
 ) -> Closing:
-    """Apply the effects that a late answer still has; without any, its end is `dropped`.
-
-    Args:
-        effects: of the answer as a repair of what its job's heuristic made.
-    """
+    """Apply the effects that a late answer still has; without any, its end is `dropped`."""
     ended = Ended(key=key, end="applied" if effects else "dropped", effects=effects)
     return close(ended, note_of(key, result), Cost(), streams, tick)
 

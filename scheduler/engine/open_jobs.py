@@ -9,6 +9,7 @@ import msgspec
 from cogitate.memory import typed_json
 from cogitate.scheduler.budget.admission import Grant
 from cogitate.scheduler.budget.budget import BudgetView, Cell, amounts
+from cogitate.scheduler.config.limits import UNITS
 from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.ledger.ledger import Value, Write
 from cogitate.scheduler.ledger.run_store import RunStore
@@ -64,7 +65,6 @@ class OpenJobs(dict[JobKey, OpenJob]):
             self[key] = item
 
     def of_owner(self, owner: str) -> Mapping[JobKey, OpenJob]:
-        """Return the open jobs of one owner."""
         return self._owned.get(owner, {})
 
 
@@ -79,42 +79,25 @@ def job_writes(opened: Sequence[OpenJob], view: BudgetView) -> list[Write]:
     for item in opened:
         job, cost = item.job, amounts(item.job.reserved)
         text = job.key.text()
-        fields: list[Value] = [
-            "job",
-            msgspec.json.encode(job),
-            "state",
-            "open" if item.admitted else "held",
-            "token",
-            "",
-            "latest",
-            "",
-            "claims",
-            0,
-            "due",
-            job.due,
-            "tick",
-            job.key.tick,
-            "owner",
-            job.key.owner,
-            "reads",
-            msgspec.json.encode(job.reads),
-            "calls",
-            cost[0],
-            "tokens",
-            cost[1],
-            "usd_micros",
-            cost[2],
-            "last",
-            "[0,0,0]",
-            "cells",
-            msgspec.json.encode([part for cell in item.cells for part in cell]),
-            "pools",
-            msgspec.json.encode(view.pools(item.cells)),
-            "schema",
-            SCHEMA,
-            *(("at", job.at) if job.at else ()),
-        ]
-        writes.append(Write("HSET", f"job:{text}", tuple(fields)))
+        fields: dict[str, Value] = {
+            "job": msgspec.json.encode(job),
+            "state": "open" if item.admitted else "held",
+            "token": "",
+            "latest": "",
+            "claims": 0,
+            "due": job.due,
+            "tick": job.key.tick,
+            "owner": job.key.owner,
+            "reads": msgspec.json.encode(job.reads),
+            **dict(zip(UNITS, cost, strict=True)),
+            "last": "[0,0,0]",
+            "cells": msgspec.json.encode([part for cell in item.cells for part in cell]),
+            "pools": msgspec.json.encode(view.pools(item.cells)),
+            "schema": SCHEMA,
+        }
+        if job.at:
+            fields["at"] = job.at
+        writes.append(Write("HSET", f"job:{text}", tuple(part for field in fields.items() for part in field)))
         due.setdefault(job.due, []).append(text)
         if item.admitted:
             unclaimed.append(text)
@@ -122,7 +105,7 @@ def job_writes(opened: Sequence[OpenJob], view: BudgetView) -> list[Write]:
             opens[job.key.tick] = opens.get(job.key.tick, 0) + 1
             for cell in item.cells:
                 account = reserved.setdefault(cell.window, {})
-                for unit, amount in zip(("calls", "tokens", "usd_micros"), cost, strict=True):
+                for unit, amount in zip(UNITS, cost, strict=True):
                     if amount:
                         field = f"{cell.scope}|{unit}|reserved"
                         account[field] = account.get(field, 0) + amount
@@ -139,7 +122,6 @@ def job_writes(opened: Sequence[OpenJob], view: BudgetView) -> list[Write]:
 
 
 def load_open_jobs(store: RunStore) -> dict[JobKey, OpenJob]:
-    """Read all open jobs of a run."""
     members = store.members("jobs")
     keys = sorted(raw.decode() for raw in members)
     pipeline = store.pipeline()
@@ -166,7 +148,6 @@ def read_numbers(jobs: Iterable[OpenJob], owner: str) -> tuple[int, ...]:
 
 
 def reservation(item: OpenJob) -> Cost:
-    """Return the reservation of an open job."""
     return item.grant.reserved if item.grant is not None else Cost()
 
 

@@ -74,7 +74,6 @@ class Owners(Part):
     # -- with the ledger -----------------------------------------------------------------------------
 
     def take_writes(self) -> list[Write]:
-        """Return the commands that keep who is here and the facts, as far as they have changed."""
         state = self._state
         writes, self._writes = self._writes, []
         if self._changed_facts:

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+
+import msgspec
 
 from cogitate.memory.clock import DAY
 from cogitate.memory.effects import losses
@@ -22,7 +24,7 @@ from cogitate.scheduler.engine.open_jobs import OpenJob, counted
 from cogitate.scheduler.engine.run_data import RunData
 from cogitate.scheduler.engine.turn import WorldTurn
 from cogitate.scheduler.journal.run_totals import Charge
-from cogitate.scheduler.ledger.ledger import Records, Write
+from cogitate.scheduler.ledger.ledger import Records, Value, Write
 from cogitate.scheduler.ledger.run_store import RunKey, RunStore
 from cogitate.scheduler.ledger.step_replies import BoundaryInput
 from cogitate.scheduler.steering.cadence import KindFault
@@ -46,7 +48,7 @@ class TickState:
 
     closings: list[Closing] = field(default_factory=list)  # jobs that have ended with it
     closed: dict[JobKey, OpenJob] = field(default_factory=dict)  # the same jobs, as they were open
-    applied: list[Closing] = field(default_factory=list)  # whatever has changed memory at the boundary, in order
+    applied: list[Closing] = field(default_factory=list)  # all changes of memory at the boundary, in order
     touched: set[str] = field(default_factory=set)  # owners whose memory has changed by more than observations
     cut: set[str] = field(default_factory=set)  # owners of which a limit of memory was enforced
     opened: list[OpenJob] = field(default_factory=list)
@@ -150,3 +152,37 @@ class Part:
             ValueError: when some of it cannot be read.
         """
         return []
+
+
+Record = TypeVar("Record", bound=msgspec.Struct)
+
+
+class JobRecords(Generic[Record]):
+    """The record of each remembered job, and the changes that the ledger does not have yet."""
+
+    def __init__(self) -> None:
+        self.records: dict[JobKey, Record] = {}
+        self._new: set[JobKey] = set()
+        self._gone: set[JobKey] = set()
+
+    def remember(self, key: JobKey, record: Record) -> None:
+        self.records[key] = record
+        self._new.add(key)
+
+    def drop(self, key: JobKey) -> None:
+        """Forget a job, in the ledger too, which may still know one that this host does not."""
+        self.records.pop(key, None)
+        if key in self._new:
+            self._new.remove(key)
+        else:
+            self._gone.add(key)
+
+    def take_records(self) -> list[tuple[JobKey, bytes]]:
+        """Return the records that are new since the last call, as the ledger keeps them."""
+        new, self._new = sorted(self._new), set()
+        return [(key, msgspec.json.encode(self.records[key])) for key in new]
+
+    def take_gone(self) -> list[Value]:
+        """Return the jobs forgotten since the last call, as the ledger names them."""
+        gone, self._gone = sorted(self._gone), set()
+        return [key.text() for key in gone]

@@ -40,5 +40,4 @@ FIGURES: tuple[Figure, ...] = tuple(figure for part in PARTS for figure in part.
 
 
 def parts_of(state: RunState) -> list[Part]:
-    """Return the parts of a run's engine."""
     return [make(state) for make in PARTS.values()]

@@ -1,4 +1,4 @@
-"""Importance for entries that nobody rated: known, predicted, or worth a call of a model.
+"""Importance of unrated entries: known, predicted, or worth a call of a model.
 
 At the boundary at which an unrated entry is appended it gets the rating that its text got before in this run, for any
 owner; else the learner's prediction, unless a model is asked in this run and the prediction is so uncertain that the
@@ -111,7 +111,6 @@ class Rater(Part):
     # -- with the ledger -----------------------------------------------------------------------------
 
     def take_writes(self) -> list[Write]:
-        """Return the commands that bring the ledger up to date."""
         texts = self._ratings.state.texts
         touched: list[Value] = []
         for key, order in self._touched.items():
@@ -126,7 +125,6 @@ class Rater(Part):
         return writes
 
     def load(self, store: RunStore) -> None:
-        """Read the ratings back."""
         kept = store.mapping("ratings")
         texts = sorted(((key.decode(), _KEPT.decode(raw)) for key, raw in kept.items()), key=lambda t: t[1].order)
         rest = store.field("state", "rating")

@@ -123,7 +123,7 @@ def _over(stream: Stream, before: int, most: int | None) -> set[int]:
     aged = takewhile(lambda item: item[1].tick < before, stream.archived.items())  # in the order of their ticks
     over = {number for number, _ in aged}
     if most is not None and len(stream.archived) > most:
-        # By tick and number: in which order a tick archived them is not known any more after a resume.
+        # By tick and number: a resumed run no longer knows in which order a tick archived them.
         oldest = sorted(stream.archived, key=lambda number: (stream.archived[number].tick, number))
         over.update(oldest[: len(oldest) - most])
     return over

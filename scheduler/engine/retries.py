@@ -1,4 +1,4 @@
-"""The usage of attempts before a job's newest one: it was spent, and is in nobody's view.
+"""The usage of attempts before a job's newest one: it was spent, and admission does not count it.
 
 The retry pool carries it (`cogitate.scheduler.budget.budget`), so it decides nothing; it is journalled so that owners,
 kinds and days can be charged for it. The ledger notes it when such an attempt settles, or when a newer one follows one
@@ -20,7 +20,7 @@ from cogitate.memory import typed_json
 from cogitate.scheduler.engine.part import Part, TickState
 from cogitate.scheduler.journal.lines import EndNote, Retried
 from cogitate.scheduler.ledger.ledger import Write
-from cogitate.scheduler.ledger.step_replies import Unreadable
+from cogitate.scheduler.ledger.step_replies import Unreadable, read_shown
 from cogitate.scheduler.ledger.streams import chunked
 from cogitate.tasks.job import Cost, JobKey, added
 
@@ -79,23 +79,15 @@ class Retries(Part):
     # -- with the ledger -----------------------------------------------------------------------------
 
     def take_writes(self) -> list[Write]:
-        """Return the commands that remove the usage that is journalled now."""
         gone, self._journalled = sorted(self._journalled), []
         return list(chunked("HDEL", "retries", gone))
 
 
 def read_retries(raw: Sequence[bytes], unreadable: list[Unreadable]) -> list[RetriedAttempt]:
-    """Return the usage of earlier attempts, in order. An unreadable one stays in the ledger.
+    """Return the usage of earlier attempts, as shown by the ledger, in order."""
 
-    Args:
-        raw: token, usage, …
-        unreadable: takes what cannot be read.
-    """
-    found = []
-    for i in range(0, len(raw), 2):
-        try:
-            known = _RETRY.decode(raw[i + 1])
-            found.append(RetriedAttempt(raw[i].decode(), JobKey.parse(known.job), Cost(*known.used)))
-        except (ValueError, RecursionError) as error:
-            unreadable.append(Unreadable.at("what an earlier attempt used", raw[i], error))
-    return sorted(found)
+    def read(token: str, value: bytes) -> RetriedAttempt:
+        known = _RETRY.decode(value)
+        return RetriedAttempt(token, JobKey.parse(known.job), Cost(*known.used))
+
+    return sorted(read_shown(raw, "what an earlier attempt used", read, unreadable))

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 import msgspec
 
+from cogitate.memory.clock import Clock
+from cogitate.memory.errors import InputError, quoted
 from cogitate.memory.profile import Profile
+from cogitate.memory.retrieval.profiles import ProfileChoice
 from cogitate.memory.stream import Stream
 from cogitate.memory.unreadable import LeftOut
 from cogitate.scheduler.budget.budget import BudgetView
@@ -22,7 +26,7 @@ from cogitate.tasks.kind import WorldFacts
 
 
 class Streams(dict[str, Stream]):
-    """A stream for each owner. Each reports that it changes, so that nobody has to look at all of them."""
+    """A stream for each owner. Each reports that it changes, so that a tick need not compare all of them."""
 
     def __init__(self, streams: Mapping[str, Stream] | None = None) -> None:
         super().__init__()
@@ -116,7 +120,6 @@ class RunData:
         return self.streams[owner].head.counters.get(f"served:{kind}", -1)
 
     def remove(self, owners: Iterable[str]) -> None:
-        """Remove owners that have left."""
         for owner in owners:
             del self.streams[owner], self.profiles[owner]
 
@@ -125,3 +128,32 @@ class RunData:
     def loop_state(self) -> bytes:
         """Return what the run keeps of the loop beyond streams and jobs."""
         return msgspec.json.encode(LoopState(self.facts_version, tuple(self.deferred), tuple(self.triggers)))
+
+
+@dataclass(frozen=True)
+class LiveMemory:
+    """The source of a host's view of an owner's memory while its run is open."""
+
+    state: RunData
+    owner: str
+    boundary: Callable[[], int]  # the tick of the last boundary; it refuses a fork of the process
+
+    def stream(self) -> Stream:
+        self.boundary()
+        if self.owner in self.state.retired:
+            raise InputError(
+                f"owner {quoted(self.owner)} has left this run: its memory is in the ledger (`cogitate memory`)"
+            )
+        return self.state.streams.get(self.owner) or Stream(self.owner)  # until it joins
+
+    def minute(self) -> int:
+        return self.state.facts.minute(self.boundary())
+
+    def clock(self) -> Clock:
+        return self.state.facts.clock
+
+    def names(self) -> Mapping[str, str]:
+        return self.state.world().display_names
+
+    def profile(self) -> ProfileChoice:
+        return self.state.facts.profile

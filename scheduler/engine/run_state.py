@@ -64,7 +64,7 @@ class RunState(RunData):
     def rewake(self, tick: int) -> None:
         """Compute anew, after a restore, when each kind is to be asked about each owner.
 
-        A drained run has asked about nobody: then the next tick asks about everybody.
+        A drained run has asked about no owner, so the next tick asks about all of them.
         """
         if self.steering.mode == "drained":
             self.steering.mode = "running"

@@ -35,9 +35,7 @@ class Steered(Part):
     # -- with the ledger -----------------------------------------------------------------------------
 
     def take_writes(self) -> list[Write]:
-        """Return the commands that answer the requests and keep what is in force."""
         return self._state.steering.take_writes()
 
     def load(self, store: RunStore) -> None:
-        """Restore what is in force."""
         self._state.steering.load(store)

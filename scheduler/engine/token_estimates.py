@@ -2,7 +2,7 @@
 
 `cogitate.workers.llm.requests.tokens` estimates on the safe side for every tokenizer, which is far too high for most.
 What models report of the prompts whose results were applied is counted here, in the order of boundaries, and a job
-carries the correction as it stood when it was made: so a prompt is the same whoever renders it and whenever.
+carries the correction as it stood when it was made: so every worker renders the same prompt at any time.
 
 For each model there is a histogram of reported by estimated tokens, in percent. The correction is the smallest
 percentage that at most 1 in 1,000 of the prompts passed, and a margin; it goes below 1 only after a hundred prompts,
@@ -129,7 +129,6 @@ class TokenEstimates(Part):
     # -- with the ledger -----------------------------------------------------------------------------
 
     def take_writes(self) -> list[Write]:
-        """Return the commands that bring the ledger up to date."""
         if not self._changed:
             return []
         self._changed = False
@@ -141,7 +140,6 @@ class TokenEstimates(Part):
         return writes
 
     def load(self, store: RunStore) -> None:
-        """Read the counts back."""
         kept = store.field("state", "tokens")
         self._seen = typed_json.decode(kept, dict[str, dict[int, int]]) if kept else {}
         headrooms = store.field("state", HEADROOMS)

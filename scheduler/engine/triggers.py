@@ -40,7 +40,7 @@ class ScopeTrigger(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 def location_left(location: str, present: Iterable[str], minute: int) -> list[ScopeTrigger]:
-    """Return the triggers of leaving a location: its own, and one for each NPC (an owner) that is there."""
+    """Return the triggers of leaving a location: one for it, and one for each NPC (an owner) in `present`."""
     place = location_owner(location)
     left = [ScopeTrigger(scope=place, minute=minute, location=location, tags=("session", place))]
     for npc in dict.fromkeys(present):

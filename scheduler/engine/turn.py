@@ -63,7 +63,6 @@ class FinishedTick:
     faults: tuple[KindFault, ...]  # of kinds that were asked whether they are due
 
     def losses(self) -> Iterator[Loss]:
-        """Yield the losses of memory in this tick."""
         for ended in self.core.ended:
             if ended.end == "applied":
                 yield from losses(ended.effects)

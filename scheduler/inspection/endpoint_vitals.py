@@ -62,6 +62,11 @@ def endpoint_vitals(client: Redis) -> list[EndpointVitals]:
     return [_vitals(name, now, *read[4 * at : 4 * at + 4]) for at, name in enumerate(names)]
 
 
+def usual_seconds(client: Redis) -> dict[str, float]:
+    """Return the usual seconds of a call for each endpoint that was called before."""
+    return {one.endpoint: one.usual for one in endpoint_vitals(client) if one.usual is not None}
+
+
 def unreachable_endpoints(client: Redis, among: Collection[str]) -> list[str]:
     """Return the endpoints whose breaker is open, sorted by name."""
     if not among:

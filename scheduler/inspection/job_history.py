@@ -114,10 +114,6 @@ class JobHistory:
     """The jobs of one run. Verifies every line of the journal that it reads.
 
     Jobs that ended up to tick `trimmed` are no longer known.
-
-    Raises:
-        RunMissing: if the run does not exist.
-        JournalError: if the first checkpoint of a trimmed journal was altered.
     """
 
     def __init__(self, client: Redis, run: str) -> None:
@@ -138,11 +134,7 @@ class JobHistory:
     def newest(
         self, last: int, *, state: str | None = None, kind: str | None = None, owner: str | None = None
     ) -> list[JobRecord]:
-        """Return up to `last` jobs (0: all), newest first: open jobs by enqueue tick, then others by their last tick.
-
-        Raises:
-            JournalError: if the journal was altered.
-        """
+        """Return up to `last` jobs (0: all), newest first: open ones by enqueue tick, then others by their end."""
         still = {record.id: record for record in self._open_records()}
         ended: list[JobRecord] = []
         for record in self._backwards(kind, owner, state):
@@ -180,11 +172,7 @@ class JobHistory:
         raise InputError(f"run {self._run!r} has no job {self._id(key)!r}; `cogitate jobs {self._run}` lists them")
 
     def all(self) -> Iterator[JobRecord]:
-        """Yield every job: ended ones in the order in which they ended, then open ones by key.
-
-        Raises:
-            JournalError: if the journal was altered.
-        """
+        """Yield every job: ended ones in the order in which they ended, then open ones by key."""
         still = {record.id: record for record in sorted(self._open_records(), key=lambda one: (one.tick, one.id))}
         now = self._now()
         for line in read_journal(self._store, self.trimmed + 1, now):

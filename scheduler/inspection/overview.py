@@ -93,27 +93,13 @@ class Spenders(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def spenders_today(store: RunStore, run: RunOverview) -> Spenders:
-    """Return the owners that spent most today, late answers included, from the newest lines of the journal.
-
-    Raises:
-        JournalError: if a line cannot be read.
-        RunMissing: if the run was deleted meanwhile.
-    """
-    (kept,) = store.state("settings")
-    if kept is None:
-        raise RunMissing("the run was deleted meanwhile")
-    clock, start = kept_settings(kept).game_clock(), run.minute - run.minute % DAY
+    """Return the owners that spent most today, late answers included, from the newest lines of the journal."""
+    clock, start = kept_settings(store.state_field("settings")).game_clock(), run.minute - run.minute % DAY
     newest = recent_ticks(store, run.run, limits_of(store).ever, min(RECENT, 1 + clock.ticks(run.minute - start)))
     return Spenders(since=max(start, newest.minute - clock.minutes(newest.last - newest.first)), owners=newest.owners)
 
 
 def run_overview(client: Redis, run: str) -> RunOverview:
-    """Return the newest figures of a run.
-
-    Raises:
-        RunMissing: if the run does not exist.
-        JournalError: if a line of its journal cannot be read.
-    """
     store = RunStore.open(client, run)
     status, host, tick, kept, described = store.state("status", "host", "tick", "settings", "describe")
     if tick is None or kept is None:
@@ -122,7 +108,7 @@ def run_overview(client: Redis, run: str) -> RunOverview:
     hour = recent_ticks(store, run, limits.ever, max(1, settings.game_clock().ticks(HOUR)))
     start = hour.minute - settings.game_clock().minutes(hour.last)
     present = [window_of(period, hour.last, hour.minute) for period in ("day", "run")]
-    lines = [line for line in budget_lines(store, limits.last) if line.window in present]
+    lines = [line for line in budget_lines(store, limits.last_of) if line.window in present]
     windows = [
         Window(line=line, forecast=forecast(line, minute=hour.minute, start=start))
         for line in lines

@@ -19,7 +19,7 @@ from cogitate.scheduler.journal.outlines import LineOutline, read_outline
 from cogitate.scheduler.journal.spending import spending
 from cogitate.scheduler.latency.due_ticks import TOO_SLOW
 from cogitate.scheduler.ledger.run_store import RunStore
-from cogitate.tasks.job import Cost, added
+from cogitate.tasks.job import Cost, JobKey, added
 
 MOST_OWNERS = 20  # those that spent most
 MOST_FAILURES = 10  # newest ones
@@ -64,11 +64,7 @@ class Recent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def recent_ticks(store: RunStore, run: str, limits: LimitTable, count: int) -> Recent:
-    """Return figures of the newest `count` ticks of a run, or of as many as the ledger holds.
-
-    Raises:
-        JournalError: if a line cannot be read.
-    """
+    """Return figures of the newest `count` ticks of a run, or of as many as the ledger holds."""
     stored = store.items("journal", -count, -1)
     return _tally(map(read_outline, stored), run, limits)
 
@@ -94,17 +90,7 @@ def _tally(lines: Iterable[LineOutline], run: str, limits: LimitTable) -> Recent
                 kind.ends[decided.decision] += 1
                 kind.reasons[reason_of(decided.refused)] += 1
                 if decided.refused == TOO_SLOW:
-                    failed.append(
-                        Failed(
-                            id=f"{run}/{decided.key.text()}",
-                            kind=decided.key.kind,
-                            owner=decided.key.owner,
-                            tick=decided.key.tick,
-                            ended=last,
-                            failure=TOO_SLOW,
-                            attempts=0,
-                        )
-                    )
+                    failed.append(_failed(run, decided.key, last, TOO_SLOW))
         notes = {note.key: note for note in line.notes.ended}
         for ended in line.core.ended:
             note = notes[ended.key]
@@ -119,18 +105,8 @@ def _tally(lines: Iterable[LineOutline], run: str, limits: LimitTable) -> Recent
                 failure = note.failure or ended.reason
                 if ended.reason != TOO_SLOW:
                     failures[failure] += 1
-                failed.append(
-                    Failed(
-                        id=f"{run}/{ended.key.text()}",
-                        kind=ended.key.kind,
-                        owner=ended.key.owner,
-                        tick=ended.key.tick,
-                        ended=last,
-                        failure=failure,
-                        attempts=note.attempts,
-                        why=format_empty_pool(note.empty) if note.empty else "",
-                    )
-                )
+                why = format_empty_pool(note.empty) if note.empty else ""
+                failed.append(_failed(run, ended.key, last, failure, note.attempts, why))
         for spent in spending(line.notes):
             kind = kinds.setdefault(spent.key.kind, KindTally())
             kind.spent = added(kind.spent, spent.cost)
@@ -148,4 +124,17 @@ def _tally(lines: Iterable[LineOutline], run: str, limits: LimitTable) -> Recent
         owners=dict(most),
         failures=dict(failures.most_common()),
         failed=tuple(reversed(failed[-MOST_FAILURES:])),
+    )
+
+
+def _failed(run: str, key: JobKey, ended: int, failure: str, attempts: int = 0, why: str = "") -> Failed:
+    return Failed(
+        id=f"{run}/{key.text()}",
+        kind=key.kind,
+        owner=key.owner,
+        tick=key.tick,
+        ended=ended,
+        failure=failure,
+        attempts=attempts,
+        why=why,
     )

@@ -87,11 +87,7 @@ def replay(client: Redis, run: str, into: Redis, exported: ExportedJournal | Non
 
 
 def compare(one: RunStore, other: RunStore, owners: list[str]) -> None:
-    """Check that two databases hold the same streams.
-
-    Raises:
-        JournalError: naming the first key that differs.
-    """
+    """Check that two databases hold the same streams."""
     for owner in owners:
         for name, here, there in zip((*STREAM_KEYS, "head"), _stream(one, owner), _stream(other, owner), strict=True):
             if here != there:

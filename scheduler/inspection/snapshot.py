@@ -50,21 +50,9 @@ def take_snapshot(store: RunStore) -> AccountsSnapshot:
     for _ in range(TRIES):
         listed, named = _members(store.members("jobs")), _members(store.members("windows"))
         ticks = _due_ticks(store, listed)
-        (
-            jobs,
-            windows,
-            state,
-            unclaimed,
-            staged,
-            waiting,
-            attempts,
-            lost,
-            lines,
-            checkpoints,
-            opens,
-            view,
-            *rest,
-        ) = store.read_at_once(partial(_queue_accounts, store, ticks, listed, named))
+        read = partial(_queue_accounts, store, ticks, listed, named)
+        jobs, windows, state, unclaimed, staged, waiting, attempts, lost, lines, *rest = store.read_at_once(read)
+        checkpoints, opens, view, *rest = rest
         if (_members(jobs), _members(windows)) != (listed, named):
             continue  # the run advanced in between
         hashes, records = rest[: len(HASHES)], rest[len(HASHES) :]

@@ -18,8 +18,7 @@ from cogitate.memory.stream import Stream
 from cogitate.memory.unreadable import LeftOut, leave_out, unreadable
 from cogitate.memory.view import MemoryView, subjects_named
 from cogitate.scheduler.config.facts import Facts
-from cogitate.scheduler.intake.checks import InputError
-from cogitate.scheduler.intake.near_owners import near_owners
+from cogitate.scheduler.intake.checks import InputError, near_owners
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import load_streams
 
@@ -100,7 +99,7 @@ def read_memory(client: Redis, run: str, owner: str, tick: int | None = None) ->
     if owner not in present and owner not in retired:
         near = near_owners(owner, {*present, *retired})
         shown = near or sorted({*present, *retired})
-        listed = ", ".join(shown[:10]) + _more(shown)
+        listed = ", ".join(shown[:10]) + (f" and {len(shown) - 10} more" if len(shown) > 10 else "")
         others = f"did you mean {listed}?" if near else f"there are {listed}"
         raise InputError(f"run {run!r} has no owner {owner[:80]!r}; {others}")
     now = store.tick()
@@ -133,7 +132,3 @@ def _as_of(stream: Stream, tick: int) -> Stream:
         marks=stream.marks,
         head=stream.head,
     )
-
-
-def _more(names: list[str]) -> str:
-    return f" and {len(names) - 10} more" if len(names) > 10 else ""

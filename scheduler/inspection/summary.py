@@ -37,7 +37,7 @@ from cogitate.scheduler.ledger.errors import RunMissing
 from cogitate.scheduler.ledger.presence import format_state, host_of
 from cogitate.scheduler.ledger.run_store import RunStore, check_schema
 from cogitate.scheduler.ledger.streams import load_streams
-from cogitate.scheduler.steering.steering import limit_history, read_steering
+from cogitate.scheduler.steering.steering import read_steering
 from cogitate.tasks.job import Cost, JobKey, added
 
 
@@ -105,7 +105,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 def limits_of(store: RunStore) -> LimitHistory:
     """Return the past and present limits of a run."""
-    return limit_history(_kept_limits(store.state_field("settings")), read_steering(store))
+    return LimitHistory(_kept_limits(store.state_field("settings")), read_steering(store).limits)
 
 
 @lru_cache(maxsize=8)  # a watched run is read at every tick, and building settings takes milliseconds
@@ -115,11 +115,7 @@ def _kept_limits(settings: bytes) -> LimitTable:
 
 
 class RunReader:
-    """A reader of a run's figures that reads only the new ticks of the journal each time.
-
-    Raises:
-        RunMissing: if the run does not exist.
-    """
+    """A reader of a run's figures that reads only the new ticks of the journal each time."""
 
     def __init__(self, client: Redis, run: str) -> None:
         self._run = run
@@ -127,13 +123,7 @@ class RunReader:
         self._totals = RunTotals()
 
     def read(self) -> RunSummary:
-        """Return the current figures.
-
-        Raises:
-            RunMissing: if the run was deleted.
-            NewerSchema, OlderSchema: if another version wrote it.
-            JournalError: if its journal was altered.
-        """
+        """Return the current figures."""
         state = self._store.mapping("state")
         if not state:
             raise RunMissing(f"run {self._run!r} was deleted")
@@ -187,7 +177,7 @@ class RunReader:
             limits=limits_in_force(limits.now, pools_of(self._store)),
             prices=settings.prices(),
             headrooms=typed_json.decode(state.get(HEADROOMS.encode(), b"{}"), dict[str, int]),
-            budget=budget_lines(self._store, limits.last),
+            budget=budget_lines(self._store, limits.last_of),
             memories=memories,
             warnings=dict(sorted(warnings.items())),
             steering=steering_of(self._store),
@@ -218,32 +208,18 @@ def lines_of_shortfalls(found: Shortfalls, endpoints: Mapping[str, str]) -> list
 
 
 def totals_at_base(store: RunStore) -> RunTotals:
-    """Return the totals of the trimmed lines; empty totals for an untrimmed journal.
-
-    Raises:
-        JournalError: if the checkpoint that replaces them is missing or was altered.
-    """
+    """Return the totals of the trimmed lines; empty totals for an untrimmed journal."""
     base = load_base(store)
     return base.totals if base is not None else RunTotals()
 
 
 def summarise_run(client: Redis, run: str) -> RunSummary:
-    """Return a run's figures from all lines of the journal in the ledger.
-
-    Raises:
-        RunMissing: if the run does not exist.
-        JournalError: if its journal was altered.
-    """
+    """Return a run's figures from all lines of the journal in the ledger."""
     return RunReader(client, run).read()
 
 
 def usage_by_owner(client: Redis, run: str) -> dict[str, Cost]:
-    """Return the known spending of each owner's jobs over all their attempts.
-
-    Raises:
-        RunMissing: if the run does not exist.
-        JournalError: if its journal was altered.
-    """
+    """Return the known spending of each owner's jobs over all their attempts."""
     store = RunStore.open(client, run)
     totals = totals_at_base(store)
     for line in read_journal(store, totals.tick + 1, store.tick()):

@@ -8,7 +8,6 @@ same budget lines. No text of a memory and no prompt is read.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 
 import msgspec
 from redis import Redis
@@ -24,6 +23,7 @@ from cogitate.scheduler.inspection.summary import limits_of
 from cogitate.scheduler.ledger.errors import NewerSchema, OlderSchema, RunMissing, RunUnreadable
 from cogitate.scheduler.ledger.presence import HELD, format_state, host_of
 from cogitate.scheduler.ledger.run_store import RunStore, run_names
+from cogitate.scheduler.ledger.step_replies import Attempt
 from cogitate.tasks.job import JobKey
 
 RECENT = 240  # ticks
@@ -111,11 +111,6 @@ def run_heads(client: Redis) -> list[RunHead]:
 
 
 def budget_vitals(client: Redis, run: str) -> BudgetVitals:
-    """Return the current budget of a run.
-
-    Raises:
-        RunMissing: if the run does not exist.
-    """
     store = RunStore.open(client, run)
     status, tick, settings = _state(store)
     limits = limits_of(store)
@@ -124,17 +119,12 @@ def budget_vitals(client: Redis, run: str) -> BudgetVitals:
 
     windows = [
         Window(line=line, forecast=forecast(line, minute=recent.minute, start=start))
-        for line in budget_lines(store, limits.last)
+        for line in budget_lines(store, limits.last_of)
     ]
     return BudgetVitals(run=run, status=status, tick=tick, minute=recent.minute, windows=windows, recent=recent)
 
 
 def cadence_vitals(client: Redis, run: str) -> CadenceVitals:
-    """Return the current open jobs of a run.
-
-    Raises:
-        RunMissing: if the run does not exist.
-    """
     store = RunStore.open(client, run)
     status, tick, _ = _state(store)
     recent = recent_ticks(store, run, limits_of(store).ever, RECENT)
@@ -151,14 +141,11 @@ def cadence_vitals(client: Redis, run: str) -> CadenceVitals:
 
 
 def _state(store: RunStore) -> tuple[str, int, Settings]:
-    status, tick, settings = store.state("status", "tick", "settings")
-    if tick is None or settings is None:
-        raise RunMissing("the run was deleted meanwhile")
-    return (status or b"").decode(), int(tick), kept_settings(settings)
+    status, tick, settings = store.kept_state("status", "tick", "settings")
+    return status.decode(), int(tick), kept_settings(settings)
 
 
 def open_kinds(store: RunStore, run: str, tick: int) -> dict[str, OpenKind]:
-    """Return the open jobs of each kind at a tick."""
     members = store.members("jobs")
     texts = sorted(raw.decode() for raw in members)
     pipeline = store.pipeline()
@@ -180,16 +167,8 @@ def open_kinds(store: RunStore, run: str, tick: int) -> dict[str, OpenKind]:
 def _workers(store: RunStore) -> list[WorkerBeat]:
     beats = store.mapping("beats")
     attempts = store.values("attempts")
-    running = Counter(_workers_of(attempts))
+    running = Counter(typed_json.decode(raw, Attempt).worker for raw in attempts)
     return [
         WorkerBeat(worker=name, beats=count, running=running[name])
         for name, count in sorted((raw.decode(), int(count)) for raw, count in beats.items())
     ]
-
-
-class _Attempt(msgspec.Struct):
-    worker: str
-
-
-def _workers_of(attempts: Iterable[bytes]) -> Iterable[str]:
-    return (typed_json.decode(raw, _Attempt).worker for raw in attempts)

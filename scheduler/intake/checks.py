@@ -1,10 +1,14 @@
-"""The edge where a host's input enters: owners, places and requests are checked before anything is changed."""
+"""The edge where a host's input enters: owners, places and requests are checked before anything is changed.
+
+Each check raises `InputError`, which names the value, its fault and what to give instead.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from itertools import islice
 from typing import TypeVar
 
@@ -44,6 +48,7 @@ _HIDDEN = re.compile(  # not the joiners U+200C and U+200D, which Persian, Hindi
 )
 _LANGUAGE = re.compile("[a-z]{2,3}")
 _REASON = 300  # characters
+_MOST_NEAR = 3  # owners that an error names
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -52,11 +57,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 def as_read(what: str, value: object, wanted: type[T]) -> T:
-    """Return a value as the journal and the workers decode it, so that all processes hold the same value.
-
-    Raises:
-        InputError: for a wrong type, a number out of range or a lone surrogate.
-    """
+    """Return a value as the journal and the workers decode it, so that all processes hold the same value."""
     try:
         found: T = typed_json.decode(encode(value), wanted)
     except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError) as error:
@@ -105,9 +106,6 @@ def check_owner(owner: object) -> str:
 
     A "}" ends the part of a key that names the run: in an owner's name it could make the key of a memory look like that
     of a job, which workers may write.
-
-    Raises:
-        InputError: when it is not.
     """
     if not isinstance(owner, str):
         raise InputError(f"{quoted(owner)} is not an owner: give a string such as 'agent:ada'")
@@ -122,11 +120,6 @@ def check_owner(owner: object) -> str:
 
 
 def check_profile(owner: str, profile: object) -> Profile:
-    """Return an owner's profile.
-
-    Raises:
-        InputError: naming the owner, the field and the fault.
-    """
     what = f"profile of {quoted(owner)}"
     if not isinstance(profile, Profile):
         raise InputError(f"{what} is {quoted(profile)}: give a Profile(name=…)")
@@ -152,18 +145,9 @@ def check_profile(owner: str, profile: object) -> Profile:
 
 
 def check_locations(locations: object) -> tuple[Location, ...]:
-    """Return the places that plans may name.
-
-    Raises:
-        InputError: naming the first that is none, or that has the id of another.
-    """
-    if isinstance(locations, str | bytes | Mapping) or not isinstance(locations, Iterable):
-        raise InputError(f"locations are {quoted(locations)}: give a list of Location(id=…, name=…)")
-    found = tuple(islice(locations, MAX_LOCATIONS + 1))
-    if len(found) > MAX_LOCATIONS:
-        raise InputError(f"locations are more than {MAX_LOCATIONS:,}")
+    """Return the places that plans may name."""
     checked: dict[str, Location] = {}
-    for number, location in enumerate(found, 1):
+    for number, location in enumerate(_listed("locations", locations, "Location(id=…, name=…)", MAX_LOCATIONS), 1):
         what = f"location {number}"
         if not isinstance(location, Location):
             raise InputError(f"{what} is {quoted(location)}: give a Location(id=…, name=…)")
@@ -174,7 +158,7 @@ def check_locations(locations: object) -> tuple[Location, ...]:
         check_texts(f"{what}: tags", place.tags)
         check_texts(f"{what}: activities", place.activities)
         if place.id in checked:
-            raise InputError(f"{what} has the id {quoted(place.id)} of another: give each an id of its own")
+            raise InputError(f"{what} has the id {quoted(place.id)} of another: give each a unique id")
         checked[place.id] = place
     return tuple(checked.values())
 
@@ -183,16 +167,7 @@ def check_locations(locations: object) -> tuple[Location, ...]:
 
 
 def check_request(request: Request, kinds: Iterable[str], most: int = MAX_PARAMS) -> Request:
-    """Return a request that admission may decide on; its parameters are a copy.
-
-    Args:
-        kinds: the names of the existing kinds.
-        most: the bytes of JSON that its parameters may have.
-
-    Raises:
-        InputError: for an unknown kind, entry numbers, ticks or a priority that are none, or parameters that are no
-            JSON, too large or too deep.
-    """
+    """Return a request that admission may decide on; its parameters are a copy."""
     known = list(kinds)
     if not isinstance(request.kind, str) or request.kind not in known:
         raise InputError(f"there is no kind {quoted(request.kind)}; there are {', '.join(known)}")
@@ -215,20 +190,12 @@ def check_request(request: Request, kinds: Iterable[str], most: int = MAX_PARAMS
 
 
 def check_within(ticks: object) -> int:
-    """Return the ticks within which a result is wanted; 0 for None.
-
-    Raises:
-        InputError: when they are not a number of ticks.
-    """
+    """Return the ticks within which a result is wanted; 0 for None."""
     return 0 if ticks is None else check_integer("within", ticks, 1, MAX_WITHIN)
 
 
 def check_params(request: Request, kind: Kind) -> None:
-    """Check that a kind takes the parameters that a host gives with a request.
-
-    Raises:
-        InputError: naming those that it takes.
-    """
+    """Check that a kind takes the parameters that a host gives with a request."""
     if kind.params is None:
         return
     made = captured(typed_json.convert, request.params, kind.params)
@@ -240,23 +207,24 @@ def check_params(request: Request, kind: Kind) -> None:
         )
 
 
+def _listed(what: str, values: object, of: str, most: int) -> tuple[object, ...]:
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise InputError(f"{what} are {quoted(values)}: give a list of {of}")
+    found = tuple(islice(values, most + 1))
+    if len(found) > most:
+        raise InputError(f"{what} are more than {most:,}")
+    return found
+
+
 def _numbers(what: str, numbers: object) -> tuple[int, ...] | None:
     if numbers is None:
         return None
-    if isinstance(numbers, str | bytes | Mapping) or not isinstance(numbers, Iterable):
-        raise InputError(f"{what}: numbers are {quoted(numbers)}: give a list of entry numbers (1, 2, 3, …)")
-    found = tuple(islice(numbers, MAX_NUMBERS + 1))
-    if len(found) > MAX_NUMBERS:
-        raise InputError(f"{what}: numbers name more than {MAX_NUMBERS:,} entries")
+    found = _listed(f"{what}: numbers", numbers, "entry numbers (1, 2, 3, …)", MAX_NUMBERS)
     return tuple(check_integer(f"{what}: one of numbers", number, 1, MAX_INTEGER) for number in found)
 
 
 def _reads(what: str, reads: object) -> tuple[Reads, ...]:
-    if isinstance(reads, str | bytes | Mapping) or not isinstance(reads, Iterable):
-        raise InputError(f"{what}: reads are {quoted(reads)}: give a list of Reads(owner, upto)")
-    found = tuple(islice(reads, MAX_NAMES + 1))
-    if len(found) > MAX_NAMES:
-        raise InputError(f"{what}: reads are more than {MAX_NAMES:,}")
+    found = _listed(f"{what}: reads", reads, "Reads(owner, upto)", MAX_NAMES)
     return tuple(_one_read(f"{what}: one of reads", one) for one in found)
 
 
@@ -282,3 +250,31 @@ def _params(what: str, params: object, most: int) -> dict[str, object]:
     if (deep := depth(found)) > MAX_DEPTH:
         raise InputError(f"{what}: params are nested {deep} deep, at most {MAX_DEPTH}")
     return found
+
+
+def near_owners(name: str, owners: Iterable[str]) -> list[str]:
+    """Return the owners whose name is nearly this one, the nearest first; with or without its scope, such as "agent:".
+
+    A name that begins or ends an owner's name is near it as well.
+    """
+    known = sorted(owners)
+    wanted = _bare(name)
+    if not wanted:
+        return []
+    spelt = {owner: _bare(owner) for owner in known}
+    close = get_close_matches(wanted, sorted(set(spelt.values())), _MOST_NEAR, cutoff=0.7)
+    part = [own for own in spelt.values() if own.startswith(wanted) or own.endswith(wanted) or wanted.startswith(own)]
+    same_scope = name.partition(":")[0] if ":" in name else ""
+    found = [owner for near in dict.fromkeys((*close, *part)) for owner in known if spelt[owner] == near]
+    found.sort(key=lambda owner: same_scope != owner.partition(":")[0] if same_scope else False)
+    return found[:_MOST_NEAR]
+
+
+def owner_called(name: str, profiles: Mapping[str, Profile]) -> str:
+    """Return the only owner with this display name; "" where none or several have it."""
+    called = [owner for owner, profile in profiles.items() if profile.name == name]
+    return called[0] if len(called) == 1 else ""
+
+
+def _bare(name: str) -> str:
+    return name.rpartition(":")[2].strip().lower().replace(" ", "-").replace("_", "-")

@@ -58,11 +58,7 @@ _UNREADABLE = (msgspec.MsgspecError, TypeError, ValueError, OverflowError, Recur
 
 
 def check_effects(effects: object) -> tuple[Effect, ...]:
-    """Return effects as the journal and the workers decode them, so that all processes hold the same values.
-
-    Raises:
-        InputError: naming the first that cannot be used, and why.
-    """
+    """Return effects as the journal and the workers decode them, so that all processes hold the same values."""
     checked = captured(_within_bounds, effects)
     if type(checked) is not Raised:
         return checked
@@ -113,20 +109,12 @@ def _as_read(effects: object) -> tuple[Effect, ...]:
 
 
 def check_effect(effect: Effect) -> Effect:
-    """Return the only effect of a job, checked as `check_effects` does.
-
-    Raises:
-        InputError: naming its owner and the fault.
-    """
+    """Return the only effect of a job, checked as `check_effects` does."""
     return check_effects((effect,))[0]
 
 
 def check_bounds(effects: tuple[Effect, ...]) -> None:
-    """Check the values of effects whose types are right, as those of a result that was decoded.
-
-    Raises:
-        InputError: naming the first that cannot be used, and why.
-    """
+    """Check the values of effects whose types are right, as those of a result that was decoded."""
     for index, effect in enumerate(effects):
         _refuse(effects, index, _wrong_owner(effect.owner) or _CHECKS[type(effect)](effect))
 
@@ -163,10 +151,6 @@ def _wrong_owner(owner: str) -> str:
 
 
 # -- the fault in the values of each; "" without one ----------------------------------------
-
-
-def _append(effect: Append) -> str:
-    return _number("replaces", effect.replaces) or _number("cut", effect.cut) or wrong_entry(effect.entry)
 
 
 def wrong_entry(entry: Entry) -> str:
@@ -222,31 +206,15 @@ def _items(items: tuple[PlanItem, ...]) -> str:
     return ""
 
 
-def _archive(effect: Archive) -> str:
-    return _numbers("numbers", effect.numbers) or _numbers("shown", effect.shown or ()) or _number("lost", effect.lost)
-
-
 def _summary(effect: ReplaceSummary) -> str:
     if len(effect.text) > MAX_SUMMARY:
         return _too_long("text", effect.text, MAX_SUMMARY)
     return _number("version", effect.version) or _number("cut", effect.cut)
 
 
-def _take(effect: TakeWaiting) -> str:
-    return _number("count", effect.count)
-
-
-def _forget(effect: ForgetWaiting) -> str:
-    return _number("count", effect.count) or _number("start", effect.start)
-
-
 def _character(effect: SetCharacter) -> str:
     text = format_character(effect.character)
     return (_too_long("character", text, MAX_TEXT) if len(text) > MAX_TEXT else "") or _number("cut", effect.cut)
-
-
-def _plan_status(effect: SetPlanStatus) -> str:
-    return _name("item", effect.item)
 
 
 def _cursor(effect: AdvanceCursor) -> str:
@@ -264,10 +232,6 @@ def _counter(effect: SetCounter) -> str:
     return _name("name", effect.name)
 
 
-def _accessed(effect: MarkAccessed) -> str:
-    return _numbers("numbers", effect.numbers) or _number("minute", effect.minute)
-
-
 def _rate(effect: Rate) -> str:
     if len(effect.ratings) != len(effect.numbers):
         return f"there are {len(effect.ratings)} ratings for {len(effect.numbers)} numbers"
@@ -275,10 +239,6 @@ def _rate(effect: Rate) -> str:
         if not 1 <= rating <= 10:
             return f"rating {rating} is not from 1 to 10"
     return _numbers("numbers", effect.numbers)
-
-
-def _tell(effect: Tell) -> str:
-    return _name("topic", effect.topic) or _wrong_data(effect.data)
 
 
 def _wrong_data(data: object) -> str:
@@ -332,16 +292,16 @@ def _numbers(field: str, numbers: Iterable[int]) -> str:
 
 
 _CHECKS: dict[type, Callable[[Any], str]] = {
-    Append: _append,
-    Archive: _archive,
+    Append: lambda e: _number("replaces", e.replaces) or _number("cut", e.cut) or wrong_entry(e.entry),
+    Archive: lambda e: _numbers("numbers", e.numbers) or _numbers("shown", e.shown or ()) or _number("lost", e.lost),
     ReplaceSummary: _summary,
-    TakeWaiting: _take,
-    ForgetWaiting: _forget,
+    TakeWaiting: lambda e: _number("count", e.count),
+    ForgetWaiting: lambda e: _number("count", e.count) or _number("start", e.start),
     SetCharacter: _character,
-    SetPlanStatus: _plan_status,
+    SetPlanStatus: lambda e: _name("item", e.item),
     AdvanceCursor: _cursor,
     SetCounter: _counter,
-    MarkAccessed: _accessed,
+    MarkAccessed: lambda e: _numbers("numbers", e.numbers) or _number("minute", e.minute),
     Rate: _rate,
-    Tell: _tell,
+    Tell: lambda e: _name("topic", e.topic) or _wrong_data(e.data),
 }

@@ -54,7 +54,6 @@ class ObservationFields(BaseModel):
     encounter_id: Short = ""
 
     def entry(self) -> Entry:
-        """Return the entry that the boundary appends."""
         return Entry(**self.model_dump())
 
 
@@ -81,11 +80,6 @@ class Observation(HostInput, SeenFields):
     if not TYPE_CHECKING:  # mypy knows the arguments from the fields
 
         def __init__(self, /, **given: Any) -> None:
-            """Check the values.
-
-            Raises:
-                InputError: naming the first that cannot be used.
-            """
             super().__init__(**given)
             check_text("observation: text", self.text, MAX_TEXT)
 
@@ -95,9 +89,6 @@ def check_entry(owner: str, entry: Entry | Observation | Mapping[str, object], n
 
     Args:
         now: game time of the tick, which an observation has that names none.
-
-    Raises:
-        InputError: naming the owner, the field and the value.
     """
     what = f"observation for {quoted(owner)}"
     checked = _as_entry(what, entry, now)
@@ -113,11 +104,7 @@ def check_entry(owner: str, entry: Entry | Observation | Mapping[str, object], n
 
 
 def check_event(owner: str, event: object) -> Event:
-    """Return the event that a host reports, checked.
-
-    Raises:
-        InputError: naming the owner, the field and the value.
-    """
+    """Return the event that a host reports, checked."""
     what = f"event for {quoted(owner)}"
     if isinstance(event, Event):
         return event

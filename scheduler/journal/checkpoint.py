@@ -65,9 +65,6 @@ def read_checkpoint(stored: bytes, tick: int, chain: str | None = None) -> tuple
 
     Args:
         chain: the chain before it; None when the line before it is gone.
-
-    Raises:
-        JournalError: when a byte is not what was written, or another version wrote it.
     """
     found, _, body = stored.partition(b" ")
     try:
@@ -89,21 +86,13 @@ def trimmed_tick(store: RunStore) -> int:
 
 
 def load_checkpoint(store: RunStore, tick: int) -> JournalCheckpoint | None:
-    """Return the checkpoint of a tick, verified by itself; None if there is none.
-
-    Raises:
-        JournalError: when it was changed.
-    """
+    """Return the checkpoint of a tick, verified by itself; None if there is none."""
     stored = store.field("journal_checkpoints", str(tick))
     return read_checkpoint(stored, tick)[0] if stored is not None else None
 
 
 def load_base(store: RunStore) -> JournalCheckpoint | None:
-    """Return the checkpoint that a trimmed journal begins with; None for an untrimmed one.
-
-    Raises:
-        JournalError: when it is missing or was changed.
-    """
+    """Return the checkpoint that a trimmed journal begins with; None for an untrimmed one."""
     while trimmed := trimmed_tick(store):
         base = load_checkpoint(store, trimmed)
         if base is not None:
@@ -114,11 +103,7 @@ def load_base(store: RunStore) -> JournalCheckpoint | None:
 
 
 def load_checkpoint_streams(store: RunStore, checkpoint: JournalCheckpoint) -> dict[str, Stream]:
-    """Return the streams of the owners that were present at a checkpoint.
-
-    Raises:
-        JournalError: naming the first stream that is not what the checkpoint says.
-    """
+    """Return the streams of the owners that were present at a checkpoint."""
     streams: dict[str, Stream] = {}
     owners = sorted(checkpoint.streams)
     for start in range(0, len(owners), PAGE):
@@ -150,9 +135,6 @@ def check_streams(
     Args:
         retired: streams of those who have left since `base`.
         base: the checkpoint that they were rebuilt from.
-
-    Raises:
-        JournalError: naming the first owner whose stream differs.
     """
     before = base.retired if base is not None else {}
     for kept, rebuilt, known in ((checkpoint.streams, streams, {}), (checkpoint.retired, retired, before)):

@@ -1,16 +1,42 @@
-"""The ends of jobs as a host is told of them: each job's one end, with its reason."""
+"""The ends of jobs and the changes they make, as a host is told of them: each job's one end, with its reason."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
+import msgspec
+
+from cogitate.memory.effects import Append, Effect
+from cogitate.memory.entry import Entry
 from cogitate.scheduler.budget.budget import format_empty_pool, format_no_room
 from cogitate.scheduler.config.controls import SetMode
-from cogitate.scheduler.journal.changes import Change, changes_of_end
 from cogitate.scheduler.journal.lines import Core, Ended, EndNote, ReadLine, reason_of
 from cogitate.scheduler.ledger.claims import Reason, Source
 from cogitate.tasks.job import job_id
+
+
+class Change(NamedTuple):
+    """One applied effect, as it is handed to the host's world."""
+
+    owner: str
+    effect: Effect
+    entry: Entry | None  # the numbered entry, when the effect appended one
+    kind: str
+    source: Source
+    reason: Reason
+
+
+def changes_of_end(ended: Ended, note: EndNote, tick: int) -> Iterator[Change]:
+    if ended.end != "applied":
+        return
+    numbers = iter(note.appended)
+    for effect in ended.effects:
+        entry = None
+        if isinstance(effect, Append):
+            entry = msgspec.structs.replace(effect.entry, number=next(numbers), tick=tick)
+        yield Change(effect.owner, effect, entry, ended.key.kind, note.source, ended.reason)
+
 
 HowEnded = Literal["applied", "refused", "stale", "cancelled", "dropped", "deferred"]
 LEFT = "left"  # refusal of a request for an owner that leaves with the same tick
@@ -27,7 +53,7 @@ class JobEnd(NamedTuple):
     """The end of one job.
 
     `end` is "applied": its effects took effect, if it had any; "refused": its kind made what cannot be used; "stale": a
-    precondition of its effects did not hold any more; "cancelled": by an operator, or since an owner has left;
+    precondition of its effects no longer held; "cancelled": by an operator, or since an owner has left;
     "dropped": the budget refused it, and its kind says so; "deferred": refused, and tried again as job `next`.
     """
 
@@ -72,7 +98,6 @@ def ends_after_turn(run: str, core: Core, notes: Iterable[EndNote]) -> Iterator[
 
 
 def ends_of(run: str, line: ReadLine) -> Iterator[JobEnd]:
-    """Yield all ends of one tick of the journal."""
     yield from ends_at_boundary(run, line.core.tick, line.core.ended, line.notes.ended)
     yield from ends_after_turn(run, line.core, line.notes.ended)
 

@@ -44,22 +44,13 @@ def journal_folder(data_dir: Path, run: str, incarnation: str) -> Path:
 
 
 def exported_journal(client: Redis, data_dir: Path, run: str) -> ExportedJournal:
-    """Return the files of a run's present incarnation.
-
-    Raises:
-        RunMissing: when there is no such run.
-    """
+    """Return the files of a run's present incarnation."""
     incarnation = RunStore.open(client, run).incarnation
     return ExportedJournal(journal_folder(data_dir, run, incarnation))
 
 
 def all_lines(client: Redis, data_dir: Path, run: str) -> Iterator[ReadLine]:
-    """Yield the verified lines of a run; trimmed ones come from its files, if all of these are present.
-
-    Raises:
-        RunMissing: when there is no such run.
-        JournalError: at the first tick whose line is missing or not what was written.
-    """
+    """Yield the verified lines of a run; trimmed ones come from its files, if all of these are present."""
     store = RunStore.open(client, run)
     tick = store.tick()
     trimmed = trimmed_tick(store)
@@ -119,11 +110,7 @@ class ExportedJournal:
         return tick >= last
 
     def passed(self, last: int) -> Iterator[JournalStep]:
-        """Yield the verified lines of ticks 1 to `last`, with the checkpoints between them.
-
-        Raises:
-            JournalError: at the first tick whose line is missing or not what was written.
-        """
+        """Yield the verified lines of ticks 1 to `last`, with the checkpoints between them."""
         digest = chain = ""
         tick = 0
         waiting: JournalStep | None = None  # its checkpoint may follow

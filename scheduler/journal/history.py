@@ -14,9 +14,9 @@ from cogitate.memory.entry import Entry
 from cogitate.memory.routing.repeats import count_repeat
 from cogitate.memory.stream import Stream
 from cogitate.memory.unreadable import leave_out
-from cogitate.scheduler.journal.changes import Change as Change
-from cogitate.scheduler.journal.changes import changes_of_end
 from cogitate.scheduler.journal.checkpoint import JournalCheckpoint, read_checkpoint, trimmed_tick
+from cogitate.scheduler.journal.ends import Change as Change
+from cogitate.scheduler.journal.ends import changes_of_end
 from cogitate.scheduler.journal.lines import Core, JournalError, JournalLine, ReadLine, read_line, unpack_line
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import JobKey
@@ -43,21 +43,12 @@ class JournalStep(NamedTuple):
 
 
 def read_journal(store: RunStore, first: int, last: int) -> Iterator[ReadLine]:
-    """Yield the verified lines of ticks `first` to `last`, read page by page.
-
-    Raises:
-        JournalTrimmed: when the first of them is no longer in the ledger.
-        JournalError: at the first tick whose line is missing or not what was written.
-    """
+    """Yield the verified lines of ticks `first` to `last`, read page by page."""
     return (passed.line for passed in pass_journal(store, first, last))
 
 
 def pass_journal(store: RunStore, first: int, last: int) -> Iterator[JournalStep]:
-    """Yield the same lines with the verified checkpoints between them.
-
-    Raises:
-        JournalTrimmed, JournalError: as `read_journal`.
-    """
+    """Yield the same lines with the verified checkpoints between them."""
     if first > last:
         return
     trimmed = trimmed_tick(store)
@@ -97,11 +88,7 @@ def _read_page(store: RunStore, first: int, last: int) -> list[Any]:
 
 
 def hashes_before(store: RunStore, first: int, trimmed: int) -> tuple[str, str]:
-    """Return digest and chain before the line of a tick, in a journal that was trimmed to `trimmed`.
-
-    Raises:
-        JournalTrimmed, JournalError: as `read_journal`.
-    """
+    """Return digest and chain before the line of a tick, in a journal that was trimmed to `trimmed`."""
     tick = first - 1
     if tick < trimmed:
         raise JournalTrimmed(first, trimmed)
@@ -124,7 +111,7 @@ def hashes_before(store: RunStore, first: int, trimmed: int) -> tuple[str, str]:
 def redo(line: ReadLine, streams: dict[str, Stream]) -> list[Stream]:
     """Apply one tick of the journal to streams, in the order in which it happened.
 
-    Returns the streams of owners that left with this tick; they are not in `streams` any more.
+    Returns the streams of owners that left with this tick; they are removed from `streams`.
 
     Raises:
         JournalError: when a precondition does not come out as it did, or something is changed that is not there.

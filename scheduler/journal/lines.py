@@ -223,11 +223,7 @@ def pack_line(chain: str, body: bytes) -> bytes:
 
 
 def unpack_line(stored: bytes) -> tuple[str, bytes]:
-    """Return the chain after a line or checkpoint, and its JSON. Those of exported files are not compressed.
-
-    Raises:
-        JournalError: when it cannot be decompressed.
-    """
+    """Return the chain after a line or checkpoint, and its JSON. Those of exported files are not compressed."""
     chain, _, body = stored.partition(b" ")
     if not body.startswith(b"{"):
         try:
@@ -235,6 +231,15 @@ def unpack_line(stored: bytes) -> tuple[str, bytes]:
         except ValueError as error:
             raise JournalError(f"the journal was changed: a line of it {error}") from error
     return chain.decode("ascii", "replace"), body
+
+
+def verified(stored: bytes, chain: str) -> tuple[str, bytes]:
+    """Return the chain after a stored line, and its JSON, given the chain before it."""
+    found, body = unpack_line(stored)
+    now = next_chain(chain, body)
+    if found != now:
+        raise JournalError(f"the journal was changed: chain {now} where {found[:40]!r} was written")
+    return now, body
 
 
 def write_line(core: Core, notes: TickNotes, digest: str, chain: str, version: int) -> tuple[bytes, str, str]:
@@ -308,18 +313,11 @@ class ReadLine(msgspec.Struct, frozen=True):
 
 
 def read_line(stored: bytes, tick: int, digest: str, chain: str) -> ReadLine:
-    """Verify and decode the line of `tick`, given digest and chain before it.
-
-    Raises:
-        JournalError: when a byte is not what was written, or another version wrote it.
-    """
+    """Verify and decode the line of `tick`, given digest and chain before it."""
     try:
-        found, body = unpack_line(stored)
+        now, body = verified(stored, chain)
     except JournalError as error:
         raise JournalError(f"tick {tick}: {error}") from error
-    now = next_chain(chain, body)
-    if found != now:
-        raise JournalError(f"tick {tick}: the journal was changed: chain {now} where {found[:40]!r} was written")
     try:
         version = _VERSION.decode(body).v
         if version != SCHEMA:

@@ -58,11 +58,7 @@ _OUTLINE = typed_json.decoder(LineOutline)
 
 
 def read_outline(stored: bytes) -> LineOutline:
-    """Return the outline of a line as the ledger keeps it.
-
-    Raises:
-        JournalError: when the line cannot be read.
-    """
+    """Return the outline of a line as the ledger keeps it."""
     try:
         return _OUTLINE.decode(unpack_line(stored)[1])
     except msgspec.DecodeError as error:

@@ -31,7 +31,7 @@ def private_file(path: Path) -> Iterator[BinaryIO]:
         part.unlink(missing_ok=True)  # of a process that was killed: a file keeps its mode
         file = open(part, "xb", opener=lambda name, flags: os.open(name, flags, 0o600))  # noqa: SIM115
     except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from None  # nobody knows the part's name
+        raise OSError(error.errno, error.strerror, str(path)) from None  # the caller does not know the part's name
     try:
         with file:
             yield file

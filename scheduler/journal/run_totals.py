@@ -33,9 +33,6 @@ def oldest(charged: Mapping[JobKey, int], tick: int) -> list[JobKey]:
     """Return the jobs that are remembered no more: of those that ended before `tick`, all but the `MOST` newest.
 
     Of those that end with it most is known as soon as it is committed.
-
-    Args:
-        charged: jobs, each with the tick of its end.
     """
     ended = sorted((at, key) for key, at in charged.items() if at < tick)
     return [key for _, key in ended[: max(0, len(ended) - MOST)]]
@@ -151,11 +148,7 @@ class RunTotals(msgspec.Struct, kw_only=True):
             del self.promised[text]
 
     def forget(self, kept: Collection[str]) -> None:
-        """Drop the amounts of windows that the ledger does not keep any more and no open job names, and old facts.
-
-        Args:
-            kept: the windows that the ledger keeps.
-        """
+        """Drop old facts, and the amounts of windows that neither the ledger keeps nor an open job names."""
         asked = {JobKey.parse(text).tick for text in self.open} | {self.tick}
         used = {max((version for version in self.facts if version <= tick), default=0) for tick in asked}
         self.facts = {version: facts for version, facts in self.facts.items() if version in used}

@@ -2,7 +2,7 @@
 
 A job's end has the usage of its winning attempt and of those before it that were known. Of a job that ended without a
 result it is the correction that says what its newest attempt used, and of attempts that are heard of later still, a
-note of their own. What never becomes known is charged to nobody but the windows of the budget, in full.
+separate note. Usage that never becomes known is charged only to the windows of the budget, in full.
 """
 
 from __future__ import annotations

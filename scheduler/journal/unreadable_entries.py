@@ -19,9 +19,6 @@ def unreadable_entries_of(client: Redis, run: str) -> list[LeftOut]:
     """Return the unreadable entries of a run, including those of owners that have left.
 
     Streams with other damage are skipped; the commands that need them report it.
-
-    Raises:
-        RunMissing: when the run does not exist.
     """
     store = RunStore.open(client, run)
     owners = {*store.fields("owners"), *store.fields("retired")}

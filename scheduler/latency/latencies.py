@@ -12,7 +12,7 @@ too slow if more than one of `TOLERATED` samples would have been late, and not a
 in time.
 
 A job that ends late while a worker has it counts at once with twice its age, until the true figure replaces this
-guess, no worker has the job any more, or `RECENT` later answers come: the host believes at once that a model becomes
+guess, no worker has the job, or `RECENT` later answers come: the host believes at once that a model becomes
 slower, but only after `RECENT` answers in turn that it becomes faster.
 
 Keys under the run's prefix:
@@ -95,12 +95,7 @@ class Latencies:
     # -- learning ------------------------------------------------------------------------------------
 
     def take(self, timed: Sequence[Timed | None], tick: int, is_open: Container[JobKey]) -> tuple[Timed, ...]:
-        """Learn from facts at a boundary, and return those that were new.
-
-        Args:
-            timed: the facts of the ledger; None for an unreadable one.
-            is_open: the jobs without an end before this boundary.
-        """
+        """Learn from facts at a boundary, and return those that were new."""
         self._taken += len(timed)
         return tuple(fact for fact in timed if fact is not None and self._learn(fact, tick, fact.key in is_open))
 
@@ -181,11 +176,7 @@ class Latencies:
     # -- queries -------------------------------------------------------------------------------------
 
     def need(self, kind: str, model: str, ahead: int) -> int | None:
-        """Return the ticks within which an answer nearly always comes; None for an unknown model.
-
-        Args:
-            ahead: jobs of this kind and model that are in flight.
-        """
+        """Return the ticks within which an answer nearly always comes; None for an unknown model."""
         pair = (kind, model)
         if pair not in self._needs:
             self._needs[pair] = self._line(kind, model)
@@ -330,11 +321,7 @@ class Latencies:
         return writes
 
     def load(self, store: RunStore, jobs: Iterable[JobKey]) -> None:
-        """Restore the samples that the ledger keeps.
-
-        Args:
-            jobs: the run's open jobs.
-        """
+        """Restore the samples that the ledger keeps."""
         pipeline, keys = store.pipeline(), sorted(jobs)
         for key in keys:
             pipeline.hexists(store.job_key(key.text()), "answered")

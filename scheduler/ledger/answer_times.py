@@ -8,7 +8,7 @@ The note also names the tick at which the worker claimed the job, since what a j
 its model: `cogitate.scheduler.tick.model_times` tells the two apart before a boundary learns.
 
 A job that ends while a worker has it takes longer than its age, which is a fact as well (`Overdue`). It is taken back
-when no worker has the job any more and no answer has come.
+once no worker has the job and no answer has come.
 
 The note says what the call used, too. An answer may wait long for its due tick, as plans do that are asked for before
 the morning; from the boundary that learns of it on, admission counts that instead of the job's reservation.
@@ -43,7 +43,7 @@ class Timed(NamedTuple):
 
 
 class Overdue(NamedTuple):
-    """A job that ended late while a worker had it; without ticks, the news that no answer to it comes any more."""
+    """A job that ended late while a worker had it; without ticks, the news that no answer to it will come."""
 
     key: JobKey
     ticks: int  # its age at its end; 0: its worker was lost, or its call failed

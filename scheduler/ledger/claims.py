@@ -1,4 +1,4 @@
-"""The worker's side of the ledger: claim a job, say that one is alive, settle the attempt."""
+"""The worker's side of the ledger: claim a job, send heartbeats, settle the attempt."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def named_failure(failure: str, check: str = "") -> str:
 def split_failure(failure: str) -> tuple[str, str]:
     """Return a class of failure, and the name of the check that is in it, or "".
 
-    Only an unusable answer names a check. Any other text, such as a precondition, may have a colon of its own.
+    Only an unusable answer names a check. Any other text, such as a precondition, may contain a colon.
     """
     kind, _, check = failure.partition(":")
     return (kind, check) if kind == UNUSABLE else (failure, "")
@@ -234,8 +234,8 @@ class Claims:
     def _withdraw(self) -> None:
         """Give back claims whose answer never came.
 
-        The ledger may have made them, nobody works on them, and as this worker goes on beating, their leases
-        would never run out.
+        The ledger may have granted them, and no worker runs them; as this one keeps beating, their leases would never
+        expire.
         """
         while self._unanswered:
             run, key, token = lost = self._unanswered.popleft()
@@ -250,7 +250,7 @@ class Claims:
                 raise
 
     def beat(self, run: str, incarnation: str) -> None:
-        """Say that this worker is alive."""
+        """Send this worker's heartbeat."""
         self._beat(keys=[incarnation_key(run)], args=[run_base(run), incarnation, self._worker])
 
     def mark_trial(self, run: str, key: JobKey, *, was: TrialState, now: TrialState) -> bool:
@@ -292,3 +292,30 @@ class Claims:
         args += [used.calls, used.tokens, used.usd_micros, failure, note]
         settled: Settled = self._settle(keys=[incarnation_key(run)], args=args).decode()
         return settled
+
+
+TICK = 0  # at which trial hints are asked for; of jobs the first tick is 1
+OWNER = "readiness"
+
+
+def trial_hints(run: str, kinds: Sequence[str]) -> list[Job]:
+    return [_hint(run, JobKey(TICK, kind, OWNER, 0, 0)) for kind in kinds]
+
+
+def endpoint_hints(run: str, kind: str, endpoints: Sequence[str]) -> list[Job]:
+    """Return a trial hint for each of these endpoints, for workers that take this kind."""
+    return [_hint(run, JobKey(TICK, kind, f"{OWNER}:{endpoint}", 0, 0)) for endpoint in endpoints]
+
+
+def endpoint_of(key: JobKey) -> str | None:
+    """Return the endpoint that a trial hint wants to be tried; None: it wants none."""
+    return key.owner.partition(":")[2] or None
+
+
+def is_trial_hint(key: JobKey) -> bool:
+    """Return whether a message of this key is no job's."""
+    return key.tick == TICK and key.owner.partition(":")[0] == OWNER
+
+
+def _hint(run: str, key: JobKey) -> Job:
+    return Job(run=run, key=key, minute=0, due=0, reads=())

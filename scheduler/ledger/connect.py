@@ -91,12 +91,10 @@ def read_value(client: Redis, key: str) -> bytes | None:
 
 
 def read_members(client: Redis, key: str) -> set[bytes]:
-    """Return the members of a set."""
     return client.smembers(key)  # type: ignore[return-value]
 
 
 def read_hash(client: Redis, key: str) -> dict[bytes, bytes]:
-    """Return a hash."""
     return client.hgetall(key)  # type: ignore[return-value]
 
 
@@ -121,9 +119,6 @@ def read_at_once(client: Redis, queue: Callable[[Pipeline], object]) -> list[Any
 
     A full Redis 7 queues no command of a transaction, not even a read. Without one, two readings in a row that are
     equal are those of an instant between them.
-
-    Args:
-        queue: queues the reads in a pipeline, the same each time.
     """
     while True:
         try:

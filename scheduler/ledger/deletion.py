@@ -1,4 +1,4 @@
-"""Deleting a run: first, in one step, whatever hosts and workers look for before they write; then all the rest.
+"""Deleting a run: first, in one step, the keys that hosts and workers check before they write; then all others.
 
 A host that goes on is fenced, a worker's claim, heartbeat or result is answered `gone`: none brings a key back. When a
 deletion is interrupted between the two, the name stays known, and deleting it again removes what is left.
@@ -37,7 +37,7 @@ def delete_run(client: Redis, run: str, *, force: bool = False) -> int:
         removed += 2
     removed += _remove_leftovers(client, run)
     client.srem(RUNS, run)
-    if client.exists(incarnation_key(run)):  # somebody has just created a new run of this name
+    if client.exists(incarnation_key(run)):  # a new run of this name was just created
         client.sadd(RUNS, run)
     return removed
 

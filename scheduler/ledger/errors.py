@@ -18,7 +18,7 @@ class LedgerError(CogitateError, RuntimeError):
 
 
 class Fenced(LedgerError):
-    """Another host has taken over this run. Stop: this loop can change nothing any more, and the other one goes on."""
+    """Another host has taken over this run. Stop: this loop can no longer change anything; the other host continues."""
 
 
 class RunRolledBack(LedgerError):
@@ -58,7 +58,7 @@ class RunUnreadable(LedgerError):
 
 
 class RunAltered(RunUnreadable):
-    """Somebody has changed or removed memories of this run in Redis: they are not what its host wrote.
+    """Memories of this run in Redis were changed or removed: they are not what its host wrote.
 
     `cogitate audit` names them. Restore the data of the Redis server from a copy, or begin the run anew.
     """

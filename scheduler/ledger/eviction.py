@@ -1,6 +1,6 @@
 """Eviction: a Redis with a bound on its memory that removes keys to make room, and with them parts of a run.
 
-With an `allkeys-` policy it removes whatever it likes. With a `volatile-` policy it removes keys that expire: what was
+With an `allkeys-` policy it removes any key. With a `volatile-` policy it removes keys that expire: what was
 spent on a real day, kept prompts, heartbeats, but no part of a run's ledger.
 """
 
@@ -46,9 +46,6 @@ def eviction_of(client: Redis) -> Eviction:
 
 def check_keeps_runs(client: Redis, server: str) -> None:
     """Check that a server does not evict runs, as far as it tells.
-
-    Args:
-        server: its address, without a password.
 
     Raises:
         ConfigurationError: when it would.

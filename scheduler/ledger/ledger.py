@@ -89,7 +89,8 @@ class Commit:
 class HostLedger:
     """One run as the host that holds it sees it.
 
-    Without an `outage` an error of the connection is the caller's, who may send the same step again.
+    Each step raises `Fenced` when another host has taken the run; then nothing was written. Without an `outage`, an
+    error of the connection is raised, and the caller may send the same step again.
     """
 
     outage: Outage | None = None
@@ -154,11 +155,7 @@ class HostLedger:
         return cls(client, run, answer[1].decode(), int(answer[2]), holder, int(answer[3]))
 
     def collect(self, tick: int, apply: Apply, expired: Sequence[str] = ()) -> Collected | None:
-        """Return what is due at `tick`, and expire the leases of the attempts in `expired`. None: the ledger is away.
-
-        Raises:
-            Fenced: when another host has taken the run.
-        """
+        """Return what is due at `tick`, and expire the attempts in `expired`; None while the ledger is away."""
         if self.away:
             return None
         with bound_contextvars(run=self.run, tick=tick):
@@ -174,11 +171,7 @@ class HostLedger:
             )
 
     def advance(self, commit: Commit, apply: Apply) -> Advanced | None:
-        """Commit one tick. Return None when this commit had arrived already, or is buffered for later.
-
-        Raises:
-            Fenced: when another host has taken the run; nothing was written.
-        """
+        """Commit one tick. Return None when this commit had arrived already, or is buffered for later."""
         args: list[Value] = [commit.tick, commit.line, commit.digest, commit.chain, apply, len(commit.records)]
         for name, jobs in commit.records:
             args += (name, len(jobs), *(part for key, record in jobs for part in (key.text(), record)))
@@ -214,18 +207,11 @@ class HostLedger:
             streams: owner -> its stream, packed.
             entry: the chained entry.
             chain: the chain after it.
-
-        Raises:
-            Fenced: when another host has taken the run.
         """
         self._step(self._checkpoint, [tick, entry, chain, *(part for pair in streams.items() for part in pair)])
 
     def trim(self, tick: int) -> None:
-        """Remove the journal's lines up to a tick that has a checkpoint, and the checkpoints before it.
-
-        Raises:
-            Fenced: when another host has taken the run.
-        """
+        """Remove the journal's lines up to a tick that has a checkpoint, and the checkpoints before it."""
         self._step(self._trim, [tick])
 
     def finish(self, status: Literal["finished", "stopped", "cancelled"]) -> None:
@@ -241,11 +227,7 @@ class HostLedger:
             self.outage.settle()
 
     def ask_ready(self, keys: Sequence[JobKey]) -> None:
-        """Note that trial hints of these keys are asked for, and forget any others.
-
-        Raises:
-            Fenced: when another host has taken the run meanwhile.
-        """
+        """Note that trial hints of these keys are asked for, and forget any others."""
         self._step(self._ask_ready, [key.text() for key in keys])
 
     def answered(self, keys: Sequence[JobKey]) -> set[JobKey]:
@@ -282,23 +264,19 @@ class HostLedger:
         epoch, holder, seq = self.store.state("epoch", "holder", "seq")
         if (epoch, holder) != (str(self.epoch).encode(), self._holder.encode()) or seq is None:
             return
-        self._seq, self.outage = int(seq), None  # nobody knows whether the step that was interrupted arrived
+        self._seq, self.outage = int(seq), None  # whether the interrupted step arrived is unknown
         self._step(self._finish, [status])
 
     def go_on(self) -> None:
-        """Let a paused run go on: workers may claim its jobs again.
-
-        Raises:
-            Fenced: when another host has taken the run meanwhile.
-        """
+        """Let a paused run go on: workers may claim its jobs again."""
         self._step(self._finish, ["running"])
 
     def wait_asked(self, timeout: float) -> None:
-        """Sleep until an operator asks for something, or `timeout` seconds (or less) are over."""
+        """Sleep until an operator sends a request, or `timeout` seconds (or less) are over."""
         self._block("knock", timeout)
 
     def wait_ready(self, due: int, timeout: float) -> bool:
-        """Sleep until nothing due at `due` is out any more, or `timeout` seconds (or less) are over."""
+        """Sleep until every result due at `due` has arrived, or `timeout` seconds (or less) are over."""
         return self._block(f"ready:{due}", timeout)
 
     def _block(self, key: str, timeout: float) -> bool:
@@ -351,8 +329,8 @@ class HostLedger:
         if answer[0] == b"fenced" and int(answer[1]) == self.epoch and int(answer[2]) < seq:
             tick = self.store.field("state", "tick")
             return RunRolledBack(
-                f"run {self.run!r}: the ledger has forgotten what it had taken: it stands at tick {int(tick or 0)}, "
-                f"this host had come to tick {self._tick}; it stops, the world goes back to where the ledger stands"
+                f"run {self.run!r}: the ledger has lost steps that it had taken: it is at tick {int(tick or 0)}, "
+                f"this host is at tick {self._tick}; it stops, and the world resumes from the ledger's tick"
             )
         if answer[0] == b"gone":
             return Fenced(

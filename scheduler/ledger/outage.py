@@ -37,23 +37,15 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0  # seconds between two tries
 
 
 class Outage(Protocol):
-    """A host's way to bear the absence of its ledger."""
+    """A host's way to bear the absence of its ledger; `LedgerUnavailable` ends it."""
 
     lost: float  # seconds that it has waited for the ledger so far
 
     def send(self, step: Step, size: int) -> Reply | None:
-        """Return the answer to a step of `size` bytes; None: it is buffered. Called again, `step` sends the same bytes.
-
-        Raises:
-            LedgerUnavailable: when the host has to stop.
-        """
+        """Return the answer to a step of `size` bytes, which can be sent again; None: it is buffered."""
 
     def read(self, look: Callable[[], T]) -> T | None:
-        """Return what a look at the ledger that changes nothing says; None: it is away, and nobody waits.
-
-        Raises:
-            LedgerUnavailable: when the host has to stop.
-        """
+        """Return the reply to a read; None: the ledger is away, and the host does not wait."""
 
     def back(self) -> bool:
         """Return whether the ledger can be reached; buffered steps have been written by then."""
@@ -62,15 +54,10 @@ class Outage(Protocol):
         """Note that a call other than a step has failed."""
 
     def settle(self) -> None:
-        """Have everything written, before a host says that it is done.
-
-        Raises:
-            LedgerUnavailable: when it cannot be.
-        """
+        """Have everything written, before a host says that it is done."""
 
 
 def outage_of(settings: Settings, run: str, alive: Callable[[], object]) -> Outage:
-    """Return the outage policy of these settings."""
     if settings.on_outage == "carry_on":
         return CarryOn(run, settings.outage_wait, settings.tuning.outage_buffer, alive)
     return Pause(run, settings.outage_wait)
@@ -99,7 +86,6 @@ class Pause:
         self.lost = 0.0
 
     def send(self, step: Step, size: int) -> Reply:
-        """Send until it is taken."""
         return self.read(step)
 
     def read(self, look: Callable[[], T]) -> T:
@@ -130,8 +116,7 @@ class Pause:
                 return answer
 
     def back(self) -> bool:
-        """Return True: every caller waits."""
-        return True
+        return True  # every caller waits
 
     def missed(self, error: RedisError) -> None:
         """Do nothing: the next step waits."""
@@ -151,7 +136,7 @@ class CarryOn:
     Args:
         wait: seconds to wait for the ledger when there is nothing left to do but to write.
         buffer: bytes of steps that may be kept.
-        alive: a call that fails while the server is away; made by a thread of its own.
+        alive: a call that fails while the server is away; made by a separate thread.
     """
 
     def __init__(self, run: str, wait: float, buffer: int, alive: Callable[[], object]) -> None:
@@ -159,12 +144,11 @@ class CarryOn:
         self._kept: deque[_Kept] = deque()
         self._bytes = 0
         self._said = False
-        self._answers = threading.Event()  # the server does, as far as anybody knows
+        self._answers = threading.Event()  # the server does, as far as is known
         self._answers.set()
         self.lost = 0.0
 
     def send(self, step: Step, size: int) -> Reply | None:
-        """Send it now, or keep it."""
         if self.back():
             try:
                 return _twice(step)
@@ -177,7 +161,6 @@ class CarryOn:
         return None
 
     def read(self, look: Callable[[], T]) -> T | None:
-        """Ask once."""
         if self.back():
             try:
                 return _twice(look)
@@ -217,7 +200,6 @@ class CarryOn:
             threading.Thread(target=self._look, name="ledger-probe", daemon=True).start()
 
     def settle(self) -> None:
-        """Wait for the ledger and write what is kept."""
         began = time.monotonic()
         while not self.back():
             left = began + self._wait - time.monotonic()
@@ -234,7 +216,7 @@ class CarryOn:
     def _look(self) -> None:
         pause = FIRST_PAUSE
         while True:
-            time.sleep(pause)  # between two tries at a server that is away, in a thread of its own
+            time.sleep(pause)  # between two tries at a server that is away, in a separate thread
             pause = min(2 * pause, LONGEST_PAUSE)
             try:
                 self._alive()

@@ -1,10 +1,10 @@
 """Presence of a run's host: a heartbeat that a thread of the host renews in the ledger.
 
-It is for people, and for whoever would take the run from a host that is alive. Nothing that must hold depends on it:
-two hosts that both believe the run to be theirs are kept apart by the fence, whatever a clock says.
+It informs people, and hosts that would take the run from a living one. No guarantee depends on it: the fence keeps two
+hosts apart that both believe to hold the run, whatever a clock says.
 
-The sign names the host's process. On the machine where that runs one looks at the process itself, so a host that was
-killed is known to be gone at once; from elsewhere it is gone when its sign is older than the lease.
+The sign names the host's process. On the same machine, readers check the process, so they notice at once that a host
+was killed; on another machine, the host counts as gone when its sign is older than the lease.
 """
 
 from __future__ import annotations
@@ -40,22 +40,19 @@ class HostProcess(msgspec.Struct, frozen=True, kw_only=True):
     began: str  # when the process began, as its machine counts; "" where that cannot be told
 
     def text(self) -> str:
-        """Return it as people read it."""
         return f"{self.name}:{self.pid}"
 
 
 def this_process() -> HostProcess:
-    """Return the process that asks."""
     return process_of(os.getpid())
 
 
 def process_of(pid: int) -> HostProcess:
-    """Return a process of this machine."""
     return HostProcess(name=platform.node(), machine=_machine(), pid=pid, began=_began(pid) or "")
 
 
 def host_of(store: RunStore) -> HostProcess | None:
-    """Return the host that is at work on a run; None if there is none, or it is gone."""
+    """Return the host that runs a run; None without one, or when it is gone."""
     status = store.field("state", "status")
     if status is None or status.decode() not in HELD:
         return None
@@ -90,11 +87,7 @@ def check_unheld(store: RunStore, run: str, what_to_do: str) -> None:
 
 
 class Presence:
-    """A thread that renews the heartbeat of a ledger's host until it is stopped, or another host has the run.
-
-    Args:
-        lease: seconds that a sign is good for.
-    """
+    """A thread that renews the heartbeat of a ledger's host until it is stopped, or another host has the run."""
 
     def __init__(self, ledger: HostLedger, lease: float) -> None:
         self._ledger = ledger
@@ -122,7 +115,7 @@ class Presence:
         """Give a sign; returns whether there is any use in giving another."""
         try:
             return self._ledger.present(self._sign, self._lease)
-        except (RedisError, OSError, ValueError) as error:  # whatever it is, the loop meets it too, and says so
+        except (RedisError, OSError, ValueError) as error:  # the loop meets the error too, and reports it
             log.debug("presence.missed", run=self._ledger.run, error=type(error).__name__)
             return True
 

@@ -5,7 +5,7 @@ was not used. What has no room is not asked: the job falls to its heuristic, as 
 worker took and never settled, because it died, stays taken until the day is over. An answer that costs more than was
 reserved is booked as an overrun, and the next calls find so much less.
 
-Where Redis cannot be reached nobody is asked, and what a call had taken stays taken.
+While Redis cannot be reached, no model is called, and what a call had taken stays taken.
 
 Nothing that a run decides by looks at this: to the run it is a call that failed. A worker without such a limit neither
 counts nor refuses, so all workers of a server are given the same one. The date is that of the worker's own clock when
@@ -59,7 +59,6 @@ class DaySpending(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def limited(self) -> bool:
-        """Whether there is a limit."""
         return self.limit_tokens is not None or self.limit_usd_micros is not None
 
 
@@ -69,11 +68,7 @@ def utc_date() -> str:
 
 
 class RealDay:
-    """The limits of a process's settings, held against what all processes have spent. Thread-safe.
-
-    Args:
-        today: says the date, as "2026-03-01"; by default this process's clock.
-    """
+    """The limits of a process's settings, held against what all processes have spent. Thread-safe."""
 
     def __init__(self, client: Redis, settings: Settings, today: Callable[[], str] | None = None) -> None:
         self._client = client
@@ -108,7 +103,6 @@ class RealDay:
             self._call(held, "settle", used)
 
     def spending(self) -> DaySpending:
-        """Return today's spending."""
         date = self._today()
         fields = read_hash(self._client, real_day_key(date))
         found = {field.decode(): int(value) for field, value in fields.items() if not field.startswith(b"call:")}

@@ -110,11 +110,9 @@ class RunStore:
         return f"{self.prefix}window:{window}"
 
     def due_key(self, tick: int | str) -> str:
-        """Return the key of the jobs that are due at a tick."""
         return f"{self.prefix}due:{tick}"
 
     def owner_key(self, part: OwnerKey, owner: str) -> str:
-        """Return the key of one part of an owner's stream."""
         return f"{self.prefix}{part}:{owner}"
 
     def checkpoint_streams_key(self, tick: int) -> str:
@@ -134,11 +132,7 @@ class RunStore:
         return read_fields(self.client, self.key(name), list(fields))
 
     def tick(self) -> int:
-        """Return the tick that was committed last.
-
-        Raises:
-            RunMissing: when the run was deleted meanwhile.
-        """
+        """Return the tick that was committed last."""
         return int(self.state_field("tick"))
 
     def state_field(self, field: str) -> bytes:
@@ -147,8 +141,16 @@ class RunStore:
         Raises:
             RunMissing: when the run was deleted meanwhile.
         """
-        found = self.field("state", field)
-        if found is None:
+        return self.kept_state(field)[0]
+
+    def kept_state(self, *fields: str) -> list[bytes]:
+        """Return these fields of the state, which every run has.
+
+        Raises:
+            RunMissing: when the run was deleted meanwhile.
+        """
+        found = [value for value in self.state(*fields) if value is not None]
+        if len(found) < len(fields):
             raise RunMissing(f"the run was deleted meanwhile{why_keys_vanish(self.client)}")
         return found
 
@@ -177,15 +179,12 @@ class RunStore:
         return self.client.hkeys(self.owner_key(part, owner))  # type: ignore[return-value]
 
     def values(self, name: RunKey) -> list[bytes]:
-        """Return the values of a hash."""
         return self.client.hvals(self.key(name))  # type: ignore[return-value]
 
     def mapping(self, name: RunKey) -> dict[bytes, bytes]:
-        """Return a hash."""
         return read_hash(self.client, self.key(name))
 
     def members(self, name: RunKey) -> set[bytes]:
-        """Return the members of a set."""
         return read_members(self.client, self.key(name))
 
     def items(self, name: RunKey, first: int = 0, last: int = -1) -> list[bytes]:
@@ -197,7 +196,6 @@ class RunStore:
         return self.client.lindex(self.key(name), position)  # type: ignore[return-value]
 
     def length(self, name: RunKey) -> int:
-        """Return the length of a list."""
         return self.client.llen(self.key(name))
 
     def pipeline(self) -> Pipeline:

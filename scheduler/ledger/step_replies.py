@@ -5,8 +5,8 @@ Each part of the engine reads what the ledger shows for it (`BoundaryInput.shown
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple, get_args
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple, TypeVar, get_args
 
 import msgspec
 import structlog
@@ -18,6 +18,7 @@ from cogitate.scheduler.ledger.answer_times import Overdue, Timed
 from cogitate.scheduler.ledger.claims import Result
 from cogitate.tasks.job import JobKey
 
+T = TypeVar("T")
 JobState = Literal["open", "staged", "dead", "held"]
 
 log = structlog.get_logger()
@@ -136,6 +137,24 @@ class Unreadable(NamedTuple):
     def at(cls, what: str, key: bytes, error: Exception) -> Unreadable:
         """Return a value that is known by its key alone."""
         return cls(what, "key", key[:MOST_CELL].decode("utf-8", "backslashreplace"), str(error)[:200])
+
+
+def read_shown(
+    raw: Sequence[bytes], what: str, read: Callable[[str, bytes], T], unreadable: list[Unreadable]
+) -> list[T]:
+    """Return the values of a hash that the ledger shows. An unreadable one stays there, and is added to `unreadable`.
+
+    Args:
+        raw: field, value, …
+        read: returns a field's value; it raises ValueError when it cannot.
+    """
+    found = []
+    for field, value in zip(raw[::2], raw[1::2], strict=True):
+        try:
+            found.append(read(field.decode(), value))
+        except (ValueError, RecursionError) as error:
+            unreadable.append(Unreadable.at(what, field, error))
+    return found
 
 
 class UnreadableLog:

@@ -22,6 +22,7 @@ from cogitate.memory.entry import Archived, Head
 from cogitate.memory.stream import Stream
 from cogitate.memory.unreadable import read_entry, read_head, read_marks
 from cogitate.scheduler.ledger.ledger import Value, Write
+from cogitate.scheduler.ledger.packing import pack, unpack
 from cogitate.scheduler.ledger.run_store import RunStore
 
 CHUNK = 500  # pairs a command; Lua's unpack fails between 7,000 and 8,000 values
@@ -76,7 +77,7 @@ def stream_writes(streams: Iterable[Stream]) -> list[Write]:
         marks: list[Value] = []
         for number in sorted(changes.marked - gone):
             marks += (number, msgspec.json.encode(stream.marks[number]))
-        # First what goes: what comes then takes its room.
+        # Delete first, so that new values reuse the memory.
         writes += chunked("HDEL", f"archive:{owner}", changes.deleted)
         writes += chunked("ZREM", f"archived:{owner}", changes.deleted)
         writes += chunked("HDEL", f"into:{owner}", changes.deleted_into)
@@ -125,7 +126,7 @@ def load_streams(store: RunStore, owners: Iterable[str]) -> dict[str, Stream]:
     return streams
 
 
-#: What reading a value raises that somebody has damaged. An error of the connection is none of them.
+#: The exceptions that reading a damaged value raises; errors of the connection are not among them.
 UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError, ResponseError)
 
 
@@ -145,3 +146,25 @@ def differences(stored: Stream, said: Stream) -> list[str]:
 def _same(one: object, other: object) -> bool:
     """Return whether two parts have the same values, one of them read as what cannot be read."""
     return bool(one == other) or (None not in (one, other) and msgspec.to_builtins(one) == msgspec.to_builtins(other))
+
+
+def world_writes(tick: int, state: bytes) -> list[Write]:
+    """Return the commands that store a world's state."""
+    return [
+        Write("HSET", "checkpoint", ("tick", tick, "packed", pack(state))),
+    ]
+
+
+def load_world(store: RunStore) -> tuple[bytes | None, int]:
+    """Return a world's state, None if it never gave one, and its tick.
+
+    Raises:
+        ValueError: when it was changed.
+    """
+    tick, packed = store.some_fields("checkpoint", "tick", "packed")
+    if packed is None:
+        return None, int(tick or 0)
+    try:
+        return unpack(packed), int(tick or b"")
+    except ValueError as error:
+        raise ValueError(f"the world's state {error}") from error

@@ -1,12 +1,12 @@
 """Heartbeats of worker processes, which belong to no run: for people and alerts; no decision depends on them.
 
-A worker renews its sign while it lives, whether or not it has a job, and removes it when it ends in order. One that was
-killed leaves its sign behind, so that whoever looks learns that it is missing; a worker that its supervisor starts
-again has the same name and renews the same sign. Nobody misses a worker whose supervisor is gone too, or whose place
-another has taken: a container that comes back has another name, and from elsewhere nobody sees whether its old
-supervisor lives. So a worker that came after the last sign of a dead one, and takes its kinds, takes its place.
+A worker renews its sign while it lives, with or without a job, and removes it when it ends in order. A killed worker
+leaves its sign behind, so that readers learn that it is missing; a worker that its supervisor restarts keeps its name
+and renews the same sign. A worker is not missing if its supervisor is gone too, or if another has taken its place. A
+restarted container has another name, and other machines cannot see whether its old supervisor lives: so a worker takes
+the place of a dead one if it came after that one's last sign and takes its kinds.
 
-A sign tells of a worker that fails before it has a job. One that has ended for that reason leaves its last sign behind
+A sign also tells why a worker fails before it has a job. A worker that has ended for that reason leaves its last sign
 as a mark, which is shown until another takes its place, and no longer than a worker is missed.
 """
 
@@ -26,8 +26,8 @@ from cogitate.scheduler.ledger.presence import HostProcess, exists, is_here
 
 EVERY = 2.0  # seconds between two signs
 GOOD_FOR = 6.0  # seconds
-MISSED_FOR = 3600.0  # seconds after which nobody misses a worker any more
-SETTLED = 0  # began as nobody's successor: it has taken a place, or is of an older version
+MISSED_FOR = 3600.0  # seconds after which a worker is no longer missed
+SETTLED = 0  # `began` of a worker that succeeds none: it has taken a place, or is of an older version
 _SECOND = 1_000_000  # microseconds
 
 
@@ -193,7 +193,7 @@ def _successors(signs: Mapping[str, _Sign], now: int) -> dict[str, str]:
 
 
 def forget_workers(client: Redis) -> None:
-    """Remove the signs of workers that nobody misses."""
+    """Remove the signs of workers that are no longer missed."""
     seen = workers_seen(client)
     known = {*seen.alive, *(one.worker for one in seen.missing), *(one.worker for one in seen.failing)}
     gone = [name for name in read_hash(client, WORKERS) if name.decode(errors="replace") not in known]

@@ -68,15 +68,10 @@ class Cadence:
                     self._concerned.add(pair)
 
     def forget(self, owner: str) -> None:
-        """Forget an owner that has left for good."""
         self._left.add(owner)
 
     def due(self, tick: int, moment_of: Callable[[str], Moment], busy: Callable[[str, str], bool]) -> list[Request]:
-        """Return the requests of this tick, sorted by owner and kind.
-
-        Args:
-            busy: returns whether a job of (kind, owner) is open or waits for a retry.
-        """
+        """Return the requests of this tick, sorted by owner and kind."""
         asked: set[tuple[str, str]] = self._wakes.pop(tick, set())
         asked |= self._concerned
         asked |= {(owner, kind.name) for owner in self._touched for kind in self._kinds}

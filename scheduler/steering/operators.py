@@ -44,9 +44,6 @@ def ask(client: Redis, run: str, controls: Sequence[Control], *, wait: float, by
 
     A request that is unanswered by then is not lost: it waits for the next host, and `detail` says so.
 
-    Args:
-        by: name of the operator, for the history.
-
     Raises:
         RunMissing: if the run does not exist.
         RunCancelled: if it is cancelled.

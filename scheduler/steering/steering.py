@@ -14,9 +14,9 @@ import msgspec
 from cogitate.memory import typed_json
 from cogitate.memory.errors import quoted
 from cogitate.memory.stream import Stream
-from cogitate.scheduler.budget.admission import Decided
+from cogitate.scheduler.budget.admission import AdmissionRound, Decided
 from cogitate.scheduler.budget.budget import BudgetView
-from cogitate.scheduler.budget.limit_history import LimitChange, LimitHistory, kind_of_limit, normal_name
+from cogitate.scheduler.budget.limit_history import LimitChange, LimitHistory
 from cogitate.scheduler.budget.repairs import RepairRefused, admit_retry
 from cogitate.scheduler.budget.rules import Rules
 from cogitate.scheduler.config.controls import (
@@ -29,14 +29,11 @@ from cogitate.scheduler.config.controls import (
     SetLimit,
     SetMode,
 )
-from cogitate.scheduler.config.limits import MAX_LIMIT, LimitError, LimitTable, parse_limit_name
-from cogitate.scheduler.config.tiers import ModelOption
-from cogitate.scheduler.latency.due_ticks import DueTicks
+from cogitate.scheduler.config.limits import MAX_LIMIT, LimitError, parse_limit_name
 from cogitate.scheduler.ledger.ledger import Write
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.steering.postponing import Postponing
 from cogitate.scheduler.steering.throttle import KIND, Throttle, ThrottleState
-from cogitate.tasks.job import Request
 
 MOST_ANSWERS = 200  # kept for operators that are still waiting, newest last
 
@@ -93,22 +90,9 @@ class Steering:
         return tuple(applied)
 
     def retry(
-        self,
-        streams: Mapping[str, Stream],
-        *,
-        tick: int,
-        minute: int,
-        offers_of: Callable[[Request], Sequence[ModelOption]],
-        busy: Callable[[str, str], bool],
-        due: DueTicks,
+        self, streams: Mapping[str, Stream], at: AdmissionRound, busy: Callable[[str, str], bool]
     ) -> list[Decided]:
-        """Admit the tick's retries that fit the budget.
-
-        Args:
-            offers_of: returns the model options of a request, best first.
-            busy: returns whether a job of (kind, owner) is open, waits for a retry, or was decided in this tick.
-            due: the run's due ticks.
-        """
+        """Admit the tick's retries that fit the budget."""
         found: list[Decided] = []
 
         def taken_or_busy(kind: str, owner: str) -> bool:
@@ -118,23 +102,12 @@ class Steering:
             wanted = item.control
             assert isinstance(wanted, Retry)
             try:
-                decided = admit_retry(
-                    streams,
-                    wanted.owner,
-                    wanted.numbers,
-                    tick=tick,
-                    minute=minute,
-                    view=self._view,
-                    rules=self._rules,
-                    offers_of=offers_of,
-                    busy=taken_or_busy,
-                    due=due,
-                )
+                decided = admit_retry(streams, wanted.owner, wanted.numbers, at, taken_or_busy)
             except RepairRefused as error:
-                self._answers.append(ControlAnswer(item.id, tick, wanted, refused=str(error), by=item.by))
+                self._answers.append(ControlAnswer(item.id, at.tick, wanted, refused=str(error), by=item.by))
             else:
                 found.append(decided)
-                self._answers.append(ControlAnswer(item.id, tick, wanted, job=decided.line.key.text(), by=item.by))
+                self._answers.append(ControlAnswer(item.id, at.tick, wanted, job=decided.line.key.text(), by=item.by))
         self._retries.clear()
         return found
 
@@ -145,7 +118,6 @@ class Steering:
 
     @property
     def admits(self) -> bool:
-        """Return whether the run admits jobs."""
         return self.mode in ("running", "paused")
 
     @property
@@ -231,15 +203,15 @@ class Steering:
 
     def _set_limit(self, control: SetLimit, tick: int, minute: int) -> str:
         try:
-            name, kind = normal_name(control.name), kind_of_limit(control.name)
+            limit = parse_limit_name(control.name)
         except LimitError as error:
             return str(error)
-        known = [k.name for k in self._rules.kinds]
-        if kind is not None and kind not in known:
-            return f"there is no kind {kind!r}; there are {', '.join(sorted(known))}"
+        name, known = limit.text(), [kind.name for kind in self._rules.kinds]
+        if limit.kind and limit.kind not in known:
+            return f"there is no kind {limit.kind!r}; there are {', '.join(sorted(known))}"
         if control.value is not None and not 0 <= control.value <= MAX_LIMIT:
             return f"limit {name}: {control.value} is not between 0 and {MAX_LIMIT}"
-        if control.value is not None and parse_limit_name(name).unit == "usd_micros" and self._rules.unpriced:
+        if control.value is not None and limit.unit == "usd_micros" and self._rules.unpriced:
             models = ", ".join(map(quoted, self._rules.unpriced))
             return f"{name} cannot limit models whose price the run does not know: {models}"
         changed = self._limits.with_limit(name, control.value, tick=tick, minute=minute)
@@ -255,8 +227,3 @@ def read_steering(store: RunStore) -> SteeringState:
     """Return the steering in force for a run as of its last tick."""
     kept = store.field("state", "steering")
     return SteeringState() if kept is None else typed_json.decode(kept, SteeringState)
-
-
-def limit_history(first: LimitTable, state: SteeringState) -> LimitHistory:
-    """Return the history of a run's limits: the first ones, and the changes that operators made."""
-    return LimitHistory(first, state.limits)

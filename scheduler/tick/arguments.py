@@ -1,17 +1,19 @@
-"""Check the arguments of a tick loop before it starts anything."""
+"""Check the arguments of a tick loop before it starts anything.
+
+Each check returns a usable value, or raises `InputError` or `ConfigurationError` with the argument and its value.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, get_args
 
 from redis import Redis
 
 from cogitate.memory.errors import InputError, quoted
 from cogitate.memory.language.truncation import Content
-from cogitate.memory.profile import Location, Profile
+from cogitate.memory.profile import Profile
 from cogitate.memory.routing.routing import EventRule, Strategy
 from cogitate.scheduler.budget.briefs import Brief, no_brief
 from cogitate.scheduler.config.settings import ConfigurationError, Settings, check_run_name
@@ -31,66 +33,41 @@ MAX_MINUTE = 1_000_000_000_000  # of game time, at tick 0: two million years
 _STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """The checked arguments of a loop."""
+    """The arguments of a loop, checked."""
 
-    run: str
-    owners: Mapping[str, Profile]
-    settings: Settings
-    locations: tuple[Location, ...]
-    brief: Brief
-    tier_of: TierRule
-    event_types: Mapping[str, Strategy | EventRule]
-    ticks: int | None
-    start_minute: int
-    describe: Mapping[str, str]
-    inline: bool
-    client: Redis | None
-
-
-def check_arguments(
-    *,
-    run: object,
-    owners: object,
-    settings: object,
-    locations: object,
-    brief: object,
-    tier_of: object,
-    event_types: object,
-    ticks: object,
-    start_minute: object,
-    describe: object,
-    inline: object,
-    client: object,
-) -> Arguments:
-    """Check the arguments, and return them.
-
-    Raises:
-        InputError, ConfigurationError: naming the argument and its value.
-    """
-    return Arguments(
-        run=check_run_name(run),
-        owners=check_present(owners),
-        settings=check_settings(settings),
-        locations=check_locations(locations),
-        brief=check_function("brief", brief) or no_brief,
-        tier_of=check_function("tier_of", tier_of) or usual_tier,
-        event_types=check_event_types(event_types),
-        ticks=None if ticks is None else check_integer("ticks", ticks, 0, MAX_TICKS),
-        start_minute=check_integer("start_minute", start_minute, 0, MAX_MINUTE),
-        describe=check_description(describe),
-        inline=check_flag("inline", inline),
-        client=check_client(client, inline=bool(inline)),
-    )
+    def __init__(
+        self,
+        *,
+        run: object,
+        owners: object,
+        settings: object,
+        locations: object,
+        brief: object,
+        tier_of: object,
+        event_types: object,
+        ticks: object,
+        start_minute: object,
+        describe: object,
+        inline: object,
+        client: object,
+    ) -> None:
+        self.run = check_run_name(run)
+        self.owners = check_present(owners)
+        self.settings = check_settings(settings)
+        self.locations = check_locations(locations)
+        self.brief: Brief = check_function("brief", brief) or no_brief
+        self.tier_of: TierRule = check_function("tier_of", tier_of) or usual_tier
+        self.event_types = check_event_types(event_types)
+        self.ticks = None if ticks is None else check_integer("ticks", ticks, 0, MAX_TICKS)
+        self.start_minute = check_integer("start_minute", start_minute, 0, MAX_MINUTE)
+        self.describe = check_description(describe)
+        self.inline = check_flag("inline", inline)
+        self.client = check_client(client, inline=bool(inline))
 
 
 def check_settings(settings: object) -> Settings:
-    """Return the settings; None: those of the environment.
-
-    Raises:
-        ConfigurationError: if the value is not a `Settings`.
-    """
+    """Return the settings; None: those of the environment."""
     if settings is None:
         return Settings()
     if not isinstance(settings, Settings):
@@ -99,44 +76,26 @@ def check_settings(settings: object) -> Settings:
 
 
 def check_present(owners: object) -> dict[str, Profile]:
-    """Check the owners at the start, and return them.
-
-    Raises:
-        InputError: naming the first whose name or profile cannot be used.
-    """
+    """Check the owners at the start, and return them."""
     if not isinstance(owners, Mapping):
         raise InputError(f"owners are {quoted(owners)}: give a dict such as {{'agent:ada': Profile(name='Ada')}}")
     return {check_owner(owner): check_profile(owner, profile) for owner, profile in owners.items()}
 
 
 def check_flag(what: str, value: object) -> bool:
-    """Return True or False.
-
-    Raises:
-        InputError: for anything else.
-    """
     if not isinstance(value, bool):
         raise InputError(f"{what} is {quoted(value)}: give True or False")
     return value
 
 
 def check_function(what: str, value: object) -> Callable[..., Any] | None:
-    """Return a function, or None.
-
-    Raises:
-        InputError: for anything else.
-    """
     if value is not None and not callable(value):
         raise InputError(f"{what} is {quoted(value)}: give a function")
     return value
 
 
 def check_client(client: object, *, inline: bool) -> Redis | None:
-    """Return the Redis to run on in this process.
-
-    Raises:
-        InputError: for anything else, for one that turns replies into strings, and where the loop starts its own.
-    """
+    """Return the Redis to run on in this process."""
     if client is None:
         return None
     if not isinstance(client, Redis):
@@ -149,11 +108,7 @@ def check_client(client: object, *, inline: bool) -> Redis | None:
 
 
 def check_description(describe: object) -> dict[str, str]:
-    """Check the description that a host gives to a new run, and return it.
-
-    Raises:
-        InputError: when it is no dict of strings, or too much.
-    """
+    """Check the description that a host gives to a new run, and return it."""
     if describe is None:
         return {}
     if not isinstance(describe, Mapping):
@@ -170,11 +125,7 @@ def check_description(describe: object) -> dict[str, str]:
 
 
 def check_event_types(types: object) -> dict[str, Strategy | EventRule]:
-    """Check the rules for the host's own types of events, and return them.
-
-    Raises:
-        InputError: naming the type and what would be right.
-    """
+    """Check the rules for the host's own types of events, and return them."""
     if types is None:
         return {}
     if not isinstance(types, Mapping):

@@ -1,79 +1,148 @@
-"""The commit of a finished tick: every command, the journal's line, and the windows that may be deleted."""
+"""The commits of finished ticks: what each writes, where the run stands after it, and the reply to it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import Future
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
 
 from cogitate.memory.clock import DAY, day_of
+from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.engine.part import Part
 from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.engine.turn import FinishedTick
 from cogitate.scheduler.journal.lines import write_line
-from cogitate.scheduler.ledger.ledger import Commit, HostLedger, Write
-from cogitate.scheduler.ledger.streams import chunked, stream_writes
-from cogitate.scheduler.ledger.world_state import world_writes
+from cogitate.scheduler.ledger.ledger import Apply, Commit, HostLedger, Write
+from cogitate.scheduler.ledger.step_replies import Advanced, BoundaryInput
+from cogitate.scheduler.ledger.streams import chunked, stream_writes, world_writes
+from cogitate.scheduler.tick.commit_thread import SendCommit
 from cogitate.scheduler.tick.figure_history import FigureHistory
-from cogitate.scheduler.tick.seals import Seals
+from cogitate.scheduler.tick.restore import Restored
+from cogitate.tasks.job import Job
 
 KEPT_DAYS = 7  # a day's accounts can be looked at for so many days after it; later the journal still has each job's
 
 
-class HostPace(NamedTuple):
-    """The pace of the host, for those who watch; it decides nothing."""
+class Position(NamedTuple):
+    """Where a run stands after a commit."""
 
-    lag: int  # ticks behind its schedule, where it is paced
-    host_us: int  # microseconds of its own work at the tick before
+    tick: int
+    digest: str
+    chain: str
+    checkpoint_tick: int  # of the world's last checkpoint
+
+
+class _Sent(NamedTuple):
+    """A commit whose reply has not been read yet."""
+
+    reply: Future[Advanced | None]
+    before: Position
+    finished: FinishedTick
 
 
 class Committer:
-    """The writer that turns a run's finished ticks into commits."""
+    """The commits of a run's finished ticks, of which one may be under way.
+
+    Args:
+        restored: where the run stands.
+        hint: publishes hints for jobs, as soon as the ledger has them.
+    """
 
     def __init__(
         self,
         ledger: HostLedger,
         state: RunState,
         parts: Sequence[Part],
-        windows: set[str],
-        seals: Seals,
-        history: FigureHistory,
+        restored: Restored,
+        *,
+        apply: Apply,
+        send: SendCommit,
+        hint: Callable[[Sequence[Job]], None],
     ) -> None:
         self._ledger = ledger
         self._state = state
         self._parts = parts
-        self.windows = windows  # that exist in the ledger
-        self._seals = seals
-        self._history = history
+        self._seals = restored.seals
+        self._apply: Apply = apply
+        self._hint = hint
+        self._history = FigureHistory.load(ledger.store, state.facts.minute(restored.tick))
         self._loop_written = b""
+        self._sent: _Sent | None = None  # the last commit, until its reply has been read
+        self.send_commit = send
+        self.windows = restored.windows  # that exist in the ledger
+        self.position = Position(restored.tick, restored.digest, restored.chain, restored.checkpoint_tick)
+        self.next: BoundaryInput | None = None  # of the next tick, as the last commit's reply showed it
 
-    def commit(
-        self,
-        number: int,
-        outcome: FinishedTick,
-        checkpoint: bytes | None,
-        digest: str,
-        chain: str,
-        pace: HostPace,
-        posted: str = "",
-    ) -> Commit:
-        """Return everything that this tick writes. `digest` and `chain` are those of the tick before."""
-        state, core = self._state, outcome.core
+    def send(self, finished: FinishedTick, checkpoint: bytes | None, lag: int, host_us: int, posted: str = "") -> None:
+        """Send the commit of a finished tick, which is one step.
+
+        Args:
+            checkpoint: the world's state, if it gave one.
+            lag: ticks that a paced host is behind its schedule, for those who watch.
+            host_us: microseconds of its own work at the tick before, likewise.
+            posted: digest of the message in which the host reported its turn.
+        """
+        before, number = self.position, finished.core.tick
+        commit = self._commit(finished, checkpoint, lag, host_us, posted)
+        jobs = [item.job for item in finished.opened if item.admitted]
+        self._sent = _Sent(self.send_commit(partial(self._advance, commit, jobs)), before, finished)
+        at = before.checkpoint_tick if checkpoint is None else number
+        self.position = Position(number, commit.digest, commit.chain, at)
+
+    def _advance(self, commit: Commit, jobs: Sequence[Job]) -> Advanced | None:
+        advanced = self._ledger.advance(commit, self._apply)
+        if jobs and not self._ledger.away:  # its broker is away with it; hints are repeated
+            self._hint(jobs)
+        return advanced
+
+    def read_reply(self) -> FinishedTick | None:
+        """Wait for the reply to the last commit, and return the tick that is committed; None if it was read before.
+
+        Raises:
+            Fenced, LedgerUnavailable: when the tick was not committed; the run stands where it did.
+        """
+        if self._sent is None:
+            return None
+        sent = self._sent
+        try:
+            advanced = sent.reply.result()
+        except Exception:  # whatever it was, the tick is not committed
+            self._sent, self.position = None, sent.before
+            raise
+        self._sent = None
+        self.next = advanced.boundary if advanced is not None else None
+        if advanced is not None:
+            self.windows.difference_update(advanced.deleted)
+        return sent.finished
+
+    def take_reply(self) -> Future[Advanced | None] | None:
+        """Return the reply to a commit that is under way, for a host that leaves after an error."""
+        sent, self._sent = self._sent, None
+        return sent.reply if sent is not None else None
+
+    def _commit(self, outcome: FinishedTick, checkpoint: bytes | None, lag: int, host_us: int, posted: str) -> Commit:
+        state, core, number = self._state, outcome.core, outcome.core.tick
         writes = stream_writes(outcome.streams)
         for part in self._parts:
             writes += part.take_writes()
         self.windows |= {cell.window for item in outcome.opened for cell in item.cells}
         named = {key.tick for key in state.open}
-        windows = [(window, *span) for window in sorted(self.windows) if (span := self._over(window, number, named))]
+        windows = [
+            (window, *span)
+            for window in sorted(self.windows)
+            if (span := enqueue_ticks_over(state.facts, window, number, named))
+        ]
         forgotten = [field for window, *_ in windows for field in state.view.forget(window)]
         view = state.view.take_changes()
         writes += chunked("HSET", "view", [part for field in view for part in field], 2)
         writes += chunked("HDEL", "view", list(forgotten))
         run_changed = core.facts is not None or bool(core.joined or core.left)
         writes += self._seals.take_writes(state, outcome.streams, number, run_changed=run_changed)
-        writes.append(Write("HSET", "state", ("lag", pace.lag, "host_us", pace.host_us)))
+        writes.append(Write("HSET", "state", ("lag", lag, "host_us", host_us)))
         kept = state.loop_state()
         if kept != self._loop_written:
             writes.append(Write("HSET", "state", ("loop", kept)))
@@ -90,8 +159,8 @@ class Committer:
             posted=posted,
         )
         state.warnings.clear()
-        writes += self._history.take_writes(core, notes, state, pace.host_us)
-        line, digest, chain = write_line(core, notes, digest, chain, SCHEMA)
+        writes += self._history.take_writes(core, notes, state, host_us)
+        line, digest, chain = write_line(core, notes, self.position.digest, self.position.chain, SCHEMA)
         return Commit(
             tick=number,
             line=line,
@@ -103,23 +172,23 @@ class Committer:
             writes=writes,
         )
 
-    def _over(self, window: str, number: int, named: Collection[int]) -> tuple[int, int] | None:
-        """Return the first and last enqueue tick that may name a window to delete; None while the window must stay.
 
-        A tick's window is deleted when the tick is over, a day's some days later, the run's never. The ledger keeps
-        it all the same while an attempt that names it is unsettled.
-        """
-        facts = self._state.facts
-        period, _, index = window.partition(":")
-        if period == "tick":
-            first = last = int(index)
-            kept_until = first
-        elif period == "day" and int(index) + KEPT_DAYS < day_of(facts.minute(number)):
-            first = facts.clock.ticks_until(int(index) * DAY - facts.start_minute)
-            last = facts.clock.ticks_until((int(index) + 1) * DAY - facts.start_minute) - 1
-            kept_until = last
-        else:
-            return None
-        if kept_until >= number or any(first <= tick <= last for tick in named):
-            return None
-        return first, last
+def enqueue_ticks_over(facts: Facts, window: str, number: int, named: Collection[int]) -> tuple[int, int] | None:
+    """Return the first and last enqueue tick that may name a window to delete; None while the window must stay.
+
+    A tick's window is deleted when the tick is over, a day's some days later, the run's never. The ledger keeps
+    it all the same while an attempt that names it is unsettled.
+    """
+    period, _, index = window.partition(":")
+    if period == "tick":
+        first = last = int(index)
+        kept_until = first
+    elif period == "day" and int(index) + KEPT_DAYS < day_of(facts.minute(number)):
+        first = facts.clock.ticks_until(int(index) * DAY - facts.start_minute)
+        last = facts.clock.ticks_until((int(index) + 1) * DAY - facts.start_minute) - 1
+        kept_until = last
+    else:
+        return None
+    if kept_until >= number or any(first <= tick <= last for tick in named):
+        return None
+    return first, last

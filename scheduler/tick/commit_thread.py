@@ -1,4 +1,4 @@
-"""Commits on their way while their host goes on: the reply is read when the next tick needs it."""
+"""Commits under way while their host continues: the reply is read when the next tick needs it."""
 
 from __future__ import annotations
 
@@ -6,75 +6,49 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from queue import SimpleQueue
 from threading import Thread
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
-T_co = TypeVar("T_co", covariant=True)
-
-
-class Reply(Protocol[T_co]):
-    """The reply to a commit that has been sent."""
-
-    def result(self) -> T_co:
-        """Wait for the reply and return it.
-
-        Raises:
-            Exception: whatever the commit raised.
-        """
 
 
 class SendCommit(Protocol):
-    """A way to have a commit carried out."""
+    """A way to have a commit carried out. The host may not use its ledger until it has the reply."""
 
-    def __call__(self, commit: Callable[[], T], /) -> Reply[T]:
-        """Begin a commit. The host may not use its ledger until it has the reply."""
-
-
-class Carried(Generic[T]):
-    """A commit that is over when it has been sent: its host stands still for the reply."""
-
-    def __init__(self, commit: Callable[[], T]) -> None:
-        self._reply = commit()
-
-    def result(self) -> T:
-        """Return the reply."""
-        return self._reply
+    def __call__(self, commit: Callable[[], T], /) -> Future[T]:
+        """Begin a commit, and return its reply, which raises whatever the commit raised."""
 
 
-class _Sent(Generic[T]):
-    """A commit for the thread, with its reply."""
-
-    def __init__(self, commit: Callable[[], T]) -> None:
-        self._commit = commit
-        self.reply: Future[T] = Future()
-
-    def carry_out(self) -> None:
-        try:
-            self.reply.set_result(self._commit())
-        except BaseException as error:  # it is raised where the reply is read
-            self.reply.set_exception(error)
+def commit_at_once(commit: Callable[[], T], /) -> Future[T]:
+    """Commit while the host stands still; an error is raised here."""
+    reply: Future[T] = Future()
+    reply.set_result(commit())
+    return reply
 
 
 class CommitThread:
     """A thread that carries out the commits of one host, one after the other, while the host does other work.
 
-    It is a daemon: a process that ends at once does not wait for a server that is away.
+    It is a daemon, unlike those of an executor: a process that ends does not wait for a server that is away.
     """
 
     def __init__(self) -> None:
-        self._steps: SimpleQueue[_Sent[object] | None] = SimpleQueue()
+        self._sent: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
         Thread(target=self._live, name="commit", daemon=True).start()
 
-    def __call__(self, commit: Callable[[], T], /) -> Reply[T]:
+    def __call__(self, commit: Callable[[], T], /) -> Future[T]:
         """Begin a commit, and return while it is under way."""
-        sent = _Sent(commit)
-        self._steps.put(sent)  # type: ignore[arg-type]  # a queue of commits of all types
-        return sent.reply
+        reply: Future[T] = Future()
+        self._sent.put((commit, reply))
+        return reply
 
     def close(self) -> None:
         """End the thread after what it has to carry out."""
-        self._steps.put(None)
+        self._sent.put(None)
 
     def _live(self) -> None:
-        while (sent := self._steps.get()) is not None:
-            sent.carry_out()
+        while (sent := self._sent.get()) is not None:
+            commit, reply = sent
+            try:
+                reply.set_result(commit())
+            except BaseException as error:  # it is raised where the reply is read
+                reply.set_exception(error)

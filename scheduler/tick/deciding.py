@@ -10,8 +10,8 @@ from cogitate.memory.errors import InputError, UsageError
 from cogitate.memory.host_code import Raised, captured
 from cogitate.scheduler.intake.checks import MAX_NUMBERS, MAX_OWNER, check_texts, reason
 from cogitate.scheduler.journal.ends import JobEnd
-from cogitate.scheduler.tick.divergence import WorldDiverged, remedy
 from cogitate.scheduler.tick.loop import RunLoop
+from cogitate.scheduler.tick.redelivery import WorldDiverged, remedy
 from cogitate.scheduler.tick.tick_iterator import Tick
 from cogitate.tasks.job import split_job_id
 
@@ -70,7 +70,6 @@ class Deciding:
 
     @property
     def done(self) -> bool:
-        """Whether each of the jobs has ended."""
         return not self._pending
 
     def ends(self) -> list[JobEnd]:

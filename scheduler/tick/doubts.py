@@ -1,9 +1,11 @@
-"""Observations that are probably not what the host means: each doubt is logged once, and nothing is changed."""
+"""Warnings about input that is valid and probably not meant. Each is logged once, and changes nothing."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
+from itertools import product
 
 import structlog
 
@@ -11,8 +13,15 @@ from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Profile
 from cogitate.memory.routines import read_routine
 from cogitate.memory.routing.scopes import location_owner
+from cogitate.scheduler.budget.budget import BudgetView, amounts, figure_of
+from cogitate.scheduler.budget.rules import Rules
+from cogitate.scheduler.budget.settings_checks import strangers
+from cogitate.scheduler.config.kept_settings import KEPT, keep_settings
+from cogitate.scheduler.config.limits import PERIODS, UNITS, LimitName
+from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.engine.run_state import RunState
-from cogitate.scheduler.intake.near_owners import near_owners
+from cogitate.scheduler.intake.checks import near_owners
+from cogitate.scheduler.tick.arguments import Arguments
 from cogitate.tasks.place_index import PlaceIndex
 
 log = structlog.get_logger()
@@ -20,6 +29,9 @@ log = structlog.get_logger()
 _MOST = 1_000  # doubts that one host remembers
 _NAMED = 3  # owners that one of them names
 _OWNERS = ("agent:", "npc:", "group:", "location:")
+_LEAST_PRICE = 1_000  # micro-dollars per million tokens: a tenth of a cent, below every paid model
+_LISTED = 5  # names that one line of a log lists
+OWNERS = "owners: "  # how the name of an unused argument for an owner begins
 
 
 def _meant(owners: list[str]) -> str:
@@ -98,3 +110,115 @@ class Doubts:
         if doubt not in self._told and len(self._told) < _MOST:
             self._told.add(doubt)
             log.warning(event, run=self._state.run, **told)
+
+
+def tell_low_prices(run: str, settings: Settings) -> None:
+    """Warn of stated prices that are probably in dollars."""
+    for price in settings.prices() if settings.llm == "openai" else ():
+        given = (("input_price", price.input), ("output_price", price.output))
+        low = {name: value for name, value in given if value is not None and 0 < value < _LEAST_PRICE}
+        if low and price.origin == "stated":
+            name, value = next(iter(low.items()))
+            log.warning(
+                "price.too_low",
+                run=run,
+                model=price.model,
+                prices=low,
+                then=(
+                    f"prices are micro-dollars per million tokens: if you mean ${value}, set {name} = "
+                    f"{value * 1_000_000:_}"
+                ),
+            )
+
+
+def tell_small_limits(run: str, rules: Rules, view: BudgetView) -> None:
+    """Warn of each limit that refuses every job of a kind, as a single one reserves more than it gives out."""
+    found: dict[LimitName, dict[str, int]] = {}  # limit -> kind -> what one job of it reserves at least
+    for kind in rules.kinds:
+        options = [one for one in rules.offers_of(kind, "routine") if one.model]
+        if not options or kind.name in rules.disabled:
+            continue
+        for number, unit in enumerate(UNITS):
+            reserved = min(amounts(one.cost)[number] for one in options)
+            for period, scope in product(PERIODS, ("run", f"kind:{kind.name}", "owner:*")):
+                room = view.room(period, scope, unit)
+                if room is not None and 0 < room < reserved:  # 0 forbids spending, which is meant
+                    found.setdefault(LimitName(period, scope, unit), {})[kind.name] = reserved
+    for limit, kinds in found.items():
+        least, figure = min(kinds, key=lambda name: (kinds[name], name)), figure_of(limit.unit)
+        log.warning(
+            "limit.too_small",
+            run=run,
+            limit=limit.text(),
+            room=figure(view.room(*limit) or 0),
+            kinds=sorted(kinds),
+            reserved=f"{figure(kinds[least])} by one {least}",
+            then="each of these jobs is refused: raise the limit, or lower the kind's prompt_cap or output_cap",
+        )
+
+
+def unused_settings(kept: bytes | str, given: Settings) -> list[str]:
+    """Return the settings that were given for a resumed run, and that differ from those it began with."""
+    began, now = json.loads(kept), json.loads(keep_settings(given))
+    names = sorted(KEPT & given.model_fields_set & began.keys())
+    return [f"settings: {name}" for name in names if began[name] != now[name]]
+
+
+def unused_arguments(state: RunState, given: Arguments, described: Mapping[str, str]) -> list[str]:
+    """Return the arguments that a resumed run does not use, since they differ from those it began with."""
+    profiles = state.profiles
+    has_begun = profiles or state.retired  # else the given owners join with the first tick
+    found = [
+        f"{OWNERS}{owner} (join it in the loop's body)"
+        for owner in sorted(given.owners)
+        if has_begun and owner not in profiles and owner not in state.retired
+    ]
+    found += [
+        f"{OWNERS}profile of {owner}"
+        for owner, profile in sorted(given.owners.items())
+        if owner in profiles and profiles[owner] != profile
+    ]
+    if given.locations and given.locations != state.facts.locations:
+        found.append("locations")
+    if given.start_minute and given.start_minute != state.facts.start_minute:
+        found.append("start_minute")
+    if given.describe and given.describe != described:
+        found.append("describe")
+    return found
+
+
+def tell_ignored(state: RunState, ignored: Iterable[str]) -> None:
+    """Warn of arguments that a resumed run does not use."""
+    if names := list(ignored):
+        log.warning("resume.ignored", run=state.run, what=_listed(names), why="a run keeps what it began with")
+        state.warnings["resume.ignored"] += len(names)
+
+
+def tell_strangers(state: RunState, settings: Settings, owners: Iterable[str]) -> None:
+    """Warn of owners that limits and policies name and the run does not have; they may join yet."""
+    known = {*owners, *state.profiles, *state.retired}
+    if names := strangers(settings, known):
+        log.warning(
+            "settings.unknown_owner", run=state.run, what=_listed(names), why="the run has no owner of this name yet"
+        )
+        state.warnings["settings.unknown_owner"] += len(names)
+
+
+def tell_unasked(run: str, settings: Settings, given: Settings) -> None:
+    """Warn of a model or an endpoint that a host sets for a run in which no model thinks."""
+    names: list[str] = [name for name in ("base_url", "model") if name in given.model_fields_set]
+    if given.embeddings is not None:
+        names = [name for name in names if name != "base_url"]  # which embeddings may use
+    if names and settings.llm == "heuristic":
+        log.warning(
+            "model.unused",
+            run=run,
+            what=_listed(names),
+            why='llm is "heuristic"',
+            then='set llm = "openai" and limit_tokens or limit_usd',
+        )
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return "; ".join(names[:_LISTED]) + more

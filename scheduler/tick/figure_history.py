@@ -8,20 +8,76 @@ Each field is written as a whole by the step that commits the tick, so that a re
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Literal
 
 import msgspec
 
 from cogitate.memory import typed_json
+from cogitate.scheduler.config.kept_settings import kept_settings
 from cogitate.scheduler.engine.run_state import RunState
-from cogitate.scheduler.journal.figures import Figures, figures_of, joined
 from cogitate.scheduler.journal.lines import Core, TickNotes
+from cogitate.scheduler.journal.spending import spending
 from cogitate.scheduler.ledger.ledger import Write
 from cogitate.scheduler.ledger.run_store import RunStore
 
 KEPT_TICKS = 1_440
 KEPT_HOURS = 2_400  # a hundred days
 HOUR = 60  # game minutes
+MOST_POINTS = 240
+Span = Literal["hour", "day", "run"]
+MINUTES: dict[Span, int] = {"hour": HOUR, "day": 24 * HOUR}
+
+
+class Figures(msgspec.Struct, array_like=True, kw_only=True):
+    """The figures of one tick, or of several in a row."""
+
+    tick: int  # the last of them
+    minute: int  # its game time, total minutes
+    ticks: int = 1
+    tokens: dict[str, int] = {}  # by kind, as they became known
+    usd_micros: dict[str, int] = {}  # likewise
+    sources: dict[str, int] = {}  # of ended jobs
+    late: int = 0  # of them
+    cadence: int | None = None  # of reflections after the last tick, in thousandths of the usual; None: not known
+    causes: dict[str, int] = {}  # pressure on it, in percent
+    age: int | None = None  # ticks since the oldest job whose answer is wanted was admitted; the most of all ticks
+    host_us: int | None = None  # microseconds of the host's own work, of all ticks together
+
+
+def figures_of(core: Core, notes: TickNotes) -> Figures:
+    """Return what a line of the journal says; nothing of steering and pace."""
+    tokens, usd_micros = Counter[str](), Counter[str]()
+    for spent in spending(notes):
+        tokens[spent.key.kind] += spent.cost.tokens
+        usd_micros[spent.key.kind] += spent.cost.usd_micros
+    return Figures(
+        tick=core.tick,
+        minute=core.minute,
+        tokens=dict(+tokens),
+        usd_micros=dict(+usd_micros),
+        sources=dict(Counter(note.source for note in notes.ended)),
+        late=sum(ended.reason == "late" for ended in core.ended),
+    )
+
+
+def joined(one: Figures, later: Figures) -> Figures:
+    """Return the figures of both; `later` follows `one`."""
+    return Figures(
+        tick=later.tick,
+        minute=later.minute,
+        ticks=one.ticks + later.ticks,
+        tokens=dict(Counter(one.tokens) + Counter(later.tokens)),
+        usd_micros=dict(Counter(one.usd_micros) + Counter(later.usd_micros)),
+        sources=dict(Counter(one.sources) + Counter(later.sources)),
+        late=one.late + later.late,
+        cadence=later.cadence,
+        causes=later.causes,
+        age=max((age for age in (one.age, later.age) if age is not None), default=None),
+        host_us=None if one.host_us is None or later.host_us is None else one.host_us + later.host_us,
+    )
+
 
 _FIGURES = typed_json.decoder(Figures)
 
@@ -65,4 +121,32 @@ def read_figures(store: RunStore, fields: Iterable[str]) -> list[Figures]:
             found += [_FIGURES.decode(raw)] if raw is not None else []
         except msgspec.DecodeError:
             continue
+    return found
+
+
+def figure_history(store: RunStore, span: Span) -> list[Figures]:
+    """Return the figures of a span up to now, in at most `MOST_POINTS` points, oldest first."""
+    raw, kept = store.kept_state("tick", "settings")
+    tick = int(raw)
+    newest = read_figures(store, [f"t{tick}"])
+    if not newest:
+        return []
+    if span == "run":
+        hour = newest[0].minute // HOUR
+        fields = [f"h{one}" for one in range(max(0, hour - KEPT_HOURS + 1), hour + 1)]
+    else:
+        ticks = max(2, kept_settings(kept).game_clock().ticks(MINUTES[span]))
+        fields = [f"t{one}" for one in range(max(1, tick - min(ticks, KEPT_TICKS) + 1), tick + 1)]
+    return thinned(read_figures(store, fields))
+
+
+def thinned(points: Sequence[Figures]) -> list[Figures]:
+    """Join neighbouring points, the same number in each, until at most `MOST_POINTS` remain."""
+    width = -(-len(points) // MOST_POINTS)
+    found: list[Figures] = []
+    for at, point in enumerate(points):
+        if at % width:
+            found[-1] = joined(found[-1], point)
+        else:
+            found.append(point)
     return found

@@ -29,7 +29,7 @@ class FullCollections:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        # A collection may find a loop that was dropped in the midst of its ticks, and end it while it collects.
+        # A collection may find a loop that was dropped between its ticks, and end it while it collects.
         self._lock = threading.RLock()
         self._loops = 0
         self._found: tuple[int, int, int] | None = None  # the program's own thresholds; None: nothing is changed
@@ -52,7 +52,7 @@ class FullCollections:
             gc.set_threshold(*self._set)
 
     def end(self) -> None:
-        """Leave the collector as the program had it, once no loop runs any more."""
+        """Leave the collector as the program had it, once no loop is running."""
         with self._lock:
             self._loops -= 1
             if self._loops or self._found is None:

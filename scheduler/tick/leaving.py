@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import Future
 from contextlib import suppress
-from typing import Literal
+from typing import Any, Literal
 
 import structlog
 from redis.exceptions import RedisError
 
 from cogitate.scheduler.ledger.errors import LedgerError
 from cogitate.scheduler.ledger.ledger import HostLedger
-from cogitate.scheduler.tick.commit_thread import Reply
 
 log = structlog.get_logger()
 
@@ -19,7 +19,7 @@ SAID_SOON = 2.0  # seconds that a host which fails may take to tell its ledger
 
 
 def let_go(
-    ledger: HostLedger, status: Literal["finished", "stopped", "cancelled"], sent: Reply[object] | None = None
+    ledger: HostLedger, status: Literal["finished", "stopped", "cancelled"], sent: Future[Any] | None = None
 ) -> None:
     """Tell a ledger that answers soon how a host that meets an error has left its run; raise nothing.
 

@@ -2,8 +2,8 @@
 
 The body of a loop over the ticks is the world's turn. When it ends, the whole tick (ends, effects, observations,
 admissions, checkpoint) is committed in one step, and hints for the new jobs are published. A body ends when the next
-tick is asked for, or when the loop is left. A paced host goes on while the commit is under way: its reply is read
-before the next boundary, which raises whatever went wrong. A resumed loop first hands over again, marked `replayed`,
+tick is asked for, or when the loop is left. A paced host continues while the commit is under way: its reply is read
+before the next boundary, which raises its error. A resumed loop first hands over again, marked `replayed`,
 the ticks since the last checkpoint; the world must do then what it did before.
 """
 
@@ -16,7 +16,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext, suppress
-from functools import partial
 from typing import Literal, NamedTuple
 
 import structlog
@@ -31,28 +30,24 @@ from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.engine.engine import RunEngine
 from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.engine.turn import FinishedTick
-from cogitate.scheduler.journal.ends import JobEnd, ends_after_turn, ends_at_boundary
+from cogitate.scheduler.journal.ends import JobEnd, ends_after_turn
 from cogitate.scheduler.journal.exported import ExportedJournal
-from cogitate.scheduler.journal.history import changes_of, read_journal
-from cogitate.scheduler.journal.lines import JournalError
 from cogitate.scheduler.ledger.errors import LedgerError
-from cogitate.scheduler.ledger.ledger import Apply, Commit, HostLedger
-from cogitate.scheduler.ledger.step_replies import Advanced, BoundaryInput, UnreadableLog
-from cogitate.scheduler.tick.commit import Committer, HostPace
-from cogitate.scheduler.tick.commit_thread import Carried, Reply, SendCommit
-from cogitate.scheduler.tick.divergence import check_repeated
+from cogitate.scheduler.ledger.ledger import Apply, HostLedger
+from cogitate.scheduler.ledger.step_replies import BoundaryInput, UnreadableLog
+from cogitate.scheduler.tick.commit import Committer
+from cogitate.scheduler.tick.commit_thread import SendCommit, commit_at_once
 from cogitate.scheduler.tick.ended_jobs import EndedJobs
-from cogitate.scheduler.tick.figure_history import FigureHistory
 from cogitate.scheduler.tick.garbage import FullCollections
 from cogitate.scheduler.tick.leaving import let_go
 from cogitate.scheduler.tick.pace import Pace
+from cogitate.scheduler.tick.redelivery import ends_before, redeliver
 from cogitate.scheduler.tick.restore import restore
 from cogitate.scheduler.tick.result_collector import Publish, ResultCollector
 from cogitate.scheduler.tick.tick_iterator import OneDriver
 from cogitate.scheduler.tick.tick_iterator import Tick as Tick
 from cogitate.scheduler.tick.trimming import JournalTrimmer
 from cogitate.scheduler.tick.world_calls import WorldCalls
-from cogitate.tasks.job import Job
 
 log = structlog.get_logger()
 
@@ -69,23 +64,6 @@ class _OpenTick(NamedTuple):
     controls: Sequence[ControlRequest | None]  # operators' requests, applied when the turn ends
     seconds: float  # of the host's own work on it so far
     handling: BaseException | None  # the error being handled when the tick began
-
-
-class _Standing(NamedTuple):
-    """Where a run stands after a commit."""
-
-    tick: int
-    digest: str
-    chain: str
-    checkpoint_tick: int
-
-
-class _Sent(NamedTuple):
-    """A commit whose reply has not been read yet."""
-
-    reply: Reply[Advanced | None]
-    before: _Standing
-    finished: FinishedTick
 
 
 class RunLoop:
@@ -117,7 +95,7 @@ class RunLoop:
         exported: ExportedJournal | None = None,
         collections: FullCollections | None = None,
         redelivers: bool = True,
-        send_commit: SendCommit = Carried,
+        send_commit: SendCommit = commit_at_once,
         watchers: Sequence[Watcher] = (),
     ) -> None:
         self.ledger = ledger
@@ -125,7 +103,6 @@ class RunLoop:
         self.engine = RunEngine(self.state)
         self.calls = WorldCalls(self.state, routing)
         self._unreadable = UnreadableLog()
-        self._apply: Apply = apply
         self.pace = Pace(tick_rate, lambda: time.monotonic()) if tick_rate is not None else None
         self._collections = collections if tick_rate is not None else None  # None: as Python does them
         self._last = self.state.due.last = ticks
@@ -140,9 +117,6 @@ class RunLoop:
             pace=self.pace,
             awaited=self.state.latencies.awaited,
         )
-        self._send_commit = send_commit
-        self._sent: _Sent | None = None  # the last commit, until its reply has been read
-        self._next: BoundaryInput | None = None  # of the next tick, as the last commit's reply showed it
         self._open: _OpenTick | None = None  # the tick whose body has not ended yet
         self._closed = False
         self._left = False  # the ledger knows how this host left the run
@@ -161,13 +135,11 @@ class RunLoop:
         restored = restore(ledger, self.state, self.engine.parts)
         for one in self.state.left_out:
             log.warning("memory.unreadable", run=ledger.run, owner=one.owner, number=one.number, why=one.why)
-        self.tick = restored.tick  # the last committed tick
         self.calls.boundary = restored.tick
-        self.digest, self.chain = restored.digest, restored.chain
         self.restored = restored.checkpoint  # the world's last checkpoint, or None
-        self.checkpoint_tick = restored.checkpoint_tick  # of the world's last one
-        history = FigureHistory.load(ledger.store, self.state.facts.minute(self.tick))
-        self._committer = Committer(ledger, self.state, self.engine.parts, restored.windows, restored.seals, history)
+        self._committer = Committer(
+            ledger, self.state, self.engine.parts, restored, apply=apply, send=send_commit, hint=self.collector.hint
+        )
         self._trimmer = (
             JournalTrimmer(ledger, self.state, keep=journal_keep, exported=exported) if journal_keep else None
         )
@@ -178,6 +150,20 @@ class RunLoop:
         self.ticks = OneDriver(
             self._steps, lambda: f"run {ledger.run!r}: tick {self.calls.present}" if self.calls.is_open else ""
         )
+
+    @property
+    def tick(self) -> int:
+        """The last committed tick."""
+        return self._committer.position.tick
+
+    @property
+    def digest(self) -> str:
+        return self._committer.position.digest
+
+    @property
+    def checkpoint_tick(self) -> int:
+        """The tick of the world's last checkpoint; 0: none."""
+        return self._committer.position.checkpoint_tick
 
     # -- the ticks -----------------------------------------------------------------------------------
 
@@ -196,10 +182,10 @@ class RunLoop:
     def _run(self) -> Generator[Tick, None, None]:
         self.calls.check_process()
         if self._redelivers:
-            yield from self._redeliver()
+            yield from redeliver(self.ledger, self.calls, self.checkpoint_tick, self.tick)
         if self.tick:
             self.state.rewake(self.tick)
-            self._ends = self._ends_before(self.tick + 1)
+            self._ends = ends_before(self.ledger, self.tick + 1)
         with self._collections or nullcontext():
             yield from self._new_ticks()
         self._leave()
@@ -208,21 +194,21 @@ class RunLoop:
         if self.pace is not None:
             self.pace.begin(self.tick)
         steering = self.state.steering
-        while not self._leaving and (self._last is None or self.tick < self._last):
+        while not (self.stopping or self.done):
             if steering.mode == "paused":
                 self._read_reply()
                 log.warning("run.paused", run=self.ledger.run, tick=self.tick)
                 self.collector.pause(self.tick + 1, lambda: self.stopping)
                 if self.pace is not None:
                     self.pace.begin(self.tick)  # do not catch up on missed ticks
-                self._next = None  # it lacks operators' requests since then
-                if self.stopping:
+                self._committer.next = None  # it lacks operators' requests since then
+                if self.over:
                     break
             if self.pace is not None:
                 self._keep(self.pace)
             self._read_reply()
             self._trim()
-            boundary = self.collector.gather(self.tick + 1, self._next, self.state.open)
+            boundary = self.collector.gather(self.tick + 1, self._committer.next, self.state.open)
             if self._interrupted.is_set():
                 break
             yield self._begin(self.tick + 1, boundary)
@@ -281,44 +267,15 @@ class RunLoop:
         self.ended.note(finished)
         self._ends = tuple(ends_after_turn(self.ledger.run, finished.core, finished.notes.ended))
         self.ends += self._ends
-        commit = self._committer.commit(
-            number, finished, checkpoint, self.digest, self.chain, self._host_pace(), self._posted
-        )
-        jobs = [item.job for item in finished.opened if item.admitted]
-        before = _Standing(self.tick, self.digest, self.chain, self.checkpoint_tick)
-        self._sent = _Sent(self._send_commit(partial(self._carry_out, commit, jobs)), before, finished)
-        if checkpoint is not None:
-            self.checkpoint_tick = number
-        self.tick, self.digest, self.chain = number, commit.digest, commit.chain
-
-    def _carry_out(self, commit: Commit, jobs: Sequence[Job]) -> Advanced | None:
-        """Commit a tick, and publish hints for its new jobs as soon as the ledger has them."""
-        advanced = self.ledger.advance(commit, self._apply)
-        if jobs and not self.ledger.away:  # its broker is away with it; hints are repeated
-            self.collector.hint(jobs)
-        return advanced
+        lag = 0 if self.pace is None else int(self.pace.behind)
+        host_us = round(1_000_000 * self.tick_seconds[-1]) if self.tick_seconds else 0
+        self._committer.send(finished, checkpoint, lag, host_us, self._posted)
 
     def _read_reply(self) -> None:
-        """Wait for the reply to the last commit, unless it has been read.
-
-        Raises:
-            Fenced, LedgerUnavailable: when the tick was not committed.
-        """
-        if self._sent is None:
-            return
-        sent = self._sent
-        try:
-            advanced = sent.reply.result()
-        except Exception:  # whatever it was, the tick is not committed: raised again once the run stands where it did
-            self._sent = None
-            self.tick, self.digest, self.chain, self.checkpoint_tick = sent.before
-            raise
-        self._sent = None
-        self._next = advanced.boundary if advanced is not None else None
-        if advanced is not None:
-            self._committer.windows.difference_update(advanced.deleted)
-        for watch in self._watchers:
-            watch(sent.finished.core.tick, sent.finished, self.tick_seconds[-1])
+        """Wait for the reply to the last commit, unless it has been read; raise its error."""
+        if (finished := self._committer.read_reply()) is not None:
+            for watch in self._watchers:
+                watch(finished.core.tick, finished, self.tick_seconds[-1])
 
     @property
     def unexported(self) -> bool:
@@ -329,41 +286,13 @@ class RunLoop:
         if self._trimmer is None or self.ledger.away or self.state.left_out:  # a checkpoint would lack them too soon
             return
         try:
-            self.chain = self._trimmer.trim(
-                self.tick, self.digest, self.chain, self.checkpoint_tick, self._committer.windows
-            )
+            chain = self._trimmer.trim(self._committer.position, self._committer.windows)
         except RedisError as error:
             if self.ledger.outage is None:
                 raise
             self.ledger.outage.missed(error)  # a later tick retries
-
-    def _host_pace(self) -> HostPace:
-        behind = 0 if self.pace is None else int(self.pace.behind)
-        return HostPace(behind, round(1_000_000 * self.tick_seconds[-1]) if self.tick_seconds else 0)
-
-    def _redeliver(self) -> Iterator[Tick]:
-        """Hand over again the ticks after the world's checkpoint."""
-        self.calls.redelivering = True
-        for line in read_journal(self.ledger.store, self.checkpoint_tick + 1, self.tick):
-            core = line.core
-            self.calls.open(core.tick)
-            now = ends_at_boundary(self.ledger.run, core.tick, core.ended, line.notes.ended)
-            yield Tick(core.tick, core.minute, tuple(changes_of(line)), True, (*self._ends_before(core.tick), *now))
-            self._ends = tuple(ends_after_turn(self.ledger.run, core, line.notes.ended))
-            self.calls.check_process()
-            self.calls.is_open = False
-            turn, _ = self.calls.take()
-            check_repeated(turn, core, last=self.tick, checkpoint=self.checkpoint_tick)
-        self.calls.redelivering = False
-
-    def _ends_before(self, tick: int) -> tuple[JobEnd, ...]:
-        """Return the ends that the tick before decided after the world's turn, which no tick has reported yet."""
-        if self._ends or tick == 1:
-            return self._ends
-        with suppress(JournalError):  # trimmed: an earlier host reported them
-            for line in read_journal(self.ledger.store, tick - 1, tick - 1):
-                return tuple(ends_after_turn(self.ledger.run, line.core, line.notes.ended))
-        return ()
+        else:
+            self._committer.position = self._committer.position._replace(chain=chain)
 
     # -- leaving -------------------------------------------------------------------------------------
 
@@ -386,10 +315,6 @@ class RunLoop:
     def done(self) -> bool:
         """Return whether the run has ended for every host: at its last tick, or by an operator."""
         return self.state.steering.over or (self._last is not None and self.tick >= self._last)
-
-    @property
-    def _leaving(self) -> bool:
-        return self.stopping or self.state.steering.over
 
     @property
     def body_failed(self) -> bool:
@@ -418,7 +343,7 @@ class RunLoop:
     def finish(self) -> None:
         """Commit the tick that is open, whose body has ended, and say that this host has left the run.
 
-        The run can be resumed, unless that was its last tick. After an error of the loop's own this is `abandon`.
+        The run can be resumed, unless that was its last tick. After an error of the loop itself this is `abandon`.
 
         Raises:
             Fenced, LedgerUnavailable: as when a tick is committed.
@@ -426,7 +351,7 @@ class RunLoop:
         """
         self.calls.check_process()
         if inspect.getgeneratorstate(self._steps) == inspect.GEN_RUNNING:
-            raise LedgerError(f"run {self.ledger.run!r}: its loop is in the midst of a step; call loop.stop() instead")
+            raise LedgerError(f"run {self.ledger.run!r}: its loop is running a step; call loop.stop() instead")
         if self._failed:
             self.abandon()
         self._closed = True
@@ -442,15 +367,14 @@ class RunLoop:
     def abandon(self) -> None:
         """Leave after an error: the tick that is open never happened.
 
-        Only a ledger that answers soon learns that this host has left; nothing is raised, whatever it answers.
+        Only a ledger that answers soon learns that this host has left; nothing is raised.
         """
         if self._left or self.calls.forked:
             return
         self._left, self._closed, self._open, self.calls.is_open = True, True, None, False
-        with suppress(ValueError):  # it is in the midst of a step, and what has interrupted that ends it
+        with suppress(ValueError):  # it is running a step, and what interrupted that ends it
             self._steps.close()
-        sent, self._sent = self._sent, None
-        let_go(self.ledger, self._status, sent.reply if sent is not None else None)
+        let_go(self.ledger, self._status, self._committer.take_reply())
 
     def _leave(self) -> None:
         self._read_reply()
@@ -468,5 +392,5 @@ class RunLoop:
 
     @property
     def _failed(self) -> bool:
-        """Whether an error of its own has ended the loop."""
+        """Whether an error of the loop itself has ended it."""
         return not self._left and inspect.getgeneratorstate(self._steps) == inspect.GEN_CLOSED

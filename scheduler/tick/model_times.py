@@ -1,4 +1,4 @@
-"""What of the time from a job's admission to its answer belongs to its model, and what to faults of workers and host.
+"""How much of the time from a job's admission to its answer is its model's, and how much is due to faults.
 
 Due ticks follow the model. A job that waited for workers that were dead, or for one to take over from another that was
 lost, says nothing of it but from its claim on. A host that was stopped catches up on the ticks that it missed: many of
@@ -30,7 +30,7 @@ class ModelTimes:
 
     Args:
         lease: seconds without a heartbeat after which a worker is lost.
-        interval: seconds after which a hint that nobody has taken is repeated.
+        interval: seconds after which an unclaimed hint is repeated.
         pace: of the host; None: its ticks have no real duration.
         awaited: returns the jobs that ended late and count as slow until their answers come.
     """
@@ -50,13 +50,7 @@ class ModelTimes:
         self._lost: deque[str] = deque(maxlen=MOST_LOST)  # jobs that have lost a worker
 
     def look(self, tick: int, collected: Collected, expired: Sequence[str], now: float) -> None:
-        """Take note of who is at work.
-
-        Args:
-            tick: of the boundary that comes.
-            expired: tokens of the attempts whose worker is lost, which `collected` does not have any more.
-            now: in seconds.
-        """
+        """Take note of who is at work."""
         if self._looked is not None:  # in a longer gap this host was blind
             self._time += min(now - self._looked, self._interval)
         self._looked = now
@@ -76,7 +70,7 @@ class ModelTimes:
             self._absent = tick
 
     def missed(self, tick: int) -> None:
-        """Take note that the ledger is away, and with it whatever workers do."""
+        """Note that the ledger is away, and that workers cannot be seen."""
         self._absent = tick
 
     def told(self, tick: int, shown: BoundaryInput) -> BoundaryInput:

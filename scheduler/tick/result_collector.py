@@ -3,12 +3,12 @@
 Hints are repeated while their job is open and unclaimed, without limit, but ever more rarely for one job: a queue
 that is long because workers are slow must not be flooded with duplicates.
 
-Only the host expires a lease: when for `lease` seconds of its own monotonic clock it has seen the same token
+Only the host expires a lease: when for `lease` seconds of its monotonic clock it has seen the same token
 and the same heartbeat of that worker. A resumed host starts every lease anew. No TTL, no wall clock and no
 clock of Redis decides anything. While the ledger is away, workers cannot send heartbeats, so no lease runs on.
 
-There may be no workers. After a boundary has waited its full time without a sign of life (a claim, a heartbeat, a
-result), later boundaries do not wait until a sign arrives.
+There may be no workers. After a boundary has waited its full time without any activity (a claim, a heartbeat, a
+result), later boundaries do not wait until there is some.
 """
 
 from __future__ import annotations
@@ -91,15 +91,14 @@ class Hints:
         return again
 
 
-class SignsOfLife:
-    """The signs that there are workers to wait for."""
+class WorkerActivity:
+    """Claims, heartbeats and results, which show that there are workers to wait for."""
 
     def __init__(self) -> None:
         self._seen: frozenset[object] = frozenset()
         self.silence = 0.0  # seconds that boundaries have waited since the last sign
 
     def look(self, collected: Collected) -> None:
-        """Note claims, heartbeats and results."""
         staged = (row.key for row in collected.boundary.rows if row.state == "staged")
         signs = frozenset([*collected.attempts, *collected.beats.items(), *staged])
         if not signs <= self._seen:
@@ -111,8 +110,8 @@ class ResultCollector:
     """The collector of results for boundaries, which waits for them as long as allowed.
 
     Args:
-        workers_left: whether a worker of this host's own lives or will be started again; otherwise those of others are
-            waited for no longer than a lease. None: unknown.
+        workers_left: whether a worker of this host lives or will be restarted; otherwise the host waits for other
+            workers no longer than a lease. None: unknown.
         pace: of the host; None: its ticks have no real duration.
         awaited: returns the jobs that ended late and count as slow until their answers come.
     """
@@ -140,7 +139,7 @@ class ResultCollector:
         self._workers_left = workers_left
         self._clock = clock
         self._leases = Leases(lease)
-        self._life = SignsOfLife()
+        self._life = WorkerActivity()
         self._times = ModelTimes(lease=lease, interval=hint_interval, pace=pace, awaited=awaited)
         self._hints = Hints(hint_interval)
         self._looked = clock()
@@ -152,12 +151,7 @@ class ResultCollector:
         self._hints.published((job.key for job in jobs), self._clock())
 
     def gather(self, tick: int, known: BoundaryInput | None, jobs: Mapping[JobKey, OpenJob]) -> BoundaryInput:
-        """Return what the boundary of `tick` is given: all results that are due, or those there when the wait is over.
-
-        Args:
-            known: what the last step already showed of it, or None.
-            jobs: the run's open jobs.
-        """
+        """Return the input of the boundary of `tick`: all due results, or those that came within the wait."""
         began, lost = self._clock(), self._ledger.lost
         stale = self._apply == "ready" or began - self._looked >= self._interval
         last = self._wait == 0 or self._deserted()  # nothing that arrives after this is seen

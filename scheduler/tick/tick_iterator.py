@@ -8,8 +8,7 @@ from collections.abc import Callable, Generator, Iterator
 from typing import NamedTuple
 
 from cogitate.memory.errors import UsageError
-from cogitate.scheduler.journal.changes import Change
-from cogitate.scheduler.journal.ends import JobEnd
+from cogitate.scheduler.journal.ends import Change, JobEnd
 
 
 class Tick(NamedTuple):
@@ -23,7 +22,7 @@ class Tick(NamedTuple):
 
 
 class OneDriver:
-    """The rule that hands out a loop's ticks to one iterator at a time; another one goes on once that is gone.
+    """The rule that hands out a loop's ticks to one iterator at a time; another continues once that is gone.
 
     Args:
         open_tick: returns how to name the tick whose body has not ended; "" when there is none.
@@ -82,7 +81,7 @@ class OneDriver:
 
     def _check_idle(self) -> None:
         if inspect.getgeneratorstate(self._ticks) == inspect.GEN_RUNNING:
-            raise UsageError("the loop is in the midst of a step: ask for its next tick after that, in one thread")
+            raise UsageError("the loop is running a step: ask for its next tick after that, in one thread")
 
 
 class _Iterator:

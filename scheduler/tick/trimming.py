@@ -1,7 +1,7 @@
 """Keeping the journal short: checkpoints, export, removal; all between two ticks, each step fenced.
 
 At the first tick of each game day a checkpoint is written (`cogitate.scheduler.journal.checkpoint`). Lines up to a
-checkpoint are removed once `keep` whole game days lie behind it and the world has given a checkpoint of its own since:
+checkpoint are removed once `keep` whole game days lie behind it and the world has given a checkpoint since:
 a resumed world must be handed the ticks since then again. So the journal of a world that never gives one is never
 trimmed. Before anything is removed it is on disk in files (`cogitate.scheduler.journal.exported`), unless that is
 switched off.
@@ -30,10 +30,11 @@ from cogitate.scheduler.journal.checkpoint import (
 )
 from cogitate.scheduler.journal.exported import ExportedJournal, exported_entry
 from cogitate.scheduler.journal.history import PAGE, read_journal
-from cogitate.scheduler.journal.lines import JournalError, next_chain, unpack_line
+from cogitate.scheduler.journal.lines import JournalError, unpack_line, verified
 from cogitate.scheduler.journal.run_totals import RunTotals
 from cogitate.scheduler.ledger.ledger import HostLedger
 from cogitate.scheduler.ledger.streams import load_streams
+from cogitate.scheduler.tick.commit import Position
 
 log = structlog.get_logger()
 
@@ -63,33 +64,27 @@ class JournalTrimmer:
         """Return whether lines that were to be removed could not be exported, and are in the ledger still."""
         return self._refused > self._trimmed
 
-    def trim(self, tick: int, digest: str, chain: str, world: int, windows: Collection[str]) -> str:
-        """Write a checkpoint or remove lines, whichever is due after `tick`, and return the chain after it.
-
-        Args:
-            digest: the run's at that tick.
-            chain: the run's at that tick.
-            world: the tick of the world's last checkpoint; 0: there is none.
-            windows: of the budget, that the ledger keeps.
+    def trim(self, at: Position, windows: Collection[str]) -> str:
+        """Write a checkpoint or remove lines, whichever is due, and return the chain after it.
 
         Raises:
             Fenced: when another host has taken the run.
             JournalError: when a line is not what was written; it is not removed.
         """
-        day = self._day(tick)
-        behind = (at for at in self._checkpoints if at <= world and self._day(at) + self._keep <= day)
+        day = self._day(at.tick)
+        behind = (t for t in self._checkpoints if t <= at.checkpoint_tick and self._day(t) + self._keep <= day)
         base = max(behind, default=0)
         if base > self._trimmed and base != self._refused:
             self._remove(base)  # before more is written
         if day > self._day(max(self._checkpoints, default=0)):
-            chain = self._write_checkpoint(tick, digest, chain, windows)
-        return chain
+            return self._write_checkpoint(at, windows)
+        return at.chain
 
     def _day(self, tick: int) -> int:
         return day_of(self._state.facts.minute(tick))
 
-    def _write_checkpoint(self, tick: int, digest: str, chain: str, windows: Collection[str]) -> str:
-        store = self._ledger.store
+    def _write_checkpoint(self, at: Position, windows: Collection[str]) -> str:
+        store, tick = self._ledger.store, at.tick
         before = load_checkpoint(store, max(self._checkpoints, default=0))
         totals = before.totals if before is not None else RunTotals()
         for line in read_journal(store, totals.tick + 1, tick):
@@ -108,7 +103,7 @@ class JournalTrimmer:
                 part = {}
         entry, chain = write_checkpoint(
             JournalCheckpoint(
-                v=SCHEMA, tick=tick, digest=digest, after=chain, totals=totals, streams=streams, retired=retired
+                v=SCHEMA, tick=tick, digest=at.digest, after=at.chain, totals=totals, streams=streams, retired=retired
             )
         )
         self._ledger.checkpoint(tick, part, entry=entry, chain=chain)
@@ -151,12 +146,9 @@ def _chain_check(chain: str) -> Callable[[int, bytes], tuple[str, bytes]]:
     def check(tick: int, stored: bytes) -> tuple[str, bytes]:
         nonlocal chain
         try:
-            found, body = unpack_line(stored)
+            chain, body = verified(stored, chain)
         except JournalError as error:
             raise JournalError(f"tick {tick}: {error}; its lines up to here are not removed") from error
-        chain = next_chain(chain, body)
-        if chain != found:
-            raise JournalError(f"tick {tick}: the journal was changed; its lines up to here are not removed")
-        return found, body
+        return chain, body
 
     return check

@@ -16,6 +16,7 @@ from cogitate.memory.routing.routing import Event, Routed, Routing, Strategy, ro
 from cogitate.memory.routing.scope_context import MAX_ENTRIES, scope_context
 from cogitate.memory.routing.scopes import WORLD, location_owner
 from cogitate.memory.view import MemoryView
+from cogitate.scheduler.engine.run_data import LiveMemory
 from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.engine.triggers import location_left, story_event
 from cogitate.scheduler.engine.turn import WorldTurn, copied
@@ -31,14 +32,14 @@ from cogitate.scheduler.intake.checks import (
     check_text,
     check_texts,
     check_within,
+    near_owners,
+    owner_called,
     reason,
 )
 from cogitate.scheduler.intake.effects import check_effect
 from cogitate.scheduler.intake.kind_effects import no_such_owner
-from cogitate.scheduler.intake.near_owners import near_owners, owner_called
 from cogitate.scheduler.intake.observations import Observation, check_entry, check_event
 from cogitate.scheduler.tick.doubts import Doubts
-from cogitate.scheduler.tick.live_memory import LiveMemory
 from cogitate.tasks.integrate import asks_for_integration
 from cogitate.tasks.job import JobKey, Reads, Request, job_id
 
@@ -66,7 +67,7 @@ class Mark(NamedTuple):
 class WorldCalls:
     """The calls of a world's turn, each checked and kept until the tick takes them.
 
-    `cogitate.hosting.tick_loop.TickLoop`, which hands them on, describes each call in full.
+    `cogitate.hosting.body_calls.BodyCalls`, which hands them on, describes the calls.
     """
 
     def __init__(self, state: RunState, routing: Routing) -> None:
@@ -113,7 +114,6 @@ class WorldCalls:
         self._turn, self._checkpoint = copied(mark.turn), mark.checkpoint
 
     def observe(self, owner: str, entry: Entry | Observation | Mapping[str, object]) -> None:
-        """Note what an owner perceived."""
         self.check_turn()
         known = self.known(owner)
         now = self._state.facts.minute(self.present)
@@ -164,7 +164,6 @@ class WorldCalls:
         return job_id(self._state.run, key)
 
     def apply(self, effect: Effect) -> None:
-        """Note an effect of the world's own."""
         self.check_turn()
         checked = check_effect(effect)
         if checked.owner not in self._state.retired:  # an effect for an owner that has left is counted as refused
@@ -172,19 +171,16 @@ class WorldCalls:
         self._turn.world_effects.append(checked)
 
     def join(self, owner: str, profile: Profile) -> None:
-        """Note an owner that joins."""
         self.check_turn()
         self.add_owner(check_owner(owner), profile)
 
     def leave(self, owner: str) -> None:
-        """Note an owner that leaves."""
         self.check_turn()
         known = self.known(owner)
         if known not in self._turn.leaves:
             self._turn.leaves.append(known)
 
     def checkpoint(self, data: bytes) -> None:
-        """Note the state of the world."""
         self.check_turn()
         if not isinstance(data, bytes | bytearray | memoryview):
             raise InputError(f"checkpoint({quoted(data)}): give bytes, such as json.dumps(state).encode()")
@@ -209,7 +205,7 @@ class WorldCalls:
     def broadcast(self, event: Event | Mapping[str, object], also: Iterable[str] = ()) -> dict[str, Strategy]:
         """Note an event for its speaker, its group and the owners it names; return the strategy of each."""
         self.check_turn()
-        what = self._with_owners(check_event("everybody concerned", event))
+        what = self._with_owners(check_event("all owners concerned", event))
         further = check_texts("also", also, most=MAX_OWNER)
         for owner in further:
             self.known(owner)
@@ -217,7 +213,7 @@ class WorldCalls:
         hearers = [owner for owner in dict.fromkeys((*named, *further)) if self._is_here(owner)]
         if not hearers:
             raise InputError(
-                f"event {quoted(what.kind)} concerns nobody of this run: its speaker is {quoted(what.speaker)}; name "
+                f"event {quoted(what.kind)} concerns no owner of this run: its speaker is {quoted(what.speaker)}; name "
                 "an owner as its speaker, group or subject, or with also="
             )
         return {owner: self.event(owner, what) for owner in hearers}
@@ -249,7 +245,6 @@ class WorldCalls:
         return routed
 
     def left_location(self, location: str, present: Iterable[str] = ()) -> None:
-        """Note that the players leave a location."""
         self.check_turn()
         place = check_text("location", location, MAX_OWNER)
         npcs = check_texts("present", present, most=MAX_OWNER)
@@ -260,7 +255,6 @@ class WorldCalls:
     def story_event(
         self, kind: str, tags: Sequence[str] = (), related: Mapping[str, str | Sequence[str]] | None = None
     ) -> None:
-        """Note an event of the story."""
         self.check_turn()
         name = check_text("kind of the story's event", kind, MAX_KIND)
         tagged = check_texts("tags", tags)
@@ -279,7 +273,6 @@ class WorldCalls:
             return scope_context(self._state.streams, location=place, present=npcs, names=names, count=lines)
 
     def memory(self, owner: str, similarity: Similarity | None = None) -> MemoryView:
-        """Return a view of what an owner remembers."""
         self.check_process()
         known = self.known(owner)
         if similarity is not None and not callable(similarity):

@@ -23,10 +23,19 @@ from redis.exceptions import RedisError
 
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.config.versions import SCHEMA
-from cogitate.scheduler.ledger.claims import Claim, Claims, Refusal, Result, Settled, Source, Tried
+from cogitate.scheduler.ledger.claims import (
+    Claim,
+    Claims,
+    Refusal,
+    Result,
+    Settled,
+    Source,
+    Tried,
+    endpoint_of,
+    is_trial_hint,
+)
 from cogitate.scheduler.ledger.connect import connect
 from cogitate.scheduler.ledger.keys import new_nonce
-from cogitate.scheduler.ledger.trial_hints import endpoint_of, is_trial_hint
 from cogitate.tasks.job import Cost, JobKey, split_job_id
 from cogitate.tasks.registry import use_prompts
 from cogitate.workers.jobs.attempt import NO_ADJUSTMENT, Attempts

@@ -19,8 +19,8 @@ from redis.exceptions import RedisError
 
 from cogitate.scheduler.config.settings import ConfigurationError
 from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
+from cogitate.scheduler.ledger.claims import endpoint_hints, trial_hints
 from cogitate.scheduler.ledger.ledger import HostLedger
-from cogitate.scheduler.ledger.trial_hints import endpoint_hints, trial_hints
 from cogitate.scheduler.ledger.worker_signs import workers_seen
 from cogitate.scheduler.tick.result_collector import Publish
 from cogitate.tasks.job import JobKey

@@ -21,11 +21,16 @@ from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.engine.part import AuditedRun
 from cogitate.scheduler.engine.parts import PARTS
 from cogitate.scheduler.engine.run_data import LoopState
-from cogitate.scheduler.inspection.audit.accounts import over_limit, wrong_reservations, wrong_spending, wrong_view
-from cogitate.scheduler.inspection.audit.jobs import wrong_attempts, wrong_lists
+from cogitate.scheduler.inspection.audit.accounts import (
+    over_limit,
+    wrong_attempts,
+    wrong_lists,
+    wrong_reservations,
+    wrong_spending,
+    wrong_view,
+)
 from cogitate.scheduler.inspection.audit.keys import stray_keys
-from cogitate.scheduler.inspection.audit.shown import passed_unseen
-from cogitate.scheduler.inspection.audit.streams import wrong_streams
+from cogitate.scheduler.inspection.audit.streams import passed_unseen, wrong_streams
 from cogitate.scheduler.inspection.snapshot import AccountsSnapshot, take_snapshot
 from cogitate.scheduler.inspection.summary import limits_of
 from cogitate.scheduler.journal.checkpoint import check_streams, content_hash, load_base, load_checkpoint_streams
@@ -87,11 +92,11 @@ def _audit_once(store: RunStore, run: str) -> list[str]:
 
 def audit_budget(store: RunStore) -> list[str]:
     """Return the windows in which reserved + spent exceeds limit + overrun, or an account is negative."""
-    return over_limit(budget_lines(store, limits_of(store)))
+    return over_limit(budget_lines(store, limits_of(store).limit_of))
 
 
 def _lines(ledger: AccountsSnapshot, limits: LimitHistory) -> list[BudgetLine]:
-    return lines_of(ledger.accounts | jobs_of(ledger.view), limits)
+    return lines_of(ledger.accounts | jobs_of(ledger.view), limits.limit_of)
 
 
 def _or_unreadable(what: str, check: Callable[[], list[str] | None]) -> list[str]:
@@ -106,12 +111,7 @@ def _or_unreadable(what: str, check: Callable[[], list[str] | None]) -> list[str
 
 
 class _Walk:
-    """A walk along the journal from its first line that rebuilds the run's state.
-
-    Raises:
-        JournalTrimmed: if the journal was trimmed since the snapshot.
-        JournalError: if the journal's first checkpoint is missing or was altered.
-    """
+    """A walk along the journal from its first line that rebuilds the run's state."""
 
     def __init__(self, store: RunStore, ledger: AccountsSnapshot) -> None:
         self._store = store

@@ -1,13 +1,21 @@
-"""Audit of memory: each owner's stored stream against the one that follows from the journal."""
+"""Audit of memory: stored streams follow from the journal, and a model's job passed only what its prompt showed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from cogitate.memory.effects import AdvanceCursor, Append, Archive, Effect
+from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Profile
+from cogitate.memory.routing import scopes
+from cogitate.memory.routing.routing import INTEGRATE
 from cogitate.memory.stream import Stream
+from cogitate.memory.unreadable import UnreadableEntry
 from cogitate.scheduler.inspection.snapshot import TRIES
+from cogitate.scheduler.journal.lines import ReadLine
 from cogitate.scheduler.ledger.run_store import OwnerKey, RunStore
 from cogitate.scheduler.ledger.streams import UNREADABLE, differences, load_streams
+from cogitate.tasks import integrate
 
 
 def wrong_streams(
@@ -66,3 +74,57 @@ def _without_summary(said: Stream) -> list[str]:
         for number, record in said.archived.items()
         if record.into > 0 and record.into not in said.entries
     ]
+
+
+def passed_unseen(line: ReadLine, streams: Mapping[str, Stream], profiles: Mapping[str, Profile]) -> list[str]:
+    """Return the jobs that archived, or moved a cursor past, entries that their prompts did not show in full.
+
+    Effects of heuristics, which read all their material, do not list what was shown.
+    """
+    found = []
+    for ended in line.core.ends:
+        if ended.end != "applied":
+            continue
+        for effect in ended.effects:
+            match effect:
+                case Archive(shown=shown) if shown is not None:
+                    how, numbers = "archived", set(effect.numbers)
+                case AdvanceCursor(shown=shown) if shown is not None:
+                    how = f"moved its cursor {effect.name} past"
+                    numbers = set(_passed(effect, ended.effects, streams, profiles))
+                case _:
+                    continue
+            if unseen := sorted(numbers - set(shown)):
+                found.append(
+                    f"tick {line.core.tick}: job {ended.key.text()} {how} entries {unseen[:5]}, "
+                    "which its prompt did not show"
+                )
+    return found
+
+
+def _passed(
+    cursor: AdvanceCursor, effects: Sequence[Effect], streams: Mapping[str, Stream], profiles: Mapping[str, Profile]
+) -> Iterator[int]:
+    """Yield the numbers of the entries that a cursor passes and that concern its owner."""
+    for entry in _concerned(cursor, effects, streams, profiles):
+        if not isinstance(entry, UnreadableEntry):
+            yield entry.number
+
+
+def _concerned(
+    cursor: AdvanceCursor, effects: Sequence[Effect], streams: Mapping[str, Stream], profiles: Mapping[str, Profile]
+) -> list[Entry]:
+    owner = cursor.owner
+    if cursor.name == integrate.CURSOR and owner in streams:
+        entries = streams[owner].entries.values()
+        return [e for e in entries if cursor.start < e.number <= cursor.end and INTEGRATE in e.tags]
+    place = scopes.place_of(cursor.name)
+    if not (place or cursor.name == scopes.CURSOR) or scopes.WORLD not in streams:
+        return []
+    memory = next((e.entry for e in effects if isinstance(e, Append) and e.owner == owner), None)
+    location = place or (memory.location if memory is not None and owner != scopes.WORLD else "")
+    start = max(cursor.start, scopes.covered(streams[owner].head, cursor.name)) if place else cursor.start
+    messages = scopes.messages_since(streams[scopes.WORLD], start, cursor.end, location)
+    if owner in (scopes.WORLD, scopes.location_owner(location)) or owner not in profiles:
+        return messages
+    return [entry for entry in messages if scopes.is_about(entry, owner, profiles[owner].name)]

@@ -9,11 +9,11 @@
 --   <run>state            hash  settings: JSON of the settings that the run keeps
 --   <run>unclaimed        set   keys of open jobs without a running attempt
 --   <run>waiting          hash  due tick -> admitted jobs whose result is still out
---   <run>ready:<due>      list  one element when nothing due at that tick is out any more
+--   <run>ready:<due>      list  one element once every result due at that tick has arrived
 --
 -- The latest attempt of a job is carried by the job's own reservation. Every earlier one is carried by the
 -- retry pool of its windows, at what it cost: its usage, or its whole reservation while that is unknown.
--- So reserved + spent <= (what admission gave out) + (pool), whoever crashes when.
+-- So reserved + spent <= (what admission gave out) + (pool), whatever crashes.
 
 local UNITS = {'calls', 'tokens', 'usd_micros'}
 
@@ -60,10 +60,10 @@ local function give_up(run, key, job)
   arrived(run, redis.call('HGET', job, 'due'))
 end
 
--- How many claims of one job the run allows: it keeps that setting, whatever those of hosts and workers say.
+-- How many claims of one job the run allows: it keeps that setting, and ignores those of hosts and workers.
 local function claim_cap(run) return cjson.decode(redis.call('HGET', run .. 'state', 'settings')).claim_cap end
 
--- An attempt has ended, in whatever way: its worker is free for others again if it had this job alone.
+-- An attempt has ended: its worker is free for others again if it had this job alone.
 local function leaves_worker(run, token, attempt)
   if redis.call('HGET', run .. 'alone', attempt.worker) == token then redis.call('HDEL', run .. 'alone', attempt.worker) end
 end

@@ -5,7 +5,7 @@
 --   jobs         set   keys of all open jobs
 --   journal      list  one line a tick
 --   windows      set   windows that exist
--- and whatever the writes name (entries:<owner>, archive:<owner>, head:<owner>, view, …), always under the prefix.
+-- and the keys that the writes name (entries:<owner>, archive:<owner>, head:<owner>, view, …), always under the prefix.
 -- ARGV  1 run prefix  2 epoch  3 holder  4 seq  5 step digest  6 tick  7 journal line  8 digest  9 chain
 --       10 'due' or 'ready'  11 number of hashes that remember closed jobs, see parts.lua
 --       then for each: name, number of jobs  then for each of these: key, JSON for the host

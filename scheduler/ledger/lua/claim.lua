@@ -12,8 +12,8 @@
 --      committed tick}
 --      or {reason}: gone, paused, newer, older, closed, claimed, late, dead, alone.
 --
--- A job that has lost so many workers may be what kills them. From then on it runs alone in its worker, so that it takes
--- nobody else's attempt along: whoever shares a worker with such a job loses that many claims to it, and no more.
+-- A job that has lost so many workers may be what kills them. From then on it runs alone in its worker, so that no other
+-- attempt dies with it: a job that shares a worker with it loses that many claims, and no more.
 
 local SUSPECT = 2
 

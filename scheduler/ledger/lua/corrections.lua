@@ -32,6 +32,6 @@ local function charge(run, key, tick)
     redis.call('HSET', run .. 'unsettled', key, latest)
   elseif readable and type(last) == 'table' then
     correct(run, key, last, state == 'staged' and result or '', tick)
-  end  -- otherwise somebody has removed or changed its record
+  end  -- otherwise its record was removed or changed
 end
 remember.charged = charge

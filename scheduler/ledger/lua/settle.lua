@@ -69,7 +69,7 @@ if result == '' then
 end
 -- The state is the host's alone, so results are counted beside it; runs of before counted them in it.
 redis.call('SETNX', run .. 'arrivals', redis.call('HGET', run .. 'state', 'arrivals') or '0')
--- The newest attempt counts even if its lease has run out: nobody has claimed the job since.
+-- The newest attempt counts even if its lease has run out: the job has not been claimed since.
 redis.call('HSET', name, 'state', 'staged', 'token', '', 'result', result,
   'arrival', redis.call('INCR', run .. 'arrivals'))
 redis.call('SREM', run .. 'unclaimed', key)

@@ -160,7 +160,7 @@ def test_a_broadcast_reaches_speaker_group_and_named_owners() -> None:
         if tick.number == 1:
             told.append(loop.broadcast(said, also=[WORLD]))
             told.append(loop.broadcast({"kind": "final_results", "text": "It won.", "subjects": [ALICE, BOB]}))
-            with pytest.raises(InputError, match="concerns nobody of this run"):
+            with pytest.raises(InputError, match="concerns no owner of this run"):
                 loop.broadcast({"kind": "voting_initiated", "speaker": "a stranger"})
             with pytest.raises(InputError, match="npc:nobody"):
                 loop.broadcast(said, also=["npc:nobody"])

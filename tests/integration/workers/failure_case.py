@@ -117,7 +117,7 @@ def _happen(loop: TickLoop, tick: int) -> None:
 
 def _outcomes(client: Redis, ticks: int, told: Sequence[Mapping[str, Any]]) -> dict[str, Outcome]:
     store = RunStore.open(client, "town")
-    spent = {(line.scope, line.unit): line.spent for line in budget_lines(store, limits_of(store))}
+    spent = {(line.scope, line.unit): line.spent for line in budget_lines(store, limits_of(store).limit_of)}
     failures = {one.endpoint: one.failures for one in endpoint_vitals(client)}
     lines = list(read_journal(store, 1, ticks))
     reserved = {note.key.kind: note.reserved for line in lines for note in line.notes.opened}

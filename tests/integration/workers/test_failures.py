@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple
 
 import pytest
 
-from cogitate.hosting.endpoint_watch import AT_ONCE
 from cogitate.hosting.inline import InlinePublisher
+from cogitate.hosting.shortfalls import AT_ONCE
 from cogitate.ops.fake_llm.faults import FAULTS, status_of
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.ops.fake_llm.stats import Stats

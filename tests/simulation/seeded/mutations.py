@@ -44,7 +44,7 @@ from cogitate.scheduler.latency.latencies import Latencies
 from cogitate.scheduler.ledger.ledger import Commit, HostLedger
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.step_replies import Advanced
-from cogitate.scheduler.tick.loop import RunLoop
+from cogitate.scheduler.tick.commit import Committer
 from cogitate.scheduler.tick.result_collector import Hints
 from cogitate.tasks.job import Cost
 from cogitate.tasks.shown import everything
@@ -315,10 +315,10 @@ def heuristics_before_answers() -> AbstractContextManager[Any]:
 def replies_unread() -> AbstractContextManager[Any]:
     """A host takes a commit that is under way for one whose reply it has read."""
 
-    def changed(self: RunLoop) -> None:
+    def changed(self: Committer) -> None:
         self._sent = None
 
-    return patch.object(RunLoop, "_read_reply", changed)
+    return patch.object(Committer, "read_reply", changed)
 
 
 @contextmanager

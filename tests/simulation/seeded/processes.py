@@ -108,7 +108,7 @@ class HostProcess(Process):
         loop._loop.collector = waiting
         self._take_time_for_heuristics(loop)
         if settings.tick_rate is not None:
-            loop._loop._send_commit = lambda commit: Meanwhile(self, commit)
+            loop._loop._committer.send_commit = lambda commit: Meanwhile(self, commit)
         self.spawn(lambda: self._be_present(loop.ledger))
         if loop.restored is not None:
             world.load(loop.restored)

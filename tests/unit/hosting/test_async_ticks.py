@@ -106,7 +106,7 @@ def test_a_host_cancelled_during_a_wait_leaves_a_resumable_run(cogitate_loop: Lo
 
     async def cancelled(loop: TickLoop) -> None:
         task = asyncio.create_task(host(loop))
-        while loop.tick < 4 or loop._async_ticks._next is None:  # paused: it waits until somebody lets it go on
+        while loop.tick < 4 or loop._async_ticks._next is None:  # paused: it waits until the pause is lifted
             await asyncio.sleep(0)
             assert not task.done()
         task.cancel()

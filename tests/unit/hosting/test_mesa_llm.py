@@ -94,7 +94,7 @@ def test_a_model_whose_endpoint_is_down_runs_to_its_end(reasoning: type[Any], re
 
 
 class Gossip(Trader):
-    """A trader who asks no model of its own."""
+    """A trader who asks no model."""
 
     def step(self) -> None:
         self.generate_obs()

@@ -206,7 +206,7 @@ def test_the_fixture_uses_no_model_despite_file_and_environment(
         assert (loop.settings.llm, len(plans)) == ("heuristic", 1)
         assert plans[0] > 360
         with pytest.raises(BlockingIOError):
-            endpoint.accept()  # nobody has knocked
+            endpoint.accept()  # there was no connection
 
 
 def test_settings_that_a_test_gives_are_used_as_they_are(cogitate_loop: Callable[..., TickLoop]) -> None:

@@ -34,7 +34,7 @@ def test_the_limits_stand_where_readers_see_them(cogitate_loop: Loops) -> None:
     spent = loop.spent
     assert (spent.calls, spent.tokens, spent.usd_micros, spent.usd) == (2, 900, 1_500_000, 1.5)
     assert Cost(*spent[:3]) == summarise_run(loop.ledger.client, "test").spent
-    seen = {line for line in budget_lines(loop.ledger.store, loop.state.view.table) if line.limit is not None}
+    seen = {line for line in budget_lines(loop.ledger.store, loop.state.view.table.limit_of) if line.limit is not None}
     ours = {line for line in spent.limits if line.reserved or line.spent}
     assert ours == {line for line in seen if line.window in ("run:0", "day:0", "tick:380")}
     assert {(line.scope, line.unit) for line in ours} >= {("owner:agent:ada", "jobs"), ("run", "tokens")}

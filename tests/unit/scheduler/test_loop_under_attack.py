@@ -340,7 +340,7 @@ ARGUMENTS: dict[str, st.SearchStrategy[Any]] = {
 
 @pytest.fixture(scope="module", autouse=True)
 def quiet_logs() -> Iterator[None]:
-    """Losses are told as they should be; thousands of lines of them help nobody."""
+    """Losses are logged, but not in thousands of lines."""
     import structlog
 
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))

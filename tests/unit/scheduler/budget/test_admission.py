@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cogitate.scheduler.budget.admission import DEFER_TICKS, MAX_TRIALS, Decided, DecidedLine, admit, degrade
+from cogitate.scheduler.budget.admission import (
+    DEFER_TICKS,
+    MAX_TRIALS,
+    AdmissionRound,
+    Decided,
+    DecidedLine,
+    admit,
+    degrade,
+)
 from cogitate.scheduler.budget.budget import BudgetView, Cell
 from cogitate.scheduler.config.limits import LimitTable
 from cogitate.scheduler.config.tiers import ModelOption
@@ -23,6 +33,8 @@ KINDS = {
     "doze": Thinker("doze", 30, on_denied="drop"),
 }
 
+RULES: Any = SimpleNamespace(kind_of=KINDS.__getitem__)
+
 
 def decide(
     requests: list[Request],
@@ -35,13 +47,15 @@ def decide(
 ) -> list[Decided]:
     return admit(
         requests,
-        tick=7,
-        minute=7,
-        view=view or BudgetView(LimitTable({"run.run.calls": calls}), retry_share=0.0, guarantees={}),
-        kind_of=KINDS.__getitem__,
-        offers_of=lambda request: [ModelOption(model, 0, Cost(calls=1)) for model in models],
+        AdmissionRound(
+            7,
+            7,
+            view or BudgetView(LimitTable({"run.run.calls": calls}), retry_share=0.0, guarantees={}),
+            RULES,
+            lambda request: [ModelOption(model, 0, Cost(calls=1)) for model in models],
+            fixed_ticks(),
+        ),
         last_served=lambda kind, owner: (served or {}).get((kind, owner), -1),
-        due=fixed_ticks(),
         closed=closed,
     )
 
@@ -192,15 +206,14 @@ def test_ahead_counts_jobs_in_flight_of_the_kind_and_model() -> None:
     )
     asked = [Request(kind=kind, owner=f"agent:{n}") for kind in ("plan", "muse") for n in range(3)]
     view = BudgetView(LimitTable({}), retry_share=0.0, guarantees={})
+
+    def offers(request: Request) -> list[ModelOption]:
+        return [ModelOption("small" if request.owner != "agent:2" else "large", 9, Cost(calls=1))]
+
     decided = admit(
         asked,
-        tick=7,
-        minute=7,
-        view=view,
-        kind_of=KINDS.__getitem__,
-        offers_of=lambda request: [ModelOption("small" if request.owner != "agent:2" else "large", 9, Cost(calls=1))],
+        AdmissionRound(7, 7, view, RULES, offers, due),
         last_served=lambda kind, owner: -1,
-        due=due,
     )
     assert [(d.line.key.kind, d.offer.model, d.ahead) for d in decided] == [
         (kind, model, ahead) for kind in ("plan", "muse") for model, ahead in (("small", 0), ("small", 1), ("large", 0))
@@ -223,13 +236,10 @@ def test_slow_model_is_skipped() -> None:
         view = BudgetView(LimitTable({}), retry_share=0.0, guarantees={})
         (one,) = admit(
             [Request(kind="plan", owner="agent:a")],
-            tick=7,
-            minute=7,
-            view=view,
-            kind_of=KINDS.__getitem__,
-            offers_of=lambda request: [ModelOption(model, 9, Cost(calls=1)) for model in models],
+            AdmissionRound(
+                7, 7, view, RULES, lambda request: [ModelOption(model, 9, Cost(calls=1)) for model in models], due
+            ),
             last_served=lambda kind, owner: -1,
-            due=due,
         )
         return one
 

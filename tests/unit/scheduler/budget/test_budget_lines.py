@@ -67,7 +67,7 @@ def test_each_account_has_a_line_with_the_held_amount() -> None:
         usual = {"limit": None, "reserved": 0, "spent": 0, "overrun": 0}
         return BudgetLine(window=window, scope=scope, unit=unit, **(usual | figures))  # type: ignore[arg-type]
 
-    assert budget_lines(run, LimitTable({"day.run.calls": 20, "day.run.jobs": 20})) == [
+    assert budget_lines(run, LimitTable({"day.run.calls": 20, "day.run.jobs": 20}).limit_of) == [
         line("day:0", OWNER, "calls", spent=1),
         line("day:0", OWNER, "jobs", spent=4),
         line(
@@ -90,9 +90,9 @@ def test_each_account_has_a_line_with_the_held_amount() -> None:
 
 def test_line_computes_counted_and_room() -> None:
     accounts = {("day:0", "run", "calls"): {"reserved": 2, "spent": 5, "pool": 1}}
-    (found,) = lines_of(accounts, LimitTable({"day.run.calls": 20}), Pools(0.2), {"day:0|run|calls": 10})
+    (found,) = lines_of(accounts, LimitTable({"day.run.calls": 20}).limit_of, Pools(0.2), {"day:0|run|calls": 10})
     assert (found.counted, found.room, found.held) == (2 + 5 - 1 + 4, 16, 4)
-    (bare,) = lines_of(accounts, LimitTable({}))
+    (bare,) = lines_of(accounts, LimitTable({}).limit_of)
     assert (bare.limit, bare.room, bare.for_retries, bare.held) == (None, 0, 0, 0)
 
 
@@ -100,5 +100,5 @@ def test_windows_are_sorted_by_time() -> None:
     accounts = {
         (f"{period}:{index}", "run", "calls"): {"spent": 1} for period in ("day", "tick") for index in (16, 9, 8)
     }
-    found = [line.window for line in lines_of(accounts | {("run:0", "run", "calls"): {}}, LimitTable({}))]
+    found = [line.window for line in lines_of(accounts | {("run:0", "run", "calls"): {}}, LimitTable({}).limit_of)]
     assert found == ["day:8", "day:9", "day:16", "run:0", "tick:8", "tick:9", "tick:16"]

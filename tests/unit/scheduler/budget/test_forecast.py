@@ -19,7 +19,9 @@ def of(window: str, used: int, limit: int, **given: Any) -> Forecast:
     times = {name: given.pop(name, usual) for name, usual in (("minute", NOON), ("start", 0))}
     pools = Pools(given.pop("retry_share", 0.0))
     accounts = {(window, "run", given.pop("unit", "tokens")): {"spent": used} | given}
-    (line,) = lines_of(accounts, LimitTable({f"{window.partition(':')[0]}.{next(iter(accounts))[2]}": limit}), pools)
+    (line,) = lines_of(
+        accounts, LimitTable({f"{window.partition(':')[0]}.{next(iter(accounts))[2]}": limit}).limit_of, pools
+    )
     found = forecast(line, **times)
     assert found is not None
     return found

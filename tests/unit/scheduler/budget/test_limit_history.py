@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cogitate.memory.clock import DAY
-from cogitate.scheduler.budget.limit_history import LimitHistory, kind_of_limit, normal_name
-from cogitate.scheduler.config.limits import LimitError, LimitTable
+from cogitate.scheduler.budget.limit_history import LimitHistory
+from cogitate.scheduler.config.limits import LimitError, LimitTable, parse_limit_name
 
 FIRST = LimitTable({"day.calls": 100, "tick.run.calls": 5, "run.run.tokens": 1000})
 
@@ -46,9 +46,9 @@ def test_last_limit_of_a_window() -> None:
     history = history.with_limit("day.run.calls", 20, tick=710, minute=DAY + 20)
     history = history.with_limit("day.run.calls", None, tick=2000, minute=3 * DAY)
     history = history.with_limit("run.run.tokens", 7, tick=2001, minute=3 * DAY + 1)
-    assert [history.last.limit_of(f"day:{day}", "run", "calls") for day in range(4)] == [100, 20, 20, None]
-    assert history.last.limit_of("run:0", "run", "tokens") == 7
-    assert [history.last.limit_of(f"tick:{tick}", "run", "calls") for tick in (7, 2002)] == [5, 5]
+    assert [history.last_of(f"day:{day}", "run", "calls") for day in range(4)] == [100, 20, 20, None]
+    assert history.last_of("run:0", "run", "tokens") == 7
+    assert [history.last_of(f"tick:{tick}", "run", "calls") for tick in (7, 2002)] == [5, 5]
 
 
 def test_ever_includes_removed_limits() -> None:
@@ -58,7 +58,7 @@ def test_ever_includes_removed_limits() -> None:
 
 
 def test_names_are_read_in_full() -> None:
-    assert normal_name("day.tokens") == "day.run.tokens"
-    assert (kind_of_limit("day.kind:plan.calls"), kind_of_limit("day.kind:*.calls")) == ("plan", None)
+    assert parse_limit_name("day.tokens").text() == "day.run.tokens"
+    assert [parse_limit_name(f"day.kind:{kind}.calls").kind for kind in ("plan", "*")] == ["plan", ""]
     with pytest.raises(LimitError):
-        normal_name("week.tokens")
+        parse_limit_name("week.tokens")

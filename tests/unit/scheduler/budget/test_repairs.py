@@ -10,7 +10,7 @@ from cogitate.memory.apply import apply
 from cogitate.memory.clock import DAY
 from cogitate.memory.entry import Entry
 from cogitate.memory.stream import Stream
-from cogitate.scheduler.budget.admission import Decided
+from cogitate.scheduler.budget.admission import AdmissionRound, Decided
 from cogitate.scheduler.budget.budget import BudgetView
 from cogitate.scheduler.budget.repairs import (
     FAILED,
@@ -179,9 +179,9 @@ def too_slow() -> DueTicks:
 
 def admitted(streams: dict[str, Stream] = DAYS, budget: BudgetView | None = None, **changed: Any) -> list[Decided]:
     chosen = {"offers_of": lambda request: [MODEL], "busy": lambda kind, owner: False, "due": fixed_ticks()} | changed
-    return admit_repairs(
-        streams, tick=9, minute=EVENING, view=budget or view(), rules=chosen.pop("rules", rules()), **chosen
-    )
+    busy = chosen.pop("busy")
+    at = AdmissionRound(tick=9, minute=EVENING, view=budget or view(), **({"rules": rules()} | chosen))
+    return admit_repairs(streams, at, busy)
 
 
 def owners(decided: list[Decided]) -> list[str]:
@@ -232,16 +232,9 @@ def test_one_repair_per_kind_and_owner_in_a_round() -> None:
 
 def retried(owner: str = "agent:a", numbers: tuple[int, ...] = (7,), **changed: Any) -> Decided:
     chosen = {"offers_of": lambda request: [MODEL], "busy": lambda kind, owner: False, "due": fixed_ticks()} | changed
-    return admit_retry(
-        chosen.pop("streams", DAYS),
-        owner,
-        numbers,
-        tick=9,
-        minute=EVENING,
-        view=chosen.pop("budget", None) or view(),
-        rules=chosen.pop("rules", rules()),
-        **chosen,
-    )
+    streams, busy, budget = chosen.pop("streams", DAYS), chosen.pop("busy"), chosen.pop("budget", None) or view()
+    at = AdmissionRound(tick=9, minute=EVENING, view=budget, **({"rules": rules()} | chosen))
+    return admit_retry(streams, owner, numbers, at, busy)
 
 
 def test_retry_repairs_the_first_provisional_entry() -> None:

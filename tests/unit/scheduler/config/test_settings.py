@@ -412,7 +412,7 @@ def test_tables_name_only_configured_entries() -> None:
         ({"models": {"small": {"model": "s", "endpoint": "here"}}}, "model 'small' is at the endpoint 'here'"),
         ({"tiers": {"strong": "big"}}, "tiers: the strong tier names the model 'big'"),
         ({"kind_tiers": {"act": {"routine": "big"}}}, "kind_tiers: the routine tier names the model 'big'"),
-        ({"policies": {"group": "cells"}}, "'group' has no policy of its own"),
+        ({"policies": {"group": "cells"}}, "'group' cannot have a policy"),
         ({"policies": {"npc:": "cells"}}, "is not an owner"),
     ):
         with pytest.raises(ConfigurationError, match=says):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cogitate.memory.errors import InputError
-from cogitate.scheduler.budget.admission import Decided, admit
+from cogitate.scheduler.budget.admission import AdmissionRound, Decided, admit
 from cogitate.scheduler.budget.budget import BudgetView
 from cogitate.scheduler.budget.rules import Rules, rules_of
 from cogitate.scheduler.budget.settings_checks import check_models
@@ -38,13 +38,15 @@ def moment(owner: str) -> Moment:
 def decided(limits: dict[str, int], *kinds: str, rules: Rules) -> list[Decided]:
     return admit(
         [Request(kind=kind, owner=KLAUS) for kind in kinds],
-        tick=7,
-        minute=7,
-        view=BudgetView(LimitTable(limits), retry_share=0.0, guarantees={}),
-        kind_of=rules.kind_of,
-        offers_of=lambda request: rules.offers(request, moment),
+        AdmissionRound(
+            tick=7,
+            minute=7,
+            view=BudgetView(LimitTable(limits), retry_share=0.0, guarantees={}),
+            rules=rules,
+            offers_of=lambda request: rules.offers(request, moment),
+            due=fixed_ticks(),
+        ),
         last_served=lambda kind, owner: -1,
-        due=fixed_ticks(),
     )
 
 

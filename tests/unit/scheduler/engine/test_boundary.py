@@ -1,4 +1,4 @@
-"""The boundary: every due job gets one end, in one order, whoever finished when."""
+"""The boundary: every due job gets one end, in one order, regardless of which finished first."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ from cogitate.scheduler.config.limits import LimitTable
 from cogitate.scheduler.engine import corrections as module
 from cogitate.scheduler.engine.boundary import Closing
 from cogitate.scheduler.engine.corrections import Charged, Corrections, Learned
-from cogitate.scheduler.engine.job_records import JobRecords
 from cogitate.scheduler.engine.open_jobs import OpenJob
+from cogitate.scheduler.engine.part import JobRecords
 from cogitate.scheduler.journal import run_totals
 from cogitate.scheduler.journal.lines import Ended, EndNote
 from cogitate.scheduler.journal.run_totals import oldest

@@ -16,6 +16,7 @@ from cogitate.memory.profile import Profile
 from cogitate.memory.routing.scopes import WORLD, location_owner
 from cogitate.memory.snapshot import dump
 from cogitate.memory.stream import Stream
+from cogitate.scheduler.budget.admission import AdmissionRound
 from cogitate.scheduler.budget.budget import BudgetView, Cell
 from cogitate.scheduler.budget.rules import Rules, ThrottleRules
 from cogitate.scheduler.config.controls import ControlRequest, SetLimit, SetMode
@@ -324,10 +325,9 @@ def test_repairs_are_made_with_the_first_tick_of_each_ten_minutes_from_their_hou
 ) -> None:
     run, made = Run(repair_from=20), list[int]()
 
-    def repaired(streams: Any, **given: Any) -> list[Any]:
-        assert (given["minute"], given["rules"], given["view"]) == (given["tick"], run.state.rules, run.state.view)
-        assert given["due"] is run.state.due
-        made.append(given["tick"])
+    def repaired(streams: Any, at: AdmissionRound, busy: Any) -> list[Any]:
+        assert (at.minute, at.rules, at.view, at.due) == (at.tick, run.state.rules, run.state.view, run.state.due)
+        made.append(at.tick)
         return []
 
     monkeypatch.setattr("cogitate.scheduler.engine.admitting.admit_repairs", repaired)

@@ -14,7 +14,7 @@ from pydantic import Field, create_model
 from structlog.testing import capture_logs
 
 from cogitate import Profile, Settings, TickLoop
-from cogitate.hosting.shortfall_lines import format_failure
+from cogitate.hosting.shortfalls import format_failure
 from cogitate.memory.effects import SetCounter, Tell
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.scheduler.inspection.audit.audit import audit
@@ -152,7 +152,7 @@ def test_a_heuristic_that_fails_ends_neither_host_nor_worker(
         ("applied", reason, (), "effects_refused")
     }
     assert all(why in note.refusal for _, note in found)
-    assert all("Ada remembers" not in note.refusal for _, note in found), "memories are told to nobody"
+    assert all("Ada remembers" not in note.refusal for _, note in found), "no memory is disclosed"
     assert summarise_run(client, "test").warnings == {"job.effects_refused": TICKS - 1}
     told = [entry for entry in logs if entry["event"] == "job.effects_refused"]
     assert [entry["kind"] for entry in told] == ["hum"] * (1 if limits else 2), "once by the host, once by its worker"
@@ -174,11 +174,11 @@ class Tune(StrEnum):
 
 
 class Words(str):
-    """Text of a class of its own."""
+    """Text of a custom class."""
 
 
 class Number(int):
-    """A number of a class of its own."""
+    """A number of a custom class."""
 
 
 def test_effects_of_other_classes_are_written_as_the_plain_values_that_they_hold(

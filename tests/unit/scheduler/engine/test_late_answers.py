@@ -113,7 +113,7 @@ def test_an_answer_is_awaited_while_its_replacement_stands(run: Run, state: JobS
 @pytest.mark.parametrize(
     ("item", "state", "claims"),
     [
-        (JOB, "open", 0),  # nobody works on it
+        (JOB, "open", 0),  # no worker has it
         (JOB, "staged", 1),  # its answer was there
         (asking(open_job(admitted=False)), "held", 0),
         (asking(open_job(), model=""), "open", 1),  # the heuristic is what was asked for

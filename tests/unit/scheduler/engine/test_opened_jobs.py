@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from cogitate.scheduler.budget.admission import Decided, DecidedLine, Grant
 from cogitate.scheduler.budget.budget import Cell
 from cogitate.scheduler.budget.rules import Rules
 from cogitate.scheduler.config.tiers import ModelOption
-from cogitate.scheduler.engine.job_factory import open_job
+from cogitate.scheduler.engine.admitting import open_job
 from cogitate.scheduler.engine.open_jobs import OpenJob
 from cogitate.scheduler.latency.due_ticks import TOO_SLOW
 from cogitate.tasks.job import Correction, Cost, JobKey, Reads, Request
@@ -41,16 +42,15 @@ def opened(request: Request, *, refused: str = "", retired: tuple[str, ...] = ()
     line = DecidedLine(key=KEY, decision="heuristic" if refused else "admitted", due=9, refused=refused)
     grant = None if refused else Grant(key=KEY, reserved=RESERVED, cells=CELLS)
     decided = Decided(line, request, ModelOption("small", 48, RESERVED), grant, 3)
-    return open_job(
-        decided,
+    state = SimpleNamespace(
         run="r",
-        minute=70,
         rules=rules,
         streams=known.get("streams") or streams(),
         retired=retired,
-        facts=5,
-        correction=Correction(900, 1_100),
+        facts_version=5,
+        estimates=SimpleNamespace(correction=lambda model: Correction(900, 1_100)),
     )
+    return open_job(decided, state, 70)
 
 
 def test_a_job_holds_its_request_and_grant() -> None:

@@ -32,7 +32,7 @@ from cogitate.scheduler.journal.lines import (
 from cogitate.scheduler.journal.unreadable_entries import check_kind_wrote
 from cogitate.scheduler.ledger.errors import RunAltered
 from cogitate.scheduler.ledger.run_store import RunStore
-from cogitate.scheduler.tick.seals import Seals
+from cogitate.scheduler.tick.restore import Seals
 from cogitate.tasks.job import Cost, Job, JobKey
 from tests.unit.scheduler.journal_case import Journal
 from tests.unit.scheduler.run_lines_case import (

@@ -13,14 +13,13 @@ from cogitate import Observation, Profile, TickLoop
 from cogitate.memory import typed_json
 from cogitate.scheduler.config.kept_settings import keep_settings
 from cogitate.scheduler.config.settings import PinnedSettings
-from cogitate.scheduler.inspection.figure_history import Span, figure_history, thinned
-from cogitate.scheduler.journal.figures import Figures, joined
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import Core, TickNotes
 from cogitate.scheduler.ledger.errors import RunMissing
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.steering.throttle import ThrottleState
 from cogitate.scheduler.tick import figure_history as written
+from cogitate.scheduler.tick.figure_history import Figures, Span, figure_history, joined, thinned
 from tests.unit.scheduler.run_lines_case import store_of
 
 Loops = Callable[..., TickLoop]

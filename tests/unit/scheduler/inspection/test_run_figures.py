@@ -19,7 +19,6 @@ from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.inspection.recent import Failed, recent_ticks
 from cogitate.scheduler.inspection.steering_vitals import steering_of
 from cogitate.scheduler.inspection.vitals import RunHead, open_kinds, run_heads
-from cogitate.scheduler.journal.figures import Figures, figures_of, joined
 from cogitate.scheduler.journal.history import changes_of, observed_again, read_journal
 from cogitate.scheduler.journal.lines import (
     Core,
@@ -38,6 +37,7 @@ from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.steering.postponing import Postponing
 from cogitate.scheduler.steering.steering import SteeringState
 from cogitate.scheduler.steering.throttle import ThrottleState
+from cogitate.scheduler.tick.figure_history import Figures, figures_of, joined
 from cogitate.tasks.job import Cost, JobKey
 from tests.unit.scheduler.run_lines_case import (
     ANN,
@@ -190,7 +190,7 @@ def test_failed_and_unrequested_jobs_are_complete() -> None:
         Failed(id=f"town/{LATE.text()}", kind="think", owner=BOB, tick=1, ended=2, failure="late", attempts=2),
         Failed(id=f"town/{dropped.text()}", kind="muse", owner=CY, tick=1, ended=1, failure="too_slow", attempts=0),
     )
-    assert found.failures == {"late": 1}, "a class of its own where no model failed"
+    assert found.failures == {"late": 1}, "a separate class where no model failed"
     assert (found.kinds["muse"].attempts, found.kinds["muse"].most_attempts) == (0, 0)
 
 

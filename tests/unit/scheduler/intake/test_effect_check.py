@@ -295,7 +295,7 @@ def test_each_number_of_an_effect_fits_every_reader(effect: Effect, field: str) 
 
 
 class Interrupting:
-    """A value that is looked at while somebody presses Ctrl-C."""
+    """A value whose reading is interrupted by Ctrl-C."""
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:

@@ -246,8 +246,8 @@ def test_invalid_requests_are_refused(subtests: pytest.Subtests) -> None:
         ({"numbers": ("a",)}, "one of numbers is 'a'"),
         ({"numbers": 5}, "numbers are 5: give a list"),
         ({"numbers": "12"}, "numbers are '12': give a list"),
-        ({"numbers": range(1, MAX_NUMBERS + 2)}, "more than 10,000 entries"),
-        ({"numbers": itertools.count(1)}, "more than 10,000 entries"),
+        ({"numbers": range(1, MAX_NUMBERS + 2)}, "more than 10,000"),
+        ({"numbers": itertools.count(1)}, "more than 10,000"),
         ({"owner": 5}, "5 is not an owner"),
         ({"reads": "agent:bo"}, "reads are 'agent:bo'"),
         ({"reads": ("agent:bo",)}, "one of reads is 'agent:bo': give a Reads"),
@@ -367,7 +367,7 @@ def test_the_reason_of_an_error_is_shown_in_300_characters_of_ascii() -> None:
 
 
 class Words(str):
-    """Text of a class of its own."""
+    """Text of a custom class."""
 
 
 def test_text_of_another_class_is_taken_as_the_plain_text_that_it_is() -> None:

@@ -134,7 +134,7 @@ def test_the_digest_excludes_fields_that_may_differ() -> None:
     assert write_line(core(1), notes(), "before", "", SCHEMA)[1] != digest
 
 
-# -- what kinds of before wrote that nobody can read -------------------------------------------------
+# -- unreadable values of earlier kinds --------------------------------------------------------------
 
 SOUND = {"type": "append", "owner": "agent:a", "entry": {"type": "reflection", "text": "So.", "minute": 1}}
 ODD_ENTRY = SOUND | {"entry": {"type": "dream", "text": "Sheep.", "minute": 1}, "cut": 3}
@@ -211,7 +211,7 @@ def test_a_line_whose_notes_are_not_those_of_its_ends_is_not_handed_on_in_part(p
 
 
 def test_an_outline_counts_without_reading_effects() -> None:
-    odd = msgspec.json.encode({"effects": 7})  # that nobody reads
+    odd = msgspec.json.encode({"effects": 7})  # that is never read
     raw = msgspec.json.encode(
         {
             "tick": 3,

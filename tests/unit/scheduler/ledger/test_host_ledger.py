@@ -226,7 +226,7 @@ def test_trial_hints_that_were_answered_are_known() -> None:
     assert ledger.answered(KEYS[:1]) == set()
     assert ledger.answered([]) == set()
     ledger.outage = Away(away=True)
-    assert ledger.answered(KEYS) == set(), "nobody asks a ledger that is away"
+    assert ledger.answered(KEYS) == set(), "a ledger that is away is not asked"
 
 
 def test_an_error_while_it_looks_for_answers_is_the_outages_where_there_is_one() -> None:
@@ -240,11 +240,11 @@ def test_an_error_while_it_looks_for_answers_is_the_outages_where_there_is_one()
     ledger.outage = outage = Away()
     assert ledger.answered(KEYS) == set()
     assert len(outage.errors) == 1
-    assert ledger.answered([]) == set(), "who asks for nothing asks nobody"
+    assert ledger.answered([]) == set(), "no request, no call"
     assert len(outage.errors) == 1
 
 
-# -- a sign of life ----------------------------------------------------------------------------------
+# -- the heartbeat -----------------------------------------------------------------------------------
 
 
 def test_a_sign_of_life_ends_after_its_time_to_the_millisecond() -> None:

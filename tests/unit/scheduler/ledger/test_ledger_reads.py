@@ -25,6 +25,7 @@ from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.engine.corrections import Learned, read_learned
 from cogitate.scheduler.engine.late_answers import LateAnswer, read_offers
 from cogitate.scheduler.engine.retries import RetriedAttempt, read_retries
+from cogitate.scheduler.engine.run_data import LiveMemory
 from cogitate.scheduler.journal.exported import journal_folder, remove_exported
 from cogitate.scheduler.ledger.answer_times import Timed, note_of, read_timed
 from cogitate.scheduler.ledger.claims import Claims, Result
@@ -43,7 +44,6 @@ from cogitate.scheduler.ledger.step_replies import (
     read_rows,
 )
 from cogitate.scheduler.steering.operators import MOST_WAITING, RunCancelled, TooManyRequests, ask
-from cogitate.scheduler.tick.live_memory import LiveMemory
 from cogitate.tasks.job import Cost, JobKey
 
 ONE, OTHER = JobKey(3, "plan", "agent:ann", 0, 0), JobKey(4, "act", "agent:bob", 1, 0)
@@ -235,7 +235,7 @@ def test_a_request_is_answered_by_the_host(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def clock(sleep: Callable[[float], None]) -> Any:
-    """Time that passes only while somebody sleeps, a second at a time."""
+    """Time that passes only in sleeps, a second at a time."""
     now = [0.0]
 
     def slept(seconds: float) -> None:

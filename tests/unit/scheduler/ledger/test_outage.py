@@ -29,7 +29,7 @@ from cogitate.scheduler.ledger.outage import FIRST_PAUSE, LONGEST_PAUSE, CarryOn
 
 
 class Clock:
-    """Time that passes only while somebody sleeps."""
+    """Time that passes only in sleeps."""
 
     def __init__(self) -> None:
         self.now, self.slept = 0.0, list[float]()
@@ -224,7 +224,7 @@ def test_failed_and_later_writes_are_buffered_and_written_in_order(probes: Probe
     with capture_logs() as logs:
         assert [goes_on.send(step(number), 30) for number in (1, 2)] == [None, None]
         assert not goes_on.back()
-        assert goes_on.read(step(9)) is None, "nobody asks before the server is found"
+        assert goes_on.read(step(9)) is None, "no call is made before the server is found"
         assert len(probes.started) == 1, "one looks for it"
         probes.started[0]()
         assert time.slept == [0.05, 0.1, 0.2]
@@ -237,7 +237,7 @@ def test_failed_and_later_writes_are_buffered_and_written_in_order(probes: Probe
     assert [(entry["event"], entry.get("steps")) for entry in logs] == [("ledger.away", None), ("ledger.back", 3)]
     server["away"] = True
     with capture_logs() as logs:
-        assert goes_on.send(step(5), 100) is None, "what was written takes no room any more"
+        assert goes_on.send(step(5), 100) is None, "written steps free their room"
     assert [entry["event"] for entry in logs] == ["ledger.away"], "each time is told"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cogitate.scheduler.ledger.trial_hints import endpoint_hints, endpoint_of, is_trial_hint, trial_hints
+from cogitate.scheduler.ledger.claims import endpoint_hints, endpoint_of, is_trial_hint, trial_hints
 from cogitate.tasks.job import Job, JobKey
 
 

@@ -1,4 +1,4 @@
-"""Which workers count as alive, which are missed, and which nobody misses."""
+"""Which workers count as alive, which are missed, and which are not."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from redis import Redis
 
 from cogitate.scheduler.ledger.packing import MOST_BYTES, pack
 from cogitate.scheduler.ledger.run_store import RunStore
-from cogitate.scheduler.ledger.world_state import load_world, world_writes
+from cogitate.scheduler.ledger.streams import load_world, world_writes
 
 STATE = b'{"bodies":' + b'{"x":1},' * 1000 + b"}"
 

@@ -1,4 +1,4 @@
-"""Cadence: nobody is asked at every tick, and nobody whose turn it is is forgotten."""
+"""Cadence: kinds are not asked about every owner at every tick, and no due owner is forgotten."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def after_one(error: BaseException) -> Callable[[], Any]:
 
 
 class Number(int):
-    """A number of a class of its own."""
+    """A number of a custom class."""
 
 
 class Unspeakable(Request):  # type: ignore[misc]

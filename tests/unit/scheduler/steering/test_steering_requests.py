@@ -10,6 +10,7 @@ from fakeredis import FakeRedis
 from cogitate.memory import typed_json
 from cogitate.memory.entry import Entry
 from cogitate.memory.stream import Stream
+from cogitate.scheduler.budget.admission import AdmissionRound
 from cogitate.scheduler.budget.budget import BudgetView
 from cogitate.scheduler.budget.rules import Rules
 from cogitate.scheduler.config.controls import (
@@ -186,14 +187,9 @@ STREAMS = {owner: planned(owner) for owner in (ANN, BOB)}
 
 
 def retried(host: Host, busy: tuple[str, str] | None = None) -> list[str]:
-    found = host.steering.retry(
-        STREAMS,
-        tick=7,
-        minute=7,
-        offers_of=lambda request: [ModelOption("default", 10, Cost(calls=1))],
-        busy=lambda kind, owner: (kind, owner) == busy,
-        due=fixed_ticks(),
-    )
+    steering, offers = host.steering, [ModelOption("default", 10, Cost(calls=1))]
+    at = AdmissionRound(7, 7, steering._view, steering._rules, lambda request: offers, fixed_ticks())
+    found = steering.retry(STREAMS, at, lambda kind, owner: (kind, owner) == busy)
     return [decided.line.key.text() for decided in found]
 
 

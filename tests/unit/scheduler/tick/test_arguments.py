@@ -18,8 +18,8 @@ from cogitate.memory.routing.routing import EventRule
 from cogitate.scheduler.config.kept_settings import keep_settings
 from cogitate.scheduler.config.settings import PinnedSettings, Settings
 from cogitate.scheduler.config.tiers import usual_tier
-from cogitate.scheduler.tick.arguments import Arguments, check_arguments, check_client, check_settings
-from cogitate.scheduler.tick.unused_arguments import (
+from cogitate.scheduler.tick.arguments import Arguments, check_client, check_settings
+from cogitate.scheduler.tick.doubts import (
     tell_ignored,
     tell_strangers,
     tell_unasked,
@@ -47,7 +47,7 @@ def checked(**given: Any) -> Arguments:
         "inline": False,
         "client": None,
     }
-    return check_arguments(**(usual | given))
+    return Arguments(**(usual | given))
 
 
 def test_omitted_arguments_have_their_defaults() -> None:

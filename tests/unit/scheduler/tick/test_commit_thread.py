@@ -16,7 +16,7 @@ from cogitate import TickLoop
 from cogitate.errors import Fenced, LedgerError
 from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.scheduler.inspection.audit.audit import audit
-from cogitate.scheduler.tick.commit_thread import Carried, CommitThread
+from cogitate.scheduler.tick.commit_thread import CommitThread, commit_at_once
 from tests.repository import ROOT
 from tests.unit.hosting.short_loop_case import Loops, live, opened, status
 from tests.unit.scheduler.tick.test_loop import clock_of_loops
@@ -35,7 +35,7 @@ def thread() -> Iterator[CommitThread]:
 def paced(loops: Loops, thread: CommitThread, **more: Any) -> TickLoop:
     """Return a loop with a pace, whose commits a thread carries out."""
     loop = opened(loops, **({"settings": FAST} | more))
-    loop._loop._send_commit = thread
+    loop._loop._committer.send_commit = thread
     return loop
 
 
@@ -65,11 +65,11 @@ def test_replies_come_in_the_order_of_commits(thread: CommitThread) -> None:
     done: list[int] = []
 
     def commit(number: int) -> Callable[[], int]:
-        def carry_out() -> int:
+        def commit_at_once() -> int:
             done.append(number)
             return number
 
-        return carry_out
+        return commit_at_once
 
     replies = [thread(commit(number)) for number in range(5)]
     assert [reply.result() for reply in replies] == done == [0, 1, 2, 3, 4]
@@ -88,9 +88,9 @@ def test_an_exception_in_a_commit_is_raised_where_its_reply_is_read(thread: Comm
 
 
 def test_a_commit_that_is_carried_out_at_once_raises_at_once() -> None:
-    assert Carried(lambda: 7).result() == 7
+    assert commit_at_once(lambda: 7).result() == 7
     with pytest.raises(Fenced):
-        Carried(lambda: (_ for _ in ()).throw(Fenced("gone")))
+        commit_at_once(lambda: (_ for _ in ()).throw(Fenced("gone")))
 
 
 def test_a_closed_thread_finishes_its_commits() -> None:

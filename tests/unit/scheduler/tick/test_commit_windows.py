@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cogitate.memory.clock import DAY, day_of
 from cogitate.scheduler.config.facts import Facts
-from cogitate.scheduler.tick.commit import KEPT_DAYS, Committer
+from cogitate.scheduler.tick.commit import KEPT_DAYS, enqueue_ticks_over
 
 
 def over(facts: Facts, window: str, number: int, *named: int) -> tuple[int, int] | None:
-    state: Any = SimpleNamespace(facts=facts)
-    nobody: Any = None
-    return Committer(nobody, state, (), set(), nobody, nobody)._over(window, number, named)
+    return enqueue_ticks_over(facts, window, number, named)
 
 
 @given(st.integers(1, 200), st.integers(0, 3 * DAY), st.integers(0, 12))

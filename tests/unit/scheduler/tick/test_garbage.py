@@ -16,7 +16,7 @@ from cogitate.scheduler.tick.garbage import PUT_OFF, PYTHONS_OWN, ROOM, WHOLE_AG
 from tests.unit.scheduler.tick.test_loop import Clock
 
 OWNERS = {"agent:ann": Profile(name="Ann")}
-THRESHOLDS = (701, 11, 12)  # nobody else's
+THRESHOLDS = (701, 11, 12)  # of no other test
 PUT_OFF_THRESHOLDS = (701, 11, 12 * PUT_OFF)
 
 
@@ -29,7 +29,7 @@ class Node:
 
 @pytest.fixture(autouse=True)
 def own_thresholds() -> Iterator[None]:
-    """Begin each test with thresholds of its own, and leave the collector as it was."""
+    """Begin each test with separate thresholds, and leave the collector as it was."""
     gc.unfreeze()
     gc.collect()  # and end what loops that other tests dropped have changed
     usual = gc.get_threshold()
@@ -51,7 +51,7 @@ def collections(clock: Clock) -> FullCollections:
 
 
 def cycle() -> weakref.ref[Node]:
-    """Make a cycle that nobody holds."""
+    """Make an unreferenced cycle."""
     first, second = Node(), Node()
     first.other, second.other = second, first
     return weakref.ref(first)

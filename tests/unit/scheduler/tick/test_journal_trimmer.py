@@ -16,6 +16,7 @@ from cogitate.scheduler.journal.exported import ExportedJournal
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import JournalError
 from cogitate.scheduler.tick import trimming
+from cogitate.scheduler.tick.commit import Position
 from cogitate.scheduler.tick.trimming import JournalTrimmer
 from tests.unit.scheduler.journal_case import LENGTH, STREAMS, Journal
 from tests.unit.scheduler.scheduler_case import ANN, BOB
@@ -68,7 +69,7 @@ class Host:
         self.trimmer = JournalTrimmer(ledger, state, keep=keep, exported=self.exported)
 
     def trim(self, tick: int, world: int = LENGTH) -> str:
-        return self.trimmer.trim(tick, f"digest{tick}", self.journal.chains[tick - 1], world, ["run:0"])
+        return self.trimmer.trim(Position(tick, f"digest{tick}", self.journal.chains[tick - 1], world), ["run:0"])
 
 
 @pytest.mark.parametrize("tick", range(1, LENGTH + 1))
@@ -95,7 +96,7 @@ def test_nothing_is_unexported_before_anything_was_refused() -> None:
 
 def test_the_first_day_of_a_run_has_no_checkpoint() -> None:
     host = Host(Journal(marked=()), facts=Facts(minutes_per_tick=360, start_minute=1440))
-    assert host.trimmer.trim(0, "", "", 0, []) == "", "nothing has happened"
+    assert host.trimmer.trim(Position(0, "", "", 0), []) == "", "nothing has happened"
     for tick in (1, 3, 4):
         host.trim(tick)
     assert [step[1] for step in host.ledger.steps] == [4]
@@ -127,7 +128,7 @@ def test_former_owners_are_in_each_later_checkpoint(monkeypatch: pytest.MonkeyPa
     ((_, _, _, entry, _),) = host.ledger.steps
     hashes = {BOB: "as it was"} | dict.fromkeys(since, content_hash(dump(gone)))
     assert read_checkpoint(entry, 8)[0].retired == hashes
-    assert read == [since], "a stream that nobody changes any more is read once, and in an order that any host has"
+    assert read == [since], "a stream that no longer changes is read once, and in an order that any host has"
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from cogitate.scheduler.config.controls import SetMode
 from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.steering.operators import ask
+from cogitate.scheduler.tick.commit import Position
 from cogitate.scheduler.tick.loop import RunLoop, Tick
 
 Loops = Callable[..., TickLoop]
@@ -42,7 +43,7 @@ def state(loop: TickLoop, *fields: str) -> list[Any]:
 
 
 class Clock:
-    """Time that passes while somebody sleeps or a world takes its turn."""
+    """Time that passes in sleeps and in turns of the world."""
 
     def __init__(self) -> None:
         self.now, self.slept = 50.0, list[float]()
@@ -51,7 +52,7 @@ class Clock:
         return SimpleNamespace(monotonic=lambda: self.now, perf_counter=lambda: self.now)
 
     def event(self) -> Any:
-        """An event that nobody sets: whoever waits for it sleeps."""
+        """An event that is never set: waiting for it is sleeping."""
         return SimpleNamespace(wait=self.sleep, is_set=lambda: False)
 
     def sleep(self, seconds: float) -> None:
@@ -60,7 +61,7 @@ class Clock:
 
 
 def clock_of_loops(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Have loops live on a clock of their own, and return it."""
+    """Give loops a simulated clock, and return it."""
     made = Clock()
     monkeypatch.setattr("cogitate.scheduler.tick.loop.time", made.module())
     threads = SimpleNamespace(Event=made.event, Thread=threading.Thread, RLock=threading.RLock)
@@ -155,7 +156,7 @@ def test_the_ledger_keeps_the_lag_and_the_hosts_own_work_of_the_tick_before(
             kept.append(state(loop, "lag", "host_us"))
             clock.now += 2.0
     assert kept[:3] == [[None, None], ["0", "0"], ["3", "250000"]]
-    assert list(loop._loop.tick_seconds)[:2] == [0.25, 0.25], "the world's turn is none of the host's work"
+    assert list(loop._loop.tick_seconds)[:2] == [0.25, 0.25], "the world's turn does not count as the host's work"
 
 
 def test_a_run_that_was_paused_does_not_catch_up(cogitate_loop: Loops, clock: Clock) -> None:
@@ -267,11 +268,11 @@ class Trimmer:
         self.asked: list[tuple[int, int]] = []
         self.fails = fails
 
-    def trim(self, tick: int, digest: str, chain: str, world: int, windows: Any) -> str:
-        self.asked.append((tick, world))
+    def trim(self, at: Position, windows: Any) -> str:
+        self.asked.append((at.tick, at.checkpoint_tick))
         if self.fails is not None:
             raise self.fails
-        return chain
+        return at.chain
 
 
 def trimming(loop: TickLoop, trimmer: Trimmer) -> RunLoop:

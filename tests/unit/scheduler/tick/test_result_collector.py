@@ -1,4 +1,4 @@
-"""Waiting with a clock of the test's own: leases run out by what the host has seen, nobody is waited for in vain."""
+"""Waiting with a simulated clock: leases expire by what the host has seen, and no wait is in vain."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cogitate.scheduler.tick.result_collector import (
     Hints,
     Leases,
     ResultCollector,
-    SignsOfLife,
+    WorkerActivity,
 )
 from cogitate.tasks.job import Job, JobKey
 from tests.unit.scheduler.scheduler_case import ANN, BOB, open_job
@@ -57,7 +57,7 @@ def test_another_token_is_another_lease() -> None:
 
 
 def test_no_lease_runs_on_while_the_host_is_blind() -> None:
-    """As while the server stalls: nobody could beat, and the host saw nothing."""
+    """As while the server stalls: no worker could beat, and the host saw nothing."""
     leases = Leases(LEASE)
     assert watch(leases, look({"w": 3}, t="w"), 100.0, 111.0) == []
     assert leases.watch(look({"w": 3}, t="w"), 1000.0) == []
@@ -240,7 +240,7 @@ def test_lost_leases_are_expired_while_it_waits() -> None:
     assert expired[0] <= LEASE + 2
 
 
-# -- nobody to wait for ------------------------------------------------------------------------------
+# -- no workers --------------------------------------------------------------------------------------
 
 
 def test_after_one_vain_wait_a_boundary_waits_only_after_a_heartbeat() -> None:
@@ -250,7 +250,7 @@ def test_after_one_vain_wait_a_boundary_waits_only_after_a_heartbeat() -> None:
     assert ledger.now == 60.0
     for tick in range(6, 100):
         assert states(built.gather(tick, None, JOBS)) == {"open"}
-    assert ledger.now == 60.0, "nobody was there"
+    assert ledger.now == 60.0, "there was no worker"
     ledger.beats["w"] = 1
     built.gather(100, None, JOBS)
     assert ledger.now == 120.0
@@ -356,7 +356,7 @@ def test_a_stopping_paused_host_does_not_continue() -> None:
     assert (ledger.went_on, ledger.modes) == (0, ["running"])
 
 
-# -- hints and signs of life -------------------------------------------------------------------------
+# -- hints and activity ------------------------------------------------------------------------------
 
 
 def test_a_hint_is_repeated_after_one_interval_then_two_four_eight_and_sixteen() -> None:
@@ -379,7 +379,7 @@ def test_a_job_claimed_meanwhile_restarts_its_lease() -> None:
 
 
 def test_a_claim_a_heartbeat_and_a_result_are_signs_of_life_once() -> None:
-    life = SignsOfLife()
+    life = WorkerActivity()
 
     def silence(collected: Collected) -> float:
         life.silence = 5.0

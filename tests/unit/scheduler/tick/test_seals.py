@@ -16,7 +16,7 @@ from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.ledger.errors import RunAltered
 from cogitate.scheduler.ledger.ledger import Write
 from cogitate.scheduler.ledger.run_store import RunStore
-from cogitate.scheduler.tick.seals import Seals
+from cogitate.scheduler.tick.restore import Seals
 from tests.unit.scheduler.run_lines_case import ANN, BOB, CY, lines, store_of
 
 TICK = 6  # of the last line of the journal
@@ -103,7 +103,7 @@ def test_changed_facts_and_owners_are_sealed(store: RunStore, change: Callable[[
     seals, state = Seals(), state_of()
     write(store, seals, state)
     change(state)
-    assert write(store, seals, state) == [], "nobody said so"
+    assert write(store, seals, state) == [], "the caller did not say so"
     assert names(write(store, seals, state, run=True)) == [sealed]
     is_sound(store, state)
 

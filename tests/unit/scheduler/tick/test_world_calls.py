@@ -360,7 +360,7 @@ def test_an_event_reaches_each_present_owner_once_and_no_others() -> None:
     event = Event(kind="voting_initiated", speaker=BOB, subjects=(ADA, "agent:elsewhere", BOB))
     assert list(world.broadcast(event, also=[INN, ADA])) == [BOB, ADA, INN]
     assert [owner for owner, _ in world.take()[0].observed] == [BOB, ADA, INN]
-    with pytest.raises(InputError, match="concerns nobody of this run"):
+    with pytest.raises(InputError, match="concerns no owner of this run"):
         world.broadcast(Event(kind="voting_initiated", speaker="agent:elsewhere"))
 
 

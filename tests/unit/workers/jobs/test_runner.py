@@ -17,8 +17,7 @@ from structlog.testing import capture_logs
 from cogitate.memory.profile import Profile
 from cogitate.ops.flower.task_states import with_true_state
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.ledger.claims import Claim, Result, Tried
-from cogitate.scheduler.ledger.trial_hints import endpoint_hints, trial_hints
+from cogitate.scheduler.ledger.claims import Claim, Result, Tried, endpoint_hints, trial_hints
 from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.tasks.kind import Case, WorldFacts
 from cogitate.workers.jobs import runner as module

@@ -132,15 +132,11 @@ def test_held_amounts_are_admissions_count_minus_the_accounts() -> None:
     limits = LimitTable({"day.run.calls": 10})
     accounts = {("day:0", "run", "calls"): {"reserved": 2, "spent": 5, "pool": 1, "overrun": 3}}
 
-    class InForce:
-        def limit_of(self, window: str, scope: str, unit: Any) -> int | None:
-            return limits.limit_of(window, scope, unit)
-
     for counted, held in ((9, 3), (6, 0), (0, 0)):
-        (found,) = lines_of(accounts, InForce(), Pools(0.2), {"day:0|run|calls": counted})
+        (found,) = lines_of(accounts, limits.limit_of, Pools(0.2), {"day:0|run|calls": counted})
         assert (found.limit, found.reserved, found.spent, found.overrun, found.retried) == (10, 2, 5, 3, 1)
         assert (found.for_retries, found.held) == (2, held)
-    assert lines_of(accounts, InForce())[0].held == 0, "nobody knows what admission counts"
+    assert lines_of(accounts, limits.limit_of)[0].held == 0, "what admission counts is unknown"
 
 
 # -- reservations ------------------------------------------------------------------------------------
