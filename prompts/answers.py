@@ -126,6 +126,7 @@ FilledParagraph = Annotated[
 ]
 Summary = Annotated[str, AfterValidator(plain), AfterValidator(_filled), AfterValidator(_bounded(MAX_SUMMARY))]
 Importance = Annotated[int, BeforeValidator(_clamped(1, 10)), _held_to(minimum=1, maximum=10)]
+Significance = Annotated[int, BeforeValidator(_clamped(7, 10)), _held_to(minimum=7, maximum=10)]
 Priority = Annotated[int, BeforeValidator(_clamped(1, 5)), _held_to(minimum=1, maximum=5)]
 Change = Annotated[int, BeforeValidator(_clamped(-2, 2)), _held_to(minimum=-2, maximum=2)]
 
@@ -209,7 +210,7 @@ class ReflectionAnswer(Answer):
     """One insight drawn from recent experiences."""
 
     insight: FilledParagraph
-    significance: Importance = 7
+    significance: Significance = 7  # an insight is remembered as one of weight
     relationship_changes: Annotated[list[RelationshipChange], BeforeValidator(_first), _held_to(maxItems=5)] = []
 
 
@@ -220,7 +221,7 @@ class InsightAlone(ReflectionAnswer):  # for models that give no good reasons
 
 
 class SummaryAnswer(Answer):
-    """What was said, in a few sentences."""
+    """A summary, as the instructions ask for it."""
 
     summary: Summary
 

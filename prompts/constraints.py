@@ -1,14 +1,14 @@
 """Constraints of a job's data on its answer, such as the places and people in its prompt.
 
-They narrow the schema of the request. The kind checks the answer as well: many servers ignore schemas, and some
-accept only a plain part (`cogitate.workers.llm.requests.dialect`).
+The prompt shows them and the answer is judged by them. They are no part of its schema, which is the same for each job
+of a kind, so that a provider's prefix cache holds.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-MOST_CHOICES = 250  # values of one field; above this, OpenAI limits their total length
+MOST_CHOICES = 250  # values of one field
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,6 +16,6 @@ class Constraint:
     """The values that one field of an answer may have."""
 
     field: str  # names joined by dots, past lists: "activities.location"
-    choices: tuple[str, ...] = ()  # for a text; empty: any. Gemini rejects an empty text as a value
-    least: int | None = None  # bounds of a number, or of a list's length
+    choices: tuple[str, ...] = ()  # for a text; empty: any
+    least: int | None = None  # bounds of a number, or of a text's or a list's length
     most: int | None = None

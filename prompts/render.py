@@ -1,8 +1,8 @@
 """Renders prompt templates: files in this folder, each of which a host may override with a file of the same name.
 
 A template has two blocks: `system` (stable text, the same for every agent, so that prefix caches hit) and `user`
-(identity first, then what changes). Every inserted value is data. Rendering escapes it in every template, a host's
-included: it can neither close a fence such as ``</memories>`` nor begin a line.
+(the world first, then the identity, then what changes). Every inserted value is data. Rendering escapes it in every
+template, a host's included: it can neither close a fence such as ``</memories>`` nor begin a line.
 """
 
 from __future__ import annotations
@@ -31,7 +31,19 @@ PERSONA = ("name", "age", "occupation", "traits", "background", "currently", "la
 TIME = ("day", "time", "now")
 
 #: The values of a plan, with or without times of day.
-PLAN = (*PERSONA, *TIME, "stage", "places", "status", "previous", "unfinished", "known", "summary", "memories")
+PLAN = (
+    *PERSONA,
+    *TIME,
+    "stage",
+    "places",
+    "more_places",
+    "status",
+    "previous",
+    "unfinished",
+    "known",
+    "summary",
+    "memories",
+)
 
 #: Every template of the product, and its values.
 VALUES: dict[str, frozenset[str]] = {
@@ -42,6 +54,7 @@ VALUES: dict[str, frozenset[str]] = {
         {
             *PERSONA,
             "places",
+            "more_places",
             *TIME,
             "place",
             "activity",

@@ -37,7 +37,7 @@ from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.meters import Meter, format_meters, meter_params, read_meters
 from cogitate.tasks.persona import language_of, persona
-from cogitate.tasks.places import HERE, choice_of_place, place_meant, places_shown
+from cogitate.tasks.places import HERE, place_meant, places_shown
 from cogitate.tasks.recall import access_marks, brief, long_term_context, recall, share_of, template_entry
 
 SHOWN = 8  # memories (streams design)
@@ -121,12 +121,12 @@ class Act(Kind):
         """Return a prompt with the agent, the places, the situation and current plan item, and relevant memories."""
         situation, names = case.job.params, case.world.display_names
         memories = sorted(share_of(self._recalled(case), memory_share), key=lambda e: (e.minute, e.number))
-        places = places_shown(case, memories)
+        places = places_shown(case, memories, _text(situation, "location"))
         rendered = self._templates.render(
             self.name,
             {
                 **persona(case),
-                "places": places,
+                **places.values,
                 **timing.told(case.job.minute, case.job.key.tick),
                 "place": resolve_name(_text(situation, "location"), names),
                 "activity": brief(_text(situation, "activity")),
@@ -140,7 +140,7 @@ class Act(Kind):
                 **long_term_context(case, memory_share),
             },
         )
-        choices = [*choice_of_place("location", places, HERE), *_choice_of_action(situation)]
+        choices = [*places.choice("location", HERE), *_choice_of_action(situation)]
         return Prompt.of(rendered, ActionAnswer, memories, choices)
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
@@ -258,7 +258,11 @@ def _available(doing: str, situation: Situation) -> str:
     if not actions:
         return doing
     said = normal(neutral(doing.removesuffix("…")))
-    found = next((action for action in actions if _is_said(normal(neutral(action)), said)), None)
+    named = {action: normal(neutral(action)) for action in actions}
+    found = next((action for action in actions if _is_said(named[action], said)), None)
+    if found is None:
+        alike = [action for action in actions if said and (said in named[action] or named[action] in said)]
+        found = alike[0] if len(alike) == 1 else None
     if found is None:
         raise ValueError(f"{doing[:100]!r} is not available; choose one of: {'; '.join(actions)}"[:MAX_TEXT])
     return found

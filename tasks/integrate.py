@@ -18,6 +18,8 @@ from pydantic import BaseModel
 from cogitate.memory.clock import day_and_time
 from cogitate.memory.effects import AdvanceCursor, Effect, ReplaceSummary, SetCounter
 from cogitate.memory.entry import Entry
+from cogitate.memory.language.text import normal
+from cogitate.memory.language.times import anchor_days
 from cogitate.memory.routing.context import Context, context_window
 from cogitate.memory.routing.history import is_shared
 from cogitate.memory.routing.routing import INTEGRATE, stage_of
@@ -110,7 +112,7 @@ class Integrate(Kind):
         If hardly any memories fit, the newest events wait for the next job.
         """
         window = self._window(case, memory_share)
-        material = [(entry, entry.text) for entry in self._events(case)]
+        material = [(entry, anchor_days(entry.text, entry.minute)) for entry in self._events(case)]
         pieces = oldest_first(material, min(1.0, memory_share / LITTLE), begun_in(case.job))
         rendered = self._templates.render(
             self.name,
@@ -119,8 +121,8 @@ class Integrate(Kind):
                 "stage": stage_of(case.entries, case.job.minute),
                 **timing.told(case.job.minute, case.job.key.tick),
                 "summary": window.summary,
-                "history": [{"when": day_and_time(e.minute, e.tick), "text": e.text} for e in window.history],
-                "memories": [{"when": day_and_time(e.minute, e.tick), "text": e.text} for e in window.memories],
+                "history": [_told(e) for e in window.history],
+                "memories": [_told(e) for e in window.memories],
                 "events": [{"when": day_and_time(e.minute, e.tick), "text": text} for e, text, _ in pieces],
                 "words": SIZE.words,
             },
@@ -159,9 +161,10 @@ class Integrate(Kind):
         return [e for e in case.entries if start < e.number <= end and INTEGRATE in e.tags]
 
     def _window(self, case: Case, share: float) -> Context:
-        events = {e.number for e in self._events(case)}
+        events = {e.number: normal(e.text) for e in self._events(case)}
         memories = [e for e in case.entries if e.number not in events][-MEMORIES:]
         shared = [e for owner, found in sorted(case.memories.items()) if is_shared(owner) for e in found[-HISTORY:]]
+        shared = [e for e in shared if normal(e.text) not in events.values()]
         shared = [] if is_shared(case.job.key.owner) else shared
         return context_window(summary=case.job.summary, memories=memories, history=shared, limit=WINDOW, share=share)
 
@@ -187,6 +190,11 @@ class Integrate(Kind):
             AdvanceCursor(owner=owner, name=CURSOR, start=start, end=end),
             SetCounter(owner=owner, name=DONE, value=done),
         )
+
+
+def _told(entry: Entry) -> dict[str, str]:
+    """Return an entry as the template shows it, in full, with days as numbers."""
+    return {"when": day_and_time(entry.minute, entry.tick), "text": anchor_days(entry.text, entry.minute)}
 
 
 def merged(summary: str, events: Sequence[Entry], names: Mapping[str, str]) -> tuple[str, int]:

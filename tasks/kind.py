@@ -133,7 +133,7 @@ class Prompt:
     used: tuple[int, ...] = ()  # numbers of the entries shown, in part or to the end
     shown: tuple[int, ...] | None = None  # those shown to the end that the job passes; None: it passes none
     then: tuple[Effect, ...] = ()  # effects of what was shown, whatever the answer: archives, cursors
-    constraints: tuple[Constraint, ...] = ()  # on the answer, by what was shown; they are sent with the prompt
+    constraints: tuple[Constraint, ...] = ()  # on the answer, by what was shown
     built_in: bool = False  # with the built-in instructions, so answers are checked against all of them
 
     @classmethod

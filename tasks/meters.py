@@ -59,6 +59,15 @@ class Meter(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
         return f"{self.value:g}" + (f" ({', '.join(ends)})" if ends else "")
 
     @property
+    def in_words(self) -> str:
+        """Return how near the value is to a described end: "almost starving (79%)", "far from exhausted (21%)"."""
+        share = min(1.0, max(0.0, (self.value - self.least) / (self.most - self.least)))
+        near, word = (share, self.high) if self.high and (share >= 0.5 or not self.low) else (1 - share, self.low)
+        fifth = min(4, int(near / PRESSES))
+        told = ("not {}", "far from {}", "halfway to {}", "almost {}", "{}")[fifth].format(word)
+        return f"{told} ({100 * near:.0f}%)"
+
+    @property
     def end(self) -> str:
         """Return the host's word for the end at which the agent is in need."""
         return {"low": self.low, "high": self.high, "": ""}[self.need]
@@ -80,16 +89,11 @@ def meter_params(status: object) -> dict[str, Any]:
 
 
 def format_meters(meters: Mapping[str, Meter]) -> list[str]:
-    """Return "hunger 12 of 100, 0 is sated, 100 is starving" for each meter; one without a meaning as a number."""
-    told = []
-    for name, meter in meters.items():
-        text = f"{name} {meter.value:g}"
-        if meter.means_something:
-            text += f" of {meter.most:g}" if meter.least <= meter.value <= meter.most else ""
-            text += f", {meter.least:g} is {meter.low}" if meter.low else ""
-            text += f", {meter.most:g} is {meter.high}" if meter.high else ""
-        told.append(text)
-    return told
+    """Return "energy: almost rested (84%)" for each meter, in the host's words; one without a meaning as a number."""
+    return [
+        f"{name}: {meter.in_words}" if meter.means_something else f"{name} {meter.value:g}"
+        for name, meter in meters.items()
+    ]
 
 
 def _meter(said: object) -> Meter | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -9,9 +10,13 @@ from typing import Any
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, languages_of
 from cogitate.memory.language.packs import pack_of
+from cogitate.memory.routines import routine_text
 from cogitate.tasks.heuristics.spoken import spoken_language
 from cogitate.tasks.kind import Case
 from cogitate.tasks.recall import brief
+
+_AT_PLACE = re.compile(r"(?P<what>[^;\n@＠]*?)\s*[@＠]\s?(?P<place>[^;\n@＠,]+)")
+_PLACES_OF_A_HABIT = 3
 
 
 def persona(case: Case) -> dict[str, Any]:
@@ -26,6 +31,22 @@ def persona(case: Case) -> dict[str, Any]:
         "currently": brief(profile.currently),
         "language": _named(case, language_of(case)),
     }
+
+
+def told_routine(case: Case) -> str:
+    """Return an owner's routine for a prompt, with the names of its places instead of the host's words for them."""
+
+    def told(habit: re.Match[str]) -> str:
+        what, word = habit["what"], habit["place"].strip()
+        own = {"home": case.profile.home, "work": case.profile.work}.get(word.casefold()) or word
+        ids = [found] if (found := places.called(own)) else places.of_kind(word)
+        names = [places.name_of(place) for place in ids[:_PLACES_OF_A_HABIT]] or [word]
+        if "…" in what:
+            return what.replace("…", " or ".join(names))
+        return what if any(name in what for name in names) else f"{what} ({' or '.join(names)})"
+
+    places = case.world.places
+    return brief(_AT_PLACE.sub(told, routine_text(case.world.routine_of(case.profile))))
 
 
 def language_of(case: Case) -> str:

@@ -1,8 +1,12 @@
-"""Places that a prompt lists, and the place that an answer names."""
+"""Places that a prompt lists by their names, and the place that an answer names."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import msgspec
 
 from cogitate.memory.entry import Entry
 from cogitate.memory.place_names import find_place
@@ -10,22 +14,41 @@ from cogitate.memory.profile import Location
 from cogitate.prompts.constraints import Constraint
 from cogitate.tasks.kind import Case
 
-MOST = 40  # places a prompt lists
+MOST = 40  # places of the world that a prompt lists
+PRIVATE = "home"  # type of the places that matter only to some
 ANYWHERE, HERE = "anywhere", "here"  # value for "no particular place"
 _NONE = frozenset({"none", ANYWHERE, HERE, "n/a"})
 
 
-def places_shown(case: Case, memories: Iterable[Entry]) -> list[Location]:
-    """Return the places to show in a prompt: the agent's, those in its memories, then others in the world's order."""
-    own = {case.profile.home, case.profile.work, *(e.location for e in memories)}
-    places = sorted(case.world.locations, key=lambda p: p.id not in own)[:MOST]
-    return [p for p in case.world.locations if p in places]
+class PlacesShown(NamedTuple):
+    """The places in a prompt, each with a name that no other place has."""
+
+    world: list[Location]  # the same in every prompt, so that prompts begin alike
+    case: list[Location]  # further ones that matter to the owner
+
+    @property
+    def values(self) -> dict[str, list[Location]]:
+        """Return the variables of a template."""
+        return {"places": self.world, "more_places": self.case}
+
+    def choice(self, field: str, otherwise: str) -> Iterator[Constraint]:
+        """Yield the constraint that a field names a shown place, or says the word for no particular place."""
+        if shown := (*self.world, *self.case):
+            named = dict.fromkeys((*(p.name for p in shown), *(p.id for p in shown), otherwise))
+            yield Constraint(field=field, choices=tuple(named))
 
 
-def choice_of_place(field: str, shown: Iterable[Location], otherwise: str) -> Iterator[Constraint]:
-    """Yield the constraint that a field holds the id of a shown place, or the word for no particular place."""
-    if ids := tuple(place.id for place in shown):
-        yield Constraint(field=field, choices=(*ids, otherwise))
+def places_shown(case: Case, memories: Iterable[Entry], here: str = "") -> PlacesShown:
+    """Return the places to show in a prompt: the world's first, and those of the owner, of its memories and around it.
+
+    Homes are shown only where they matter to the owner.
+    """
+    known = case.world.locations
+    called = Counter(place.name.casefold() for place in known)
+    named = [msgspec.structs.replace(p, name=p.id) if called[p.name.casefold()] > 1 else p for p in known]
+    world = [place for place in named if place.type != PRIVATE][:MOST]
+    listed, own = {p.id for p in world}, {case.profile.home, case.profile.work, here, *(e.location for e in memories)}
+    return PlacesShown(world, [place for place in named if place.id in own - listed][:MOST])
 
 
 def place_meant(text: str, case: Case) -> str | None:

@@ -21,11 +21,10 @@ from cogitate.memory.language.languages import ENGLISH
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.times import is_over, parse_clock
 from cogitate.memory.language.truncation import shorten
-from cogitate.memory.routines import routine_text
 from cogitate.memory.routing.routing import stage_of
 from cogitate.memory.stream import Stream
-from cogitate.memory.summaries.conversations import first_person
-from cogitate.prompts.answers import DailyPlan, StepPlan
+from cogitate.memory.summaries.conversations import first_person, resolve_name
+from cogitate.prompts.answers import Activity, DailyPlan, StepPlan
 from cogitate.prompts.render import Templates
 from cogitate.tasks import timing
 from cogitate.tasks.heuristics.day_plan import AGAIN, FEWEST, MOST, Slot, build
@@ -36,8 +35,8 @@ from cogitate.tasks.heuristics.spoken import Phrases
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.meters import Meter, format_meters, meter_params, read_meters
-from cogitate.tasks.persona import language_of, persona
-from cogitate.tasks.places import ANYWHERE, choice_of_place, place_meant, places_shown
+from cogitate.tasks.persona import language_of, persona, told_routine
+from cogitate.tasks.places import ANYWHERE, place_meant, places_shown
 from cogitate.tasks.recall import (
     LITTLE,
     access_marks,
@@ -130,7 +129,7 @@ class Plan(Kind):
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
         """Return a prompt with the agent, the places, its condition, its last plan, unfinished items and memories."""
-        profile, minute = case.profile, _window(case)[0]
+        profile, names, minute = case.profile, case.world.display_names, _window(case)[0]
         memories = sorted(share_of(self._recalled(case), memory_share), key=lambda e: (e.minute, e.number))
         previous = _previous(case) if memory_share >= LITTLE else []
         unfinished = [str(item.get("description", "")) for item in _unfinished(case)]
@@ -138,9 +137,9 @@ class Plan(Kind):
         places = places_shown(case, memories)
         has_times = case.world.clock.has_times
         of_a_day = {
-            "routine": brief(routine_text(case.world.routine_of(profile))),
-            "home": profile.home,
-            "work": profile.work,
+            "routine": told_routine(case),
+            "home": resolve_name(profile.home, names),
+            "work": resolve_name(profile.work, names),
             "end": clock_time(timing.morning_of(case.job.key.owner, case.world)),
         }
         rendered = self._templates.render(
@@ -148,7 +147,7 @@ class Plan(Kind):
             {
                 **persona(case),
                 **(of_a_day if has_times else {}),
-                "places": places,
+                **places.values,
                 **timing.told(minute, case.job.key.tick),
                 "stage": stage_of(case.entries, case.job.minute),
                 "status": format_meters(_status(case)),
@@ -158,7 +157,7 @@ class Plan(Kind):
                 **long_term_context(case, memory_share),
             },
         )
-        where = choice_of_place("activities.location", places, ANYWHERE)
+        where = places.choice("activities.location", ANYWHERE)
         return Prompt.of(rendered, DailyPlan if has_times else StepPlan, memories, where)
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
@@ -174,11 +173,11 @@ class Plan(Kind):
             slots = [Slot(start, one.description, place_meant(one.location, case), one.priority, 0) for one in steps]
             return self._appended(case, slots, used)
         assert isinstance(answer, DailyPlan)
-        timed = []
+        timed, astray = [], _astray(answer.activities, case)
         for activity in answer.activities:
             clock = parse_clock(activity.time)
             minute = None if clock is None else _within(clock, start, end)
-            if minute is not None:
+            if minute is not None and activity not in astray:
                 place = place_meant(activity.location, case)
                 timed.append(Slot(minute, activity.description, place, activity.priority, 0))
         if sum(one.minute > other.minute for one, other in pairwise(timed)) > 1:  # one item may be out of order
@@ -320,6 +319,23 @@ def _window(case: Case) -> tuple[int, int]:
     if not case.world.clock.has_times:
         return start, start + DAY
     return start, next_morning(start, timing.morning_of(case.job.key.owner, case.world))
+
+
+def _astray(activities: Sequence[Activity], case: Case) -> list[Activity]:
+    """Return the activities at places that do not exist, which a plan does without if enough remain.
+
+    Raises:
+        ValueError: naming a place, if too few remain.
+    """
+    astray = []
+    for activity in activities:
+        try:
+            place_meant(activity.location, case)
+        except ValueError:
+            astray.append(activity)
+            if len(activities) - len(astray) < FEWEST:
+                raise
+    return astray
 
 
 def _within(clock: int, start: int, end: int) -> int | None:

@@ -9,7 +9,7 @@ batches have half the size (the counter "rate.batch" of its head) until one succ
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 
 from pydantic import BaseModel
 
@@ -19,7 +19,6 @@ from cogitate.memory.importance import rate_by_rule
 from cogitate.memory.language.text import normal
 from cogitate.memory.stream import Stream
 from cogitate.prompts.answers import RatingsAnswer
-from cogitate.prompts.constraints import Constraint
 from cogitate.prompts.render import Templates
 from cogitate.tasks import timing
 from cogitate.tasks.job import Request
@@ -75,7 +74,7 @@ class RateImportance(Kind):
                 "memories": [{"number": e.number, "text": brief(e.text)} for e in entries],
             },
         )
-        return Prompt.of(rendered, RatingsAnswer, entries, _constraints(entries))
+        return Prompt.of(rendered, RatingsAnswer, entries)
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
         """Return the ratings of the answer, for all entries of the same text, and predictions for the rest.
@@ -105,14 +104,6 @@ class RateImportance(Kind):
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
         """Return the predictions."""
         return _predicted(case, case.entries)
-
-
-def _constraints(entries: Sequence[Entry]) -> Iterator[Constraint]:
-    """Yield the constraints that the answer has one rating per entry."""
-    if entries:
-        yield Constraint(field="ratings", least=len(entries), most=len(entries))
-        numbers = [entry.number for entry in entries]
-        yield Constraint(field="ratings.number", least=min(numbers), most=max(numbers))
 
 
 def _doubled(case: Case) -> tuple[Effect, ...]:

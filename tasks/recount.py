@@ -18,6 +18,7 @@ from cogitate.memory import typed_json
 from cogitate.memory.clock import day_and_time
 from cogitate.memory.effects import AdvanceCursor, Append, Effect
 from cogitate.memory.entry import Entry
+from cogitate.memory.language.times import anchor_days
 from cogitate.memory.routing.scopes import WORLD, cursor_of, place_of
 from cogitate.memory.stream import Stream
 from cogitate.memory.summaries.conversations import resolve_name, shown_line, summarise_entries
@@ -114,7 +115,9 @@ class Recount(Kind):
         span, messages = _told(case)
         names = case.world.display_names
         told = {entry.number: shown_line(entry, names) for entry in messages}
-        pieces = oldest_first([(e, told[e.number].text) for e in messages], memory_share, begun_in(case.job))
+        pieces = oldest_first(
+            [(e, anchor_days(told[e.number].text, e.minute)) for e in messages], memory_share, begun_in(case.job)
+        )
         template = TEMPLATES.get(case.job.key.owner.partition(":")[0], "recount_world")
         place = span.location or (messages[0].location if messages else "")
         values: dict[str, Any] = {
@@ -130,7 +133,8 @@ class Recount(Kind):
             "language": language_of_texts(case, messages),
         }
         if template == "recount_world":
-            values |= {"events": [event.replace("_", " ") for event in span.events], "related": span.tags}
+            related = [tag for tag in span.tags if tag.partition(":")[2] not in span.events]
+            values |= {"events": [event.replace("_", " ") for event in span.events], "related": related}
         rendered = self._templates.render(template, values)
         return showing(rendered, SummaryAnswer, pieces, lambda shown: _passed(case, shown))
 

@@ -25,7 +25,7 @@ from cogitate.memory.entry import Entry, is_dialogue
 from cogitate.memory.language.endings import QUESTIONS
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.text import words
-from cogitate.memory.retrieval.scoring import rating
+from cogitate.memory.retrieval.scoring import ORDINARY, rating
 from cogitate.memory.routing.repeats import REPEATED
 from cogitate.memory.routing.routing import stage_of
 from cogitate.memory.stream import Stream
@@ -116,9 +116,12 @@ class Reflect(Kind):
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
         """Return a prompt with the agent, its condition, the people it may name, and its latest reflections.
 
-        It shows the most important recent observations, and how often each was repeated.
+        It shows the most important recent observations, no mundane ones if there are enough others, and how often each
+        was repeated.
         """
-        memories = share_of(without_repeats(self._recent(case))[:SHOWN], memory_share)
+        recent = without_repeats(self._recent(case))
+        telling = [e for e in recent if rating(e) >= ORDINARY]  # where little happened, what is mundane is shown too
+        memories = share_of((telling if len(telling) >= ENOUGH else recent)[:SHOWN], memory_share)
         names, repeats, now = case.world.names, _repeats(case), result_minute(case.job)
         people = {s: names[s] for e in memories for s in e.subjects if s in names and s != case.job.key.owner}
         rendered = self._templates.render(

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from cogitate.memory.clock import day_and_time
 from cogitate.memory.effects import Append, Archive, Effect
 from cogitate.memory.entry import OBSERVED_TYPES, Entry, is_dialogue
+from cogitate.memory.language.times import anchor_days
 from cogitate.memory.policies.compaction import deserves_summary, summary_entry
 from cogitate.memory.retrieval.scoring import rating
 from cogitate.memory.routing.history import is_shared
@@ -109,7 +110,7 @@ class Summarise(Kind):
         group, names = self._group(case), case.world.display_names
         told = {entry.number: shown_line(entry, names) for entry in group}
         pieces = oldest_first(
-            [(entry, told[entry.number].text) for entry in group],
+            [(entry, anchor_days(told[entry.number].text, entry.minute)) for entry in group],
             1.0 if replaced_entry(case.job) else memory_share,
             begun_in(case.job),
         )

@@ -1,7 +1,8 @@
 """Writes valid answers to any schema, composed of the prompt's words.
 
 An answer depends only on the messages and a seed. The name of a field determines its value: times ascend, places and
-people are among those that the prompt lists ("Places (id: name):" and lines "- id: name").
+people are among those that the prompt lists ("Places:" and lines "- name (type)", "People (id: name):" and lines
+"- id: name"), and an action is one of the "Available actions: a; b".
 """
 
 from __future__ import annotations
@@ -36,6 +37,9 @@ _CLOCK = r"(\d{1,2}):(\d\d) ([AP]M)\b"
 _NOW = re.compile(r"\bIt is (?:[^\n.]{0,200}? )??" + _CLOCK)
 _END = re.compile(r"\bends at " + _CLOCK)
 _LIST_HEADING = re.compile(r"^(?P<title>[^\n:]*?)(?: \([^)\n]{0,200}\))?:[ \t]*$")
+_ACTIONS = re.compile(r"^Available actions: (.+)$", re.MULTILINE)
+_DOES = re.compile(r"^(doing|action)$")
+_TYPE = re.compile(r" \([^()]*\)$")
 _MEMORY = re.compile(r"^- \[[^\]\n]*\] (.+)$", re.MULTILINE)
 _CONCLUDED, _END_OF_CONCLUDED = (
     "<reflections>",
@@ -59,6 +63,8 @@ class AnswerWriter:
         self._phrases = cycle(self._random.sample(_PHRASES, len(_PHRASES)))  # no two fields are equal
         self._places = self._listed("place", "location")
         self._people = self._listed("people", "person", "agent", "character")
+        actions = _ACTIONS.search(self._prompt)
+        self._actions = actions[1].split("; ") if actions else []
         self._memories = _MEMORY.findall(_without_conclusions(self._prompt))
         self._words = sorted(set(_WORD.findall(" ".join(self._memories) or self._prompt)))
         self._words = self._words if len(self._words) > 1 else ["today", "tomorrow"]
@@ -113,6 +119,8 @@ class AnswerWriter:
             return self._clock(turn)
         if _PLACE.search(name):
             return self._random.choice(self._places) if self._places else ""
+        if self._actions and _DOES.search(name):
+            return str(self._random.choice(self._actions))
         if _PERSON.search(name) and self._people:
             return self._random.choice(self._people)
         if self._memories and re.search(r"insight|summary|reflection|content|text", name):
@@ -158,7 +166,7 @@ class AnswerWriter:
             if heading:
                 within = any(title in heading["title"].lower() for title in titles)
             elif line.startswith("- ") and within:
-                ids.append(line[2:].partition(": ")[0].strip())
+                ids.append(_TYPE.sub("", line[2:].partition(": ")[0].strip()))
             elif line.strip():
                 within = False
         return ids

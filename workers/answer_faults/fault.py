@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from cogitate.prompts.answers import Answer, IntegratedAnswer, ReflectionAnswer, SummaryAnswer
 from cogitate.tasks.kind import Prompt
+from cogitate.workers.answer_faults.constrained import fault_of_constraints
 from cogitate.workers.answer_faults.fields import TIME, texts_of
 from cogitate.workers.answer_faults.found import Fault, found
 from cogitate.workers.answer_faults.insights import fault_of_insight
@@ -26,11 +27,11 @@ _COMPARED = 3  # words of content from which a summary is compared with what it 
 def fault_of(answer: BaseModel, prompt: Prompt) -> Fault | None:
     """Return the fault of an answer, worded for the model, or None.
 
-    An answer of a host's own class is checked against that class only: it may contain speech, figures or another
-    language.
+    An answer of a host's own class is checked against its prompt's constraints only: it may contain speech, figures or
+    another language.
     """
     if not isinstance(answer, Answer):
-        return None
+        return fault_of_constraints(answer.model_dump(), prompt.constraints) if prompt.constraints else None
     value, content = answer.model_dump(), PromptContent(prompt)
     texts = [text for field, text in texts_of(value) if _is_prose(text, field, content)]
     for text in texts:

@@ -14,7 +14,7 @@ from cogitate.tasks.kind import Prompt
 
 _FORM = "with JSON only"  # the end of questions and repairs
 _ASKED = re.compile(r"You (?:decide|plan|reflect) (?:for|as) ([^,.]+)")  # the beginning of built-in prompts
-_NEAR = re.compile(r"Near [^:]+: (.+)")
+_NEAR = re.compile(r"Near(?: [^:]+)?: (.+)")
 _PEOPLE = "People (id: name):\n"
 _FENCE = re.compile(r"^</?\w+>$", re.MULTILINE)
 _FENCED = re.compile(r"^<(\w+)>$.*?^</\1>$", re.MULTILINE | re.DOTALL)
@@ -44,20 +44,13 @@ class PromptContent:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """Return the names of the character, of those near it and of the choices, each as `name_of` returns it.
-
-        A prompt lists choices as "- cafe: The Copper Kettle (cafe)".
-        """
+        """Return the names of the character, of those near it and of the choices, each as `name_of` returns it."""
         found = [*self.choices]
         for line in self.user.split("\n"):
             if line.startswith("You ") and (asked := _ASKED.match(line)) is not None:
                 found.append(asked[1])
-            elif line.startswith("Near ") and (near := _NEAR.match(line)) is not None:
+            elif line.startswith("Near") and (near := _NEAR.match(line)) is not None:
                 found.extend(near[1].split(", "))
-            elif self.choices and line.startswith("- "):
-                choice, _, name = line[2:].partition(": ")
-                if choice in self.choices:
-                    found.append(name)
         return frozenset(map(name_of, found)) - {""}
 
     @cached_property

@@ -18,7 +18,6 @@ from pydantic import BaseModel
 from redis import Redis
 
 from cogitate.memory import typed_json
-from cogitate.prompts.constraints import Constraint
 from cogitate.scheduler.config.endpoints import Model
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.keys import RESPONSES
@@ -53,7 +52,6 @@ class CachedQuestion(NamedTuple):
     system: str
     user: str
     answer: type[BaseModel]
-    constraints: tuple[Constraint, ...]
     output_cap: int
 
     @classmethod
@@ -67,13 +65,12 @@ class CachedQuestion(NamedTuple):
             prompt.system,
             prompt.user,
             prompt.answer,
-            prompt.constraints,
             output_cap,
         )
 
     def digest(self) -> str:
         """Return a hash that is the same in every process."""
-        sent = [*self[:3], self.system, self.user, full_schema(self.answer, self.constraints), self.output_cap]
+        sent = [*self[:3], self.system, self.user, full_schema(self.answer), self.output_cap]
         if self.parameters:  # keys without parameters stay as they were in earlier versions
             sent.append(self.parameters)
         return hashlib.blake2b(json.dumps(sent).encode(), digest_size=16).hexdigest()

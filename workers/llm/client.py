@@ -164,7 +164,7 @@ class ModelClient:
         Raises:
             TypeError: if no schema can express the prompt's answer.
         """
-        full_schema(prompt.answer, prompt.constraints)
+        full_schema(prompt.answer)
         self._dialects.load(model.model)
         if self._request is None:
             self._loop.run(self._open())

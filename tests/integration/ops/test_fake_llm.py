@@ -214,7 +214,7 @@ def test_quotes_of_any_memory_are_valid_thoughts(memory: str) -> None:
     prompt = kind.prompt(case)
     messages = [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}]
     for seed in range(20):
-        written = AnswerWriter(messages, seed).write(full_schema(prompt.answer, prompt.constraints))
+        written = AnswerWriter(messages, seed).write(full_schema(prompt.answer))
         answer = prompt.answer.model_validate(written)
         assert fault_of(answer, prompt) is None
         assert effects_of(kind, case, answer, prompt)

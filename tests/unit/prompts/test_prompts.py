@@ -160,7 +160,7 @@ def test_numbers_out_of_range_are_clamped() -> None:
 
     answer = read(99, -7)
     assert (answer.significance, answer.relationship_changes[0].change) == (10, -2)
-    assert read(0, 1.4).significance == 1
+    assert read(0, 1.4).significance == 7
     for wrong in ("high", True, None, [3], float("nan")):
         with pytest.raises(ValidationError, match="significance"):
             read(wrong, 0)

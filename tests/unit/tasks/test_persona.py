@@ -54,8 +54,8 @@ def test_each_kind_that_writes_names_the_language_to_write_in(kind: Kind) -> Non
         kind.prompt(case_of(kind, STREAM, 600, profile=Profile(name="Jin Seo", language=language), params=PARAMS)).user
         for language in ("", "fr")
     )
-    assert ("Write in the language of the memories." in default) is (kind.name != "rate")
-    assert ("Write in French." in declared) is (kind.name != "rate")
+    assert ("in the language of the memories." in default) is (kind.name != "rate")
+    assert ("in French." in declared) is (kind.name != "rate")
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)

@@ -104,10 +104,21 @@ def test_names_of_owners_go_before_those_of_places() -> None:
 def test_of_many_places_the_owners_come_in_the_order_of_the_world() -> None:
     many = [Location(id=f"p{n}", name=f"P{n}") for n in range(MOST + 5)]
     case = case_in(*many, Location(id="dorm", name="Dorm"), Location(id="library", name="Library"))
-    listed = [place.id for place in places_shown(case, [observation("Tea.", 1, location=f"p{MOST + 2}")])]
-    assert listed == [*(f"p{n}" for n in range(MOST - 3)), f"p{MOST + 2}", "dorm", "library"]
-    assert places_shown(case_in(), []) == []
-    assert [place.id for place in places_shown(case_in(*many[:MOST]), [])] == [place.id for place in many[:MOST]]
+    listed = places_shown(case, [observation("Tea.", 1, location=f"p{MOST + 2}")])
+    assert [place.id for place in listed.world] == [f"p{n}" for n in range(MOST)], "the same for each owner"
+    assert [place.id for place in listed.case] == [f"p{MOST + 2}", "dorm", "library"]
+    assert places_shown(case_in(), []) == ([], [])
+    assert places_shown(case_in(*many[:MOST]), []) == (many[:MOST], [])
+
+
+def test_homes_are_shown_where_they_matter_and_equal_names_by_their_ids() -> None:
+    homes = [Location(id=f"home-{n}", name="Cottage", type="home") for n in range(5)]
+    case = case_in(Location(id="cafe", name="Hobbs Cafe"), *homes)
+    seen = places_shown(case, [observation("Tea.", 1, location="home-2")], here="home-3")
+    assert [place.name for place in seen.world] == ["Hobbs Cafe"]
+    assert [place.name for place in seen.case] == ["home-2", "home-3"]
+    (field,) = seen.choice("location", "here")
+    assert set(field.choices) == {"Hobbs Cafe", "cafe", "home-2", "home-3", "here"}
 
 
 CAFE, LIBRARY, ROOM = (

@@ -41,7 +41,7 @@ class Dialect:
     """One form of request. Alternatives are listed in order of preference; each omits or renames one part."""
 
     form: Form = "json_schema"
-    schema: Literal["full", "plain"] = "full"  # plain: without bounds, patterns and the job's own constraints
+    schema: Literal["full", "plain"] = "full"  # plain: without bounds and patterns
     cap: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     system: Literal["message", "merged"] = "message"  # merged: the instructions begin the user's message
     left_out: tuple[str, ...] = ()  # parameters of the model that are not sent, such as temperature
@@ -112,7 +112,7 @@ class Dialect:
         body: dict[str, object] = {self.cap: cap}
         system, user, answer = prompt.system, prompt.user, prompt.answer
         if self.form == "json_schema":
-            schema = full_schema(answer, prompt.constraints) if self.schema == "full" else plain_schema(answer)
+            schema = full_schema(answer) if self.schema == "full" else plain_schema(answer)
             json_schema = {"name": answer.__name__, "schema": schema, "strict": True}
             body["response_format"] = {"type": "json_schema", "json_schema": json_schema}
         else:

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from cogitate.memory.errors import InputError
 from cogitate.prompts.constraints import MOST_CHOICES, Constraint
 from cogitate.tasks.kind import Prompt
-from cogitate.workers.llm.requests.schema import full_schema
+from cogitate.workers.llm.requests.schema import field_of, full_schema
 
 MAX_VERSION = 500  # characters
 MAX_USED = 100_000  # entries that a prompt may name
@@ -76,20 +76,22 @@ def _constraints(value: object, answer: type[BaseModel]) -> tuple[Constraint, ..
         return ()
     if not isinstance(value, tuple | list) or not all(isinstance(one, Constraint) for one in value):
         raise WrongPrompt("constraints must be a tuple of Constraint")
-    checked = tuple(map(_constraint, value))
-    try:
-        full_schema(answer, checked)
-    except TypeError as error:
-        raise WrongPrompt(str(error)) from None
-    return checked
+    return tuple(_constraint(one, answer) for one in value)
 
 
-def _constraint(one: Constraint) -> Constraint:
+def _constraint(one: Constraint, answer: type[BaseModel]) -> Constraint:
     choices = tuple(_text("a choice", choice) for choice in one.choices)
     if len(choices) > MOST_CHOICES or not all(choices):
         raise WrongPrompt(f"{len(choices)} choices: give at most {MOST_CHOICES}, none of them empty")
     bounds = [bound if bound is None else int(bound) for bound in (one.least, one.most)]
-    return Constraint(field=_text("a constraint", one.field), choices=choices, least=bounds[0], most=bounds[1])
+    field = _text("a constraint", one.field)
+    try:
+        kind = field_of(answer, field).get("type")
+    except TypeError as error:
+        raise WrongPrompt(str(error)) from None
+    if choices and kind != "string":
+        raise WrongPrompt(f"answer model {answer.__name__}: only a text can have choices, and {field} is not one")
+    return Constraint(field=field, choices=choices, least=bounds[0], most=bounds[1])
 
 
 @cache

@@ -1,22 +1,21 @@
 """The JSON schema of an answer, in the subset that compatible servers share.
 
+A schema depends on the answer's class alone: a provider puts it before the instructions, so one that differed from job
+to job would leave its prefix cache nothing to share. The choices of a job stand in its prompt.
+
 The plain schema keeps type, properties (all required), items, enum and anyOf, and expands references. The full schema,
-which is tried first, also has bounds of numbers, lists and texts, patterns, and the job's constraints. Servers differ
-in what they accept (Groq and Anthropic refuse bounds of lists, Gemini a schema with too many states, llama.cpp
-repetitions above 2,000); a server that refuses the full schema gets the plain one. Both omit titles, defaults and
-formats. The client validates every answer in any case.
+which is tried first, also has bounds of numbers, lists and texts, and patterns. Servers differ in what they accept
+(Groq and Anthropic refuse bounds of lists, Gemini a schema with too many states, llama.cpp repetitions above 2,000); a
+server that refuses the full schema gets the plain one. Both omit titles, defaults and formats. The client validates
+every answer in any case.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from copy import deepcopy
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel
-
-from cogitate.prompts.constraints import Constraint
 
 _PLAIN = ("type", "description", "enum")
 BOUNDS = ("minimum", "maximum", "minItems", "maxItems", "minLength", "maxLength", "pattern")
@@ -33,26 +32,16 @@ def plain_schema(answer: type[BaseModel]) -> Schema:
     Raises:
         TypeError: if the subset cannot express the class (free-form dictionaries, tuples, recursion).
     """
-    return _without_bounds(_full(answer))
-
-
-@lru_cache(maxsize=512)  # the jobs of one owner often show the same places
-def full_schema(answer: type[BaseModel], constraints: tuple[Constraint, ...] = ()) -> Schema:
-    """Return the schema of `answer` with its bounds, narrowed by constraints. The result is shared: do not change it.
-
-    Raises:
-        TypeError: like `plain_schema`, and if a constraint names no field or one of another type.
-    """
-    if not constraints:
-        return _full(answer)
-    schema = deepcopy(_full(answer))
-    for constraint in constraints:
-        _narrow(_field(schema, constraint.field, answer.__name__), constraint, answer.__name__)
-    return schema
+    return _without_bounds(full_schema(answer))
 
 
 @cache
-def _full(answer: type[BaseModel]) -> Schema:
+def full_schema(answer: type[BaseModel]) -> Schema:
+    """Return the schema of `answer` with its bounds. The result is shared: do not change it.
+
+    Raises:
+        TypeError: like `plain_schema`.
+    """
     full = answer.model_json_schema()
     return _kept(full, full.get("$defs", {}), (answer.__name__,))
 
@@ -102,35 +91,17 @@ def _without_bounds(node: Schema) -> Schema:
     return plain
 
 
-def _field(schema: Schema, path: str, answer: str) -> Schema:
-    node = schema
+def field_of(answer: type[BaseModel], path: str) -> Schema:
+    """Return the schema of a field that a path of names joined by dots leads to, past lists.
+
+    Raises:
+        TypeError: when the answer has no such field.
+    """
+    node = full_schema(answer)
     for name in path.split("."):
         while node.get("type") == "array":
             node = node["items"]
         if name not in node.get("properties", {}):
-            raise TypeError(f"answer model {answer} has no field {path!r} to constrain")
+            raise TypeError(f"answer model {answer.__name__} has no field {path!r} to constrain")
         node = node["properties"][name]
     return node
-
-
-def _narrow(node: Schema, constraint: Constraint, answer: str) -> None:
-    node |= dict(_narrowed(node.get("type"), constraint))
-    if constraint.choices:
-        if node.get("type") != "string":
-            raise TypeError(f"answer model {answer}: only a text can have choices, and {constraint.field} is not one")
-        for key in ("minLength", "maxLength", "pattern"):
-            node.pop(key, None)
-
-
-def _narrowed(kind: object, constraint: Constraint) -> Iterator[tuple[str, object]]:
-    names: Mapping[object, tuple[str, str]] = {
-        "array": ("minItems", "maxItems"),
-        "integer": ("minimum", "maximum"),
-        "number": ("minimum", "maximum"),
-        "string": ("minLength", "maxLength"),
-    }
-    if constraint.choices:
-        yield "enum", list(constraint.choices)
-    for name, bound in zip(names.get(kind, ()), (constraint.least, constraint.most), strict=False):
-        if bound is not None and not _is_too_long(name, bound):
-            yield name, bound

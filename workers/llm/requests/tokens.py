@@ -30,7 +30,6 @@ from pydantic import BaseModel
 
 from cogitate.memory.errors import CogitateError
 from cogitate.memory.language.text import FUNCTION_WORDS
-from cogitate.prompts.constraints import Constraint
 from cogitate.prompts.render import Rendered
 from cogitate.tasks.job import UNCORRECTED, Correction
 from cogitate.tasks.kind import Case, Kind, Prompt
@@ -192,14 +191,14 @@ def prompt_parts(prompt: Prompt) -> Tokens:
     parts = (
         _known_part(prompt.system),
         _known_part(prompt.user),
-        _schema_tokens(prompt.answer, prompt.constraints),
+        _schema_tokens(prompt.answer),
     )
     return Tokens(MESSAGE_OVERHEAD + sum(part.plain for part in parts), sum(part.others for part in parts))
 
 
 @lru_cache(maxsize=512)
-def _schema_tokens(answer: type[BaseModel], constraints: tuple[Constraint, ...]) -> Tokens:
-    return estimated_parts(schema_instruction(full_schema(answer, constraints)))
+def _schema_tokens(answer: type[BaseModel]) -> Tokens:
+    return estimated_parts(schema_instruction(full_schema(answer)))
 
 
 def corrected_tokens(prompt: Prompt, correction: Correction) -> int:

@@ -156,7 +156,7 @@ def test_the_prompt_shows_the_present_plan_item_and_memories() -> None:
     assert "Present plan item: 10:00 AM Write the paper (Oak Hill Library)" in prompt.user
     assert "Next: 1:00 PM Have lunch with Maria (Hobbs Cafe)" in prompt.user
     assert "bring the paper!" in prompt.user
-    assert "- cafe: Hobbs Cafe (cafe)" in prompt.user
+    assert "- Hobbs Cafe (cafe)" in prompt.user
     assert set(prompt.used) == {1, 2}
     assert len(KIND.prompt(act(stream_of(*(observation(f"Saw {i}.", i) for i in range(30))))).used) == 8
 
@@ -265,15 +265,16 @@ def test_without_plan_or_company_an_agent_idles() -> None:
 def test_the_prompt_shows_neighbours_actions_and_the_meaning_of_marks() -> None:
     asked = act(lived(plan()), near=["agent:maria", "a stranger"], actions=["read", "sleep on the desk"])
     prompt = KIND.prompt(asked)
-    assert "Near Klaus Mueller: Maria Lopez, a stranger\n" in prompt.user
+    assert "Near: Maria Lopez, a stranger\n" in prompt.user
     assert "Available actions: read; sleep on the desk\n" in prompt.user
-    assert (
-        "[known] hold facts that are always true, and [earlier] tells in short what lies further back" in prompt.system
-    )
+    assert "[known] marks facts that are always true" in prompt.system
+    situation = prompt.user.partition("<situation>\n")[2].partition("</situation>")[0]
+    assert "Near: " in situation
+    assert "Available actions: " in situation, "what the host tells is data"
     bare = KIND.prompt(act(lived(plan()))).user
     assert "Available actions" not in bare
-    assert "Near " not in bare
-    assert bare.endswith("What does Klaus Mueller do next? Answer with JSON only.")
+    assert "Near" not in bare
+    assert bare.endswith("What does Klaus Mueller do next?")
 
 
 def test_where_actions_are_named_one_is_chosen() -> None:
@@ -290,6 +291,7 @@ def test_an_action_that_is_not_available_is_refused_and_a_free_deed_is_not() -> 
     read = answer(doing="read ‹all› day", location="here")
     (told,) = (e for e in KIND.effects(asked, read, ()) if isinstance(e, Tell))
     assert told.data["doing"] == "Read <all> day"
+    assert KIND.effects(asked, answer(doing="Sleep in the chair", location="here"), ()), "it means one action alone"
     with pytest.raises(ValueError, match=r"'dance' is not available; choose one of: Read <all> day; sleep"):
         KIND.effects(asked, answer(doing="dance", location="here"), ())
     (told,) = (
@@ -377,9 +379,7 @@ def test_a_request_carries_numeric_meters_in_a_fixed_order() -> None:
 def test_the_prompt_shows_meters_with_unit_and_direction_and_the_stage_of_the_story() -> None:
     vote = replace_tags(observation("Voting initiated.", 700), ("phase:council", "stage:voting", "round:2"))
     user = KIND.prompt(act(lived(plan(), vote), status={"hunger": fed(12), "gold": 3_000})).user
-    assert "Condition: gold 3000; hunger 12 of 100, 0 is starving\n" in user or (
-        "Condition: hunger 12 of 100, 0 is starving; gold 3000\n" in user
-    )
+    assert "Condition: hunger: starving (88%); gold 3000\n" in user
     assert "Under way: phase council, stage voting, round 2\n" in user
 
 

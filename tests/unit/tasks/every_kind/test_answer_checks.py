@@ -98,7 +98,7 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("reflect", changed("", 1), "must not be empty"),
     ("reflect", changed(MARIA, "better"), "must be a number from -2 to 2"),
     ("reflect", insight(insight="\x1b\x00"), "must not be empty"),
-    ("reflect", insight(significance=float("nan")), "must be a number from 1 to 10"),
+    ("reflect", insight(significance=float("nan")), "must be a number from 7 to 10"),
     ("rate", rated(5, number=77), "none of 1 ratings"),
     ("rate", rated(float("inf")), "must be a number from 1 to 10"),
     ("rate", rated("great"), "must be a number from 1 to 10"),

@@ -1,4 +1,4 @@
-"""What a prompt shows narrows the schema of its answer, and the answer is checked all the same."""
+"""What a prompt shows bounds its answer, which is checked by it; the schema is the same for each job of a kind."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Location
@@ -14,11 +15,16 @@ from cogitate.prompts.answers import ActionAnswer, DailyPlan, RatingsAnswer, Ref
 from cogitate.prompts.constraints import MOST_CHOICES, Constraint
 from cogitate.prompts.render import Templates
 from cogitate.tasks.act import Act
+from cogitate.tasks.integrate import Integrate
 from cogitate.tasks.kind import Kind, Prompt, WorldFacts
 from cogitate.tasks.places import MOST
 from cogitate.tasks.plan import Plan
 from cogitate.tasks.rate import RateImportance
+from cogitate.tasks.recount import Recount
 from cogitate.tasks.reflect import Reflect
+from cogitate.tasks.summarise import Summarise
+from cogitate.workers.answer_faults.fault import fault_of
+from cogitate.workers.llm.requests.dialect import Dialect
 from cogitate.workers.llm.requests.prompt_check import WrongPrompt, check_prompt
 from cogitate.workers.llm.requests.schema import full_schema
 from tests.unit.tasks.kind_cases import MARIA, WORLD, case_of, message, observation, stream_of
@@ -27,40 +33,36 @@ NOON = 720
 LIVED = (observation("Found a source on rents.", 640), message("Maria: See you at lunch!", 650))
 
 
-def schema_of(kind: Kind, *entries: Entry, world: WorldFacts = WORLD) -> Any:
+def choices_of(kind: Kind, *entries: Entry, world: WorldFacts = WORLD) -> dict[str, tuple[str, ...]]:
     prompt = check_prompt(kind.prompt(case_of(kind, stream_of(*(entries or LIVED)), NOON, world=world)))
-    return full_schema(prompt.answer, prompt.constraints)["properties"]
+    return {one.field: one.choices for one in prompt.constraints}
 
 
-def test_a_plan_is_held_to_the_places_of_its_prompt_or_none_of_them() -> None:
-    item = schema_of(Plan(Templates()))["activities"]["items"]["properties"]
-    assert item["location"] == {"type": "string", "enum": ["cafe", "library", "dorm", "anywhere"]}
-    placeless = schema_of(Plan(Templates()), world=replace(WORLD, locations=()))["activities"]["items"]["properties"]
-    assert "enum" not in placeless["location"]
+def test_a_plan_names_the_places_of_its_prompt_or_none_of_them() -> None:
+    places = ("Hobbs Cafe", "Oak Hill Library", "Dorm", "cafe", "library", "dorm", "anywhere")
+    assert choices_of(Plan(Templates())) == {"activities.location": places}
+    assert choices_of(Plan(Templates()), world=replace(WORLD, locations=())) == {}
     many = tuple(Location(id=f"p{n}", name=f"Place {n}") for n in range(2 * MOST))
-    shown = schema_of(Plan(Templates()), world=replace(WORLD, locations=many))["activities"]["items"]["properties"]
-    assert shown["location"]["enum"] == [f"p{n}" for n in range(MOST)] + ["anywhere"]
-
-
-def test_an_action_names_a_place_of_its_prompt_or_staying_after_its_reason() -> None:
-    fields = schema_of(Act(Templates()))
-    assert fields["location"] == {"type": "string", "enum": ["cafe", "library", "dorm", "here"]}
-    assert [*fields] == ["reason", "location", "doing", "completing_plan_item"]
+    (shown,) = choices_of(Plan(Templates()), world=replace(WORLD, locations=many)).values()
+    assert shown == (*(f"Place {n}" for n in range(MOST)), *(f"p{n}" for n in range(MOST)), "anywhere")
 
 
 def test_a_reflection_may_name_only_persons_in_its_prompt() -> None:
-    def person(*entries: Entry) -> Any:
-        return schema_of(Reflect(Templates()), *entries)["relationship_changes"]["items"]["properties"]["agent_id"]
-
-    assert person(*LIVED) == {"type": "string", "enum": [MARIA]}
-    assert "enum" not in person(LIVED[0])
+    assert choices_of(Reflect(Templates())) == {"relationship_changes.agent_id": (MARIA,)}
+    assert choices_of(Reflect(Templates()), LIVED[0]) == {}
 
 
-def test_ratings_match_the_shown_memories_by_number() -> None:
-    seen = [observation(f"Saw the number {n} on a door.", 600 + n) for n in range(7)]
-    ratings = schema_of(RateImportance(Templates()), *seen)["ratings"]
-    assert (ratings["minItems"], ratings["maxItems"]) == (7, 7)
-    assert ratings["items"]["properties"]["number"] == {"type": "integer", "minimum": 1, "maximum": 7}
+def test_reasons_come_before_what_they_are_for() -> None:
+    assert [*full_schema(ActionAnswer)["properties"]] == ["reason", "location", "doing", "completing_plan_item"]
+
+
+@pytest.mark.parametrize("kind", [Plan, Act, Reflect, RateImportance, Summarise, Integrate, Recount])
+def test_the_schema_of_a_kind_is_the_same_for_each_job(kind: type[Any]) -> None:
+    def schema(*entries: Entry, **params: object) -> object:
+        case = case_of(kind(Templates()), stream_of(*entries), NOON, params=params)
+        return Dialect().parameters(check_prompt(kind(Templates()).prompt(case)), 300)["response_format"]
+
+    assert schema(*LIVED) == schema(observation("Saw a boat.", 600), actions=["row", "swim"], near=["Ben"])
 
 
 @pytest.mark.parametrize("said", ["anywhere", "Here", "", "N/A"])
@@ -101,16 +103,32 @@ def test_constraints_that_fit_no_field_are_refused_before_anything_is_spent(wron
         check_prompt(wrong)
 
 
-def test_bounds_are_of_the_number_the_list_or_the_text() -> None:
-    bounded = full_schema(
-        ReflectionAnswer,
-        (
-            Constraint(field="significance", least=2),
-            Constraint(field="relationship_changes", most=1),
-            Constraint(field="insight", least=3, most=90),
-        ),
-    )["properties"]
-    assert bounded["significance"] == {"type": "integer", "minimum": 2, "maximum": 10}
-    assert bounded["relationship_changes"]["maxItems"] == 1
-    assert bounded["insight"] == {"type": "string", "minLength": 3, "maxLength": 90}
-    assert full_schema(ReflectionAnswer)["properties"]["significance"]["minimum"] == 1, "the shared one is unchanged"
+class Vote(BaseModel):
+    """An answer of a host's own class."""
+
+    place: str | None
+    strength: int
+    voters: list[str]
+
+
+@pytest.mark.parametrize(
+    ("place", "strength", "voters", "told"),
+    [
+        ("cafe", 2, ["ann"], None),
+        (None, 2, ["ann"], None),
+        ("moon", 2, ["ann"], "place is 'moon': choose one of cafe, dorm"),
+        ("dorm", 1, ["ann"], "strength has 1, at least 2 is needed"),
+        ("dorm", 2, ["ann", "ben"], "voters has 2, at most 1 is possible"),
+        ("dorm", 2, ["annabel"], None),
+    ],
+)
+def test_an_answer_of_a_hosts_class_is_checked_by_the_constraints_of_its_prompt(
+    place: str | None, strength: int, voters: list[str], told: str | None
+) -> None:
+    bounds = (
+        Constraint(field="place", choices=("cafe", "dorm")),
+        Constraint(field="strength", least=2),
+        Constraint(field="voters", most=1),
+    )
+    asked = Prompt(system="s", user="u", answer=Vote, version="v", constraints=bounds)
+    assert fault_of(Vote(place=place, strength=strength, voters=voters), asked) == told

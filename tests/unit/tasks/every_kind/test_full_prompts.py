@@ -135,7 +135,7 @@ def test_a_recount_sees_the_previous_one(template: str) -> None:
         "- [day 1, 3:00 PM] Klaus promised Maria his notes.",
     ]
     assert [line.rpartition(": ")[2] for line in within(user, "memories")] == ["Here are my notes.", "At last!"]
-    assert "between <earlier> and </earlier>: do not tell it again" in system
+    assert "do not tell it again" in system
     assert given.keys() == VALUES[template]
     for key, value in given.items():
         said = list(leaves(value))
@@ -188,7 +188,7 @@ def test_a_reflection_sees_repeats_earlier_reflections_and_the_present_condition
         "- [day 1, 8:20 AM] I work best in the library.",
         "- [day 1, 1:20 PM] Maria listens to me.",
     ]
-    assert "Condition: energy 35 of 100, 0 is exhausted; mood 62.5 of 100, 0 is miserable\n" in user
+    assert "Condition: energy: almost exhausted (65%); mood: far from miserable (38%)\n" in user
     assert '"(3 times)"' in system
     assert "do not repeat it" in system
 
@@ -208,7 +208,7 @@ def test_a_plan_sees_the_last_plan_and_its_outcome() -> None:
         "- [day 2, 7:40 AM] Call Isabella: to come",
     ]
     assert within(user, "unfinished") == ["- Return the books"], "what the last plan shows is not said twice"
-    assert "<previous> and </previous>" in system
+    assert "<previous> is the last plan" in system
     kind = Plan(Templates())
     assert "<previous>" not in kind.prompt(full_case(kind), 0.2).user, "it gives way when hardly anything fits"
     later = case_of(kind, STREAM, NOW + 3 * 1440)

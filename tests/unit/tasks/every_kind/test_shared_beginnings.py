@@ -29,11 +29,11 @@ def test_prompts_of_two_owners_are_alike_up_to_the_name(kind: type[Any]) -> None
     shared, named, _ = one.partition(PROFILE.name)
     assert named
     assert other.partition(OTHER.name)[0] == shared
-    assert ("- cafe: Hobbs Cafe" in shared) == (kind is not Reflect), "places are shared; a reflection shows none"
+    assert ("- Hobbs Cafe" in shared) == (kind is not Reflect), "places are shared; a reflection shows none"
 
 
 @pytest.mark.parametrize("kind", [Plan, Act, Reflect])
 def test_the_question_comes_last(kind: type[Any]) -> None:
     question = asked(kind(TEMPLATES), KLAUS, PROFILE).splitlines()[-1]
     assert PROFILE.name in question
-    assert question.endswith("Answer with JSON only.")
+    assert question.endswith("?")

@@ -120,7 +120,7 @@ def test_the_prompt_names_person_place_time_and_unfinished_items() -> None:
     for said in (
         PROFILE.name,
         PROFILE.currently,
-        "- cafe: Hobbs Cafe (cafe)",
+        "- Hobbs Cafe (cafe)",
         "energy 55",
         "It is day 2",
         "6:00 AM",
@@ -159,4 +159,4 @@ def test_the_prompt_requests_five_to_eight_activities_with_traits_and_condition(
     prompt = KIND.prompt(case_of(KIND, stream_of(), MORNING, params={"status": {"energy": energy(55.0)}}))
     assert "5 to 8 different activities" in prompt.system
     assert f"Traits: {', '.join(PROFILE.traits)}\n" in prompt.user
-    assert "Condition: energy 55 of 100, 0 is exhausted\n" in prompt.user
+    assert "Condition: energy: halfway to exhausted (45%)\n" in prompt.user

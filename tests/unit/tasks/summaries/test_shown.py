@@ -63,7 +63,7 @@ def test_a_window_stores_the_whole_requested_summary() -> None:
     host.live({OGILVY: [f"Elara walked {n} miles north to the old stone bridge." for n in range(260)]})
     (case,) = host.open.values()
     prompt = SUMMARISE.prompt(case)
-    words = int(prompt.user.partition("Use at most ")[2].partition(" words")[0])
+    words = int(prompt.user.partition("Write at most ")[2].partition(" words")[0])
     told = "Elara went on. " * ((words - 3) // 3) + "Borin betrayed Elara."
     assert prompt.answer.model_validate({"summary": told}).summary == told  # type: ignore[attr-defined]
     host.live()

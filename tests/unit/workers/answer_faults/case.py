@@ -57,11 +57,13 @@ def reflection(insight: str) -> ReflectionAnswer:
     return ReflectionAnswer(insight=insight)
 
 
-PLACES = "Places (id: name):\n- cafe: The Copper Kettle (cafe)\n- home-1: Lime Street 1\n\n<memories>\n- [day 1] tea\n"
+PLACES = "Places:\n- The Copper Kettle (cafe)\n- Lime Street 1\n\n<memories>\n- [day 1] tea\n"
 
 
 def act(doing: str, location: str = "cafe", more: str = "") -> str | None:
-    where = Constraint(field="location", choices=("cafe", "home-1", "here"))
+    where = Constraint(
+        field="location", choices=("The Copper Kettle", "Lime Street 1", "Linden Café", "cafe", "home-1", "here")
+    )
     shown = Prompt(system=SYSTEM, user=PLACES + more, answer=ActionAnswer, version="v", constraints=(where,))
     return fault_of(ActionAnswer(reason="tea is nice", location=location, doing=doing), shown)
 

@@ -22,9 +22,7 @@ def test_a_place_is_not_an_action(doing: str) -> None:
     ("who", "wrong"), [("Linden Cafe", True), ("JONAS Lindqvist", True), ("Cleo Hart", True), ("Ada Pike", False)]
 )
 def test_a_name_is_not_an_action_in_any_case(who: str, wrong: bool) -> None:
-    more = (
-        "- here: Linden Café (restaurant)\nYou decide for Jonas Lindqvist, 40 years old.\nNear Jonas: Ben, Cleo Hart\n"
-    )
+    more = "You decide for Jonas Lindqvist, 40 years old.\nNear: Ben, Cleo Hart\n"
     assert (act(who, more=more) is not None) is wrong
 
 
@@ -66,12 +64,6 @@ def test_an_identifier_that_was_shown_is_a_word() -> None:
 def test_an_action_may_name_a_place_and_a_choice_is_not_text(doing: str) -> None:
     assert act(doing) is None
     assert act(doing, location="home-1") is None
-
-
-@pytest.mark.parametrize("more", ["- Ben: The Mad Baker", "A cafe: The Mad Baker"])
-def test_only_names_listed_for_a_choice_are_names(more: str) -> None:
-    assert act("The Mad Baker", more=more) is None
-    assert act("The Mad Baker", more="- home-1: The Mad Baker") is not None
 
 
 def test_a_machine_character_may_say_so() -> None:

@@ -10,7 +10,6 @@ import msgspec
 import pytest
 from pydantic import BaseModel, Field
 
-from cogitate.prompts.constraints import Constraint
 from cogitate.scheduler.config.endpoints import Model
 from cogitate.scheduler.config.prices import call_cost
 from cogitate.tasks.job import Cost
@@ -449,31 +448,6 @@ def test_the_schema_of_an_answer_has_its_bounds_and_the_plain_one_has_none() -> 
         "name": {"type": "string"},
     }
     assert plain_schema(Meal) == whole | {"properties": fields}
-
-
-def test_a_constraint_narrows_the_field_that_it_names() -> None:
-    def narrowed(field: str, **bounds: Any) -> Any:
-        return full_schema(Meal, (Constraint(field=field, **bounds),))["properties"]
-
-    whole = full_schema(Meal)["properties"]
-    assert narrowed("name", choices=("ann", "ben"))["name"] == {"type": "string", "enum": ["ann", "ben"]}
-    assert narrowed("name", most=5)["name"] == {"type": "string", "maxLength": 5, "pattern": "x"}
-    assert narrowed("cups", least=2, most=2)["cups"] == whole["cups"] | {"minItems": 2, "maxItems": 2}
-    assert narrowed("cups.tea", least=3)["cups"]["items"]["properties"]["tea"] == {"type": "integer", "minimum": 3}
-    assert full_schema(Meal)["properties"] == whole, "that of the class is not changed"
-
-
-@pytest.mark.parametrize(
-    ("field", "told"),
-    [
-        ("cups.tea", "answer model Meal: only a text can have choices, and cups.tea is not one"),
-        ("milk", "answer model Meal has no field 'milk' to constrain"),
-        ("cups.milk", "answer model Meal has no field 'cups.milk' to constrain"),
-    ],
-)
-def test_a_constraint_that_fits_no_field_is_refused(field: str, told: str) -> None:
-    with pytest.raises(TypeError, match=told):
-        full_schema(Meal, (Constraint(field=field, choices=("a",)),))
 
 
 def test_a_wrapped_schema_is_unwrapped_with_its_siblings() -> None:
