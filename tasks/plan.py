@@ -209,7 +209,7 @@ class Plan(Kind):
             booked=booked,
             unfinished=_left(case, told, start, owed),
             status=_status(case),
-            pressing=[quote(entry, profile.name) for entry in pressing],
+            pressing=[quote(entry) for entry in pressing],
             visits=Counter(place for place, _ in {(e.location, e.minute // 60) for e in case.entries if e.location}),
             done=_done(case),
             owed=owed.untimed,

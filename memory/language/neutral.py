@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
 from cogitate.memory.language.commitments import MAX_WHAT, Appointed, Vow, are_alike
 from cogitate.memory.language.endings import QUESTIONS, SPACED, UNSPACED, has_end, joined, with_end
@@ -59,11 +59,11 @@ class Neutral:
         """Return the sentence."""
         return sentence
 
-    def in_own_words(self, text: str, name: str, names: Iterable[str] = ()) -> str:
-        """Return the text."""
-        return text
+    def says_i(self, text: str) -> bool:
+        """Return False: how one calls oneself, is not known."""
+        return False
 
-    def noted(self, sentence: str, name: str, names: Collection[str], doers: Collection[str]) -> str:
+    def noted(self, sentence: str, me: str, names: Collection[str], doers: Collection[str]) -> str:
         """Return the sentence."""
         return sentence
 

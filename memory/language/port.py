@@ -6,7 +6,7 @@ answers, which changes no word but those for days: what it is asked about is quo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from typing import Protocol
 
 from cogitate.memory.language.commitments import Appointed, Vow
@@ -45,18 +45,15 @@ class Language(Protocol):
         """Return a sentence with the subject of the sentence `before` it in the place of its opening pronoun."""
         ...
 
-    def in_own_words(self, text: str, name: str, names: Iterable[str] = ()) -> str:
-        """Return an observation as the one called `name` tells it, if that is certain.
-
-        Args:
-            names: of all whom the text may name.
-        """
+    def says_i(self, text: str) -> bool:
+        """Return whether a text calls the one who wrote it "I"."""
         ...
 
-    def noted(self, sentence: str, name: str, names: Collection[str], doers: Collection[str]) -> str:
-        """Return a note as its owner, who is called `name`, tells it later.
+    def noted(self, sentence: str, me: str, names: Collection[str], doers: Collection[str]) -> str:
+        """Return a note as it is told later.
 
         Args:
+            me: what its owner is called: "I", or its name.
             names: of all whom the note may name.
             doers: the names of those of whom the same was noted.
         """
@@ -67,7 +64,7 @@ class Language(Protocol):
 
         Args:
             listener: the only one who was spoken to; "me", or "" for several.
-            is_mine: the owner said it.
+            is_mine: "I" said it.
             minute: game time whose day is told as well, if any.
         """
         ...

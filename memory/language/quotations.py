@@ -15,6 +15,11 @@ def outside_quotations(text: str, change: Callable[[str], str]) -> str:
     return "".join(part if index % 2 else change(part) for index, part in enumerate(parts))
 
 
+def without_quotations(text: str) -> str:
+    """Return `text` without what stands between quotation marks."""
+    return _QUOTED.sub(" ", text)
+
+
 def is_quoted(text: str, at: int) -> bool:
     """Return whether the character at an index of `text` stands in a quotation."""
     return any(match.start() <= at < match.end() for match in _QUOTED.finditer(text))

@@ -133,7 +133,8 @@ def first_person(entry: Entry, owner: str, names: Mapping[str, str]) -> Entry:
     told, me = parse_line(entry, names), resolve_name(owner, names)
     speaker, listener = told.speaker[:MAX_SPEAKER], told.listener[:MAX_SPEAKER]
     if not speaker:
-        text = language_of(entry.text).in_own_words(entry.text, me, names.values())
+        is_mine = entry.text.startswith(mine := f"{me} is ")
+        text = f"I am {entry.text.removeprefix(mine)}" if is_mine else entry.text
     elif told.speaker == me:
         text = _YOU.sub(lambda _: listener, told.text) if listener else told.text
     else:

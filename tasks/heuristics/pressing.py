@@ -20,8 +20,11 @@ IMPORTANT = 7  # the least importance of what presses: that of an event which ch
 MOST_PRESSING = 2  # of a plan
 LONGEST_QUOTE = 100  # characters of an observation in a plan
 _ALIKE = 0.6  # share of an observation's words that one about the same matter repeats
-#: Something that the owner did, and no finding.
-_OWN_DEED = re.compile(r"I (?!am\b|was\b|have\b|had\b|found\b|saw\b|heard\b|noticed\b|discovered\b|counted\b|lost\b)")
+#: What tells of a finding rather than a deed, after the one who did it.
+_FINDING = re.compile(
+    r"(?:am|is|was|ha(?:ve|s|d)|f[io]nds?|found|s[ae]ws?|sees?|hears?|heard|notice[sd]?|discover(?:s|ed)|count(?:s|ed)|"
+    r"loses?|lost)\b"
+)
 _AHEAD = 30 * DAY  # an appointment within this time is kept at its hour
 
 
@@ -45,21 +48,23 @@ def find_pressing(
     open_ = (
         entry
         for entry in sorted(found, key=lambda e: (-e.importance, -e.minute, -e.number))
-        if not any(text.endswith(quote(entry, name)) for text in planned)
+        if not any(text.endswith(quote(entry)) for text in planned)
         and not appointments([entry], places, entry.minute - DAY, entry.minute + _AHEAD)
         and not _is_answered(entry, seen)
     )
     return [*islice(open_, MOST_PRESSING)]
 
 
-def quote(entry: Entry, name: str) -> str:
-    """Return an observation as the plan of the one called `name` quotes it."""
-    return shorten(language_of(entry.text).in_own_words(entry.text, name).rstrip(SPACED + UNSPACED), LONGEST_QUOTE, "…")
+def quote(entry: Entry) -> str:
+    """Return an observation as a plan quotes it."""
+    return shorten(language_of(entry.text).with_subject(entry.text, "I").rstrip(SPACED + UNSPACED), LONGEST_QUOTE, "…")
 
 
 def _is_done_or_said(text: str, name: str) -> bool:
     """Return whether a text tells what the one called `name` did, or quotes what a person said."""
-    return quoted_speaker(text) != "" or _OWN_DEED.match(language_of(text).in_own_words(text, name)) is not None
+    told = language_of(text).with_subject(text, "I")
+    who = next((who for who in ("I ", f"{name} ") if told.startswith(who)), "")
+    return quoted_speaker(text) != "" or (who != "" and _FINDING.match(told, len(who)) is None)
 
 
 def _is_answered(entry: Entry, seen: Sequence[Entry]) -> bool:

@@ -1,17 +1,18 @@
 """The source of an insight: what its owner remembers, and how it tells a sentence of it.
 
 What was said is quoted with who said it to whom, never retold: a paraphrase by rule takes the wrong part of too many
-sentences. What was seen is told as it was noted.
+sentences. What was seen is told as it was noted. The owner is called as most of its notes call it: "I", or by name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from cogitate.memory.clock import day_of
-from cogitate.memory.entry import Entry
+from cogitate.memory.entry import Entry, is_of_event
 from cogitate.memory.language.endings import has_end, with_end
 from cogitate.memory.language.languages import ENGLISH
 from cogitate.memory.language.port import language_of
@@ -41,6 +42,12 @@ class Recalled:
         """Return the owner's name."""
         return resolve_name(self.owner, self.names)
 
+    @cached_property
+    def says_i(self) -> bool:
+        """Return whether the owner's notes call it "I" more often than by its name."""
+        notes = [e.text for e in (*self.before, *self.recent) if e.type == "observation" and not is_of_event(e)]
+        return sum(map(_says_i, notes)) > sum(self.name in text for text in notes)
+
     def of(self, subject: str) -> str:
         """Return the name of somebody or of a place."""
         return resolve_name(subject, self.names)
@@ -54,17 +61,24 @@ class Finding(NamedTuple):
     is_outcome: bool = False  # of a promise: it has the words of the promise
 
 
+@lru_cache(maxsize=32_768)  # an owner's notes are read again by each reflection
+def _says_i(text: str) -> bool:
+    return language_of(text).says_i(text)
+
+
 def tell(recalled: Recalled, entry: Entry, sentence: str) -> str:
     """Return a sentence of an entry as its owner tells it: what was said as a quote, all else as it was noted."""
     line, language, said = parse_line(entry, recalled.names), language_of(sentence), shorten(sentence, MOST_QUOTED)
     if not line.speaker:
-        noted = language.noted(said, recalled.name, recalled.names.values(), _doers(recalled, entry))
+        me = "I" if recalled.says_i else recalled.name
+        noted = language.noted(said, me, recalled.names.values(), _doers(recalled, entry))
         noted = anchor_days(noted, entry.minute)
         return noted if has_end(noted) else with_end(noted)
     is_dated = anchor_days(said, entry.minute) != said and day_of(entry.minute) != day_of(recalled.minute)
     others = [s for s in entry.subjects if recalled.of(s) != line.speaker]
-    listener = "" if len(others) != 1 else "me" if others[0] == recalled.owner else recalled.of(others[0])
-    is_mine = line.speaker == recalled.name
+    to_me = recalled.says_i and others == [recalled.owner]
+    listener = "" if len(others) != 1 else "me" if to_me else recalled.of(others[0])
+    is_mine = recalled.says_i and line.speaker == recalled.name
     return language.quoted(said, line.speaker, listener, is_mine, entry.minute if is_dated else None)
 
 

@@ -133,16 +133,6 @@ def past_of(verb: str) -> str:
     return verb + verb[-1] + "ed"
 
 
-def base_of(verb: str) -> str:
-    """Return the base of a verb (lower case) of the third person: "goes" is "go"; another word as it is."""
-    known = {"has": "have", "does": "do", "goes": "go"}.get(verb)
-    if known or not verb.endswith("s") or verb.endswith("ss"):
-        return known or verb
-    if verb.endswith("ies") and len(verb) > 4:
-        return verb[:-3] + "y"
-    return verb[:-2] if verb.endswith(("sses", "shes", "ches", "xes", "zzes")) else verb[:-1]
-
-
 def is_adverb(word: str) -> bool:
     """Return whether a word (lower case) may stand between a subject and its verb."""
     return word in ADVERBS or (word.endswith("ly") and len(word) > 4)

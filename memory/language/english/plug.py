@@ -7,8 +7,8 @@ from cogitate.memory.language.english.clauses import split_clauses as clauses
 from cogitate.memory.language.english.courtesies import is_small_talk as is_courtesy
 from cogitate.memory.language.english.leanings import leaning
 from cogitate.memory.language.english.life_events import changes_a_life
-from cogitate.memory.language.english.notes import noted, quoted
-from cogitate.memory.language.english.own_view import heard, in_own_words, with_subject
+from cogitate.memory.language.english.notes import noted, quoted, says_i
+from cogitate.memory.language.english.own_view import heard, with_subject
 from cogitate.memory.language.english.promises import deed_words, is_account, may_vow, tells_outcome
 from cogitate.memory.language.english.promises import find_vow as vow
 from cogitate.memory.language.english.references import leans_on_others, resolved
@@ -21,7 +21,6 @@ __all__ = [
     "clauses",
     "deed_words",
     "heard",
-    "in_own_words",
     "is_account",
     "is_courtesy",
     "leaning",
@@ -30,6 +29,7 @@ __all__ = [
     "quoted",
     "resolved",
     "retold",
+    "says_i",
     "stands_alone",
     "tells_outcome",
     "told_after",

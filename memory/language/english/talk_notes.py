@@ -1,7 +1,7 @@
 """Notes of what a talk was about, as recorded agents keep them of themselves and of others, told as one sentence.
 
-"Ada Smith is conversing about a conversation between Ada Smith and Bo about goats" is "Bo and I talked about goats".
-A note whose topic names the owner, or begins with "their", is quoted: to retell it takes more than a rule knows.
+"Ada Smith is conversing about a conversation between Ada Smith and Bo about goats" is "Ada Smith and Bo talked about
+goats".
 """
 
 from __future__ import annotations
@@ -21,11 +21,10 @@ _AMONG = re.compile(r",? (?:between|with|among) (?P<who>[^.]{1,120}?)\.?$")
 _WORD = re.compile(r"\w+")
 
 
-def retold(note: str, owner: str, names: Iterable[str], doers: Collection[str]) -> str:
-    """Return a note of a talk as its owner tells it; any other text as it is.
+def retold(note: str, names: Iterable[str], doers: Collection[str]) -> str:
+    """Return a note of a talk as one sentence about all who talked; any other text as it is.
 
     Args:
-        owner: its name.
         names: of all whom the note may name.
         doers: the names of those who are known to have talked.
     """
@@ -33,16 +32,9 @@ def retold(note: str, owner: str, names: Iterable[str], doers: Collection[str]) 
     if found is None or note[: found.start()] not in doers:
         return note
     gist, talking = note[found.end() :], set(doers)
-    called = _meant(names)
-    named, topic = _without_people(gist, called)
-    if named and named != {owner}:
-        talking = named
-    tellers = [*sorted(talking - {owner}), *(["I"] if owner in talking else [])]
+    named, topic = _without_people(gist, _meant(names))
+    tellers = sorted(named if len(named) > 1 else talking | named)
     who = " and ".join([", ".join(tellers[:-1]), tellers[-1]] if len(tellers) > 1 else tellers)
-    names_owner = any(called.get(word) == owner for word in _WORD.findall(topic))
-    if names_owner or (owner in talking and (named == {owner} or topic.startswith("their "))):
-        quoted = (gist if gist.endswith("...") else gist.removesuffix(".")).replace('"', "'")
-        return f'{who} talked: "{quoted}".'
     return f"{who} talked about {topic}"
 
 

@@ -21,7 +21,7 @@ from cogitate.memory.importance import Ratings, rate_by_rule
 from cogitate.memory.language.english.address import addressee, clean, without_own_name
 from cogitate.memory.language.english.clauses import split_clauses
 from cogitate.memory.language.english.courtesies import is_small_talk
-from cogitate.memory.language.english.own_view import in_own_words
+from cogitate.memory.language.english.notes import noted, says_i
 from cogitate.memory.language.english.persons import replace_persons, tokens_of
 from cogitate.memory.language.english.references import leans_on_others, resolved
 from cogitate.memory.language.english.reported import is_english, third_person
@@ -208,10 +208,9 @@ FUNCTIONS: Mapping[str, Callable[[str], object]] = {
     "persons.replace_persons": lambda text: replace_persons(tokens_of(text), "Jon", "Gina", named=False),
     "reported.third_person": lambda text: third_person(text, "Jon", "Gina", {"Gina"}),
     "reported.is_english": is_english,
-    "own_view.in_own_words": lambda text: in_own_words(text, "Klaus"),
-    "own_view.in_own_words of names after it": lambda text: in_own_words(text + " Klaus" * (len(text) // 6), "Klaus"),
-    "own_view.in_own_words by a name": lambda text: in_own_words(f"{text} b {text}", text[:60]),
-    "own_view.in_own_words among longer names": lambda text: in_own_words(text, "Klaus", ["Klaus Maria", "Big Klaus"]),
+    "notes.noted": lambda text: noted(text, "Klaus", NAMES.values(), ()),
+    "notes.noted of a talk": lambda text: noted(f"Klaus is conversing about {text}", "Klaus", ["Klaus"], ["Klaus"]),
+    "notes.says_i": says_i,
     "references.leans_on_others": leans_on_others,
     "references.resolved": lambda text: resolved("He sang.", text),
     "references.resolved of an it": lambda text: resolved(text, "The gallery is dry."),

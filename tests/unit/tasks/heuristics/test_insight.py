@@ -44,15 +44,29 @@ def test_the_same_note_of_two_who_talked_names_both() -> None:
     ]
     assert noticed(*notes).text == "Isabella Rodriguez and Maria Lopez talked about the new mill."
     own = observation("Klaus Mueller is conversing about the new mill.", 600, importance=5, subjects=(KLAUS, MARIA))
-    assert noticed(notes[0], own).text == "Maria Lopez and I talked about the new mill."
-    assert noticed(own).text == "Maria Lopez and I talked about the new mill."
+    assert noticed(notes[0], own).text == "Klaus Mueller and Maria Lopez talked about the new mill."
+    assert noticed(own).text == "Klaus Mueller and Maria Lopez talked about the new mill."
 
 
-def test_what_is_not_certain_of_its_owner_is_quoted() -> None:
-    seen = observation("Klaus Mueller lent Maria Lopez his notes.", 600, importance=6, subjects=(KLAUS, MARIA))
-    assert noticed(seen).text == 'I noted: "Klaus Mueller lent Maria Lopez his notes."'
-    did = observation("Klaus Mueller repaired pump 3.", 600, importance=6)
-    assert noticed(did).text == "I repaired pump 3."
+@pytest.mark.parametrize(
+    ("note", "opening"),
+    [
+        ("Klaus Mueller repaired pump 3.", "Maria Lopez told Klaus Mueller:"),
+        ("Repaired pump 3.", "Maria Lopez told Klaus Mueller:"),
+        ("I repaired pump 3 for Bo.", "Maria Lopez told me:"),
+        ("My pump broke.", "Maria Lopez told me:"),
+        ('Bo said "I broke it."', "Maria Lopez told Klaus Mueller:"),
+    ],
+)
+def test_the_owner_is_called_as_its_notes_call_it(note: str, opening: str) -> None:
+    said = message("The mill burned down.", 5, importance=8)
+    assert opening in noticed(said, observation(note, 600, importance=6)).text
+
+
+def test_one_odd_note_does_not_change_what_the_owner_is_called() -> None:
+    notes = [observation(f"Klaus Mueller opened box {at}.", 600 + at, importance=2) for at in range(3)]
+    text = noticed(message("The mill burned down.", 5, importance=8), *notes, observation("I sneezed.", 610)).text
+    assert text.startswith("Maria Lopez told Klaus Mueller:")
 
 
 def told(insight: Insight) -> str:
@@ -68,16 +82,16 @@ def test_nothing_observed_and_nothing_that_matters_are_a_quiet_time() -> None:
 @pytest.mark.parametrize(
     ("said", "quoted"),
     [
-        (message("The mill burned down.", 5, importance=8), 'Maria Lopez told me: "The mill burned down."'),
+        (message("The mill burned down.", 5, importance=8), 'Maria Lopez told Klaus Mueller: "The mill burned down."'),
         (
             message("Open the gate tonight and you shall be marshal.", 5, importance=8),
-            'Maria Lopez told me: "Open the gate tonight and you shall be marshal."',
+            'Maria Lopez told Klaus Mueller: "Open the gate tonight and you shall be marshal."',
         ),
         (
             message("Your goat ate the hay, my friend.", 5, importance=8, speaker=KLAUS, hearer=MARIA),
-            'I told Maria Lopez: "Your goat ate the hay, my friend."',
+            'Klaus Mueller told Maria Lopez: "Your goat ate the hay, my friend."',
         ),
-        (message("Is the mill on fire?", 5, importance=8), 'Maria Lopez asked me: "Is the mill on fire?"'),
+        (message("Is the mill on fire?", 5, importance=8), 'Maria Lopez asked Klaus Mueller: "Is the mill on fire?"'),
         (message("Мельница сгорела вчера ночью.", 5, importance=8), "Maria Lopez: «Мельница сгорела вчера ночью.»"),
     ],
 )
@@ -87,8 +101,11 @@ def test_a_statement_is_quoted_with_speaker_and_addressee(said: Entry, quoted: s
 
 def test_a_quotation_of_an_earlier_day_names_the_day() -> None:
     said = message("The ferry leaves tomorrow.", 600, importance=8)
-    assert told(noticed(said, minute=1200)) == 'Maria Lopez told me: "The ferry leaves tomorrow."'
-    assert told(noticed(said, minute=1200 + DAY)) == 'Maria Lopez told me on day 1: "The ferry leaves tomorrow."'
+    assert told(noticed(said, minute=1200)) == 'Maria Lopez told Klaus Mueller: "The ferry leaves tomorrow."'
+    assert (
+        told(noticed(said, minute=1200 + DAY))
+        == 'Maria Lopez told Klaus Mueller on day 1: "The ferry leaves tomorrow."'
+    )
     seen = observation("The ferry leaves tomorrow.", 600, importance=8)
     assert told(noticed(seen)) == "The ferry leaves on day 2."
 
@@ -170,10 +187,13 @@ def test_the_outcome_of_a_promise_is_told_in_its_own_words() -> None:
     given = message("I promise to lend you my ladder.", 100, importance=3)
     kept = message("Here, as promised.", 900, importance=3)
     storm = observation("The storm took the roof.", 950, importance=9)
-    assert told(noticed(given, kept, storm)) == 'The storm took the roof. Maria Lopez told me: "Here, as promised."'
+    assert (
+        told(noticed(given, kept, storm))
+        == 'The storm took the roof. Maria Lopez told Klaus Mueller: "Here, as promised."'
+    )
     lent = message("I lent you the ladder on a whim.", 900, importance=3)
     assert told(noticed(given, lent, storm)) == (
-        'The storm took the roof. Maria Lopez told me: "I lent you the ladder on a whim."'
+        'The storm took the roof. Maria Lopez told Klaus Mueller: "I lent you the ladder on a whim."'
     )
 
 
@@ -248,7 +268,7 @@ def test_an_appointment_is_told_with_its_hour_and_source() -> None:
     storm = observation("The storm took the roof.", 950, importance=9)
     assert noticed(party, storm) == (
         "The storm took the roof. "
-        'For day 2 at 5:00 PM: Maria Lopez told me: "I am holding a party at Hobbs Cafe tomorrow at 5 pm."',
+        'For day 2 at 5:00 PM: Maria Lopez told Klaus Mueller: "I am holding a party at Hobbs Cafe tomorrow at 5 pm."',
         (1, 2),
     )
     declined = message("I cannot come.", 601, importance=1, speaker=KLAUS, hearer=MARIA)

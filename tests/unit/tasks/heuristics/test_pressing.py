@@ -92,7 +92,7 @@ def test_talk_thoughts_appointments_and_promises_do_not_press() -> None:
     ("text", "seen_as"),
     [
         ("R7 sealed the oxygen line.", []),
-        ("R7 found a crack in the hull.", ["I found a crack in the hull"]),
+        ("R7 found a crack in the hull.", ["R7 found a crack in the hull"]),
         ("Unit 7 sealed the oxygen line.", ["Unit 7 sealed the oxygen line"]),
     ],
 )
