@@ -42,6 +42,8 @@ def main() -> int:
     )
     commands.add_parser("enqueue", help="cost of publishing a tick's hints, compared with Celery's methods")
     commands.add_parser("concurrency", help="calls that one worker process sustains, compared with plain Celery tasks")
+    troubled = commands.add_parser("trouble", help="jobs that a model answers at an endpoint in trouble")
+    troubled.add_argument("--only", default="", metavar="TEXT", help="only scenarios whose label contains this")
     commands.add_parser("start", help="seconds from the start of a host to the first result of a model")
     commands.add_parser("advance", help="one step of the ledger, compared with a bare pipeline of its writes")
     stored = commands.add_parser("memory", help="cost of memory operations, and retrieval compared with other systems")
@@ -125,6 +127,11 @@ def main() -> int:
         from bench.worker import workers
 
         print_tables([workers.table()], arguments.json)
+        return 0
+    if arguments.command == "trouble":
+        from bench.worker import trouble
+
+        print(trouble.table(arguments.only))
         return 0
     if arguments.command == "start":
         from bench.worker import start

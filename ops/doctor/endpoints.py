@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Iterator, Sequence
 
 from redis import Redis
 
 from cogitate.hosting.finding import Finding, failed, ok, warning
+from cogitate.memory import typed_json
 from cogitate.ops.formatting.endpoints import format_breaker, format_counts
 from cogitate.scheduler.config.endpoints import Endpoint, Model
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.engine.token_estimates import HEADROOMS
 from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals, endpoint_vitals
+from cogitate.scheduler.ledger.errors import NewerSchema, OlderSchema, RunMissing, RunUnreadable
+from cogitate.scheduler.ledger.run_store import RunStore, run_names
 from cogitate.workers.llm.offered_models import Unlisted, offered_models
 from cogitate.workers.llm.requests.address import Address, address_of
 from cogitate.workers.llm.requests.dialect_store import KnownDialect, known_dialects
@@ -27,21 +32,41 @@ def examine_endpoints(settings: Settings, client: Redis) -> Iterator[Finding]:
     if settings.llm != "openai":
         yield ok("endpoints", "these settings use none: llm is heuristic")
         yield from map(_of_other_runs, endpoint_vitals(client))
+        yield from (_of_reasoning(*learned) for learned in sorted(learned_headrooms(client).items()))
         return
     known = known_dialects(client)
     vitals = {one.endpoint: one for one in endpoint_vitals(client)}
-    asked = settings.asked_models()
+    asked, learned = settings.asked_models(), learned_headrooms(client)
     for name, endpoint in sorted(settings.endpoint_table().items()):
         models = sorted((model for model in asked if model.endpoint == name), key=lambda model: model.name)
         if not models:
             continue
         yield from _examine(name, endpoint, models, known)
+        yield from (
+            _of_reasoning(one.name, learned[one.name]) for one in models if learned.get(one.name, 0) > one.headroom
+        )
         if name in vitals and vitals[name].breaker != "closed":
             yield warning(
                 f"endpoint {name} breaker",
                 f"{vitals[name].breaker}: {vitals[name].why}",
                 "jobs go to their heuristic until a call succeeds; see `cogitate status`",
             )
+
+
+def learned_headrooms(client: Redis) -> dict[str, int]:
+    """Return, for each model, the most tokens that a run of this server learned to add to its answers for reasoning."""
+    most: dict[str, int] = {}
+    for run in run_names(client):
+        with contextlib.suppress(RunMissing, NewerSchema, OlderSchema, RunUnreadable, ValueError):
+            found = RunStore.open(client, run).field("state", HEADROOMS)
+            for model, tokens in typed_json.decode(found or b"{}", dict[str, int]).items():
+                most[model] = max(tokens, most.get(model, 0))
+    return most
+
+
+def _of_reasoning(model: str, tokens: int) -> Finding:
+    found = f"reasons at length: a run learned to add {tokens:,} tokens to each answer"
+    return warning(f"model {model}", found, "set its headroom to that number, so that the next run begins with it")
 
 
 def _of_other_runs(one: EndpointVitals) -> Finding:

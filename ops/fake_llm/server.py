@@ -35,6 +35,8 @@ _USUAL = "gpt-4o-mini"  # the default model of a run; the stand-in accepts any n
 MOST_TAIL = 3.0
 _BACKLOG = 1024
 _NORMAL = NormalDist()
+#: What answers a request instead of the stand-in, given the calls in flight with it; None: nothing does.
+Rule = Callable[[Mapping[str, Any], int], FakeResponse | None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +53,7 @@ class Options:
     refuses: frozenset[str] = frozenset()  # "json_schema", "json_object", "max_tokens", "max_completion_tokens"
     requests_per_minute: int | None = None  # None: no limit
     burst: int = 1  # requests that may arrive early
+    rule: Rule | None = None
 
     def __post_init__(self) -> None:
         check_faults(self.faults)
@@ -164,6 +167,9 @@ class _Server:
         if refused is not None:
             self.tally.understood(model, None)
             return _Decision(0.0, model, digest, error(400, "unsupported", refused))
+        if options.rule is not None and (ruled := options.rule(request, self.tally.stats().in_flight)) is not None:
+            self.tally.understood(model, None)
+            return _Decision(0.0, model, digest, ruled)
         attempt = self._attempts[digest]
         self._attempts[digest] += 1
         fault = pick(options.faults, draw(options.seed, digest, attempt, "fault"))
@@ -212,6 +218,7 @@ class FakeEndpoint:
         refuses: frozenset[str] = frozenset(),
         requests_per_minute: int | None = None,
         burst: int = 1,
+        rule: Rule | None = None,
     ) -> None:
         options = Options(
             latency=latency,
@@ -222,6 +229,7 @@ class FakeEndpoint:
             refuses=refuses,
             requests_per_minute=requests_per_minute,
             burst=burst,
+            rule=rule,
         )
         self._server = _Server(options)
         self._ready = threading.Event()

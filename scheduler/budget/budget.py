@@ -40,6 +40,7 @@ class Pool(NamedTuple):
     scope: str
     unit: int  # index in UNITS, from 1 as Lua counts
     limit: int
+    whole: int  # the limit that it is a part of
 
 
 class Guarantee(NamedTuple):
@@ -118,10 +119,10 @@ def format_no_room(cell: str) -> str:
 
 
 def format_empty_pool(cell: str) -> str:
-    """Return in words that a cell such as "tick:5 run calls" refused a retry."""
+    """Return in words that a cell such as "tick:5 run calls" refused an attempt at an admitted job."""
     window, _, rest = cell.partition(" ")
     scope, _, unit = rest.rpartition(" ")
-    return f"retry refused: {window.partition(':')[0]}.{scope}.{unit} retry pool is empty"
+    return f"attempt refused: {window.partition(':')[0]}.{scope}.{unit} has no room left"
 
 
 def retry_pool(unit: LimitUnit, limit: int, share: float) -> int:
@@ -193,7 +194,7 @@ class BudgetView:
     def pools(self, cells: Iterable[Cell]) -> list[Pool]:
         """Return the retry pools of the cells that have limits."""
         return [
-            Pool(cell.window, cell.scope, index, self._pool(unit, limit))
+            Pool(cell.window, cell.scope, index, self._pool(unit, limit), limit)
             for cell in cells
             if self.table.limited(cell.period, cell.scope)
             for index, unit in enumerate(UNITS, 1)

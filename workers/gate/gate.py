@@ -44,6 +44,8 @@ _PROBE_NAP = 0.05  # seconds between two checks for the end of another worker's 
 _NAP = 0.02  # seconds; a call sleeps through half of a longer wait, since other calls may return unused tokens
 
 Why = Literal["breaker_open", "rate_limited_here", "no_slot", "gate_away", "stopping"]
+MayWait = Literal["nothing", "endpoint", "model"]  # "model": for the endpoint too
+WAITS: dict[MayWait, int] = {"nothing": 0, "endpoint": 1, "model": 2}
 
 log = structlog.get_logger()
 
@@ -99,7 +101,6 @@ class Gate:
         self._client = client
         self._endpoints = settings.endpoint_table()
         self._spacing = {name: Spacing.of(endpoint) for name, endpoint in self._endpoints.items()}
-        self._longest_pause = int(settings.tuning.breaker_longest_pause * SECOND)
         self._enter = _script(client, "enter")
         self._probe = _script(client, "probe")
         self._failures = settings.tuning.breaker_failures
@@ -115,7 +116,7 @@ class Gate:
         model: str,
         tokens: int,
         deadline: float,
-        may_wait: bool = False,
+        may_wait: MayWait = "nothing",
     ) -> Entered | Refused:
         """Wait until the endpoint may be called, or return why it may not.
 
@@ -124,7 +125,7 @@ class Gate:
             tokens: the most that the call may use; unused ones return when it ends.
             deadline: the instant of `time.monotonic()` by which the call must have ended. If the wait and twice the
                 usual duration of a call would pass it, the call is refused at once.
-            may_wait: whether to wait, within the deadline, for an endpoint that has answered before and is down.
+            may_wait: what the call waits for within its deadline if it is set aside and has answered before.
         """
         limits, spacing = self._endpoints[endpoint], self._spacing[endpoint]
         token, began, places, waited = new_nonce(), time.monotonic(), ["", ""], False
@@ -142,9 +143,8 @@ class Gate:
                     max(1, int((now - began) * SECOND)) if waited else 0,
                     int(fresh),
                     model,
-                    self._longest_pause,
                     spacing.ahead,
-                    int(may_wait),
+                    WAITS[may_wait],
                 ]
                 answer: Reply = self._enter(keys=endpoint_keys(endpoint), args=args)
                 match answer[0]:

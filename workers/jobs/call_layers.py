@@ -25,7 +25,7 @@ from cogitate.scheduler.ledger.claims import Claim
 from cogitate.scheduler.ledger.real_day import Held, RealDay
 from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Prompt
-from cogitate.workers.gate.gate import Gate, Refused
+from cogitate.workers.gate.gate import Gate, MayWait, Refused
 from cogitate.workers.jobs.response_cache import CachedQuestion, ResponseCache
 from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.clients import ModelClients
@@ -263,7 +263,7 @@ class Gating:
             model=_lane_of(model),
             tokens=tokens,
             deadline=call.deadline,
-            may_wait=self._host_waits and all(one.endpoint == model.endpoint for one in call.claim.others),
+            may_wait=self._may_wait(call),
         )
         if isinstance(entered, Refused):
             return CallRefused(entered.why, entered.because)
@@ -274,6 +274,13 @@ class Gating:
         finally:
             answer = result.answer if isinstance(result, CallResult) else None
             self._gate.leave(entered, answer, prompt=_digest(call.prompt) if answer is None or answer.failure else "")
+
+    def _may_wait(self, call: Call) -> MayWait:
+        """Return what a job may wait for: nothing for which another model could answer."""
+        others = call.claim.others
+        if not self._host_waits or any(one.endpoint != call.model.endpoint for one in others):
+            return "nothing"
+        return "endpoint" if others else "model"
 
 
 def _lane_of(model: Model) -> str:

@@ -3,6 +3,8 @@
 --     state ('open', else closed), why, probe_at, lasting (1: opened by refusals, which a change of settings removes)
 --     probe, probe_until               the token of the one call that probes an open breaker, and when the probe expires
 --     aside:<model>                    'until why number since': a model set aside, see leave.lua
+--     tried:<model>                    until when one call tries a model set aside
+--     answered:<model>                 '1' once it has answered
 --     hold, hold:<model>               when the pause that the endpoint asked for ends
 --     room:<model>, pace:<model>       learned limits: calls in flight, and time between two; absent: none known
 --     next:<model>                     when the next call may leave by that pace
@@ -14,9 +16,9 @@
 -- ARGV  1 token  2 patience: until the call's deadline  3 pace: between two requests, 0 for no limit
 --       4 what the call's tokens take, 0 for no limit  5 cap on calls in flight, 0 for none
 --       6 7 places in the queues for requests and tokens, '' for none  8 waited so far, 0 at the first request
---       9 '1' at the first call of a process  10 model  11 pause before a model set aside is tried again
---       12 how far a request may run ahead of the pace, to make up for one that left late
---       13 '1' if the call may wait for the probe of an endpoint that has answered before
+--       9 '1' at the first call of a process  10 model
+--       11 how far a request may run ahead of the pace, to make up for one that left late
+--       12 '1' if the call may wait for the probe of an endpoint that has answered before, '2' for that of a model too
 --   The slots of a model with learned limits are the key KEYS[2]:<model>.
 -- Answers {'go', when, delay, '1' if it tries a model set aside, '1' if it tries an open endpoint,
 --          '1' if limits are learned for the model} | {'wait', time, place, place}
@@ -30,8 +32,7 @@
 
 local EARLY = 5000  -- a call that is early by less is admitted, and leaves at its time
 local gate, slots, counters = unpack(KEYS)
-local token, patience, pace, tokens, cap, request_place, token_place, waited, first, model, pause, ahead, may_wait =
-  unpack(ARGV)
+local token, patience, pace, tokens, cap, request_place, token_place, waited, first, model, ahead, may_wait = unpack(ARGV)
 patience, cap = tonumber(patience), tonumber(cap)
 local fresh = first == '1'
 local seconds, microseconds = unpack(redis.call('TIME'))
@@ -39,9 +40,10 @@ local now = seconds * 1000000 + microseconds
 local aside = 'aside:' .. model
 local lane_slots = slots .. ':' .. model
 
-local state, why, probe_at, lasting, probe, probe_until, set_aside, hold, usual, held, room, learned_pace, next_call =
-  unpack(redis.call('HMGET', gate, 'state', 'why', 'probe_at', 'lasting', 'probe', 'probe_until', aside, 'hold', 'usual',
-    'hold:' .. model, 'room:' .. model, 'pace:' .. model, 'next:' .. model))
+local state, why, probe_at, lasting, probe, probe_until, set_aside, tried, answered, hold, usual, held, room, learned_pace,
+  next_call = unpack(redis.call('HMGET', gate, 'state', 'why', 'probe_at', 'lasting', 'probe', 'probe_until', aside,
+    'tried:' .. model, 'answered:' .. model, 'hold', 'usual', 'hold:' .. model, 'room:' .. model, 'pace:' .. model,
+    'next:' .. model))
 local function number(text) return tonumber(text or 0) or 0 end
 
 local function refuse(answer, count)
@@ -49,10 +51,10 @@ local function refuse(answer, count)
   return answer
 end
 
--- Where the host waits for the job anyway, a call waits for the probe of an endpoint that has answered before.
-local function closed_until(instant, cause)
+-- Where the host waits for the job anyway, a call waits for the probe of what has answered before.
+local function closed_until(instant, cause, known)
   local left = math.max(0, instant - now)
-  if may_wait == '1' and usual and left + 2 * number(usual) < patience then
+  if known and left + 2 * number(usual) < patience then
     return {'wait', math.max(left, 50000), request_place, token_place}
   end
   return refuse({'open', left, cause}, 'breaker_open')
@@ -60,16 +62,16 @@ end
 
 local probing = state == 'open'
 if probing then
-  if probe and probe ~= '' and now < number(probe_until) then return closed_until(number(probe_at), why) end
-  if number(probe_at) > now and not (fresh and lasting == '1') then return closed_until(number(probe_at), why) end
+  local known = may_wait ~= '0' and usual
+  if probe and probe ~= '' and now < number(probe_until) then return closed_until(number(probe_at), why, known) end
+  if number(probe_at) > now and not (fresh and lasting == '1') then return closed_until(number(probe_at), why, known) end
 end
 local retrying = set_aside ~= false
 if retrying then
-  local aside_until, cause, number_of_times, since = string.match(set_aside, '(%S+) (%S+) (%S+) (%S+)')
-  if now < number(aside_until) and not fresh then
-    return refuse({'open', number(aside_until) - now, cause}, 'breaker_open')
+  local aside_until, cause = string.match(set_aside, '(%S+) (%S+)')
+  if (now < number(aside_until) or now < number(tried)) and not fresh then
+    return closed_until(number(aside_until), cause, may_wait == '2' and answered)
   end
-  retrying = table.concat({cause, number_of_times, since}, ' ')
 end
 
 local clocks = {
@@ -147,7 +149,7 @@ if room > 0 then
 end
 if learned_pace > 0 then redis.call('HSET', gate, 'next:' .. model, due + learned_pace) end
 if probing then redis.call('HSET', gate, 'probe', token, 'probe_until', now + patience + 1000000) end
-if retrying then redis.call('HSET', gate, aside, string.format('%.0f %s', now + tonumber(pause), retrying)) end
+if retrying then redis.call('HSET', gate, 'tried:' .. model, now + patience + 1000000) end
 if waited ~= '0' then redis.call('HINCRBY', counters, 'waited_ms', math.floor(waited / 1000)) end
 return {'go', due, math.ceil(math.max(0, due - now)), retrying and '1' or '0', probing and '1' or '0',
   room > 0 and '1' or '0'}

@@ -7,6 +7,7 @@
 --     streak:<model>                consecutive failures of a model
 --     refused:<model>               when it first refused a prompt since it last answered, and ' <digest>' of each prompt
 --     aside:<model>                 'until why number since': it is set aside; one call tries it then, and doubles the pause
+--     tried:<model>, answered:<model>  see enter.lua
 --     refusing                      models set aside for refusals since the endpoint last answered
 --     room:<model>, pace:<model>    learned limits, see below
 --     good:<model>                  the room, or calls a microsecond, up to which they grow fast
@@ -46,9 +47,9 @@ local function of_model(name) return name .. ':' .. model end
 local DIFFERENT = 3
 local UNKNOWN = 5000000  -- time for an answer if none came yet
 local state, since, probe, in_row, latest, openings_before, usual, fastest, known_why, refusing, model_streak, set_aside,
-  room, cut, refused = unpack(redis.call('HMGET', gate, 'state', 'since', 'probe', 'streak', 'latest', 'openings', 'usual',
-    'fastest', 'why', 'refusing', of_model('streak'), of_model('aside'), of_model('room'), of_model('cut'),
-    of_model('refused')))
+  room, cut, refused, answered = unpack(redis.call('HMGET', gate, 'state', 'since', 'probe', 'streak', 'latest', 'openings',
+    'usual', 'fastest', 'why', 'refusing', of_model('streak'), of_model('aside'), of_model('room'), of_model('cut'),
+    of_model('refused'), of_model('answered')))
 room = tonumber(room)
 local answer = {''}
 local most_times = 200
@@ -81,6 +82,7 @@ if verdict == 'fine' and failure == '' then
   redis.call('HSET', gate, 'usual', usual and usual + (took - usual) / 8 or took)
   fastest = math.min(took, tonumber(fastest or took))
   redis.call('HSET', gate, 'fastest', fastest)
+  if not answered then redis.call('HSET', gate, of_model('answered'), 1) end
   if pace > 0 and token ~= '' then
     -- A request with a slow answer may have left or been counted late, and the next ones must not follow too closely.
     -- Since a slow model looks the same, this costs at most 2% of the rate; but the first call of a process is certainly
@@ -168,6 +170,7 @@ local function open(openings)
   answer = {'opened', why, math.ceil(pause)}
 end
 
+if tried_aside == '1' then redis.call('HDEL', gate, of_model('tried')) end
 local bad = verdict == 'failing' or verdict == 'limited' or verdict == 'refused'
 if verdict == 'fine' then
   if set_aside or refused or model_streak then

@@ -1,4 +1,5 @@
--- A worker claims a job. From the second attempt on, the script takes a reservation from the retry pool.
+-- A worker claims a job, unless overruns have used up what its attempt would take. From the second attempt on, the script
+-- takes a reservation from the retry pool.
 --   KEYS[1]  cogitate:{<name>}:incarnation   string  nonce of the run's present incarnation
 -- and under cogitate:{<name>}:<nonce>: (the run's prefix) the keys of accounts.lua and retries.lua, and
 --   state         hash    tick, status, schema
@@ -54,18 +55,21 @@ if running ~= token then  -- otherwise this very claim was made and its reply lo
   end
   if redis.call('HEXISTS', run .. 'alone', worker) == 1 then return {'alone'} end
   local reserved = {tonumber(calls), tonumber(tokens), tonumber(usd_micros)}
-  local cells = cjson.decode(booked)
-  if claims > 0 then
-    local last = cjson.decode(usage)
-    for _, pool in ipairs(cjson.decode(pools)) do
-      local window, scope, unit, limit = unpack(pool)  -- unit: its index in UNITS
-      local held = tonumber(redis.call('HGET', run .. 'window:' .. window, scope .. '|' .. UNITS[unit] .. '|pool') or 0)
-      if held + last[unit] > limit then
-        redis.call('HSET', name, 'empty', window .. ' ' .. scope .. ' ' .. UNITS[unit])
-        give_up(run, key, name)
-        return {'dead'}
-      end
+  local cells, last = cjson.decode(booked), cjson.decode(usage)
+  for _, pool in ipairs(cjson.decode(pools)) do
+    local window, scope, unit, limit, whole = unpack(pool)  -- unit: its index in UNITS
+    local function held(account)
+      return tonumber(redis.call('HGET', run .. 'window:' .. window, scope .. '|' .. UNITS[unit] .. '|' .. account) or 0)
     end
+    -- Where calls have cost more than they reserved, those that were admitted before that is known are not made.
+    local passed = whole and reserved[unit] > 0 and held('spent') + reserved[unit] > whole
+    if passed or (claims > 0 and held('pool') + last[unit] > limit) then
+      redis.call('HSET', name, 'empty', window .. ' ' .. scope .. ' ' .. UNITS[unit])
+      give_up(run, key, name)
+      return {'dead'}
+    end
+  end
+  if claims > 0 then
     book(run, cells, 'pool', last)
     book(run, cells, 'reserved', reserved)
     local settled = true

@@ -29,7 +29,6 @@ ENTER = {
     "waited": 0,
     "fresh": 0,
     "model": "m",
-    "missing_pause": 5 * SECOND,
     "ahead": 0,
     "may_wait": 0,
 }

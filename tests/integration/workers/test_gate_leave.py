@@ -15,7 +15,7 @@ def test_leaving_counts_usage_and_returns_the_slot(client: Redis) -> None:
     assert leave(client) == [""]
     assert counters(client) == {"calls": 1, "requests": 1, "tokens": 10}
     assert slots(client) == {"u": 6}
-    assert gate(client) == {"usual": "1000", "fastest": "1000", "streak": "0", "latest": "0"}
+    assert gate(client) == {"usual": "1000", "fastest": "1000", "streak": "0", "latest": "0", "answered:m": "1"}
     leave(client, token="", calls=2, requests=3, tokens=4, failure="bad_json", estimated=7, reasoning=3)
     assert counters(client) == {
         "calls": 3,

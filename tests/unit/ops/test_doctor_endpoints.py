@@ -8,9 +8,12 @@ import pytest
 from fakeredis import FakeRedis
 
 from cogitate.hosting.finding import Finding
-from cogitate.ops.doctor.endpoints import examine_endpoints
+from cogitate.ops.doctor import endpoints
+from cogitate.ops.doctor.endpoints import examine_endpoints, learned_headrooms
+from cogitate.scheduler.config.endpoints import ModelSettings
 from cogitate.scheduler.config.settings import PinnedSettings
-from cogitate.scheduler.ledger.keys import ENDPOINTS, endpoint_keys
+from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.ledger.keys import ENDPOINTS, RUNS, endpoint_keys, incarnation_key, run_prefix
 
 
 def found(gate: dict[Any, Any], counters: dict[str, int]) -> list[Finding]:
@@ -20,6 +23,27 @@ def found(gate: dict[Any, Any], counters: dict[str, int]) -> list[Finding]:
     client.hset(keys[0], mapping={"usual": "1000000", **gate})
     client.hset(keys[2], mapping=counters)
     return [*examine_endpoints(PinnedSettings(), client)]
+
+
+def test_the_most_headroom_that_runs_learned_is_named_until_the_model_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    client: FakeRedis = FakeRedis()
+    for run, learned in (("one", b'{"default":900}'), ("other", b'{"default":1800}'), ("third", None)):
+        client.sadd(RUNS, run)
+        client.set(incarnation_key(run), "n")
+        client.hset(
+            f"{run_prefix(run, 'n')}state", mapping={"schema": SCHEMA, **({"headrooms": learned} if learned else {})}
+        )
+    assert learned_headrooms(client) == {"default": 1800}
+    _, ours = examine_endpoints(PinnedSettings(), client)
+    assert (ours.what, ours.grade) == ("model default", "warning")
+    assert "1,800 tokens" in ours.found
+    monkeypatch.setattr(endpoints, "offered_models", lambda *_: frozenset())
+    for headroom, grades in ((0, ["ok", "ok", "warning"]), (1800, ["ok", "ok"])):
+        model = ModelSettings(model="m", headroom=headroom, input_price=0, output_price=0)
+        settings = PinnedSettings(
+            llm="openai", limit_tokens=9_000, base_url="http://localhost:1/v1", models={"default": model}
+        )
+        assert [one.grade for one in examine_endpoints(settings, client)] == grades
 
 
 def test_without_an_endpoint_no_finding_is_made() -> None:

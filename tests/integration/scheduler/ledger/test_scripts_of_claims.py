@@ -137,6 +137,21 @@ def test_a_further_attempt_needs_room_in_the_retry_pool(
         assert run.exists(f"{RUN}retries") == 0
 
 
+@pytest.mark.parametrize(("spent", "granted"), [(400, True), (401, False)])
+@pytest.mark.parametrize("claims", [0, 1])
+def test_no_attempt_is_made_that_would_pass_a_limit_after_overruns(
+    run: Redis, spent: int, granted: bool, claims: int
+) -> None:
+    pools = [["day", "run", 1, 9, 9], ["day", "run", 2, 100, 500], ["day", "run", 3, 0, 0]]
+    run.hset(f"{RUN}job:k", mapping={"claims": claims, "pools": json.dumps(pools)})
+    run.hset(f"{RUN}window:day", "run|tokens|spent", spent)
+    before = window(run)
+    assert claim(run)[0] == ("ok" if granted else "dead")
+    if not granted:
+        assert (held(run, "job:k")["empty"], held(run, "job:k")["state"]) == ("day run tokens", "dead")
+        assert window(run) == before
+
+
 @pytest.mark.parametrize("where", ["attempts", "lost", ""])
 def test_an_earlier_attempt_is_the_pools_from_then_on(run: Redis, where: str) -> None:
     run.hset(f"{RUN}job:k", mapping={"claims": 1, "last": "[0,0,0]", "latest": "t0"})

@@ -74,7 +74,7 @@ def test_view_continues_from_stored_amounts() -> None:
 def test_each_limit_has_a_separate_retry_pool() -> None:
     view = view_of({"day.run.calls": 100, "day.kind:*.tokens": 9}, retry_share=0.2)
     cells = view.cells(key(), 0)
-    assert view.pools(cells) == [Pool("day:0", "run", 1, 20), Pool("day:0", "kind:plan", 2, 1)]
+    assert view.pools(cells) == [Pool("day:0", "run", 1, 20, 100), Pool("day:0", "kind:plan", 2, 1, 9)]
 
 
 @given(st.integers(0, 2**53 - 1), st.floats(0, 1, exclude_max=True))
@@ -113,7 +113,7 @@ def test_heuristic_job_counts_only_as_a_job() -> None:
         hold(view, key(), 0, NOTHING)
     assert view.refusal(key(), 0, NOTHING) == "tick:7 kind:plan jobs"
     assert view.refusal(key("reflect"), 0, NOTHING) is None
-    assert view.pools(view.cells(key(), 0)) == [Pool("day:0", "run", 1, 0), Pool("day:0", "run", 2, 0)]
+    assert view.pools(view.cells(key(), 0)) == [Pool("day:0", "run", 1, 0, 0), Pool("day:0", "run", 2, 0, 0)]
 
 
 def test_job_count_is_permanent() -> None:
@@ -283,8 +283,8 @@ def test_format_limit_shows_the_retry_pool() -> None:
 
 
 def test_format_empty_pool_names_the_limit() -> None:
-    assert format_empty_pool("tick:5 run calls") == "retry refused: tick.run.calls retry pool is empty"
-    assert format_empty_pool("day:0 owner:agent:a b tokens").startswith("retry refused: day.owner:agent:a b.tokens ")
+    assert format_empty_pool("tick:5 run calls") == "attempt refused: tick.run.calls has no room left"
+    assert format_empty_pool("day:0 owner:agent:a b tokens").startswith("attempt refused: day.owner:agent:a b.tokens ")
     view = view_of({"day.run.tokens": 10}, retry_share=0.2)
     assert view.describe_limit("day:0 run tokens") == "day 1 run tokens = 8 + 2 for retries"
     assert view.describe_limit("draining") == "draining"
