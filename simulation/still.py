@@ -10,8 +10,7 @@ import msgspec
 from cogitate.memory.clock import DAY
 from cogitate.memory.effects import Effect
 from cogitate.memory.profile import Location, Profile
-from cogitate.simulation.dump import read_dump
-from cogitate.simulation.world import AppliedChange, Report
+from cogitate.simulation.world import AppliedChange, Report, read_dump
 
 
 class _State(msgspec.Struct, frozen=True, kw_only=True):

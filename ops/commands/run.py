@@ -32,7 +32,7 @@ from cogitate.ops.command_options import (
 from cogitate.ops.commands.audit import audit_at_end, tick_auditor
 from cogitate.ops.commands.progress import RunProgress
 from cogitate.ops.commands.run_choice import RunChoice, new_run, resumed_run
-from cogitate.ops.formatting.real_day import real_day_line
+from cogitate.ops.formatting.amounts import real_day_line
 from cogitate.ops.formatting.run import Took, print_summary, report_json
 from cogitate.ops.missing_models import warn_of_missing_models
 from cogitate.ops.open_state import open_state

@@ -24,7 +24,7 @@ from tornado import web
 from tornado.ioloop import IOLoop
 from tornado.options import define
 
-from cogitate.ops.flower import patches, task_states
+from cogitate.ops.flower import patches
 from cogitate.ops.flower.acting import Asking, why_not
 from cogitate.ops.flower.loader import PagesLoader
 from cogitate.ops.flower.readings import Readings
@@ -248,7 +248,7 @@ def register() -> None:
     ]
     ours.append(web.url(r"/cogitate/static/(.*)", web.StaticFileHandler, {"path": STATIC}, name="cogitate-static"))
     ours.append(web.url("/steering/ask", Asking, {"client_of": lambda app: _readings(app).state}, name="ask"))
-    options.format_task = task_states.with_true_state  # --conf may name another file
+    options.format_task = patches.with_true_state  # --conf may name another file
     options.tasks_columns = COLUMNS  # Flower's own default omits the arguments; --tasks-columns overrides it
     urls.handlers[-1:-1] = ours  # before the last handler, which answers every address with 404
     urls.handlers.insert(0, web.url(r"/", Start))

@@ -15,12 +15,11 @@ from cogitate.memory.clock import DAY
 from cogitate.memory.effects import Append, Effect, SetPlanStatus
 from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Location, Profile
-from cogitate.simulation.dump import read_dump
 from cogitate.simulation.naming import distinct, slug
 from cogitate.simulation.recorded.nodes import Node
 from cogitate.simulation.recorded.recording import Persona, Recording, read_recording
 from cogitate.simulation.town.plans import Agenda
-from cogitate.simulation.world import AppliedChange
+from cogitate.simulation.world import AppliedChange, read_dump
 
 #: word in a place's name -> type and tags; the first match applies ("Ryan Park's apartment")
 TYPES: tuple[tuple[tuple[str, ...], str, tuple[str, ...]], ...] = (

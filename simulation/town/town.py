@@ -13,8 +13,6 @@ import msgspec
 from cogitate.memory.clock import DAY, day_of
 from cogitate.memory.effects import Append, Effect, SetPlanStatus, Tell
 from cogitate.memory.profile import Location, Profile
-from cogitate.simulation.dump import read_dump
-from cogitate.simulation.meters import energy, fed
 from cogitate.simulation.town import appointments, conversation, happenings
 from cogitate.simulation.town.chance import Chance
 from cogitate.simulation.town.conduct import act
@@ -22,7 +20,7 @@ from cogitate.simulation.town.options import doing_of, options
 from cogitate.simulation.town.perception import Perception, Seen
 from cogitate.simulation.town.setting import Setting
 from cogitate.simulation.town.state import FULL, Body, State
-from cogitate.simulation.world import AppliedChange
+from cogitate.simulation.world import AppliedChange, energy, fed, read_dump
 from cogitate.tasks.meters import Meter
 
 MOST_NEAR = 8  # people that a brief names

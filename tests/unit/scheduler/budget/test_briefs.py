@@ -85,7 +85,7 @@ INVALID: list[tuple[Any, str]] = [
 def test_invalid_brief_is_refused(subtests: pytest.Subtests) -> None:
     for said, says in INVALID:
         with subtests.test(said=repr(said)), pytest.raises(InputError, match=says):
-            checked_brief(lambda owner, said=said: said, [])(ANN)
+            checked_brief({ANN: said}.__getitem__, [])(ANN)
 
 
 def test_meter_without_meaning_warns_once() -> None:
