@@ -56,7 +56,7 @@ class AppliedChange(Protocol):
 
     @property
     def effect(self) -> Effect:
-        """Process an applied change."""
+        """The effect, as it was applied."""
 
     @property
     def entry(self) -> Entry | None:

@@ -86,7 +86,6 @@ def audit_at_end(client: Redis, run: str, wait: float) -> None:
 
 
 def raise_findings(findings: list[str], when: str) -> None:
-    """Raise AuditFailed when there are findings."""
     if findings:
         more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""
         raise AuditFailed(f"the audit {when} found: {findings[0]}{more}")

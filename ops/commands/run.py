@@ -243,7 +243,6 @@ def _host_run(
 
 
 def _exists(client: Redis, run: str) -> bool:
-    """Return whether the run exists on the server."""
     try:
         return run_exists(client, run)
     except RedisError:
@@ -274,7 +273,6 @@ def _resume_hint(name: str, again: str) -> str:
 def _print_next_steps(
     print_line: Callable[..., object], summary: RunSummary, settings: Settings, owner: str, again: str
 ) -> None:
-    """Print commands to try next."""
     name = program_name()
     lines = []
     if summary.status == "stopped":

@@ -113,7 +113,6 @@ class StampedSocket(socket.socket):
 
 
 def listening_socket(host: str, port: int, backlog: int) -> StampedSocket:
-    """Return a listening socket."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     sock = StampedSocket(fileno=socket.create_server((host, port), family=family, backlog=backlog).detach())
     if sys.platform == "linux":

@@ -123,7 +123,6 @@ class _Server:
         return await asyncio.start_server(self._serve, sock=listening_socket(host, port, _BACKLOG))
 
     async def close(self) -> None:
-        """End every connection."""
         for task in list(self._connections):
             task.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)
@@ -271,7 +270,6 @@ class FakeEndpoint:
         self._thread.join()
 
     def stats(self) -> Stats:
-        """Return the counts so far."""
         return self._server.tally.stats()
 
     def wait_for_request(self, number: int, timeout: float = 120.0) -> None:

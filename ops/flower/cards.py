@@ -44,7 +44,6 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def graded(count: int, total: int) -> Grade:
-    """Return the grade of a count of failed jobs."""
     share = count / max(1, total)
     return "bad" if share > MUCH and count >= FEW else "warn" if share > SOME else ""
 
@@ -302,7 +301,6 @@ def money_card(run: RunOverview, day: DaySpending | None) -> Card:
 
 
 def run_day(run: RunOverview) -> str:
-    """Return the name of today's window."""
     return f"day:{run.minute // 1440}"
 
 

@@ -105,7 +105,6 @@ def _with_frame_headers(self: Any) -> None:
 
 
 def apply() -> None:
-    """Patch Flower in this process."""
     command.apply_options = _apply_joined_options
     events.EventReceiver = ReadOnlyReceiver
     Flower.start_http_server = _start_or_exit

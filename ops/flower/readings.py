@@ -172,7 +172,6 @@ class Readings:
 
     @property
     def state(self) -> Redis:
-        """Return the client of the state."""
         return self._state
 
     def steering(self, run: str | None) -> dict[str, Any]:

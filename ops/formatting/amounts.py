@@ -22,7 +22,6 @@ def format_cost(cost: Cost) -> str:
 
 
 def by_unit(cost: Cost) -> dict[str, int]:
-    """Return the amount of every unit."""
     return {unit: getattr(cost, unit) for unit in Cost.__struct_fields__}
 
 

@@ -212,5 +212,4 @@ def _memories_table(summary: RunSummary) -> Table:
 
 
 def ended_jobs(summary: RunSummary) -> int:
-    """Return the number of jobs that have ended."""
     return sum(sum(facts["end"].values()) for facts in summary.jobs.values())

@@ -11,7 +11,6 @@ from cogitate.scheduler.ledger.worker_signs import FailingWorker
 
 
 def format_failing_worker(one: FailingWorker) -> str:
-    """Return a worker's problem in one line."""
     if not one.failures:
         return f"Worker {one.worker} could not begin: {one.why}"
     then = ", and has ended" if one.ended else ""

@@ -219,7 +219,6 @@ class LoadView:
 
     @contextmanager
     def drawn(self) -> Iterator[LoadView]:
-        """Show the display within the block."""
         if not self._console.is_terminal:
             yield self
             return
@@ -227,7 +226,6 @@ class LoadView:
             yield self
 
     def update(self, phase: Phase, row: TickFigures) -> None:
-        """Record a tick."""
         if phase is not self._phase and not self._console.is_terminal:
             self._console.print(f"{clock_time(row.minute)}  {phase.name}", highlight=False)
         self._phase = phase

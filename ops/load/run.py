@@ -92,7 +92,6 @@ class GrowingTown(Town):
     present = 1
 
     def owners(self) -> Mapping[str, Profile]:
-        """Return the profiles of the present agents."""
         return dict(islice(super().owners().items(), self.present))
 
     def step(self, tick: int, minute: int) -> list[Seen]:
@@ -101,7 +100,6 @@ class GrowingTown(Town):
         return [seen for seen in super().step(tick, minute) if seen[0] in here]
 
     def take_effects(self) -> list[Effect]:
-        """Return the effects of the present agents."""
         here = self.owners()
         return [effect for effect in super().take_effects() if effect.owner in here]
 

@@ -73,12 +73,10 @@ class RecordedWorld:
 
     @property
     def locations(self) -> tuple[Location, ...]:
-        """Return the places in the recording by id."""
         return tuple(sorted(self._places.values(), key=lambda place: place.id))
 
     @property
     def ticks_per_day(self) -> int:
-        """Ticks in a game day."""
         return -(-DAY // self.minutes_per_tick)
 
     @property
@@ -87,7 +85,6 @@ class RecordedWorld:
         return max(1, round(self.recording.minute_of(self.recording.meta.curr_time) / DAY))
 
     def owners(self) -> Mapping[str, Profile]:
-        """Return the profiles of the recorded agents, by owner id."""
         return self._profiles
 
     def brief(self, owner: str) -> dict[str, Any]:

@@ -65,7 +65,6 @@ class Story:
 
     @property
     def ticks_per_day(self) -> int:
-        """Ticks in a game day."""
         return -(-DAY // self.minutes_per_tick)
 
     def owners(self) -> Mapping[str, Profile]:
@@ -154,7 +153,6 @@ class Story:
         return taken
 
     def dump(self) -> bytes:
-        """Return the mutable state as JSON."""
         return msgspec.json.encode(self._state)
 
     def load(self, data: bytes) -> None:

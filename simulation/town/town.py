@@ -67,11 +67,9 @@ class Town:
 
     @property
     def ticks_per_day(self) -> int:
-        """Ticks in a game day."""
         return -(-DAY // self.minutes_per_tick)
 
     def owners(self) -> Mapping[str, Profile]:
-        """Return the profiles of all agents in town by owner id."""
         return {o: p.profile for o, p in self._setting.people.items() if o not in self._state.away}
 
     def brief(self, owner: str) -> dict[str, Any]:
@@ -162,7 +160,6 @@ class Town:
     # -- saving ----------------------------------------------------------------------------------------
 
     def dump(self) -> bytes:
-        """Return the mutable state as JSON."""
         return msgspec.json.encode(self._state)
 
     def load(self, data: bytes) -> None:
