@@ -164,7 +164,6 @@ def main() -> None:
 
 
 def print_error(line: str) -> None:
-    """Print one line on stderr."""
     if line:  # empty if Typer printed the help
         from cogitate.memory.errors import printable
 

@@ -74,3 +74,22 @@ def program_name() -> str:
 def data_dir_option(settings: Settings) -> str:
     """Return the option for a data folder other than the default, for commands that messages suggest."""
     return "" if settings.data_dir == Settings.model_fields["data_dir"].default else f" --data-dir {settings.data_dir}"
+
+
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
+
+
+def is_confirmed(command: str, run: str, question: str) -> bool:
+    """Ask the user. Ctrl-C and the end of the input mean no.
+
+    Raises:
+        ConfigurationError: without a terminal.
+    """
+    if not sys.stdin.isatty():
+        raise ConfigurationError(
+            f"{command} changes run {run!r} for good and cannot ask for confirmation without a terminal: give --yes"
+        )
+    try:
+        return typer.confirm(question, err=True)
+    except typer.Abort:
+        return False

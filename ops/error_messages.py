@@ -89,7 +89,6 @@ def _without_surrogates(text: str) -> str:
 
 
 def _is_anywhere() -> bool:
-    """Return whether the current folder exists."""
     try:
         Path.cwd()
     except FileNotFoundError:

@@ -46,7 +46,6 @@ class Interruption:
             self._stop = None
 
     def receive(self, number: int, _: FrameType | None) -> None:
-        """Handle either signal."""
         first = self.signal is None
         self.signal = number
         if self._stop is None or not first:

@@ -64,7 +64,6 @@ def drive(
 
 
 def hand_on(loop: TickLoop, report: Report) -> None:
-    """Pass a report of a world on to the loop."""
     match report:
         case Heard(event, also):
             loop.broadcast(event, also)

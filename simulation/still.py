@@ -10,8 +10,7 @@ import msgspec
 from cogitate.memory.clock import DAY
 from cogitate.memory.effects import Effect
 from cogitate.memory.profile import Location, Profile
-from cogitate.simulation.dump import read_dump
-from cogitate.simulation.world import AppliedChange, Report
+from cogitate.simulation.world import AppliedChange, Report, read_dump
 
 
 class _State(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,16 +38,13 @@ class StillWorld:
 
     @property
     def locations(self) -> tuple[Location, ...]:
-        """Return the places."""
         return self._state.locations
 
     @property
     def ticks_per_day(self) -> int:
-        """Ticks in a game day."""
         return -(-DAY // self.minutes_per_tick)
 
     def owners(self) -> Mapping[str, Profile]:
-        """Return the profiles of all owners."""
         return self._state.owners
 
     def brief(self, owner: str) -> dict[str, Any]:
@@ -64,11 +60,9 @@ class StillWorld:
         return ()
 
     def take_effects(self) -> list[Effect]:
-        """Return no effects."""
         return []
 
     def dump(self) -> bytes:
-        """Return owners and places as JSON."""
         return msgspec.json.encode(self._state, order="deterministic")
 
     def load(self, data: bytes) -> None:

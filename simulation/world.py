@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
+import msgspec
+
+from cogitate.memory import typed_json
 from cogitate.memory.effects import Effect
 from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Location, Profile
 from cogitate.memory.routing.routing import Event, EventRule, Strategy
+from cogitate.tasks.meters import Meter
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ class AppliedChange(Protocol):
 
     @property
     def effect(self) -> Effect:
-        """Process an applied change."""
+        """The effect, as it was applied."""
 
     @property
     def entry(self) -> Entry | None:
@@ -126,3 +130,31 @@ class NarratedWorld(World, Protocol):
 
         If it read any, the tick commits a checkpoint, since a repeated tick would read changed memories.
         """
+
+
+State = TypeVar("State", bound=msgspec.Struct)
+
+
+def read_dump(data: bytes, state: type[State], what: str) -> State:
+    """Return the state of a world from its dump.
+
+    Args:
+        what: the expected world, such as "a town".
+
+    Raises:
+        ValueError: if it is not a dump of that world.
+    """
+    try:
+        return typed_json.decode(data, state)
+    except msgspec.MsgspecError as error:
+        raise ValueError(f"this is not a dump of {what}: {error}") from error
+
+
+def energy(value: int) -> Meter:
+    """Return how rested an agent is, from 0 to 100."""
+    return Meter(value, low="exhausted", need="low")
+
+
+def fed(value: int) -> Meter:
+    """Return how well fed an agent is, from 0 to 100, as the streams design measures hunger."""
+    return Meter(value, low="starving", need="low")

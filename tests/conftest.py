@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable, Generator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -29,6 +30,7 @@ hypothesis.settings.load_profile("cogitate")
 
 RECORDINGS = "COGITATE_RECORDINGS"
 REQUIRE = "COGITATE_REQUIRE_SYSTEM"
+BARE = "bare_path"
 BARE_PATH = pytest.StashKey[str]()
 
 
@@ -38,9 +40,18 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     config.pluginmanager.register(NamedTests(config))
+    if hasattr(config, "workerinput"):
+        config.stash[BARE_PATH] = config.workerinput[BARE]
+        return
     folder = tempfile.TemporaryDirectory(prefix="cogitate-path-")
     config.add_cleanup(folder.cleanup)
     config.stash[BARE_PATH] = path_without_system_programs(os.environ["PATH"], Path(folder.name))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Let processes that run tests share the links to programs: these are thousands."""
+    node.workerinput[BARE] = node.config.stash[BARE_PATH]
 
 
 @contextlib.contextmanager

@@ -15,9 +15,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from cogitate.simulation.recorded.load_profile import CALLS_PER_INSIGHT, CALLS_PER_REFLECTION
+from bench.recording.load_profile import CALLS_PER_INSIGHT, CALLS_PER_REFLECTION
+from bench.recording.reflections import reflections
 from cogitate.simulation.recorded.recording import Persona, Recording, read_recording
-from cogitate.simulation.recorded.reflections import reflections
 
 RATING, THOUGHT = "recorded_rating", "recorded_thought"
 

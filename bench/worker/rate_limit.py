@@ -1,6 +1,6 @@
 """A limit of requests per minute, kept by several worker processes against a server that enforces it strictly.
 
-The server (`ops/fake_llm/limit.py`) enforces a sliding window with a burst of one: one request at a time may arrive
+The server (`ops/fake_llm/server.py`) enforces a sliding window with a burst of one: one request at a time may arrive
 ahead of the even pace. With a burst of 0 no two requests may be closer than the pace, and a thread that wakes late may
 cause a 429. There are always more open jobs than the limit allows. The measurement counts the requests that the server
 accepted and refused since its first request, using the last count that arrived within the time.

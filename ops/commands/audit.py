@@ -13,7 +13,7 @@ from cogitate.hosting.terminal import Terminal
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.errors import CogitateError
 from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose, read_settings
-from cogitate.ops.formatting.unreadable_entries import print_left_out
+from cogitate.ops.formatting.warnings import print_left_out
 from cogitate.ops.open_state import open_state
 from cogitate.scheduler.inspection.audit.audit import audit, audit_budget
 from cogitate.scheduler.journal.unreadable_entries import unreadable_entries_of
@@ -86,7 +86,6 @@ def audit_at_end(client: Redis, run: str, wait: float) -> None:
 
 
 def raise_findings(findings: list[str], when: str) -> None:
-    """Raise AuditFailed when there are findings."""
     if findings:
         more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""
         raise AuditFailed(f"the audit {when} found: {findings[0]}{more}")

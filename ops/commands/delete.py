@@ -9,8 +9,7 @@ import typer
 
 from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal
-from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose, read_settings
-from cogitate.ops.confirmation import Yes, is_confirmed
+from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose, Yes, is_confirmed, read_settings
 from cogitate.ops.open_state import open_state
 from cogitate.scheduler.journal.exported import remove_exported
 from cogitate.scheduler.ledger.deletion import delete_run

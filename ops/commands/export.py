@@ -24,7 +24,7 @@ from cogitate.ops.exchange.jsonl import write_stream
 from cogitate.ops.exchange.save_folder import write_save
 from cogitate.ops.formatting.job_life import job_json
 from cogitate.ops.formatting.parquet import Row, job_rows, memory_rows, tick_rows, write_parquet
-from cogitate.ops.formatting.unreadable_entries import print_left_out
+from cogitate.ops.formatting.warnings import print_left_out
 from cogitate.ops.open_state import open_state
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.journal.exported import all_lines

@@ -12,7 +12,7 @@ import typer
 from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal
 from cogitate.ops.command_options import AsJson, DataDir, Verbose, read_settings
-from cogitate.ops.formatting.failures import format_class
+from cogitate.ops.formatting.endpoints import format_class
 from cogitate.ops.formatting.job_life import job_json, job_life
 from cogitate.ops.open_state import open_state
 from cogitate.scheduler.budget.budget import format_refusal

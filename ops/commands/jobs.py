@@ -12,7 +12,7 @@ from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal
 from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose, read_settings
 from cogitate.ops.formatting.amounts import format_cost
-from cogitate.ops.formatting.failures import format_class
+from cogitate.ops.formatting.endpoints import format_class
 from cogitate.ops.formatting.job_life import format_dead, job_json
 from cogitate.ops.open_state import open_state
 from cogitate.scheduler.inspection.job_history import JobHistory, JobRecord, JobState

@@ -21,7 +21,7 @@ from cogitate.memory.entry import INTO_SUMMARY, Entry, EntryType, Marks
 from cogitate.memory.retrieval.retrieval import Scored
 from cogitate.memory.view import CurrentPlan
 from cogitate.ops.command_options import AsJson, DataDir, OwnerName, RunName, Verbose, read_settings
-from cogitate.ops.formatting.unreadable_entries import print_left_out
+from cogitate.ops.formatting.warnings import print_left_out
 from cogitate.ops.open_state import open_state
 from cogitate.scheduler.inspection.stored_memory import StoredMemory, read_memory
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal
-from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose
+from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose, Yes, is_confirmed
 from cogitate.ops.commands.control_requests import NoWait, request_controls
-from cogitate.ops.confirmation import Yes, is_confirmed
 from cogitate.scheduler.config.controls import SetMode
 
 PAUSE = "Example: cogitate pause town-1"

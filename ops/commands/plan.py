@@ -67,7 +67,6 @@ def plan(
 
 
 def items_table(items: Iterable[PlanItem]) -> Table:
-    """Return a table of the items of a plan."""
     table = Table()
     for name in ("item", "time", "what", "where", "prio.", "status"):
         table.add_column(name, overflow="fold")  # a text without spaces, such as Chinese, counts as one long word

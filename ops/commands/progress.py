@@ -41,7 +41,6 @@ class RunProgress:
 
     @contextmanager
     def drawn(self) -> Iterator[RunProgress]:
-        """Show the progress within the block."""
         if not self._console.is_terminal:
             yield self
             return

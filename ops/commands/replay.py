@@ -15,7 +15,7 @@ from redis import Redis
 from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal
 from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose, read_settings
-from cogitate.ops.formatting.unreadable_entries import print_left_out
+from cogitate.ops.formatting.warnings import print_left_out
 from cogitate.ops.open_state import open_state
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.journal.exported import exported_journal

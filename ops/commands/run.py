@@ -32,7 +32,7 @@ from cogitate.ops.command_options import (
 from cogitate.ops.commands.audit import audit_at_end, tick_auditor
 from cogitate.ops.commands.progress import RunProgress
 from cogitate.ops.commands.run_choice import RunChoice, new_run, resumed_run
-from cogitate.ops.formatting.real_day import real_day_line
+from cogitate.ops.formatting.amounts import real_day_line
 from cogitate.ops.formatting.run import Took, print_summary, report_json
 from cogitate.ops.missing_models import warn_of_missing_models
 from cogitate.ops.open_state import open_state
@@ -244,7 +244,6 @@ def _host_run(
 
 
 def _exists(client: Redis, run: str) -> bool:
-    """Return whether the run exists on the server."""
     try:
         return run_exists(client, run)
     except RedisError:
@@ -275,7 +274,6 @@ def _resume_hint(name: str, again: str) -> str:
 def _print_next_steps(
     print_line: Callable[..., object], summary: RunSummary, settings: Settings, owner: str, again: str
 ) -> None:
-    """Print commands to try next."""
     name = program_name()
     lines = []
     if summary.status == "stopped":

@@ -11,8 +11,7 @@ from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal, visible
 from cogitate.memory.clock import day_and_time
 from cogitate.ops.command_options import AsJson, DataDir, Verbose, read_settings
-from cogitate.ops.formatting.amounts import by_unit, format_cost
-from cogitate.ops.formatting.real_day import real_day_json, real_day_line
+from cogitate.ops.formatting.amounts import by_unit, format_cost, real_day_json, real_day_line
 from cogitate.ops.formatting.run import ended_jobs
 from cogitate.ops.open_state import open_state
 from cogitate.scheduler.config.settings import Settings

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Annotated
 
 import msgspec
 import typer
+from redis import Redis
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.text import Text
 
 from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal
+from cogitate.memory.clock import day_and_time
 from cogitate.ops.command_options import AsJson, DataDir, EveryOwner, Verbose, read_settings
 from cogitate.ops.commands.runs import show_runs
-from cogitate.ops.commands.watch import watch_run
+from cogitate.ops.formatting.amounts import format_cost, real_day_json, real_day_line
 from cogitate.ops.formatting.endpoints import endpoints_table
-from cogitate.ops.formatting.real_day import real_day_json, real_day_line
-from cogitate.ops.formatting.run import print_summary
-from cogitate.ops.formatting.workers import format_failing_worker
+from cogitate.ops.formatting.run import degraded, ended_jobs, jobs_table, print_summary, run_budget_table
+from cogitate.ops.formatting.warnings import format_failing_worker
 from cogitate.ops.open_state import open_state
 from cogitate.scheduler.config.settings import ConfigurationError
 from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
 from cogitate.scheduler.inspection.redis_problems import redis_problems
-from cogitate.scheduler.inspection.summary import summarise_run
+from cogitate.scheduler.inspection.summary import RunReader, RunSummary, summarise_run
 from cogitate.scheduler.ledger.real_day import RealDay
 from cogitate.scheduler.ledger.worker_signs import workers_seen
 
@@ -81,3 +86,55 @@ def status(
             found["redis"] = wrong
         print(json.dumps(found), flush=True)
     return 0
+
+
+EVERY = 0.5  # seconds between two reads
+
+
+def watch_run(client: Redis, run: str, console: Console) -> RunSummary:
+    """Show a run until its host leaves it, and return its last summary.
+
+    Without a host the display says so, and waits until a host resumes the run or the user presses Ctrl-C.
+
+    Raises:
+        RunMissing: when the run does not exist, or is deleted meanwhile.
+    """
+    reader = RunReader(client, run)
+    summary = reader.read()
+    if not console.is_terminal:
+        printed = ""
+        while True:
+            line = one_line(summary)
+            if line != printed:
+                console.print(line, highlight=False, soft_wrap=True)
+                printed = line
+            if summary.status not in ("running", "paused"):
+                return summary
+            time.sleep(EVERY)  # pause between two reads
+            summary = reader.read()
+    with Live(_drawn(summary), console=console, auto_refresh=False, transient=True) as live:
+        while summary.status in ("running", "paused"):
+            time.sleep(EVERY)  # pause between two reads
+            summary = reader.read()
+            live.update(_drawn(summary), refresh=True)
+    return summary
+
+
+def one_line(summary: RunSummary) -> str:
+    """Return the progress of a run on one line."""
+    reasons, _ = degraded(summary)
+    return (
+        f"{summary.run}  {state_of(summary)}  tick {summary.tick:,}  {day_and_time(summary.minute)}  "
+        f"jobs {ended_jobs(summary):,}, {reasons.total():,} degraded  spent {format_cost(summary.spent)}"
+    )
+
+
+def state_of(summary: RunSummary) -> str:
+    """Return the mode that operators set for a running run, otherwise its status."""
+    return summary.steering.mode if summary.status == "running" and summary.held else summary.state
+
+
+def _drawn(summary: RunSummary) -> RenderableType:
+    parts: list[RenderableType] = [Text(one_line(summary)), jobs_table(summary)]
+    budget = run_budget_table(summary)
+    return Group(*parts, budget) if budget.row_count else Group(*parts)

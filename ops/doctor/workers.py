@@ -10,7 +10,7 @@ from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
 from cogitate.hosting.finding import Finding, failed, ok, warning
-from cogitate.ops.formatting.workers import format_failing_worker
+from cogitate.ops.formatting.warnings import format_failing_worker
 from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.ledger.worker_signs import WorkersSeen
 from cogitate.workers.about import WorkerAbout

@@ -110,7 +110,6 @@ class Incoming:
 
     @property
     def count(self) -> int:
-        """Return the number of memories."""
         return sum(map(len, self.memories.values()))
 
     @property

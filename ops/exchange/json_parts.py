@@ -33,7 +33,6 @@ def items_of(raw: Json, what: str) -> list[msgspec.Raw]:
 
 
 def is_object(raw: Json) -> bool:
-    """Return whether undecoded JSON is an object."""
     return bytes(memoryview(raw)[:1]) == b"{"
 
 

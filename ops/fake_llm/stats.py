@@ -40,7 +40,6 @@ class Tally:
         self._completed: deque[str] = deque(maxlen=_REMEMBERED)
 
     def stats(self) -> Stats:
-        """Return the counts so far."""
         with self.changed:
             return Stats(
                 requests=self._requests,
@@ -65,7 +64,6 @@ class Tally:
             self.changed.notify_all()
 
     def went(self) -> None:
-        """Count the end of a request."""
         with self.changed:
             self._in_flight -= 1
             self.changed.notify_all()

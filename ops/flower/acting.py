@@ -170,7 +170,6 @@ class Asking(BaseHandler):  # type: ignore[misc]  # Flower is untyped
             return "unknown visitor"
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
-        """Write the reason as JSON."""
         error = kwargs.get("exc_info", (None, None))[1]
         said = error.get_message() if isinstance(error, web.HTTPError) else ""
         if status_code == 401:

@@ -3,21 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Literal
 
-from cogitate.ops.flower.card import Card, Grade, graded
-from cogitate.ops.flower.spending_cards import money_card, spenders_card
-from cogitate.ops.formatting.endpoints import format_breaker
-from cogitate.ops.formatting.failures import format_class
-from cogitate.ops.formatting.slow_kinds import format_slow_kind
+import msgspec
+
+from cogitate.memory.clock import clock_time, day_and_time
+from cogitate.ops.formatting.amounts import format_cost, real_day_line
+from cogitate.ops.formatting.budget import denied_requests
+from cogitate.ops.formatting.endpoints import format_breaker, format_class
 from cogitate.ops.formatting.steering import format_by, format_pressure
-from cogitate.ops.formatting.workers import format_failing_worker
+from cogitate.ops.formatting.warnings import format_failing_worker, format_slow_kind
+from cogitate.scheduler.budget.budget import format_limit, format_window
+from cogitate.scheduler.config.limits import LimitUnit
 from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals
 from cogitate.scheduler.inspection.overview import RunOverview, Spenders
+from cogitate.scheduler.inspection.vitals import Window
 from cogitate.scheduler.ledger.claims import split_failure
 from cogitate.scheduler.ledger.presence import HELD
 from cogitate.scheduler.ledger.real_day import DaySpending
 from cogitate.scheduler.ledger.worker_signs import WorkersSeen
+from cogitate.tasks.job import Cost
 from cogitate.workers.jobs.repair import OF_ANSWERS
+
+Grade = Literal["", "good", "warn", "bad"]
+
+MUCH = 0.2  # share of late or failed jobs that is bad, as in the alerts
+SOME = 0.05
+FEW = 3  # the fewest jobs for a meaningful share
+
+
+class Card(msgspec.Struct, frozen=True, kw_only=True):
+    """One card: a figure with its grade, lines that explain it, and the same figures for machines."""
+
+    name: str
+    label: str
+    value: str
+    grade: Grade
+    lines: list[str]
+    figures: dict[str, int | float] = {}
+
+
+def graded(count: int, total: int) -> Grade:
+    share = count / max(1, total)
+    return "bad" if share > MUCH and count >= FEW else "warn" if share > SOME else ""
+
+
+def amount(value: float, unit: LimitUnit) -> str:
+    """Return an amount with its unit, such as "$0.0123" or "1,200 tokens"."""
+    return f"${value / 1e6:,.4f}" if unit == "usd_micros" else f"{value:,} {unit}"
+
+
+def unit_name(unit: LimitUnit) -> str:
+    """Return a unit as people name it."""
+    return "money" if unit == "usd_micros" else unit
+
 
 LAGS = 5  # ticks behind schedule at which a host is too slow, as in the alerts
 SHOWN = 2  # the most kinds that a card names
@@ -204,3 +243,122 @@ def reflections_card(run: RunOverview) -> Card:
         lines=lines,
         figures={"cadence": steering.cadence, "waiting": steering.waiting},
     )
+
+
+UNSPENT = 0.8  # share of a limit below which its refusals are suspicious, as in the alerts
+NEXT = 2  # spenders after the first that a card names
+
+
+def money_card(run: RunOverview, day: DaySpending | None) -> Card:
+    """Return today's cost, and whether a limit is exhausted, or refuses although much is unspent."""
+    shown = money_window(run)
+    unit: LimitUnit = shown.line.unit if shown is not None else "usd_micros"
+    today = next((w.line for w in run.windows if w.line.window.startswith("day:") and w.line.unit == unit), None)
+    grade: Grade = ""
+    lines: list[str] = []
+    for window in run.windows:
+        if window.forecast is not None and window.forecast.outlook == "full":
+            line, grade = window.line, "bad"
+            used, room = amount(line.counted, line.unit), amount(line.room, line.unit)
+            lines.append(f"nothing left: {used} of {room}, {format_window(line.window)}")
+    why = "" if grade == "bad" else why_refused(run)
+    if why:
+        grade = "bad"
+        lines.append(why)
+    figures = {
+        name: getattr(today, name) if today is not None else 0 for name in ("spent", "reserved", "held", "overrun")
+    }
+    limit = max(run.windows, key=lambda w: (w.forecast is not None, w is shown, share_of(w)), default=None)
+    if limit is not None and limit.forecast is not None and limit.forecast.outlook != "full":
+        line = limit.line
+        left = max(0, line.room - line.counted)
+        figures |= {"limit": line.limit or 0, "left": left}
+        whole = format_limit(line.limit or 0, line.for_retries, lambda part: amount(part, line.unit))
+        lines.append(f"left {amount(left, line.unit)} of {whole}, {format_window(line.window)}")
+    held, flying = figures["held"], figures["reserved"]
+    lines.append(f"held {amount(held, unit)}, in flight {amount(flying, unit)}")
+    ends = [
+        (w.forecast.out_at, w.line) for w in run.windows if w.forecast is not None and w.forecast.out_at is not None
+    ]
+    if ends and grade != "bad":
+        at, first = min(ends, key=lambda one: one[0])
+        lines.append(f"{unit_name(first.unit)} until {day_and_time(at)} at this pace")
+    refused = sum(denied_requests(run.hour.refused).values())
+    if refused and not why:
+        grade = grade or "warn"
+        lines.append(f"{refused:,} refused in the last game hour")
+    if day is not None and day.limited:
+        grade = "bad" if day.refused else grade
+        lines.append(real_day_line(day))
+    return Card(
+        name="money",
+        label=f"Spent today, {format_window(run_day(run))}",
+        value=amount(figures["spent"], unit),
+        grade=grade,
+        lines=lines,
+        figures=figures,
+    )
+
+
+def run_day(run: RunOverview) -> str:
+    return f"day:{run.minute // 1440}"
+
+
+def money_window(run: RunOverview) -> Window | None:
+    """Return the window for the card on money: preferably limited money, then spent money, then the fullest."""
+
+    def rank(window: Window) -> tuple[bool, bool, float]:
+        money = window.line.unit == "usd_micros"
+        limited = window.forecast is not None
+        return (money and (limited or window.line.spent > 0), limited, share_of(window))
+
+    return max(run.windows, key=rank, default=None)
+
+
+def share_of(window: Window) -> float:
+    """Return the share of a window's limit that is used; 0 without a limit."""
+    return window.forecast.share if window.forecast is not None else 0.0
+
+
+def why_refused(run: RunOverview) -> str:
+    """Return the problem of a run-wide limit that refused jobs in the last hour, or "".
+
+    Either it has no room for another job, or it refuses although much is unspent.
+    """
+    for name, count in denied_requests(run.hour.refused).items():
+        for window in run.windows:
+            line = window.line
+            period = line.window.partition(":")[0]
+            if f"{period}.run.{line.unit}" != name or not line.room:
+                continue
+            said = f"refused {count:,} in the last game hour"
+            share = (line.spent + line.reserved - line.retried) / line.room
+            # Kinds have guaranteed shares of a day's limit, so others may be refused while these are unspent.
+            if share < UNSPENT and period != "day":
+                unspent = f"{100 * (1 - share):.0f}% of the {unit_name(line.unit)} is unspent"
+                return f"{said} though {unspent}; held {amount(line.held, line.unit)}"
+            if line.counted >= UNSPENT * line.room:
+                used = f"{amount(line.counted, line.unit)} of {amount(line.room, line.unit)}"
+                return f"no room for more: {used}, {format_window(line.window)}; {said}"
+    return ""
+
+
+def spenders_card(spenders: Spenders) -> Card:
+    """Return the owners that spent most today, as far as known."""
+    names = [owner.removeprefix("agent:") for owner in spenders.owners]
+    costs = [*spenders.owners.values()]
+    lines = [format_cost(cost) for cost in costs[:1]]
+    lines += [f"then {name}: {_most_telling(cost)}" for name, cost in [*zip(names, costs, strict=True)][1 : 1 + NEXT]]
+    figures = {"tokens": costs[0].tokens, "usd_micros": costs[0].usd_micros} if costs else {}
+    return Card(
+        name="spenders",
+        label=f"Spent most since {clock_time(spenders.since)}",
+        value=names[0] if names else "no one",
+        grade="",
+        lines=lines,
+        figures={**figures},
+    )
+
+
+def _most_telling(cost: Cost) -> str:
+    return amount(cost.usd_micros, "usd_micros") if cost.usd_micros else format_cost(cost)

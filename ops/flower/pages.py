@@ -24,7 +24,7 @@ from tornado import web
 from tornado.ioloop import IOLoop
 from tornado.options import define
 
-from cogitate.ops.flower import patches, task_states
+from cogitate.ops.flower import patches
 from cogitate.ops.flower.acting import Asking, why_not
 from cogitate.ops.flower.loader import PagesLoader
 from cogitate.ops.flower.readings import Readings
@@ -65,7 +65,6 @@ class Unreadable(web.HTTPError):
 
 @cache
 def _readings(app: Celery) -> Readings:
-    """Return this process's `Readings`."""
     return Readings(Settings(), {kind: queue_key(app, kind) for kind in kind_names()})
 
 
@@ -81,7 +80,6 @@ class PageHandler(BaseHandler):  # type: ignore[misc]  # Flower is untyped
         self.set_header("Content-Security-Policy", POLICY.format(nonce=self.nonce))
 
     def initialize(self, page: str) -> None:
-        """Set the page, a key of `TABS`."""
         self.page = page  # type: ignore[misc]  # tornado makes one handler a request
 
     async def reading(self) -> dict[str, Any]:
@@ -129,7 +127,6 @@ class PageHandler(BaseHandler):  # type: ignore[misc]  # Flower is untyped
         raise web.HTTPError(400, f"span is one of {', '.join(spans)}")
 
     def authenticates(self) -> bool:
-        """Return whether Flower authenticates its visitors."""
         return bool(self.application.options.basic_auth or self.application.options.auth)
 
 
@@ -168,7 +165,6 @@ class PageView(PageHandler):
 
     @web.authenticated
     async def get(self) -> None:
-        """Render the page."""
         try:
             found = await self.reading()
         except Unreadable as error:  # the page stays open, and recovers once the runs are readable
@@ -190,7 +186,6 @@ class PageData(PageHandler):
 
     @web.authenticated
     async def get(self) -> None:
-        """Write the reading."""
         self.set_header("Cache-Control", "no-store")
         try:
             self.write(await self.reading())
@@ -211,7 +206,6 @@ class Start(BaseHandler):  # type: ignore[misc]  # Flower is untyped
     """The handler of Flower's root address, which redirects to Cogitate's first page."""
 
     def get(self) -> None:
-        """Redirect to the first page."""
         self.redirect(self.reverse_url("overview"))
 
 
@@ -219,11 +213,9 @@ class Probe(BaseHandler):  # type: ignore[misc]  # Flower is untyped
     """The handler of a probe, which requires no password, like Flower's /healthcheck."""
 
     def initialize(self, waits: bool) -> None:
-        """Set whether the probe fails while Redis does not answer."""
         self.waits = waits
 
     async def get(self) -> None:
-        """Write whether Redis answers."""
         redis = await IOLoop.current().run_in_executor(None, _readings(self.capp).redis)
         self.set_header("Cache-Control", "no-store")
         self.set_status(503 if self.waits and redis != "answers" else 200)
@@ -248,7 +240,7 @@ def register() -> None:
     ]
     ours.append(web.url(r"/cogitate/static/(.*)", web.StaticFileHandler, {"path": STATIC}, name="cogitate-static"))
     ours.append(web.url("/steering/ask", Asking, {"client_of": lambda app: _readings(app).state}, name="ask"))
-    options.format_task = task_states.with_true_state  # --conf may name another file
+    options.format_task = patches.with_true_state  # --conf may name another file
     options.tasks_columns = COLUMNS  # Flower's own default omits the arguments; --tasks-columns overrides it
     urls.handlers[-1:-1] = ours  # before the last handler, which answers every address with 404
     urls.handlers.insert(0, web.url(r"/", Start))

@@ -31,8 +31,24 @@ from flower.app import Flower
 from flower.views import BaseHandler
 from kombu.exceptions import OperationalError
 from redis.exceptions import NoPermissionError
+from tornado.options import options
 
-from cogitate.ops.flower.arguments import with_values
+
+def with_values(arguments: Iterable[str]) -> list[str]:
+    """Join each option with its value, as Flower reads them: "--port 5577" becomes "--port=5577".
+
+    Flower ignores a separate value. Its switches take no value.
+    """
+    known = {name.replace("_", "-"): value for name, value in options.as_dict().items()}
+    found: list[str] = []
+    for argument in arguments:
+        option = found[-1].removeprefix("--").replace("_", "-") if found and found[-1].startswith("--") else ""
+        if option in known and not isinstance(known[option], bool) and not argument.startswith("--"):
+            found[-1] = f"{found[-1]}={argument}"
+        else:
+            found.append(argument)
+    return found
+
 
 log = structlog.get_logger()
 
@@ -89,9 +105,25 @@ def _with_frame_headers(self: Any) -> None:
 
 
 def apply() -> None:
-    """Patch Flower in this process."""
     command.apply_options = _apply_joined_options
     events.EventReceiver = ReadOnlyReceiver
     Flower.start_http_server = _start_or_exit
     Flower.start = _start_and_leave
     BaseHandler.set_default_headers = _with_frame_headers
+
+
+STATES = {
+    "heuristic:": "HEURISTIC",  # the heuristic replaced a model
+    "late:": "LATE",
+    "no result": "NO RESULT",
+    "not run:": "NOT RUN",
+    "put aside:": "PUT ASIDE",
+}
+
+
+def with_true_state(task: Any) -> Any:
+    """Return Flower's task with the state that its pages should show; `task` is a copy."""
+    result = str(getattr(task, "result", None) or "").strip("'\"")
+    if task.state == "SUCCESS":
+        task.state = next((state for begin, state in STATES.items() if result.startswith(begin)), task.state)
+    return task

@@ -14,14 +14,11 @@ import msgspec
 from redis import Redis
 
 from cogitate.memory.clock import clock_time, day_and_time
-from cogitate.ops.flower.card import FEW, amount, graded
-from cogitate.ops.flower.cards import LAGS, cards_of
+from cogitate.ops.flower.cards import FEW, LAGS, amount, cards_of, graded, money_window, run_day
 from cogitate.ops.flower.charts import charts_of
-from cogitate.ops.flower.spending_cards import money_window, run_day
 from cogitate.ops.formatting.amounts import format_cost
 from cogitate.ops.formatting.budget import denied_requests
-from cogitate.ops.formatting.endpoints import format_breaker
-from cogitate.ops.formatting.failures import format_class
+from cogitate.ops.formatting.endpoints import format_breaker, format_class
 from cogitate.ops.formatting.job_life import job_life
 from cogitate.ops.operator_requests import format_control, is_retryable
 from cogitate.scheduler.budget.budget import format_limit, format_refusal
@@ -174,7 +171,6 @@ class Readings:
 
     @property
     def state(self) -> Redis:
-        """Return the client of the state."""
         return self._state
 
     def steering(self, run: str | None) -> dict[str, Any]:

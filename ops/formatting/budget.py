@@ -139,7 +139,6 @@ def budget_cells(row: BudgetRow) -> tuple[str, ...]:
 
 
 def unit_of(unit: LimitUnit) -> str:
-    """Return a unit as the head of its figures."""
     return "$" if unit == "usd_micros" else unit
 
 

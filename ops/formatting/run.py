@@ -14,8 +14,8 @@ from rich.text import Text
 from cogitate.hosting.shortfalls import shortfall_lines
 from cogitate.memory.clock import day_and_time
 from cogitate.ops.formatting.budget import budget_table, denied_requests, format_refusals
-from cogitate.ops.formatting.slow_kinds import format_slow_kind
 from cogitate.ops.formatting.steering import format_cadence, format_mode, format_pace
+from cogitate.ops.formatting.warnings import format_slow_kind
 from cogitate.scheduler.config.price_table import ModelPrice
 from cogitate.scheduler.engine.parts import FIGURES
 from cogitate.scheduler.inspection.summary import RunSummary
@@ -212,5 +212,4 @@ def _memories_table(summary: RunSummary) -> Table:
 
 
 def ended_jobs(summary: RunSummary) -> int:
-    """Return the number of jobs that have ended."""
     return sum(sum(facts["end"].values()) for facts in summary.jobs.values())

@@ -78,7 +78,6 @@ class StrictRoute(APIRoute):
     """A route with strict requests and errors in the common format."""
 
     def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:  # type: ignore[override]
-        """Return the handler."""
         handle = super().get_route_handler()
 
         async def strict(request: Request) -> Response:
@@ -174,7 +173,6 @@ def is_loopback(name: str) -> bool:
 
 
 def problem_response(refusal: Refusal) -> JSONResponse:
-    """Build the response for a refusal."""
     headers = {}
     if refusal.status == 401:
         headers["WWW-Authenticate"] = "Bearer"

@@ -49,7 +49,6 @@ class LoadEndpoint:
 
 
 def main() -> None:
-    """Serve until the input ends."""
     with FakeEndpoint() as endpoint:
         print(endpoint.url, flush=True)
         for line in sys.stdin:

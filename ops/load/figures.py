@@ -2,20 +2,80 @@
 
 from __future__ import annotations
 
+import json
+import time
+import urllib.request
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
+from cogitate.memory.stream import Stream
 from cogitate.ops.formatting.run import tick_ms
 from cogitate.ops.load.profiles import LoadProfile
-from cogitate.ops.load.spent import SpentTokens
+from cogitate.scheduler.budget.budget_lines import WHOLE_RUN, accounts_of
 from cogitate.scheduler.config.controls import FULL
 from cogitate.scheduler.engine.turn import FinishedTick
 from cogitate.scheduler.journal.spending import spending
+from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.steering.throttle import KIND
+
+SETTLED = 10.0  # seconds within which attempts that are in flight at the end must have settled
+
+
+class SpentTokens(NamedTuple):
+    """The tokens of a whole test, its warm-up included."""
+
+    charged: int
+    served: int | None  # by the stand-in; None: an endpoint of the user's own
+
+
+def spent_tokens(store: RunStore, endpoint: str | None) -> SpentTokens:
+    """Wait until no attempt is in flight, then return the tokens of the run.
+
+    After ten seconds it omits the tokens of attempts still in flight.
+
+    Args:
+        endpoint: the stand-in's base URL; None: the user's endpoint.
+    """
+    deadline = time.monotonic() + SETTLED
+    while True:
+        before = _served(endpoint)
+        idle = not store.values("attempts")
+        account = accounts_of({WHOLE_RUN: store.window(WHOLE_RUN)}).get((WHOLE_RUN, "run", "tokens"), {})
+        after = _served(endpoint)
+        if (idle and before == after) or time.monotonic() > deadline:
+            return SpentTokens(account.get("spent", 0), after)
+        time.sleep(0.1)  # between two reads, since the end of an attempt sends no event
+
+
+def _served(endpoint: str | None) -> int | None:
+    if endpoint is None:
+        return None
+    with urllib.request.urlopen(endpoint.removesuffix("/v1") + "/stats", timeout=SETTLED) as answer:
+        stats = json.load(answer)
+    return int(stats["prompt_tokens"]) + int(stats["completion_tokens"])
+
+
+EXPERIENCED = ("observation", "message")
+
+
+def evidence_share(streams: Iterable[Stream], since: int) -> float | None:
+    """Return the share of experiences since a game minute that reflections cite; None without experiences.
+
+    It measures coverage, not the quality of conclusions.
+    """
+    experienced = looked_at = 0
+    for stream in streams:
+        entries = stream.entries.values()
+        own = {entry.number for entry in entries if entry.type in EXPERIENCED and entry.minute >= since}
+        named = {number for entry in entries if entry.type == "reflection" for number in entry.evidence}
+        experienced += len(own)
+        looked_at += len(own & named)
+    return round(looked_at / experienced, 4) if experienced else None
+
 
 NOTHING_SPENT = SpentTokens(0, None)
 

@@ -72,7 +72,6 @@ class LoadProfile:
 
     @property
     def ticks(self) -> int:
-        """Return the ticks of the warm-up and of all phases."""
         return -(-self.minutes // self.minutes_per_tick)
 
     @property

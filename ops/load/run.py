@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from redis import Redis
 
 from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.effects import Effect
 from cogitate.memory.errors import CogitateError
+from cogitate.memory.profile import Profile
 from cogitate.ops.fake_llm.server import MODEL
 from cogitate.ops.load.endpoint import LoadEndpoint
-from cogitate.ops.load.evidence import evidence_share
-from cogitate.ops.load.figures import LoadRecorder, TickFigures, figures
+from cogitate.ops.load.figures import LoadRecorder, TickFigures, evidence_share, figures, spent_tokens
 from cogitate.ops.load.profiles import Demanded, LoadProfile, Phase
-from cogitate.ops.load.spent import spent_tokens
 from cogitate.ops.world_choice import WorldChoice, event_types_of, settings_for
 from cogitate.ops.world_driver import drive
 from cogitate.scheduler.config.controls import FULL, SetCadence
@@ -28,7 +29,8 @@ from cogitate.scheduler.intake.observations import Observation
 from cogitate.scheduler.steering.operators import ask
 from cogitate.scheduler.steering.throttle import KIND
 from cogitate.scheduler.tick.loop import Tick
-from cogitate.simulation.growing import GrowingWorld
+from cogitate.simulation.town.perception import Seen
+from cogitate.simulation.town.town import Town
 from cogitate.simulation.world import World
 
 RUN = "load"
@@ -82,6 +84,26 @@ def load_settings(profile: LoadProfile, data_dir: Path, **over: Any) -> Settings
     return Settings.tuned(**(fixed | ({} if "base_url" in over else own) | over))
 
 
+class GrowingTown(Town):
+    """A town that reports only its first `present` agents. `present` may only grow, since an owner that left a run
+    cannot return. Not for resumed runs.
+    """
+
+    present = 1
+
+    def owners(self) -> Mapping[str, Profile]:
+        return dict(islice(super().owners().items(), self.present))
+
+    def step(self, tick: int, minute: int) -> list[Seen]:
+        """Advance, and return the observations of the present agents."""
+        here = self.owners()
+        return [seen for seen in super().step(tick, minute) if seen[0] in here]
+
+    def take_effects(self) -> list[Effect]:
+        here = self.owners()
+        return [effect for effect in super().take_effects() if effect.owner in here]
+
+
 class LoadTest:
     """A load test. `run` returns when all phases are over, or after `stop`."""
 
@@ -105,22 +127,20 @@ class LoadTest:
         self._queue: int | None = None
         self._loop: TickLoop
         self._world: World
-        self._growing: GrowingWorld | None = None  # a town, whose agents come phase by phase
+        self._growing: GrowingTown | None = None  # its agents come phase by phase
         self._demand = list(profile.demand)
 
     def run(self) -> dict[str, Any]:
         """Run all phases and return the figures."""
         profile, settings = self.profile, self.settings
-        choice = WorldChoice(
-            agents=profile.agents,
-            story=profile.story,
-            minutes_per_tick=profile.minutes_per_tick,
-            start_minute=profile.start_minute,
-        )
-        world = choice.open()
+        minutes, start = profile.minutes_per_tick, profile.start_minute
+        world: World
+        if profile.story:
+            world = WorldChoice(story=True, minutes_per_tick=minutes, start_minute=start).open()
+        else:
+            world = self._growing = GrowingTown(profile.agents, minutes_per_tick=minutes, start_minute=start)
+            self._growing.present = self._present(profile.phases[0])
         settings = settings_for(world, settings)
-        if not profile.story:
-            world = self._growing = GrowingWorld(world, self._present(profile.phases[0]))
         self._world = world
         with ExitStack() as stack:
             if settings.base_url is None:

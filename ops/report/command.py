@@ -16,7 +16,7 @@ from cogitate.memory.clock import day_and_time
 from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose, read_settings
 from cogitate.ops.formatting.amounts import by_unit, format_cost
 from cogitate.ops.formatting.run import degraded, ended_jobs
-from cogitate.ops.formatting.unreadable_entries import print_left_out
+from cogitate.ops.formatting.warnings import print_left_out
 from cogitate.ops.open_state import open_state
 from cogitate.ops.report.estimate_section import Compared, compare, estimate_of, estimate_section
 from cogitate.ops.report.page import Page, Section

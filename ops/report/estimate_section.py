@@ -43,18 +43,9 @@ def estimate_of(client: Redis, run: str, agents: int) -> tuple[RunEstimate, bool
     """
     kept = description_of(client, run).get(KEPT)
     if kept is not None:
-        return _with_jobs(typed_json.decode(kept, RunEstimate)), True
+        return typed_json.decode(kept, RunEstimate), True
     raw = RunStore.open(client, run).field("state", "settings")
     return estimate(kept_settings(raw or b""), kinds(), DEFAULTS, agents=max(1, agents), days=1), False
-
-
-def _with_jobs(found: RunEstimate) -> RunEstimate:
-    """Return the estimate with jobs, which version 0.1.0 stored as calls."""
-    first, later = (
-        tuple(one if one.jobs.high else msgspec.structs.replace(one, jobs=one.calls) for one in rows)
-        for rows in (found.first, found.later)
-    )
-    return msgspec.structs.replace(found, first=first, later=later)
 
 
 def compare(found: RunEstimate, figures: RunFigures) -> list[Compared]:

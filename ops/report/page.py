@@ -57,7 +57,6 @@ class Page:
     footer: str = ""
 
     def html(self) -> str:
-        """Return the HTML."""
         environment = Environment(
             loader=FileSystemLoader(Path(__file__).parent / "templates"),
             autoescape=True,

@@ -79,7 +79,6 @@ class RunFigures(msgspec.Struct, kw_only=True):
     archive: int = 0  # entries that are archived and not deleted
 
     def add(self, line: ReadLine) -> None:
-        """Add the next tick."""
         core, notes = line.core, line.notes
         self.first = self.first or core.tick
         self.last, self.minute = core.tick, core.minute
@@ -127,7 +126,6 @@ class RunFigures(msgspec.Struct, kw_only=True):
             warned.last = core.tick
 
     def _minute(self, tick: int) -> int:
-        """Return the game time of an earlier tick."""
         return self.minute - self.clock.minutes(self.last - tick)
 
     def charge(self, spent: Spent) -> None:

@@ -12,8 +12,7 @@ from cogitate.ops.formatting.axes import Axis, figure
 from cogitate.ops.formatting.budget import COLUMNS as BUDGET_COLUMNS
 from cogitate.ops.formatting.budget import budget_cells, budget_rows, denied_requests, known_limits
 from cogitate.ops.formatting.charts import Series, bar_chart, line_chart
-from cogitate.ops.formatting.endpoints import format_breaker
-from cogitate.ops.formatting.failures import format_class
+from cogitate.ops.formatting.endpoints import format_breaker, format_class
 from cogitate.ops.formatting.run import degraded_lines
 from cogitate.ops.formatting.steering import format_cadence, format_pace
 from cogitate.ops.report.page import Cell, ReportTable, Section

@@ -15,12 +15,11 @@ from cogitate.memory.clock import DAY
 from cogitate.memory.effects import Append, Effect, SetPlanStatus
 from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Location, Profile
-from cogitate.simulation.dump import read_dump
 from cogitate.simulation.naming import distinct, slug
 from cogitate.simulation.recorded.nodes import Node
 from cogitate.simulation.recorded.recording import Persona, Recording, read_recording
 from cogitate.simulation.town.plans import Agenda
-from cogitate.simulation.world import AppliedChange
+from cogitate.simulation.world import AppliedChange, read_dump
 
 #: word in a place's name -> type and tags; the first match applies ("Ryan Park's apartment")
 TYPES: tuple[tuple[tuple[str, ...], str, tuple[str, ...]], ...] = (
@@ -74,12 +73,10 @@ class RecordedWorld:
 
     @property
     def locations(self) -> tuple[Location, ...]:
-        """Return the places in the recording by id."""
         return tuple(sorted(self._places.values(), key=lambda place: place.id))
 
     @property
     def ticks_per_day(self) -> int:
-        """Ticks in a game day."""
         return -(-DAY // self.minutes_per_tick)
 
     @property
@@ -88,7 +85,6 @@ class RecordedWorld:
         return max(1, round(self.recording.minute_of(self.recording.meta.curr_time) / DAY))
 
     def owners(self) -> Mapping[str, Profile]:
-        """Return the profiles of the recorded agents, by owner id."""
         return self._profiles
 
     def brief(self, owner: str) -> dict[str, Any]:

@@ -125,7 +125,6 @@ class Recording:
 
     @property
     def first_day(self) -> datetime:
-        """Midnight of day 0."""
         return self.meta.start_date.replace(hour=0, minute=0, second=0)
 
     def minute_of(self, when: datetime) -> int:

@@ -1,4 +1,4 @@
-"""Recordings that ship with the package. `python -m cogitate.simulation.recorded.record` rewrites them."""
+"""Recordings that ship with the package. `python -m bench.recording.record` rewrites them."""
 
 from pathlib import Path
 

@@ -37,13 +37,11 @@ class Journey(NamedTuple):
     arrivals: tuple[Arrival, ...]
 
     def place(self, of_day: int) -> str:
-        """Return the company's place."""
         begun = [scene.place for at, scene in zip(ARRIVALS, self.scenes, strict=True) if at - 20 <= of_day]
         return begun[-1] if begun else "tavern"
 
 
 def journey(seed: int, day: int) -> Journey:
-    """Return the company's day."""
     times, number = divmod(day, len(QUESTS))
     quest = Chance(seed, "quests", times).shuffled(QUESTS)[number]
     ending = Chance(seed, "ending", quest.id).below(2)

@@ -28,12 +28,10 @@ class Session:
 
     @property
     def winner(self) -> Side:
-        """Return the winning side of the last ballot."""
         return self.matter.sides[_winner(self.final)]
 
 
 def session(seed: int, day: int) -> Session:
-    """Return the session of a day."""
     times, number = divmod(day, len(MATTERS))
     matter = Chance(seed, "matters", times).shuffled(MATTERS)[number]
     chance = Chance(seed, "votes", day)

@@ -159,5 +159,4 @@ SETTINGS: Mapping[str, Any] = {"policies": dict(sorted(POLICIES.items())), "cell
 
 
 def name(owner: str) -> str:
-    """Return the display name of an owner."""
     return OWNERS[owner].name

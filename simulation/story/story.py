@@ -18,8 +18,6 @@ from cogitate.memory.effects import Append, Effect, SetPlanStatus
 from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Location, Profile
 from cogitate.memory.routing.routing import EventRule, Strategy
-from cogitate.simulation.dump import read_dump
-from cogitate.simulation.meters import energy, fed
 from cogitate.simulation.story.company import Arrival
 from cogitate.simulation.story.days import LUNCH, SUPPER, WAKES, Day, day_of_story
 from cogitate.simulation.story.people import (
@@ -33,10 +31,20 @@ from cogitate.simulation.story.people import (
     PLACES,
     SETTINGS,
 )
-from cogitate.simulation.story.state import State
 from cogitate.simulation.story.tavern import EVENT_TYPES
 from cogitate.simulation.town.plans import Agenda
-from cogitate.simulation.world import AppliedChange, Report, ScopeContext
+from cogitate.simulation.world import AppliedChange, Report, ScopeContext, energy, fed, read_dump
+
+
+class State(msgspec.Struct, kw_only=True):
+    """The mutable state of a story."""
+
+    seed: int
+    minute: int  # game time that the story has reached
+    agendas: dict[str, Agenda]
+    effects: list[Effect] = msgspec.field(default_factory=list)  # pending effects
+    recalled: int = 0  # number of the narrator's recalls by place or person
+
 
 AGENTS = tuple(owner for owner in PEOPLE if owner.startswith("agent:"))
 _LINE = re.compile(r"^- (day \d+, [\d:]+ [AP]M): (.+)$", re.M)
@@ -57,7 +65,6 @@ class Story:
 
     @property
     def ticks_per_day(self) -> int:
-        """Ticks in a game day."""
         return -(-DAY // self.minutes_per_tick)
 
     def owners(self) -> Mapping[str, Profile]:
@@ -146,7 +153,6 @@ class Story:
         return taken
 
     def dump(self) -> bytes:
-        """Return the mutable state as JSON."""
         return msgspec.json.encode(self._state)
 
     def load(self, data: bytes) -> None:

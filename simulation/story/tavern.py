@@ -50,7 +50,6 @@ class Evening(NamedTuple):
 
 
 def evening(seed: int, day: int, session: Session, journey: Journey) -> Evening:
-    """Return an evening."""
     chance = Chance(seed, "evening", day)
     guests = (*TRAVELLERS, *chance.shuffled(COUNCILLORS)[:3])
     staff = (INNKEEPER, PEDDLER) if day % 2 == 0 else (INNKEEPER,)

@@ -63,7 +63,6 @@ class Action:
 
 
 def is_night(person: Person, minute: int) -> bool:
-    """Return whether it is night for this person."""
     of_day = minute % DAY
     return of_day >= person.bed or of_day < person.wake
 

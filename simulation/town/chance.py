@@ -25,7 +25,6 @@ class Chance:
         return int.from_bytes(digest, "big") % bound
 
     def pick(self, options: Sequence[T]) -> T:
-        """Return one of the options."""
         return options[self.below(len(options))]
 
     def percent(self, share: int) -> bool:

@@ -148,7 +148,6 @@ class Person:
 
     @property
     def first_name(self) -> str:
-        """Return the name that friends use."""
         return self.profile.name.split()[0]
 
 

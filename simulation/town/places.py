@@ -73,7 +73,6 @@ class Place:
 
     @property
     def id(self) -> str:
-        """Return the location's id."""
         return self.location.id
 
     def spot(self, seed: int, owner: str) -> tuple[int, int]:

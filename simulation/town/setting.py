@@ -26,15 +26,12 @@ class Setting:
 
     @cached_property
     def place_types(self) -> dict[str, str]:
-        """Return the type of each place."""
         return {place.id: place.location.type for place in self.places.values()}
 
     def name(self, owner: str) -> str:
-        """Return an agent's full name."""
         return self.people[owner].profile.name
 
     def where(self, place: str) -> str:
-        """Return a place's name."""
         return self.places[place].location.name
 
     def spot(self, owner: str, place: str) -> tuple[int, int]:

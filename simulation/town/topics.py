@@ -30,12 +30,10 @@ class Pair:
 
     @property
     def live_together(self) -> bool:
-        """Return whether the two share a home."""
         return self.me.profile.home == self.you.profile.home
 
     @property
     def are_at_home(self) -> bool:
-        """Return whether the two are in their common home."""
         return self.live_together and self.place == self.me.profile.home
 
     def turned(self) -> Pair:
@@ -43,7 +41,6 @@ class Pair:
         return replace(self, me=self.you, you=self.me)
 
     def body(self, person: Person) -> Body:
-        """Return the body of one of the pair."""
         return self.state.bodies[person.owner]
 
     def fill(self, text: str) -> str:
@@ -67,11 +64,9 @@ class Pair:
         return next(options for least, options in phrases.FEELINGS if mood >= least)
 
     def mine(self, text: str, importance: int) -> SpokenLine:
-        """Return a line that `me` says."""
         return SpokenLine(speaker=self.me.owner, text=text, importance=importance)
 
     def yours(self, text: str, importance: int) -> SpokenLine:
-        """Return a line that `you` says."""
         return SpokenLine(speaker=self.you.owner, text=text, importance=importance)
 
 
@@ -96,7 +91,6 @@ def greeting(pair: Pair) -> list[SpokenLine]:
 
 
 def farewell(pair: Pair) -> list[SpokenLine]:
-    """Return goodbyes."""
     at_home = phrases.FAREWELLS_AT_HOME if pair.are_at_home else phrases.FAREWELLS
     fitting = [one for one in at_home if not (pair.live_together and one == phrases.REGARDS)]
     opening, answer = pair.chance.pick(fitting)

@@ -13,8 +13,6 @@ import msgspec
 from cogitate.memory.clock import DAY, day_of
 from cogitate.memory.effects import Append, Effect, SetPlanStatus, Tell
 from cogitate.memory.profile import Location, Profile
-from cogitate.simulation.dump import read_dump
-from cogitate.simulation.meters import energy, fed
 from cogitate.simulation.town import appointments, conversation, happenings
 from cogitate.simulation.town.chance import Chance
 from cogitate.simulation.town.conduct import act
@@ -22,7 +20,7 @@ from cogitate.simulation.town.options import doing_of, options
 from cogitate.simulation.town.perception import Perception, Seen
 from cogitate.simulation.town.setting import Setting
 from cogitate.simulation.town.state import FULL, Body, State
-from cogitate.simulation.world import AppliedChange
+from cogitate.simulation.world import AppliedChange, energy, fed, read_dump
 from cogitate.tasks.meters import Meter
 
 MOST_NEAR = 8  # people that a brief names
@@ -69,11 +67,9 @@ class Town:
 
     @property
     def ticks_per_day(self) -> int:
-        """Ticks in a game day."""
         return -(-DAY // self.minutes_per_tick)
 
     def owners(self) -> Mapping[str, Profile]:
-        """Return the profiles of all agents in town by owner id."""
         return {o: p.profile for o, p in self._setting.people.items() if o not in self._state.away}
 
     def brief(self, owner: str) -> dict[str, Any]:
@@ -164,7 +160,6 @@ class Town:
     # -- saving ----------------------------------------------------------------------------------------
 
     def dump(self) -> bytes:
-        """Return the mutable state as JSON."""
         return msgspec.json.encode(self._state)
 
     def load(self, data: bytes) -> None:

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from cogitate.ops.fake_llm.arrival import StampedSocket, listening_socket
+from cogitate.ops.fake_llm.http import StampedSocket, listening_socket
 from cogitate.ops.fake_llm.server import FakeEndpoint
 
 PER_MINUTE = 1200

@@ -13,7 +13,7 @@ import pytest
 from redis import Redis
 from rich.console import Console
 
-from cogitate.ops.commands import watch
+from cogitate.ops.commands import status
 from cogitate.scheduler.ledger.presence import this_process
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import command, typed
@@ -72,7 +72,7 @@ def test_watch_redraws_a_terminal(client: Redis, small: Host, monkeypatch: pytes
 
     monkeypatch.setattr(time, "sleep", go_on)
     screen = io.StringIO()
-    summary = watch.watch_run(client, "small", Console(file=screen, force_terminal=True, width=120))
+    summary = status.watch_run(client, "small", Console(file=screen, force_terminal=True, width=120))
     assert (summary.status, summary.tick) == ("stopped", 1)
     assert "small  running  tick 1" in screen.getvalue()
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from fakeredis import FakeRedis
 
 from bench.quality.recordings import seconds
+from bench.recording.record import record_town
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.clock import DAY
 from cogitate.ops.world_driver import drive
@@ -16,7 +17,6 @@ from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.simulation.naming import slug
 from cogitate.simulation.recorded.player import RecordedWorld
-from cogitate.simulation.recorded.record import record_town
 
 DAYS = 2
 

@@ -457,3 +457,24 @@ WANTED: dict[str, Callable[[Scene], bool]] = {
     "what an answer used is forgotten on resume": _adapts,  # answers seldom wait for fixed due ticks
     "an idle heuristic reads later entries": _paced,
 }
+
+#: The first seed that found each bug which few seeds find. It is tried first; if it no longer finds it, all are tried.
+FOUND: dict[str, int] = {
+    "host steps have no sequence": 108,
+    "a lost reply is answered by doing it again": 7,
+    "a claimed job is handed out again": 8,
+    "refused claims count as attempts": 15,
+    "hints are limited": 12,
+    "a tick is written in two steps": 23,
+    "a result after collect keeps its job open": 42,
+    "corrections are forgotten on resume": 13,
+    "latencies are forgotten on resume": 125,
+    "what an answer used is forgotten on resume": 358,
+    "an idle heuristic reads later entries": 271,
+    "what was not shown is archived": 53,
+    "a cursor passes what was not shown": 12,
+    "entries are deleted early": 19,
+    "further attempts have no pool": 19,
+    "leases follow the wall clock": 29,
+    "a host that is gone gives signs of life": 6,
+}

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from bench.pace.recorded_calls import RATING, THOUGHT, RecordedCalls, calls_of, recordings_in, steps_of
-from cogitate.simulation.recorded.load_profile import job_demand
+from bench.recording.load_profile import job_demand
 from tests.repository import ROOT
 
 

@@ -53,11 +53,12 @@ def test_the_root_has_these_names_and_no_others() -> None:
     assert public - modules <= {*NAMES, "app"}
 
 
-@pytest.mark.parametrize("name", [name for name, module in PLACES.items() if module is not cogitate])
-def test_the_root_names_the_module_of_a_missing_name(name: str) -> None:
-    place = PLACES[name].__name__
-    with pytest.raises(ImportError, match=f"`cogitate` has no {name}: import it from {re.escape(place)}$"):
-        getattr(cogitate, name)
+def test_the_root_names_the_module_of_a_missing_name(subtests: pytest.Subtests) -> None:
+    for name in [name for name, module in PLACES.items() if module is not cogitate]:
+        with subtests.test(name=name):
+            place = PLACES[name].__name__
+            with pytest.raises(ImportError, match=f"`cogitate` has no {name}: import it from {re.escape(place)}$"):
+                getattr(cogitate, name)
 
 
 def test_importing_a_moved_name_names_its_new_place() -> None:
@@ -86,9 +87,10 @@ def test_the_package_is_marked_as_typed() -> None:
     assert (Path(cogitate.__file__).parent / "py.typed").is_file()
 
 
-@pytest.mark.parametrize("name", [name for name in PLACES if name != "Effect"])
-def test_every_name_has_a_docstring(name: str) -> None:
-    assert getattr(PLACES[name], name).__doc__
+def test_every_name_has_a_docstring(subtests: pytest.Subtests) -> None:
+    for name in sorted(PLACES.keys() - {"Effect"}):
+        with subtests.test(name=name):
+            assert getattr(PLACES[name], name).__doc__
 
 
 def test_every_error_is_a_cogitate_error_and_its_former_class() -> None:

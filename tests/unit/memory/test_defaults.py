@@ -140,13 +140,14 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("struct", "given", "rest"), LEFT_OUT, ids=[struct.__name__ for struct, _, _ in LEFT_OUT])
-def test_defaults_are_unchanged(struct: type[Any], given: dict[str, Any], rest: dict[str, Any]) -> None:
-    read = typed_json.decode(msgspec.json.encode(given), struct)
-    full = {name: typed_json.decode(msgspec.json.encode(getattr(read, name))) for name in rest}
-    assert full == rest
-    assert {*struct.__struct_fields__} == {*given, *rest} - {"type" if "owner" in given else ""}
-    assert typed_json.decode(msgspec.json.encode({**given, **rest}), struct) == read
+def test_defaults_are_unchanged(subtests: pytest.Subtests) -> None:
+    for struct, given, rest in LEFT_OUT:
+        with subtests.test(struct=struct.__name__):
+            read = typed_json.decode(msgspec.json.encode(given), struct)
+            full = {name: typed_json.decode(msgspec.json.encode(getattr(read, name))) for name in rest}
+            assert full == rest
+            assert {*struct.__struct_fields__} == {*given, *rest} - {"type" if "owner" in given else ""}
+            assert typed_json.decode(msgspec.json.encode({**given, **rest}), struct) == read
 
 
 def test_an_entry_is_known_without_a_rating_that_came_later() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import flower.options  # noqa: F401  # defines the options
 import pytest
 
-from cogitate.ops.flower.arguments import with_values
+from cogitate.ops.flower.patches import with_values
 
 
 @pytest.mark.parametrize(

@@ -8,19 +8,20 @@ from typing import Any
 import msgspec
 import pytest
 
-from cogitate.ops.flower.card import Card
 from cogitate.ops.flower.cards import (
+    Card,
     cards_of,
     failing_card,
     host_card,
     late_card,
     model_card,
+    money_card,
     reflections_card,
+    spenders_card,
     workers_card,
 )
 from cogitate.ops.flower.readings import refusals_of, row_of
-from cogitate.ops.flower.spending_cards import money_card, spenders_card
-from cogitate.ops.formatting.slow_kinds import format_slow_kind
+from cogitate.ops.formatting.warnings import format_slow_kind
 from cogitate.scheduler.budget.budget_lines import BudgetLine
 from cogitate.scheduler.budget.forecast import forecast
 from cogitate.scheduler.config.limits import LimitUnit

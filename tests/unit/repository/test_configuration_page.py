@@ -60,20 +60,21 @@ def test_each_row_stands_under_the_name_of_its_table() -> None:
     assert found == TABLE_OF
 
 
-@pytest.mark.parametrize("name", list(Settings.model_fields))
-def test_a_row_matches_its_class(name: str) -> None:
-    _, variable, default, _, meaning, kept = DOCUMENTED[name]
-    assert variable == f"`COGITATE_{name.upper()}`"
-    value = Settings.model_fields[name].get_default(call_default_factory=True)
-    if value is None:
-        assert default == "not set"
-    else:
-        documented = tomllib.loads(f"{name} = {default.strip('`')}")
-        assert getattr(Settings.tuned(**documented), name) == value
-    assert meaning
-    if get_origin(Settings.model_fields[name].annotation) is not dict:
-        assert all(f'`"{choice}"`' in meaning for choice in choices(Settings.model_fields[name].annotation))
-    assert kept == ("kept" if name in KEPT else "")
+def test_a_row_matches_its_class(subtests: pytest.Subtests) -> None:
+    for name in Settings.model_fields:
+        with subtests.test(name=name):
+            _, variable, default, _, meaning, kept = DOCUMENTED[name]
+            assert variable == f"`COGITATE_{name.upper()}`"
+            value = Settings.model_fields[name].get_default(call_default_factory=True)
+            if value is None:
+                assert default == "not set"
+            else:
+                documented = tomllib.loads(f"{name} = {default.strip('`')}")
+                assert getattr(Settings.tuned(**documented), name) == value
+            assert meaning
+            if get_origin(Settings.model_fields[name].annotation) is not dict:
+                assert all(f'`"{choice}"`' in meaning for choice in choices(Settings.model_fields[name].annotation))
+            assert kept == ("kept" if name in KEPT else "")
 
 
 def used(example: str) -> Settings:

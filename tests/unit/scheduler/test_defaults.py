@@ -228,13 +228,14 @@ NAMED_OTHERWISE = {"world_effects": "asked", "message_sent": "told"}  # in the r
 BY_MEMORY = {"limits"}  # whose own defaults its tests have
 
 
-@pytest.mark.parametrize(("struct", "given", "rest"), LEFT_OUT, ids=[struct.__name__ for struct, _, _ in LEFT_OUT])
-def test_defaults_are_unchanged(struct: type[Any], given: dict[str, Any], rest: dict[str, Any]) -> None:
-    read = typed_json.decode(msgspec.json.encode(given), struct)
-    assert {name: typed_json.decode(msgspec.json.encode(getattr(read, name))) for name in rest} == rest
-    assert {*struct.__struct_fields__} - BY_MEMORY == {*given, *rest} - ({"type"} if "type" in given else set())
-    written = {NAMED_OTHERWISE.get(name, name): value for name, value in rest.items()}
-    assert typed_json.decode(msgspec.json.encode({**given, **written}), struct) == read
+def test_defaults_are_unchanged(subtests: pytest.Subtests) -> None:
+    for struct, given, rest in LEFT_OUT:
+        with subtests.test(struct=struct.__name__):
+            read = typed_json.decode(msgspec.json.encode(given), struct)
+            assert {name: typed_json.decode(msgspec.json.encode(getattr(read, name))) for name in rest} == rest
+            assert {*struct.__struct_fields__} - BY_MEMORY == {*given, *rest} - ({"type"} if "type" in given else set())
+            written = {NAMED_OTHERWISE.get(name, name): value for name, value in rest.items()}
+            assert typed_json.decode(msgspec.json.encode({**given, **written}), struct) == read
 
 
 def test_a_key_in_a_record_is_that_of_the_job() -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from cogitate.simulation.recorded.load_profile import job_demand, reflection_times
+from bench.recording.load_profile import job_demand, reflection_times
+from bench.recording.record import main, record_town
 from cogitate.simulation.recorded.player import RecordedWorld
-from cogitate.simulation.recorded.record import main, record_town
 from cogitate.simulation.recorded.recording import Recording, read_recording
 from cogitate.simulation.recordings import SMALL
 from tests.unit.simulation.recorded_case import play

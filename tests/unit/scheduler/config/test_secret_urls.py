@@ -58,23 +58,24 @@ def test_no_secret_of_a_url_is_shown(subtests: pytest.Subtests) -> None:
             assert "hush" not in redact_secrets(said.replace("hu%73h", "hush"), PinnedSettings(base_url=url))
 
 
-@pytest.mark.parametrize("url", WITH_SECRET)
-def test_no_secret_of_a_url_is_in_an_error_or_a_listing(url: str) -> None:
-    said = [str(mask_secrets("base_url", url))]
-    for field in ("redis_url", "broker_url"):
-        try:
-            settings = Settings.tuned(**{field: SecretStr(url)})
-            said.append(str(mask_secrets(field, getattr(settings, field))))
-            connect(url, 0.1).close()
-        except ConfigurationError as error:
-            said.append(str(error))
-    try:
-        found = address_of(Settings(base_url=url, api_key=SecretStr("sk-key")).endpoint_table()["default"])
-        said += [found.server, repr(found)]
-        assert "hush" in " ".join(found.keys), "what an endpoint is sent, it may repeat"
-    except ConfigurationError as error:
-        said.append(str(error))
-    assert "hush" not in " ".join(said)
+def test_no_secret_of_a_url_is_in_an_error_or_a_listing(subtests: pytest.Subtests) -> None:
+    for url in WITH_SECRET:
+        with subtests.test(url=url):
+            said = [str(mask_secrets("base_url", url))]
+            for field in ("redis_url", "broker_url"):
+                try:
+                    settings = Settings.tuned(**{field: SecretStr(url)})
+                    said.append(str(mask_secrets(field, getattr(settings, field))))
+                    connect(url, 0.1).close()
+                except ConfigurationError as error:
+                    said.append(str(error))
+            try:
+                found = address_of(Settings(base_url=url, api_key=SecretStr("sk-key")).endpoint_table()["default"])
+                said += [found.server, repr(found)]
+                assert "hush" in " ".join(found.keys), "what an endpoint is sent, it may repeat"
+            except ConfigurationError as error:
+                said.append(str(error))
+            assert "hush" not in " ".join(said)
 
 
 @pytest.mark.parametrize(

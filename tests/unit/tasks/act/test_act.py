@@ -16,7 +16,7 @@ from cogitate.memory.profile import Location
 from cogitate.memory.stream import Stream
 from cogitate.prompts.answers import ActionAnswer
 from cogitate.prompts.render import Templates
-from cogitate.simulation.meters import energy, fed
+from cogitate.simulation.world import energy, fed
 from cogitate.tasks.act import MOST_ACTIONS, MOST_NEAR, Act, by_rule
 from cogitate.tasks.kind import WorldFacts
 from cogitate.tasks.meters import Meter

@@ -12,7 +12,7 @@ from cogitate.memory.effects import Tell
 from cogitate.memory.entry import Entry, PlanItem
 from cogitate.memory.profile import Location, Profile
 from cogitate.prompts.render import Templates
-from cogitate.simulation.meters import energy, fed
+from cogitate.simulation.world import energy, fed
 from cogitate.tasks.act import MOST_ACTIONS, MOST_NEAR, SHOWN, Act, _company, _situation, by_rule
 from tests.unit.tasks.kind_cases import WORLD, case_of, moment_of, observation, stream_of
 

@@ -16,7 +16,7 @@ from cogitate.memory.routing.scopes import WORLD
 from cogitate.memory.stream import Stream
 from cogitate.prompts.render import VALUES, Rendered, Templates, neutral
 from cogitate.scheduler.engine.triggers import location_left, recounts, story_event
-from cogitate.simulation.meters import energy
+from cogitate.simulation.world import energy
 from cogitate.tasks.job import Job, JobKey, Reads
 from cogitate.tasks.kind import Case, Kind
 from cogitate.tasks.meters import Meter

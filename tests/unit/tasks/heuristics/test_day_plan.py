@@ -9,7 +9,7 @@ import pytest
 from cogitate.memory.appointments import Appointment
 from cogitate.memory.clock import DAY
 from cogitate.memory.profile import Location, Profile
-from cogitate.simulation.meters import energy, fed
+from cogitate.simulation.world import energy, fed
 from cogitate.tasks.heuristics.day_plan import Slot, build
 from cogitate.tasks.place_index import PlaceIndex
 

@@ -15,7 +15,7 @@ from cogitate.memory.clock import DAY, next_morning
 from cogitate.memory.entry import Entry, PlanItem
 from cogitate.memory.language.times import find_times, parse_clock
 from cogitate.memory.profile import Location, Profile
-from cogitate.simulation.meters import energy, fed
+from cogitate.simulation.world import energy, fed
 from cogitate.tasks.kind import WorldFacts
 from tests.unit.tasks.kind_cases import PLACES, PROFILE, appended, case_of, message, observation, stream_of
 from tests.unit.tasks.plan.plan_case import KIND, MORNING, made

@@ -8,7 +8,7 @@ import pytest
 
 from cogitate.memory.clock import DAY
 from cogitate.prompts.answers import DailyPlan
-from cogitate.simulation.meters import energy
+from cogitate.simulation.world import energy
 from cogitate.tasks.kind import Case
 from tests.unit.tasks.kind_cases import KLAUS, PROFILE, WORLD, appended, case_of, observation, stream_of
 from tests.unit.tasks.plan.plan_case import KIND, MORNING

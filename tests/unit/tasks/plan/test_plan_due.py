@@ -14,7 +14,7 @@ from cogitate.memory.effects import Append
 from cogitate.memory.entry import Entry, PlanItem
 from cogitate.memory.stream import Stream
 from cogitate.prompts.answers import Activity, DailyPlan
-from cogitate.simulation.meters import energy
+from cogitate.simulation.world import energy
 from cogitate.tasks import timing
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import WorldFacts

@@ -15,7 +15,7 @@ from redis.exceptions import ConnectionError as Away
 from structlog.testing import capture_logs
 
 from cogitate.memory.profile import Profile
-from cogitate.ops.flower.task_states import with_true_state
+from cogitate.ops.flower.patches import with_true_state
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.claims import Claim, Result, Tried, endpoint_hints, trial_hints
 from cogitate.tasks.job import Cost, Job, JobKey

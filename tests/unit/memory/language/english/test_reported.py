@@ -9,72 +9,74 @@ from cogitate.memory.language.english.reported import is_english, is_request, th
 NAMES = {"Benali", "Ann"}
 
 
-@pytest.mark.parametrize(
-    ("said", "to_gina", "to_nobody"),
-    [
-        # thanks and the like
-        ("Thanks for coming with you", "thanked Gina for coming with her", "thanked for coming with you"),
-        ("thank you so much for my cat", "thanked Gina for his cat", "thanked for his cat"),
-        ("Big congrats on your win", "congratulated Gina on her win", "congratulated on your win"),
-        ("Sorry to hear you lost", "was sorry to hear she lost", "was sorry to hear you lost"),
-        ("So sorry about your cat", "was sorry about her cat", "was sorry about your cat"),
-        ("Good luck with my cat", "wished Gina good luck with his cat", "wished good luck with his cat"),
-        ("Look at my cat", "told Gina to look at his cat", "mentioned look at his cat"),
-        ("Let's meet you", "suggested that they meet Gina", "suggested that they meet you"),
-        ("lets go", "suggested that they go", "suggested that they go"),
-        # what is exclaimed before a statement is no part of it
-        ("Well done, you found my cat", "said that Gina found his cat", "said that you found his cat"),
-        ("Oh dear! I lost my cat", "lost his cat", "lost his cat"),
-        ("Of course, I go", "goes", "goes"),
-        # requests, which need somebody who is asked
-        ("Look at how I do", "told Gina to look at how he does", "said that look at how he does"),
-        ("Keep my cat", "told Gina to keep his cat", "mentioned keep his cat"),
-        ("Don't eat my cat", "told Gina not to eat his cat", "doesn't eat his cat"),
-        ("Never eat", "told Gina to never eat", "mentioned never eat"),
-        ("Feel free to eat", "told Gina to feel free to eat", "feels free to eat"),
-        # what spoken English leaves out
-        ("Going to work", "is going to work", "is going to work"),
-        ("Looking forward to you", "is looking forward to Gina", "is looking forward to you"),
-        ("Going home", "mentioned going home", "mentioned going home"),
-        ("Excited for you", "is excited for Gina", "is excited for you"),
-        ("Excited", "is excited", "is excited"),
-        ("So excited for it", "is so excited for it", "is so excited for it"),
-        ("Lucky you", "mentioned lucky Gina", "mentioned lucky you"),
-        ("Lucky with it", "is lucky with it", "is lucky with it"),
-        ("Been a while", "said that it has been a while", "said that it has been a while"),
-        ("Been to Rome", "has been to Rome", "has been to Rome"),
-        ("Hope for you to win", "hopes for Gina to win", "hopes for you to win"),
-        ("Hope you win", "hopes Gina wins", "hopes you win"),
-        ("Just saw a cat", "just saw a cat", "just saw a cat"),
-        ("Sounds good", "said that it sounds good", "said that it sounds good"),
-        # the speaker's own
-        ("i know", "knows", "knows"),
-        ("Im late", "is late", "is late"),
-        # the rest is mentioned, if it is a thing, or told by what it is
-        ("The cat", "mentioned the cat", "mentioned the cat"),
-        ("A cat on the mat", "mentioned a cat on the mat", "mentioned a cat on the mat"),
-        ("The cat is on it", "said that the cat is on it", "said that the cat is on it"),
-        ("That is good", "said that it is good", "said that it is good"),
-        ("That's good", "said that it's good", "said that it's good"),
-        ("That cat is good", "said that the cat is good", "said that the cat is good"),
-        ("You win", "said that Gina wins", "said that You win"),
-        ("Your cat", "mentioned Gina's cat", "mentioned Your cat"),
-        ("NASA is big", "said that NASA is big", "said that NASA is big"),
-        ("Fatima Benali is in", "said that Fatima Benali is in", "said that Fatima Benali is in"),
-        ("Fatima's Benali is in", "said that Fatima's Benali is in", "said that Fatima's Benali is in"),
-        ("Fatima Lopez is in", "said that fatima Lopez is in", "said that fatima Lopez is in"),
-        ("Ann is in", "said that Ann is in", "said that Ann is in"),
-        ("Ann's cat is in", "said that Ann's cat is in", "said that Ann's cat is in"),
-        ("(Dune) is good", "said that (Dune) is good", "said that (Dune) is good"),
-        ("... The cat is in", "said that the cat is in", "said that the cat is in"),
-    ],
-)
-def test_speech_is_attributed_to_its_speaker(said: str, to_gina: str, to_nobody: str) -> None:
-    def full(told: str) -> str:
-        return f"Jon{'' if told.startswith(chr(39)) else ' '}{told}"
+ATTRIBUTED: list[tuple[str, str, str]] = [
+    # thanks and the like
+    ("Thanks for coming with you", "thanked Gina for coming with her", "thanked for coming with you"),
+    ("thank you so much for my cat", "thanked Gina for his cat", "thanked for his cat"),
+    ("Big congrats on your win", "congratulated Gina on her win", "congratulated on your win"),
+    ("Sorry to hear you lost", "was sorry to hear she lost", "was sorry to hear you lost"),
+    ("So sorry about your cat", "was sorry about her cat", "was sorry about your cat"),
+    ("Good luck with my cat", "wished Gina good luck with his cat", "wished good luck with his cat"),
+    ("Look at my cat", "told Gina to look at his cat", "mentioned look at his cat"),
+    ("Let's meet you", "suggested that they meet Gina", "suggested that they meet you"),
+    ("lets go", "suggested that they go", "suggested that they go"),
+    # what is exclaimed before a statement is no part of it
+    ("Well done, you found my cat", "said that Gina found his cat", "said that you found his cat"),
+    ("Oh dear! I lost my cat", "lost his cat", "lost his cat"),
+    ("Of course, I go", "goes", "goes"),
+    # requests, which need somebody who is asked
+    ("Look at how I do", "told Gina to look at how he does", "said that look at how he does"),
+    ("Keep my cat", "told Gina to keep his cat", "mentioned keep his cat"),
+    ("Don't eat my cat", "told Gina not to eat his cat", "doesn't eat his cat"),
+    ("Never eat", "told Gina to never eat", "mentioned never eat"),
+    ("Feel free to eat", "told Gina to feel free to eat", "feels free to eat"),
+    # what spoken English leaves out
+    ("Going to work", "is going to work", "is going to work"),
+    ("Looking forward to you", "is looking forward to Gina", "is looking forward to you"),
+    ("Going home", "mentioned going home", "mentioned going home"),
+    ("Excited for you", "is excited for Gina", "is excited for you"),
+    ("Excited", "is excited", "is excited"),
+    ("So excited for it", "is so excited for it", "is so excited for it"),
+    ("Lucky you", "mentioned lucky Gina", "mentioned lucky you"),
+    ("Lucky with it", "is lucky with it", "is lucky with it"),
+    ("Been a while", "said that it has been a while", "said that it has been a while"),
+    ("Been to Rome", "has been to Rome", "has been to Rome"),
+    ("Hope for you to win", "hopes for Gina to win", "hopes for you to win"),
+    ("Hope you win", "hopes Gina wins", "hopes you win"),
+    ("Just saw a cat", "just saw a cat", "just saw a cat"),
+    ("Sounds good", "said that it sounds good", "said that it sounds good"),
+    # the speaker's own
+    ("i know", "knows", "knows"),
+    ("Im late", "is late", "is late"),
+    # the rest is mentioned, if it is a thing, or told by what it is
+    ("The cat", "mentioned the cat", "mentioned the cat"),
+    ("A cat on the mat", "mentioned a cat on the mat", "mentioned a cat on the mat"),
+    ("The cat is on it", "said that the cat is on it", "said that the cat is on it"),
+    ("That is good", "said that it is good", "said that it is good"),
+    ("That's good", "said that it's good", "said that it's good"),
+    ("That cat is good", "said that the cat is good", "said that the cat is good"),
+    ("You win", "said that Gina wins", "said that You win"),
+    ("Your cat", "mentioned Gina's cat", "mentioned Your cat"),
+    ("NASA is big", "said that NASA is big", "said that NASA is big"),
+    ("Fatima Benali is in", "said that Fatima Benali is in", "said that Fatima Benali is in"),
+    ("Fatima's Benali is in", "said that Fatima's Benali is in", "said that Fatima's Benali is in"),
+    ("Fatima Lopez is in", "said that fatima Lopez is in", "said that fatima Lopez is in"),
+    ("Ann is in", "said that Ann is in", "said that Ann is in"),
+    ("Ann's cat is in", "said that Ann's cat is in", "said that Ann's cat is in"),
+    ("(Dune) is good", "said that (Dune) is good", "said that (Dune) is good"),
+    ("... The cat is in", "said that the cat is in", "said that the cat is in"),
+]
 
-    assert third_person(said, "Jon", "Gina", NAMES) == full(to_gina)
-    assert third_person(said, "Jon", names=NAMES) == full(to_nobody)
+
+def test_speech_is_attributed_to_its_speaker(subtests: pytest.Subtests) -> None:
+    for said, to_gina, to_nobody in ATTRIBUTED:
+        with subtests.test(said=said, to_gina=to_gina, to_nobody=to_nobody):
+
+            def full(told: str) -> str:
+                return f"Jon{'' if told.startswith(chr(39)) else ' '}{told}"
+
+            assert third_person(said, "Jon", "Gina", NAMES) == full(to_gina)
+            assert third_person(said, "Jon", names=NAMES) == full(to_nobody)
 
 
 @pytest.mark.parametrize(

@@ -56,12 +56,13 @@ STRAY = [
 ]
 
 
-@pytest.mark.parametrize("key", OWN)
-def test_keys_with_an_owner_are_not_reported(key: str) -> None:
-    store = store_of()
-    if not store.client.exists(store.prefix + key):
-        store.client.set(store.prefix + key, "x")
-    assert found(store) == []
+def test_keys_with_an_owner_are_not_reported(subtests: pytest.Subtests) -> None:
+    for key in OWN:
+        with subtests.test(key=key):
+            store = store_of()
+            if not store.client.exists(store.prefix + key):
+                store.client.set(store.prefix + key, "x")
+            assert found(store) == []
 
 
 @pytest.mark.parametrize("key", STRAY)

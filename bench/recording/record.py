@@ -1,4 +1,4 @@
-"""Writes a recording of the town in the Generative Agents format: `python -m cogitate.simulation.recorded.record OUT`.
+"""Writes a recording of the town in the Generative Agents format: `python -m bench.recording.record OUT`.
 
 The same arguments write the same bytes. This module wrote the recording in `simulation/recordings/small`.
 """
@@ -16,13 +16,13 @@ from typing import Any
 
 import msgspec
 
+from bench.recording.load_profile import job_demand, reflection_times
+from bench.recording.reflections import reflections
 from cogitate.memory.clock import DAY, clock_time
 from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Profile
-from cogitate.simulation.recorded.load_profile import job_demand, reflection_times
 from cogitate.simulation.recorded.nodes import Node, node_record
 from cogitate.simulation.recorded.recording import read_recording
-from cogitate.simulation.recorded.reflections import reflections
 from cogitate.simulation.town.people import Person, population
 from cogitate.simulation.town.town import Town
 
@@ -194,9 +194,7 @@ def _scratch(profile: Profile, places: dict[str, str], doings: list[str], end: d
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line of this module, by default with the process's arguments."""
-    parser = argparse.ArgumentParser(
-        prog="python -m cogitate.simulation.recorded.record", description="Record a day of the town."
-    )
+    parser = argparse.ArgumentParser(prog="python -m bench.recording.record", description="Record a day of the town.")
     parser.add_argument("out", type=Path, help="folder to write the recording to")
     parser.add_argument("--agents", type=int, default=3, help="number of recorded agents")
     parser.add_argument("--town", type=int, default=12, help="number of agents in the town")

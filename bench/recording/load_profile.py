@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from bench.recording.reflections import reflections
 from cogitate.simulation.recorded.recording import Recording
-from cogitate.simulation.recorded.reflections import reflections
 
 CALLS_PER_REFLECTION, CALLS_PER_INSIGHT = 4, 2  # the original's model calls
 
