@@ -13,7 +13,7 @@ from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals, endpoint_vitals
 from cogitate.workers.llm.offered_models import Unlisted, offered_models
 from cogitate.workers.llm.requests.address import Address, address_of
-from cogitate.workers.llm.requests.dialect_store import KnownDialect, known_dialects
+from cogitate.workers.llm.requests.dialect import KnownDialect, known_dialects
 
 TIMEOUT = 10.0  # seconds
 MUCH = 0.2  # share of failed calls that causes a warning

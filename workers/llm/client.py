@@ -31,10 +31,8 @@ from cogitate.workers.llm.replies.failures import Failure, charged_in_doubt
 from cogitate.workers.llm.replies.redaction import Redaction
 from cogitate.workers.llm.replies.reply import Reply, cost_of, read_completion, validated
 from cogitate.workers.llm.replies.usage import is_possible, read_usage
-from cogitate.workers.llm.requests.address import address_of
-from cogitate.workers.llm.requests.dialect import REFUSALS, Dialect, Dialects
-from cogitate.workers.llm.requests.dialect_store import DialectStore
-from cogitate.workers.llm.requests.request import request_to
+from cogitate.workers.llm.requests.address import address_of, request_to
+from cogitate.workers.llm.requests.dialect import REFUSALS, Dialect, Dialects, DialectStore
 from cogitate.workers.llm.requests.schema import full_schema
 from cogitate.workers.llm.requests.tokens import prompt_tokens
 
@@ -95,9 +93,8 @@ class ModelClient:
         parameters: dict[str, object] = {} if model.seed is None else {"seed": model.seed}
         if model.parameters:
             parameters |= typed_json.decode(model.parameters, dict[str, object])
-        body = dialect.merged_into(dialect.parameters(prompt, max_output_tokens), parameters)
         call = Call(deadline)
-        request = msgspec.json.encode({"model": model.model, **body})
+        request = msgspec.json.encode({"model": model.model, **dialect.body(prompt, max_output_tokens, parameters)})
         response = self._loop.run(self._exchange(request, call))
         if isinstance(response, Failure):
             reply = _failed(response)

@@ -19,7 +19,7 @@ import aiohttp
 
 from cogitate.workers.llm.connections.pool import SilentConnections
 from cogitate.workers.llm.connections.stale_answers import REQUEST_ID, StaleAnswers
-from cogitate.workers.llm.requests.request import Request
+from cogitate.workers.llm.requests.address import Request
 
 _COMPRESSED = frozenset({"gzip", "x-gzip", "deflate", "br", "zstd", "compress", "x-compress"})
 _COMPRESSED_CONTENT = (  # gzip, zstd, deflate

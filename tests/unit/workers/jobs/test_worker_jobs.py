@@ -23,7 +23,7 @@ from cogitate.workers.jobs.combined import CombinedRedis
 from cogitate.workers.jobs.heartbeat import Heartbeat
 from cogitate.workers.jobs.kept_results import KeptResults
 from cogitate.workers.jobs.runner import Runner
-from cogitate.workers.llm.requests.dialect_store import DialectStore
+from cogitate.workers.llm.requests.dialect import DialectStore
 from cogitate.workers.transport import redis_transport
 
 SETTINGS = Settings.tuned(
