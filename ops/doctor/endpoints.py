@@ -11,9 +11,9 @@ from cogitate.ops.formatting.endpoints import format_breaker, format_counts
 from cogitate.scheduler.config.endpoints import Endpoint, Model
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals, endpoint_vitals
-from cogitate.workers.llm.offered_models import Unlisted, offered_models
 from cogitate.workers.llm.requests.address import Address, address_of
 from cogitate.workers.llm.requests.dialect import KnownDialect, known_dialects
+from cogitate.workers.llm.sdk import Unlisted, offered_models
 
 TIMEOUT = 10.0  # seconds
 MUCH = 0.2  # share of failed calls that causes a warning

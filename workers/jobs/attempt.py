@@ -54,13 +54,14 @@ from cogitate.workers.jobs.failover import (
     following,
     within_context,
 )
-from cogitate.workers.jobs.reasons import ask_no_reasons, without_reasons
 from cogitate.workers.jobs.repair import (
     OF_ANSWERS,
     REFUSED_BY_KIND,
     TOO_LONG,
+    ask_no_reasons,
     describe_fault,
     repairs_of,
+    without_reasons,
     without_repair,
 )
 from cogitate.workers.llm.answer import ModelAnswer

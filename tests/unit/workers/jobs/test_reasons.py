@@ -14,7 +14,7 @@ from cogitate.scheduler.config.endpoints import Model, ModelSettings
 from cogitate.tasks.kind import Case, Prompt
 from cogitate.workers.answer_faults.fault import fault_of
 from cogitate.workers.jobs.call_layers import CallResult
-from cogitate.workers.jobs.reasons import ask_no_reasons, without_reasons
+from cogitate.workers.jobs.repair import ask_no_reasons, without_reasons
 from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.requests.schema import full_schema
 from tests.unit.tasks.own_kind_case import Own

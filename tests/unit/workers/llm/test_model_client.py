@@ -26,10 +26,10 @@ from cogitate.scheduler.config.endpoints import Endpoint
 from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.client import ModelClient, _tls
 from cogitate.workers.llm.connections.event_loop import EventLoopThread
-from cogitate.workers.llm.offered_models import Unlisted, offered_models
 from cogitate.workers.llm.replies.failures import Failure
 from cogitate.workers.llm.requests.address import address_of
 from cogitate.workers.llm.requests.dialect import DialectStore
+from cogitate.workers.llm.sdk import Unlisted, offered_models
 from tests.integration.workers.llm_case import CAP, GOOD, KEY, MODEL, PROMPT, Mood, completion
 
 FAR = 60.0  # seconds
