@@ -48,13 +48,12 @@ Why = Literal["breaker_open", "rate_limited_here", "no_slot", "gate_away", "stop
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Refused:
+class Refused(NamedTuple):
     """The refusal of a call; nothing was spent."""
 
-    why: Why
+    why: str  # class of the failure; the gate's are `Why`
+    because: str = ""  # class of the failure that opened the endpoint's breaker, if that is the reason
     wait: float = 0.0  # seconds that the call would have waited
-    because: str = ""  # class of the failure that opened the breaker
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,20 +164,20 @@ class Gate:
                             probes=answer[4] == b"1",
                         )
                     case b"open":
-                        return Refused(why="breaker_open", wait=answer[1] / SECOND, because=answer[2].decode())
+                        return Refused("breaker_open", answer[2].decode(), answer[1] / SECOND)
                     case b"late":
                         why: Why = "no_slot" if answer[2] == b"slot" else "rate_limited_here"
-                        return Refused(why=why, wait=answer[1] / SECOND)
+                        return Refused(why, wait=answer[1] / SECOND)
                 wait, places = answer[1] / SECOND, [place.decode() for place in answer[2:4]]
                 if not waited:
                     log.info("endpoint.waiting", endpoint=endpoint, seconds=round(wait, 3))
                 waited = True
                 sleep = max(wait / 2, _NAP) if limits.tokens_per_minute and wait > _NAP else wait - _EARLY
                 if self._stopping.wait(max(sleep, 0.0005)):
-                    return Refused(why="stopping")
+                    return Refused("stopping")
         except RedisError as error:
             log.warning("endpoint.gate_away", endpoint=endpoint, error=type(error).__name__)
-            return Refused(why="gate_away")
+            return Refused("gate_away")
 
     def leave(self, entered: Entered, answer: ModelAnswer | None, prompt: str = "") -> None:
         """Report how a call ended; `answer` is None if unknown.
