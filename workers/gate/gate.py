@@ -31,6 +31,7 @@ from cogitate.scheduler.config.endpoints import Endpoint
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.keys import ENDPOINTS, endpoint_keys, new_nonce
 from cogitate.scheduler.ledger.scripts import Reply
+from cogitate.tasks.job import Cost
 from cogitate.workers import lua
 from cogitate.workers.gate.endpoint_reports import Report, Reports
 from cogitate.workers.gate.verdict import verdict_of
@@ -188,10 +189,9 @@ class Gate:
             prompt: its digest, by which refusals of different prompts are told apart.
         """
         limits, spacing = self._endpoints[entered.endpoint], self._spacing[entered.endpoint]
-        failure = answer.failure if answer is not None else None
-        used = answer.usage.tokens if answer is not None else 0
+        end = ModelAnswer(usage=Cost()) if answer is None else answer
+        failure, used = end.failure, end.usage.tokens
         retry_after = failure.retry_after if failure is not None and failure.retryable else None
-        verdict = "silent" if answer is None else verdict_of(failure, sent=answer.usage.calls)
         # Send right away what other calls must know before they start.
         urgent = entered.probes or entered.tries_aside or retry_after is not None
         report = self._reports.send if urgent else self._reports.add
@@ -201,12 +201,12 @@ class Gate:
                 endpoint=entered.endpoint,
                 model=entered.model,
                 token=entered.token,
-                verdict=verdict,
+                verdict="silent" if answer is None else verdict_of(failure, sent=end.usage.calls),
                 failure=failure.kind if failure is not None else "",
-                requests=answer.usage.calls if answer is not None else 0,
+                requests=end.usage.calls,
                 tokens=used,
-                estimated=used if answer is not None and answer.estimated else 0,
-                reasoning=answer.reasoning if answer is not None else 0,
+                estimated=used if end.estimated else 0,
+                reasoning=end.reasoning,
                 took=took,
                 times=(int(took),) if answer is not None and failure is None else (),
                 give_back=(entered.tokens - used) * spacing.per_token if answer is not None else 0.0,

@@ -236,7 +236,7 @@ class Gating:
         model, tokens = call.model, call.claim.job.reserved.tokens
         entered = self._gate.enter(
             model.endpoint,
-            model=_lane_of(model),
+            model=_gate_name(model),
             tokens=tokens,
             deadline=call.deadline,
             may_wait=self._host_waits and all(one.endpoint == model.endpoint for one in call.claim.others),
@@ -252,7 +252,7 @@ class Gating:
             self._gate.leave(entered, answer, prompt=_digest(call.prompt) if answer is None or answer.failure else "")
 
 
-def _lane_of(model: Model) -> str:
+def _gate_name(model: Model) -> str:
     """Return the name under which the gate knows a model: each service tier has limits that the others do not share."""
     tier = typed_json.decode(model.parameters, dict[str, object]).get("service_tier") if model.parameters else None
     return f"{model.model}@{tier}" if isinstance(tier, str) else model.model

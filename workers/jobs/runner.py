@@ -169,14 +169,13 @@ class Runner:
             BEFORE_CLAIM.claimed()
             return claim
         log.debug("job.refused", job=job_id, why=claim)
-        if claim == "older":
-            BEFORE_CLAIM.failed(f"a run is of an older version than this worker (schema {SCHEMA}): finish it with that")
-        elif claim == "newer":
-            BEFORE_CLAIM.failed(f"a run is of a newer version than this worker (schema {SCHEMA}): upgrade it")
-        run, _ = split_job_id(job_id)
-        if claim in ("older", "newer") and run not in self._other:
-            self._other.add(run)
-            log.warning("run.older_schema" if claim == "older" else "run.newer_schema", run=run, known=SCHEMA)
+        if claim in ("older", "newer"):
+            then = "finish it with a worker of that version" if claim == "older" else "upgrade this worker"
+            BEFORE_CLAIM.failed(f"a run has a schema {claim} than this worker's ({SCHEMA}): {then}")
+            run, _ = split_job_id(job_id)
+            if run not in self._other:
+                self._other.add(run)
+                log.warning("run.older_schema" if claim == "older" else "run.newer_schema", run=run, known=SCHEMA)
         return claim
 
     def _answer_trial(self, run: str, key: JobKey) -> None:
