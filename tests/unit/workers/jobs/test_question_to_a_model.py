@@ -15,7 +15,8 @@ from fakeredis import FakeRedis
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.real_day import RealDay
 from cogitate.tasks.job import Cost, Job, JobKey
-from cogitate.workers.gate.gate import Entered, Refused
+from cogitate.workers.gate.endpoint_reports import Entered, Spacing
+from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.call_layers import Calls, Gating, RealDayLimit
 from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.replies.failures import Failure
@@ -77,8 +78,9 @@ class Gate:
             first=False,
             tokens=named["tokens"],
             tries_aside=False,
-            has_limits=False,
             probes=False,
+            spacing=Spacing(0.0, 0.0, 0.0),
+            limited=False,
         )
 
     def leave(self, entered: Entered, answer: ModelAnswer | None, prompt: str = "") -> None:
