@@ -1,7 +1,7 @@
 """Trial hints: messages like those of jobs, by which a host learns that a worker takes what it publishes.
 
-There is one for each kind, since each kind has a queue that only workers who know it take from, and one for each
-endpoint that a worker is to try before it answers. Behind it is no job: it is answered in the run's `readiness`.
+There is one for each kind, since only workers that know a kind take from its queue, and one for each endpoint that a
+worker must probe before it answers. They stand for no job: workers answer them in the run's `readiness`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from cogitate.tasks.job import Job, JobKey
 
-TICK = 0  # at which trial hints are asked for; of jobs the first tick is 1
+TICK = 0  # of trial hints; the first tick of jobs is 1
 OWNER = "readiness"
 
 
@@ -20,17 +20,17 @@ def trial_hints(run: str, kinds: Sequence[str]) -> list[Job]:
 
 
 def endpoint_hints(run: str, kind: str, endpoints: Sequence[str]) -> list[Job]:
-    """Return a trial hint for each of these endpoints, for workers that take this kind."""
+    """Return a trial hint for each of these endpoints, to be taken by workers that know this kind."""
     return [_hint(run, JobKey(TICK, kind, f"{OWNER}:{endpoint}", 0, 0)) for endpoint in endpoints]
 
 
 def endpoint_of(key: JobKey) -> str | None:
-    """Return the endpoint that a trial hint wants to be tried; None: it wants none."""
+    """Return the endpoint that a trial hint asks a worker to probe, or None."""
     return key.owner.partition(":")[2] or None
 
 
 def is_trial_hint(key: JobKey) -> bool:
-    """Return whether a message of this key is no job's."""
+    """Return whether a message with this key is a trial hint rather than a job."""
     return key.tick == TICK and key.owner.partition(":")[0] == OWNER
 
 

@@ -12,7 +12,6 @@ import sys
 import threading
 import time
 from functools import cache
-from importlib import import_module
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -95,10 +94,8 @@ class Runner:
         self._claims = claims
         self._heartbeat = heartbeat
         self._settings = settings
-        if settings.llm == "openai":
-            import_module("..llm.client", __package__)  # load it now, so that the first call need not wait for it
         self._models = ModelClients(settings.endpoint_table(), settings.concurrency, DialectStore(client))
-        for name in {model.endpoint for model in settings.asked_models()}:
+        for name in {model.endpoint for model in settings.asked_models()}:  # the first call need not wait for them
             with contextlib.suppress(ConfigurationError, KeyError):  # the first call that needs it logs this
                 self._models.of(name)
         self._stopping = threading.Event()
