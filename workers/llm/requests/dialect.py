@@ -13,7 +13,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal
 
@@ -190,17 +190,17 @@ def _key(server: str, model: str) -> str:
     return f"{PREFIX}{server} {model}"
 
 
+@dataclass
 class _Known:
     """The knowledge of this process about one model."""
 
-    def __init__(self, dialect: Dialect, now: float, *, worked: bool) -> None:
-        self.dialect = dialect
-        self.since = now  # when the known dialect was learned
-        self.worked = worked  # whether the server has accepted it
-        self.other: Dialect | None = None  # the latest other dialect that the server has accepted
-        self.trial: Dialect | None = None  # for the next call, or for all until the known dialect is replaced
-        self.refusals = Counter[Dialect]()
-        self.is_stored = False
+    dialect: Dialect
+    since: float  # when the known dialect was learned
+    worked: bool  # whether the server has accepted it
+    other: Dialect | None = None  # the latest other dialect that the server has accepted
+    trial: Dialect | None = None  # for the next call, or for all until the known dialect is replaced
+    refusals: Counter[Dialect] = field(default_factory=Counter)
+    is_stored: bool = False
 
 
 class Dialects:

@@ -377,9 +377,9 @@ def test_a_call_cancelled_elsewhere_is_cancelled(client: ModelClient, stand_in: 
 
 
 def _call() -> Any:
-    from cogitate.workers.llm.connections.http import Call
+    from cogitate.workers.llm.connections.http import Exchange
 
-    return Call(time.monotonic() + FAR)
+    return Exchange(time.monotonic() + FAR)
 
 
 def test_the_pool_is_opened_once_before_the_first_question(client: ModelClient, stand_in: StandIn) -> None:
