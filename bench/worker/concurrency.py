@@ -203,7 +203,7 @@ class Bench:
         """Store a request of one of the product's jobs, for the plain workers to send."""
         case = loop.state.case_of(item)
         prompt = kind_of(KIND).prompt(case)
-        body = Dialect().parameters(prompt, item.job.output_cap)
+        body = Dialect().body(prompt, item.job.output_cap)
         self._request.write_text(json.dumps({"model": MODEL, **body}))
 
     def _measured(self, process: psutil.Process, number: int, *, queued: bool = True) -> Measured:

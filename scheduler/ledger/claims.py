@@ -1,4 +1,4 @@
-"""The worker's side of the ledger: claim a job, send heartbeats, settle the attempt."""
+"""The worker's side of the ledger: claim a job, beat while it runs, settle the attempt."""
 
 from __future__ import annotations
 
@@ -31,41 +31,41 @@ Source = Literal["llm", "cached", "heuristic", "none"]
 Reason = Literal["none", "denied", "too_slow", "late", "failed", "dead", "cancelled"]
 Settled = Literal["staged", "offered", "freed", "accounted", "already", "unknown", "gone"]
 TrialState = Literal["asked", "taken", "answered"]
-UNUSABLE = "unusable"  # class of failure of an answer that is well-formed and was refused; a check follows it
-KIND_FAILED = "kind_failed"  # the "check" of an answer of which the kind's own code made nothing, as it failed
+UNUSABLE = "unusable"  # class of failure of an answer that is valid JSON but useless; the name of a check follows
+KIND_FAILED = "kind_failed"  # the check that is named if the kind's code fails on an answer
 Refusal = Literal["gone", "paused", "newer", "older", "unreadable", "closed", "claimed", "late", "dead", "alone"]
 
 
 def named_failure(failure: str, check: str = "") -> str:
-    """Return a class of failure with the name of the check that an unusable answer has not passed, if there is one."""
+    """Return the class of a failure, with the name of the check that an unusable answer failed, if any."""
     return f"{failure}:{check}" if check else failure
 
 
 def split_failure(failure: str) -> tuple[str, str]:
-    """Return a class of failure, and the name of the check that is in it, or "".
+    """Return the class of a failure, and the name of its check or "".
 
-    Only an unusable answer names a check. Any other text, such as a precondition, may contain a colon.
+    Only an unusable answer names a check; any other text, such as a precondition, may contain a colon.
     """
     kind, _, check = failure.partition(":")
     return (kind, check) if kind == UNUSABLE else (failure, "")
 
 
 class PromptCount(NamedTuple):
-    """A prompt in tokens, as estimated without any correction and as its model counted it; both above 0."""
+    """The tokens of a prompt: the uncorrected estimate, and the model's count; both above 0."""
 
     estimated: int
     reported: int
-    others: int = 0  # of the estimate: for other characters than Latin letters and ASCII
+    others: int = 0  # of the estimate: characters other than Latin letters and ASCII
 
 
 class Tried(NamedTuple):
-    """One attempt as the worker that made it saw it. It decides nothing."""
+    """One attempt as its worker saw it. Nothing depends on it."""
 
     number: int  # 1 for the first attempt of the job
-    ms: int  # from its claim to its outcome
+    ms: int  # from claim to outcome
     used: Cost
     model: str
-    failure: str = ""  # its class, with the check that an unusable answer has not passed; "": it staged the result
+    failure: str = ""  # its class, with the check that an unusable answer failed; "": it staged the result
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -79,12 +79,12 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     prompt: str = ""  # content hash of the prompt's template
     failure: str = ""  # class of the failure behind reason "failed", with the check of an unusable answer
     because: str = ""  # of "breaker_open": class of the failure that opened it; of "unusable:kind": the place
-    refusal: str = ""  # why what its kind made without a model could not be used: then there are no effects
-    count: PromptCount | None = None  # where the model told its usage and there is something to learn from it
-    unreported: bool = False  # the model told no usage: it is an estimate on the safe side
-    reasoning: int = 0  # tokens of the usage that were reasoning, by the model's word
-    saved: bool = False  # an identical call was answered so: `usage` is what it cost, and nothing was spent
-    tries: tuple[Tried, ...] = ()  # attempts of the worker that staged it, this one last; none without a model
+    refusal: str = ""  # why the kind's result without a model is invalid; then there are no effects
+    count: PromptCount | None = None  # if the model reported usage from which estimates can learn
+    unreported: bool = False  # the model reported no usage: it is a high estimate
+    reasoning: int = 0  # tokens of the usage that were reasoning, as reported
+    saved: bool = False  # the answer is that of an identical call: `usage` is what that cost, and nothing was spent
+    tries: tuple[Tried, ...] = ()  # attempts of the worker that staged it, this one last; empty without a model
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,15 +94,15 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     token: str
     number: int  # 1 for the first attempt
     cap: int  # claims that the run allows of one job
-    tick: int = 0  # that was committed when it was claimed
+    tick: int = 0  # that was committed at the claim
     case: Case
-    model: Model | None = None  # the model that the job names; None: it names none, or one that the run does not have
-    others: tuple[Model, ...] = ()  # models to ask where that one cannot be reached, in this order
-    response_cache: bool = False  # the run uses answers of earlier runs, and leaves its own to later ones
+    model: Model | None = None  # the one that the job names; None: it names none, or one that the run does not have
+    others: tuple[Model, ...] = ()  # models to ask, in this order, if that one cannot be reached
+    response_cache: bool = False  # the run reuses answers of earlier runs, and stores its answers for later ones
 
     @property
     def last(self) -> bool:
-        """Whether no further attempt is allowed."""
+        """Return whether no further attempt is allowed."""
         return self.number >= self.cap
 
     @property
@@ -111,13 +111,13 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Asks(msgspec.Struct):
-    """The part of a job that says whether it asks a model."""
+    """The part of a job that states whether it asks a model."""
 
     model: str = ""
 
 
 class _Overtaken(Exception):
-    """The job was closed, or its claim forgotten in a loss of power, before all was read: its facts are gone."""
+    """The job was closed, or its claim lost in a power failure, before this worker had read its facts."""
 
 
 class Claims:
@@ -140,11 +140,11 @@ class Claims:
         self._unanswered: deque[tuple[str, JobKey, str]] = deque()  # run, key, token
 
     def claim(self, job_id: str) -> Claim | Refusal:
-        """Ask for a job. A refusal means: do nothing, spend nothing.
+        """Claim a job. After a refusal, do nothing and spend nothing.
 
         Raises:
-            ValueError: when `job_id` is not a job id.
-            RedisError: when the ledger cannot be reached; the message may be dropped, the host repeats it.
+            ValueError: if `job_id` is not a job id.
+            RedisError: if the ledger cannot be reached; the message may be dropped, since the host repeats it.
         """
         run, key = split_job_id(job_id)
         self._withdraw()
@@ -175,11 +175,11 @@ class Claims:
             return self._unreadable(job_id, error)
 
     def asks_model(self, job_id: str) -> bool:
-        """Return whether a job is open that is to ask a model.
+        """Return whether a job is open and asks a model.
 
         Raises:
-            ValueError: when `job_id` is not a job id.
-            RedisError: when the ledger cannot be reached.
+            ValueError: if `job_id` is not a job id.
+            RedisError: if the ledger cannot be reached.
         """
         run, key = split_job_id(job_id)
         incarnation = incarnation_of(self._client, run)
@@ -189,7 +189,7 @@ class Claims:
         try:
             return raw is not None and bool(typed_json.decode(raw, _Asks).model)
         except msgspec.DecodeError:
-            return False  # a claim says so
+            return False  # claiming it reports this
 
     def _unreadable(self, job_id: str, error: Exception) -> Refusal:
         log.warning("ledger.unreadable", what="a job", job=job_id[:200], error=str(error)[:200])
@@ -232,10 +232,10 @@ class Claims:
         return known
 
     def _withdraw(self) -> None:
-        """Give back claims whose answer never came.
+        """Return claims whose answer never arrived.
 
-        The ledger may have granted them, and no worker runs them; as this one keeps beating, their leases would never
-        expire.
+        The ledger may have granted them. This worker's heartbeat would keep their leases alive, although it does not
+        run the jobs.
         """
         while self._unanswered:
             run, key, token = lost = self._unanswered.popleft()
@@ -245,23 +245,24 @@ class Claims:
                     self._report(run, incarnation, key, token, b"", Cost())
             except RedisError as error:
                 if type(error) is ResponseError:
-                    continue  # nothing that is tried again will mend a value that cannot be read
+                    continue  # a retry does not repair an unreadable value
                 self._unanswered.append(lost)
                 raise
 
     def beat(self, run: str, incarnation: str) -> None:
-        """Send this worker's heartbeat."""
+        """Record that this worker is alive."""
         self._beat(keys=[incarnation_key(run)], args=[run_base(run), incarnation, self._worker])
 
     def mark_trial(self, run: str, key: JobKey, *, was: TrialState, now: TrialState) -> bool:
-        """Say how far a trial hint has come; return whether it stood where it `was`."""
+        """Record the progress of a trial hint; return whether its state was `was`."""
         return bool(self._ready(keys=[incarnation_key(run)], args=[run_base(run), key.text(), was, now]))
 
     def settle(self, claim: Claim, result: Result | None, used: Cost, failure: str = "") -> Settled:
-        """Report an attempt: stage its result if it is the newest; account for what was spent in every case.
+        """Report an attempt: stage its result if its token is the newest, and book what was spent in any case.
 
         Args:
-            failure: why there is no result, by its class; where another attempt comes too late, the journal has it.
+            failure: the class of the failure if there is no result; if no other attempt is in time, the journal
+                records it.
         """
         payload = msgspec.json.encode(result) if result is not None else b""
         job, note = claim.job, b""
@@ -270,7 +271,7 @@ class Claims:
         return self._report(job.run, claim.incarnation, job.key, claim.token, payload, used, failure, note)
 
     def states(self, claims: Sequence[Claim]) -> list[str]:
-        """Return the states of these jobs: open, staged or dead; "" for one that has ended, or whose run is gone."""
+        """Return the state of each job: open, staged or dead; "" if it has ended or its run is gone."""
         with self._client.pipeline(transaction=False) as pipe:
             for claim in claims:
                 store = RunStore.of(self._client, claim.job.run, claim.incarnation)
@@ -303,17 +304,17 @@ def trial_hints(run: str, kinds: Sequence[str]) -> list[Job]:
 
 
 def endpoint_hints(run: str, kind: str, endpoints: Sequence[str]) -> list[Job]:
-    """Return a trial hint for each of these endpoints, for workers that take this kind."""
+    """Return a trial hint for each of these endpoints, to be taken by workers that know this kind."""
     return [_hint(run, JobKey(TICK, kind, f"{OWNER}:{endpoint}", 0, 0)) for endpoint in endpoints]
 
 
 def endpoint_of(key: JobKey) -> str | None:
-    """Return the endpoint that a trial hint wants to be tried; None: it wants none."""
+    """Return the endpoint that a trial hint asks a worker to probe, or None."""
     return key.owner.partition(":")[2] or None
 
 
 def is_trial_hint(key: JobKey) -> bool:
-    """Return whether a message of this key is no job's."""
+    """Return whether a message with this key is a trial hint rather than a job."""
     return key.tick == TICK and key.owner.partition(":")[0] == OWNER
 
 

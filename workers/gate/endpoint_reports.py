@@ -7,52 +7,87 @@ reports, which leaves the counters and the breaker slightly stale: spending is i
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any, NamedTuple
 
 import structlog
 from redis import Redis
 from redis.commands.core import Script
 from redis.exceptions import RedisError
 
+from cogitate.scheduler.config.endpoints import Endpoint
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.keys import endpoint_keys
-from cogitate.workers.gate.verdict import WHAT_TO_CHECK, Verdict
+from cogitate.workers.gate.verdict import WHAT_TO_CHECK, verdict_of
+from cogitate.workers.llm.answer import ModelAnswer
 
 EVERY = 0.2  # seconds between two batches of reports that are not urgent
-_SECOND = 1_000_000  # microseconds
+SECOND = 1_000_000  # microseconds
+_MARGIN = 1.005  # requests leave half a percent slower than allowed, since the server's clock differs from ours
 
 log = structlog.get_logger()
 
 
+class Spacing(NamedTuple):
+    """How an endpoint's limits space its calls, in microseconds; 0: no limit."""
+
+    pace: float  # between two requests
+    ahead: float  # by which a request may leave early to make up for one that left late
+    per_token: float
+
+    @classmethod
+    def of(cls, limits: Endpoint) -> Spacing:
+        """Return the spacing of an endpoint. A request may be ahead by half of the endpoint's burst.
+
+        The other half absorbs delays on the way.
+        """
+        pace = _MARGIN * 60 * SECOND / limits.requests_per_minute if limits.requests_per_minute else 0.0
+        per_token = 60 * SECOND / limits.tokens_per_minute if limits.tokens_per_minute else 0.0
+        return cls(pace, pace * limits.burst / 2, per_token)
+
+
 @dataclass(frozen=True, kw_only=True)
-class Report:
-    """The end of a call, or of several successful calls. Times are microseconds."""
+class Entered:
+    """The permission to call an endpoint once. The caller reports the end to `Gate.leave`."""
 
     endpoint: str
-    model: str
-    token: str  # "" for merged reports
-    verdict: Verdict
-    failure: str  # its class, or ""
-    calls: int = 1
-    requests: int  # actually sent
-    tokens: int  # actually used
-    estimated: int  # of these, the tokens that the endpoint did not report
-    reasoning: int  # of these, the tokens of reasoning
-    took: float
-    times: tuple[int, ...] = ()  # durations of the answered calls
-    give_back: float  # of unused tokens, as time
-    retry_after: int  # -1: the endpoint did not ask for a pause
-    pace: float  # between two requests
-    ahead: float  # by which a request may leave early
-    first: bool  # whether it is its process's first call to this endpoint
+    model: str  # the endpoint's name for it
+    token: str
+    began: float  # `time.monotonic()`
+    left: float  # microseconds of Redis's clock
+    first: bool  # whether it is this process's first call to this endpoint
+    tokens: int  # taken from the tokens per minute
     tries_aside: bool  # the model was set aside
+    probes: bool  # the breaker was open
+    spacing: Spacing
+    limited: bool  # the endpoint has limits, so others may wait for what the call returns
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """How a call ended."""
+
+    call: Entered
+    answer: ModelAnswer | None  # None: unknown
+    took: float  # microseconds
     prompt: str = ""  # its digest
-    left: float = 0.0  # when the call left, on Redis's clock
     where: Mapping[str, object] = field(default_factory=dict)  # the calling job and attempt, as logged
-    limited: bool  # the endpoint has limits, so others may wait for what this call returns
+
+    @property
+    def retry_after(self) -> float | None:
+        """Return the seconds for which the endpoint asked for a pause, if it did."""
+        failure = self.answer.failure if self.answer is not None else None
+        return failure.retry_after if failure is not None and failure.retryable else None
+
+    @property
+    def is_plain(self) -> bool:
+        """Return whether no other call depends on it: a success without limits."""
+        answered = self.answer is not None and self.answer.failure is None
+        return answered and not (self.call.limited or self.call.tries_aside)
 
 
 class Reports:
@@ -65,8 +100,8 @@ class Reports:
             settings.tuning.breaker_failures,
             settings.tuning.breaker_share,
             settings.tuning.breaker_window,
-            int(settings.tuning.breaker_pause * _SECOND),
-            int(settings.tuning.breaker_longest_pause * _SECOND),
+            int(settings.tuning.breaker_pause * SECOND),
+            int(settings.tuning.breaker_longest_pause * SECOND),
         )
         self._waiting: list[Report] = []
         self._urgent = False
@@ -80,7 +115,7 @@ class Reports:
             if self._closed:
                 return
             self._waiting.append(report)
-            self._urgent |= not _plain(report)
+            self._urgent |= not report.is_plain
             if self._urgent or len(self._waiting) == 1:  # the first report that is not urgent starts the interval
                 self._changed.notify()
             if self._thread is None:
@@ -89,7 +124,7 @@ class Reports:
 
     def send(self, report: Report) -> None:
         """Send a report immediately, in the caller's thread."""
-        self._send([report])
+        self._send([[report]])
 
     def close(self) -> None:
         """Send the queued reports and end the thread."""
@@ -107,86 +142,68 @@ class Reports:
                 reports, self._waiting, self._urgent = self._waiting, [], False
                 if not reports and self._closed:
                     return
-            self._send(added_up(reports))
+            self._send(batches_of(reports))
 
-    def _send(self, reports: list[Report]) -> None:
+    def _send(self, batches: list[list[Report]]) -> None:
         try:
-            self._run_scripts(reports)
+            self._run_scripts(batches)
         except RedisError as error:
-            log.warning("endpoint.gate_away", endpoint=reports[0].endpoint, error=type(error).__name__)
+            log.warning("endpoint.gate_away", endpoint=batches[0][0].call.endpoint, error=type(error).__name__)
 
-    def _run_scripts(self, reports: list[Report]) -> None:
+    def _run_scripts(self, batches: list[list[Report]]) -> None:
         pipeline = self._client.pipeline(transaction=False)
-        for one in reports:
-            self._leave(
-                keys=endpoint_keys(one.endpoint),
-                args=[
-                    one.token,
-                    one.verdict,
-                    one.failure,
-                    one.calls,
-                    one.requests,
-                    one.tokens,
-                    one.took,
-                    one.give_back,
-                    one.retry_after,
-                    one.pace,
-                    int(one.first),
-                    one.model,
-                    int(one.tries_aside),
-                    *self._breaker,
-                    one.ahead,
-                    one.estimated,
-                    one.reasoning,
-                    ",".join(map(str, one.times)),
-                    one.prompt,
-                    one.left,
-                ],
-                client=pipeline,
-            )
-        answers = pipeline.execute()
-        for one, answer in zip(reports, answers, strict=True):
-            _log_change(one, answer)
+        for batch in batches:
+            args = arguments_of(batch, self._breaker)
+            self._leave(keys=endpoint_keys(batch[0].call.endpoint), args=args, client=pipeline)
+        for batch, answer in zip(batches, pipeline.execute(), strict=True):
+            _log_change(batch[0], answer)
 
 
-def added_up(reports: list[Report]) -> list[Report]:
-    """Return the reports, with neighbouring successes of a model without limits merged; `took` is their mean."""
-    merged: list[Report] = []
-    for one in reports:
-        last = merged[-1] if merged else None
-        if (
-            last is None
-            or not (_plain(one) and _plain(last))
-            or (last.endpoint, last.model) != (one.endpoint, one.model)
-        ):
-            merged.append(one)
-            continue
-        calls = last.calls + one.calls
-        merged[-1] = replace(
-            last,
-            token="",
-            calls=calls,
-            requests=last.requests + one.requests,
-            tokens=last.tokens + one.tokens,
-            estimated=last.estimated + one.estimated,
-            reasoning=last.reasoning + one.reasoning,
-            times=last.times + one.times,
-            took=(last.took * last.calls + one.took * one.calls) / calls,
-        )
-    return merged
+def batches_of(reports: list[Report]) -> list[list[Report]]:
+    """Return the reports in order, with neighbouring plain ones of a model in one batch."""
+    batches = groupby(reports, lambda one: (one.call.endpoint, one.call.model) if one.is_plain else one.call.token)
+    return [[*batch] for _, batch in batches]
 
 
-def _plain(report: Report) -> bool:
-    return report.verdict == "fine" and not (report.failure or report.limited or report.tries_aside)
+def arguments_of(batch: list[Report], breaker: tuple[float, ...]) -> list[str | int | float]:
+    """Return the arguments of `leave.lua` for one call, or for several plain ones."""
+    one, call = batch[0], batch[0].call
+    answers = [report.answer for report in batch if report.answer is not None]
+    failure = answers[0].failure if answers else None
+    used = sum(answer.usage.tokens for answer in answers)
+    return [
+        call.token if len(batch) == 1 else "",
+        verdict_of(failure, sent=answers[0].usage.calls) if answers else "silent",
+        failure.kind if failure is not None else "",
+        len(batch),
+        sum(answer.usage.calls for answer in answers),
+        used,
+        sum(report.took for report in batch) / len(batch),
+        (call.tokens - used) * call.spacing.per_token if answers else 0.0,
+        -1 if one.retry_after is None else math.ceil(one.retry_after * SECOND),
+        call.spacing.pace,
+        int(call.first),
+        call.model,
+        int(call.tries_aside),
+        *breaker,
+        call.spacing.ahead,
+        sum(answer.usage.tokens for answer in answers if answer.estimated),
+        sum(answer.reasoning for answer in answers),
+        ",".join(str(int(report.took)) for report in batch) if answers and failure is None else "",
+        one.prompt,
+        call.left,
+    ]
 
 
 def _log_change(report: Report, answer: list[Any]) -> None:
     what = answer[0].decode()
-    where = {"endpoint": report.endpoint, **report.where}
+    where = {"endpoint": report.call.endpoint, **report.where}
     if what in ("opened", "aside"):
-        failure, pause = answer[1].decode(), answer[2] / _SECOND
+        failure, pause = answer[1].decode(), answer[2] / SECOND
         check = WHAT_TO_CHECK.get(failure)
-        known = where | {"model": report.model, "why": failure, "seconds": pause} | ({"check": check} if check else {})
+        known = (
+            where | {"model": report.call.model, "why": failure, "seconds": pause} | ({"check": check} if check else {})
+        )
         if what == "opened":
             (log.error if check else log.warning)("endpoint.opened", **known)
         elif answer[3] == b"1":
@@ -194,4 +211,4 @@ def _log_change(report: Report, answer: list[Any]) -> None:
         else:
             log.info("endpoint.model_set_aside", **known)
     elif what == "closed":
-        log.warning("endpoint.closed", **where, seconds=round(answer[1] / _SECOND, 3))
+        log.warning("endpoint.closed", **where, seconds=round(answer[1] / SECOND, 3))

@@ -13,11 +13,9 @@ prompts are refused, is set aside in the same way; a worker started since then t
 from __future__ import annotations
 
 import contextlib
-import math
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import resources
 from typing import Literal, NamedTuple
 
@@ -27,18 +25,15 @@ from redis.commands.core import Script
 from redis.exceptions import RedisError
 from structlog.contextvars import get_contextvars
 
-from cogitate.scheduler.config.endpoints import Endpoint
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.keys import ENDPOINTS, endpoint_keys, new_nonce
 from cogitate.scheduler.ledger.scripts import Reply
 from cogitate.workers import lua
-from cogitate.workers.gate.endpoint_reports import Report, Reports
+from cogitate.workers.gate.endpoint_reports import SECOND, Entered, Report, Reports, Spacing
 from cogitate.workers.gate.verdict import verdict_of
 from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.replies.failures import CLASSES, Failure
 
-SECOND = 1_000_000  # microseconds
-_MARGIN = 1.005  # requests leave half a percent slower than allowed, since the server's clock differs from ours
 _EARLY = 0.003  # seconds by which a waiting call asks again early, so that it leaves on time
 _PROBE_NAP = 0.05  # seconds between two checks for the end of another worker's probe
 _NAP = 0.02  # seconds; a call sleeps through half of a longer wait, since other calls may return unused tokens
@@ -50,47 +45,12 @@ WAITS: dict[MayWait, int] = {"nothing": 0, "endpoint": 1, "model": 2}
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Refused:
+class Refused(NamedTuple):
     """The refusal of a call; nothing was spent."""
 
-    why: Why
+    why: str  # class of the failure; the gate's are `Why`
+    because: str = ""  # class of the failure that opened the endpoint's breaker, if that is the reason
     wait: float = 0.0  # seconds that the call would have waited
-    because: str = ""  # class of the failure that opened the breaker
-
-
-@dataclass(frozen=True, kw_only=True)
-class Entered:
-    """The permission to call an endpoint once. The caller reports the end to `Gate.leave`."""
-
-    endpoint: str
-    model: str  # the endpoint's name for it
-    token: str
-    began: float  # `time.monotonic()`
-    left: float  # microseconds of Redis's clock
-    first: bool  # whether it is this process's first call to this endpoint
-    tokens: int  # taken from the tokens per minute
-    tries_aside: bool  # the model was set aside
-    has_limits: bool  # others may wait for what the call returns
-    probes: bool  # the breaker was open
-
-
-class Spacing(NamedTuple):
-    """How an endpoint's limits space its calls, in microseconds; 0: no limit."""
-
-    pace: float  # between two requests
-    ahead: float  # by which a request may leave early to make up for one that left late
-    per_token: float
-
-    @classmethod
-    def of(cls, limits: Endpoint) -> Spacing:
-        """Return the spacing of an endpoint. A request may be ahead by half of the endpoint's burst.
-
-        The other half absorbs delays on the way.
-        """
-        pace = _MARGIN * 60 * SECOND / limits.requests_per_minute if limits.requests_per_minute else 0.0
-        per_token = 60 * SECOND / limits.tokens_per_minute if limits.tokens_per_minute else 0.0
-        return cls(pace, pace * limits.burst / 2, per_token)
 
 
 class Gate:
@@ -161,24 +121,25 @@ class Gate:
                             first=fresh,
                             tokens=tokens,
                             tries_aside=answer[3] == b"1",
-                            has_limits=answer[5] == b"1",
                             probes=answer[4] == b"1",
+                            spacing=spacing,
+                            limited=answer[5] == b"1" or limits.concurrency is not None or any(spacing),
                         )
                     case b"open":
-                        return Refused(why="breaker_open", wait=answer[1] / SECOND, because=answer[2].decode())
+                        return Refused("breaker_open", answer[2].decode(), answer[1] / SECOND)
                     case b"late":
                         why: Why = "no_slot" if answer[2] == b"slot" else "rate_limited_here"
-                        return Refused(why=why, wait=answer[1] / SECOND)
+                        return Refused(why, wait=answer[1] / SECOND)
                 wait, places = answer[1] / SECOND, [place.decode() for place in answer[2:4]]
                 if not waited:
                     log.info("endpoint.waiting", endpoint=endpoint, seconds=round(wait, 3))
                 waited = True
                 sleep = max(wait / 2, _NAP) if limits.tokens_per_minute and wait > _NAP else wait - _EARLY
                 if self._stopping.wait(max(sleep, 0.0005)):
-                    return Refused(why="stopping")
+                    return Refused("stopping")
         except RedisError as error:
             log.warning("endpoint.gate_away", endpoint=endpoint, error=type(error).__name__)
-            return Refused(why="gate_away")
+            return Refused("gate_away")
 
     def leave(self, entered: Entered, answer: ModelAnswer | None, prompt: str = "") -> None:
         """Report how a call ended; `answer` is None if unknown.
@@ -188,40 +149,16 @@ class Gate:
         Args:
             prompt: its digest, by which refusals of different prompts are told apart.
         """
-        limits, spacing = self._endpoints[entered.endpoint], self._spacing[entered.endpoint]
-        failure = answer.failure if answer is not None else None
-        used = answer.usage.tokens if answer is not None else 0
-        retry_after = failure.retry_after if failure is not None and failure.retryable else None
-        verdict = "silent" if answer is None else verdict_of(failure, sent=answer.usage.calls)
-        # Send right away what other calls must know before they start.
-        urgent = entered.probes or entered.tries_aside or retry_after is not None
-        report = self._reports.send if urgent else self._reports.add
-        took = (time.monotonic() - entered.began) * SECOND
-        report(
-            Report(
-                endpoint=entered.endpoint,
-                model=entered.model,
-                token=entered.token,
-                verdict=verdict,
-                failure=failure.kind if failure is not None else "",
-                requests=answer.usage.calls if answer is not None else 0,
-                tokens=used,
-                estimated=used if answer is not None and answer.estimated else 0,
-                reasoning=answer.reasoning if answer is not None else 0,
-                took=took,
-                times=(int(took),) if answer is not None and failure is None else (),
-                give_back=(entered.tokens - used) * spacing.per_token if answer is not None else 0.0,
-                retry_after=-1 if retry_after is None else math.ceil(retry_after * SECOND),
-                pace=spacing.pace,
-                ahead=spacing.ahead,
-                first=entered.first,
-                tries_aside=entered.tries_aside,
-                prompt=prompt,
-                left=entered.left,
-                where=get_contextvars(),
-                limited=entered.has_limits or limits.concurrency is not None or any(spacing),
-            )
+        report = Report(
+            call=entered,
+            answer=answer,
+            took=(time.monotonic() - entered.began) * SECOND,
+            prompt=prompt,
+            where=get_contextvars(),
         )
+        # Send right away what other calls must know before they start.
+        urgent = entered.probes or entered.tries_aside or report.retry_after is not None
+        (self._reports.send if urgent else self._reports.add)(report)
 
     def probe(self, endpoint: str, find: Callable[[float], Failure | None], deadline: float) -> None:
         """Probe an endpoint whose breaker is open, and close the breaker if the endpoint answers.

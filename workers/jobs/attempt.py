@@ -45,7 +45,8 @@ from cogitate.tasks.own.method_faults import MethodFault
 from cogitate.tasks.registry import UnknownKind, kind_of
 from cogitate.tasks.shown import TooLong, effects_of
 from cogitate.workers.answer_faults.fault import fault_of
-from cogitate.workers.jobs.call_layers import ASKING_FAILED, CallRefused, CallResult, Calls
+from cogitate.workers.gate.gate import Refused
+from cogitate.workers.jobs.call_layers import ASKING_FAILED, Calls
 from cogitate.workers.jobs.capture import Capture
 from cogitate.workers.jobs.failover import (
     REFUSED_THERE,
@@ -54,13 +55,14 @@ from cogitate.workers.jobs.failover import (
     following,
     within_context,
 )
-from cogitate.workers.jobs.reasons import ask_no_reasons, without_reasons
 from cogitate.workers.jobs.repair import (
     OF_ANSWERS,
     REFUSED_BY_KIND,
     TOO_LONG,
+    ask_no_reasons,
     describe_fault,
     repairs_of,
+    without_reasons,
     without_repair,
 )
 from cogitate.workers.llm.answer import ModelAnswer
@@ -151,7 +153,7 @@ class Attempts:
     ) -> AttemptOutcome:
         """Fit the prompt, ask, judge the answer, and return what to settle."""
         candidate = next((one for one in candidates if one.model.name == adjustment.model), candidates[0])
-        refusals: list[CallRefused] = []
+        refusals: list[Refused] = []
         spent, unreported = Cost(), False  # in case a step raises
         try:
             while True:  # until a model may be asked
@@ -161,21 +163,21 @@ class Attempts:
                 prompt, output_cap = fitted
                 spent, unreported = claim.job.reserved, True  # a request may have been sent
                 reply = self._calls.ask(claim, prompt, candidate.model.asked_by(kind.name), output_cap, deadline)
-                if isinstance(reply, CallResult):
+                if isinstance(reply, ModelAnswer):
                     break
                 spent, unreported = Cost(), False
                 self._capture.keep(claim, prompt, reply, reply.why)
                 if reply.why == "stopping" and not claim.last:
                     return AttemptOutcome(None, Cost())
                 if reply.why not in REFUSED_THERE:
-                    return self._degrade(kind, claim, *reply)
+                    return self._degrade(kind, claim, reply.why, reply.because)
                 refusals.append(reply)
                 if (other := following(candidates, candidate, reply.because)) is None:
-                    return self._degrade(kind, claim, *refusals[0])
+                    return self._degrade(kind, claim, refusals[0].why, refusals[0].because)
                 candidate = other
 
-            spent, unreported = reply.spent, reply.answer.estimated
-            judged = self._judge(kind, claim, prompt, reply.answer, adjustment.repairs)
+            spent, unreported = Cost() if reply.saved else reply.usage, reply.estimated
+            judged = self._judge(kind, claim, prompt, reply, adjustment.repairs)
             if judged.failure == UNUSABLE and judged.cut is None and not reply.saved:
                 self._calls.count_unusable(candidate.model)
             self._capture.keep(claim, prompt, reply, judged.failure, judged.fault)
@@ -183,7 +185,7 @@ class Attempts:
             result = _result_of(candidate.model, prompt, reply)
             if judged.effects is not None:
                 return AttemptOutcome(replace(result, effects=judged.effects), spent)
-            pause, adjusted = self._adjusted(claim, candidates, candidate, prompt, reply.answer, judged, adjustment)
+            pause, adjusted = self._adjusted(claim, candidates, candidate, prompt, reply, judged, adjustment)
             named = named_failure(judged.failure, judged.check)
             if adjusted is not None and not claim.last and time.monotonic() + pause < deadline:
                 return AttemptOutcome(None, spent, pause, named, adjusted)
@@ -343,17 +345,17 @@ class Attempts:
             log.warning(f"job.{EFFECTS_REFUSED}", job=claim.job.id, kind=kind.name, why=why)
 
 
-def _result_of(model: Model, prompt: Prompt, reply: CallResult) -> Result:
+def _result_of(model: Model, prompt: Prompt, answer: ModelAnswer) -> Result:
     """Return what a result says about its answer, without effects."""
-    answer, count = reply.answer, None
+    count = None
     if answer.prompt_tokens:
         estimated = prompt_parts(prompt)
         count = PromptCount(estimated.all, answer.prompt_tokens, estimated.others)
     return Result(
         effects=(),
-        source="cached" if reply.saved else "llm",
+        source="cached" if answer.saved else "llm",
         usage=answer.usage,
-        saved=reply.saved,
+        saved=answer.saved,
         model=model.name,
         prompt=prompt.version,
         count=count,

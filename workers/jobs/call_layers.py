@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, Protocol
 
@@ -47,32 +48,13 @@ class Call(NamedTuple):
     question: CachedQuestion  # everything that is sent to the model
 
 
-class CallResult(NamedTuple):
-    """The answer to a call."""
-
-    answer: ModelAnswer
-    saved: bool  # the answer came from another call, so it cost nothing
-
-    @property
-    def spent(self) -> Cost:
-        """Return the cost of the call."""
-        return Cost() if self.saved else self.answer.usage
-
-
-class CallRefused(NamedTuple):
-    """The reason why no call was made; nothing was spent."""
-
-    why: str  # class of the failure
-    because: str = ""  # class of the failure that opened the endpoint's breaker, if that is the reason
-
-
-Ask = Callable[[Call], CallResult | CallRefused]
+Ask = Callable[[Call], ModelAnswer | Refused]
 
 
 class Layer(Protocol):
     """A step between an attempt and its model. Thread-safe."""
 
-    def ask(self, call: Call, following: Ask) -> CallResult | CallRefused:
+    def ask(self, call: Call, following: Ask) -> ModelAnswer | Refused:
         """Return the answer, or why there is none; `following` asks the layers behind this one."""
 
 
@@ -98,7 +80,7 @@ class Calls:
 
     def ask(
         self, claim: Claim, prompt: Prompt, model: Model, output_cap: int, deadline: float
-    ) -> CallResult | CallRefused:
+    ) -> ModelAnswer | Refused:
         """Ask once, or return why a call is not possible now; a refused call spends nothing.
 
         Args:
@@ -109,10 +91,9 @@ class Calls:
             ask = partial(layer.ask, following=ask)
         return ask(Call(claim, prompt, model, output_cap, deadline, CachedQuestion.of(prompt, model, output_cap)))
 
-    def _ask_model(self, call: Call) -> CallResult | CallRefused:
+    def _ask_model(self, call: Call) -> ModelAnswer | Refused:
         client = self._models.of(call.model.endpoint)
-        answer = client.ask(call.prompt, model=call.model, max_output_tokens=call.output_cap, deadline=call.deadline)
-        return CallResult(answer, saved=False)
+        return client.ask(call.prompt, model=call.model, max_output_tokens=call.output_cap, deadline=call.deadline)
 
     def context_of(self, model: Model) -> int:
         """Return the learned limit of prompt and answer together, in tokens; 0 if none is known."""
@@ -142,18 +123,18 @@ class Caching:
     def __init__(self, cache: ResponseCache) -> None:
         self._cache = cache
 
-    def ask(self, call: Call, following: Ask) -> CallResult | CallRefused:
+    def ask(self, call: Call, following: Ask) -> ModelAnswer | Refused:
         """Return the stored answer, or store the one that follows."""
         claim = call.claim
         if not claim.response_cache:
             return following(call)
         known = self._cache.find(claim.job, call.question, call.prompt)
         if known is not None:
-            return CallResult(known, saved=True)
-        result = following(call)
-        if isinstance(result, CallResult):
-            self._cache.keep(claim.job, call.question, result.answer)
-        return result
+            return replace(known, saved=True)
+        answer = following(call)
+        if isinstance(answer, ModelAnswer):
+            self._cache.keep(claim.job, call.question, answer)
+        return answer
 
 
 class Sharing:
@@ -164,9 +145,9 @@ class Sharing:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._in_flight: dict[Hashable, Future[CallResult | CallRefused | None]] = {}
+        self._in_flight: dict[Hashable, Future[ModelAnswer | Refused | None]] = {}
 
-    def ask(self, call: Call, following: Ask) -> CallResult | CallRefused:
+    def ask(self, call: Call, following: Ask) -> ModelAnswer | Refused:
         """Make the call, or share the answer of an identical one.
 
         If the other call is refused, raises or runs out of time, this thread makes its own call.
@@ -176,17 +157,15 @@ class Sharing:
             with self._lock:
                 shared = self._in_flight.get(question)
                 if shared is None:
-                    future = self._in_flight[question] = Future[CallResult | CallRefused | None]()
+                    future = self._in_flight[question] = Future[ModelAnswer | Refused | None]()
                     break
             try:
                 found = shared.result(max(0.0, call.deadline - time.monotonic()))
             except TimeoutError:
                 return following(call)  # which reports that the deadline has passed
-            if isinstance(found, CallResult):
-                failure = found.answer.failure
-                if failure is None or failure.kind != "timeout":
-                    return CallResult(found.answer, saved=True)
-        result: CallResult | CallRefused | None = None
+            if isinstance(found, ModelAnswer) and (found.failure is None or found.failure.kind != "timeout"):
+                return replace(found, saved=True)
+        result: ModelAnswer | Refused | None = None
         try:
             result = following(call)
             return result
@@ -203,7 +182,7 @@ class Preparing:
         self._models = models
         self._unusable: set[str] = set()  # endpoints already logged
 
-    def ask(self, call: Call, following: Ask) -> CallResult | CallRefused:
+    def ask(self, call: Call, following: Ask) -> ModelAnswer | Refused:
         """Ask, unless this process cannot call the endpoint."""
         job, model = call.claim.job, call.model
         try:
@@ -212,10 +191,10 @@ class Preparing:
             if model.endpoint not in self._unusable:
                 self._unusable.add(model.endpoint)
                 log.error("job.unknown_endpoint", job=job.id, model=model.name, endpoint=model.endpoint, why=str(error))
-            return CallRefused("unknown_endpoint")
+            return Refused("unknown_endpoint")
         except Exception as error:  # a bug in this package or in a kind's answer model; nothing was sent
             log.error("job.asking_failed", job=job.id, error=type(error).__name__, at=place_of(error))
-            return CallRefused(ASKING_FAILED)
+            return Refused(ASKING_FAILED)
         return following(call)
 
 
@@ -225,23 +204,20 @@ class RealDayLimit:
     def __init__(self, day: RealDay) -> None:
         self._day = day
 
-    def ask(self, call: Call, following: Ask) -> CallResult | CallRefused:
+    def ask(self, call: Call, following: Ask) -> ModelAnswer | Refused:
         """Ask within what is left of the day; a call that raises keeps its whole reservation."""
         job = call.claim.job
         held = self._day.reserve(job.reserved, priced=call.model.priced)
         if not isinstance(held, Held):
-            return CallRefused(held)
-        result = following(call)
-        if isinstance(result, CallRefused):
-            self._day.settle(held, Cost())
-            return result
-        used = result.answer.usage
+            return Refused(held)
+        answer = following(call)
+        used = answer.usage if isinstance(answer, ModelAnswer) else Cost()
         self._day.settle(held, used)
         if used.tokens > job.reserved.tokens:
             log.warning(
                 "job.overran", job=job.id, model=call.model.name, tokens=used.tokens, reserved=job.reserved.tokens
             )
-        return result
+        return answer
 
 
 class Gating:
@@ -255,24 +231,24 @@ class Gating:
         self._gate = gate
         self._host_waits = host_waits
 
-    def ask(self, call: Call, following: Ask) -> CallResult | CallRefused:
+    def ask(self, call: Call, following: Ask) -> ModelAnswer | Refused:
         """Ask once the gate admits the call, and report how it ended."""
         model, tokens = call.model, call.claim.job.reserved.tokens
         entered = self._gate.enter(
             model.endpoint,
-            model=_lane_of(model),
+            model=_gate_name(model),
             tokens=tokens,
             deadline=call.deadline,
             may_wait=self._may_wait(call),
         )
         if isinstance(entered, Refused):
-            return CallRefused(entered.why, entered.because)
-        result: CallResult | CallRefused | None = None
+            return entered
+        found: ModelAnswer | Refused | None = None
         try:
-            result = following(call)
-            return result
+            found = following(call)
+            return found
         finally:
-            answer = result.answer if isinstance(result, CallResult) else None
+            answer = found if isinstance(found, ModelAnswer) else None
             self._gate.leave(entered, answer, prompt=_digest(call.prompt) if answer is None or answer.failure else "")
 
     def _may_wait(self, call: Call) -> MayWait:
@@ -283,7 +259,7 @@ class Gating:
         return "endpoint" if others else "model"
 
 
-def _lane_of(model: Model) -> str:
+def _gate_name(model: Model) -> str:
     """Return the name under which the gate knows a model: each service tier has limits that the others do not share."""
     tier = typed_json.decode(model.parameters, dict[str, object]).get("service_tier") if model.parameters else None
     return f"{model.model}@{tier}" if isinstance(tier, str) else model.model

@@ -15,8 +15,9 @@ from cogitate.scheduler.ledger.keys import incarnation_key
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import JobKey
 from cogitate.tasks.kind import Prompt
-from cogitate.workers.jobs.call_layers import CallRefused, CallResult
+from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.kept_texts import KeptTexts
+from cogitate.workers.llm.answer import ModelAnswer
 
 MOST_ATTEMPTS = 20  # of one job; the largest `claim_cap`
 MOST_ANSWER = 100_000  # characters of an answer that are stored
@@ -43,14 +44,12 @@ class Capture:
         self._on = settings.capture
         self._texts = _texts(client, settings)
 
-    def keep(
-        self, claim: Claim, prompt: Prompt, asked: CallResult | CallRefused, failure: str, fault: str = ""
-    ) -> None:
+    def keep(self, claim: Claim, prompt: Prompt, asked: ModelAnswer | Refused, failure: str, fault: str = "") -> None:
         """Store an attempt's prompt, and its answer or the reason why it is missing."""
         if not self._on:
             return
         job = claim.job
-        text, saved = (asked.answer.text, asked.saved) if isinstance(asked, CallResult) else ("", False)
+        text, saved = (asked.text, asked.saved) if isinstance(asked, ModelAnswer) else ("", False)
         kept = Captured(
             attempt=claim.number,
             model=job.model,

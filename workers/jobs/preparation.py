@@ -32,8 +32,10 @@ def register() -> None:
 def _prepare(sender: str, instance: Any, **_: object) -> None:
     """Load what jobs need, which takes a second, or exit."""
     try:
-        if _forks(instance):
-            _check_prompts()  # threads do not survive a fork: each child makes its runner
+        if "prefork" in getattr(instance.pool_cls, "__module__", str(instance.pool_cls)):
+            from cogitate.tasks.registry import use_prompts  # imported here: neither publishing nor Flower needs it
+
+            use_prompts(Settings().prompts)  # threads do not survive a fork: each child makes its runner
         else:
             _warm_up()
     except (RedisError, OSError):  # the server is down: the first job tries again
@@ -44,16 +46,6 @@ def _prepare(sender: str, instance: Any, **_: object) -> None:
         _leave_mark(sender, why)
         raise SystemExit(lifeline.CANNOT_START) from None
     BEFORE_CLAIM.end_with(_end)
-
-
-def _forks(worker: Any) -> bool:
-    return "prefork" in getattr(worker.pool_cls, "__module__", str(worker.pool_cls))
-
-
-def _check_prompts() -> None:
-    from cogitate.tasks.registry import use_prompts  # imported here: neither publishing nor Flower needs it
-
-    use_prompts(Settings().prompts)
 
 
 def _warm_up(**_: object) -> None:

@@ -1,5 +1,9 @@
-"""The repair of an answer: a second attempt shows the model its own answer and its faults, once per job and worker.
+"""The repair of an answer: without its reasons, or by a second attempt.
 
+The reasons may be junk when the answer is not. An action is useful without its reason; a change of a relationship is
+not, and is dropped as a whole. Models that give poor reasons need not be asked for them (`ModelSettings.reasons`).
+
+Otherwise a second attempt shows the model its own answer and its faults, once per job and worker.
 The attempt has its own reservation from the retry pool, and its prompt has the same cap. The answer is treated as data:
 cut, put on one line and fenced, like memories. Junk is not shown again, since models repeat what they read.
 """
@@ -7,12 +11,14 @@ cut, put on one line and fenced, like memories. Junk is not shown again, since m
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from pydantic import BaseModel, ValidationError
 
 from cogitate.memory.host_code import Raised
+from cogitate.prompts.answers import ActionAnswer, InsightAlone, ReflectionAnswer, UnexplainedAction
 from cogitate.prompts.render import Rendered, Templates
 from cogitate.scheduler.ledger.claims import UNUSABLE
 from cogitate.tasks.kind import Prompt
@@ -28,6 +34,36 @@ OF_ANSWERS = frozenset({"refused", "truncated", "empty", "not_json", "wrong_sche
 MOST_ANSWER = 1_200  # characters of the answer that are shown
 MOST_FAULT = 400  # characters of its fault
 _PLACES = 5  # wrong values that a fault names
+
+#: The answer that replaces another, and the field that it omits.
+_WITHOUT: Mapping[type[BaseModel], tuple[type[BaseModel], str]] = MappingProxyType(
+    {
+        ActionAnswer: (UnexplainedAction, "reason"),
+        ReflectionAnswer: (InsightAlone, "relationship_changes"),
+    }
+)
+
+
+def ask_no_reasons(prompt: Prompt) -> Prompt:
+    """Return the prompt without reasons: neither its schema nor its instructions mention them."""
+    if prompt.answer not in _WITHOUT:
+        return prompt
+    answer, field = _WITHOUT[prompt.answer]
+    return replace(
+        prompt,
+        answer=answer,
+        system="\n".join(line for line in prompt.system.splitlines() if not line.startswith(f'- "{field}"')),
+        constraints=tuple(one for one in prompt.constraints if one.field.partition(".")[0] != field),
+    )
+
+
+def without_reasons(answer: BaseModel) -> BaseModel | None:
+    """Return an answer without its reasons; None if it has none."""
+    if isinstance(answer, ActionAnswer) and answer.reason:
+        return answer.model_copy(update={"reason": ""})
+    if isinstance(answer, ReflectionAnswer) and answer.relationship_changes:
+        return answer.model_copy(update={"relationship_changes": []})
+    return None
 
 
 def repairs_of(templates: Templates, text: str, fault: str, *, junk: bool = False) -> tuple[Rendered, ...]:

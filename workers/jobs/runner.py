@@ -12,7 +12,6 @@ import sys
 import threading
 import time
 from functools import cache
-from importlib import import_module
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -46,7 +45,7 @@ from cogitate.workers.jobs.kept_results import KeptResults
 from cogitate.workers.jobs.metrics import attempted
 from cogitate.workers.jobs.model_lane import SPARE, ModelLane, slots_of_worker
 from cogitate.workers.llm.clients import ModelClients
-from cogitate.workers.llm.requests.dialect_store import DialectStore
+from cogitate.workers.llm.requests.dialect import DialectStore
 from cogitate.workers.processes.before_claim import BEFORE_CLAIM, reason_of
 from cogitate.workers.transport import redis_transport
 
@@ -104,10 +103,8 @@ class Runner:
         self._claims = claims
         self._heartbeat = heartbeat
         self._settings = settings
-        if settings.llm == "openai":
-            import_module("..llm.client", __package__)  # load it now, so that the first call need not wait for it
         self._models = ModelClients(settings.endpoint_table(), settings.concurrency, DialectStore(client))
-        for name in {model.endpoint for model in settings.asked_models()}:
+        for name in {model.endpoint for model in settings.asked_models()}:  # the first call need not wait for them
             with contextlib.suppress(ConfigurationError, KeyError):  # the first call that needs it logs this
                 self._models.of(name)
         self._stopping = threading.Event()
@@ -178,14 +175,13 @@ class Runner:
             BEFORE_CLAIM.claimed()
             return claim
         log.debug("job.refused", job=job_id, why=claim)
-        if claim == "older":
-            BEFORE_CLAIM.failed(f"a run is of an older version than this worker (schema {SCHEMA}): finish it with that")
-        elif claim == "newer":
-            BEFORE_CLAIM.failed(f"a run is of a newer version than this worker (schema {SCHEMA}): upgrade it")
-        run, _ = split_job_id(job_id)
-        if claim in ("older", "newer") and run not in self._other:
-            self._other.add(run)
-            log.warning("run.older_schema" if claim == "older" else "run.newer_schema", run=run, known=SCHEMA)
+        if claim in ("older", "newer"):
+            then = "finish it with a worker of that version" if claim == "older" else "upgrade this worker"
+            BEFORE_CLAIM.failed(f"a run has a schema {claim} than this worker's ({SCHEMA}): {then}")
+            run, _ = split_job_id(job_id)
+            if run not in self._other:
+                self._other.add(run)
+                log.warning("run.older_schema" if claim == "older" else "run.newer_schema", run=run, known=SCHEMA)
         return claim
 
     def _answer_trial(self, run: str, key: JobKey) -> None:

@@ -12,7 +12,7 @@ from cogitate.workers.llm.replies.failures import Failure
 
 @dataclass(frozen=True, kw_only=True)
 class ModelAnswer:
-    """The result of one `ask`: a value or a failure, never both, and its cost."""
+    """A model's answer to one question: a value or a failure, never both, and its cost."""
 
     usage: Cost  # calls: requests that were sent; tokens: prompt and output, reasoning included
     estimated: bool = False  # part of the usage was not reported and is a high estimate
@@ -21,6 +21,7 @@ class ModelAnswer:
     prompt_tokens: int = 0  # as reported by the endpoint; 0: not reported
     reasoning: int = 0  # reasoning tokens in the output, as reported by the endpoint
     text: str = field(default="", repr=False)  # the model's text, usable or not
+    saved: bool = False  # it was the answer to another call, so it costs this one nothing
 
     @property
     def retryable(self) -> bool:

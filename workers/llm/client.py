@@ -24,17 +24,15 @@ from cogitate.scheduler.config.endpoints import Endpoint, Model
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.connections.event_loop import EventLoopThread
-from cogitate.workers.llm.connections.http import Call, HttpResponse, NoResponse, PooledRequest
+from cogitate.workers.llm.connections.http import Exchange, HttpResponse, NoResponse, PooledRequest
 from cogitate.workers.llm.replies.context_lengths import ContextLengths
 from cogitate.workers.llm.replies.error_responses import error_text, from_status
 from cogitate.workers.llm.replies.failures import Failure, charged_in_doubt
 from cogitate.workers.llm.replies.redaction import Redaction
 from cogitate.workers.llm.replies.reply import Reply, cost_of, read_completion, validated
 from cogitate.workers.llm.replies.usage import is_possible, read_usage
-from cogitate.workers.llm.requests.address import address_of
-from cogitate.workers.llm.requests.dialect import REFUSALS, Dialect, Dialects
-from cogitate.workers.llm.requests.dialect_store import DialectStore
-from cogitate.workers.llm.requests.request import request_to
+from cogitate.workers.llm.requests.address import address_of, request_to
+from cogitate.workers.llm.requests.dialect import REFUSALS, Dialect, Dialects, DialectStore
 from cogitate.workers.llm.requests.schema import full_schema
 from cogitate.workers.llm.requests.tokens import prompt_tokens
 
@@ -95,10 +93,9 @@ class ModelClient:
         parameters: dict[str, object] = {} if model.seed is None else {"seed": model.seed}
         if model.parameters:
             parameters |= typed_json.decode(model.parameters, dict[str, object])
-        body = dialect.merged_into(dialect.parameters(prompt, max_output_tokens), parameters)
-        call = Call(deadline)
-        request = msgspec.json.encode({"model": model.model, **body})
-        response = self._loop.run(self._exchange(request, call))
+        exchange = Exchange(deadline)
+        request = msgspec.json.encode({"model": model.model, **dialect.body(prompt, max_output_tokens, parameters)})
+        response = self._loop.run(self._exchange(request, exchange))
         if isinstance(response, Failure):
             reply = _failed(response)
         elif not response.answers:
@@ -112,7 +109,7 @@ class ModelClient:
         if reply.failure is not None and reply.failure.kind == "context_overflow":
             size = prompt_tokens(prompt)
             self._contexts.overflowed(model.model, reply.failure.context, size, max_output_tokens)
-        spent, estimated = cost_of(model, prompt, reply, call.sent, max_output_tokens)
+        spent, estimated = cost_of(model, prompt, reply, exchange.sent, max_output_tokens)
         if (left_out := self._left_out(model, dialect, reply, parameters)) != "":
             reply = replace(reply, failure=Failure(kind="unsupported", detail=left_out))
         value, failure = validated(reply, prompt.answer)
@@ -153,7 +150,7 @@ class ModelClient:
 
     def probe(self, deadline: float) -> Failure | None:
         """Return why the endpoint does not answer, or None; it requests the list of models, which is free."""
-        response = self._loop.run(self._exchange(b"", Call(deadline), models=True))
+        response = self._loop.run(self._exchange(b"", Exchange(deadline), models=True))
         if isinstance(response, Failure):
             return response
         return None if response.answers else self._redaction.of_reply(_refused(response)).failure
@@ -175,18 +172,18 @@ class ModelClient:
 
     # -- on the event loop -----------------------------------------------------------------------------
 
-    async def _exchange(self, body: bytes, call: Call, *, models: bool = False) -> HttpResponse | Failure:
+    async def _exchange(self, body: bytes, exchange: Exchange, *, models: bool = False) -> HttpResponse | Failure:
         """Send one request; return its response, which may repeat the key, if it is complete before the deadline."""
         if self._closed.is_set():
             return _CLOSED
-        if call.remaining() <= 0:
+        if exchange.remaining() <= 0:
             return Failure(kind="timeout", detail="the deadline passed before the call")
         task = asyncio.current_task()
         assert task is not None
         self._calls.add(task)
         try:
-            async with asyncio.timeout_at(call.deadline):  # the loop's clock is time.monotonic()
-                return await (self._listed(call) if models else self._pooled().send(body, call))
+            async with asyncio.timeout_at(exchange.deadline):  # the loop's clock is time.monotonic()
+                return await (self._listed(exchange) if models else self._pooled().send(body, exchange))
         except TimeoutError:
             return Failure(kind="timeout", detail="the answer was incomplete at the deadline")
         except NoResponse as error:
@@ -213,12 +210,12 @@ class ModelClient:
             )
         return self._request
 
-    async def _listed(self, call: Call) -> HttpResponse:
+    async def _listed(self, exchange: Exchange) -> HttpResponse:
         request = PooledRequest(
             request_to(self._address, "/models"), 1, CONNECT_TIMEOUT, self._address.proxy, self._tls
         )
         try:
-            return await request.send(b"", call)
+            return await request.send(b"", exchange)
         finally:
             await request.close()
 

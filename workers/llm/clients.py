@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from cogitate.scheduler.config.endpoints import Endpoint
 from cogitate.workers.llm.connections.event_loop import EventLoopThread
-from cogitate.workers.llm.requests.dialect_store import DialectStore
+from cogitate.workers.llm.requests.dialect import DialectStore
 
 if TYPE_CHECKING:
     from cogitate.workers.llm.client import ModelClient

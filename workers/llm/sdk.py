@@ -1,9 +1,10 @@
-"""OpenAI's SDK for commands and searches. Importing it takes a second, so workers do without it."""
+"""OpenAI's SDK for commands and searches: importing it takes a second, so workers do without it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cogitate.memory.errors import CogitateError
 from cogitate.workers.llm.requests.address import Address
 
 if TYPE_CHECKING:
@@ -25,3 +26,30 @@ def open_client(address: Address, timeout: float) -> openai.OpenAI:
     return openai.OpenAI(
         api_key=address.api_key, base_url=address.base_url, max_retries=0, timeout=timeout, http_client=http
     )
+
+
+class Unlisted(CogitateError):
+    """An endpoint does not list its models; the message says why."""
+
+    def __init__(self, why: str, status: int | None = None) -> None:
+        super().__init__(why)
+        self.status = status
+
+
+def offered_models(address: Address, timeout: float) -> frozenset[str]:
+    """Return the names of the models that an endpoint lists; the request is free.
+
+    Raises:
+        Unlisted: if it does not list them within `timeout` seconds.
+    """
+    import openai
+
+    try:
+        with open_client(address, timeout) as client:
+            return frozenset(model.id for model in client.models.list())
+    except openai.APIStatusError as error:
+        raise Unlisted(str(error.status_code), error.status_code) from None
+    except openai.APIError as error:
+        raise Unlisted(type(error).__name__) from None
+    except (TypeError, ValueError, AttributeError):  # the SDK's errors for a response that is not a list
+        raise Unlisted("its response is not a list of models") from None

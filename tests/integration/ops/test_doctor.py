@@ -16,8 +16,7 @@ from cogitate.ops.fake_llm.server import MODEL, FakeEndpoint
 from cogitate.scheduler.config.settings import Settings
 from cogitate.tasks.registry import kinds
 from cogitate.workers.celery_app import make_app
-from cogitate.workers.llm.requests.dialect import Dialect
-from cogitate.workers.llm.requests.dialect_store import DialectStore
+from cogitate.workers.llm.requests.dialect import Dialect, DialectStore
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import cogitate, typed
 

@@ -33,7 +33,9 @@ from cogitate.scheduler.config.endpoints import Endpoint, Model
 from cogitate.scheduler.config.settings import Settings
 from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.tasks.kind import Prompt
-from cogitate.workers.jobs.call_layers import CallRefused, CallResult, Calls
+from cogitate.workers.gate.gate import Refused
+from cogitate.workers.jobs.call_layers import Calls
+from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.clients import ModelClients
 from cogitate.workers.llm.replies.failures import CLASSES
 from tests.ports import free_ports
@@ -109,7 +111,7 @@ def found_in(case: Case) -> Found:
         settings = Settings.tuned(endpoints={"default": endpoint})
         clients = ModelClients(settings.endpoint_table(), 8)
         calls = Calls(client, settings, clients, threading.Event())
-        results: list[tuple[str, CallResult | CallRefused]] = []
+        results: list[tuple[str, ModelAnswer | Refused]] = []
         try:
             for number in range(ROUNDS):
                 for name in MODELS:
@@ -118,7 +120,7 @@ def found_in(case: Case) -> Found:
                     for _ in range(4):
                         result = _ask(calls, case, kind, name, number)
                         results.append((name, result))
-                        failure = result.answer.failure if isinstance(result, CallResult) else None
+                        failure = result.failure if isinstance(result, ModelAnswer) else None
                         if failure is None or failure.kind != "unsupported":
                             break
         finally:
@@ -127,7 +129,7 @@ def found_in(case: Case) -> Found:
     return _judged(results, asked[0], case["trigger"]["kind"])
 
 
-def _ask(calls: Calls, case: Case, kind: str, name: str, number: int) -> CallResult | CallRefused:
+def _ask(calls: Calls, case: Case, kind: str, name: str, number: int) -> ModelAnswer | Refused:
     from tests.integration.workers.llm_case import claim_of
 
     trigger = case["trigger"]
@@ -146,9 +148,9 @@ def _ask(calls: Calls, case: Case, kind: str, name: str, number: int) -> CallRes
     return calls.ask(claim_of(JOB), prompt, model, CAP, time.monotonic() + patience)
 
 
-def _judged(results: list[tuple[str, CallResult | CallRefused]], asked: int, trigger: str) -> Found:
-    answers = [(name, one.answer) for name, one in results if isinstance(one, CallResult)]
-    refused = [(name, one) for name, one in results if isinstance(one, CallRefused)]
+def _judged(results: list[tuple[str, ModelAnswer | Refused]], asked: int, trigger: str) -> Found:
+    answers = [(name, one) for name, one in results if isinstance(one, ModelAnswer)]
+    refused = [(name, one) for name, one in results if isinstance(one, Refused)]
     first = answers[0][1]
     failed = [one.failure for _, one in answers if one.failure is not None]
     good = sum(one.value is not None for _, one in answers)

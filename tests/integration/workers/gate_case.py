@@ -12,7 +12,8 @@ from redis import Redis
 from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals, endpoint_vitals
 from cogitate.scheduler.ledger.keys import endpoint_keys
 from cogitate.tasks.job import Cost
-from cogitate.workers.gate.gate import Entered, Gate, Refused
+from cogitate.workers.gate.endpoint_reports import Entered
+from cogitate.workers.gate.gate import Gate, Refused
 from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.replies.failures import CLASSES, Failure, FailureKind
 

@@ -12,7 +12,8 @@ from structlog.testing import capture_logs
 
 from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
 from cogitate.scheduler.ledger.keys import endpoint_keys
-from cogitate.workers.gate.gate import Entered, Gate
+from cogitate.workers.gate.endpoint_reports import Entered
+from cogitate.workers.gate.gate import Gate
 from cogitate.workers.llm.replies.failures import CLASSES, Failure, FailureKind
 from tests.integration.workers.gate_case import (
     NAME,

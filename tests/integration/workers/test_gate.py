@@ -17,7 +17,8 @@ from redis.retry import Retry
 
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.keys import endpoint_keys
-from cogitate.workers.gate.gate import Entered, Gate, Refused
+from cogitate.workers.gate.endpoint_reports import Entered
+from cogitate.workers.gate.gate import Gate, Refused
 from cogitate.workers.llm.replies.failures import FailureKind
 from tests.integration.workers.gate_case import NAME, MakeGate, answer, at_once, call, enter, entered, refused, vitals
 

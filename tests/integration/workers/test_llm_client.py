@@ -20,7 +20,7 @@ from cogitate.scheduler.config.prices import usd_micros
 from cogitate.scheduler.config.settings import ConfigurationError
 from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Prompt
-from cogitate.workers.llm.connections.http import Call, HttpResponse, PooledRequest
+from cogitate.workers.llm.connections.http import Exchange, HttpResponse, PooledRequest
 from cogitate.workers.llm.replies.failures import FAILURE_KINDS
 from cogitate.workers.llm.requests.address import address_of
 from cogitate.workers.llm.requests.tokens import prompt_tokens
@@ -168,7 +168,7 @@ def test_parameters_of_a_model_are_sent_with_each_request(monkeypatch: pytest.Mo
     sent: list[dict[str, object]] = []
     send = PooledRequest.send
 
-    async def noted(self: PooledRequest, body: bytes, call: Call) -> HttpResponse:
+    async def noted(self: PooledRequest, body: bytes, call: Exchange) -> HttpResponse:
         sent.append(json.loads(body))
         return await send(self, body, call)
 

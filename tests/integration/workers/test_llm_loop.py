@@ -15,8 +15,7 @@ from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.scheduler.config.endpoints import Endpoint
 from cogitate.tasks.job import Cost
 from cogitate.workers.llm.clients import ModelClients
-from cogitate.workers.llm.requests.dialect import Dialect
-from cogitate.workers.llm.requests.dialect_store import DialectStore, KnownDialect, known_dialects
+from cogitate.workers.llm.requests.dialect import Dialect, DialectStore, KnownDialect, known_dialects
 from tests.integration.workers.llm_case import BOUND, KEY, MODEL, PROMPT, Mood, ask, client_of
 
 

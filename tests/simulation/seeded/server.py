@@ -43,8 +43,10 @@ from cogitate.scheduler.ledger import scripts
 from cogitate.scheduler.ledger.scripts import _PRELUDES, script
 from cogitate.tasks.job import Job
 from cogitate.workers.gate.endpoint_reports import Report, Reports
-from cogitate.workers.jobs.call_layers import Ask, Call, CallRefused, CallResult, Sharing
+from cogitate.workers.gate.gate import Refused
+from cogitate.workers.jobs.call_layers import Ask, Call, Sharing
 from cogitate.workers.jobs.heartbeat import Heartbeat
+from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.simulation.seeded.actors import SimulatedEvent, SimulatedTime, current
 from tests.simulation.seeded.model import SimulatedModel
@@ -203,7 +205,7 @@ class _Untold(Reports):
 class _Alone(Sharing):
     """Every call is made: simulated threads wait for the simulation, not for one another."""
 
-    def ask(self, call: Call, following: Ask) -> CallResult | CallRefused:
+    def ask(self, call: Call, following: Ask) -> ModelAnswer | Refused:
         return following(call)
 
 

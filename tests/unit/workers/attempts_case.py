@@ -14,8 +14,8 @@ from cogitate.scheduler.ledger.claims import Claim
 from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.tasks.kind import Case, Prompt, WorldFacts
 from cogitate.tasks.registry import register
+from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.attempt import NO_ADJUSTMENT, Adjustment, AttemptOutcome, Attempts
-from cogitate.workers.jobs.call_layers import CallRefused, CallResult
 from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.replies.failures import Failure, FailureKind
 from tests.unit.tasks.own_kind_case import Own, Said
@@ -38,7 +38,7 @@ OURS = Model(name="default", model="m", endpoint="ours")
 class Calls:
     """Calls that come to what a test says."""
 
-    def __init__(self, gives: CallResult | CallRefused | Exception) -> None:
+    def __init__(self, gives: ModelAnswer | Refused | Exception) -> None:
         self.gives = gives
         self.unusable: list[str] = []
 
@@ -48,14 +48,14 @@ class Calls:
     def context_of(self, model: Model) -> int:
         return 0
 
-    def ask(self, *args: Any) -> CallResult | CallRefused:
+    def ask(self, *args: Any) -> ModelAnswer | Refused:
         if isinstance(self.gives, Exception):
             raise self.gives
         return self.gives
 
 
 def attempt(
-    gives: CallResult | CallRefused | Exception,
+    gives: ModelAnswer | Refused | Exception,
     *,
     number: int,
     seconds: float = 60.0,
@@ -69,14 +69,14 @@ def attempt(
     return attempts.make(claim, time.monotonic() + seconds, adjustment)
 
 
-def failed(kind: FailureKind, *, retry_after: float | None = None) -> CallResult:
-    return CallResult(ModelAnswer(usage=USED, failure=Failure(kind=kind, retry_after=retry_after)), saved=False)
+def failed(kind: FailureKind, *, retry_after: float | None = None) -> ModelAnswer:
+    return ModelAnswer(usage=USED, failure=Failure(kind=kind, retry_after=retry_after))
 
 
 class Asked(Calls):
     """Calls that note the prompts they are given."""
 
-    def __init__(self, gives: CallResult | CallRefused | Exception) -> None:
+    def __init__(self, gives: ModelAnswer | Refused | Exception) -> None:
         super().__init__(gives)
         self.prompts: list[Prompt] = []
         self.models: list[Model] = []
@@ -88,7 +88,7 @@ class Asked(Calls):
 
     def ask(
         self, claim: Claim, prompt: Prompt, model: Model, output_cap: int, deadline: float
-    ) -> CallResult | CallRefused:
+    ) -> ModelAnswer | Refused:
         self.prompts.append(prompt)
         self.models.append(model)
         self.caps.append(output_cap)
@@ -106,7 +106,7 @@ class Remembers(Own):
 class Trying:
     """A worker's attempts at jobs of one kind."""
 
-    def __init__(self, gives: CallResult | CallRefused | Exception, kind: Own | None = None) -> None:
+    def __init__(self, gives: ModelAnswer | Refused | Exception, kind: Own | None = None) -> None:
         register(kind or Own(output_cap=50))
         self.calls: Any = Asked(gives)
         self.attempts = Attempts(FakeRedis(), Settings(endpoints={"ours": Endpoint()}), self.calls)
@@ -124,5 +124,5 @@ class Trying:
         return self.attempts.make(claim, time.monotonic() + 60.0, adjustment)
 
 
-def unusable(kind: FailureKind, text: str = '{"zither": 1}') -> CallResult:
-    return CallResult(ModelAnswer(usage=USED, failure=Failure(kind=kind), text=text), saved=False)
+def unusable(kind: FailureKind, text: str = '{"zither": 1}') -> ModelAnswer:
+    return ModelAnswer(usage=USED, failure=Failure(kind=kind), text=text)

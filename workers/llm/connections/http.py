@@ -12,6 +12,7 @@ import re
 import ssl
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Literal, NamedTuple
 
@@ -19,7 +20,7 @@ import aiohttp
 
 from cogitate.workers.llm.connections.pool import SilentConnections
 from cogitate.workers.llm.connections.stale_answers import REQUEST_ID, StaleAnswers
-from cogitate.workers.llm.requests.request import Request
+from cogitate.workers.llm.requests.address import Request
 
 _COMPRESSED = frozenset({"gzip", "x-gzip", "deflate", "br", "zstd", "compress", "x-compress"})
 _COMPRESSED_CONTENT = (  # gzip, zstd, deflate
@@ -62,13 +63,13 @@ class HttpResponse(NamedTuple):
         return 200 <= self.status < 300
 
 
-class Call:
-    """The deadline of one call, and how many requests it sent."""
+@dataclass
+class Exchange:
+    """The deadline of one exchange with an endpoint, and what was sent."""
 
-    def __init__(self, deadline: float) -> None:
-        self.deadline = deadline  # instant of time.monotonic()
-        self.sent = 0  # requests that got a connection
-        self.reused = False  # whether the connection had carried an earlier exchange
+    deadline: float  # instant of time.monotonic()
+    sent: int = 0  # requests that got a connection
+    reused: bool = False  # whether the connection had carried an earlier exchange
 
     def remaining(self) -> float:
         """Return the seconds left; zero or less after the deadline."""
@@ -120,7 +121,7 @@ class PooledRequest:
             trace_configs=[trace],
         )
 
-    async def send(self, body: bytes, call: Call) -> HttpResponse:
+    async def send(self, body: bytes, exchange: Exchange) -> HttpResponse:
         """Send the request with this body and return its complete response.
 
         Raises:
@@ -134,11 +135,11 @@ class PooledRequest:
                 data=body or None,
                 headers={REQUEST_ID: request_id},
                 allow_redirects=False,
-                trace_request_ctx=call,
+                trace_request_ctx=exchange,
             ) as response:
                 content = await _read(response)
                 if self._stale.names_another(request_id, response.headers, content) or (
-                    200 <= response.status < 300 and self._stale.is_copy(body, content, reused=call.reused)
+                    200 <= response.status < 300 and self._stale.is_copy(body, content, reused=exchange.reused)
                 ):
                     self._connections.close_idle()  # this request's own answer may still come on one of them
                     raise NoResponse("connection", "the answer to another request")

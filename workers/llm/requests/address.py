@@ -1,4 +1,8 @@
-"""The address and key of an endpoint, from its configuration and the environment, checked at the start."""
+"""The address and key of an endpoint, from its configuration and the environment, checked at the start.
+
+Requests are identical to those of OpenAI's SDK; a test compares them. Importing the SDK would take each worker more
+than half a second of CPU.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,9 @@ import base64
 import os
 import urllib.parse
 import urllib.request
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from cogitate.scheduler.config.endpoints import Endpoint
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
@@ -48,6 +54,15 @@ class Address:
         return (self.basic or self.api_key, *secrets_of(self.base_url))
 
 
+@dataclass(frozen=True)
+class Request:
+    """A request without a body."""
+
+    method: Literal["GET", "POST"]
+    url: str  # without user and password
+    headers: Mapping[str, str] = field(repr=False)  # including the key
+
+
 def servers_of(settings: Settings) -> dict[str, str]:
     """Return the URL of each configured endpoint, without secrets, usable or not."""
     return {name: _shown(_base_url(endpoint) or OPENAI) for name, endpoint in settings.endpoint_table().items()}
@@ -65,6 +80,25 @@ def address_of(endpoint: Endpoint) -> Address:
         raise ConfigurationError(f"base_url {redact_url(base_url)!r} is not a URL that begins with http:// or https://")
     proxy = _proxy(base_url)
     return Address(base_url=base_url, api_key=_key(endpoint, not named), proxy=proxy, is_openai=not named)
+
+
+def request_to(address: Address, path: Literal["/chat/completions", "/models"]) -> Request:
+    """Return the request to this endpoint for a completion, or for its models."""
+    url = urllib.parse.urlsplit(address.base_url)
+    headers = {
+        "Accept": "application/json",
+        "Accept-Encoding": "identity",
+        "Authorization": f"Basic {address.basic}" if address.basic else f"Bearer {address.api_key}",
+        "Content-Type": "application/json",
+        "User-Agent": "Cogitate",
+    }
+    for name, variable in (("OpenAI-Organization", "OPENAI_ORG_ID"), ("OpenAI-Project", "OPENAI_PROJECT_ID")):
+        if value := os.environ.get(variable):
+            headers[name] = value
+    whole = urllib.parse.urlunsplit(
+        (url.scheme, url.netloc.rpartition("@")[2], url.path.rstrip("/") + path, url.query, "")
+    )
+    return Request("GET" if path == "/models" else "POST", whole, headers)
 
 
 def _base_url(endpoint: Endpoint) -> str:

@@ -1,4 +1,9 @@
-"""Dialects of endpoints: how to request JSON and how to cap the answer, learned from refusals."""
+"""Dialects of endpoints: how to request JSON and how to cap the answer, learned from refusals.
+
+Workers and later runs share what is known; Redis keeps it outside any run.
+
+cogitate:dialect:<server> <model>   string   JSON of a `KnownDialect`; expires after an hour, since servers change
+"""
 
 from __future__ import annotations
 
@@ -8,11 +13,16 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Literal
 
+import msgspec
 import structlog
+from redis import Redis
+from redis.exceptions import RedisError
 
+from cogitate.memory import typed_json
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.llm.requests.schema import BOUNDS, full_schema, plain_schema
 
@@ -29,6 +39,7 @@ _SYSTEM_NAMED = re.compile(r"(system|developer) (role|message|prompt|instruction
 _REQUIRED = re.compile(r"\b([a-z]\w{2,40}) must be (?:set to )?(true|false)\b", re.IGNORECASE)
 REFUSALS = frozenset({400, 404, 415, 422, 500, 501})  # statuses with which servers reject a parameter
 _CONFIRMED = 2  # refusals that confirm each other: a single one may have been a transient fault
+PREFIX = "cogitate:dialect:"
 RELEARN_AFTER = 3_600.0  # seconds after which the first dialect is tried again, since servers change
 
 _log = structlog.get_logger()
@@ -98,13 +109,13 @@ class Dialect:
     def _recapped(self) -> Dialect:
         return replace(self, cap="max_tokens" if self.cap == "max_completion_tokens" else "max_completion_tokens")
 
-    def merged_into(self, body: dict[str, object], parameters: Mapping[str, object]) -> dict[str, object]:
-        """Return the body of a request with the parameters of its model, except those that the endpoint refuses."""
-        kept = {name: value for name, value in parameters.items() if name not in self.left_out}
-        return body | kept | dict(self.switches)
-
-    def parameters(self, prompt: Prompt, cap: int) -> dict[str, object]:
+    def body(
+        self, prompt: Prompt, cap: int, parameters: Mapping[str, object] = MappingProxyType({})
+    ) -> dict[str, object]:
         """Return the body of a chat completion, without its model.
+
+        Args:
+            parameters: of the model; those that the endpoint refuses are left out.
 
         Raises:
             TypeError: if no schema can express the prompt's answer.
@@ -123,7 +134,8 @@ class Dialect:
             body["messages"] = [{"role": "user", "content": f"{system}\n\n{user}"}]
         else:
             body["messages"] = [{"role": "system", "content": system}, {"role": "user", "content": user}]
-        return body
+        kept = {name: value for name, value in parameters.items() if name not in self.left_out}
+        return body | kept | dict(self.switches)
 
 
 def schema_instruction(schema: Mapping[str, object]) -> str:
@@ -131,27 +143,64 @@ def schema_instruction(schema: Mapping[str, object]) -> str:
     return _INSTRUCTION + json.dumps(schema, separators=(",", ":"), ensure_ascii=False)
 
 
-class Store(Protocol):
-    """The store of dialects beyond this process."""
+class KnownDialect(msgspec.Struct, frozen=True, kw_only=True):
+    """The dialect of a model at a server."""
+
+    server: str  # base URL without user and password
+    model: str  # the server's name for it
+    dialect: Dialect
+
+
+class DialectStore:
+    """The store of dialects in Redis. While Redis is down, each process learns them, at the cost of a refused call."""
+
+    def __init__(self, client: Redis) -> None:
+        self.client = client
 
     def load(self, server: str, model: str) -> Dialect | None:
         """Return the known dialect of this model, or None."""
+        try:
+            raw = self.client.get(_key(server, model))
+            return typed_json.decode(raw, KnownDialect).dialect if raw else None
+        except (RedisError, msgspec.MsgspecError) as error:
+            _log.info("llm.dialect_unknown", server=server, model=model, error=type(error).__name__)
+            return None
 
     def save(self, server: str, model: str, dialect: Dialect) -> None:
         """Store the dialect of this model."""
+        try:
+            known = KnownDialect(server=server, model=model, dialect=dialect)
+            self.client.set(_key(server, model), msgspec.json.encode(known), ex=int(RELEARN_AFTER))
+        except RedisError as error:
+            _log.info("llm.dialect_not_kept", server=server, model=model, error=type(error).__name__)
 
 
+def known_dialects(client: Redis) -> list[KnownDialect]:
+    """Return all known dialects, sorted by server and model.
+
+    Raises:
+        RedisError: if the server cannot be reached.
+    """
+    keys = sorted(client.scan_iter(match=PREFIX + "*", count=1000))
+    raw = client.mget(keys) if keys else []
+    return [typed_json.decode(value, KnownDialect) for value in raw if value]
+
+
+def _key(server: str, model: str) -> str:
+    return f"{PREFIX}{server} {model}"
+
+
+@dataclass
 class _Known:
     """The knowledge of this process about one model."""
 
-    def __init__(self, dialect: Dialect, now: float, *, worked: bool) -> None:
-        self.dialect = dialect
-        self.since = now  # when the known dialect was learned
-        self.worked = worked  # whether the server has accepted it
-        self.other: Dialect | None = None  # the latest other dialect that the server has accepted
-        self.trial: Dialect | None = None  # for the next call, or for all until the known dialect is replaced
-        self.refusals = Counter[Dialect]()
-        self.is_stored = False
+    dialect: Dialect
+    since: float  # when the known dialect was learned
+    worked: bool  # whether the server has accepted it
+    other: Dialect | None = None  # the latest other dialect that the server has accepted
+    trial: Dialect | None = None  # for the next call, or for all until the known dialect is replaced
+    refusals: Counter[Dialect] = field(default_factory=Counter)
+    is_stored: bool = False
 
 
 class Dialects:
@@ -169,7 +218,11 @@ class Dialects:
     """
 
     def __init__(
-        self, server: str, first: Dialect, store: Store | None = None, clock: Callable[[], float] = time.monotonic
+        self,
+        server: str,
+        first: Dialect,
+        store: DialectStore | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._server = server
         self._first = first

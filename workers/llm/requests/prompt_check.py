@@ -106,14 +106,13 @@ def _used(field: str, value: object) -> tuple[int, ...]:
     assert isinstance(value, tuple | list)
     if len(value) > MAX_USED:
         raise WrongPrompt(f"{field} names {len(value):,} entries, at most {MAX_USED:,} fit")
-    return tuple(_number(field, number) for number in value)
-
-
-def _number(field: str, value: object) -> int:
-    try:
-        number = 0 if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]  # or TypeError
-    except TypeError:
-        number = 0
-    if not 1 <= number <= MAX_NUMBER:
-        raise WrongPrompt(f"{field} names a {type(value).__name__} that is not the number of an entry (1, 2, 3, …)")
-    return number
+    numbers = []
+    for one in value:
+        try:
+            number = 0 if isinstance(one, bool) else operator.index(one)
+        except TypeError:
+            number = 0
+        if not 1 <= number <= MAX_NUMBER:
+            raise WrongPrompt(f"{field} names a {type(one).__name__} that is not the number of an entry (1, 2, 3, …)")
+        numbers.append(number)
+    return tuple(numbers)

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -122,17 +121,16 @@ class _WordExcess(dict[str, int]):
     def __missing__(self, word: str) -> int:
         if len(self) >= _MOST_WORDS:
             self.clear()
-        self[word] = excess = self._tokens(word.lstrip(" ")) - len(word)
+        letters = word.lstrip(" ")
+        if letters[0].lower() + letters[1:] in _COMMON:  # "Library" is as common as "library"; "LIBRARY" is not
+            tokens = 1
+        elif self._english and letters.isascii() and letters.islower():
+            tokens = 1 + max(0, -(-(len(letters) - _SHORT_WORD) // _MORE))
+        else:
+            accented = 0 if letters.isascii() else sum(letter > "\x7f" for letter in letters)
+            tokens = (2 * len(letters) + 4) // 5 + accented
+        self[word] = excess = tokens - len(word)
         return excess
-
-    def _tokens(self, letters: str) -> int:
-        # "Library" is as common as "library"; "LIBRARY" is not.
-        if letters[0].lower() + letters[1:] in _COMMON:
-            return 1
-        if self._english and letters.isascii() and letters.islower():
-            return 1 + max(0, -(-(len(letters) - _SHORT_WORD) // _MORE))
-        accented = 0 if letters.isascii() else sum(letter > "\x7f" for letter in letters)
-        return (2 * len(letters) + 4) // 5 + accented
 
 
 _excess_of, _excess_in_english = _WordExcess(english=False), _WordExcess(english=True)
@@ -233,6 +231,8 @@ def fit(
         WrongPrompt: if the kind returns an invalid prompt.
     """
 
+    most_characters = _LONGEST_TOKEN * cap * 1_000 // min(*correction, 1_000)  # every longer text has more tokens
+
     def prompt_with(share: float) -> Prompt:
         prompt = check_prompt(kind.prompt(case, share))
         if addition is None:
@@ -240,49 +240,31 @@ def fit(
         # At the end, so that a provider can reuse its cache of everything before.
         return replace(prompt, user=prompt.user + end_of(addition))
 
-    share, prompt = _largest(prompt_with, kind.name, cap, correction)
-    return prompt_with(share / 2) if halved else prompt
+    def characters(prompt: Prompt) -> int:
+        return len(prompt.system) + len(prompt.user)
 
+    def fits(prompt: Prompt) -> bool:
+        # A far longer text is refused uncounted, to save seconds.
+        return characters(prompt) <= most_characters and corrected_tokens(prompt, correction) <= cap
 
-def _largest(
-    prompt_with: Callable[[float], Prompt], name: str, cap: int, correction: Correction
-) -> tuple[float, Prompt]:
-    prompt = prompt_with(1.0)
-    if _fits(prompt, cap, correction):
-        return 1.0, prompt
+    whole = prompt_with(1.0)
+    if fits(whole):
+        return prompt_with(0.5) if halved else whole
     best: Prompt | None = None
     low, high = -1, _STEPS  # low/64 is a share that fits (-1: none known), high/64 one that does not
     while high - low > 1:
         middle = (low + high) // 2
         prompt = prompt_with(middle / _STEPS)
-        if _fits(prompt, cap, correction):
+        if fits(prompt):
             low, best = middle, prompt
         else:
             high = middle
-    if best is None:
-        prompt = prompt_with(0.0)
-        if (size := _characters(prompt)) > _most_characters(cap, correction):
-            raise PromptDoesNotFit(
-                f"a {name} prompt has {size} characters without any memories, too many for its cap of {cap} tokens"
-            )
-        least = corrected_tokens(prompt, correction)
-        raise PromptDoesNotFit(
-            f"a {name} prompt is about {least} tokens without any memories, more than its cap of {cap}"
-        )
-    return low / _STEPS, best
-
-
-def _fits(prompt: Prompt, cap: int, correction: Correction) -> bool:
-    """Return whether a request has at most `cap` tokens; far longer text is refused uncounted, to save seconds."""
-    if _characters(prompt) > _most_characters(cap, correction):
-        return False
-    return corrected_tokens(prompt, correction) <= cap
-
-
-def _characters(prompt: Prompt) -> int:
-    return len(prompt.system) + len(prompt.user)
-
-
-def _most_characters(cap: int, correction: Correction) -> int:
-    """Return a number of characters at which every text is estimated above `cap` tokens."""
-    return _LONGEST_TOKEN * cap * 1_000 // min(*correction, 1_000)
+    if best is not None:
+        return prompt_with(low / _STEPS / 2) if halved else best
+    least = prompt_with(0.0)
+    size = (
+        f"{characters(least)} characters"
+        if characters(least) > most_characters
+        else f"about {corrected_tokens(least, correction)} tokens"
+    )
+    raise PromptDoesNotFit(f"a {kind.name} prompt has {size} without any memories, more than its cap of {cap} tokens")

@@ -34,7 +34,7 @@ from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.worker_signs import workers_seen
 from cogitate.scheduler.steering.operators import ask
 from cogitate.workers.celery_app import make_app
-from cogitate.workers.llm.requests.dialect_store import known_dialects
+from cogitate.workers.llm.requests.dialect import known_dialects
 from cogitate.workers.processes.embedded import EmbeddedServer
 from cogitate.workers.processes.supervisor import worker_environment
 from tests.live_flower import flower, get

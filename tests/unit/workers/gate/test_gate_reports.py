@@ -17,14 +17,22 @@ from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.keys import endpoint_keys
 from cogitate.tasks.job import Cost
 from cogitate.workers.gate import endpoint_reports
-from cogitate.workers.gate.endpoint_reports import Report, Reports
-from cogitate.workers.gate.gate import Entered, Gate, Refused, Spacing
+from cogitate.workers.gate.endpoint_reports import Entered, Report, Reports, Spacing, arguments_of, batches_of
+from cogitate.workers.gate.gate import Gate, Refused
 from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.replies.failures import Failure
 
 FAR = 30.0  # seconds
 USED = Cost(calls=1, tokens=120)
+GOOD = ModelAnswer(usage=USED)
 LIMITED = Endpoint(requests_per_minute=60, tokens_per_minute=60_000, burst=4)
+BREAKER = (3, 0.5, 20, 1, 2)
+#: The arguments of `leave.lua`, in order.
+ARGUMENTS = (
+    *("token", "verdict", "failure", "calls", "requests", "tokens", "took", "give_back", "retry_after", "pace"),
+    *("first", "model", "tries_aside", "in_row", "share", "latest", "pause", "longest_pause", "ahead"),
+    *("estimated", "reasoning", "times", "prompt", "left"),
+)
 
 
 def test_requests_leave_a_little_slower_than_the_limit_allows() -> None:
@@ -60,21 +68,20 @@ def entered(**changed: Any) -> Entered:
         "first": True,
         "tokens": 500,
         "tries_aside": False,
-        "has_limits": False,
         "probes": False,
+        "spacing": Spacing.of(LIMITED),
+        "limited": True,
     }
     return Entered(**(values | changed))
 
 
-def told(answer: ModelAnswer | None, endpoint: Endpoint = LIMITED, **changed: Any) -> Report:
-    """What is reported of a call that ended so."""
-    gate = Gate(FakeRedis(), Settings(endpoints={"ours": endpoint}), threading.Event())
-    gate.close()
-    reports: Any = Told()
-    gate._reports = reports
-    gate.leave(entered(**changed), answer)
-    (report,) = reports.later or reports.at_once
-    return report  # type: ignore[no-any-return]
+def ended(answer: ModelAnswer | None, **changed: Any) -> Report:
+    return Report(call=entered(**changed), answer=answer, took=1.0)
+
+
+def told(*reports: Report) -> dict[str, Any]:
+    """Return what the script is told of these ends, by the names of its arguments."""
+    return dict(zip(ARGUMENTS, arguments_of([*reports], BREAKER), strict=True))
 
 
 def failed(kind: Any, retry_after: float | None = None) -> ModelAnswer:
@@ -82,32 +89,54 @@ def failed(kind: Any, retry_after: float | None = None) -> ModelAnswer:
 
 
 def test_an_answer_reports_its_usage_and_returns_unused_tokens() -> None:
-    report = told(ModelAnswer(usage=USED))
-    assert (report.endpoint, report.model, report.token, report.first) == ("ours", "m", "t", True)
-    assert (report.verdict, report.failure, report.requests, report.tokens) == ("fine", "", 1, 120)
-    assert report.estimated == 0
-    assert report.give_back == pytest.approx(380_000)
-    assert (report.pace, report.ahead, report.retry_after) == (*Spacing.of(LIMITED)[:2], -1)
-    assert report.limited
+    found = told(ended(ModelAnswer(usage=USED, reasoning=20)))
+    assert (found["model"], found["token"], found["first"], found["calls"]) == ("m", "t", 1, 1)
+    assert (found["verdict"], found["failure"], found["requests"], found["tokens"]) == ("fine", "", 1, 120)
+    assert (found["estimated"], found["reasoning"], found["times"]) == (0, 20, "1")
+    assert found["give_back"] == pytest.approx(380_000)
+    assert (found["pace"], found["ahead"], found["retry_after"]) == (*Spacing.of(LIMITED)[:2], -1)
 
 
 def test_unreported_usage_is_marked_as_estimated() -> None:
-    assert told(ModelAnswer(usage=USED, estimated=True)).estimated == 120
+    assert told(ended(ModelAnswer(usage=USED, estimated=True)))["estimated"] == 120
 
 
 def test_a_call_with_an_unknown_end_returns_nothing() -> None:
-    report = told(None)
-    assert (report.verdict, report.failure, report.requests, report.tokens) == ("silent", "", 0, 0)
-    assert (report.estimated, report.give_back, report.retry_after) == (0, 0.0, -1)
+    found = told(ended(None))
+    assert (found["verdict"], found["failure"], found["requests"], found["tokens"]) == ("silent", "", 0, 0)
+    assert (found["estimated"], found["give_back"], found["retry_after"], found["times"]) == (0, 0.0, -1, "")
 
 
 def test_a_requested_pause_is_rounded_up_to_microseconds() -> None:
-    assert told(failed("rate_limited", 2.0)).retry_after == 2_000_000
-    assert told(failed("rate_limited", 0.000_000_1)).retry_after == 1
-    assert told(failed("rate_limited", 0.0)).retry_after == 0
-    assert told(failed("rate_limited")).retry_after == -1
-    assert told(failed("overloaded", 3.0)).retry_after == 3_000_000
-    assert told(failed("auth", 2.0)).retry_after == -1, "no pause mends it"
+    def pause(answer: ModelAnswer) -> int:
+        return int(told(ended(answer))["retry_after"])
+
+    assert pause(failed("rate_limited", 2.0)) == 2_000_000
+    assert pause(failed("rate_limited", 0.000_000_1)) == 1
+    assert pause(failed("rate_limited", 0.0)) == 0
+    assert pause(failed("rate_limited")) == -1
+    assert pause(failed("overloaded", 3.0)) == 3_000_000
+    assert pause(failed("auth", 2.0)) == -1, "no pause mends it"
+
+
+def test_neighbouring_successes_without_limits_are_told_together() -> None:
+    good, limits = ModelAnswer(usage=USED, reasoning=20), {"spacing": Spacing.of(Endpoint()), "limited": False}
+    plain = [
+        Report(call=entered(token=token, first=token == "a", **limits), answer=good, took=took)
+        for token, took in (("a", 1.0), ("b", 4.0), ("c", 5.5))
+    ]
+    others = [ended(failed("empty"), token="d", **limits), ended(good, token="e", model="other", **limits)]
+    after = [ended(good, token="f", **limits), ended(good, token="g"), ended(good, token="h")]
+    found = [told(*batch) for batch in batches_of([*plain, *others, *after])]
+    assert [(one["token"], one["calls"], one["tokens"], one["took"]) for one in found] == [
+        ("", 3, 360, 3.5),
+        ("d", 1, 120, 1.0),
+        ("e", 1, 120, 1.0),
+        ("f", 1, 120, 1.0),
+        ("g", 1, 120, 1.0),
+        ("h", 1, 120, 1.0),
+    ]
+    assert (found[0]["first"], found[0]["reasoning"], found[0]["times"]) == (1, 60, "1,4,5")
 
 
 @pytest.mark.parametrize(
@@ -120,7 +149,11 @@ def test_a_requested_pause_is_rounded_up_to_microseconds() -> None:
     ],
 )
 def test_callers_waiting_for_returned_room_are_notified(endpoint: Endpoint, limited: bool) -> None:
-    assert told(ModelAnswer(usage=USED), endpoint).limited is limited
+    gate = gate_of(FakeRedis(), endpoints={"ours": endpoint})
+    came = gate.enter("ours", model="m", tokens=1, deadline=time.monotonic() + FAR)
+    gate.close()
+    assert isinstance(came, Entered)
+    assert came.limited is limited
 
 
 @pytest.mark.parametrize(
@@ -147,27 +180,11 @@ def test_reports_that_block_others_are_sent_before_the_caller_continues(
 # -- when it is told ---------------------------------------------------------------------------------
 
 
-def report(token: str = "t", **changed: Any) -> Report:
-    values = {
-        "endpoint": "ours",
-        "model": "m",
-        "token": token,
-        "verdict": "fine",
-        "failure": "",
-        "requests": 1,
-        "tokens": 10,
-        "took": 1.0,
-        "give_back": 0.0,
-        "retry_after": -1,
-        "pace": 0.0,
-        "ahead": 0.0,
-        "first": False,
-        "tries_aside": False,
-        "limited": False,
-        "estimated": 0,
-        "reasoning": 0,
-    }
-    return Report(**(values | changed))
+PLAIN = {"spacing": Spacing.of(Endpoint()), "limited": False}
+
+
+def report(token: str = "t", answer: ModelAnswer | None = GOOD, **changed: Any) -> Report:
+    return ended(answer, **(PLAIN | {"token": token} | changed))
 
 
 class Sender:
@@ -182,8 +199,8 @@ class Sender:
         monkeypatch.setattr(self.reports, "_run_scripts", self._note)
         self.fails: list[Exception] = []
 
-    def _note(self, reports: list[Report]) -> None:
-        self.batches.append([one.token for one in reports])
+    def _note(self, batches: list[list[Report]]) -> None:
+        self.batches.append([" ".join(one.call.token for one in batch) for batch in batches])
         self._sent.release()
         if self.fails:
             raise self.fails.pop()
@@ -193,7 +210,7 @@ class Sender:
 
 
 @pytest.mark.parametrize(
-    "urgent", [{"failure": "server"}, {"limited": True}, {"tries_aside": True}, {"verdict": "failing"}]
+    "urgent", [{"answer": failed("server")}, {"limited": True}, {"tries_aside": True}, {"answer": None}]
 )
 def test_reports_that_concern_others_are_sent_at_once_with_earlier_ones(
     monkeypatch: pytest.MonkeyPatch, urgent: dict[str, Any]
@@ -214,9 +231,9 @@ def test_other_reports_are_sent_together_and_at_the_end(monkeypatch: pytest.Monk
     for endpoint in ("ours", "ours", "theirs"):
         sender.reports.add(report("x", endpoint=endpoint))
     sender.reports.close()
-    assert sender.batches == [["", "x"]]
-    sender.reports.add(report("late", failure="server"))
-    assert sender.batches == [["", "x"]], "it is closed"
+    assert sender.batches == [["x x", "x"]]
+    sender.reports.add(report("late", answer=failed("server")))
+    assert sender.batches == [["x x", "x"]], "it is closed"
 
 
 def test_a_report_that_is_sent_at_once_waits_for_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,7 +245,7 @@ def test_a_report_that_is_sent_at_once_waits_for_no_thread(monkeypatch: pytest.M
 def test_the_first_report_after_the_end_starts_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     sender = Sender(monkeypatch)
     sender.reports.close()
-    sender.reports.add(report("late", failure="server"))
+    sender.reports.add(report("late", answer=failed("server")))
     assert sender.reports._thread is None
 
 
@@ -236,7 +253,7 @@ def test_one_named_thread_sends_them_and_keeps_no_process_alive(monkeypatch: pyt
     sender = Sender(monkeypatch)
     threads = set()
     for token in "ab":
-        sender.reports.add(report(token, failure="server"))
+        sender.reports.add(report(token, answer=failed("server")))
         sender.wait()
         threads.add(sender.reports._thread)
     sender.reports.close()
@@ -250,7 +267,7 @@ def test_while_redis_is_away_reports_are_lost_and_the_thread_is_not(monkeypatch:
     sender.fails = [Away("away")]
     with capture_logs() as logs:
         for token in "ab":
-            sender.reports.add(report(token, failure="server"))
+            sender.reports.add(report(token, answer=failed("server")))
             sender.wait()
         sender.reports.close()
     assert sender.batches == [["a"], ["b"]]

@@ -16,7 +16,8 @@ from cogitate.scheduler.config.endpoints import Endpoint
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.keys import endpoint_keys
 from cogitate.workers.gate import gate as module
-from cogitate.workers.gate.gate import Entered, Gate, Refused, Spacing
+from cogitate.workers.gate.endpoint_reports import Entered, Spacing
+from cogitate.workers.gate.gate import Gate, Refused
 from cogitate.workers.llm.replies.failures import Failure
 
 GO = [b"go", b"1000", 0, b"0", b"0", b"0"]

@@ -1,4 +1,4 @@
-"""What failures say about an endpoint, and how many ends of calls are told as one."""
+"""What failures say about an endpoint."""
 
 from __future__ import annotations
 
@@ -30,39 +30,6 @@ def test_a_requested_pause_and_a_passed_deadline_teach_nothing() -> None:
 
 def test_failures_that_only_settings_mend_name_the_setting() -> None:
     assert set(WHAT_TO_CHECK) == {"auth", "forbidden", "quota_exhausted", "model_missing", "no_completion"}
-
-
-def report(token: str, *, failure: str = "", limited: bool = False, took: float = 1.0) -> Report:
-    return Report(
-        endpoint="default",
-        model="m",
-        token=token,
-        verdict="fine",
-        failure=failure,
-        requests=1,
-        tokens=10,
-        took=took,
-        give_back=0.0,
-        retry_after=-1,
-        pace=0.0,
-        ahead=0.0,
-        first=False,
-        tries_aside=False,
-        limited=limited,
-        estimated=0,
-        reasoning=0,
-    )
-
-
-def test_recent_successes_are_reported_together_in_order() -> None:
-    well = [report("a", took=1.0), report("b", took=4.0), report("c", took=5.5)]
-    told = added_up([*well, report("d", failure="empty"), report("e")])
-    assert [(one.token, one.calls, one.tokens, one.took) for one in told] == [
-        ("", 3, 30, 3.5),
-        ("d", 1, 10, 1.0),
-        ("e", 1, 10, 1.0),
-    ]
-    assert [one.token for one in added_up([report("a", limited=True), report("b", limited=True)])] == ["a", "b"]
 
 
 @pytest.mark.parametrize(("burst", "accepted"), [(0, [0.0, 1.0, 3.0, 4.5]), (1, [0.0, 0.5, 1.0, 3.0, 3.5, 4.5])])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, get_args
 
@@ -22,8 +23,8 @@ from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Case, Prompt
 from cogitate.tasks.registry import register
 from cogitate.tasks.shown import within
+from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.attempt import Adjustment, AttemptOutcome
-from cogitate.workers.jobs.call_layers import CallRefused, CallResult
 from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.replies.failures import Failure, FailureKind
 from cogitate.workers.llm.requests.tokens import prompt_parts, prompt_tokens
@@ -153,7 +154,7 @@ def test_the_model_is_told_what_the_kind_refused() -> None:
         raise ValueError(f"nobody is called {answer.text}")
 
     trying = Trying(
-        CallResult(ModelAnswer(usage=USED, value=Said(text="Zoe"), text='{"text": "Zoe"}'), saved=False),
+        ModelAnswer(usage=USED, value=Said(text="Zoe"), text='{"text": "Zoe"}'),
         Own(output_cap=50, answers=refuse),
     )
     first = trying.make()
@@ -166,7 +167,7 @@ def test_the_model_is_told_what_the_kind_refused() -> None:
 @pytest.mark.parametrize(("saved", "counted"), [(False, ["default"] * 2), (True, [])])
 def test_junk_is_shown_to_the_model_once_and_counted_where_it_was_paid_for(saved: bool, counted: list[str]) -> None:
     junk = ModelAnswer(usage=USED, value=Thought(text="..."), text='{"text": "..."}')
-    trying = Trying(CallResult(junk, saved=saved))
+    trying = Trying(replace(junk, saved=saved))
     first = trying.make()
     assert (first.result, first.failure) == (None, "unusable:placeholder")
     second = trying.make(first.adjustment, number=2)
@@ -187,7 +188,7 @@ def test_a_deed_whose_reason_alone_is_junk_is_used_without_it() -> None:
         ("...", "...", None),
     ):
         answer = ModelAnswer(usage=USED, value=ActionAnswer(reason=reason, location="here", doing=doing), text="{}")
-        outcome = Trying(CallResult(answer, saved=False), Own(output_cap=50, answers=does)).make()
+        outcome = Trying(answer, Own(output_cap=50, answers=does)).make()
         if told is None:
             assert (outcome.result, outcome.failure) == (None, "unusable:placeholder")
         else:
@@ -201,7 +202,7 @@ def test_a_failed_answer_reports_model_tokens_and_count() -> None:
     answer = ModelAnswer(
         usage=USED, failure=Failure(kind="auth"), prompt_tokens=90, estimated=True, reasoning=11, text="no"
     )
-    trying = Trying(CallResult(answer, saved=True))
+    trying = Trying(replace(answer, saved=True))
     outcome = trying.make()
     assert outcome.result is not None
     told = outcome.result.model, outcome.result.usage, outcome.result.saved, outcome.result.failure
@@ -217,12 +218,12 @@ def test_an_invalid_answer_is_shown_with_its_faults() -> None:
 
 
 def test_prompts_are_captured_with_their_outcome() -> None:
-    good = CallResult(ModelAnswer(usage=USED, value=Said(text="La la la.")), saved=False)
+    good = ModelAnswer(usage=USED, value=Said(text="La la la."))
     for gives, why in (
         (good, ""),
         (unusable("not_json"), "not_json"),
-        (CallRefused("breaker_open"), "breaker_open"),
-        (CallRefused("real_day_spent"), "real_day_spent"),
+        (Refused("breaker_open"), "breaker_open"),
+        (Refused("real_day_spent"), "real_day_spent"),
         (RuntimeError("nothing was sent"), None),
     ):
         trying = Trying(gives)
@@ -236,7 +237,7 @@ def test_prompts_are_captured_with_their_outcome() -> None:
 def test_junk_is_not_shown_again_and_an_answer_that_its_kind_refuses_is() -> None:
     def second(text: str, kind: Own) -> str:
         answer = ModelAnswer(usage=USED, value=Thought(text=text), text=f"<<{text}>>")
-        trying = Trying(CallResult(answer, saved=False), kind)
+        trying = Trying(answer, kind)
         trying.make(trying.make().adjustment, number=2)
         return trying.calls.prompts[1].user
 
@@ -250,7 +251,7 @@ def test_junk_is_not_shown_again_and_an_answer_that_its_kind_refuses_is() -> Non
 
 
 def test_a_capture_describes_the_fault_of_an_unusable_answer() -> None:
-    trying = Trying(CallResult(ModelAnswer(usage=USED, value=Thought(text="...")), saved=False))
+    trying = Trying(ModelAnswer(usage=USED, value=Thought(text="...")))
     kept: list[Any] = []
     trying.attempts._capture = SimpleNamespace(keep=lambda *given: kept.append(given))  # type: ignore[assignment]
     trying.make()
@@ -356,7 +357,7 @@ def test_estimates_learn_from_prompts_whose_tokens_were_told(user: str, reported
             return Prompt(system="Hum.", user=user, answer=Said, version="7")
 
     answer = ModelAnswer(usage=USED, value=Said(text="La."), prompt_tokens=reported, estimated=not reported)
-    trying = Trying(CallResult(answer, saved=False), Tells(output_cap=50))
+    trying = Trying(answer, Tells(output_cap=50))
     outcome = trying.make()
     assert outcome.result is not None
     assert outcome.result.unreported is not bool(reported)
@@ -388,9 +389,7 @@ RIVER, END = (
 
 
 def test_a_summary_that_can_be_cut_is_not_a_models_failure() -> None:
-    trying = Trying(
-        CallResult(ModelAnswer(usage=USED, value=SummaryAnswer(summary=f"{RIVER} {END}")), saved=False), Wordy()
-    )
+    trying = Trying(ModelAnswer(usage=USED, value=SummaryAnswer(summary=f"{RIVER} {END}")), Wordy())
     for number in (1, 4):
         trying.make(number=number)
     assert trying.calls.unusable == []
@@ -399,16 +398,16 @@ def test_a_summary_that_can_be_cut_is_not_a_models_failure() -> None:
 def test_a_too_long_summary_is_requested_once_more_and_then_cut() -> None:
     register(Wordy(output_cap=50))
     long = ModelAnswer(usage=USED, value=SummaryAnswer(summary=f"{RIVER} {END}"))
-    first = attempt(CallResult(long, saved=False), number=1)
+    first = attempt(long, number=1)
     assert (first.result, first.used, first.failure) == (None, USED, "unusable:too_long")
     assert first.adjustment.corrected
-    second = attempt(CallResult(long, saved=False), number=2, adjustment=first.adjustment)
+    second = attempt(long, number=2, adjustment=first.adjustment)
     assert second.result is not None
     assert (second.result.source, second.result.reason, second.result.usage) == ("llm", "none", USED)
     assert second.result.effects == (
         ReplaceSummary(JOB.key.owner, f"Rain fell for days. {END}", 0, cut=16),
         Archive(JOB.key.owner, (4,), into_summary=True, shown=(4,)),
     )
-    last = attempt(CallResult(long, saved=False), number=4)
+    last = attempt(long, number=4)
     assert last.result is not None
     assert last.result.effects == second.result.effects, "the last claim has nobody to ask again"

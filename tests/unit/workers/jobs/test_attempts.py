@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from cogitate.tasks.job import Cost
 from cogitate.tasks.registry import register
+from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs import attempt as module
 from cogitate.workers.jobs.attempt import AttemptOutcome, Attempts
-from cogitate.workers.jobs.call_layers import CallRefused, CallResult
 from cogitate.workers.jobs.capture import Capture
 from cogitate.workers.llm.answer import ModelAnswer
 from tests.unit.tasks.own_kind_case import Own, Said
@@ -27,11 +29,11 @@ def own_kind() -> None:
 
 def test_a_process_that_stops_leaves_the_job_to_the_next_claim_for_nothing() -> None:
     for number in (1, 3):
-        assert attempt(CallRefused("stopping"), number=number) == AttemptOutcome(None, Cost())
+        assert attempt(Refused("stopping"), number=number) == AttemptOutcome(None, Cost())
 
 
 def test_the_last_claim_ends_with_the_heuristic_even_as_its_process_stops() -> None:
-    outcome = attempt(CallRefused("stopping"), number=4)
+    outcome = attempt(Refused("stopping"), number=4)
     assert outcome.result is not None
     assert (outcome.result.source, outcome.result.failure, outcome.used) == ("heuristic", "stopping", Cost())
     assert outcome.result.effects
@@ -39,7 +41,7 @@ def test_the_last_claim_ends_with_the_heuristic_even_as_its_process_stops() -> N
 
 @pytest.mark.parametrize("why", ["breaker_open", "real_day_spent", "rate_limited_here", "unknown_endpoint"])
 def test_a_forbidden_call_ends_with_the_heuristic_at_once(why: str) -> None:
-    outcome = attempt(CallRefused(why, "auth"), number=1)
+    outcome = attempt(Refused(why, "auth"), number=1)
     assert outcome.result is not None
     told = outcome.result.source, outcome.result.reason, outcome.result.failure, outcome.result.because
     assert told == ("heuristic", "failed", why, "auth")
@@ -70,7 +72,7 @@ def test_a_workers_fault_after_a_paid_call_ends_with_the_heuristic_and_the_cost(
     }[layer]
     monkeypatch.setattr(*broken, fail)
     answer = ModelAnswer(usage=USED, value=Said(text="La."), prompt_tokens=9)
-    given = CallResult(answer, saved=saved) if layer != "failed" else failed("server")._replace(saved=saved)
+    given = replace(answer, saved=saved) if layer != "failed" else replace(failed("server"), saved=saved)
     outcome = attempt(given, number=1)
     spent = Cost() if saved else USED
     assert outcome.result is not None
@@ -103,7 +105,7 @@ def test_the_provider_sets_the_pause_and_no_attempt_exceeds_the_deadline() -> No
 
 @pytest.mark.parametrize(("saved", "source", "used"), [(False, "llm", USED), (True, "cached", Cost())])
 def test_a_saved_call_is_marked_and_costs_nothing(saved: bool, source: str, used: Cost) -> None:
-    outcome = attempt(CallResult(ModelAnswer(usage=USED, value=Said(text="La.")), saved=saved), number=1)
+    outcome = attempt(ModelAnswer(usage=USED, value=Said(text="La."), saved=saved), number=1)
     assert outcome.result is not None
     assert (outcome.result.source, outcome.result.saved, outcome.result.usage) == (source, saved, USED)
     assert (outcome.used, outcome.result.model) == (used, "default")

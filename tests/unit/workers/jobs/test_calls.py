@@ -18,7 +18,8 @@ from cogitate.scheduler.ledger.keys import endpoint_keys
 from cogitate.scheduler.ledger.real_day import RealDay
 from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.tasks.kind import Prompt
-from cogitate.workers.jobs.call_layers import ASKING_FAILED, PROBE_WITHIN, CallRefused, CallResult, Calls
+from cogitate.workers.gate.gate import Refused
+from cogitate.workers.jobs.call_layers import ASKING_FAILED, PROBE_WITHIN, Calls
 from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.replies.failures import Failure
 from tests.integration.workers.llm_case import CAP, MODEL, PROMPT, Mood, claim_of
@@ -87,8 +88,9 @@ class Worker:
         self.calls = Calls(self.client, chosen, models, self.stopping)
         self.of_run: dict[str, Any] = {}  # what the run wishes
 
-    def ask(self, job: Job = JOB, model: Model = MODEL, *, seconds: float = FAR) -> CallResult | CallRefused:
-        return self.calls.ask(claim_of(job, **self.of_run), PROMPT, model, CAP, time.monotonic() + seconds)
+    def ask(self, job: Job = JOB, model: Model = MODEL, *, seconds: float = FAR) -> ModelAnswer | Refused:
+        found = self.calls.ask(claim_of(job, **self.of_run), PROMPT, model, CAP, time.monotonic() + seconds)
+        return found._replace(wait=0.0) if isinstance(found, Refused) else found
 
     def day_tokens(self) -> tuple[int, int]:
         """Tokens that calls under way hold, and that were spent."""
@@ -103,7 +105,7 @@ def worker() -> Worker:
 
 def test_a_call_uses_the_jobs_model_within_cap_and_deadline(worker: Worker) -> None:
     deadline = time.monotonic() + FAR
-    assert worker.calls.ask(claim_of(JOB), PROMPT, MODEL, CAP, deadline) == CallResult(GOOD, saved=False)
+    assert worker.calls.ask(claim_of(JOB), PROMPT, MODEL, CAP, deadline) == GOOD
     assert worker.models.asked == [(PROMPT.user, MODEL.name, CAP, deadline)]
 
 
@@ -115,14 +117,14 @@ def test_a_refusal_names_the_cause_of_the_open_breaker(worker: Worker) -> None:
         prompt = replace(PROMPT, user=subject)
         worker.calls.ask(claim_of(JOB), prompt, MODEL, CAP, time.monotonic() + FAR)
     worker.calls.close()  # its reports are sent
-    assert worker.ask() == CallRefused("breaker_open", "auth")
+    assert worker.ask() == Refused("breaker_open", "auth")
 
 
 @pytest.mark.parametrize("error", [ConfigurationError("no key"), KeyError("default")])
 def test_an_endpoint_that_this_process_cannot_call_is_logged_once(worker: Worker, error: Exception) -> None:
     worker.models.unready = error
     with capture_logs() as logs:
-        assert [worker.ask(), worker.ask()] == [CallRefused("unknown_endpoint")] * 2
+        assert [worker.ask(), worker.ask()] == [Refused("unknown_endpoint")] * 2
     assert [entry["event"] for entry in logs] == ["job.unknown_endpoint"]
     worker.calls.probe("default")
     assert (worker.models.asked, worker.models.probed, worker.day_tokens()) == ([], [], (0, 0))
@@ -130,7 +132,7 @@ def test_an_endpoint_that_this_process_cannot_call_is_logged_once(worker: Worker
 
 def test_a_question_that_cannot_be_put_spends_nothing(worker: Worker) -> None:
     worker.models.unready = TypeError("no schema")
-    assert worker.ask() == CallRefused(ASKING_FAILED)
+    assert worker.ask() == Refused(ASKING_FAILED)
     assert (worker.models.asked, worker.day_tokens()) == ([], (0, 0))
 
 
@@ -161,22 +163,22 @@ def test_a_refusal_is_not_cached_for_later_runs() -> None:
     worker = Worker()
     worker.of_run = {"response_cache": True}
     greedy = msgspec.structs.replace(JOB, reserved=Cost(calls=1, tokens=DAY_TOKENS + 1))
-    assert [worker.ask(greedy), worker.ask()] == [CallRefused("real_day_spent"), CallResult(GOOD, saved=False)]
+    assert [worker.ask(greedy), worker.ask()] == [Refused("real_day_spent"), GOOD]
 
 
 @pytest.mark.parametrize(
     ("found", "then"),
-    [(None, CallResult(GOOD, saved=False)), (Failure(kind="connection"), CallRefused("breaker_open", "connection"))],
+    [(None, GOOD), (Failure(kind="connection"), Refused("breaker_open", "connection"))],
 )
 def test_a_probe_sends_no_prompt_and_closes_the_breaker_of_a_recovered_endpoint(
-    found: Failure | None, then: CallResult | CallRefused
+    found: Failure | None, then: ModelAnswer | Refused
 ) -> None:
     worker = Worker(breaker_failures=1, breaker_pause=1_000, breaker_longest_pause=1_000)
     down = ModelAnswer(usage=Cost(calls=1), failure=Failure(kind="connection"))
     worker.models.answers, worker.models.found = [down, GOOD], found
     worker.ask()
     worker.calls.close()  # its reports are sent
-    assert worker.ask() == CallRefused("breaker_open", "connection")
+    assert worker.ask() == Refused("breaker_open", "connection")
     worker.calls.probe("default")
     ((endpoint, within),) = worker.models.probed
     assert endpoint == "default"

@@ -14,7 +14,7 @@ from cogitate.scheduler.ledger.keys import incarnation_key
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.tasks.kind import Case, WorldFacts
-from cogitate.workers.jobs.call_layers import CallRefused, CallResult
+from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.capture import MOST_ATTEMPTS, Capture, Captured, captured_of
 from cogitate.workers.llm.answer import ModelAnswer
 from tests.integration.workers.llm_case import PROMPT
@@ -36,8 +36,8 @@ def claim(number: int = 1, incarnation: str = "now", key: JobKey = KEY) -> Claim
     return Claim(incarnation=incarnation, token="t", number=number, cap=4, case=case)
 
 
-def said(text: str, *, saved: bool = False) -> CallResult:
-    return CallResult(ModelAnswer(usage=Cost(calls=1), text=text), saved=saved)
+def said(text: str, *, saved: bool = False) -> ModelAnswer:
+    return ModelAnswer(usage=Cost(calls=1), text=text, saved=saved)
 
 
 def kept(client: FakeRedis, settings: Settings = ON, key: JobKey = KEY) -> list[Captured]:
@@ -52,7 +52,7 @@ def test_every_attempt_is_captured_in_order_with_its_outcome(client: FakeRedis) 
     capture = Capture(client, ON)
     capture.keep(claim(2), PROMPT, said("grey", saved=True), "")
     capture.keep(claim(1), PROMPT, said("{"), "not_json")
-    capture.keep(claim(3), PROMPT, CallRefused("breaker_open", "auth"), "breaker_open")
+    capture.keep(claim(3), PROMPT, Refused("breaker_open", "auth"), "breaker_open")
     assert kept(client) == [
         captured(1, answer="{", failure="not_json"),
         captured(2, answer="grey", saved=True),

@@ -19,8 +19,8 @@ from cogitate.scheduler.ledger.claims import Claim
 from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.tasks.kind import Case, Prompt, WorldFacts
 from cogitate.tasks.registry import register
+from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.attempt import NO_ADJUSTMENT, Adjustment, AttemptOutcome, Attempts
-from cogitate.workers.jobs.call_layers import CallRefused, CallResult
 from cogitate.workers.jobs.failover import Candidate, candidates_of, within_context
 from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.replies.failures import Failure, FailureKind
@@ -41,7 +41,7 @@ JOB = Job(
     output_cap=50,
     reserved=upper_bound(LARGE, 1_000, 50),
 )
-ANSWER = CallResult(ModelAnswer(usage=USED, value=Said(text="La la la.")), saved=False)
+ANSWER = ModelAnswer(usage=USED, value=Said(text="La la la."))
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +52,7 @@ def own_kind() -> None:
 class Calls:
     """Calls whose outcome depends on the model."""
 
-    def __init__(self, by_model: Mapping[str, CallResult | CallRefused]) -> None:
+    def __init__(self, by_model: Mapping[str, ModelAnswer | Refused]) -> None:
         self.by_model = by_model
         self.asked: list[str] = []
 
@@ -61,13 +61,13 @@ class Calls:
 
     def ask(
         self, claim: Claim, prompt: Prompt, model: Model, output_cap: int, deadline: float
-    ) -> CallResult | CallRefused:
+    ) -> ModelAnswer | Refused:
         self.asked.append(model.name)
         return self.by_model[model.name]
 
 
-def failed(kind: FailureKind) -> CallResult:
-    return CallResult(ModelAnswer(usage=USED, failure=Failure(kind=kind)), saved=False)
+def failed(kind: FailureKind) -> ModelAnswer:
+    return ModelAnswer(usage=USED, failure=Failure(kind=kind))
 
 
 def attempts(calls: Calls, *others: Model, tries: int = 1, cap: int = 4) -> AttemptOutcome:
@@ -102,7 +102,7 @@ def test_after_an_endpoint_fails_the_next_attempt_uses_the_next_model_at_once(ki
 
 @pytest.mark.parametrize("why", ["breaker_open", "rate_limited_here", "no_slot"])
 def test_a_call_that_may_not_be_made_is_made_elsewhere_in_the_same_attempt(why: str) -> None:
-    calls = Calls({"large": CallRefused(why), "small": ANSWER})
+    calls = Calls({"large": Refused(why), "small": ANSWER})
     outcome = attempts(calls, SMALL)
     assert calls.asked == ["large", "small"]
     assert outcome.result is not None
@@ -111,13 +111,13 @@ def test_a_call_that_may_not_be_made_is_made_elsewhere_in_the_same_attempt(why: 
 
 @pytest.mark.parametrize("why", ["auth", "forbidden", "quota_exhausted", "model_missing"])
 def test_a_refused_model_leaves_others_at_its_endpoint(why: str) -> None:
-    calls = Calls({"large": CallRefused("breaker_open", why), "beside": ANSWER})
+    calls = Calls({"large": Refused("breaker_open", why), "beside": ANSWER})
     attempts(calls, BESIDE)
     assert calls.asked == ["large", "beside"]
 
 
 def test_where_no_model_may_be_called_the_job_names_the_reason_of_its_own() -> None:
-    calls = Calls({"large": CallRefused("breaker_open", "auth"), "small": CallRefused("no_slot")})
+    calls = Calls({"large": Refused("breaker_open", "auth"), "small": Refused("no_slot")})
     outcome = attempts(calls, SMALL)
     assert outcome.result is not None
     assert (outcome.result.failure, outcome.result.because, outcome.result.model) == ("breaker_open", "auth", "large")
@@ -127,9 +127,9 @@ def test_of_several_refusals_the_job_reports_its_models_only() -> None:
     third = Model(name="third", model="t", endpoint="far")
     calls = Calls(
         {
-            "large": CallRefused("no_slot"),
-            "small": CallRefused("breaker_open", "model_missing"),
-            "third": CallRefused("breaker_open", "auth"),
+            "large": Refused("no_slot"),
+            "small": Refused("breaker_open", "model_missing"),
+            "third": Refused("breaker_open", "auth"),
         }
     )
     outcome = attempts(calls, SMALL, third)
@@ -140,7 +140,7 @@ def test_of_several_refusals_the_job_reports_its_models_only() -> None:
 
 @pytest.mark.parametrize("why", ["stopping", "real_day_spent", "gate_away", "unknown_endpoint"])
 def test_failures_without_an_endpoint_cause_do_not_fail_over(why: str) -> None:
-    calls = Calls({"large": CallRefused(why), "small": ANSWER})
+    calls = Calls({"large": Refused(why), "small": ANSWER})
     attempts(calls, SMALL, cap=1)
     assert calls.asked == ["large"]
 

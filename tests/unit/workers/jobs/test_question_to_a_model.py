@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -14,8 +15,9 @@ from fakeredis import FakeRedis
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.real_day import RealDay
 from cogitate.tasks.job import Cost, Job, JobKey
-from cogitate.workers.gate.gate import Entered, Refused
-from cogitate.workers.jobs.call_layers import CallRefused, CallResult, Calls, Gating, RealDayLimit
+from cogitate.workers.gate.endpoint_reports import Entered, Spacing
+from cogitate.workers.gate.gate import Refused
+from cogitate.workers.jobs.call_layers import Calls, Gating, RealDayLimit
 from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.replies.failures import Failure
 from tests.integration.workers.llm_case import CAP, MODEL, PROMPT, Mood, claim_of
@@ -76,8 +78,9 @@ class Gate:
             first=False,
             tokens=named["tokens"],
             tries_aside=False,
-            has_limits=False,
             probes=False,
+            spacing=Spacing(0.0, 0.0, 0.0),
+            limited=False,
         )
 
     def leave(self, entered: Entered, answer: ModelAnswer | None, prompt: str = "") -> None:
@@ -101,7 +104,7 @@ def calls_of(client: FakeRedis, models: Models, gate: Gate, **settings: Any) -> 
     return calls, day
 
 
-def ask(calls: Calls, response_cache: bool = False) -> CallResult | CallRefused:
+def ask(calls: Calls, response_cache: bool = False) -> ModelAnswer | Refused:
     return calls.ask(claim_of(JOB, response_cache=response_cache), PROMPT, MODEL, CAP, time.monotonic() + 60)
 
 
@@ -109,7 +112,7 @@ def test_a_call_refused_by_the_gate_charges_no_day(client: FakeRedis) -> None:
     models, gate = Models(GOOD), Gate(Refused(why="breaker_open", because="auth"))
     calls, day = calls_of(client, models, gate)
     for _ in range(3):  # the day has room for two such reservations
-        assert ask(calls) == CallRefused("breaker_open", "auth")
+        assert ask(calls) == Refused("breaker_open", "auth")
     assert (day.spending().reserved, day.spending().spent, day.spending().refused) == (Cost(), Cost(), 0)
     assert (models.asked, gate.left) == ([], [])
 
@@ -118,7 +121,7 @@ def test_a_call_that_the_day_refuses_does_not_come_to_the_gate(client: FakeRedis
     models, gate = Models(GOOD), Gate()
     calls, day = calls_of(client, models, gate)
     day.reserve(Cost(tokens=501))
-    assert ask(calls) == CallRefused("real_day_spent")
+    assert ask(calls) == Refused("real_day_spent")
     assert (models.asked, gate.entered) == ([], [])
 
 
@@ -133,7 +136,7 @@ def test_a_call_that_the_day_refuses_does_not_come_to_the_gate(client: FakeRedis
 def test_usage_is_charged_to_the_day_and_reported_to_the_gate(client: FakeRedis, answer: ModelAnswer) -> None:
     models, gate = Models(answer), Gate()
     calls, day = calls_of(client, models, gate)
-    assert ask(calls) == CallResult(answer, saved=False)
+    assert ask(calls) == answer
     assert (day.spending().reserved.tokens, day.spending().spent.tokens) == (0, 120)
     assert gate.left == [answer]
     assert gate.entered[0]["tokens"] == 500, "the most that it may use"
@@ -153,10 +156,10 @@ def test_a_call_with_an_unknown_end_leaves_the_gate_and_stays_charged(client: Fa
 def test_a_cached_answer_costs_neither_day_nor_gate_nor_model(client: FakeRedis) -> None:
     models, gate = Models(GOOD), Gate()
     calls, day = calls_of(client, models, gate)
-    assert ask(calls, response_cache=True) == CallResult(GOOD, saved=False)
+    assert ask(calls, response_cache=True) == GOOD
     second = claim_of(msgspec.structs.replace(JOB, run="second"), incarnation="other", response_cache=True)
     again = calls.ask(second, PROMPT, MODEL, CAP, time.monotonic() + 60)
-    assert again == CallResult(GOOD, saved=True)
+    assert again == replace(GOOD, saved=True)
     assert (len(models.asked), len(gate.entered), day.spending().spent.tokens) == (1, 1, 120)
 
 
@@ -164,9 +167,9 @@ def test_a_cached_answer_costs_neither_day_nor_gate_nor_model(client: FakeRedis)
 def test_a_run_has_no_answer_of_another_unless_both_wish_it(client: FakeRedis, first: bool, then: bool) -> None:
     models, gate = Models(GOOD), Gate()
     calls, _ = calls_of(client, models, gate, response_cache=True)
-    assert ask(calls, response_cache=first) == CallResult(GOOD, saved=False)
+    assert ask(calls, response_cache=first) == GOOD
     second = claim_of(msgspec.structs.replace(JOB, run="second"), incarnation="other", response_cache=then)
-    assert calls.ask(second, PROMPT, MODEL, CAP, time.monotonic() + 60) == CallResult(GOOD, saved=False)
+    assert calls.ask(second, PROMPT, MODEL, CAP, time.monotonic() + 60) == GOOD
     assert len(models.asked) == 2
 
 
@@ -185,5 +188,5 @@ def test_equal_questions_of_two_runs_are_two_calls_also_at_once(client: FakeRedi
     claims = [claim_of(JOB), claim_of(second, incarnation=other.get("incarnation", "now"))]
     with ThreadPoolExecutor(2) as pool:
         asked = [pool.submit(calls.ask, claim, PROMPT, MODEL, CAP, time.monotonic() + 60) for claim in claims]
-        assert [one.result() for one in asked] == [CallResult(GOOD, saved=False)] * 2
+        assert [one.result() for one in asked] == [GOOD] * 2
     assert len(models.asked) == 2

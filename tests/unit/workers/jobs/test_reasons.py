@@ -13,8 +13,7 @@ from cogitate.prompts.render import Templates
 from cogitate.scheduler.config.endpoints import Model, ModelSettings
 from cogitate.tasks.kind import Case, Prompt
 from cogitate.workers.answer_faults.fault import fault_of
-from cogitate.workers.jobs.call_layers import CallResult
-from cogitate.workers.jobs.reasons import ask_no_reasons, without_reasons
+from cogitate.workers.jobs.repair import ask_no_reasons, without_reasons
 from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.requests.schema import full_schema
 from tests.unit.tasks.own_kind_case import Own
@@ -107,7 +106,7 @@ class Acts(Own):
 @pytest.mark.parametrize("reasons", [True, False])
 def test_an_attempt_requests_reasons_by_default(reasons: bool) -> None:
     kept = ModelSettings(model="m", endpoint="ours", reasons=reasons).kept_as("default")
-    trying = Trying(CallResult(ModelAnswer(usage=USED, value=None), saved=False), Acts(output_cap=50))
+    trying = Trying(ModelAnswer(usage=USED, value=None), Acts(output_cap=50))
     trying.make(model=kept)
     (sent,) = trying.calls.prompts
     assert (sent.answer is ActionAnswer) is reasons

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,12 +14,13 @@ import pytest
 
 import cogitate.workers.jobs.call_layers
 from cogitate.tasks.job import Cost
-from cogitate.workers.jobs.call_layers import Ask, Call, CallRefused, CallResult, Sharing
+from cogitate.workers.gate.gate import Refused
+from cogitate.workers.jobs.call_layers import Ask, Call, Sharing
 from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.replies.failures import Failure
 
 GOOD = ModelAnswer(usage=Cost(calls=1, tokens=7))
-LATE = CallRefused("late")
+LATE = Refused("late")
 FAR = 60.0  # seconds
 
 
@@ -48,17 +50,13 @@ def call_of(question: Any = "q", seconds: float = FAR) -> Call:
     return Call(claim, unused, unused, 50, time.monotonic() + seconds, question)
 
 
-def gives(answer: ModelAnswer) -> CallResult:
-    return CallResult(answer, saved=False)
-
-
 def all_asking(
     pool: ThreadPoolExecutor, waiting: threading.Semaphore, following: Ask, sharers: int = 2
-) -> tuple[CallResult | CallRefused | BaseException, list[CallResult | CallRefused]]:
+) -> tuple[ModelAnswer | Refused | BaseException, list[ModelAnswer | Refused]]:
     """Return the result of a first call, which ends as `following` does, and those of calls that begin meanwhile."""
     sharing, begun = Sharing(), threading.Event()
 
-    def first(call: Call) -> CallResult | CallRefused:
+    def first(call: Call) -> ModelAnswer | Refused:
         begun.set()
         for _ in range(sharers):
             assert waiting.acquire(timeout=FAR)
@@ -66,7 +64,7 @@ def all_asking(
 
     leading = pool.submit(sharing.ask, call_of(), first)
     assert begun.wait(FAR)
-    others = [pool.submit(sharing.ask, call_of(), lambda _: gives(GOOD)) for _ in range(sharers)]
+    others = [pool.submit(sharing.ask, call_of(), lambda _: GOOD) for _ in range(sharers)]
     return leading.exception() or leading.result(), [other.result() for other in others]
 
 
@@ -75,20 +73,20 @@ def test_an_answer_is_everybodys_and_so_is_a_failure(
     pool: ThreadPoolExecutor, waiting: threading.Semaphore, failure: Failure | None
 ) -> None:
     answer = ModelAnswer(usage=Cost(calls=1), failure=failure)
-    mine, others = all_asking(pool, waiting, lambda _: gives(answer))
-    assert mine == CallResult(answer, saved=False)
-    assert others == [CallResult(answer, saved=True)] * 2
+    mine, others = all_asking(pool, waiting, lambda _: answer)
+    assert mine == answer
+    assert others == [replace(answer, saved=True)] * 2
 
 
-def away(call: Call) -> CallResult:
+def away(call: Call) -> ModelAnswer:
     raise RuntimeError("closed")
 
 
 @pytest.mark.parametrize(
     "following",
     [
-        lambda _: CallRefused("no_slot"),
-        lambda _: gives(ModelAnswer(usage=Cost(), failure=Failure(kind="timeout"))),
+        lambda _: Refused("no_slot"),
+        lambda _: ModelAnswer(usage=Cost(), failure=Failure(kind="timeout")),
         away,
     ],
     ids=["refused", "its deadline", "raised"],
@@ -97,33 +95,31 @@ def test_a_callers_refusal_does_not_affect_others(
     pool: ThreadPoolExecutor, waiting: threading.Semaphore, following: Ask
 ) -> None:
     mine, others = all_asking(pool, waiting, following, sharers=1)
-    assert isinstance(mine, RuntimeError | CallRefused) or (
-        isinstance(mine, CallResult) and mine.answer.failure is not None
-    )
-    assert others == [CallResult(GOOD, saved=False)]
+    assert isinstance(mine, RuntimeError | Refused) or (isinstance(mine, ModelAnswer) and mine.failure is not None)
+    assert others == [GOOD]
 
 
 def test_no_wait_exceeds_the_deadline(pool: ThreadPoolExecutor) -> None:
     sharing, begun, end = Sharing(), threading.Event(), threading.Event()
 
-    def first(call: Call) -> CallResult:
+    def first(call: Call) -> ModelAnswer:
         begun.set()
         assert end.wait(FAR)
-        return gives(GOOD)
+        return GOOD
 
     leading = pool.submit(sharing.ask, call_of(), first)
     assert begun.wait(FAR)
     assert sharing.ask(call_of(seconds=0.0), lambda _: LATE) == LATE
     end.set()
-    assert leading.result() == CallResult(GOOD, saved=False)
+    assert leading.result() == GOOD
 
 
 def test_different_questions_do_not_wait_for_each_other(pool: ThreadPoolExecutor) -> None:
     sharing, meeting = Sharing(), threading.Barrier(3)
 
-    def meet(call: Call) -> CallResult:
+    def meet(call: Call) -> ModelAnswer:
         meeting.wait(FAR)
-        return gives(GOOD)
+        return GOOD
 
     asked = [pool.submit(sharing.ask, call_of(question), meet) for question in "abc"]
-    assert [one.result() for one in asked] == [CallResult(GOOD, saved=False)] * 3
+    assert [one.result() for one in asked] == [GOOD] * 3

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterator
-from importlib.util import resolve_name
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,7 +22,7 @@ from cogitate.workers.jobs.combined import CombinedRedis
 from cogitate.workers.jobs.heartbeat import Heartbeat
 from cogitate.workers.jobs.kept_results import KeptResults
 from cogitate.workers.jobs.runner import Runner
-from cogitate.workers.llm.requests.dialect_store import DialectStore
+from cogitate.workers.llm.requests.dialect import DialectStore
 from cogitate.workers.transport import redis_transport
 
 SETTINGS = Settings.tuned(
@@ -164,18 +163,8 @@ class Clients:
         self.closed = True
 
 
-def loaded_by(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The modules that a runner loads before its first call."""
-    loaded: list[str] = []
-    monkeypatch.setattr(
-        module, "import_module", lambda name, package=None: loaded.append(resolve_name(name, package or ""))
-    )
-    return loaded
-
-
 @pytest.mark.parametrize("unusable", [False, True])
 def test_a_runner_prepares_the_endpoint_that_its_settings_ask(monkeypatch: pytest.MonkeyPatch, unusable: bool) -> None:
-    loaded = loaded_by(monkeypatch)
     monkeypatch.setattr(module, "ModelClients", Clients)
     monkeypatch.setattr(Clients, "unusable", unusable)
     endpoints = {name: {"base_url": "http://localhost:1/v1"} for name in ("ours", "theirs")}
@@ -186,14 +175,14 @@ def test_a_runner_prepares_the_endpoint_that_its_settings_ask(monkeypatch: pytes
     assert clients.prepared == ["ours"], "the first call says what is wrong with it"
     assert clients.given[:2] == (settings.endpoint_table(), 5)
     assert isinstance(clients.given[2], DialectStore)
-    assert loaded == ["cogitate.workers.llm.client"]
 
 
-def test_a_runner_without_a_model_loads_no_client(monkeypatch: pytest.MonkeyPatch) -> None:
-    loaded = loaded_by(monkeypatch)
+def test_a_runner_without_a_model_prepares_no_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "ModelClients", Clients)
     unused: Any = None
     runner = Runner(FakeRedis(), unused, unused, Settings())
-    assert loaded == []
+    clients: Any = runner._models
+    assert clients.prepared == []
     assert runner._attempts._calls._gate._stopping is runner._stopping, "its end ends the waits of its attempts"
 
 

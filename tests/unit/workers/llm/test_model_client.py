@@ -26,10 +26,10 @@ from cogitate.scheduler.config.endpoints import Endpoint
 from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.client import ModelClient, _tls
 from cogitate.workers.llm.connections.event_loop import EventLoopThread
-from cogitate.workers.llm.offered_models import Unlisted, offered_models
 from cogitate.workers.llm.replies.failures import Failure
 from cogitate.workers.llm.requests.address import address_of
-from cogitate.workers.llm.requests.dialect_store import DialectStore
+from cogitate.workers.llm.requests.dialect import DialectStore
+from cogitate.workers.llm.sdk import Unlisted, offered_models
 from tests.integration.workers.llm_case import CAP, GOOD, KEY, MODEL, PROMPT, Mood, completion
 
 FAR = 60.0  # seconds
@@ -377,9 +377,9 @@ def test_a_call_cancelled_elsewhere_is_cancelled(client: ModelClient, stand_in: 
 
 
 def _call() -> Any:
-    from cogitate.workers.llm.connections.http import Call
+    from cogitate.workers.llm.connections.http import Exchange
 
-    return Call(time.monotonic() + FAR)
+    return Exchange(time.monotonic() + FAR)
 
 
 def test_the_pool_is_opened_once_before_the_first_question(client: ModelClient, stand_in: StandIn) -> None:

@@ -11,7 +11,7 @@ from multidict import CIMultiDict
 
 from cogitate.workers.llm.connections import http
 from cogitate.workers.llm.connections.http import NoResponse, PooledRequest
-from cogitate.workers.llm.requests.request import Request
+from cogitate.workers.llm.requests.address import Request
 
 
 class Response:

@@ -16,8 +16,15 @@ from structlog.testing import capture_logs
 
 from cogitate.prompts.constraints import Constraint
 from cogitate.tasks.kind import Prompt
-from cogitate.workers.llm.requests.dialect import RELEARN_AFTER, Dialect, Dialects, schema_instruction
-from cogitate.workers.llm.requests.dialect_store import PREFIX, DialectStore, known_dialects
+from cogitate.workers.llm.requests.dialect import (
+    PREFIX,
+    RELEARN_AFTER,
+    Dialect,
+    Dialects,
+    DialectStore,
+    known_dialects,
+    schema_instruction,
+)
 
 FIRST = Dialect()
 OBJECT, TEXT = Dialect(form="json_object"), Dialect(form="text")
@@ -79,8 +86,8 @@ def test_a_refusal_leaves_out_the_named_part(subtests: pytest.Subtests) -> None:
 
 def test_parameters_that_are_refused_are_not_sent_and_switches_are() -> None:
     dialect = replace(FIRST, left_out=("seed",), switches=(("enable_thinking", False),))
-    body = dialect.merged_into({"messages": []}, {"seed": 7, "temperature": 0.2})
-    assert body == {"messages": [], "temperature": 0.2, "enable_thinking": False}
+    body = dialect.body(PROMPT, 300, {"seed": 7, "temperature": 0.2})
+    assert body == {**FIRST.body(PROMPT, 300), "temperature": 0.2, "enable_thinking": False}
 
 
 def test_without_a_named_part_one_part_after_the_other_is_left_out() -> None:
@@ -115,7 +122,7 @@ def test_if_every_part_is_needed_the_search_ends() -> None:
 
 
 def parameters(dialect: Dialect) -> dict[str, Any]:
-    return dialect.parameters(PROMPT, 300)
+    return dialect.body(PROMPT, 300)
 
 
 def test_the_answers_class_goes_where_the_endpoint_reads_it() -> None:
@@ -147,10 +154,11 @@ def test_a_schema_in_words_is_the_schema() -> None:
     assert "größe" in instruction, "as a model writes it"
 
 
-class Store:
-    """A store that notes what it is asked."""
+class Store(DialectStore):
+    """A store that records its calls."""
 
     def __init__(self, known: Dialect | None = None) -> None:
+        super().__init__(FakeRedis())
         self.known = known
         self.loads: list[tuple[str, str]] = []
         self.saves: list[tuple[str, str, Dialect]] = []
@@ -250,7 +258,7 @@ def test_nothing_is_left_to_try_once_every_form_was_refused_twice() -> None:
 
 
 def test_a_refused_system_message_is_moved_into_the_users_message() -> None:
-    body = Dialect(system="merged").parameters(PROMPT, 9)
+    body = Dialect(system="merged").body(PROMPT, 9)
     assert body["messages"] == [{"role": "user", "content": "You name moods.\n\nIt rains."}]
 
 

@@ -11,8 +11,7 @@ import pytest
 from pydantic import SecretStr
 
 from cogitate.scheduler.config.endpoints import Endpoint
-from cogitate.workers.llm.requests.address import address_of
-from cogitate.workers.llm.requests.request import request_to
+from cogitate.workers.llm.requests.address import address_of, request_to
 
 OURS = {"accept", "accept-encoding", "authorization", "content-type", "openai-organization", "openai-project"}
 

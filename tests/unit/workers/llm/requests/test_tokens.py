@@ -141,7 +141,7 @@ def test_fit_takes_the_largest_share_that_fits(cap: int) -> None:
 
 
 def test_fit_reports_a_bare_prompt_that_is_too_long() -> None:
-    with pytest.raises(PromptDoesNotFit, match=r"remembering prompt is about \d+ tokens .* cap of 20"):
+    with pytest.raises(PromptDoesNotFit, match=r"remembering prompt has about \d+ tokens .* cap of 20"):
         fitted(20)
 
 
