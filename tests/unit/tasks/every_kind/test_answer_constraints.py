@@ -60,7 +60,7 @@ def test_reasons_come_before_what_they_are_for() -> None:
 def test_the_schema_of_a_kind_is_the_same_for_each_job(kind: type[Any]) -> None:
     def schema(*entries: Entry, **params: object) -> object:
         case = case_of(kind(Templates()), stream_of(*entries), NOON, params=params)
-        return Dialect().parameters(check_prompt(kind(Templates()).prompt(case)), 300)["response_format"]
+        return Dialect().body(check_prompt(kind(Templates()).prompt(case)), 300)["response_format"]
 
     assert schema(*LIVED) == schema(observation("Saw a boat.", 600), actions=["row", "swim"], near=["Ben"])
 
