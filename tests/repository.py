@@ -1,6 +1,9 @@
 """Where the repository lies whose tests these are, and what a project made by a test needs of it."""
 
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -14,3 +17,16 @@ def copy_shared(project: Path) -> Path:
     for name in _SHARED:
         shutil.copy(ROOT / "tests" / name, folder)
     return folder
+
+
+def run_pytest(project: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run pytest over a project that shares only what `copy_shared` copies: without this machine's other plugins."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "PYTEST_"))}
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "xdist", *arguments],
+        cwd=project,
+        env={**clean, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.repository import copy_shared
+from tests.repository import copy_shared, run_pytest
 from tests.system_programs import SYSTEM_PROGRAMS, path_without_system_programs
 
 TESTS = """
@@ -67,16 +65,8 @@ def test_only_marked_tests_see_the_machines_programs(
 ) -> None:
     (copy_shared(tmp_path) / "test_it.py").write_text(TESTS)
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  system\n  recordings\n")
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "PYTEST_"))}
-    here = {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "COGITATE_RECORDINGS": str(tmp_path)}
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_it.py", *arguments],
-        cwd=tmp_path,
-        env={**clean, **here},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    done = run_pytest(tmp_path, "tests/test_it.py", *arguments, PATH=path, COGITATE_RECORDINGS=str(tmp_path))
     assert outcome in done.stdout, done.stdout
     assert done.returncode == 0
 
@@ -96,14 +86,7 @@ def test_a_file_that_names_no_selected_mark_is_not_imported(
     (folder / "test_it.py").write_text("def test_it(recordings): pass")
     (folder / "test_other.py").write_text(text)
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  system\n  recordings\n")
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests", *arguments],
-        cwd=tmp_path,
-        env={name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "PYTEST_"))},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_pytest(tmp_path, "tests", *arguments)
     assert done.returncode == code, done.stdout + done.stderr
 
 

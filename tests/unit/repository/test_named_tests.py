@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.repository import copy_shared
+from tests.repository import copy_shared, run_pytest
 
 TESTS = """
 import pytest
@@ -79,15 +76,7 @@ def project(tmp_path: Path) -> Path:
 def session(project: Path, page: str, *arguments: str) -> tuple[int, str]:
     """The exit code and the output of pytest over a project with that page."""
     (project / "docs" / "page.md").write_text(page)
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "PYTEST_"))}
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
-        cwd=project,
-        env=clean,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_pytest(project, *arguments)
     return done.returncode, done.stdout
 
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.repository import copy_shared
+from tests.repository import copy_shared, run_pytest
 
 TESTS = """
 import pytest
@@ -40,15 +37,6 @@ def test_a_skip_fails_where_its_requirement_is_mandatory(
 ) -> None:
     (copy_shared(tmp_path) / "test_it.py").write_text(TESTS)
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  system\n  recordings\n")
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "PYTEST_"))}
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
-        cwd=tmp_path,
-        env={**clean, **environment},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = run_pytest(tmp_path, **environment)
     assert outcome in done.stdout
     assert ("no Chromium" in done.stdout) == ("COGITATE_REQUIRE_SYSTEM" in environment)
