@@ -264,7 +264,7 @@ def _begun(stream: Stream, world: WorldFacts) -> int | None:
     first = next(iter(stream.entries.values()), None)
     if first is None:
         return None
-    morning = day_of(first.minute) * DAY + world.morning
+    morning = day_of(first.minute) * DAY + world.morning if world.clock.has_times else 0
     return max(first.minute, morning) + timing.offset(stream.owner, world.limits.reflection_interval // 6)
 
 

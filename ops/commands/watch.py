@@ -9,7 +9,6 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from cogitate.memory.clock import day_and_time
 from cogitate.ops.formatting.amounts import format_cost
 from cogitate.ops.formatting.run import degraded, ended_jobs, jobs_table, run_budget_table
 from cogitate.scheduler.inspection.summary import RunReader, RunSummary
@@ -50,7 +49,7 @@ def one_line(summary: RunSummary) -> str:
     """Return the progress of a run on one line."""
     reasons, _ = degraded(summary)
     return (
-        f"{summary.run}  {state_of(summary)}  tick {summary.tick:,}  {day_and_time(summary.minute)}  "
+        f"{summary.run}  {state_of(summary)}  tick {summary.tick:,}  {summary.clock.date_and_time(summary.minute)}  "
         f"jobs {ended_jobs(summary):,}, {reasons.total():,} degraded  spent {format_cost(summary.spent)}"
     )
 

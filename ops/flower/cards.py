@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from cogitate.memory.clock import hours, span
 from cogitate.ops.flower.card import Card, Grade, graded
 from cogitate.ops.flower.spending_cards import money_card, spenders_card
 from cogitate.ops.formatting.endpoints import format_breaker
 from cogitate.ops.formatting.failures import format_class
 from cogitate.ops.formatting.slow_kinds import format_slow_kind
-from cogitate.ops.formatting.steering import format_by, format_pressure
+from cogitate.ops.formatting.steering import format_by, format_every, format_pressure
 from cogitate.ops.formatting.workers import format_failing_worker
 from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals
 from cogitate.scheduler.inspection.overview import RunOverview, Spenders
@@ -24,7 +25,6 @@ SHOWN = 2  # the most kinds that a card names
 SHOWN_WORKERS = 3
 LIMITING = ("rate_limited", "rate_limited_here", "no_slot")  # failures that only ask for a lower rate
 OWN_PROGRAM = 'start the program that hosts it again, with exist="resume"'
-OF_ENDED = "of the jobs that ended in the last game hour"
 
 
 def cards_of(
@@ -86,8 +86,8 @@ def model_card(run: RunOverview, endpoints: Sequence[EndpointVitals]) -> Card:
         value, grade = "answers, unusably" if _answers(run) else "down", "bad"
     if limits:
         counts = ", ".join(f"{format_class(name)} {count:,}×" for name, count in limits.items())
-        lines.append(f"held back in the last game hour: {counts}")
-    lines.append(f"{run.thought:,} of {run.wanted:,} results in the last game hour are a model's")
+        lines.append(f"held back in the last {hours(1)}: {counts}")
+    lines.append(f"{run.thought:,} of {run.wanted:,} results in the last {hours(1)} are a model's")
     figures: dict[str, int | float] = {"thought": run.thought, "wanted": run.wanted}
     for one in ours[:1]:
         if one.p50 is not None and one.p95 is not None:
@@ -155,7 +155,7 @@ def late_card(run: RunOverview) -> Card:
         label="Late or too slow",
         value=f"{run.late:,} of {run.ended:,}",
         grade=graded(run.late, run.ended),
-        lines=[*lines, OF_ENDED],
+        lines=[*lines, _of_ended()],
         figures={"late": late, "too_slow": slow, "ended": run.ended},
     )
 
@@ -166,7 +166,7 @@ def failing_card(run: RunOverview) -> Card:
     causes = [(name, count) for name, count in run.hour.failures.items() if name != "late"]
     lines = [f"first cause: {format_class(causes[0][0])} {causes[0][1]:,}×"] if failed and causes else []
     lines += [f"then {format_class(name)} {count:,}×" for name, count in causes[1:2]] if failed else []
-    lines += [*_kinds(run, ("failed", "dead")), OF_ENDED]
+    lines += [*_kinds(run, ("failed", "dead")), _of_ended()]
     return Card(
         name="failing",
         label="Failing",
@@ -175,6 +175,10 @@ def failing_card(run: RunOverview) -> Card:
         lines=lines,
         figures={"failed": failed, "ended": run.ended},
     )
+
+
+def _of_ended() -> str:
+    return f"of the jobs that ended in the last {hours(1)}"
 
 
 def _kinds(run: RunOverview, reasons: Collection[str]) -> list[str]:
@@ -192,8 +196,8 @@ def reflections_card(run: RunOverview) -> Card:
     if slow:
         lines.append(f"throttled; {format_by(steering)}")
         lines += [f"pressure: {why}"] if (why := format_pressure(steering)) else []
-        every = "none are due" if steering.interval is None else f"every {steering.interval:,} game minutes"
-        lines.append(f"{every}, usually {steering.usual:,}")
+        every = "none are due" if steering.interval is None else format_every(steering)
+        lines.append(f"{every}, usually every {span(steering.usual)}")
     if steering.waiting:
         lines.append(f"agents that are due and wait: {steering.waiting:,}")
     return Card(

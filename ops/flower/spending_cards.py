@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cogitate.memory.clock import clock_time, day_and_time
+from cogitate.memory.clock import clock_in_force, day_and_time, hours
 from cogitate.ops.flower.card import Card, Grade, amount, unit_name
 from cogitate.ops.formatting.amounts import format_cost
 from cogitate.ops.formatting.budget import denied_requests
@@ -20,9 +20,9 @@ NEXT = 2  # spenders after the first that a card names
 
 def money_card(run: RunOverview, day: DaySpending | None) -> Card:
     """Return today's cost, and whether a limit is exhausted, or refuses although much is unspent."""
-    shown = money_window(run)
+    shown, today = money_window(run), format_window(run_day(run))
     unit: LimitUnit = shown.line.unit if shown is not None else "usd_micros"
-    today = next((w.line for w in run.windows if w.line.window.startswith("day:") and w.line.unit == unit), None)
+    line_today = next((w.line for w in run.windows if w.line.window.startswith("day:") and w.line.unit == unit), None)
     grade: Grade = ""
     lines: list[str] = []
     for window in run.windows:
@@ -35,7 +35,8 @@ def money_card(run: RunOverview, day: DaySpending | None) -> Card:
         grade = "bad"
         lines.append(why)
     figures = {
-        name: getattr(today, name) if today is not None else 0 for name in ("spent", "reserved", "held", "overrun")
+        name: getattr(line_today, name) if line_today is not None else 0
+        for name in ("spent", "reserved", "held", "overrun")
     }
     limit = max(run.windows, key=lambda w: (w.forecast is not None, w is shown, share_of(w)), default=None)
     if limit is not None and limit.forecast is not None and limit.forecast.outlook != "full":
@@ -55,13 +56,13 @@ def money_card(run: RunOverview, day: DaySpending | None) -> Card:
     refused = sum(denied_requests(run.hour.refused).values())
     if refused and not why:
         grade = grade or "warn"
-        lines.append(f"{refused:,} refused in the last game hour")
+        lines.append(f"{refused:,} refused in the last {hours(1)}")
     if day is not None and day.limited:
         grade = "bad" if day.refused else grade
         lines.append(real_day_line(day))
     return Card(
         name="money",
-        label=f"Spent today, {format_window(run_day(run))}",
+        label=f"Spent today, {today}" if clock_in_force().counts_days else f"Spent in {today}",
         value=amount(figures["spent"], unit),
         grade=grade,
         lines=lines,
@@ -101,7 +102,7 @@ def why_refused(run: RunOverview) -> str:
             period = line.window.partition(":")[0]
             if f"{period}.run.{line.unit}" != name or not line.room:
                 continue
-            said = f"refused {count:,} in the last game hour"
+            said = f"refused {count:,} in the last {hours(1)}"
             share = (line.spent + line.reserved - line.retried) / line.room
             # Kinds have guaranteed shares of a day's limit, so others may be refused while these are unspent.
             if share < UNSPENT and period != "day":
@@ -122,12 +123,18 @@ def spenders_card(spenders: Spenders) -> Card:
     figures = {"tokens": costs[0].tokens, "usd_micros": costs[0].usd_micros} if costs else {}
     return Card(
         name="spenders",
-        label=f"Spent most since {clock_time(spenders.since)}",
+        label=f"Spent most {since(spenders.since)}",
         value=names[0] if names else "no one",
         grade="",
         lines=lines,
         figures={**figures},
     )
+
+
+def since(minute: int) -> str:
+    """Return from when today's spending is counted: "since 12:00 AM" or "since round 4"."""
+    clock = clock_in_force()
+    return f"since {clock.time(minute if clock.has_times else max(minute, clock.minute(1)))}"
 
 
 def _most_telling(cost: Cost) -> str:

@@ -243,7 +243,7 @@ class Settings(
     @model_validator(mode="after")
     def _clock(self) -> Settings:
         shown = {"seconds_per_tick": self.seconds_per_tick, "day_seconds": self.day_seconds}
-        if self.clock.endswith("rounds") and self.seconds_per_tick * DAY < self.day_seconds:
+        if "rounds" in self.clock and self.seconds_per_tick * DAY < self.day_seconds:
             raise ValueError(f"clock={self.clock!r} needs rounds of a game minute or more, not {shown}")
         if self.clock == "months" and self.seconds_per_tick < self.day_seconds:
             raise ValueError(f"clock='months' needs ticks of a day or more, not {shown}")

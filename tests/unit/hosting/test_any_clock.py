@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fakeredis import FakeRedis
 
-from cogitate import Location, Observation, Profile, Tick, TickLoop
+from cogitate import Location, Observation, Profile, Tick, TickLoop, daily, kind
 from cogitate.memory.entry import Entry
 from cogitate.ops.fake_llm.answers import AnswerWriter
 from cogitate.ops.fake_llm.server import FakeEndpoint
@@ -92,6 +92,38 @@ def test_a_model_is_asked_in_rounds_and_answers_with_steps(
     assert len(asked) == 4
     assert all(f"It is round {4 if n < 2 else 8} of 10." in prompt for n, prompt in enumerate(asked))
     assert not any("day 1" in prompt or " AM" in prompt for prompt in asked)
+
+
+def test_agents_reflect_every_third_round_from_the_first(cogitate_loop: Loops, tmp_path: Path) -> None:
+    chosen = settings(tmp_path, clock="10 rounds", reflection_interval=3)
+    made = lived(
+        cogitate_loop(owners=TWO, ticks=10, settings=chosen),
+        lambda loop, tick: loop.observe(ANN, {"text": f"Motion {tick.number} was carried.", "importance": 3}),
+    )
+    assert [tick for tick, _, _ in made] == [5, 8]
+
+
+def test_a_round_may_last_several_ticks(cogitate_loop: Loops, tmp_path: Path) -> None:
+    loop = cogitate_loop(owners=TWO, ticks=4, settings=settings(tmp_path, clock="2 rounds of 2 ticks"))
+    lived(loop, lambda loop, tick: loop.observe(ANN, {"text": f"Vote {tick.number}."}))
+    assert [line for line in loop.memory(ANN).context("").splitlines() if "Vote" in line] == [
+        f"- round {number} of 2: Vote {tick}." for tick, number in enumerate((1, 1, 2, 2), 1)
+    ]
+
+
+def test_a_kind_at_a_time_of_day_is_refused_in_rounds(cogitate_loop: Loops, tmp_path: Path) -> None:
+    @kind(name="nightly", due=daily("02:00"))
+    class Nightly:
+        def instead(self, case: Any, memories: list[Any]) -> str:
+            return "Slept."
+
+    with pytest.raises(ConfigurationError, match=r"daily\('02:00'\).*has no days.*every\(\"3 ticks\"\)"):
+        cogitate_loop(owners=TWO, settings=settings(tmp_path, clock="rounds"))
+    cogitate_loop(owners=TWO, settings=settings(tmp_path, clock="rounds", disable=("nightly",)))
+    monthly = settings(tmp_path, clock="months", seconds_per_tick=MONTH, disable=("reflect",))
+    loop = cogitate_loop(owners={BEN: TWO[BEN]}, ticks=4, settings=monthly)
+    made = lived(loop, lambda loop, tick: loop.observe(BEN, {"text": f"Month {tick.number}."}))
+    assert [tick for tick, _, _ in made] == [2, 3, 4], "at each month, and due at the next"
 
 
 def test_agents_of_rounds_do_not_sleep_at_night(cogitate_loop: Loops, tmp_path: Path) -> None:
