@@ -1,4 +1,7 @@
-"""Pressing matters: important observations of the last day that no plan took up and no later observation answers."""
+"""Pressing matters: important observations that no plan took up and no later observation answers.
+
+They are of the last day or, where ticks have no times of day, of the time since the last plan.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Collection, Sequence
 from itertools import islice
 
 from cogitate.memory.appointments import appointments
-from cogitate.memory.clock import DAY
+from cogitate.memory.clock import DAY, clock_in_force
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.endings import SPACED, UNSPACED
 from cogitate.memory.language.port import language_of
@@ -20,8 +23,11 @@ IMPORTANT = 7  # the least importance of what presses: that of an event which ch
 MOST_PRESSING = 2  # of a plan
 LONGEST_QUOTE = 100  # characters of an observation in a plan
 _ALIKE = 0.6  # share of an observation's words that one about the same matter repeats
-#: Something that the owner did, and no finding.
-_OWN_DEED = re.compile(r"I (?!am\b|was\b|have\b|had\b|found\b|saw\b|heard\b|noticed\b|discovered\b|counted\b|lost\b)")
+#: Something that the owner did, alone or with others, and no state or finding.
+_OWN_DEED = re.compile(
+    r"(?:I|We) (?!(?:am|are|was|were|have|had|need|must|lack|cannot"
+    r"|found|saw|heard|noticed|discovered|counted|lost)\b)"
+)
 _AHEAD = 30 * DAY  # an appointment within this time is kept at its hour
 
 
@@ -35,7 +41,10 @@ def find_pressing(
         start: game minute at which the plan begins.
         agreed: numbers of the entries that promise or appoint something.
     """
-    seen = [e for e in entries if e.type == "observation" and e.source == "perception" and e.minute > start - DAY]
+    since = start - DAY
+    if not clock_in_force().has_times:
+        since = max((entry.minute for entry in entries if entry.type == "plan"), default=0) - 1
+    seen = [e for e in entries if e.type == "observation" and e.source == "perception" and e.minute > since]
     found = [
         e for e in seen if e.importance >= IMPORTANT and e.number not in agreed and not _is_done_or_said(e.text, name)
     ]

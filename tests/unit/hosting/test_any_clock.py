@@ -10,6 +10,7 @@ import pytest
 from fakeredis import FakeRedis
 
 from cogitate import Location, Observation, Profile, Tick, TickLoop, daily, kind
+from cogitate.effects import Tell
 from cogitate.memory.entry import Entry
 from cogitate.ops.fake_llm.answers import AnswerWriter
 from cogitate.ops.fake_llm.server import FakeEndpoint
@@ -219,3 +220,57 @@ def test_the_pace_has_a_name_of_its_own(tmp_path: Path) -> None:
 
     with pytest.raises(ConfigurationError, match="real_seconds_per_tick"):
         cogitate.open("village", TWO, seconds_per_tick=0.5)  # type: ignore[call-arg]
+
+
+def steps_of(loop: TickLoop, seen: dict[int, list[Observation]], planned: tuple[int, ...]) -> list[list[str]]:
+    """The steps of each plan of Ann's, requested in these ticks, after what she saw in others."""
+
+    def body(loop: TickLoop, tick: Tick) -> None:
+        for one in seen.get(tick.number, ()):
+            loop.observe(ANN, one)
+        if tick.number in planned:
+            loop.request("plan", ANN)
+
+    made = lived(loop, body)
+    return [[item.description for item in entry.items] for _, _, entry in made if entry.type == "plan"]
+
+
+@pytest.mark.parametrize("given", [{"clock": "rounds"}, {"clock": "months", "seconds_per_tick": MONTH}])
+def test_a_promise_is_in_the_next_two_plans(cogitate_loop: Loops, tmp_path: Path, given: dict[str, Any]) -> None:
+    said = Observation(text="Ann Lee: I promise to bring forty planks.", type="message", subjects=(BEN, ANN))
+    loop = cogitate_loop(owners=TWO, ticks=10, settings=settings(tmp_path, disable=("reflect",), **given))
+    plans = steps_of(loop, {1: [said]}, (2, 5, 8))
+    kept = [[step for step in steps if "forty planks" in step] for steps in plans]
+    assert [len(one) for one in kept] == [1, 1, 0]
+
+
+def test_a_plan_sees_to_what_happened_since_the_last_one(cogitate_loop: Loops, tmp_path: Path) -> None:
+    seen = {
+        1: [Observation(text="The lens cracked in the frost.", importance=9)],
+        3: [Observation(text="We rowed out and took nine men off the schooner.", importance=9)],
+        4: [Observation(text="We need oil for the lamp.", importance=8)],
+    }
+    chosen = settings(tmp_path, clock="months", seconds_per_tick=MONTH, disable=("reflect",))
+    first, second = steps_of(cogitate_loop(owners=TWO, ticks=6, settings=chosen), seen, (2, 5))
+    assert "See to it: The lens cracked in the frost" in first
+    assert "See to it: We need oil for the lamp" in second
+    assert not any("nine men" in step for step in (*first, *second)), "it is done"
+
+
+def test_a_decision_knows_the_brief_and_the_plan(cogitate_loop: Loops, tmp_path: Path) -> None:
+    seen = Observation(text="The bridge is cracked.", importance=9)
+    actions = ["hold a feast", "mend the cracked bridge"]
+    loop = cogitate_loop(
+        owners=TWO,
+        ticks=6,
+        settings=settings(tmp_path, clock="rounds"),
+        brief=lambda owner: {"actions": actions, "location": "mill"} if owner == ANN else {},
+    )
+    for tick in loop:
+        if tick.number == 1:
+            loop.observe(ANN, seen)
+            loop.decide("plan", [ANN])
+            (end,) = loop.decide("act", [ANN])
+            break
+    told = [change.effect for change in end.applied if isinstance(change.effect, Tell)]
+    assert [(effect.data["doing"], effect.data["location"]) for effect in told] == [("mend the cracked bridge", "mill")]
