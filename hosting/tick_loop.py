@@ -33,7 +33,13 @@ from cogitate.memory.routing.routing import EventRule, Strategy
 from cogitate.scheduler.budget.briefs import Brief
 from cogitate.scheduler.budget.budget_lines import Spending, spending
 from cogitate.scheduler.budget.rules import rules_of, view_of
-from cogitate.scheduler.budget.settings_checks import check_limits, check_models, check_prices, check_spending
+from cogitate.scheduler.budget.settings_checks import (
+    check_cadences,
+    check_limits,
+    check_models,
+    check_prices,
+    check_spending,
+)
 from cogitate.scheduler.config.facts import facts_of
 from cogitate.scheduler.config.kind_modules import hand_on_kinds, load_kinds
 from cogitate.scheduler.config.settings import Settings
@@ -156,6 +162,7 @@ class TickLoop(BodyCalls):
         use_prompts(settings.prompts)
         load_kinds(settings)
         check_limits(settings, kinds())
+        check_cadences(settings, kinds())
         check_models(settings, kinds())
         asks_here = inline or settings.workers > 0  # otherwise other machines need the key and the endpoint
         if asks_here:

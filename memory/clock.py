@@ -19,7 +19,7 @@ DAY = 1440  # minutes
 DAY_SECONDS = 86_400
 MONTH, YEAR = 30, 360  # days
 STANDARD = "12h"
-NAMES = re.compile(r"12h|24h|months|(?:[1-9]\d{0,8} )?rounds")
+NAMES = re.compile(r"12h|24h|months|(?:([1-9]\d{0,8}) )?rounds(?: of ([1-9]\d{0,3}) ticks)?")
 
 
 class Clock(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,7 +28,7 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True):
     seconds_per_tick: int = 60
     day_seconds: int = DAY_SECONDS  # how long a day lasts, in the same seconds
     start: int = 0  # game time of tick 0
-    names: str = STANDARD  # "12h", "24h", "months", "rounds" or "10 rounds"
+    names: str = STANDARD  # "12h", "24h", "months", "rounds", "10 rounds" or "10 rounds of 2 ticks"
 
     def minute(self, tick: int) -> int:
         """Return the game time of a tick."""
@@ -71,6 +71,43 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True):
         """Whether texts name days by their number."""
         return self.names in ("12h", "24h")
 
+    @property
+    def counts_rounds(self) -> bool:
+        """Whether texts name rounds."""
+        return "rounds" in self.names
+
+    @property
+    def unit(self) -> tuple[str, float]:
+        """Return the unit in which texts measure time, with its game minutes: an hour, a round, a day or a month."""
+        tick = self.minutes_per_tick
+        if self.has_times:
+            return "hour", 60
+        if self.counts_rounds:
+            return "round", tick * _rounds(self.names)[1]
+        return ("month", MONTH * DAY) if tick >= MONTH * DAY else ("day", DAY)
+
+    def span(self, minutes: int) -> str:
+        """Return the length of a time, at least a tick: "720 game minutes", "3 rounds", "2 days" or "month"."""
+        name, length = ("game minute", 1) if self.has_times else self.unit
+        count = -(-max(minutes, self.minutes(1), 1) // length)
+        return name if count == 1 else f"{count:,.0f} {name}s"
+
+    def hours(self, count: int) -> str:
+        """Return so many game hours as a time just past: "game hour", "24 game hours", "60 rounds" or "month"."""
+        if not self.has_times:
+            return self.span(60 * count)
+        return "game hour" if count == 1 else f"{count} game hours"
+
+    def day_window(self, day: int) -> str:
+        """Return the ticks of a day (from 0) in words: "day 1", "rounds 1 to 1439" or "year 1, month 3"."""
+        if not self.counts_rounds:
+            return self.date(day * DAY)
+        most, length = _rounds(self.names)
+        ticks = (self.ticks_until(day * DAY - self.start), self.ticks_until((day + 1) * DAY - self.start) - 1)
+        first, last = (-(-max(1, tick) // length) for tick in ticks)
+        last = min(last, int(most or last))
+        return f"round {last}" if first >= last else f"rounds {first} to {last}"
+
     def day(self, minute: int) -> int:
         """Return the number of a day in texts, the first is 1. A tick of a day or more is named by the day it ends."""
         return day_of(minute if self.has_times else max(0, minute - 1)) + 1
@@ -83,8 +120,9 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True):
             return named if self.seconds_per_tick >= MONTH * self.day_seconds else f"{named}, day {day % MONTH + 1}"
         if self.counts_days:
             return f"day {self.day(minute)}"
-        tick, last = self.ticks_until(minute - self.start), self.names.removesuffix("rounds").strip()
-        return (f"round {tick}" if tick > 0 else "before round 1") + (f" of {last}" if last and tick > 0 else "")
+        last, ticks = _rounds(self.names)
+        number = -(-self.ticks_until(minute - self.start) // ticks)
+        return (f"round {number}" if number > 0 else "before round 1") + (f" of {last}" if last and number > 0 else "")
 
     def time(self, minute: int, tick: int | None = None) -> str:
         """Return "7:05 AM" or "07:05", with the seconds of `tick` where ticks have seconds; else the date."""
@@ -111,6 +149,13 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True):
             yield
         finally:
             _IN_FORCE.reset(token)
+
+
+@lru_cache(maxsize=64)
+def _rounds(names: str) -> tuple[str, int]:
+    """Return the number of the last round, "" if unknown, and the ticks of a round."""
+    found = NAMES.fullmatch(names)
+    return (found[1] or "", int(found[2] or 1)) if found else ("", 1)
 
 
 USUAL = Clock()
@@ -161,6 +206,16 @@ def on_date(minute: int) -> str:
     """Return "on day 3" or "in round 4", by the clock in force."""
     clock = _IN_FORCE.get()
     return f"{'on' if clock.counts_days else 'in'} {clock.date(minute)}"
+
+
+def span(minutes: int) -> str:
+    """Return the length of a time, such as "720 game minutes" or "3 rounds", by the clock in force."""
+    return _IN_FORCE.get().span(minutes)
+
+
+def hours(count: int) -> str:
+    """Return so many game hours just past, such as "game hour" or "60 rounds", by the clock in force."""
+    return _IN_FORCE.get().hours(count)
 
 
 def clock_time(minute: int, tick: int | None = None) -> str:

@@ -108,6 +108,10 @@ class Act(Kind):
             return ()
         return (Request(kind=self.name, owner=moment.owner, params=situation),)
 
+    def known_params(self, moment: Moment) -> Mapping[str, object]:
+        """Return the host's brief, and the present items of the plan."""
+        return _situation(moment)
+
     def wake(self, moment: Moment) -> int | None:
         """Return the agent's next turn."""
         interval = moment.world.act_interval

@@ -214,6 +214,15 @@ class Kind(ABC):
         """Return the next tick at which `due` may return a request although the owner's stream has not changed."""
         return None
 
+    def known_params(self, moment: Moment) -> Mapping[str, object]:
+        """Return parameters that a job cannot look up as of its tick, for a host's request that does not give them."""
+        return {}
+
+    @property
+    def time_of_day(self) -> str:
+        """The time of day at which it is due, which a run in rounds does not have; "" for other kinds."""
+        return ""
+
     def heeds(self, entry: Entry, stream: Stream, world: WorldFacts, minute: int) -> bool:
         """Return whether an entry that the owner observed can change the result of `due` or `wake`."""
         return True

@@ -109,6 +109,10 @@ class Plan(Kind):
             return (Request(kind=self.name, owner=moment.owner, priority=5, params=self._params(moment)),)
         return self._ahead(moment)
 
+    def known_params(self, moment: Moment) -> Mapping[str, object]:
+        """Return what the last plan left, and the meters of the host's brief."""
+        return self._params(moment)
+
     def wake(self, moment: Moment) -> int | None:
         """Return the tick at which the current plan ends, or the next morning."""
         if not timing.is_agent(moment) or not moment.world.clock.has_times:
@@ -239,6 +243,10 @@ class Plan(Kind):
             items = moment.stream.plan_items(plan)
             # Items planned for later today may still happen.
             left = [i for i in items if i.status in ("pending", "active") and (i.minute or 0) <= moment.minute]
+            if not moment.world.clock.has_times:  # a step that two plans left undone is given up
+                earlier = (one for one in moment.stream.live("plan") if one is not plan)
+                before = {i.description.removeprefix(AGAIN) for one in earlier for i in one.items}
+                left = [i for i in left if i.description.removeprefix(AGAIN) not in before]
             params["unfinished"] = [
                 {"description": i.description, "location": i.location, "priority": i.priority} for i in left[:MOST]
             ]

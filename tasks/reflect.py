@@ -97,6 +97,10 @@ class Reflect(Kind):
         params = _params(moment, since) | _condition(moment)
         return (Request(kind=self.name, owner=moment.owner, priority=3, params=params),)
 
+    def known_params(self, moment: Moment) -> Mapping[str, object]:
+        """Return where the last reflection ended, and the meters of the host's brief."""
+        return _params(moment, moment.stream.head.counters.get(NUMBER, 0)) | _condition(moment)
+
     def wake(self, moment: Moment) -> int | None:
         """Return the tick at which the interval is over, or at which a quiet period is noted."""
         begun = _begun(moment.stream, moment.world)
@@ -267,7 +271,7 @@ def _begun(stream: Stream, world: WorldFacts) -> int | None:
     first = next(iter(stream.entries.values()), None)
     if first is None:
         return None
-    morning = day_of(first.minute) * DAY + world.morning
+    morning = day_of(first.minute) * DAY + world.morning if world.clock.has_times else 0
     return max(first.minute, morning) + timing.offset(stream.owner, world.limits.reflection_interval // 6)
 
 

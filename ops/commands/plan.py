@@ -37,10 +37,10 @@ def plan(
         if plan is None or found is None:
             console.print("no plan in force")
         else:
+            until = f"until {day_and_time(found.valid_until)}" if kept.view.clock.has_times else "until the next plan"
             how = "provisionally by a heuristic" if found.provisional else "as requested"
             console.print(
-                f"Plan {found.number}, created {how} at tick {found.tick:,}, until {day_and_time(found.valid_until)}: "
-                f"{found.text}",
+                f"Plan {found.number}, created {how} at tick {found.tick:,}, {until}: {found.text}",
                 highlight=False,
                 soft_wrap=True,
             )

@@ -9,7 +9,6 @@ from rich.table import Table
 
 from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal, visible
-from cogitate.memory.clock import day_and_time
 from cogitate.ops.command_options import AsJson, DataDir, Verbose, read_settings
 from cogitate.ops.formatting.amounts import by_unit, format_cost, real_day_json, real_day_line
 from cogitate.ops.formatting.run import ended_jobs
@@ -89,7 +88,7 @@ def _table(found: list[RunSummary], longest: int) -> Table:
             one.run,
             one.state,
             f"{one.tick:,}",
-            day_and_time(one.minute),
+            one.clock.date_and_time(one.minute),
             str(one.agents),
             f"{ended_jobs(one):,}",
             format_cost(one.spent),

@@ -15,7 +15,6 @@ from rich.text import Text
 
 from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal
-from cogitate.memory.clock import day_and_time
 from cogitate.ops.command_options import AsJson, DataDir, EveryOwner, Verbose, read_settings
 from cogitate.ops.commands.runs import show_runs
 from cogitate.ops.formatting.amounts import format_cost, real_day_json, real_day_line
@@ -124,7 +123,7 @@ def one_line(summary: RunSummary) -> str:
     """Return the progress of a run on one line."""
     reasons, _ = degraded(summary)
     return (
-        f"{summary.run}  {state_of(summary)}  tick {summary.tick:,}  {day_and_time(summary.minute)}  "
+        f"{summary.run}  {state_of(summary)}  tick {summary.tick:,}  {summary.clock.date_and_time(summary.minute)}  "
         f"jobs {ended_jobs(summary):,}, {reasons.total():,} degraded  spent {format_cost(summary.spent)}"
     )
 

@@ -15,6 +15,7 @@ from cogitate.ops.commands.control_requests import NoWait, request_controls
 from cogitate.ops.formatting.steering import format_cadence
 from cogitate.ops.open_state import open_state
 from cogitate.ops.operator_requests import cadence_request
+from cogitate.scheduler.inspection.run_clock import clock_of
 from cogitate.scheduler.inspection.steering_vitals import steering_of
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.steering.throttle import KIND
@@ -52,8 +53,10 @@ def throttle(
     control = cadence_request(run, kind, factor, pin=pin, auto=auto)
     if factor is None and not pin and not auto:
         with open_state(read_settings(data_dir=data_dir)) as client:
-            found = steering_of(RunStore.open(client, run))
-        Terminal(stderr=as_json).print(format_cadence(found), highlight=False, soft_wrap=True)
+            store = RunStore.open(client, run)
+            found, clock = steering_of(store), clock_of(store)
+        with clock.in_force():
+            Terminal(stderr=as_json).print(format_cadence(found), highlight=False, soft_wrap=True)
         if as_json:
             print(json.dumps({"run": run, **msgspec.to_builtins(found)}), flush=True)
         return 0

@@ -21,7 +21,13 @@ from cogitate.ops.doctor.workers import examine_signs, examine_workers
 from cogitate.ops.open_state import open_state
 from cogitate.ops.world_choice import DEFAULT_AGENTS
 from cogitate.prompts.render import TemplateError, check_templates
-from cogitate.scheduler.budget.settings_checks import check_limits, check_models, check_prices, check_spending
+from cogitate.scheduler.budget.settings_checks import (
+    check_cadences,
+    check_limits,
+    check_models,
+    check_prices,
+    check_spending,
+)
 from cogitate.scheduler.config.kind_modules import load_kinds
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.config.settings_faults import misspelt_variables
@@ -63,6 +69,7 @@ def examine_configuration(settings: Settings) -> list[Finding]:
         check_prices(settings)
         check_limits(settings, kinds())
         check_models(settings, kinds())
+        check_cadences(settings, kinds())
     except (ConfigurationError, TemplateError) as error:
         return [failed("configuration", str(error), "`cogitate config` shows every setting and where it comes from")]
     misspelt = [

@@ -7,11 +7,11 @@ from typing import Literal
 
 import msgspec
 
-from cogitate.memory.clock import clock_time, day_and_time
+from cogitate.memory.clock import clock_in_force, day_and_time, hours, span
 from cogitate.ops.formatting.amounts import format_cost, real_day_line
 from cogitate.ops.formatting.budget import denied_requests
 from cogitate.ops.formatting.endpoints import format_breaker, format_class
-from cogitate.ops.formatting.steering import format_by, format_pressure
+from cogitate.ops.formatting.steering import format_by, format_every, format_pressure
 from cogitate.ops.formatting.warnings import format_failing_worker, format_slow_kind
 from cogitate.scheduler.budget.budget import format_limit, format_window
 from cogitate.scheduler.config.limits import LimitUnit
@@ -63,7 +63,6 @@ SHOWN = 2  # the most kinds that a card names
 SHOWN_WORKERS = 3
 LIMITING = ("rate_limited", "rate_limited_here", "no_slot")  # failures that only ask for a lower rate
 OWN_PROGRAM = 'start the program that hosts it again, with exist="resume"'
-OF_ENDED = "of the jobs that ended in the last game hour"
 
 
 def cards_of(
@@ -125,8 +124,8 @@ def model_card(run: RunOverview, endpoints: Sequence[EndpointVitals]) -> Card:
         value, grade = "answers, unusably" if _answers(run) else "down", "bad"
     if limits:
         counts = ", ".join(f"{format_class(name)} {count:,}×" for name, count in limits.items())
-        lines.append(f"held back in the last game hour: {counts}")
-    lines.append(f"{run.thought:,} of {run.wanted:,} results in the last game hour are a model's")
+        lines.append(f"held back in the last {hours(1)}: {counts}")
+    lines.append(f"{run.thought:,} of {run.wanted:,} results in the last {hours(1)} are a model's")
     figures: dict[str, int | float] = {"thought": run.thought, "wanted": run.wanted}
     for one in ours[:1]:
         if one.p50 is not None and one.p95 is not None:
@@ -194,7 +193,7 @@ def late_card(run: RunOverview) -> Card:
         label="Late or too slow",
         value=f"{run.late:,} of {run.ended:,}",
         grade=graded(run.late, run.ended),
-        lines=[*lines, OF_ENDED],
+        lines=[*lines, _of_ended()],
         figures={"late": late, "too_slow": slow, "ended": run.ended},
     )
 
@@ -205,7 +204,7 @@ def failing_card(run: RunOverview) -> Card:
     causes = [(name, count) for name, count in run.hour.failures.items() if name != "late"]
     lines = [f"first cause: {format_class(causes[0][0])} {causes[0][1]:,}×"] if failed and causes else []
     lines += [f"then {format_class(name)} {count:,}×" for name, count in causes[1:2]] if failed else []
-    lines += [*_kinds(run, ("failed", "dead")), OF_ENDED]
+    lines += [*_kinds(run, ("failed", "dead")), _of_ended()]
     return Card(
         name="failing",
         label="Failing",
@@ -214,6 +213,10 @@ def failing_card(run: RunOverview) -> Card:
         lines=lines,
         figures={"failed": failed, "ended": run.ended},
     )
+
+
+def _of_ended() -> str:
+    return f"of the jobs that ended in the last {hours(1)}"
 
 
 def _kinds(run: RunOverview, reasons: Collection[str]) -> list[str]:
@@ -231,8 +234,8 @@ def reflections_card(run: RunOverview) -> Card:
     if slow:
         lines.append(f"throttled; {format_by(steering)}")
         lines += [f"pressure: {why}"] if (why := format_pressure(steering)) else []
-        every = "none are due" if steering.interval is None else f"every {steering.interval:,} game minutes"
-        lines.append(f"{every}, usually {steering.usual:,}")
+        every = "none are due" if steering.interval is None else format_every(steering)
+        lines.append(f"{every}, usually every {span(steering.usual)}")
     if steering.waiting:
         lines.append(f"agents that are due and wait: {steering.waiting:,}")
     return Card(
@@ -251,9 +254,9 @@ NEXT = 2  # spenders after the first that a card names
 
 def money_card(run: RunOverview, day: DaySpending | None) -> Card:
     """Return today's cost, and whether a limit is exhausted, or refuses although much is unspent."""
-    shown = money_window(run)
+    shown, today = money_window(run), format_window(run_day(run))
     unit: LimitUnit = shown.line.unit if shown is not None else "usd_micros"
-    today = next((w.line for w in run.windows if w.line.window.startswith("day:") and w.line.unit == unit), None)
+    line_today = next((w.line for w in run.windows if w.line.window.startswith("day:") and w.line.unit == unit), None)
     grade: Grade = ""
     lines: list[str] = []
     for window in run.windows:
@@ -266,7 +269,8 @@ def money_card(run: RunOverview, day: DaySpending | None) -> Card:
         grade = "bad"
         lines.append(why)
     figures = {
-        name: getattr(today, name) if today is not None else 0 for name in ("spent", "reserved", "held", "overrun")
+        name: getattr(line_today, name) if line_today is not None else 0
+        for name in ("spent", "reserved", "held", "overrun")
     }
     limit = max(run.windows, key=lambda w: (w.forecast is not None, w is shown, share_of(w)), default=None)
     if limit is not None and limit.forecast is not None and limit.forecast.outlook != "full":
@@ -286,13 +290,13 @@ def money_card(run: RunOverview, day: DaySpending | None) -> Card:
     refused = sum(denied_requests(run.hour.refused).values())
     if refused and not why:
         grade = grade or "warn"
-        lines.append(f"{refused:,} refused in the last game hour")
+        lines.append(f"{refused:,} refused in the last {hours(1)}")
     if day is not None and day.limited:
         grade = "bad" if day.refused else grade
         lines.append(real_day_line(day))
     return Card(
         name="money",
-        label=f"Spent today, {format_window(run_day(run))}",
+        label=f"Spent today, {today}" if clock_in_force().counts_days else f"Spent in {today}",
         value=amount(figures["spent"], unit),
         grade=grade,
         lines=lines,
@@ -331,7 +335,7 @@ def why_refused(run: RunOverview) -> str:
             period = line.window.partition(":")[0]
             if f"{period}.run.{line.unit}" != name or not line.room:
                 continue
-            said = f"refused {count:,} in the last game hour"
+            said = f"refused {count:,} in the last {hours(1)}"
             share = (line.spent + line.reserved - line.retried) / line.room
             # Kinds have guaranteed shares of a day's limit, so others may be refused while these are unspent.
             if share < UNSPENT and period != "day":
@@ -352,12 +356,18 @@ def spenders_card(spenders: Spenders) -> Card:
     figures = {"tokens": costs[0].tokens, "usd_micros": costs[0].usd_micros} if costs else {}
     return Card(
         name="spenders",
-        label=f"Spent most since {clock_time(spenders.since)}",
+        label=f"Spent most {since(spenders.since)}",
         value=names[0] if names else "no one",
         grade="",
         lines=lines,
         figures={**figures},
     )
+
+
+def since(minute: int) -> str:
+    """Return from when today's spending is counted: "since 12:00 AM" or "since round 4"."""
+    clock = clock_in_force()
+    return f"since {clock.time(minute if clock.has_times else max(minute, clock.minute(1)))}"
 
 
 def _most_telling(cost: Cost) -> str:

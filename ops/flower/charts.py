@@ -9,7 +9,6 @@ import msgspec
 from cogitate.memory.clock import Clock
 from cogitate.scheduler.tick.figure_history import Figures
 
-HOUR = 60  # game minutes
 SOURCES = ("llm", "cached", "heuristic", "none")
 CAUSES = ("late", "failed", "budget")
 
@@ -31,10 +30,13 @@ class Chart(msgspec.Struct, frozen=True, kw_only=True):
 def charts_of(points: Sequence[Figures], clock: Clock) -> list[Chart]:
     """Return all charts of these points, the oldest first."""
 
-    def hourly(counts: Counts, names: Sequence[str], scale: float = 1.0) -> dict[str, list[Value]]:
-        hours = [point.ticks * clock.minutes_per_tick / HOUR for point in points]
+    unit, length = clock.unit
+    per = f"{'an' if unit == 'hour' else 'a'} {unit}"
+
+    def rates(counts: Counts, names: Sequence[str], scale: float = 1.0) -> dict[str, list[Value]]:
+        spans = [point.ticks * clock.minutes_per_tick / length for point in points]
         return {
-            name: [counts(point).get(name, 0) / scale / hour for point, hour in zip(points, hours, strict=True)]
+            name: [counts(point).get(name, 0) / scale / span for point, span in zip(points, spans, strict=True)]
             for name in names
         }
 
@@ -44,26 +46,26 @@ def charts_of(points: Sequence[Figures], clock: Clock) -> list[Chart]:
     return [
         Chart(
             name="tokens",
-            title="Tokens an hour",
+            title=f"Tokens {per}",
             unit="",
             note=f"by kind; {sum(tokens.values()):,} in all",
-            series=hourly(lambda one: one.tokens, sorted(tokens)),
+            series=rates(lambda one: one.tokens, sorted(tokens)),
             totals=tokens,
         ),
         Chart(
             name="money",
-            title="Money an hour",
+            title=f"Money {per}",
             unit="$",
             note=f"by kind; ${sum(money.values()) / 1e6:,.4f} in all",
-            series=hourly(lambda one: one.usd_micros, sorted(money), 1e6),
+            series=rates(lambda one: one.usd_micros, sorted(money), 1e6),
             totals=money,
         ),
         Chart(
             name="sources",
-            title="Results an hour",
+            title=f"Results {per}",
             unit="",
             note=f"by source; {ended:,} in all",
-            series=hourly(lambda one: one.sources, [name for name in SOURCES if name in sources]),
+            series=rates(lambda one: one.sources, [name for name in SOURCES if name in sources]),
             totals=sources,
         ),
         Chart(

@@ -13,31 +13,32 @@ from typing import Any
 import msgspec
 from redis import Redis
 
-from cogitate.memory.clock import clock_time, day_and_time
-from cogitate.ops.flower.cards import FEW, LAGS, amount, cards_of, graded, money_window, run_day
+from cogitate.memory.clock import clock_in_force, day_and_time
+from cogitate.ops.flower.cards import FEW, LAGS, amount, cards_of, graded, money_window, run_day, since
 from cogitate.ops.flower.charts import charts_of
 from cogitate.ops.formatting.amounts import format_cost
 from cogitate.ops.formatting.budget import denied_requests
 from cogitate.ops.formatting.endpoints import format_breaker, format_class
 from cogitate.ops.formatting.job_life import job_life
+from cogitate.ops.formatting.steering import format_every
 from cogitate.ops.operator_requests import format_control, is_retryable
-from cogitate.scheduler.budget.budget import format_limit, format_refusal
+from cogitate.scheduler.budget.budget import format_limit, format_refusal, format_window
 from cogitate.scheduler.budget.budget_lines import limits_in_force, pools_of
-from cogitate.scheduler.config.kept_settings import kept_settings
 from cogitate.scheduler.config.limits import LimitUnit, parse_limit_name
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
 from cogitate.scheduler.inspection.job_history import JobHistory
-from cogitate.scheduler.inspection.overview import SHORT, RunOverview, Spenders, run_overview, spenders_today
+from cogitate.scheduler.inspection.overview import HOUR, SHORT, RunOverview, Spenders, run_overview, spenders_today
 from cogitate.scheduler.inspection.recent import Recent, recent_ticks
 from cogitate.scheduler.inspection.redis_problems import refused_writes
+from cogitate.scheduler.inspection.run_clock import clock_of
 from cogitate.scheduler.inspection.steering_vitals import steering_history, steering_of
 from cogitate.scheduler.inspection.summary import limits_of
 from cogitate.scheduler.inspection.vitals import RunHead, Window, budget_vitals, cadence_vitals, run_heads
 from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.journal.lines import JournalError
 from cogitate.scheduler.ledger.connect import PATIENCE, connect
-from cogitate.scheduler.ledger.errors import LedgerError, RunMissing
+from cogitate.scheduler.ledger.errors import LedgerError
 from cogitate.scheduler.ledger.presence import HELD
 from cogitate.scheduler.ledger.real_day import RealDay
 from cogitate.scheduler.ledger.run_store import RunStore
@@ -100,14 +101,15 @@ class Readings:
                 "minute": of.minute,
                 "recent": _recent(of.hour),
                 "refused": refusals_of(of, {name.text(): limit for name, limit in limits.now}),
-                "spenders": msgspec.to_builtins(most) | {"clock": clock_time(most.since)},
+                "spenders": msgspec.to_builtins(most) | {"clock": since(most.since)},
             }
 
         found = self._of(run, read)
         for of, most in shown:
             day = RealDay(self._state, self._settings).spending()
             seen = workers_seen(self._state)
-            cards = cards_of(of, most, endpoint_vitals(self._state), seen, day, no_writes="no_writes" in found)
+            with of.clock.in_force():
+                cards = cards_of(of, most, endpoint_vitals(self._state), seen, day, no_writes="no_writes" in found)
             found["cards"] = msgspec.to_builtins(cards)
         heads = run_heads(self._state)
         for head in heads[:MOST_RUNS]:
@@ -155,6 +157,7 @@ class Readings:
         def read(chosen: str) -> dict[str, Any]:
             vitals = cadence_vitals(self._state, chosen)
             found: dict[str, Any] = msgspec.to_builtins(vitals) | {"recent": _recent(vitals.recent)}
+            found["steering"]["every"] = format_every(vitals.steering)
             pipeline = self._messages.pipeline(transaction=False)
             for key in self._queues.values():
                 for priority in TICKETS:
@@ -212,18 +215,17 @@ class Readings:
         """Return one run's charts over a span of game time; otherwise as `budgets`."""
 
         def read(chosen: str) -> dict[str, Any]:
-            store = RunStore.open(self._state, chosen)
-            points = figure_history(store, span)
-            kept = store.field("state", "settings")
-            if kept is None:
-                raise RunMissing("the run was deleted meanwhile")
-            charts = charts_of(points, kept_settings(kept).game_clock())
+            points = figure_history(RunStore.open(self._state, chosen), span)
+            clock = clock_in_force()
+            charts = charts_of(points, clock)
             return {
                 "run": chosen,
                 "tick": points[-1].tick if points else 0,
                 "minute": points[-1].minute if points else 0,
                 "status": "",
                 "minutes": [point.minute for point in points],
+                "names": [] if clock.has_times else [clock.date(point.minute) for point in points],
+                "spans": {} if clock.has_times else {"hour": clock.hours(1), "day": clock.hours(24)},
                 "charts": msgspec.to_builtins(charts),
             }
 
@@ -281,9 +283,10 @@ class Readings:
         chosen = run or _first(heads)
         if chosen is None:
             return listed
-        found = listed | read(chosen)
+        with clock_of(RunStore.open(self._state, chosen)).in_force():
+            found = listed | read(chosen)
+            found["clock"] = day_and_time(found["minute"])
         found["status"] = next((head.state for head in heads if head.run == chosen), found["status"])
-        found["clock"] = day_and_time(found["minute"])
         return found
 
 
@@ -356,10 +359,13 @@ def _figure(unit: LimitUnit) -> Callable[[int], str]:
 
 def _flat(window: Window) -> dict[str, Any]:
     forecast = window.forecast
-    out: dict[str, Any] = msgspec.structs.asdict(window.line)
+    out: dict[str, Any] = msgspec.structs.asdict(window.line) | {"window_words": format_window(window.line.window)}
     if window.line.limit is not None:
         out["limit_words"] = format_limit(window.line.limit, window.line.for_retries, _figure(window.line.unit))
     out["forecast"] = None if forecast is None else msgspec.structs.asdict(forecast)
+    if forecast is not None:
+        unit, minutes = clock_in_force().unit
+        out["forecast"] |= {"unit": unit, "unit_rate": round(forecast.rate * minutes / HOUR, 2)}
     if forecast is not None and forecast.out_at is not None:
         out["forecast"]["out_clock"] = day_and_time(forecast.out_at)
     return out

@@ -112,6 +112,18 @@ def print_summary(
     Args:
         every_owner: list every owner, even if all have the same limit.
     """
+    with summary.clock.in_force():
+        _print_summary(console, summary, took, servers, every_owner=every_owner)
+
+
+def _print_summary(
+    console: Console,
+    summary: RunSummary,
+    took: Took | None,
+    servers: Mapping[str, str] | None,
+    *,
+    every_owner: bool,
+) -> None:
     until = day_and_time(summary.minute)
     stands = f": {summary.state} at tick {summary.tick:,} ({until}), {summary.agents} agents"
     console.print(Text.assemble("\n", (f"Run {summary.run}", "bold"), stands), soft_wrap=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cogitate.memory.clock import span
 from cogitate.scheduler.inspection.steering_vitals import SteeringVitals
 
 _CAUSES = {"late": "late results", "failed": "failed jobs", "budget": "the budget's pace"}
@@ -18,12 +19,17 @@ def format_mode(steering: SteeringVitals) -> str:
 
 def format_cadence(steering: SteeringVitals) -> str:
     """Return such as "reflections every 1,440 game minutes, at 1/2 of the usual cadence (late results 40%); …"."""
-    every = "no reflections" if steering.interval is None else f"reflections every {steering.interval:,} game minutes"
+    every = "no reflections" if steering.interval is None else f"reflections {format_every(steering)}"
     share = "as usual" if steering.cadence == 1 else f"at {steering.cadence:g} of the usual cadence"
     why = f" (pressure: {pressing})" if (pressing := format_pressure(steering)) else ""
     held = f"; {steering.waiting} agents wait to reflect" if steering.waiting else ""
     postponed = f"; {steering.postponed:,} postponed so far" if steering.postponed else ""
     return f"{every}, {share}{why}; {format_by(steering)}{held}{postponed}"
+
+
+def format_every(steering: SteeringVitals) -> str:
+    """Return such as "every 720 game minutes" or "every 3 rounds"; "none" while agents do not reflect."""
+    return "none" if steering.interval is None else f"every {span(steering.interval)}"
 
 
 def format_pressure(steering: SteeringVitals) -> str:

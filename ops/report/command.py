@@ -83,9 +83,14 @@ def run_page(client: Redis, run: str, data_dir: Path) -> tuple[Page, RunFigures,
     """
     summary = summarise_run(client, run)
     figures = run_figures(client, run, data_dir)
+    with summary.clock.in_force():
+        return _page(client, summary, figures)
+
+
+def _page(client: Redis, summary: RunSummary, figures: RunFigures) -> tuple[Page, RunFigures, list[Compared]]:
     endpoints = endpoint_vitals(client)
-    estimated, kept = estimate_of(client, run, summary.agents)
-    page = Page(f"Run {run}", f"{summary.state} at tick {summary.tick:,}, {day_and_time(summary.minute)}")
+    estimated, kept = estimate_of(client, summary.run, summary.agents)
+    page = Page(f"Run {summary.run}", f"{summary.state} at tick {summary.tick:,}, {day_and_time(summary.minute)}")
     page.sections = [
         _overview(summary, figures),
         budget_section(summary, figures),
@@ -95,7 +100,7 @@ def run_page(client: Redis, run: str, data_dir: Path) -> tuple[Page, RunFigures,
         memory_section(summary, figures),
         dearest_section(figures),
         warnings_section(summary, figures),
-        estimate_section(estimated, kept, figures),
+        *([estimate_section(estimated, kept, figures)] if summary.clock.has_times else []),  # it estimates days
     ]
     page.footer = f"Digest {summary.digest}. Chain {summary.chain}."
     return page, figures, compare(estimated, figures)

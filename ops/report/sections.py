@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 
 from markupsafe import Markup
 
-from cogitate.memory.clock import DAY
+from cogitate.memory.clock import DAY, clock_in_force
 from cogitate.ops.formatting.axes import Axis, figure
 from cogitate.ops.formatting.budget import COLUMNS as BUDGET_COLUMNS
 from cogitate.ops.formatting.budget import budget_cells, budget_rows, denied_requests, known_limits
@@ -33,13 +33,14 @@ _FACTS = {
     "source": ("llm", "cached", "heuristic"),
     "reason": ("denied", "too_slow", "late", "failed", "dead"),
 }
+MOST_NAMES = 6  # of times on an axis
 MOST = 6  # rows of the most expensive agents and prompts
 HASH = 12  # letters of a template's content hash
 
 
 def budget_section(summary: RunSummary, figures: RunFigures) -> Section:
     """Return the section on spending by day, and on windows with a limit."""
-    days = list(range(_first_day(figures), _end(figures) // DAY + 1)) if figures.last else []
+    days, by = _days(figures), "by day" if clock_in_force().counts_days else "over time"
     charts: list[tuple[str, str, Mapping[int, Mapping[str, float]], _Limit | None]] = []
     for name, unit, scale in (("Tokens", "tokens", 1), ("Dollars", "usd_micros", 1e6), ("Calls of models", "calls", 1)):
         amounts = {
@@ -58,7 +59,7 @@ def budget_section(summary: RunSummary, figures: RunFigures) -> Section:
             "day and the run; the charts have every day."
         ],
         charts=[
-            _by_day(f"{name} by day", unit, days, amounts, limit)
+            _by_day(f"{name} {by}", unit, days, amounts, limit)
             for name, unit, amounts, limit in charts
             if any(amount for kinds in amounts.values() for amount in kinds.values())
         ],
@@ -140,7 +141,7 @@ def latency_section(summary: RunSummary, figures: RunFigures, endpoints: Sequenc
         head = ("endpoint", "breaker", "calls", "seconds a call", "waits", "seconds a wait", "breaker openings")
         tables.append(ReportTable(head, seen, "Endpoints, of all runs of this state"))
     pace = format_pace(summary.steering)
-    return Section("Latency", [f"At its last tick {pace}. The journal has no seconds."], tables=tables)
+    return Section("Latency", [f"{pace[0].upper() + pace[1:]}. The journal has no seconds."], tables=tables)
 
 
 def cadence_section(summary: RunSummary, figures: RunFigures) -> Section:
@@ -255,7 +256,7 @@ def _by_day(
     shown = limit if limit is not None and limit.amount <= 3 * most else None
     return bar_chart(
         title,
-        [f"day {day + 1}" for day in days],
+        [clock_in_force().day_window(day) for day in days],
         parts,
         y=unit,
         limit=shown.amount if shown else None,
@@ -301,8 +302,13 @@ def _span(figures: RunFigures) -> int:
     return figures.clock.minutes(figures.last - figures.first + 1) if figures.last else 0
 
 
-def _first_day(figures: RunFigures) -> int:
-    return max(0, figures.minute - _span(figures)) // DAY
+def _days(figures: RunFigures) -> list[int]:
+    """Return the days (from 0) that contain a tick."""
+    if not figures.last:
+        return []
+    if clock_in_force().minutes_per_tick <= DAY:
+        return list(range(max(0, figures.minute - _span(figures)) // DAY, _end(figures) // DAY + 1))
+    return [clock_in_force().minute(tick) // DAY for tick in range(figures.first, figures.last + 1)]
 
 
 def _end(figures: RunFigures) -> int:
@@ -317,7 +323,9 @@ def _steps(figures: RunFigures) -> list[int]:
 
 
 def _time(figures: RunFigures) -> Axis:
-    begin, end = max(0, figures.minute - _span(figures)), max(1, figures.minute)
+    begin, end, clock = max(0, figures.minute - _span(figures)), max(1, figures.minute), clock_in_force()
+    if not clock.has_times:
+        return Axis.exactly(begin, end, clock.minutes(-(-max(1, figures.last - figures.first) // MOST_NAMES)))
     step = next(
         (s for s in (60, 120, 240, 360, 720, DAY, 2 * DAY, 5 * DAY, 10 * DAY) if (end - begin) / s <= 6), 50 * DAY
     )
@@ -325,7 +333,10 @@ def _time(figures: RunFigures) -> Axis:
 
 
 def _moment(minute: int, figures: RunFigures) -> str:
-    """Format game time for an axis: hours for a single day, else days."""
+    """Format game time for an axis: hours for a single day, else days; rounds or months where there are no hours."""
+    clock = clock_in_force()
+    if not clock.has_times:
+        return clock.date(max(minute, clock.minute(1))).partition(" of ")[0]
     day, hour = minute // DAY + 1, f"{minute % DAY // 60:02}:{minute % 60:02}"
     if figures.minute <= DAY:
         return hour if minute < DAY else "24:00"

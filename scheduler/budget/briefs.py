@@ -42,7 +42,8 @@ def checked_brief(brief: Brief, kinds: Iterable[Kind]) -> Brief:
     def brief_of(owner: str) -> Mapping[str, object]:
         said = captured(brief, owner)
         if type(said) is Raised:
-            raise InputError(_failed(f"the host's brief({owner!a})", said.error)) from said.error
+            others = "" if owner.startswith("agent:") else "; return {} for an owner without a present state"
+            raise InputError(_failed(f"the host's brief({owner!a})", said.error) + others) from said.error
         checked = check_brief(owner, said, known)
         _warn_of_meters(checked.get("status"), warned)
         return checked

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple, cast
 
-from cogitate.memory.clock import DAY, day_of
+from cogitate.memory.clock import DAY, clock_in_force, day_of
 from cogitate.scheduler.config.limits import LIMIT_UNITS, PERIODS, UNITS, LimitTable, LimitUnit, Period
 from cogitate.tasks.job import Cost, JobKey
 
@@ -86,11 +86,18 @@ def window_order(window: str) -> tuple[str, int]:
 
 
 def format_window(window: str) -> str:
-    """Return a window such as "day:0" in words: "day 1", "whole run", "tick 5"."""
+    """Return a window such as "day:0" in words: "day 1", "whole run", "tick 5".
+
+    A day is named by the clock in force, such as "rounds 1 to 1439".
+    """
     period, _, index = window.partition(":")
     if period == "run":
         return "whole run"
-    return f"{period} {int(index) + (period == 'day')}" if index.isdecimal() else window
+    if not index.isdecimal():
+        return window
+    if period == "day":
+        return clock_in_force().day_window(int(index))
+    return f"{period} {index}"
 
 
 def format_cell(cell: str) -> str:
@@ -114,7 +121,10 @@ def format_no_room(cell: str) -> str:
     limit = f"limit {period}.{scope}.{unit} has no room"
     if period == "run":
         return f"{limit}, unless it is raised"
-    again = f"at tick {int(index) + 1}" if period == "tick" else f"on day {int(index) + 2} at 00:00"
+    again = f"at tick {int(index) + 1}"
+    if period == "day":
+        clock, ends = clock_in_force(), (int(index) + 1) * DAY
+        again = f"on {clock.date(ends)} at 00:00" if clock.has_times else f"from {clock.date(ends)}"
     return f"{limit} in {format_window(window)}; free again {again}"
 
 

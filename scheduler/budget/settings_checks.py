@@ -45,6 +45,22 @@ def check_limits(settings: Settings, kinds: Sequence[Kind]) -> None:
         )
 
 
+def check_cadences(settings: Settings, kinds: Sequence[Kind]) -> None:
+    """Check that no kind waits for a time of day in a run in rounds, which has no days.
+
+    Raises:
+        ConfigurationError: naming the kind and its cadence.
+    """
+    if not settings.game_clock().counts_rounds:
+        return
+    for kind in kinds:
+        if kind.time_of_day and kind.name not in settings.disable:
+            raise ConfigurationError(
+                f"the kind {kind.name!r} is due daily({kind.time_of_day!r}), but clock={settings.clock!r} has no days: "
+                f'declare it with due=every("3 ticks"), or switch it off for this run with disable=["{kind.name}"]'
+            )
+
+
 def _check_kinds(setting: str, named: Iterable[str], known: set[str]) -> None:
     for unknown in sorted(set(named) - known):
         near = "".join(f"; did you mean {close!r}?" for close in get_close_matches(unknown, known, 1))

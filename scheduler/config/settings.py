@@ -240,15 +240,17 @@ class Settings(
     @model_validator(mode="after")
     def _clock(self) -> Settings:
         shown = {"seconds_per_tick": self.seconds_per_tick, "day_seconds": self.day_seconds}
-        if self.clock.endswith("rounds") and self.seconds_per_tick * DAY < self.day_seconds:
+        if "rounds" in self.clock and self.seconds_per_tick * DAY < self.day_seconds:
             raise ValueError(f"clock={self.clock!r} needs rounds of a game minute or more, not {shown}")
         if self.clock == "months" and self.seconds_per_tick < self.day_seconds:
             raise ValueError(f"clock='months' needs ticks of a day or more, not {shown}")
         return self
 
-    def game_clock(self) -> Clock:
-        """Return the clock of a run with these settings that begins at game time 0."""
-        return Clock(seconds_per_tick=self.seconds_per_tick, day_seconds=self.day_seconds, names=self.clock)
+    def game_clock(self, start: int = 0) -> Clock:
+        """Return the clock of a run with these settings, whose tick 0 has the game time `start`."""
+        return Clock(
+            seconds_per_tick=self.seconds_per_tick, day_seconds=self.day_seconds, start=start, names=self.clock
+        )
 
     def state_url(self) -> str:
         """Return the URL of the state: the one given, or that of the embedded server of the data folder.

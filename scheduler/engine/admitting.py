@@ -25,6 +25,7 @@ from cogitate.scheduler.journal.history import note_served
 from cogitate.scheduler.journal.lines import Postponed
 from cogitate.scheduler.ledger.ledger import Write
 from cogitate.tasks.job import Cost, Job, JobKey, Reads, Request
+from cogitate.tasks.kind import Kind
 from cogitate.tasks.recount import Recount
 
 
@@ -43,7 +44,7 @@ class Admitting(Part):
         """Ask the cadence what is due, decide on all requests, and open the jobs."""
         state, turn = self._state, tick.turn
         self._touch(tick)
-        called = [request for request in turn.requests if request.owner not in turn.leaves]
+        called = [self._completed(one, tick) for one in turn.requests if one.owner not in turn.leaves]
         # No job may be opened for an owner that leaves with this tick.
         staying = {o: s for o, s in state.streams.items() if o not in state.retired} if turn.leaves else state.streams
         requests = [*called, *self._recounts(turn.triggers, staying)]
@@ -58,6 +59,14 @@ class Admitting(Part):
         state.steering.settle(any(item.admitted for item in state.open.values()))
         tick.core["postponed"] = postponed
         tick.core["decided"] = tuple(d.line for d in decided)
+
+    def _completed(self, request: Request, tick: TickState) -> Request:
+        """Return a host's request with what its kind knows and the host did not give."""
+        kind = self._state.rules.kind_of(request.kind)
+        if type(kind).known_params is Kind.known_params:
+            return request
+        known = kind.known_params(self._state.moment(request.owner, tick.number, tick.minute))
+        return msgspec.structs.replace(request, params={**known, **request.params})
 
     def _touch(self, tick: TickState) -> None:
         """Tell the cadence whose memory has changed."""

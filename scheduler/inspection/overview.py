@@ -11,7 +11,7 @@ import msgspec
 from redis import Redis
 
 from cogitate.memory import typed_json
-from cogitate.memory.clock import DAY
+from cogitate.memory.clock import DAY, USUAL, Clock
 from cogitate.scheduler.budget.budget import window_of
 from cogitate.scheduler.budget.budget_lines import budget_lines
 from cogitate.scheduler.budget.forecast import forecast
@@ -41,6 +41,7 @@ class RunOverview(msgspec.Struct, frozen=True, kw_only=True):
     resume: str = ""  # the command that resumes it; "" if the user's own program hosts it
     tick: int
     minute: int  # game time, total minutes
+    clock: Clock = USUAL  # by which texts name its times
     asks_model: bool
     endpoints: list[str]  # of its models
     held_under: dict[str, int] = {}  # limit, named as in the settings -> amount held in its current windows
@@ -107,6 +108,7 @@ def run_overview(client: Redis, run: str) -> RunOverview:
     settings, limits = kept_settings(kept), limits_of(store)
     hour = recent_ticks(store, run, limits.ever, max(1, settings.game_clock().ticks(HOUR)))
     start = hour.minute - settings.game_clock().minutes(hour.last)
+    clock = settings.game_clock(start)
     present = [window_of(period, hour.last, hour.minute) for period in ("day", "run")]
     lines = [line for line in budget_lines(store, limits.last_of) if line.window in present]
     windows = [
@@ -125,6 +127,7 @@ def run_overview(client: Redis, run: str) -> RunOverview:
         resume=str(typed_json.decode(described or b"{}").get(RESUME, "")),
         tick=int(tick),
         minute=hour.minute,
+        clock=clock,
         asks_model=settings.llm != "heuristic",
         endpoints=sorted({model.endpoint for model in settings.model_table().values()}),
         held_under=dict(held),

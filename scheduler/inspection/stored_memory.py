@@ -8,7 +8,6 @@ from functools import cached_property
 
 from redis import Redis
 
-from cogitate.memory import typed_json
 from cogitate.memory.clock import Clock
 from cogitate.memory.entry import Entry, EntryType, as_known
 from cogitate.memory.retrieval.candidates import Query
@@ -18,11 +17,10 @@ from cogitate.memory.stream import Stream
 from cogitate.memory.unreadable import LeftOut, leave_out, unreadable
 from cogitate.memory.view import MemoryView, subjects_named
 from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.inspection.run_clock import kept_facts
 from cogitate.scheduler.intake.checks import InputError, near_owners
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import load_streams
-
-_FACTS = typed_json.decoder(Facts)
 
 
 @dataclass(frozen=True)
@@ -105,8 +103,7 @@ def read_memory(client: Redis, run: str, owner: str, tick: int | None = None) ->
     now = store.tick()
     if tick is not None and not 0 <= tick <= now:
         raise InputError(f"run {run!r} is at tick {now}: tick {tick} has not happened yet")
-    kept = {int(version): raw for version, raw in store.mapping("facts").items()}
-    facts = _FACTS.decode(kept[max(kept)]) if kept else Facts()
+    facts = kept_facts(store)
     at = now if tick is None else tick
     stream = load_streams(store, [owner])[owner]
     left_out = tuple(unreadable([stream]))

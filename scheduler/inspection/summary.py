@@ -10,6 +10,7 @@ import msgspec
 from redis import Redis
 
 from cogitate.memory import typed_json
+from cogitate.memory.clock import Clock
 from cogitate.memory.entry import ENTRY_TYPES
 from cogitate.memory.unreadable import UnreadableEntry
 from cogitate.scheduler.budget.budget_lines import (
@@ -25,6 +26,7 @@ from cogitate.scheduler.config.kept_settings import kept_settings
 from cogitate.scheduler.config.limits import LimitTable
 from cogitate.scheduler.config.price_table import ModelPrice
 from cogitate.scheduler.engine.token_estimates import HEADROOMS
+from cogitate.scheduler.inspection.run_clock import clock_of
 from cogitate.scheduler.inspection.slow_kinds import SlowKind, slow_kinds
 from cogitate.scheduler.inspection.steering_vitals import SteeringVitals, steering_of
 from cogitate.scheduler.inspection.unjournalled import unjournalled
@@ -70,6 +72,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     tick: int
     trimmed: int  # journal lines up to this tick are no longer in the ledger; 0: the journal is complete
     minute: int
+    clock: Clock  # by which texts name its times
     agents: int
     digest: str
     chain: str
@@ -152,6 +155,7 @@ class RunReader:
             tick=tick,
             trimmed=trimmed,
             minute=totals.minute,
+            clock=clock_of(self._store),
             agents=sum(owner.startswith("agent:") for owner in totals.profiles),
             digest=state[b"digest"].decode(),
             chain=state[b"chain"].decode(),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from cogitate.memory.appointments import Appointment
-from cogitate.memory.clock import DAY, day_of
+from cogitate.memory.clock import DAY, clock_in_force, day_of
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.endings import SPACED, UNSPACED
 from cogitate.memory.language.languages import ENGLISH, UNDETERMINED, languages_of
@@ -40,7 +40,11 @@ class Owed:
 def find_owed(
     owner: str, entries: Sequence[Entry], names: Mapping[str, str], places: Sequence[Location], start: int, end: int
 ) -> Owed:
-    """Return what an owner promised before the day of a plan, whose window is [start, end) in game minutes."""
+    """Return what an owner promised before the day of a plan, whose window is [start, end) in game minutes.
+
+    Without times of day, it is what the owner promised before the plan.
+    """
+    has_times = clock_in_force().has_times
     earlier = {item.description for plan in entries if plan.type == "plan" for item in plan.items}
     timed: list[Appointment] = []
     untimed: list[str] = []
@@ -53,7 +57,9 @@ def find_owed(
         opens, at, closes = _time_of(promise)
         if promise.settled or (closes is not None and closes < start):
             over.add(text)
-        elif day_of(promise.minute) >= day_of(start) or opens > day_of(start):
+        elif opens > day_of(start) or (
+            day_of(promise.minute) >= day_of(start) if has_times else promise.minute > start
+        ):
             continue
         elif at is not None and start <= at < end:
             place = find_place(promise.said, places)
@@ -89,6 +95,8 @@ def _is_same(appointment: Appointment, promise: Appointment) -> bool:
 
 def _time_of(promise: Promise) -> tuple[int, int | None, int | None]:
     """Return the first day of a promise, the minute at which it is to be kept, and the last at which it can be."""
+    if not clock_in_force().counts_days:
+        return 0, None, None
     words = promise.said[max(0, promise.said.find(promise.deed)) :]
     dated = _MARKS.sub("", anchor_days(_MARKS.sub("", words), promise.minute))
     pack = pack_of(languages_of(promise.said)[0])

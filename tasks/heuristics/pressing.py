@@ -1,4 +1,7 @@
-"""Pressing matters: important observations of the last day that no plan took up and no later observation answers."""
+"""Pressing matters: important observations that no plan took up and no later observation answers.
+
+They are of the last day or, where ticks have no times of day, of the time since the last plan.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Collection, Sequence
 from itertools import islice
 
 from cogitate.memory.appointments import appointments
-from cogitate.memory.clock import DAY
+from cogitate.memory.clock import DAY, clock_in_force
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.endings import SPACED, UNSPACED
 from cogitate.memory.language.port import language_of
@@ -20,10 +23,10 @@ IMPORTANT = 7  # the least importance of what presses: that of an event which ch
 MOST_PRESSING = 2  # of a plan
 LONGEST_QUOTE = 100  # characters of an observation in a plan
 _ALIKE = 0.6  # share of an observation's words that one about the same matter repeats
-#: What tells of a finding rather than a deed, after the one who did it.
+#: What tells of a state or a finding rather than a deed, after the one who did it.
 _FINDING = re.compile(
-    r"(?:am|is|was|ha(?:ve|s|d)|f[io]nds?|found|s[ae]ws?|sees?|hears?|heard|notice[sd]?|discover(?:s|ed)|count(?:s|ed)|"
-    r"loses?|lost)\b"
+    r"(?:am|are|is|was|were|ha(?:ve|s|d)|needs?|must|lacks?|cannot|f[io]nds?|found|s[ae]ws?|sees?|hears?|heard|notice[sd]?|"
+    r"discover(?:s|ed)|count(?:s|ed)|loses?|lost)\b"
 )
 _AHEAD = 30 * DAY  # an appointment within this time is kept at its hour
 
@@ -38,7 +41,10 @@ def find_pressing(
         start: game minute at which the plan begins.
         agreed: numbers of the entries that promise or appoint something.
     """
-    seen = [e for e in entries if e.type == "observation" and e.source == "perception" and e.minute > start - DAY]
+    since = start - DAY
+    if not clock_in_force().has_times:
+        since = max((entry.minute for entry in entries if entry.type == "plan"), default=0) - 1
+    seen = [e for e in entries if e.type == "observation" and e.source == "perception" and e.minute > since]
     found = [
         e for e in seen if e.importance >= IMPORTANT and e.number not in agreed and not _is_done_or_said(e.text, name)
     ]
@@ -63,7 +69,7 @@ def quote(entry: Entry) -> str:
 def _is_done_or_said(text: str, name: str) -> bool:
     """Return whether a text tells what the one called `name` did, or quotes what a person said."""
     told = language_of(text).with_subject(text, "I")
-    who = next((who for who in ("I ", f"{name} ") if told.startswith(who)), "")
+    who = next((who for who in ("I ", "We ", f"{name} ") if told.startswith(who)), "")
     return quoted_speaker(text) != "" or (who != "" and _FINDING.match(told, len(who)) is None)
 
 

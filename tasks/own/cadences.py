@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from cogitate.memory.clock import DAY
@@ -34,6 +34,7 @@ class Repeating:
     every: int
     at: int = 0
     spread: int = 0
+    time: str = field(default="", compare=False)  # of day, as `daily` gives it
 
     def next_after(self, owner: str, minute: int) -> int:
         """Return the owner's first game time after `minute`."""
@@ -70,7 +71,9 @@ class Turns:
 
 
 def daily(time: str, *, spread: int = 0) -> Cadence:
-    """Return a cadence of once each game day, such as `daily("02:00")`.
+    """Return a cadence of once each game day, such as `daily("02:00")`; at every tick where ticks last days.
+
+    A run in rounds, which has no days, refuses a kind with such a cadence.
 
     Args:
         time: from "00:00" to "23:59".
@@ -84,7 +87,7 @@ def daily(time: str, *, spread: int = 0) -> Cadence:
         raise KindError(f'daily({time!r}): give a time from "00:00" to "23:59"')
     if type(spread) is not int or not 0 <= spread <= DAY:
         raise KindError(f"daily(…, spread={spread!r}): give game minutes from 0 to {DAY}")
-    return Repeating(DAY, int(found[1]) * 60 + int(found[2]), spread)
+    return Repeating(DAY, int(found[1]) * 60 + int(found[2]), spread, time)
 
 
 def every(span: str) -> Cadence:

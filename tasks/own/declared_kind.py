@@ -68,6 +68,11 @@ class DeclaredKind(Kind):
             return ()
         return (Request(kind=self.name, owner=moment.owner),) if _read(self, _case_of(moment, self.name)) else ()
 
+    @property
+    def time_of_day(self) -> str:
+        """Return the time of `daily`, "" for other cadences."""
+        return getattr(self.declared.due, "time", "")
+
     def wake(self, moment: Moment) -> int | None:
         """Return the tick of the next due time."""
         cadence, owners = self.declared.due, self.declared.owners

@@ -1,10 +1,6 @@
 const PERIODS = ["day", "run"];
 const UNIT = {calls: "calls", tokens: "tokens", usd_micros: "$", jobs: "jobs"};
 const amount = (line, value) => line.unit === "usd_micros" ? (value / 1e6).toFixed(4) : figure(value);
-const periodOf = (window) => {
-  const [period, index] = window.split(":");
-  return period === "run" ? "whole run" : "day " + (Number(index) + 1);
-};
 
 function used(line) {
   if (!line.forecast) {
@@ -30,7 +26,7 @@ function used(line) {
 
 function pace(line) {
   if (!line.forecast) { return "—"; }
-  if (line.forecast.pace === null) { return amount(line, line.forecast.rate) + " an hour"; }
+  if (line.forecast.pace === null) { return amount(line, line.forecast.unit_rate) + (line.forecast.unit === "hour" ? " an " : " a ") + line.forecast.unit; }
   return element("span", line.forecast.pace > 1 ? "warn" : "", line.forecast.pace.toFixed(2) + "×");
 }
 
@@ -56,7 +52,7 @@ function limit(line) {
 }
 
 const columns = (scoped, minute) => [
-  ["Window", "", (line) => periodOf(line.window)],
+  ["Window", "", (line) => line.window_words],
   ...(scoped ? [["Scope", "", (line) => line.scope.startsWith("kind:") ? kindLink(line.scope.slice(5)) : line.scope.slice(6)]] : []),
   ["Unit", "minor", (line) => UNIT[line.unit]],
   ["Used", "", used],
@@ -99,7 +95,7 @@ function draw(reading) {
   const fullest = limited.sort((a, b) => b.forecast.share - a.forecast.share)[0];
   byId("tightest").textContent = fullest ? percent(fullest.forecast.share) : "—";
   byId("tightest-label").textContent = fullest
-    ? "Fullest limit · " + periodOf(fullest.window) + (fullest.scope === "run" ? "" : ", " + fullest.scope.replace(/^\w+:/, "")) + ", " + UNIT[fullest.unit]
+    ? "Fullest limit · " + fullest.window_words + (fullest.scope === "run" ? "" : ", " + fullest.scope.replace(/^\w+:/, "")) + ", " + UNIT[fullest.unit]
     : "Fullest limit";
   const denied = sum(Object.values(reading.denied));
   alarm("refused", figure(denied), denied > 0);

@@ -44,7 +44,7 @@ function pressure(steering) {
 function steer(steering) {
   const slow = steering.cadence < 1;
   table("steering", [
-    ["Reflections", "", () => element("span", slow ? "warn" : "", steering.interval === null ? "none" : "every " + figure(steering.interval) + " game minutes")],
+    ["Reflections", "", () => element("span", slow ? "warn" : "", steering.every)],
     ["Of usual", "number", () => percent(steering.cadence)],
     ["Decided by", "", () => BY[steering.by]],
     ["Pressure", "", () => pressure(steering)],

@@ -1,6 +1,6 @@
 // Readable on light and on dark.
 const COLOURS = ["#2f8f2f", "#4f7fd9", "#d9822b", "#b04fc0", "#c23b3b", "#1f9e9e", "#8a7a1f", "#7a7a7a", "#d95fa0", "#5f6fd9"];
-const drawn = {};  // chart -> {names, plot}
+const drawn = {};  // chart -> {series, plot}
 // Distances of grid lines in game minutes, so that they fall on hours and days.
 const DISTANCES = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720];
 for (let days = 1; days < 1e6; days *= 10) { DISTANCES.push(days * DAY, 2 * days * DAY, 5 * days * DAY); }
@@ -10,26 +10,30 @@ const timeOfDay = (minute) => {
   const hour = Math.floor(of / 60);
   return (hour % 12 || 12) + ":" + String(Math.floor(of % 60)).padStart(2, "0") + (hour < 12 ? " AM" : " PM");
 };
-const gameTime = (minute) => dayOf(minute) + ", " + timeOfDay(minute);
+let names = new Map();  // of points whose times are no times of day: "round 4"
+const gameTime = (minute) => names.get(minute) || dayOf(minute) + ", " + timeOfDay(minute);
+const MOST_NAMES = 6;
+const splits = (plot) => plot.data[0].filter((at, index) => index % Math.ceil(plot.data[0].length / MOST_NAMES) === 0);
 const labels = (plot, minutes) => {
   plot.root.dataset.marks = minutes.join(" ");  // a canvas is unreadable for tests and screen readers
+  if (names.size) { return minutes.map((at) => names.get(at)); }
   return minutes.map((at) => at % DAY === 0 ? dayOf(at) : timeOfDay(at).replace(":00", ""));
 };
 const ink = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-function options(chart, names, width) {
+function options(chart, series, width) {
   const line = {stroke: () => ink("--bs-body-color"), grid: {stroke: () => ink("--bs-border-color"), width: 1}, ticks: {show: false}};
   return {
     width, height: 190,
     cursor: {drag: {x: false, y: false}},
     scales: {x: {time: false}, y: {range: (plot, low, high) => [0, high > 0 ? 1.08 * high : 1]}},
     axes: [
-      {...line, space: 70, incrs: DISTANCES, values: labels},
+      {...line, space: 70, incrs: DISTANCES, values: labels, ...(names.size ? {splits} : {})},
       {...line, size: 62, values: (plot, marks) => marks.map((value) => chart.unit === "$" ? value.toPrecision(2) : figure(value))},
     ],
     series: [
       {label: "at", value: (plot, at) => at === null ? "—" : gameTime(at)},
-      ...names.map((name, at) => ({
+      ...series.map((name, at) => ({
         label: name, stroke: COLOURS[at % COLOURS.length], width: 2, spanGaps: true, points: {show: false},
         value: (plot, value) => value === null || value === undefined ? "—" : chart.unit === "$" ? "$" + value.toFixed(4) : value.toLocaleString("en", {maximumFractionDigits: 1}) + chart.unit,
       })),
@@ -46,14 +50,14 @@ function plot(chart, minutes) {
     holder.append(element("h2", "cogitate-title", chart.title), element("p", "muted", ""), element("div"));
     byId("charts").append(holder);
   }
-  const names = Object.keys(chart.series);
+  const series = Object.keys(chart.series);
   became(holder.children[1], "textContent", chart.note);
   holder.dataset.totals = JSON.stringify(chart.totals);
-  const data = [minutes, ...names.map((name) => chart.series[name])];
+  const data = [minutes, ...series.map((name) => chart.series[name])];
   const known = drawn[id];
-  if (known && known.names.join("\n") === names.join("\n")) { known.plot.setData(data); return; }
+  if (known && known.series.join("\n") === series.join("\n")) { known.plot.setData(data); return; }
   if (known) { known.plot.destroy(); }
-  drawn[id] = {names, plot: new uPlot(options(chart, names, holder.clientWidth), data, holder.lastChild)};
+  drawn[id] = {series, plot: new uPlot(options(chart, series, holder.clientWidth), data, holder.lastChild)};
 }
 
 const span = () => new URLSearchParams(window.location.search).get("span") || "hour";
@@ -62,7 +66,9 @@ function draw(reading) {
   document.querySelectorAll("[data-span]").forEach((button) => {
     button.setAttribute("aria-pressed", String(button.dataset.span === span()));
     button.classList.toggle("active", button.dataset.span === span());
+    if (reading.spans[button.dataset.span]) { became(button, "textContent", "Last " + reading.spans[button.dataset.span]); }
   });
+  names = new Map(reading.names.map((name, at) => [reading.minutes[at], name]));
   byId("too-few").hidden = reading.minutes.length > 1;
   if (reading.minutes.length > 1) { reading.charts.forEach((chart) => plot(chart, reading.minutes)); }
 }

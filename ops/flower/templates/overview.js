@@ -44,7 +44,7 @@ function draw(reading) {
     ["Held", "number minor", (one) => one.held],
     ["Refused", "number", (one) => one.count],
   ], reading.refused, "No request was refused.", (one) => one.limit);
-  became(byId("since"), "textContent", "today since " + reading.spenders.clock);
+  became(byId("since"), "textContent", reading.spenders.clock);
   table("spenders", [
     ["Owner", "", ([owner]) => owner],
     ["Calls", "number", ([, cost]) => cost.calls || 0],

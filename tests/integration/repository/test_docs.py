@@ -180,6 +180,17 @@ def test_the_rounds_that_are_shown_are_those_that_are_played(number: int, tmp_pa
     assert run(sys.executable, "-W", "error", "rounds.py", cwd=tmp_path) == blocks("text", page)[number]
 
 
+@pytest.mark.parametrize(("number", "most"), [(0, 35), (1, 40), (2, 40)])
+def test_three_worlds_think_what_the_page_shows(number: int, most: int, tmp_path: Path) -> None:
+    page = "docs/tutorial/three-worlds.md"
+    example = blocks("python", page)[number]
+    lines = len([line for line in example.splitlines() if line])
+    assert lines <= most
+    assert f"{lines} lines:" in PAGES[page]
+    (tmp_path / "world.py").write_text(example)
+    assert run(sys.executable, "-W", "error", "world.py", cwd=tmp_path) == blocks("text", page)[number]
+
+
 def test_every_command_and_option_that_is_shown_exists() -> None:
     shown = [line for page in PAGES for line in commands(page)]
     names = sorted({line.split()[1] for line in shown})

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from fakeredis import FakeRedis
 
-from cogitate import Location, Observation, Profile, Tick, TickLoop
+from cogitate import Location, Observation, Profile, Tick, TickLoop, daily, kind
+from cogitate.effects import Tell
 from cogitate.memory.entry import Entry
 from cogitate.ops.fake_llm.answers import AnswerWriter
 from cogitate.ops.fake_llm.server import FakeEndpoint
@@ -92,6 +93,38 @@ def test_a_model_is_asked_in_rounds_and_answers_with_steps(
     assert len(asked) == 4
     assert all(f"It is round {4 if n < 2 else 8} of 10." in prompt for n, prompt in enumerate(asked))
     assert not any("day 1" in prompt or " AM" in prompt for prompt in asked)
+
+
+def test_agents_reflect_every_third_round_from_the_first(cogitate_loop: Loops, tmp_path: Path) -> None:
+    chosen = settings(tmp_path, clock="10 rounds", reflection_interval=3)
+    made = lived(
+        cogitate_loop(owners=TWO, ticks=10, settings=chosen),
+        lambda loop, tick: loop.observe(ANN, {"text": f"Motion {tick.number} was carried.", "importance": 3}),
+    )
+    assert [tick for tick, _, _ in made] == [5, 8]
+
+
+def test_a_round_may_last_several_ticks(cogitate_loop: Loops, tmp_path: Path) -> None:
+    loop = cogitate_loop(owners=TWO, ticks=4, settings=settings(tmp_path, clock="2 rounds of 2 ticks"))
+    lived(loop, lambda loop, tick: loop.observe(ANN, {"text": f"Vote {tick.number}."}))
+    assert [line for line in loop.memory(ANN).context("").splitlines() if "Vote" in line] == [
+        f"- round {number} of 2: Vote {tick}." for tick, number in enumerate((1, 1, 2, 2), 1)
+    ]
+
+
+def test_a_kind_at_a_time_of_day_is_refused_in_rounds(cogitate_loop: Loops, tmp_path: Path) -> None:
+    @kind(name="nightly", due=daily("02:00"))
+    class Nightly:
+        def instead(self, case: Any, memories: list[Any]) -> str:
+            return "Slept."
+
+    with pytest.raises(ConfigurationError, match=r"daily\('02:00'\).*has no days.*every\(\"3 ticks\"\)"):
+        cogitate_loop(owners=TWO, settings=settings(tmp_path, clock="rounds"))
+    cogitate_loop(owners=TWO, settings=settings(tmp_path, clock="rounds", disable=("nightly",)))
+    monthly = settings(tmp_path, clock="months", seconds_per_tick=MONTH, disable=("reflect",))
+    loop = cogitate_loop(owners={BEN: TWO[BEN]}, ticks=4, settings=monthly)
+    made = lived(loop, lambda loop, tick: loop.observe(BEN, {"text": f"Month {tick.number}."}))
+    assert [tick for tick, _, _ in made] == [2, 3, 4], "at each month, and due at the next"
 
 
 def test_agents_of_rounds_do_not_sleep_at_night(cogitate_loop: Loops, tmp_path: Path) -> None:
@@ -187,3 +220,57 @@ def test_the_pace_has_a_name_of_its_own(tmp_path: Path) -> None:
 
     with pytest.raises(ConfigurationError, match="real_seconds_per_tick"):
         cogitate.open("village", TWO, seconds_per_tick=0.5)  # type: ignore[call-arg]
+
+
+def steps_of(loop: TickLoop, seen: dict[int, list[Observation]], planned: tuple[int, ...]) -> list[list[str]]:
+    """The steps of each plan of Ann's, requested in these ticks, after what she saw in others."""
+
+    def body(loop: TickLoop, tick: Tick) -> None:
+        for one in seen.get(tick.number, ()):
+            loop.observe(ANN, one)
+        if tick.number in planned:
+            loop.request("plan", ANN)
+
+    made = lived(loop, body)
+    return [[item.description for item in entry.items] for _, _, entry in made if entry.type == "plan"]
+
+
+@pytest.mark.parametrize("given", [{"clock": "rounds"}, {"clock": "months", "seconds_per_tick": MONTH}])
+def test_a_promise_is_in_the_next_two_plans(cogitate_loop: Loops, tmp_path: Path, given: dict[str, Any]) -> None:
+    said = Observation(text="Ann Lee: I promise to bring forty planks.", type="message", subjects=(BEN, ANN))
+    loop = cogitate_loop(owners=TWO, ticks=10, settings=settings(tmp_path, disable=("reflect",), **given))
+    plans = steps_of(loop, {1: [said]}, (2, 5, 8))
+    kept = [[step for step in steps if "forty planks" in step] for steps in plans]
+    assert [len(one) for one in kept] == [1, 1, 0]
+
+
+def test_a_plan_sees_to_what_happened_since_the_last_one(cogitate_loop: Loops, tmp_path: Path) -> None:
+    seen = {
+        1: [Observation(text="The lens cracked in the frost.", importance=9)],
+        3: [Observation(text="We rowed out and took nine men off the schooner.", importance=9)],
+        4: [Observation(text="We need oil for the lamp.", importance=8)],
+    }
+    chosen = settings(tmp_path, clock="months", seconds_per_tick=MONTH, disable=("reflect",))
+    first, second = steps_of(cogitate_loop(owners=TWO, ticks=6, settings=chosen), seen, (2, 5))
+    assert "See to it: The lens cracked in the frost" in first
+    assert "See to it: We need oil for the lamp" in second
+    assert not any("nine men" in step for step in (*first, *second)), "it is done"
+
+
+def test_a_decision_knows_the_brief_and_the_plan(cogitate_loop: Loops, tmp_path: Path) -> None:
+    seen = Observation(text="The bridge is cracked.", importance=9)
+    actions = ["hold a feast", "mend the cracked bridge"]
+    loop = cogitate_loop(
+        owners=TWO,
+        ticks=6,
+        settings=settings(tmp_path, clock="rounds"),
+        brief=lambda owner: {"actions": actions, "location": "mill"} if owner == ANN else {},
+    )
+    for tick in loop:
+        if tick.number == 1:
+            loop.observe(ANN, seen)
+            loop.decide("plan", [ANN])
+            (end,) = loop.decide("act", [ANN])
+            break
+    told = [change.effect for change in end.applied if isinstance(change.effect, Tell)]
+    assert [(effect.data["doing"], effect.data["location"]) for effect in told] == [("mend the cracked bridge", "mill")]

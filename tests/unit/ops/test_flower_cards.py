@@ -450,7 +450,7 @@ def test_reflections_say_how_much_they_are_throttled_by_whom_and_why() -> None:
     assert card.lines == [
         "throttled; left to the controller",
         "pressure: late results 40%",
-        "every 2,880 game minutes, usually 720",
+        "every 2,880 game minutes, usually every 720 game minutes",
         "agents that are due and wait: 7",
     ]
     stopped = reflections_card(run(steering=msgspec.structs.replace(slow, cadence=0.0, interval=None, pressing=())))
