@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cogitate.scheduler.inspection.slow_kinds import SlowKind
+from cogitate.scheduler.inspection.summary import SlowKind
 
 
 def format_slow_kind(one: SlowKind) -> str:

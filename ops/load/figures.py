@@ -14,7 +14,7 @@ from cogitate.ops.load.profiles import LoadProfile
 from cogitate.ops.load.spent import SpentTokens
 from cogitate.scheduler.config.controls import FULL
 from cogitate.scheduler.engine.turn import FinishedTick
-from cogitate.scheduler.journal.spending import spending
+from cogitate.scheduler.journal.run_totals import spending
 from cogitate.scheduler.steering.throttle import KIND
 
 NOTHING_SPENT = SpentTokens(0, None)
