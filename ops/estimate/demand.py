@@ -18,7 +18,7 @@ from cogitate.scheduler.config.endpoints import Model
 from cogitate.scheduler.config.kept_settings import kept_settings
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.journal.outlines import read_outline
-from cogitate.scheduler.journal.spending import spending
+from cogitate.scheduler.journal.run_totals import spending
 from cogitate.scheduler.ledger.errors import LedgerError
 from cogitate.scheduler.ledger.run_store import RunStore, run_names
 from cogitate.tasks.job import Cost, added

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from cogitate.hosting.terminal import Terminal
 from cogitate.memory.unreadable import LeftOut
-from cogitate.scheduler.inspection.slow_kinds import SlowKind
+from cogitate.scheduler.inspection.summary import SlowKind
 from cogitate.scheduler.ledger.worker_signs import FailingWorker
 
 

@@ -20,7 +20,7 @@ from cogitate.scheduler.inspection.unjournalled import unjournalled
 from cogitate.scheduler.journal.checkpoint import load_checkpoint, load_checkpoint_streams
 from cogitate.scheduler.journal.exported import all_lines
 from cogitate.scheduler.journal.lines import EndNote, ReadLine
-from cogitate.scheduler.journal.spending import Spent, spending
+from cogitate.scheduler.journal.run_totals import Spent, spending
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost, added
 

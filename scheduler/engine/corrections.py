@@ -1,14 +1,13 @@
 """Corrections of admission's view by the real costs of ended jobs that it counts in full.
 
-A job that ends without a result (late, dead, cancelled) counts its full reservation, for the cost of its attempts may
-not be known yet. The ledger reports it once it is (`lua/corrections.lua`): nothing was spent on an unclaimed
-job; otherwise it is the usage of the newest attempt, of which earlier ones are the retry pool's. The next boundary
-moves the view, the tick's line says so, and the step that commits it removes the correction: each is applied once, at
-the same tick on resume and in a replay. A cost that never becomes known stays counted in full, and of too many jobs the
-host remembers the newest.
+A job that ends without a result (late, dead, cancelled) counts its full reservation, since the cost of its attempts may
+not be known yet. The ledger reports the cost when it is known (`lua/corrections.lua`): nothing for an unclaimed job,
+otherwise the usage of the newest attempt; earlier ones are the retry pool's. The next boundary moves the view, the
+tick's line says so, and the step that commits it removes the correction: each is applied once, at the same tick on
+resume and in a replay. A cost that never becomes known stays counted in full; the host keeps the newest `MOST` jobs.
 
-Where boundaries wait for results, nothing may depend on how far workers were with a job that was cancelled: there it
-goes on counting in full, and its correction reports only the spending.
+Where boundaries wait for results, nothing may depend on how far workers were with a cancelled job: it keeps counting in
+full, and its correction reports only the spending.
 
 Keys under the run's prefix:
     charged      hash  job key -> `Charged`, JSON

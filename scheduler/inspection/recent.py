@@ -16,7 +16,7 @@ from cogitate.scheduler.config.limits import LimitTable
 from cogitate.scheduler.inspection.summary import limit_name
 from cogitate.scheduler.journal.lines import reason_of
 from cogitate.scheduler.journal.outlines import LineOutline, read_outline
-from cogitate.scheduler.journal.spending import spending
+from cogitate.scheduler.journal.run_totals import spending
 from cogitate.scheduler.latency.due_ticks import TOO_SLOW
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost, JobKey, added

@@ -22,25 +22,65 @@ from cogitate.scheduler.budget.budget_lines import (
     spent_of,
 )
 from cogitate.scheduler.budget.limit_history import LimitHistory
+from cogitate.scheduler.budget.rules import adaptive_bounds
 from cogitate.scheduler.config.kept_settings import kept_settings
 from cogitate.scheduler.config.limits import LimitTable
 from cogitate.scheduler.config.price_table import ModelPrice
+from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.engine.token_estimates import HEADROOMS
 from cogitate.scheduler.inspection.run_clock import clock_of
-from cogitate.scheduler.inspection.slow_kinds import SlowKind, slow_kinds
 from cogitate.scheduler.inspection.steering_vitals import SteeringVitals, steering_of
 from cogitate.scheduler.inspection.unjournalled import unjournalled
 from cogitate.scheduler.journal.checkpoint import load_base
 from cogitate.scheduler.journal.history import read_journal
-from cogitate.scheduler.journal.run_totals import RunTotals
+from cogitate.scheduler.journal.run_totals import RunTotals, spending
 from cogitate.scheduler.journal.shortfalls import Shortfalls
-from cogitate.scheduler.journal.spending import spending
+from cogitate.scheduler.latency.latencies import Latencies
 from cogitate.scheduler.ledger.errors import RunMissing
 from cogitate.scheduler.ledger.presence import format_state, host_of
 from cogitate.scheduler.ledger.run_store import RunStore, check_schema
 from cogitate.scheduler.ledger.streams import load_streams
 from cogitate.scheduler.steering.steering import read_steering
 from cogitate.tasks.job import Cost, JobKey, added
+from cogitate.tasks.registry import is_kind, kind_of
+
+
+class SlowKind(msgspec.Struct, frozen=True, kw_only=True):
+    """A kind with jobs that skipped the model because its answer would have come too late."""
+
+    kind: str
+    jobs: int  # that skipped the model
+    model: str  # the last option of its jobs
+    ticks: int  # within which nearly every answer that the run remembers came, late ones included
+    most: int  # ticks that a job of the kind may wait
+    tick_rate: float | None  # ticks per second; None: unknown
+
+
+def slow_kinds(store: RunStore, settings: Settings, too_slow: Mapping[str, int]) -> list[SlowKind]:
+    """Return the kinds whose model is too slow, those with most such jobs first.
+
+    Omits kinds that this process does not know, and kinds without an answer so far.
+
+    Args:
+        settings: the run's stored settings.
+        too_slow: kind -> jobs that skipped the model.
+    """
+    counts = sorted(((count, name) for name, count in too_slow.items() if count and is_kind(name)), reverse=True)
+    if not counts:
+        return []
+    known = Latencies()
+    known.load(store, ())
+    found = []
+    for count, name in counts:
+        model = settings.tier_models(name)["routine"]
+        bounds, ticks = adaptive_bounds(kind_of(name), settings), known.nearly_all_within(name, model)
+        if bounds is not None and ticks is not None:
+            found.append(
+                SlowKind(
+                    kind=name, jobs=count, model=model, ticks=ticks, most=bounds.most, tick_rate=known.prior.tick_rate
+                )
+            )
+    return found
 
 
 class ShortfallLine(msgspec.Struct, frozen=True, kw_only=True):

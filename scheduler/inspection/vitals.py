@@ -23,7 +23,6 @@ from cogitate.scheduler.inspection.summary import limits_of
 from cogitate.scheduler.ledger.errors import NewerSchema, OlderSchema, RunMissing, RunUnreadable
 from cogitate.scheduler.ledger.presence import HELD, format_state, host_of
 from cogitate.scheduler.ledger.run_store import RunStore, run_names
-from cogitate.scheduler.ledger.step_replies import Attempt
 from cogitate.tasks.job import JobKey
 
 RECENT = 240  # ticks
@@ -167,7 +166,7 @@ def open_kinds(store: RunStore, run: str, tick: int) -> dict[str, OpenKind]:
 def _workers(store: RunStore) -> list[WorkerBeat]:
     beats = store.mapping("beats")
     attempts = store.values("attempts")
-    running = Counter(typed_json.decode(raw, Attempt).worker for raw in attempts)
+    running = Counter(typed_json.decode(raw)["worker"] for raw in attempts)
     return [
         WorkerBeat(worker=name, beats=count, running=running[name])
         for name, count in sorted((raw.decode(), int(count)) for raw, count in beats.items())

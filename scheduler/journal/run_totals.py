@@ -2,11 +2,17 @@
 
 The fold of a journal's checkpoint stands for all lines before it, so that a trimmed journal is reported and audited as
 if it were whole. It grows with owners, kinds and open jobs, not with ticks (`forget`).
+
+Each attempt is charged once, when its usage is known. A job's end has the usage of its winning attempt and of those
+before it that were known. For a job that ended without a result, the correction says what its newest attempt used, and
+a separate note reports attempts that are heard of later still. Usage that never becomes known is charged only to the
+windows of the budget, in full.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -16,12 +22,42 @@ from cogitate.scheduler.budget.budget import Cell, amounts
 from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.config.limits import UNITS
 from cogitate.scheduler.journal.ends import how_ended
-from cogitate.scheduler.journal.lines import Correction, EndNote, ReadLine, reason_of
+from cogitate.scheduler.journal.lines import Correction, EndNote, ReadLine, Retried, reason_of
 from cogitate.scheduler.journal.shortfalls import Shortfalls, note_shortfall
-from cogitate.scheduler.journal.spending import spending
 from cogitate.scheduler.ledger.answer_times import Timed
 from cogitate.scheduler.ledger.claims import Reason
 from cogitate.tasks.job import Cost, JobKey, added
+
+
+class Spent(NamedTuple):
+    """One charge for a job."""
+
+    key: JobKey
+    cost: Cost
+
+
+class SpendingNotes(Protocol):
+    """The notes of a line that charge for attempts."""
+
+    @property
+    def ended(self) -> Sequence[EndNote]: ...
+
+    @property
+    def corrected(self) -> Sequence[Correction]: ...
+
+    @property
+    def retried(self) -> Sequence[Retried]: ...
+
+
+def spending(notes: SpendingNotes) -> Iterator[Spent]:
+    """Yield what a line charges."""
+    for note in notes.ended:
+        yield Spent(note.key, added(note.spent, note.retried))
+    for correction in notes.corrected:
+        yield Spent(correction.key, correction.spent)
+    for retried in notes.retried:
+        yield Spent(retried.key, retried.used)
+
 
 WITHOUT_RESULT: frozenset[Reason] = frozenset({"late", "dead", "cancelled"})  # reasons of jobs that count in full
 

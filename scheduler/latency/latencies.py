@@ -1,7 +1,7 @@
 """The latencies of models: the ticks from a job's admission until a boundary may apply its answer, learned in a run.
 
 With each answer of a model workers note the tick at which it was staged, or came too late (`lua/settle.lua`). The host
-leaves out what jobs waited because workers or the host itself were missing (`cogitate.scheduler.tick.model_times`),
+leaves out what jobs waited because workers or the host itself were missing (`cogitate.scheduler.tick.pace`),
 takes these facts at the next boundary, journals them, and learns from them alone, so a resumed run knows the same. It
 keeps the newest `WINDOW` samples of each kind and model; a sample holds the latency of an answer, and how many jobs of
 its kind and model were ahead of it.

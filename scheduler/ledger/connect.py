@@ -1,6 +1,6 @@
 """Redis clients with timeouts, typed reads, and what an unreachable server means to a user.
 
-redis-py types a text in a reply as bytes or str, for clients that decode. Ours never do, so the reads here say bytes.
+redis-py types a text in a reply as bytes or str. Clients of Cogitate never decode, so the reads here return bytes.
 """
 
 from __future__ import annotations

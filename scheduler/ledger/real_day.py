@@ -1,15 +1,14 @@
-"""A limit per real day, in UTC, above all runs of a server: the last guard of a purse.
+"""A limit per real day, in UTC, for all runs of a server together: the last limit on spending.
 
-A worker takes the whole of an attempt's reservation from the day before it asks a model, and gives back afterwards what
-was not used. What has no room is not asked: the job falls to its heuristic, as after any other failed call. What a
-worker took and never settled, because it died, stays taken until the day is over. An answer that costs more than was
-reserved is booked as an overrun, and the next calls find so much less.
+A worker reserves the whole cost of an attempt from the day before it calls a model, and gives the unused part back
+afterwards. A call without room is not made: the job falls to its heuristic, as after any other failed call. What a dead
+worker reserved and never settled stays taken until the day is over. An answer that costs more than was reserved is
+booked as an overrun, and the next calls find so much less. While Redis cannot be reached, no model is called, and what
+a call had reserved stays taken.
 
-While Redis cannot be reached, no model is called, and what a call had taken stays taken.
-
-Nothing that a run decides by looks at this: to the run it is a call that failed. A worker without such a limit neither
-counts nor refuses, so all workers of a server are given the same one. The date is that of the worker's own clock when
-it reserves; the call is charged to that date, whenever it ends.
+No decision of a run depends on it: to the run it is a failed call. A worker without such a limit neither counts nor
+refuses, so all workers of a server need the same one. The date is that of the worker's clock when it reserves; the call
+is charged to that date, whenever it ends.
 """
 
 from __future__ import annotations

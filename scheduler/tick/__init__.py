@@ -1,6 +1,6 @@
 """The tick loop: takes a run through boundary, the world's turn and commit; restores, trims and leaves it.
 
-It may import every room of the scheduler but `inspection`, and nothing of workers or hosting: what they do comes in as
-a function. It reads the real clock and talks to Redis, only through `HostLedger` and `RunStore`. Neither decides an
-effect: the engine does, from what the loop hands it.
+It may import every room of the scheduler but `inspection`, and nothing of workers or hosting, which pass functions in.
+It reads the real clock, and talks to Redis only through `HostLedger` and `RunStore`. Neither decides an effect: the
+engine does, from the input that the loop gives it.
 """

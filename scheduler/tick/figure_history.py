@@ -18,7 +18,7 @@ from cogitate.memory import typed_json
 from cogitate.scheduler.config.kept_settings import kept_settings
 from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.journal.lines import Core, TickNotes
-from cogitate.scheduler.journal.spending import spending
+from cogitate.scheduler.journal.run_totals import spending
 from cogitate.scheduler.ledger.ledger import Write
 from cogitate.scheduler.ledger.run_store import RunStore
 

@@ -1,11 +1,28 @@
-"""The pace of a run whose ticks follow a real clock."""
+"""The pace of a host whose ticks follow a real clock, and how much of a job's time counts as its model's.
+
+Due ticks follow the model. A job that waited for dead workers, or for another worker to take over, counts only from its
+claim. A host that was stopped catches up on the ticks that it missed, and many of them pass while a model answers in a
+second: so no job counts for longer than the pace gives it, and a job that ends late counts only while a worker has it.
+Once a fault is over, it has no further effect.
+
+Jobs that wait while workers are busy wait for their model: how many are ahead is part of a latency.
+
+These are looks at a clock and at workers. Their results are in a boundary's facts, and so in the journal.
+"""
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable
+import math
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Sequence
 
-KEPT = 14_400  # ticks of which it is known when they began: ten days of a run whose ticks are minutes
+from cogitate.scheduler.ledger.answer_times import Overdue, Timed
+from cogitate.scheduler.ledger.step_replies import BoundaryInput, Collected
+from cogitate.tasks.job import JobKey
+
+KEPT = 14_400  # ticks whose begin is remembered: ten days of a run whose ticks are minutes
+MOST_LOST = 1_000  # jobs that are remembered to have lost a worker
+BEATS = 2  # a living worker beats so often within half a lease
 
 
 class Pace:
@@ -48,3 +65,77 @@ class Pace:
         self._newest = tick, due
         self.behind = max(0.0, (self._clock() - due) * self.rate)
         return due
+
+
+class ModelTimes:
+    """The times that models take, as one host sees them.
+
+    Args:
+        lease: seconds without a heartbeat after which a worker is lost.
+        interval: seconds after which an unclaimed hint is repeated.
+        pace: of the host; None: its ticks have no real duration.
+        awaited: returns the jobs that ended late and count as slow until their answers come.
+    """
+
+    def __init__(
+        self, *, lease: float, interval: float, pace: Pace | None, awaited: Callable[[], Iterable[JobKey]]
+    ) -> None:
+        self._lease = lease
+        self._interval = interval
+        self._pace = pace
+        self._awaited = awaited
+        self._running: dict[str, tuple[str, int]] = {}  # token -> job, heartbeat of its worker
+        self._unclaimed: dict[str, float] = {}  # job -> since when
+        self._time = self._signed = 0.0  # that has gone by between looks; at the newest sign of a worker at work
+        self._looked: float | None = None
+        self._absent = 0  # the newest tick at which jobs waited while no worker was at work
+        self._lost: deque[str] = deque(maxlen=MOST_LOST)  # jobs that have lost a worker
+
+    def look(self, tick: int, collected: Collected, expired: Sequence[str], now: float) -> None:
+        """Take note of who is at work."""
+        if self._looked is not None:  # in a longer gap this host was blind
+            self._time += min(now - self._looked, self._interval)
+        self._looked = now
+        self._lost += [self._running[token][0] for token in expired if token in self._running]
+        running = {
+            token: (attempt.job, collected.beats.get(attempt.worker, 0))
+            for token, attempt in collected.attempts.items()
+        }
+        ended = self._running.keys() - running.keys() - set(expired)
+        if ended or any(self._running.get(token) != sign for token, sign in running.items()):
+            self._signed = self._time
+        self._running = running
+        self._unclaimed = {key: self._unclaimed.get(key, self._time) for key in collected.unclaimed}
+        patience = self._lease / BEATS if running else self._interval
+        waits = any(self._time - since >= self._interval for since in self._unclaimed.values())
+        if waits and self._time - self._signed >= patience:
+            self._absent = tick
+
+    def missed(self, tick: int) -> None:
+        """Note that the ledger is away, and that workers cannot be seen."""
+        self._absent = tick
+
+    def told(self, tick: int, shown: BoundaryInput) -> BoundaryInput:
+        """Return what a boundary is given with the times of its jobs as their models took them."""
+        timed = [fact and self._timed(fact, shown) for fact in shown.timed]
+        had = {job for job, _ in self._running.values()}
+        late = [row.key for row in shown.rows if row.state == "open" and row.key.text() in had]
+        overdue = [Overdue(key, self._within(tick - key.tick, key.tick)) for key in late if not self._is_apart(key)]
+        come = {fact.key for fact in timed if fact is not None}
+        overdue += [Overdue(key, 0) for key in sorted(self._awaited()) if key.text() not in had and key not in come]
+        return shown._replace(timed=timed, overdue=overdue) if timed or overdue else shown
+
+    def _timed(self, fact: Timed, shown: BoundaryInput) -> Timed:
+        begun = fact.key.tick
+        if self._is_apart(fact.key):
+            begun = max(begun, shown.claimed.get(fact.key, begun))
+        return fact._replace(ticks=self._within(fact.ticks + fact.key.tick - begun, begun))
+
+    def _is_apart(self, key: JobKey) -> bool:
+        """Return whether a job may have waited for a worker that was missing."""
+        return key.tick <= self._absent or key.text() in self._lost
+
+    def _within(self, ticks: int, begun: int) -> int:
+        """Return the ticks since one of them, no more than the pace gives to that time, and at least 1."""
+        paced = self._pace.ticks_since(begun) if self._pace is not None else None
+        return max(1, ticks if paced is None else min(ticks, math.ceil(paced)))

@@ -93,7 +93,7 @@ def _text(value: bytes | None) -> str:
     return value.decode() if value else ""
 
 
-FACTS, OWNERS = ":facts", ":owners"  # no owner is called so
+FACTS, OWNERS = ":facts", ":owners"  # no owner has such a name
 
 log = structlog.get_logger()
 

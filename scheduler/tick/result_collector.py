@@ -1,11 +1,11 @@
 """Waiting for results in real time: leases of attempts, and hints that are repeated.
 
-Hints are repeated while their job is open and unclaimed, without limit, but ever more rarely for one job: a queue
-that is long because workers are slow must not be flooded with duplicates.
+Hints are repeated without limit while their job is open and unclaimed, but ever more rarely: a queue that is long
+because workers are slow must not be flooded with duplicates.
 
-Only the host expires a lease: when for `lease` seconds of its monotonic clock it has seen the same token
-and the same heartbeat of that worker. A resumed host starts every lease anew. No TTL, no wall clock and no
-clock of Redis decides anything. While the ledger is away, workers cannot send heartbeats, so no lease runs on.
+Only the host expires a lease: after it has seen the same token and the same heartbeat of that worker for `lease`
+seconds of its monotonic clock. A resumed host starts every lease anew. No TTL, no wall clock and no clock of Redis
+decides anything. While the ledger is away, workers cannot send heartbeats, so leases stand still.
 
 There may be no workers. After a boundary has waited its full time without any activity (a claim, a heartbeat, a
 result), later boundaries do not wait until there is some.
@@ -22,8 +22,7 @@ from cogitate.scheduler.config.controls import wanted_mode
 from cogitate.scheduler.engine.open_jobs import OpenJob
 from cogitate.scheduler.ledger.ledger import Apply, HostLedger
 from cogitate.scheduler.ledger.step_replies import BoundaryInput, Collected, DueJob
-from cogitate.scheduler.tick.model_times import ModelTimes
-from cogitate.scheduler.tick.pace import Pace
+from cogitate.scheduler.tick.pace import ModelTimes, Pace
 from cogitate.tasks.job import Job, JobKey
 
 log = structlog.get_logger()

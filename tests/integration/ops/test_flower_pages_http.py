@@ -28,7 +28,7 @@ from cogitate.scheduler.inspection.summary import limits_of, summarise_run
 from cogitate.scheduler.inspection.unjournalled import unjournalled
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import reason_of
-from cogitate.scheduler.journal.spending import spending
+from cogitate.scheduler.journal.run_totals import spending
 from cogitate.scheduler.ledger.deletion import delete_run
 from cogitate.scheduler.ledger.ledger import HostLedger
 from cogitate.scheduler.ledger.run_store import RunStore

@@ -17,7 +17,7 @@ from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.overview import run_overview
 from cogitate.scheduler.inspection.vitals import open_kinds
 from cogitate.scheduler.journal.history import read_journal
-from cogitate.scheduler.journal.spending import spending
+from cogitate.scheduler.journal.run_totals import spending
 from cogitate.scheduler.ledger.run_store import RunStore
 from tests.integration.command import typed
 from tests.live_flower import flower, get

@@ -67,7 +67,7 @@ def test_a_host_that_was_forgotten_stops(client: Redis) -> None:
     remembered: Any = client.hgetall(state)
     host.turn()
     client.hset(state, mapping=remembered)
-    with pytest.raises(RunRolledBack, match=r"stands at tick 1, this host had come to tick 2"):
+    with pytest.raises(RunRolledBack, match=r"is at tick 1, this host is at tick 2"):
         host.turn()
 
 

@@ -11,8 +11,7 @@ from cogitate.ops.formatting.warnings import format_slow_kind
 from cogitate.scheduler.config.kept_settings import keep_settings
 from cogitate.scheduler.config.settings import PinnedSettings, Settings
 from cogitate.scheduler.inspection.overview import run_overview
-from cogitate.scheduler.inspection.slow_kinds import SlowKind, slow_kinds
-from cogitate.scheduler.inspection.summary import summarise_run
+from cogitate.scheduler.inspection.summary import SlowKind, slow_kinds, summarise_run
 from cogitate.scheduler.latency.latencies import Known, Latencies, LatencyPrior, Sample
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import JobKey

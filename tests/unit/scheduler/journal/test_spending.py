@@ -9,7 +9,7 @@ from fakeredis import FakeRedis
 from cogitate.scheduler.engine.retries import RetriedAttempt, Retries
 from cogitate.scheduler.inspection.unjournalled import Unjournalled, unjournalled
 from cogitate.scheduler.journal.lines import Correction, EndNote, Retried
-from cogitate.scheduler.journal.spending import Spent, spending
+from cogitate.scheduler.journal.run_totals import Spent, spending
 from cogitate.scheduler.ledger.ledger import Write
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost, JobKey
@@ -48,11 +48,11 @@ def test_a_line_charges_each_attempt_once() -> None:
         retried=(Retried(SUM, ONE),),
     )
     assert list(spending(line)) == [
-        Spent(PLAN, Cost(3, 300, 30), ended),
-        Spent(SUM, Cost(), line.ended[1]),
-        Spent(ACT, TWO, None),
-        Spent(PLAN, Cost(), None),
-        Spent(SUM, ONE, None),
+        Spent(PLAN, Cost(3, 300, 30)),
+        Spent(SUM, Cost()),
+        Spent(ACT, TWO),
+        Spent(PLAN, Cost()),
+        Spent(SUM, ONE),
     ]
 
 

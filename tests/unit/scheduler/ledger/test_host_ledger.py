@@ -119,7 +119,7 @@ def test_a_host_ahead_of_its_ledger_differs_from_a_fenced_one(changed: dict[str,
         ledger.ask_ready(KEYS)
     assert type(refused.value) is error
     if error is RunRolledBack:
-        assert "it stands at tick 3, this host had come to tick 0" in str(refused.value)
+        assert "it is at tick 3, this host is at tick 0" in str(refused.value)
 
 
 def test_a_run_that_was_deleted_stops_its_host() -> None:

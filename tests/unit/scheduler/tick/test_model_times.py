@@ -8,8 +8,7 @@ import pytest
 
 from cogitate.scheduler.ledger.answer_times import Overdue, Timed
 from cogitate.scheduler.ledger.step_replies import Attempt, BoundaryInput, Collected, DueJob
-from cogitate.scheduler.tick.model_times import ModelTimes
-from cogitate.scheduler.tick.pace import Pace
+from cogitate.scheduler.tick.pace import ModelTimes, Pace
 from cogitate.tasks.job import JobKey
 
 LEASE, HINT = 15.0, 1.0  # seconds
