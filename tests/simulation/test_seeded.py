@@ -72,7 +72,7 @@ def test_usage_is_missing_only_if_it_will_never_be_charged(server: Server) -> No
     trials.check_charges(store)
     left: Any = plain.hgetall(store.key("corrections"))
     plain.delete(store.key("corrections"))
-    with pytest.raises(Broken, match="are charged to somebody or may be yet"):
+    with pytest.raises(Broken, match="are charged to owners or may be yet"):
         trials.check_charges(store)
     for key, raw in left.items():
         retry = {"job": key.decode(), "used": json.loads(raw)["usage"]}

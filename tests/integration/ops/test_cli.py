@@ -190,9 +190,7 @@ def test_a_server_that_goes_away_ends_the_run_with_one_line(tmp_path: Path, even
     eventually(lambda: not left_behind(data_dir), "its processes to be gone")
 
 
-def test_the_command_for_a_model_of_ones_own_is_complete(
-    finished: tuple[Path, dict[str, Any], str], tmp_path: Path
-) -> None:
+def test_the_command_for_a_users_model_is_complete(finished: tuple[Path, dict[str, Any], str], tmp_path: Path) -> None:
     shown = re.search(r"or one of your own +(.*) \S+ -m cogitate.ops run (.*)", finished[2])
     assert shown is not None
     model = dict(pair.split("=") for pair in shown[1].split()) | {"COGITATE_BASE_URL": "http://127.0.0.1:9/v1"}

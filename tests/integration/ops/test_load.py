@@ -110,7 +110,7 @@ def test_a_users_endpoint_is_tested_within_a_money_limit(tmp_path: Path) -> None
     assert found["llm_share"] < 1, "the rest is refused"
 
 
-def test_a_run_of_ones_own_is_a_profile(tmp_path: Path) -> None:
+def test_an_earlier_run_is_a_profile(tmp_path: Path) -> None:
     home = tmp_path / "home"
     summary("run", "--town", 3, "--ticks", 900, "--run", "mine", data_dir=home, COGITATE_REFLECTION_INTERVAL="120")
     with EmbeddedServer(home) as server, server.client() as client:

@@ -160,7 +160,7 @@ def test_a_run_without_workers_warns_and_continues(
 
 
 @pytest.mark.parametrize("tick_rate", [None, 50.0])
-def test_a_kind_that_no_worker_of_ones_own_knows_is_named(
+def test_a_kind_that_no_own_worker_knows_is_named(
     tmp_path: Path,
     registered: Callable[[str], None],
     monkeypatch: pytest.MonkeyPatch,

@@ -43,7 +43,7 @@ class Cluster:
         self.finished = False
         self.broken: Exception | None = None
         self.restarts = 0
-        self._signed = 0  # the epoch of the host that gave the last sign of life
+        self._signed = 0  # the epoch of the host that sent the last heartbeat
         self.coverage: Coverage = Counter()
         self.tried: Counter[str] = Counter()  # claims of each job that may have been granted
         self.tokens: dict[str, dict[str, int]] = {}  # of each job: token -> the number of its attempt
@@ -91,14 +91,14 @@ class Cluster:
         return told[0].decode(), int(told[1])
 
     def check_sign(self) -> None:
-        """Look at whose sign of life there is: never that of a host before the one that has signed."""
+        """Check that the heartbeat is not of a host before the last that sent one."""
         plain = self.server.plain
         if self.restarts and not plain.exists(incarnation_key(RUN)):
             return  # the server was set back to before the run was created
         sign: Any = plain.get(RunStore.open(plain, RUN).key("host"))
         if sign is not None:
             if int(sign) < self._signed and not self.restarts:
-                raise Broken(f"the host of epoch {int(sign)} gives signs of life, and that of epoch {self._signed} did")
+                raise Broken(f"the host of epoch {int(sign)} sends heartbeats, and that of epoch {self._signed} did")
             self._signed = int(sign)
 
     def clock(self) -> float:

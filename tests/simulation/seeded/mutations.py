@@ -391,9 +391,7 @@ MUTATIONS: dict[str, Mutation] = {
     "a correction is applied twice": corrections_taken_again,
     "corrections are forgotten on resume": corrections_forgotten_on_resume,
     "a correction is of the attempt before": corrections_of_the_attempt_before,
-    "earlier attempts are charged to nobody": script(
-        "claim", ("if settled then retried(run, latest, key, last) end", "")
-    ),
+    "earlier attempts are not charged": script("claim", ("if settled then retried(run, latest, key, last) end", "")),
     "a correction does not wait for the usage": script(
         "advance", ("elseif redis.call('HEXISTS', run .. 'attempts', latest) == 1 or", "elseif false and")
     ),
@@ -415,10 +413,8 @@ MUTATIONS: dict[str, Mutation] = {
     "further attempts are free": script("claim", ("book(run, cells, 'reserved', reserved)", "")),
     "further attempts have no pool": script("claim", ("if held + last[unit] > limit then", "if false then")),
     "leases follow the wall clock": leases_by_wall_clock,
-    "a fenced host gives signs of life": script("present", ("held_epoch ~= epoch or held_holder ~= holder or ", "")),
-    "a host that is gone gives signs of life": script(
-        "present", (" or (status ~= 'running' and status ~= 'paused')", "")
-    ),
+    "a fenced host sends heartbeats": script("present", ("held_epoch ~= epoch or held_holder ~= holder or ", "")),
+    "a host that is gone sends heartbeats": script("present", (" or (status ~= 'running' and status ~= 'paused')", "")),
     "a lost attempt is free": script("collect", ("book(run, attempt.cells, 'spent', attempt.reserved)", "")),
 }
 
@@ -430,7 +426,7 @@ FOCUS: dict[str, tuple[str, ...]] = {
     "host steps have no sequence": ("server restarted", "broker wiped"),
     "an idle heuristic reads later entries": ("request slow",),
     "leases follow the wall clock": ("wall clock jumped",),
-    "a fenced host gives signs of life": ("host stopped", "second host"),
+    "a fenced host sends heartbeats": ("host stopped", "second host"),
     "any attempt may settle": ("worker stopped",),
     "a result after collect keeps its job open": ("host stopped", "request slow"),
     "further attempts have no pool": ("request failed",),
@@ -476,5 +472,5 @@ FOUND: dict[str, int] = {
     "entries are deleted early": 19,
     "further attempts have no pool": 19,
     "leases follow the wall clock": 29,
-    "a host that is gone gives signs of life": 6,
+    "a host that is gone sends heartbeats": 6,
 }

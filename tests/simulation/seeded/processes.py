@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-SIGN = 3_600.0  # seconds that a sign of life is good for: the server's clock is a real one
+SIGN = 3_600.0  # seconds after which a heartbeat expires: the server's clock is a real one
 
 
 class Broken(AssertionError):
@@ -133,7 +133,7 @@ class HostProcess(Process):
         state.without_model = slowly  # type: ignore[method-assign]
 
     def _be_present(self, ledger: HostLedger) -> None:
-        """Give signs of life, as `cogitate.scheduler.ledger.presence.Presence` does in a thread."""
+        """Send heartbeats, as `cogitate.scheduler.ledger.presence.Presence` does in a thread."""
         actor = current()
         assert actor is not None
         has_run = True

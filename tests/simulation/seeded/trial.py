@@ -78,7 +78,7 @@ class Trials:
         if int(tick) != cluster.scene.ticks:
             raise Broken(f"the host has finished the run at tick {tick}")
         if cluster.standing()[0] == "finished" and plain.exists(store.key("host")):  # another may have resumed it since
-            raise Broken("the run is over, and its host's sign of life is there")
+            raise Broken("the run is over, but its host's heartbeat remains")
         if problems := audit(plain, RUN):
             raise Broken("; ".join(problems[:3]))
         lines = list(read_journal(store, 1, cluster.scene.ticks))
@@ -150,7 +150,7 @@ class Trials:
                 tokens += typed_json.decode(record[b"last"])[1]
         spent = ledger.accounts.get(("run:0", "run", "tokens"), {}).get("spent", 0)
         if tokens != spent:
-            raise Broken(f"{spent} tokens were spent, and {tokens} are charged to somebody or may be yet")
+            raise Broken(f"{spent} tokens were spent, and {tokens} are charged to owners or may be yet")
 
     @staticmethod
     def _check_size(cluster: Cluster, lines: list[ReadLine]) -> None:

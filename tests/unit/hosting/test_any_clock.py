@@ -215,7 +215,7 @@ def test_a_clock_that_cannot_go_is_refused(tmp_path: Path, given: dict[str, Any]
         PinnedSettings(data_dir=tmp_path, **given)
 
 
-def test_the_pace_has_a_name_of_its_own(tmp_path: Path) -> None:
+def test_the_pace_has_a_separate_name(tmp_path: Path) -> None:
     import cogitate
 
     with pytest.raises(ConfigurationError, match="real_seconds_per_tick"):

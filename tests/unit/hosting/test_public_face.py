@@ -159,7 +159,7 @@ def test_importing_a_loop_configures_no_logging() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_the_plugin_imports_nothing_of_ours_in_a_project_with_modules_of_the_same_names(tmp_path: Path) -> None:
+def test_the_plugin_imports_no_cogitate_module_in_a_project_with_modules_of_the_same_names(tmp_path: Path) -> None:
     for name in ("ops", "tasks", "workers", "memory"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("mine = True\n")

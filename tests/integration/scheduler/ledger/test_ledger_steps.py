@@ -145,7 +145,7 @@ def test_a_checkpoint_takes_several_steps_and_unfinished_ones_are_forgotten(clie
     assert client.hmget(store.key("state"), "chain", "checkpointing") == [b"after", None]
 
 
-def test_only_the_host_of_a_run_gives_a_sign_of_life_and_it_ends_with_the_host(client: Redis) -> None:
+def test_only_the_host_of_a_run_sends_a_heartbeat_and_it_ends_with_the_host(client: Redis) -> None:
     first = begun(client).ledger
     sign = first.store.key("host")
     assert first.present(b"first", 60.0)

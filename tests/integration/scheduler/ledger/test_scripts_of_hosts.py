@@ -63,7 +63,7 @@ def test_a_run_that_is_gone_is_not_written_to(client: Redis) -> None:
 
 
 @pytest.mark.parametrize(("status", "host"), [("finished", 0), ("stopped", 0), ("running", 1)])
-def test_a_host_that_ends_its_work_takes_its_sign_of_life_along(run: Redis, status: str, host: int) -> None:
+def test_a_host_that_ends_removes_its_heartbeat(run: Redis, status: str, host: int) -> None:
     run.set(f"{RUN}host", "here")
     assert step(run, "finish", status) == ["ok"]
     assert (held(run, "state")["status"], run.exists(f"{RUN}host")) == (status, host)

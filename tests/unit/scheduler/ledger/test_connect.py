@@ -53,7 +53,7 @@ def test_a_connection_idle_for_half_a_minute_is_checked_before_use() -> None:
     assert options(connect("redis://h:1/0", 2.5))["health_check_interval"] == 30
 
 
-def test_a_client_may_be_of_a_class_of_ones_own() -> None:
+def test_a_client_may_be_of_a_custom_class() -> None:
     assert type(connect("redis://h:1/0", 2.5)) is Redis
     assert type(connect("redis://h:1/0", 2.5, client=Client)) is Client
 

@@ -247,7 +247,7 @@ def test_an_error_while_it_looks_for_answers_is_the_outages_where_there_is_one()
 # -- the heartbeat -----------------------------------------------------------------------------------
 
 
-def test_a_sign_of_life_ends_after_its_time_to_the_millisecond() -> None:
+def test_a_heartbeat_expires_to_the_millisecond() -> None:
     ledger = created()
     assert ledger.present(b"me", 1.2346)
     assert ledger.client.get(ledger.store.key("host")) == b"me"

@@ -378,7 +378,7 @@ def test_a_job_claimed_meanwhile_restarts_its_lease() -> None:
     assert hints.repeat([FIRST, SECOND], 25.0) == [FIRST], "its attempt was lost"
 
 
-def test_a_claim_a_heartbeat_and_a_result_are_signs_of_life_once() -> None:
+def test_a_claim_a_heartbeat_and_a_result_each_show_a_live_worker_once() -> None:
     life = WorkerActivity()
 
     def silence(collected: Collected) -> float:

@@ -140,7 +140,7 @@ def test_work_goes_on_around_an_appointment_and_the_end_of_the_day_waits_for_it(
     ]
 
 
-def test_a_meal_with_somebody_is_that_meal() -> None:
+def test_a_meal_with_company_is_that_meal() -> None:
     dinner = Appointment(minute=1200, what="Have dinner with Bo", location=None, number=1)
     assert built("18:00 dinner @galley", "22:00 recharge", booked=(dinner,)) == [
         "20:00 Have dinner with Bo",

@@ -138,7 +138,7 @@ def test_a_server_that_does_not_start_is_killed_and_reaped(
     assert module._children == {}
 
 
-def test_a_server_of_ours_that_has_ended_is_reaped_before_the_next(
+def test_an_own_server_that_has_ended_is_reaped_before_the_next(
     server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started = Started(server, monkeypatch)

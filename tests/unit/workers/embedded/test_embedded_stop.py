@@ -83,7 +83,7 @@ def test_a_server_that_does_not_end_is_reported_after_half_a_minute(
     assert (server.data_dir / SERVER_FILE).exists(), "the next start finds it"
 
 
-def test_a_child_of_ours_lives_until_it_has_ended(server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_child_process_lives_until_it_has_ended(server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:
     child: Any = Process()
     module._children[server.data_dir] = child
     monkeypatch.setattr(server, "_state", lambda: "absent")
