@@ -48,7 +48,10 @@ def places_shown(case: Case, memories: Iterable[Entry], here: str = "") -> Place
     named = [msgspec.structs.replace(p, name=p.id) if called[p.name.casefold()] > 1 else p for p in known]
     world = [place for place in named if place.type != PRIVATE][:MOST]
     listed, own = {p.id for p in world}, {case.profile.home, case.profile.work, here, *(e.location for e in memories)}
-    return PlacesShown(world, [place for place in named if place.id in own - listed][:MOST])
+    besides = [place for place in named if place.id in own - listed][:MOST]
+    lived_in = f"home of {case.profile.name}"
+    types = [lived_in if place.id == case.profile.home else place.type for place in besides]
+    return PlacesShown(world, [msgspec.structs.replace(p, type=t) for p, t in zip(besides, types, strict=True)])
 
 
 def place_meant(text: str, case: Case) -> str | None:

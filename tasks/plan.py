@@ -144,14 +144,15 @@ class Plan(Kind):
             "routine": told_routine(case),
             "home": resolve_name(profile.home, names),
             "work": resolve_name(profile.work, names),
+            "more_places": [place for place in places.case if place.id not in (profile.home, profile.work)],
             "end": clock_time(timing.morning_of(case.job.key.owner, case.world)),
         }
         rendered = self._templates.render(
             self.name if has_times else STEPS,
             {
                 **persona(case),
-                **(of_a_day if has_times else {}),
                 **places.values,
+                **(of_a_day if has_times else {}),
                 **timing.told(minute, case.job.key.tick),
                 "stage": stage_of(case.entries, case.job.minute),
                 "status": format_meters(_status(case)),

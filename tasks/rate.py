@@ -29,11 +29,13 @@ from cogitate.tasks.recall import brief, share_of, without_repeats
 BATCH = 20  # entries of one call
 LEAST = 5  # smallest batch: a model that cannot rate so few is not worth more calls
 SIZE = "rate.batch"  # counter: entries of the owner's next call after a batch failed
-EVERY = 10  # the most ticks that entries wait for others
+FEWEST = 8  # entries that are worth a call before the oldest has waited for `PATIENCE`
+EVERY = 10  # ticks between two turns of an owner
+PATIENCE = 120  # game minutes that an entry waits for others; with `latency_most` still long before a reflection
 
 
 class RateImportance(Kind):
-    """Due when a batch of unrated entries is full, and at the owner's turns, every 10 ticks."""
+    """Due when a batch of unrated entries is full, and at the owner's turns when enough wait or one has waited long."""
 
     name = "rate"
     params = NoParams
@@ -51,14 +53,20 @@ class RateImportance(Kind):
         waiting, size = moment.stream.unrated(), moment.stream.head.counters.get(SIZE, BATCH)
         if not waiting or (len(waiting) < size and not timing.is_turn(moment, EVERY)):
             return ()
+        if len(waiting) < min(size, FEWEST) and moment.minute < _patient_until(moment):
+            return ()
         taken = waiting[:size]
         estimates = {str(n): moment.estimate(moment.stream.entries[n]) for n in taken}
         params = {"estimates": estimates} | ({"size": size} if size < BATCH else {})
         return (Request(kind=self.name, owner=moment.owner, numbers=tuple(taken), params=params),)
 
     def wake(self, moment: Moment) -> int | None:
-        """Return the owner's next turn while entries wait."""
-        return timing.next_turn(moment, EVERY) if moment.stream.unrated() else None
+        """Return the owner's next turn while enough entries wait, or the first at which the oldest has waited long."""
+        waiting, size = moment.stream.unrated(), moment.stream.head.counters.get(SIZE, BATCH)
+        if not waiting:
+            return None
+        enough = len(waiting) >= min(size, FEWEST)
+        return timing.next_turn(moment, EVERY, 0 if enough else timing.tick_at(moment, _patient_until(moment)))
 
     def heeds(self, entry: Entry, stream: Stream, world: WorldFacts, minute: int) -> bool:
         """Return whether an observed entry is unrated."""
@@ -104,6 +112,11 @@ class RateImportance(Kind):
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
         """Return the predictions."""
         return _predicted(case, case.entries)
+
+
+def _patient_until(moment: Moment) -> int:
+    """Return the game time until which the oldest unrated entry waits for others."""
+    return moment.stream.entries[moment.stream.unrated()[0]].minute + PATIENCE
 
 
 def _doubled(case: Case) -> tuple[Effect, ...]:

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from cogitate.hosting.terminal import Terminal
 from cogitate.ops.command_options import AsJson, DataDir, read_settings
+from cogitate.ops.formatting.run import price_lines
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.config.settings_faults import SECRET, TOML, read_tables
 from cogitate.scheduler.config.tables import TABLE_OF, TABLES
@@ -39,7 +40,10 @@ def config(data_dir: DataDir = None, as_json: AsJson = False) -> int:
         for name in fields.model_fields:
             value, where = rows[name]
             table.add_row(name, _shown(value), where, style="dim" if where == "default" else None)
-    Terminal().print(table)
+    terminal = Terminal()
+    terminal.print(table)
+    for line in price_lines(settings.prices()):
+        terminal.print(line)
     return 0
 
 

@@ -2,6 +2,7 @@
 
 The first game day of a run differs from later ones: it has no yesterday to summarise. The defaults were measured in the
 built-in town (25 and 8 agents for three days, 5 for seven), by heuristics and with the stand-in of `cogitate fake-llm`.
+Their tokens are those of OpenAI's vocabulary o200k for prompt, schema and answer.
 """
 
 from __future__ import annotations
@@ -78,13 +79,13 @@ def _usual(likely: float) -> Range:
 
 
 DEFAULTS: Mapping[str, Demand] = {
-    "plan": Demand(tokens=_usual(1000), output=0.15, tokens_origin="default"),
-    "reflect": Demand(tokens=_usual(840), output=0.06, tokens_origin="default"),
+    "plan": Demand(tokens=_usual(1420), output=0.16, tokens_origin="default"),
+    "reflect": Demand(tokens=_usual(1230), output=0.06, tokens_origin="default"),
     "act": Demand(
-        first=Range(6, 7.2, 8.2), later=Range(6, 7.1, 8.2), tokens=_usual(650), output=0.035, tokens_origin="default"
+        first=Range(6, 7.2, 8.2), later=Range(6, 7.1, 8.2), tokens=_usual(910), output=0.04, tokens_origin="default"
     ),
     "summarise": Demand(
-        later=Range(1.8, 3.1, 4.6), crowd=True, tokens=_usual(450), output=0.08, tokens_origin="default"
+        later=Range(1.8, 3.1, 4.6), crowd=True, tokens=_usual(590), output=0.06, tokens_origin="default"
     ),
     "prune": Demand(first=Range(0, 0.1, 0.5), later=Range(0.7, 3.5, 6.6), crowd=True),
 }  # of `act_interval` 120 minutes

@@ -13,7 +13,7 @@ Keys under the run's prefix:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -51,6 +51,7 @@ class Rater(Part):
         self._touched: dict[str, int] = {}  # texts to be written, by their new order
         self._gone: set[str] = set()
         self._rest = b""  # the rest as it was written last
+        self._learned = False  # in this tick
 
     # -- a tick --------------------------------------------------------------------------------------
 
@@ -60,8 +61,10 @@ class Rater(Part):
             self.learn(tick.run.streams, closing.ended.effects)
 
     def end(self, tick: TickState) -> None:
-        """Rate what the tick has appended."""
-        tick.core["rated"] = self.rate(tick.run.streams, tick.changed, tick.number)
+        """Rate what the tick has appended, and what waits of the texts that were rated since the tick before."""
+        rated = self.rate(tick.run.streams, tick.changed, tick.number)
+        tick.core["rated"] = (*rated, *(self._shared(tick.run.streams, tick.number) if self._learned else ()))
+        self._learned = False
 
     def rate(self, streams: Mapping[str, Stream], owners: Iterable[str], tick: int) -> tuple[Rated, ...]:
         """Rate the unrated entries that this tick appended to these owners' streams, as far as they need no call."""
@@ -76,6 +79,16 @@ class Rater(Part):
                         found.append(Rated(owner, number, rating))
         return tuple(found)
 
+    def _shared(self, streams: Mapping[str, Stream], tick: int) -> Iterator[Rated]:
+        """Rate the waiting entries whose text has become known by another owner's job, and yield them."""
+        for owner, stream in sorted(streams.items()):
+            for number in stream.unrated():
+                if (known := self._ratings.known(owner, stream.entries[number])) or (
+                    known := self._ratings.known(None, stream.entries[number])
+                ):
+                    stream.rate(number, known, tick)
+                    yield Rated(owner, number, known)
+
     def estimate(self, owner: str, entry: Entry) -> int:
         """Return the rating that the run's model would probably give, 1 to 10."""
         known = self._ratings.known(owner, entry) or self._ratings.known(None, entry)
@@ -88,6 +101,7 @@ class Rater(Part):
             if not isinstance(effect, Rate) or not effect.paid:
                 continue
             stream = streams[effect.owner]
+            self._learned = True
             for number, rating in zip(effect.numbers, effect.ratings, strict=True):
                 if number not in stream.entries:
                     continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -60,6 +61,18 @@ def test_config_shows_effective_settings_without_secrets(tmp_path: Path) -> None
     assert shown["data_dir"] == {"value": str(tmp_path / "data"), "from": "flag", "table": "server"}
     assert shown["model"]["from"] == "default"
     assert "secret" not in done.stdout + done.stderr
+
+
+def test_config_shows_the_price_of_each_model_that_is_asked_and_its_date(tmp_path: Path) -> None:
+    asked = {
+        "COGITATE_LLM": "openai",
+        "COGITATE_MODEL": "gpt-4o",
+        "OPENAI_API_KEY": "any",
+        "COGITATE_LIMIT_TOKENS": "9",
+    }
+    shown = " ".join(typed("config", data_dir=tmp_path / "data", **asked).stdout.split())
+    assert re.search(r"Price of gpt-4o: \$2\.5 and \$10 per million tokens .*\(table of \d{4}-\d\d-\d\d\)", shown)
+    assert "Price of" not in typed("config", data_dir=tmp_path / "data").stdout
 
 
 def test_an_error_in_a_subprocess_is_one_line_too(tmp_path: Path) -> None:

@@ -229,7 +229,7 @@ def test_times_ascend_and_places_are_those_of_the_prompt() -> None:
         times = [time.strptime(item["time"], "%I:%M %p") for item in answer["activities"]]
         assert 5 <= len(times) <= 8
         assert times == sorted(set(times))
-        assert {item["location"] for item in answer["activities"]} <= {"hobbs_cafe", "library"}
+        assert {item["location"] for item in answer["activities"]} <= {"Hobbs Cafe", "Oak Hill Library"}
 
 
 def test_a_list_about_numbered_lines_has_one_item_for_each() -> None:

@@ -228,7 +228,7 @@ def test_our_templates_are_the_ones_listed() -> None:
 
 
 def test_a_smaller_share_of_memory_leaves_out_the_least_important() -> None:
-    entries = [observation(f"Read chapter {i}.", 400 + i, importance=1 + i % 9) for i in range(18)]
+    entries = [observation(f"Read chapter {i}.", 400 + i, importance=3 + i % 7) for i in range(18)]
     stream = stream_of(*entries)
     kind = Reflect(Templates())
     whole, half = (kind.prompt(case_of(kind, stream, 700), share) for share in (1.0, 0.5))

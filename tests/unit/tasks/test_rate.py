@@ -12,7 +12,7 @@ from cogitate.memory.importance import rate_by_rule
 from cogitate.memory.stream import Stream
 from cogitate.prompts.answers import RatingsAnswer
 from cogitate.prompts.render import Templates
-from cogitate.tasks.rate import BATCH, EVERY, RateImportance
+from cogitate.tasks.rate import BATCH, EVERY, FEWEST, PATIENCE, RateImportance
 from tests.unit.tasks.kind_cases import KLAUS, case_of, due_turn, moment_of, observation, stream_of
 
 KIND = RateImportance(Templates())
@@ -58,11 +58,18 @@ def test_invalid_ratings_are_refused(ratings: tuple[int, ...]) -> None:
     assert "cannot be rated" in (unmet({KLAUS: unrated(2)}, (rate((1, 2), ratings),)) or "")
 
 
-def test_few_entries_wait_for_the_owners_turn_and_a_batch_does_not() -> None:
-    few, many = unrated(3), unrated(BATCH + 2)
-    asked = [tick for tick in range(1000, 1000 + EVERY) if list(KIND.due(moment_of(few, tick)))]
-    assert len(asked) == 1
-    assert KIND.wake(moment_of(few, asked[0])) == asked[0] + EVERY
+def test_few_entries_wait_for_others_and_enough_for_the_owners_turn_only() -> None:
+    few, enough = unrated(FEWEST - 1), unrated(FEWEST)
+    early, late = range(610, 610 + EVERY), range(600 + PATIENCE, 600 + PATIENCE + EVERY)
+    asked = [[t for t in ticks if list(KIND.due(moment_of(few, t)))] for ticks in (early, late)]
+    assert [*map(len, asked)] == [0, 1]
+    assert KIND.wake(moment_of(few, 610)) == asked[1][0], "the first turn at which the oldest has waited long"
+    (turn,) = (t for t in early if list(KIND.due(moment_of(enough, t))))
+    assert KIND.wake(moment_of(enough, turn)) == turn + EVERY
+
+
+def test_a_batch_does_not_wait() -> None:
+    many = unrated(BATCH + 2)
     for tick in range(1000, 1000 + EVERY):
         (request,) = KIND.due(moment_of(many, tick))
         assert request.numbers == tuple(range(1, BATCH + 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from cogitate.memory.effects import Rate
 from cogitate.memory.entry import Entry
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.engine.rating import Rater
+from cogitate.scheduler.journal.lines import Rated
 from cogitate.scheduler.ledger import streams
 from cogitate.scheduler.ledger.ledger import Write
 from cogitate.scheduler.ledger.run_store import RunStore
@@ -54,6 +56,20 @@ def test_only_a_models_ratings_are_learned() -> None:
     other.learn((TEXTS[0], 9), (TEXTS[1], 2), paid=False)
     assert run.known()[:2] == [9, 2]
     assert other.known() == Run().known()
+
+
+def test_a_rating_holds_for_the_waiting_entries_of_other_owners_with_the_same_text() -> None:
+    run = Run()
+    run.streams[BOB] = Stream(BOB)
+    same, other = (run.streams[BOB].append(said(text), 1).number for text in TEXTS[:2])
+    run.learn((TEXTS[0], 9))
+    data = SimpleNamespace(streams=run.streams)
+    tick: Any = SimpleNamespace(run=data, changed=(), number=5, core={})
+    run.rater.end(tick)
+    assert tick.core["rated"] == (Rated(ANN, 1, 9), Rated(BOB, same, 9))
+    assert run.streams[BOB].unrated() == [other]
+    run.rater.end(tick)
+    assert tick.core["rated"] == ()
 
 
 def test_rated_entries_need_no_call_and_are_journalled() -> None:
