@@ -157,11 +157,6 @@ def _promise_to_nobody(sentence: Sentence) -> bool:
     )
 
 
-def _about_itself(sentence: Sentence) -> bool:
-    """Return whether a reflection, which should be in the first person, names its owner or has no first person."""
-    return sentence.of.type == "reflection" and sentence.of.name in sentence.bare
-
-
 CHECKS: dict[str, Callable[[Sentence], bool]] = {
     "dangling pronoun": _dangling,
     "past told as coming": _past_as_coming,
@@ -170,6 +165,5 @@ CHECKS: dict[str, Callable[[Sentence], bool]] = {
     "broken inflection": _broken,
     "second quote": _several_quotes,
     "promise to nobody": _promise_to_nobody,
-    "owner in third person": _about_itself,
     "day 0": _day_zero,
 }

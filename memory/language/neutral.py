@@ -63,7 +63,7 @@ class Neutral:
         """Return False: how one calls oneself, is not known."""
         return False
 
-    def noted(self, sentence: str, me: str, names: Collection[str], doers: Collection[str]) -> str:
+    def noted(self, sentence: str, me: str, name: str, names: Collection[str], doers: Collection[str]) -> str:
         """Return the sentence."""
         return sentence
 

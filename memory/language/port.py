@@ -49,11 +49,12 @@ class Language(Protocol):
         """Return whether a text calls the one who wrote it "I"."""
         ...
 
-    def noted(self, sentence: str, me: str, names: Collection[str], doers: Collection[str]) -> str:
+    def noted(self, sentence: str, me: str, name: str, names: Collection[str], doers: Collection[str]) -> str:
         """Return a note as it is told later.
 
         Args:
             me: what its owner is called: "I", or its name.
+            name: of its owner.
             names: of all whom the note may name.
             doers: the names of those of whom the same was noted.
         """

@@ -7,13 +7,14 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from cogitate.memory.language.english.references import looks_like_name
-from cogitate.memory.language.english.reported import is_request
 from cogitate.memory.language.speakers import Speakers, beginning_of, folded, forms_of
 
 _EMOJI = re.compile("[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d]+")
 _SPACE = re.compile(r"\s+")
-_CALL = r"(?:oh|ah|wow|whoa|woah|yeah|yes|yep|yup|yay|no|nah|nope|ok|okay|well|hey|hi|hello|bye|hmm|haha|ha|aw|aww|ugh)"
+_CALL = (
+    r"(?:oh|ah|wow|whoa|woah|yeah|yes|yep|yup|yay|no|nah|nope|ok|okay|well(?! done)|hey|hi|hello|bye|hmm|haha|ha|aw|"
+    r"aww|ugh)"
+)
 _POLITE = (
     r"(?:thanks|thank you|thx|congrats|congratulations|sorry|good morning|good night|cool|great|nice|awesome|sure)"
 )
@@ -32,11 +33,6 @@ _CLOSING = re.compile(
     r"(?=[.!?…]*+$)",
     re.IGNORECASE,
 )
-
-#: Two or more capitalised words that address an unknown person: ", Oswin Pike." and "Mother Agnes, I".
-_CALLED_AT_END = re.compile(r", ((?:[A-Z][\w'’-]++)(?: [A-Z][\w'’-]++)++)(?=[.!?…]*+$)")
-_CALLED_AT_START = re.compile(r"([A-Z][\w'’-]++ [A-Z][\w'’-]++), (?=(?:I|[Yy]ou)\b)")
-_YOU = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 
 
 def clean(sentence: str, addressed: Iterable[str] = ()) -> str:
@@ -97,12 +93,8 @@ def _address(name: str) -> _Address:
 
 
 def addressee(speakers: Speakers, sentence: str, speaker: str) -> str:
-    """Return the person whom a sentence of `speaker` addresses by name, speaker or not; "" without one."""
+    """Return the person among the speakers whom a sentence of `speaker` addresses by name; "" without one."""
     for name in speakers.perhaps_in(sentence):
         if name != speaker and is_called(name, sentence):
             return name
-    end = _CALLED_AT_END.search(sentence)
-    if end and (_YOU.search(sentence, 0, end.start()) or is_request([w.lower() for w in sentence.split()[:2]])):
-        return end[1]
-    start = _CALLED_AT_START.match(sentence)
-    return start[1] if start and looks_like_name(start[1].split()[0], first=True) else ""
+    return ""

@@ -25,8 +25,10 @@ _SUBORDINATING = word_set("if when whenever because since while although though 
 def split_clauses(sentence: str) -> list[str]:
     """Return the independent clauses of a sentence: cut at dashes, semicolons, and conjunctions before a subject.
 
-    It is cut only if both parts have a verb: "My wife and I argued" is one clause.
+    It is cut only if both parts have a verb: "My wife and I argued" is one clause. So is a sentence that quotes.
     """
+    if '"' in sentence:
+        return [sentence]
     ending = sentence[-1] if sentence.endswith(("!", "！", *QUESTIONS)) else ""
     pieces: list[str] = []
     start = begun = ended = 0  # where the present clause begins, where its last part begins, and the one before ends

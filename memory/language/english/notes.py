@@ -7,12 +7,15 @@ from collections.abc import Collection
 
 from cogitate.memory.clock import on_date
 from cogitate.memory.language.endings import QUESTIONS
+from cogitate.memory.language.english.grammar import is_past
 from cogitate.memory.language.english.own_view import with_subject
 from cogitate.memory.language.english.talk_notes import retold
 from cogitate.memory.language.quotations import without_quotations
 
 _I = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine)\b")
 _ACTIVITY = re.compile(r"\w+ing\b")
+#: What somebody did, without a pronoun that may mean who did it.
+_OWN_DEED = re.compile(r"([a-z]+)\b(?!.*\b(?:he|she|they|him|her|them|his|hers|their|theirs)\b).*", re.DOTALL)
 
 
 def says_i(text: str) -> bool:
@@ -20,15 +23,18 @@ def says_i(text: str) -> bool:
     return _I.search(without_quotations(text)) is not None
 
 
-def noted(sentence: str, me: str, names: Collection[str], doers: Collection[str]) -> str:
+def noted(sentence: str, me: str, name: str, names: Collection[str], doers: Collection[str]) -> str:
     """Return a note as it is told later: "Ada Smith is baking" as "Ada Smith was baking".
 
     Args:
         me: what its owner is called: "I", or its name.
+        name: of its owner. A summary tells what it did by its name.
     """
     if (talk := retold(sentence, names, doers)) != sentence:
         return talk
     told = with_subject(sentence, me)
+    if me != name and (own := _OWN_DEED.match(told.removeprefix(f"{name} "))) and told.startswith(f"{name} "):
+        told = f"{me} {own[0]}" if is_past(own[1]) and name not in own[0] else told
     who, _, doing = told.partition(" is ")
     if _ACTIVITY.match(doing) and who in names:
         told = f"{who} was {doing}"

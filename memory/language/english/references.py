@@ -67,40 +67,18 @@ _SUBJECT = re.compile(
     + "|".join(sorted(_KIN))
     + r")|(?!(?:I|We|You|It|He|She|They|The|My|Our|This|That|There)\b)[A-Z][\w'’-]+ [A-Z][\w'’-]+)(?= [a-z])"
 )
-_PLAIN_IT = re.compile(r"\bit\b(?!['’])", re.IGNORECASE)
-#: "The lower gallery is": the subject of a sentence, if it is one thing.
-_THING_AS_SUBJECT = re.compile(
-    r"(?P<thing>(?:The|This|Our|Their) (?:[a-z]+ )?(?P<noun>[a-z]{3,}(?<!s)))"
-    r" (?:is|was|has|had|will|can|must|would|lies|lay|stands|stood)\b"
-)
 
 
 def resolved(sentence: str, before: str) -> str:
     """Return a sentence whose opening "he", "she" or "they" is replaced by the subject of the sentence `before` it.
 
-    So is an "it" that nothing in the sentence explains: after "The lower gallery is dry", "Wyn walked it" is "Wyn
-    walked the lower gallery".
-
     Text after a colon, such as a letter's, has a separate subject.
     """
-    sentence = _with_thing(sentence, before)
     opening = _OPENS_WITH_PRONOUN.match(sentence)
     subject = _SUBJECT.match(before.rpartition(": ")[2]) if opening and before else None
     if opening is None or subject is None:
         return sentence
     return f"{subject[0]}{sentence[opening.end(1) :]}"
-
-
-def _with_thing(sentence: str, before: str) -> str:
-    subject = _THING_AS_SUBJECT.match(before)
-    if subject is None or subject["noun"] in _KIN or not leans_on_something(sentence):
-        return sentence
-    it = _PLAIN_IT.search(sentence)
-    if it is None or _EMPTY_IT.match(sentence, it.start()) or _THING.search(sentence, 0, it.start()):
-        return sentence
-    thing = subject["thing"]
-    told = thing if it.start() == 0 else thing[:1].lower() + thing[1:]
-    return sentence[: it.start()] + told + sentence[it.end() :]
 
 
 def leans_on_others(sentence: str) -> bool:

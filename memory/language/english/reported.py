@@ -1,10 +1,9 @@
 """Speech reported: "Lost my job" becomes "Jon lost his job", "Keep going!" "Gina told Jon to keep going".
 
-Rules for English only; speech in another language is given as it was said. What is no clause is told as what it is:
-a request, advice, a proposal ("Jon suggested that they meet"), thanks, or a thing ("Jon mentioned a festival next
-month"). What a speaker denies is told as said: "Jon said that he never promised it".
-Of any other clause it is told that it was said, and no more: whether it argues, warns or praises, no rule
-can tell.
+Rules for English only; speech in another language is given as it was said. What is no clause is told as what it is: a
+request, advice, a proposal ("Jon suggested that they meet"), or a thing ("Jon mentioned a festival next month"). What a
+speaker denies is told as said: "Jon said that he never promised it". Of any other clause it is told that it was said,
+and no more: whether it argues, warns or praises, no rule can tell.
 """
 
 from __future__ import annotations
@@ -36,28 +35,6 @@ _OPENS_THING = word_set("a an the my our your this these those some another")
 _ABOUT_THAT = word_set("is was would will must really sounds looks makes made helped means meant could can")
 _AND_I = re.compile(r"(?P<other>[A-Z][\w'-]*+(?: [A-Z][\w'-]*+)?) and I (?P<rest>\w.*)", re.DOTALL)
 _QUOTES = word_set("' \" “ ‘ « (")
-#: What is exclaimed before a sentence: "Well done, you mended my gate".
-_EXCLAIMED = re.compile(
-    r"\W{0,3}(?:well done|bravo|(?:good|great|nice) (?:job|work)|congratulations|congrats|thanks|thank you|oh dear|"
-    r"dear me|alas|oh|ah|sure|of course|certainly|indeed|goodness)[,!]++ ++(?=\w)",
-    re.IGNORECASE,
-)
-_LET_US = re.compile(r"(?<=[:;,]) let(?:['’]s| us)\b")
-#: "You sat together": said to the listener and others.
-_SEVERAL_OF_YOU = re.compile(
-    r"you (?!and\b)[^,;:]{0,80}?\b(?:together|each other|one another|among yourselves)\b", re.I
-)
-_THEY = {"you": "they", "your": "their", "yours": "theirs", "yourselves": "themselves"}
-_COURTESIES = tuple(
-    (re.compile(pattern, re.IGNORECASE), act)
-    for pattern, act in (
-        (r"(?:thanks|thank you)(?: so much| a lot| again)* for\b", "thanked{} for"),
-        (r"(?:big )?(?:congrats|congratulations) (?:on|for)\b", "congratulated{} on"),
-        (r"(?:so |really )?sorry to hear\b", "was sorry to hear"),
-        (r"(?:so |really )?sorry (?:about|for)\b", "was sorry about"),
-        (r"good luck (?:with|on|at)\b", "wished{} good luck with"),
-    )
-)
 
 
 def third_person(sentence: str, speaker: str, listener: str = "", names: Collection[str] = ()) -> str:
@@ -66,7 +43,7 @@ def third_person(sentence: str, speaker: str, listener: str = "", names: Collect
     `names` are words that keep their capital. The result starts with the speaker, or with whom the speaker names
     beside "I", unless there are no words at all.
     """
-    tokens = tokens_of(_LET_US.sub(" we should", _without_exclamation(sentence)))
+    tokens = tokens_of(sentence)
     start = next((i for i, token in enumerate(tokens) if token[0].isalnum()), None)
     if start is None:
         return sentence
@@ -75,12 +52,7 @@ def third_person(sentence: str, speaker: str, listener: str = "", names: Collect
     opening = "".join(tokens[:start]).strip()
     opening = opening if opening in _QUOTES else ""
     tokens = tokens[start:]
-    if listener and _SEVERAL_OF_YOU.match("".join(tokens)):
-        tokens = [_THEY.get(token.lower(), token) for token in tokens]
     lowered = [token.lower() for token in tokens if token[0].isalnum()]
-    courtesy = _courtesy(tokens, speaker, listener)
-    if courtesy:
-        return courtesy
     first = lowered[0]
     if first in {"let's", "lets"}:
         return f"{speaker} suggested that they {replace_persons(tokens[1:], speaker, listener, named=True)}"
@@ -115,13 +87,6 @@ def third_person(sentence: str, speaker: str, listener: str = "", names: Collect
     return f"{speaker} said that {told}"
 
 
-def _without_exclamation(sentence: str) -> str:
-    """Return a sentence without what is exclaimed before it, if a statement is left."""
-    found = _EXCLAIMED.match(sentence)
-    rest = sentence[found.end() :] if found is not None else ""
-    return rest if has_verb(words(rest)) else sentence
-
-
 def is_request(lowered: Sequence[str]) -> bool:
     """Return whether a sentence, given as words in lower case, is a request: "Keep going"."""
     first = lowered[0] if lowered else ""
@@ -154,18 +119,6 @@ def _is_name(tokens: list[str], names: Collection[str]) -> bool:
     low = first.lower()
     common = low in FUNCTION_WORDS or low in _REQUESTS or has_verb([low])
     return bool(others) and tokens[1:2] == [" "] and others[0] in names and not common
-
-
-def _courtesy(tokens: list[str], speaker: str, listener: str) -> str:
-    """Return thanks, condolences and good wishes as acts towards the listener; "" for all else."""
-    text = "".join(tokens)
-    for pattern, act in _COURTESIES:
-        match = pattern.match(text)
-        if match:
-            done = act.format(f" {listener}" if listener else "")
-            rest = replace_persons(tokens_of(text[match.end() :]), speaker, listener, named=True, heard=True)
-            return f"{speaker} {done} {rest}"
-    return ""
 
 
 def _left_out(lowered: list[str]) -> str:

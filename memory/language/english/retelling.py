@@ -30,21 +30,17 @@ _TOKEN = re.compile(r"[\w']+")
 _DIGIT = re.compile(r"\d")
 _MARKS = WHITE_SPACE + "!?.…,;:'-"
 _CLOSING_QUOTES = '”"»)]'
-#: "They say at the mill that it burned": no particular speaker.
-_HEARSAY = re.compile(r"^(?:they|people) say (?P<where>(?:at|in|on|around) [^,;.]{2,60}? )?that ", re.IGNORECASE)
 _VOW = re.compile(r"^I promise[,:]? (?:that )?I(?:'ll| will) ", re.IGNORECASE)
-#: A vow of nothing, and what is true by its words alone: "A vote is a vote".
-_EMPTY = re.compile(
-    r"(?:But |And |Yes, )?I (?:do )?(?:promise|swear|agree)(?: (?:you|it|that))?[.!]?"
-    r"|(?P<thing>(?:a|an|the) \w+|\w+) (?:is|are|was|were|will be) (?P=thing)[.!]?",
-    re.IGNORECASE,
-)
-#: A clause that opens so cannot stand alone, unless a comma brings its main clause.
+#: A clause that opens so is no sentence, unless a comma brings its main clause.
 _SUBORDINATE = frozenset(
     words(
         "if even when whenever because since while although though unless until as especially which who both either "
         "such"
     )
+)
+#: What opens an exclamation and no statement: "Well done, you mended my gate".
+_EXCLAIMS = frozenset(
+    words("thanks thank congrats congratulations sorry well bravo good great nice oh ah alas dear big")
 )
 _CONNECTIVE = re.compile(r"^(?:(?:and|but|or|however|anyway|so(?! (?:many|much|few|far|long)\b))\b,? )+", re.IGNORECASE)
 #: Sentences that no rule retells: with an apparent form of address at the end ("I swear it, my queen."), and gestures.
@@ -52,7 +48,8 @@ _CALLS = re.compile(r", (?:my |you )?[a-z]{3,}[.!]*$|^here(?:['’]s| is| are)\b
 _VERBS = frozenset(BASE_FORMS.values())
 #: A word that was broken off: "I th think".
 _BROKEN_WORD = re.compile(r"(?<![\w'’.-])(?<!\d )[b-df-hj-np-tvwxz]{1,3}(?![\w'’.-])")
-_PARTICIPLE = re.compile(r", \w+ed\b")  # "14 pages, signed by Max"
+#: Where "you" stands for several: "you sat together".
+_JOINED = re.compile(r"\b(?:together|each other|one another|among yourselves)\b", re.IGNORECASE)
 _OPENS_WITH_I = re.compile(r"(?:I|my)\b", re.IGNORECASE)
 _I = re.compile(r"\b(?:I|me|my|myself)\b")
 _WE = re.compile(r"\b(?:we|us|our|ours|ourselves)\b", re.IGNORECASE)
@@ -78,28 +75,23 @@ def _said(clause: str, speech: Speech, talk: Talk) -> str:
     speaker, speakers = speech.speaker, talk.speakers
     called = addressee(speakers, clause, speaker)
     addressed = [name for name in (*speakers.perhaps_in(clause), called) if name not in ("", speaker)]
-    text = _CONNECTIVE.sub("", _VOW.sub("I promised to ", clean(clause, addressed)))
-    text = _HEARSAY.sub(r"I heard \g<where>that ", without_own_name(text, speaker))
+    text = without_own_name(_CONNECTIVE.sub("", _VOW.sub("I promised to ", clean(clause, addressed))), speaker)
     lowered = [word.lower() for word in _TOKEN.findall(text)]
     if is_cut_off(clause) or len(lowered) < _FEWEST:
         return ""
     if text.endswith("?"):  # one with a time or a number may be a proposal
         return _quoted(text, speaker, "asked") if _DIGIT.search(text) else ""
-    if _EMPTY.fullmatch(text) or is_small_talk(text, speakers):
+    if is_small_talk(text, speakers):
         return ""
     named = any(word in talk.names or _DIGIT.search(word) for word in _WORD.findall(text) if word not in speakers)
     listener = called or speech.listener or speakers.other_than(speaker)
-    opening = next((word for word in lowered if word != "only"), "")
-    if opening in _SUBORDINATE and "," not in text:
-        return ""
     acts = is_request(lowered) or lowered[0] in ("let's", "lets")
     clausal = acts or has_verb(lowered)
     if not clausal and not speech.answers and len(lowered) < _LEAST_FRAGMENT:
         return ""
-    leans = leans_on_somebody(text)
-    if not named and (not clausal or leans or leans_on_something(text)):
+    if not named and (not clausal or leans_on_something(text)):
         return ""
-    certain = speech.fluent and clausal and not leans and (acts or _is_sentence(text, lowered))
+    certain = speech.fluent and clausal and not leans_on_somebody(text) and (acts or _is_sentence(text, lowered))
     if certain and _are_persons_certain(text, lowered, speaker, listener, alone=len(speakers.names) <= 2):
         return third_person(text, speaker, listener, talk.names)
     return _quoted(text, speaker) if named or not _YOU.search(text) else ""
@@ -109,12 +101,14 @@ def _is_sentence(text: str, lowered: Sequence[str]) -> bool:
     """Return whether a text is a statement with a subject, as far as its words show."""
     if _CALLS.search(text) or _BROKEN_WORD.search(text) or text.count('"') % 2 or not is_english_clause(text):
         return False
+    if lowered[0] in _EXCLAIMS or (lowered[0] in _SUBORDINATE and "," not in text):
+        return False
     if lowered[0] in _VERBS or (is_past(lowered[0]) and lowered[0] not in STATES):  # a request, or without a subject
         return False
     if lowered[0] == "i":
         verb = next((word for word in lowered[1:] if not is_adverb(word)), "")
         return verb not in FUNCTION_WORDS or has_verb([verb])  # not "I more"
-    return has_verb(_TOKEN.findall(_PARTICIPLE.sub("", text).lower()))
+    return has_verb(lowered)
 
 
 def _are_persons_certain(text: str, lowered: Sequence[str], speaker: str, listener: str, *, alone: bool) -> bool:
@@ -123,7 +117,7 @@ def _are_persons_certain(text: str, lowered: Sequence[str], speaker: str, listen
     `alone`: nobody but the two was there, so that they are "we". "You" may be anybody where the speaker does not appear
     beside it.
     """
-    if "yourself" in lowered or (_WE.search(text) and not alone):
+    if "yourself" in lowered or _JOINED.search(text) or (_WE.search(text) and not alone):
         return False
     if is_request(lowered):
         return bool(listener) and "you" not in lowered

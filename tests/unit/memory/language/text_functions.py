@@ -208,8 +208,10 @@ FUNCTIONS: Mapping[str, Callable[[str], object]] = {
     "persons.replace_persons": lambda text: replace_persons(tokens_of(text), "Jon", "Gina", named=False),
     "reported.third_person": lambda text: third_person(text, "Jon", "Gina", {"Gina"}),
     "reported.is_english": is_english,
-    "notes.noted": lambda text: noted(text, "Klaus", NAMES.values(), ()),
-    "notes.noted of a talk": lambda text: noted(f"Klaus is conversing about {text}", "Klaus", ["Klaus"], ["Klaus"]),
+    "notes.noted": lambda text: noted(text, "I", "Klaus", NAMES.values(), ()),
+    "notes.noted of a talk": lambda text: noted(
+        f"Klaus is conversing about {text}", "Klaus", "Klaus", ["Klaus"], ["Klaus"]
+    ),
     "notes.says_i": says_i,
     "references.leans_on_others": leans_on_others,
     "references.resolved": lambda text: resolved("He sang.", text),

@@ -29,7 +29,6 @@ THREE = (*TWO, ("Unit Seven", "The lock is shut."))
         ),
         ("Unit Seven", "I swap our filter from Rome.", 'Unit Seven said "I swap our filter from Rome".'),
         ("Jon", "I th guess Rome is far.", 'Jon said "I th guess Rome is far".'),
-        ("Jon", "14 pages, signed by Max in Rome.", 'Jon said "14 pages, signed by Max in Rome".'),
         ("Jon", "Tuned the bells in Rome.", 'Jon said "Tuned the bells in Rome".'),
         ("Jon", "She chose Rome because it's warm.", 'Jon said "She chose Rome because it\'s warm".'),
         ("Jon", "Bring the salt to Rome.", 'Jon said "Bring the salt to Rome".'),
@@ -122,5 +121,4 @@ def test_a_few_words_of_an_english_talk_are_english() -> None:
     ) == [
         "Jon said that dancing helps him de-stress.",
         "Gina said that the mill is old.",
-        "Gina likes the mill.",
     ]

@@ -27,7 +27,7 @@ def texts(*lines: tuple[str, str]) -> list[str]:
         ("He said “the cat slept.”", "He said “the cat slept”."),
         ("He said (the cat slept!).", "He said (the cat slept)."),
         ("He said 'the cat slept.'", "He said 'the cat slept."),
-        ('He asked "The cat?"', 'He asked "The cat".'),
+        ('He asked "The cat?"', 'He asked "The cat?"'),
         ("猫睡了。", "猫睡了。"),
         ("猫睡了！", "猫睡了！"),
         ("猫睡了？", "猫睡了？"),
@@ -48,7 +48,10 @@ def test_an_observation_ends_with_one_full_stop(seen: str, ended: str) -> None:
         ("Bus 12?", []),  # two words ask nothing that could be told
         ("Is Gina at home?", []),  # Gina is no news
         ("Is the kettle on?", []),
-        ("If it rains.", []),
+        ("If it rains.", ['Jon said "If it rains".']),
+        ("Well done, you mended Zoe's gate.", ['Jon said "Well done, you mended Zoe\'s gate".']),
+        ("Thanks for lending Zoe the ladder.", ['Jon said "Thanks for lending Zoe the ladder".']),
+        ("You sat together with Zoe.", ['Jon said "You sat together with Zoe".']),
         ("If it rains, I stay.", ["Jon said that if it rains, he stays."]),
         ("The garden.", []),
         ("Louvre.", []),
@@ -82,9 +85,9 @@ def test_you_is_the_other_one_of_two_and_left_out_among_three() -> None:
             "My sister sang. She bought a piano.",
             ["Jon's sister sang.", "Jon's sister bought a piano."],
         ),
-        ("She bought a piano.", []),
+        ("She bought a piano.", ['Jon said "She bought a piano".']),
         ("Perhaps they will try that.", []),
-        ("They say at the mill that the wheel broke.", ["Jon heard at the mill that the wheel broke."]),
+        ("They say at the mill that the wheel broke.", ['Jon said "They say at the mill that the wheel broke".']),
         ("I am Jon, I sell boats.", ["Jon sells boats."]),
         ("My name is Jon.", []),
         ("I can imagine.", []),
@@ -93,6 +96,11 @@ def test_you_is_the_other_one_of_two_and_left_out_among_three() -> None:
 )
 def test_dependent_sentences_are_resolved_or_left_out(said: str, reported: list[str]) -> None:
     assert texts(("Jon", said), ("Gina", "Thanks!")) == reported
+
+
+def test_a_quotation_that_is_told_again_stays_whole() -> None:
+    quoted = 'Jon said "Zoe and I will mend it, and we sing; she knows".'
+    assert texts(("", quoted)) == [quoted]
 
 
 def test_past_facts_are_told_in_the_past() -> None:
@@ -130,9 +138,6 @@ def test_speakers_and_words_of_reporting_weigh_nothing() -> None:
 def test_a_word_that_only_the_telling_has_weighs_half() -> None:
     (unit,) = told(("Jon", "I promise I will bring tea."))
     assert unit.weights == {"promis": 1.0, "bring": 1.0, "tea": 1.0, "commitment 0": COMMITMENT}
-    (unit,) = told(("Jon", "They say at the mill that 9 cats ran."))
-    assert unit.text == "Jon heard at the mill that 9 cats ran."
-    assert unit.weights == {"hear": 0.5, "mill": 1.0, "9": 1.0 + NAME, "cat": 1.0, "run": 1.0}
 
 
 def test_commitments_weigh_more_each_line_once() -> None:
@@ -165,18 +170,13 @@ def test_a_long_name_is_cut() -> None:
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        ("You have kept your word, Ada Pike.", "Bo said that Ada Pike has kept their word."),
+        ("You have kept your word, Ada Pike.", 'Bo said "You have kept your word, Ada Pike".'),
         ("I sold the plough, Ada: a farmer bought it.", "Bo sold the plough: a farmer bought it."),
         ("A vote is a vote, and so we open the mine.", 'Bo said "We open the mine".'),
     ],
 )
 def test_a_vocative_resolves_you_and_is_left_out(said: str, told: str) -> None:
     assert told in texts(("Bo", said), ("Ada", "The mine is old."), ("Cy", "The mine is deep."))
-
-
-@pytest.mark.parametrize("said", ["A vote is a vote.", "Boys will be boys.", "The rules are the rules!"])
-def test_tautologies_are_left_out(said: str) -> None:
-    assert texts(("Bo", said), ("Ada", "The mine is old.")) == ["Ada said that the mine is old."]
 
 
 def test_an_ambiguous_you_is_left_out() -> None:

@@ -13,14 +13,11 @@ from cogitate.memory.language.speakers import Speakers
     [
         ("You kept your word, Gina.", "Gina"),
         ("Gina, I have a horse.", "Gina"),
-        ("Four silver is not what you promised, Oswin Pike.", "Oswin Pike"),
-        ("Take the book instead, Liesl Amory!", "Liesl Amory"),
-        ("Mother Agnes, I promise to be quiet.", "Mother Agnes"),
+        ("Four silver is not what you promised, Oswin Pike.", ""),  # not one of the speakers
         ("I met Gina, Bo and Liesl Amory.", ""),
         ("I love tea, biscuits, Liesl Amory.", ""),  # nobody is spoken to
         ("Last Monday, I saw a wolf.", ""),
         ("You met Jon, Gina and me.", ""),
-        ("You, Liesl Amory.", "Liesl Amory"),  # the first word may say it
         ("The tea, they keep, Liesl Amory.", ""),  # what a later word says is no request
     ],
 )

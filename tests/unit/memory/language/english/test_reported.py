@@ -11,19 +11,9 @@ NAMES = {"Benali", "Ann"}
 
 ATTRIBUTED: list[tuple[str, str, str]] = [
     # thanks and the like
-    ("Thanks for coming with you", "thanked Gina for coming with her", "thanked for coming with you"),
-    ("thank you so much for my cat", "thanked Gina for his cat", "thanked for his cat"),
-    ("Big congrats on your win", "congratulated Gina on her win", "congratulated on your win"),
-    ("Sorry to hear you lost", "was sorry to hear she lost", "was sorry to hear you lost"),
-    ("So sorry about your cat", "was sorry about her cat", "was sorry about your cat"),
-    ("Good luck with my cat", "wished Gina good luck with his cat", "wished good luck with his cat"),
     ("Look at my cat", "told Gina to look at his cat", "mentioned look at his cat"),
     ("Let's meet you", "suggested that they meet Gina", "suggested that they meet you"),
     ("lets go", "suggested that they go", "suggested that they go"),
-    # what is exclaimed before a statement is no part of it
-    ("Well done, you found my cat", "said that Gina found his cat", "said that you found his cat"),
-    ("Oh dear! I lost my cat", "lost his cat", "lost his cat"),
-    ("Of course, I go", "goes", "goes"),
     # requests, which need somebody who is asked
     ("Look at how I do", "told Gina to look at how he does", "said that look at how he does"),
     ("Keep my cat", "told Gina to keep his cat", "mentioned keep his cat"),
@@ -121,8 +111,6 @@ def test_a_sentence_opening_is_not_a_name_even_if_a_title_begins_with_it(opening
 @pytest.mark.parametrize(
     ("said", "to_gina", "to_nobody"),
     [
-        # of several, the listener is one
-        ("You sat together", "said that they sat together", "said that You sat together"),
         # advice and reminders are only for a listener, and only if they are the listener's
         ("You should rest", "said that Gina should rest", "said that You should rest"),
         ("You know where your cat is", "said that Gina knows where her cat is", "said that You know where your cat is"),
