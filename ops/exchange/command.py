@@ -137,8 +137,7 @@ def _left_out_lines(found: Incoming) -> list[str]:
     total = found.left_out.total()
     lines = [f"left out: {fault}" for fault in found.faults]
     if total:
-        counts = ", ".join(f"{name}: {count:,}" for name, count in sorted(found.left_out.items()))
-        lines.append(f"left out in all: {total:,} ({counts})")
+        lines.append(f"left out in all: {total:,} ({found.counted_out})")
     if found.repaired:
         counts = ", ".join(f"{name}: {count:,}" for name, count in sorted(found.repaired.items()))
         lines.append(f"repaired: {counts}")

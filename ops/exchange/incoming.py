@@ -102,11 +102,18 @@ class Incoming:
         """Check that the file has at least one memory.
 
         Raises:
-            InputError: with the first error, if it has none.
+            InputError: with the first error, or else with what was left out, if it has none.
         """
         if not self.count:
-            first = f"; the first fault: {self.faults[0]}" if self.faults else ""
-            raise InputError(f"{self.source}: it has no valid memory{first}")
+            why = f"; the first fault: {self.faults[0]}" if self.faults else ""
+            if self.left_out and not why:
+                why = f" among what an import reads; left out: {self.counted_out}"
+            raise InputError(f"{self.source}: it has no valid memory{why}")
+
+    @property
+    def counted_out(self) -> str:
+        """Return how many items of each kind were left out, in words."""
+        return ", ".join(f"{name}: {count:,}" for name, count in sorted(self.left_out.items()))
 
     @property
     def count(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from io import StringIO
@@ -18,6 +19,7 @@ from cogitate.memory.clock import Clock
 from cogitate.ops.commands.status import one_line
 from cogitate.ops.flower.cards import cards_of
 from cogitate.ops.flower.charts import charts_of
+from cogitate.ops.flower.readings import Readings
 from cogitate.ops.formatting.run import print_summary
 from cogitate.ops.report.command import run_page
 from cogitate.scheduler.budget.budget import format_no_room
@@ -29,7 +31,7 @@ from cogitate.scheduler.ledger.worker_signs import WorkersSeen
 from cogitate.scheduler.tick.figure_history import figure_history
 
 MONTH = 30 * 86_400
-NOT_THERE = re.compile(r"(?i)\bminutes?\b|\bhours?\b|\d [AP]M\b|\d\d:\d\d\b|\bbefore round\b")
+NOT_THERE = re.compile(r"(?i)\bminutes?\b(?!\": \d)|\bhours?\b|\d [AP]M\b|\d\d:\d\d\b|\bbefore round\b")
 
 
 def texts_of(client: FakeRedis, data_dir: Path) -> str:
@@ -47,6 +49,13 @@ def texts_of(client: FakeRedis, data_dir: Path) -> str:
         )
         charts = [chart.title for chart in charts_of(figure_history(store, "hour"), run.clock)]
         told = [format_no_room("day:0 run calls"), *charts, *(line for card in cards for line in card.lines)]
+    readings = Readings(PinnedSettings(data_dir=data_dir), {})
+    readings.__dict__.update(_state=client, _messages=client)
+    pages = (readings.overview, readings.budgets, readings.cadence, readings.steering)
+    told += [json.dumps(read("test")) for read in pages]
+    charts_page = readings.charts("test", "day")
+    assert len(charts_page["names"]) == (0 if run.clock.has_times else len(charts_page["minutes"]))
+    told += [*charts_page["names"], *charts_page["spans"].values()]
     told += [one_line(summary), out.getvalue(), *(card.label for card in cards)]
     page.write(data_dir / "page.html")
     html = re.sub(r"<style.*?</style>", "", (data_dir / "page.html").read_text(), flags=re.DOTALL)

@@ -321,3 +321,15 @@ def test_times_of_any_size_are_read(tmp_path: Path) -> None:
     found = read_ai_town(convex_export(tmp_path / "town.zip", TABLES | {"messages": messages, "memories": []}))
     assert found.memories["agent:nora"][0].minute == 0
     assert not found.faults
+
+
+def test_an_agent_without_memories_is_told_from_a_broken_file(tmp_path: Path) -> None:
+    agent = {
+        "id": "a",
+        "name": "Mail",
+        "messages": [{"role": "system", "content": "You send mails."}],
+        "tool_ids": ["t"],
+    }
+    data = {"agents": [agent], "blocks": [], "tools": [{"id": "t", "name": "send"}]}
+    with pytest.raises(InputError, match=r"no valid memory among what an import reads; left out: .*system message: 1"):
+        read_letta(written(tmp_path, data))

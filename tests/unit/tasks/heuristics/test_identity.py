@@ -17,6 +17,7 @@ from cogitate.tasks.heuristics.identity import pursuit_of, work_of
         ("Klaus is writing a paper because he must", "Spend time writing a paper"),
         ("Klaus hopes to win the prize", "Win the prize"),
         ("Klaus is planning to go to the sea", "Go to the sea"),
+        ("You want to know who took the flour, and why.", "Know who took the flour"),
         ("Klaus is being silly. Klaus wants to sing.", "Sing"),
         ("Klaus is meeting Ann at 5pm. Klaus is reading.", "Spend time reading"),
         ("Status: Klaus is busy painting the", "Spend time painting"),
