@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cogitate.workers.llm.replies.context_lengths import named_context
 from cogitate.workers.llm.replies.failures import Failure, FailureKind
@@ -32,26 +32,22 @@ def _wording(kind: FailureKind, statuses: str, words: str) -> Wording:
 
 
 #: An account that no wait refills; other words of money also occur in errors about rates.
-_EMPTY = re.compile(r"insufficient|余额|limit: 0\b|budget", re.IGNORECASE)
-_RATE = r"rate.?limit|throttl|per.?minute|\b[rt]p[md]\b|too many requests"
+_EMPTY = re.compile(r"insufficient|余额|budget", re.IGNORECASE)
 #: The first wording that matches decides.
 WORDINGS = (
-    _wording("truncated", "400", r"max completion tokens"),  # Groq validates answers itself, as in the next line
-    _wording("not_json", "400", r"(generate|validate) json"),
     _wording("quota_exhausted", "400 402 403 412 429 500", _EMPTY.pattern),
     _wording("context_overflow", "413 429", r"too large"),  # larger than what a minute allows
-    _wording("rate_limited", "400 403 429 500", _RATE),
-    _wording("quota_exhausted", "400 403 412 429", r"quota|credit|billing|spending"),
+    _wording("rate_limited", "400 403 429 500", r"rate.?limit|per.?minute|\b[rt]p[md]\b"),
+    _wording("quota_exhausted", "400 403 412 429", r"quota|credit|billing"),
     _wording("quota_exhausted", "400 403 412", r"\baccount|usage limit"),
     _wording(
         "context_overflow",
         "400 413 422 500",
-        r"context.(length|window|size)|maximum context|(prompt|input) (is too|length)|token limit|too (long|large) for"
-        r"|`inputs`|tokens must be at least",
+        r"context|(prompt|input) (is too|length)|token limit|`inputs`",
     ),
     _wording("overloaded", "400 403 429 500", r"overloaded|failed to load"),
-    _wording("auth", "400 403 404", r"api.(secret.)?key|authoriz"),
-    _wording("filtered", "400 403 422 451 498 499", r"content|moderation|flagged|guidelines|sensitive|敏感"),
+    _wording("auth", "400 403 404", r"api.(secret.)?key"),
+    _wording("filtered", "400 403 422 451 498 499", r"content|flagged|guidelines|sensitive"),
     _wording("model_missing", "400 401 403 404 410 422", r"(?<![a-z])models?(?![a-z])"),
 )
 
@@ -104,7 +100,9 @@ _ERROR_STATUSES = frozenset(map(str, range(400, 600)))
 
 def from_status(status: int, body: object, headers: Mapping[str, str]) -> Failure:
     """Return the failure of an error response, judged by its words first: providers disagree about status codes."""
-    return _failure(status, _kind(status, _read(body)[1], headers), body, headers)
+    generated = _error_in(body).get("failed_generation")  # the endpoint has checked the model's JSON
+    kind = _kind(status, _read(body)[1], headers) if generated is None else "not_json" if generated else "truncated"
+    return _failure(status, kind, body, headers)
 
 
 def from_success(body: Mapping[str, object], headers: Mapping[str, str]) -> Failure | None:
@@ -112,7 +110,7 @@ def from_success(body: Mapping[str, object], headers: Mapping[str, str]) -> Fail
 
     The error is judged by its own status, if it has one, else by its words alone.
     """
-    error = body.get("error")
+    error = body.get("error") or body.get("base_resp")
     stated = error if isinstance(error, Mapping) else body
     status = next((int(str(one)) for key in _CODES if (one := stated.get(key)) and str(one) in _ERROR_STATUSES), None)
     if status is not None:
@@ -152,15 +150,21 @@ def error_text(body: object) -> str:
 
 def _read(body: object) -> tuple[str, str]:
     """Return an error body's code, if it looks like one, and its words."""
-    error: object = body[0] if isinstance(body, list) and body else body  # Gemini sends a list of one error
-    if isinstance(error, Mapping) and isinstance(error.get("error"), Mapping):
-        error = error["error"]  # the usual shape; others send the inner part only
-    if not isinstance(error, Mapping):
-        return "", str(error or "")[:_READ]
+    error = _error_in(body)
+    if not error:
+        return "", str(body or "")[:_READ]
     codes = [str(error.get(key) or "") for key in ("code", "type")]
     code = next((c for c in codes if _CODE.fullmatch(c)), "")
     named = error.get("error")  # text, beside what says more of it
     return code, " ".join([*([named] if isinstance(named, str) else []), *_words(error, _DEEPEST)])[:_READ]
+
+
+def _error_in(body: object) -> Mapping[str, Any]:
+    """Return the error within a body; empty if the body is text."""
+    error = body[0] if isinstance(body, list) and body else body  # Gemini sends a list of one error
+    if isinstance(error, Mapping) and isinstance(error.get("error"), Mapping):
+        error = error["error"]  # the usual shape; others send the inner part only
+    return error if isinstance(error, Mapping) else {}
 
 
 def _words(node: object, depth: int) -> Iterator[str]:
