@@ -75,21 +75,8 @@ _PAGE = re.compile(r"\s*<(!doctype|html)", re.IGNORECASE)
 
 _CODE = re.compile(r"[a-z][a-z0-9_]{1,47}")
 _READ = 4_000  # characters of an error's text that are read
-_SCALARS = (
-    "code",
-    "type",
-    "status",
-    "param",
-    "message",
-    "msg",
-    "status_msg",
-    "detail",
-    "reason",
-    "quotaId",
-    "retryDelay",
-    "raw",
-    "n_ctx",
-)
+_IN_TEXT = ("code", "type", "status", "param", "message", "msg", "status_msg", "detail", "reason", "raw", "quotaId")
+_NAMED = ("retryDelay", "n_ctx")  # fields whose value means nothing without their name
 #: Fields with details (Gemini, OpenRouter), with all of the error (Cloudflare, MiniMax), or with a relayed error.
 _PARTS = ("details", "violations", "metadata", "errors", "base_resp", "error")
 _WAITS = ("estimated_time", "retry_after")  # in seconds: Hugging Face's, and that of many gateways
@@ -173,10 +160,9 @@ def _words(node: object, depth: int) -> Iterator[str]:
         for part in node[:10]:
             yield from _words(part, depth)
     elif isinstance(node, Mapping) and depth:
-        for key in _SCALARS:
+        for key in (*_IN_TEXT, *_NAMED):
             if value := node.get(key):
-                prefix = f"{key} " if key in ("retryDelay", "n_ctx") else ""
-                yield prefix + str(value)[:_READ]
+                yield (f"{key} " if key in _NAMED else "") + str(value)[:_READ]
         for key in _WAITS:
             if isinstance(wait := node.get(key), int | float):
                 yield f"retryDelay {wait:.3f}s"
