@@ -12,7 +12,7 @@ import time
 import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from statistics import mean
+from statistics import fmean
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
@@ -155,7 +155,7 @@ def _row(scenario: Scenario) -> Row:
     possible = [end for end in ends if not (rule is flagged and end.failure == "forbidden")]
     answered = [end.source != "heuristic" for end in possible]
     later = answered[len(answered) // 2 :]
-    cells = (len(ends), len(possible), sum(answered), mean(answered), mean(later), refused, took)
+    cells = (len(ends), len(possible), sum(answered), fmean(answered), fmean(later), refused, took)
     return Row(scenario.label, cells)
 
 

@@ -31,8 +31,9 @@
 -- breaker.
 --
 -- Limits that nobody configured are learned by additive increase and multiplicative decrease (Chiu and Jain, 1989): a
--- limited call cuts the calls in flight to three quarters, then to half, at one call the pace; answers let them grow, fast
--- up to what worked before. Calls that left before a cut are no further evidence.
+-- limited call cuts the calls in flight to three quarters, then to half; at one call a 429 cuts the pace, and a 503 doubles
+-- the pause before the next. Answers let them grow, fast up to what worked before. Calls that left before a cut are no
+-- further evidence.
 
 local gate, slots, counters = unpack(KEYS)
 local token, verdict, failure, calls, requests, tokens, took, excess, retry_after, pace = unpack(ARGV, 1, 10)
@@ -106,14 +107,17 @@ end
 
 local function learn_limit()
   local pace_of, good, cuts = unpack(redis.call('HMGET', gate, of_model('pace'), of_model('good'), of_model('cuts')))
-  local learned, again = tonumber(pace_of) or 0, tonumber(cuts or 0) > 0
+  local learned, cut_before = tonumber(pace_of) or 0, tonumber(cuts or 0)
+  local again = cut_before > 0
   if verdict == 'limited' then
     local pause = math.min(usual or 250000, 1000000)
     if not room then
       room = 2
     elseif math.min(room, in_flight) >= 2 then
       room = math.max(1, math.floor(math.min(room, in_flight) * (again and 0.5 or 0.75)))
-      good = room
+      if not again then good = room end
+    elseif failure == 'overloaded' then  -- no rate is too high for it: it is tried after growing pauses
+      room, pause = 1, math.min(pause * 2 ^ math.min(cut_before, 30), longest_pause)
     else
       if learned > 0 and not again then good = 1 / learned end
       learned = math.min(learned > 0 and learned * (again and 2 or 1.25) or pause, longest_pause)

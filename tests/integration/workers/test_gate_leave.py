@@ -179,6 +179,22 @@ def limited(client: Redis, **changed: Any) -> list[Any]:
     return leave(client, **({"verdict": "limited", "failure": "rate_limited"} | changed))
 
 
+def test_an_overloaded_endpoint_is_tried_after_growing_pauses_and_is_as_fast_as_before_once_it_answers(
+    client: Redis,
+) -> None:
+    given(client, usual=80_000, **{"room:m": 8})
+    client.zadd(f"{KEYS[1]}:m", {str(number): NOW + SECOND for number in range(8)})
+    limited(client, token="1", failure="overloaded")
+    for number, pause in ((2, 80_000), (3, 80_000), (4, 640_000), (5, 1_280_000)):
+        limited(client, token=str(number), failure="overloaded", left=NOW)
+        assert int(gate(client)["hold:m"]) - NOW == pause
+    assert (gate(client)["room:m"], gate(client)["good:m"], gate(client)["pace:m"]) == ("1", "6", "0")
+    for room in ("2", "3"):
+        client.zadd(f"{KEYS[1]}:m", {str(number): NOW + SECOND for number in range(3)})
+        leave(client, token="1")
+        assert gate(client)["room:m"] == room
+
+
 def test_a_limit_without_a_hint_is_learned_from_the_first_calls_that_meet_it(client: Redis) -> None:
     given(client, usual=80_000)
     limited(client)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import structlog
 from redis import Redis
@@ -25,27 +25,23 @@ _LEAST, _MOST = 128, 100_000_000  # plausible context lengths, in tokens
 
 _log = structlog.get_logger()
 
-_FIGURES = re.compile(
-    r"context (?:length|window|size)(?: is| of|:)?(?: only)? ?\(?(\d[\d,]{0,11})|"  # OpenAI, vLLM, llama.cpp, LM Studio
-    r"maximum prompt length is (\d[\d,]{0,11})|"  # xAI
-    r"range of input length should be \[\d, (\d[\d,]{0,11})\]|model token limit: (\d[\d,]{0,11})|"  # Qwen, Kimi
-    r"must be <= ?(\d[\d,]{0,11})|must have less than (\d[\d,]{0,11})|"  # text-generation-inference, Together
-    r"(?<![\d,])(\d[\d,]{0,11}) maximum(?: context length)?|"  # Anthropic, Mistral
-    r"maximum number of (?:input )?tokens(?: allowed)? \(?(\d[\d,]{0,11})|"  # Gemini
-    r"limit (\d[\d,]{0,11}), requested|"  # Groq and OpenAI, of tokens per minute
-    r"while limit is (\d[\d,]{0,11})|max size: (\d[\d,]{0,11}) tokens|"  # Cerebras, GitHub Models
-    r"n_ctx:? (\d{1,12})",  # llama.cpp, as a field; LM Studio, in words
-    re.IGNORECASE,
-)
+_NUMBER = re.compile(r"(?<![\w.,:/<-])\d[\d,]{2,11}(?![\w/>-])")
+_NAMED = re.compile(r"(?:context(?!_)|ctx|limit|max)[^\d(]{1,60}\(?(\d[\d,]{2,11})(?!\w)", re.IGNORECASE)
 
 
 def named_context(error_text: str) -> int:
-    """Return the context length that an error names, in tokens; 0 if it names none."""
-    found = _FIGURES.search(error_text)
-    if found is None:
-        return 0
-    tokens = int(next(group for group in found.groups() if group).replace(",", ""))
-    return tokens if _LEAST <= tokens <= _MOST else 0
+    """Return the context length that an error names, in tokens; 0 if it names none.
+
+    It is the number after a word for a limit. Without one it is the largest number but for that of the request, which
+    is larger.
+    """
+    named = _plausible(_NAMED.findall(error_text))
+    numbers = sorted({*_plausible(_NUMBER.findall(error_text))})
+    return named[0] if named else numbers[-2] if len(numbers) > 1 else numbers[0] if numbers else 0
+
+
+def _plausible(figures: Iterable[str]) -> list[int]:
+    return [tokens for one in figures if _LEAST <= (tokens := int(one.replace(",", ""))) <= _MOST]
 
 
 class ContextLengths:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cogitate.workers.llm.replies.context_lengths import named_context
 from cogitate.workers.llm.replies.failures import Failure, FailureKind
@@ -32,26 +32,22 @@ def _wording(kind: FailureKind, statuses: str, words: str) -> Wording:
 
 
 #: An account that no wait refills; other words of money also occur in errors about rates.
-_EMPTY = re.compile(r"insufficient|余额|limit: 0\b|budget", re.IGNORECASE)
-_RATE = r"rate.?limit|throttl|per.?minute|\b[rt]p[md]\b|too many requests"
+_EMPTY = re.compile(r"insufficient|余额|budget", re.IGNORECASE)
 #: The first wording that matches decides.
 WORDINGS = (
-    _wording("truncated", "400", r"max completion tokens"),  # Groq validates answers itself, as in the next line
-    _wording("not_json", "400", r"(generate|validate) json"),
     _wording("quota_exhausted", "400 402 403 412 429 500", _EMPTY.pattern),
     _wording("context_overflow", "413 429", r"too large"),  # larger than what a minute allows
-    _wording("rate_limited", "400 403 429 500", _RATE),
-    _wording("quota_exhausted", "400 403 412 429", r"quota|credit|billing|spending"),
+    _wording("rate_limited", "400 403 429 500", r"rate.?limit|per.?minute|\b[rt]p[md]\b"),
+    _wording("quota_exhausted", "400 403 412 429", r"quota|credit|billing"),
     _wording("quota_exhausted", "400 403 412", r"\baccount|usage limit"),
     _wording(
         "context_overflow",
         "400 413 422 500",
-        r"context.(length|window|size)|maximum context|(prompt|input) (is too|length)|token limit|too (long|large) for"
-        r"|`inputs`|tokens must be at least",
+        r"context|(prompt|input) (is too|length)|token limit|`inputs`",
     ),
     _wording("overloaded", "400 403 429 500", r"overloaded|failed to load"),
-    _wording("auth", "400 403 404", r"api.(secret.)?key|authoriz"),
-    _wording("filtered", "400 403 422 451 498 499", r"content|moderation|flagged|guidelines|sensitive|敏感"),
+    _wording("auth", "400 403 404", r"api.(secret.)?key"),
+    _wording("filtered", "400 403 422 451 498 499", r"content|flagged|guidelines|sensitive"),
     _wording("model_missing", "400 401 403 404 410 422", r"(?<![a-z])models?(?![a-z])"),
 )
 
@@ -79,21 +75,8 @@ _PAGE = re.compile(r"\s*<(!doctype|html)", re.IGNORECASE)
 
 _CODE = re.compile(r"[a-z][a-z0-9_]{1,47}")
 _READ = 4_000  # characters of an error's text that are read
-_SCALARS = (
-    "code",
-    "type",
-    "status",
-    "param",
-    "message",
-    "msg",
-    "status_msg",
-    "detail",
-    "reason",
-    "quotaId",
-    "retryDelay",
-    "raw",
-    "n_ctx",
-)
+_IN_TEXT = ("code", "type", "status", "param", "message", "msg", "status_msg", "detail", "reason", "raw", "quotaId")
+_NAMED = ("retryDelay", "n_ctx")  # fields whose value means nothing without their name
 #: Fields with details (Gemini, OpenRouter), with all of the error (Cloudflare, MiniMax), or with a relayed error.
 _PARTS = ("details", "violations", "metadata", "errors", "base_resp", "error")
 _WAITS = ("estimated_time", "retry_after")  # in seconds: Hugging Face's, and that of many gateways
@@ -104,7 +87,9 @@ _ERROR_STATUSES = frozenset(map(str, range(400, 600)))
 
 def from_status(status: int, body: object, headers: Mapping[str, str]) -> Failure:
     """Return the failure of an error response, judged by its words first: providers disagree about status codes."""
-    return _failure(status, _kind(status, _read(body)[1], headers), body, headers)
+    generated = _error_in(body).get("failed_generation")  # the endpoint has checked the model's JSON
+    kind = _kind(status, _read(body)[1], headers) if generated is None else "not_json" if generated else "truncated"
+    return _failure(status, kind, body, headers)
 
 
 def from_success(body: Mapping[str, object], headers: Mapping[str, str]) -> Failure | None:
@@ -112,7 +97,7 @@ def from_success(body: Mapping[str, object], headers: Mapping[str, str]) -> Fail
 
     The error is judged by its own status, if it has one, else by its words alone.
     """
-    error = body.get("error")
+    error = body.get("error") or body.get("base_resp")
     stated = error if isinstance(error, Mapping) else body
     status = next((int(str(one)) for key in _CODES if (one := stated.get(key)) and str(one) in _ERROR_STATUSES), None)
     if status is not None:
@@ -152,15 +137,21 @@ def error_text(body: object) -> str:
 
 def _read(body: object) -> tuple[str, str]:
     """Return an error body's code, if it looks like one, and its words."""
-    error: object = body[0] if isinstance(body, list) and body else body  # Gemini sends a list of one error
-    if isinstance(error, Mapping) and isinstance(error.get("error"), Mapping):
-        error = error["error"]  # the usual shape; others send the inner part only
-    if not isinstance(error, Mapping):
-        return "", str(error or "")[:_READ]
+    error = _error_in(body)
+    if not error:
+        return "", str(body or "")[:_READ]
     codes = [str(error.get(key) or "") for key in ("code", "type")]
     code = next((c for c in codes if _CODE.fullmatch(c)), "")
     named = error.get("error")  # text, beside what says more of it
     return code, " ".join([*([named] if isinstance(named, str) else []), *_words(error, _DEEPEST)])[:_READ]
+
+
+def _error_in(body: object) -> Mapping[str, Any]:
+    """Return the error within a body; empty if the body is text."""
+    error = body[0] if isinstance(body, list) and body else body  # Gemini sends a list of one error
+    if isinstance(error, Mapping) and isinstance(error.get("error"), Mapping):
+        error = error["error"]  # the usual shape; others send the inner part only
+    return error if isinstance(error, Mapping) else {}
 
 
 def _words(node: object, depth: int) -> Iterator[str]:
@@ -169,10 +160,9 @@ def _words(node: object, depth: int) -> Iterator[str]:
         for part in node[:10]:
             yield from _words(part, depth)
     elif isinstance(node, Mapping) and depth:
-        for key in _SCALARS:
+        for key in (*_IN_TEXT, *_NAMED):
             if value := node.get(key):
-                prefix = f"{key} " if key in ("retryDelay", "n_ctx") else ""
-                yield prefix + str(value)[:_READ]
+                yield (f"{key} " if key in _NAMED else "") + str(value)[:_READ]
         for key in _WAITS:
             if isinstance(wait := node.get(key), int | float):
                 yield f"retryDelay {wait:.3f}s"

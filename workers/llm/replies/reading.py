@@ -122,8 +122,9 @@ def _as_number(value: Any, schema: Schema) -> Any:
     if (found := _NUMBER.search(value)) is not None:
         number = float(found[0])
         return round(number) if schema["type"] == "integer" else number
-    degree, least, most = _DEGREES.get(value.strip().lower()), schema.get("minimum"), schema.get("maximum")
-    return value if degree is None or least is None or most is None else round(least + degree * (most - least))
+    degrees = [_DEGREES[word] for word in _NOT_IN_NAMES.split(value.lower()) if word in _DEGREES]
+    least, most = schema.get("minimum"), schema.get("maximum")
+    return round(least + degrees[0] * (most - least)) if degrees and least is not None and most is not None else value
 
 
 def _as_text(value: Any, choices: list[str]) -> Any:

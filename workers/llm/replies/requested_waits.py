@@ -16,7 +16,7 @@ from email.utils import parsedate_to_datetime
 _LONGEST = 86_400.0  # seconds; a longer wait counts as this one
 _EPOCH = 1_000_000_000.0  # a larger number of seconds is a time, not a wait
 _DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
-_ASKS = r"(?:retry (?:in|after):?|try again (?:in|after)|wait(?: for)?|retryDelay:?) ?"
+_ASKS = r"(?:try(?: again)? (?:in|after):?|wait(?: for)?|retryDelay:?) ?"
 _IN_TEXT = re.compile(_ASKS + r"((?:\d{1,6}(?:\.\d{1,15})?(?:ms|[dhms])(?![a-z]))+)", re.IGNORECASE)
 _IN_WORDS = re.compile(_ASKS + r"(\d{1,6}(?:\.\d{1,15})?) ?(milli)?(second|minute|hour|day)", re.IGNORECASE)
 _UNITS = {"day": 86_400.0, "hour": 3_600.0, "minute": 60.0, "second": 1.0}

@@ -132,7 +132,7 @@ def test_a_record_has_the_fields_of_the_scripts() -> None:
         "usd_micros": "2",
         "last": "[0,0,0]",
         "cells": '["day:0","run","run:0","run"]',
-        "pools": '[["day:0","run",1,2],["run:0","run",2,10]]',
+        "pools": '[["day:0","run",1,2,10],["run:0","run",2,10,50]]',
         "schema": str(SCHEMA),
         "at": "9",
     }

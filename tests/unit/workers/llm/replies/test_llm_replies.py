@@ -58,9 +58,9 @@ def test_an_error_is_known_by_its_words_and_else_by_its_status(subtests: pytest.
         (403, "<html><body>Blocked</body></html>", "no_completion"),
         (401, "<html><body>Unauthorized</body></html>", "auth"),
         (429, "Your quota: 5 requests. Try again in 20s", "rate_limited"),
-        (499, "moderation", "filtered"),
-        (500, "moderation", "server"),
-        (399, "moderation", "no_completion"),
+        (499, "flagged", "filtered"),
+        (500, "flagged", "server"),
+        (399, "flagged", "no_completion"),
         (403, "insufficient quota", "quota_exhausted"),
         (429, "You exceeded your current quota", "quota_exhausted"),
         (401, "insufficient quota", "auth"),
@@ -79,6 +79,19 @@ def test_a_context_length_is_that_of_an_overflow_alone() -> None:
         (401, "your plan excludes this model, whose context length is 4096 tokens", 0),
     ):
         assert from_status(status, {"error": {"message": said}}, {}).context == context
+
+
+def test_an_endpoint_that_checks_json_itself_reports_what_the_model_wrote() -> None:
+    for generated, kind in (('{"mood": content', "not_json"), ("", "truncated")):
+        error = {"message": "no", "failed_generation": generated}
+        assert from_status(400, {"error": error}, {}).kind == kind
+
+
+def test_an_error_of_minimax_within_a_success_is_one_though_nothing_names_its_cause() -> None:
+    body = b'{"choices": null, "base_resp": {"status_code": 1000, "status_msg": "nein"}}'
+    failure = read_completion(body, {}).failure
+    assert failure is not None
+    assert failure.kind == "server"
 
 
 def test_which_failures_may_pass() -> None:
