@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from cogitate.memory.profile import Location
 
 _WORD = re.compile(r"\w+")
+_TEXTS = 16_384  # whose place is known at a time; an owner's sentences are read again by each heuristic
 _KEPT = 8  # worlds whose places are known at a time
 
 
@@ -16,6 +18,7 @@ class PlaceNames:
 
     def __init__(self, places: Sequence[Location]) -> None:
         self.places = places
+        self.find = lru_cache(maxsize=_TEXTS)(self._find)
         self._by_word: dict[str, list[tuple[str, int]]] = {}
         self._others: list[tuple[str, int]] = []  # which begin with no word
         for at, place in enumerate(places):
@@ -26,7 +29,7 @@ class PlaceNames:
                 elif name:
                     self._others.append((name, at))
 
-    def find(self, text: str) -> Location | None:
+    def _find(self, text: str) -> Location | None:
         """Return the place that a text names in full; of several the one with the longest name, then the first."""
         folded = text.casefold()
         named = [one for word in {*_WORD.findall(folded)} for one in self._by_word.get(word, ())]

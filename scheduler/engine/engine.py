@@ -67,7 +67,7 @@ class RunEngine:
                 state.without_model,
                 state.latencies.is_answered,
                 horizon,
-                lambda owner, entry: read_ahead(entry, owner, state.world().display_names),
+                lambda owner, entry: read_ahead(entry, owner, state.streams[owner].live(), state.world()),
             )
             self.parts.append(self._ahead)
         self._ahead.work(tick, left)

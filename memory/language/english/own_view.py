@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from cogitate.memory.language.english.grammar import base_of, is_past, past_of, word_set
 from cogitate.memory.language.english.references import is_plural
@@ -165,6 +166,7 @@ def _is_object(before: str, after: str) -> bool:
     return found["verb"] is None or is_past(found["verb"])
 
 
+@lru_cache(maxsize=32_768)  # of appointments, which are read again by each heuristic
 def heard(text: str, speaker: str, listener: str) -> str:
     """Return what another said as its listener tells it: with the speaker's name for "I", and for "you".
 
