@@ -19,6 +19,7 @@ from cogitate.scheduler.journal.history import Change
 from cogitate.scheduler.journal.lines import Core, TickNotes
 from cogitate.scheduler.ledger.step_replies import BoundaryInput, DueJob
 from cogitate.tasks.heuristics.reading import read_ahead
+from cogitate.tasks.job import JobKey
 
 OnePart = TypeVar("OnePart", bound=Part)
 Rest = ParamSpec("Rest")
@@ -135,6 +136,11 @@ class RunEngine:
         )
         state.remove(turn.leaves)
         return finished
+
+    def needs_worker(self, key: JobKey) -> bool:
+        """Return whether a worker can still be of use to a job: the host has not made all that a worker would."""
+        item = self.state.open.get(key)
+        return item is not None and (item.job.model != "" or self._ahead is None or self._ahead.made(key) is None)
 
     def _made_ahead(self, row: DueJob) -> KindEffects | None:
         """Return what the heuristic of a job gives, if this host has computed it in idle time."""

@@ -139,6 +139,7 @@ class RunLoop:
             workers_left=workers_left,
             pace=self.pace,
             awaited=self.state.latencies.awaited,
+            needs_worker=self.engine.needs_worker,
         )
         self._send_commit = send_commit
         self._sent: _Sent | None = None  # the last commit, until its reply has been read
@@ -284,7 +285,7 @@ class RunLoop:
         commit = self._committer.commit(
             number, finished, checkpoint, self.digest, self.chain, self._host_pace(), self._posted
         )
-        jobs = [item.job for item in finished.opened if item.admitted]
+        jobs = self.collector.to_hint([item.job for item in finished.opened if item.admitted], number)
         before = _Standing(self.tick, self.digest, self.chain, self.checkpoint_tick)
         self._sent = _Sent(self._send_commit(partial(self._carry_out, commit, jobs)), before, finished)
         if checkpoint is not None:
