@@ -25,5 +25,5 @@ def read_ahead(entry: Entry, owner: str, entries: Sequence[Entry], world: WorldF
     languages_of(text)
     read(parse_line(entry, names).text, entry.type == "observation")
     if names_time(text):
-        appointments([entry, first_person(entry, owner, names)], world.locations, 0, 0)
+        appointments([first_person(entry, owner, names)], world.locations, 0, 0)
     find_promises(owner, entries, names)
