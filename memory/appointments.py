@@ -7,11 +7,13 @@ or with a calendar date, counts for the coming day if it is not older than a day
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
-from cogitate.memory.clock import DAY, clock_in_force, day_of
+from cogitate.memory.clock import DAY, Clock, clock_in_force, day_of
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.commitments import Appointed
+from cogitate.memory.language.packs import forget_with_packs
 from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.times import find_times
@@ -71,11 +73,20 @@ _TIMED = TextCache(_timed_sentences, most=100_000)
 
 def _appointment(sentence: str, entry: Entry, places: Sequence[Location], start: int, end: int) -> Appointment | None:
     place = find_place(sentence, places)
-    found = language_of(sentence).appointed(sentence, entry.minute, place.name if place else "")
+    found = _appointed(sentence, entry.minute, place.name if place else "", clock_in_force())
     minute = None if found is None else _when(found, entry.minute, start, end)
     if found is None or minute is None:
         return None
     return Appointment(minute, found.what, place.id if place else None, entry.number)
+
+
+@lru_cache(maxsize=65_536)
+def _appointed(sentence: str, minute: int, place: str, clock: Clock) -> Appointed | None:
+    """Return what a sentence appoints; `clock` is the one in force, by which it is told."""
+    return language_of(sentence).appointed(sentence, minute, place)
+
+
+forget_with_packs(_appointed.cache_clear)
 
 
 def _when(found: Appointed, said: int, start: int, end: int) -> int | None:

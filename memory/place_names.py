@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from cogitate.memory.profile import Location
 
 _WORD = re.compile(r"\w+")
+_TEXTS = 16_384  # whose place is known at a time; an owner's sentences are read again by each heuristic
 _KEPT = 8  # worlds whose places are known at a time
 
 
@@ -16,6 +18,7 @@ class PlaceNames:
 
     def __init__(self, places: Sequence[Location]) -> None:
         self.places = places
+        self.find = lru_cache(maxsize=_TEXTS)(self._find)
         self._by_word: dict[str, list[tuple[str, int]]] = {}
         self._others: list[tuple[str, int]] = []  # which begin with no word
         for at, place in enumerate(places):
@@ -26,15 +29,23 @@ class PlaceNames:
                 elif name:
                     self._others.append((name, at))
 
-    def find(self, text: str) -> Location | None:
+    def _find(self, text: str) -> Location | None:
         """Return the place that a text names in full; of several the one with the longest name, then the first."""
         folded = text.casefold()
         named = [one for word in {*_WORD.findall(folded)} for one in self._by_word.get(word, ())]
-        for name, at in sorted((*named, *self._others), key=lambda one: (-len(one[0]), one[1])):
-            # Not a pattern of all names: a big town has more places than `re` keeps, and compiling takes long.
-            if name in folded and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", folded):
-                return self.places[at]
-        return None
+        found = [(-len(name), at) for name, at in (*named, *self._others) if name in folded and _stands(name, folded)]
+        return self.places[min(found)[1]] if found else None
+
+
+def _stands(name: str, text: str) -> bool:
+    """Return whether a name is in a text as whole words."""
+    at = text.find(name)
+    while at >= 0:
+        around = text[at - 1 : at] if at else "", text[at + len(name) : at + len(name) + 1]
+        if not any(char.isalnum() or char == "_" for char in around):
+            return True
+        at = text.find(name, at + 1)
+    return False
 
 
 _known: tuple[PlaceNames, ...] = ()  # the newest first

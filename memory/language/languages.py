@@ -72,7 +72,7 @@ def _by_function_words(text: str) -> tuple[str, ...]:
     english = [word for word in said if word in FUNCTION_WORDS and (len(word) > 1 or word == "i")]
     accented = sum(not word.isascii() for word in said)
     most = max(found.values(), default=0)
-    likely = tuple(language for language in _function_words() if most and found[language] == most)
+    likely = tuple(language for language in _function_words() if found.get(language) == most)
     if most >= _SHARE * len(said) and likely:
         if most > len(english) or (most == len(english) and accented):
             return likely

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import msgspec
 
@@ -109,6 +110,7 @@ def parse_line(entry: Entry, names: Mapping[str, str]) -> Utterance:
     return Utterance(speaker, told_apart(entry), entry.minute, listener)
 
 
+@lru_cache(maxsize=65_536)  # an owner's memories are read again by each heuristic
 def quoted_speaker(text: str) -> str:
     """Return who said what a text quotes: "Ada" of 'Ada told me: "The mill burns."'; "" for any other text."""
     found = _REPORT.match(text)

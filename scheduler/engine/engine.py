@@ -19,6 +19,7 @@ from cogitate.scheduler.journal.history import Change
 from cogitate.scheduler.journal.lines import Core, TickNotes
 from cogitate.scheduler.ledger.step_replies import BoundaryInput
 from cogitate.tasks.heuristics.reading import read_ahead
+from cogitate.tasks.job import JobKey
 
 OnePart = TypeVar("OnePart", bound=Part)
 Rest = ParamSpec("Rest")
@@ -67,7 +68,7 @@ class RunEngine:
                 state.without_model,
                 state.latencies.is_answered,
                 horizon,
-                lambda owner, entry: read_ahead(entry, owner, state.world().display_names),
+                lambda owner, entry: read_ahead(entry, owner, state.streams[owner].live(), state.world()),
             )
             self.parts.append(self._ahead)
         self._ahead.work(tick, left)
@@ -131,6 +132,11 @@ class RunEngine:
         )
         state.remove(turn.leaves)
         return finished
+
+    def needs_worker(self, key: JobKey) -> bool:
+        """Return whether a worker can still be of use to a job: the host has not made all that a worker would."""
+        item = self.state.open.get(key)
+        return item is not None and (item.job.model != "" or self._ahead is None or self._ahead.made(key) is None)
 
 
 def _warn(tick: TickState, closing: Closing) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import Future
 from functools import partial
 from typing import NamedTuple
@@ -22,6 +22,7 @@ from cogitate.scheduler.ledger.streams import chunked, stream_writes, world_writ
 from cogitate.scheduler.tick.commit_thread import SendCommit
 from cogitate.scheduler.tick.figure_history import FigureHistory
 from cogitate.scheduler.tick.restore import Restored
+from cogitate.scheduler.tick.result_collector import ResultCollector
 from cogitate.tasks.job import Job
 
 KEPT_DAYS = 7  # a day's accounts can be looked at for so many days after it; later the journal still has each job's
@@ -49,7 +50,7 @@ class Committer:
 
     Args:
         restored: where the run stands.
-        hint: publishes hints for jobs, as soon as the ledger has them.
+        collector: publishes hints for new jobs, as soon as the ledger has them.
     """
 
     def __init__(
@@ -61,14 +62,14 @@ class Committer:
         *,
         apply: Apply,
         send: SendCommit,
-        hint: Callable[[Sequence[Job]], None],
+        collector: ResultCollector,
     ) -> None:
         self._ledger = ledger
         self._state = state
         self._parts = parts
         self._seals = restored.seals
         self._apply: Apply = apply
-        self._hint = hint
+        self._collector = collector
         self._history = FigureHistory.load(ledger.store, state.facts.minute(restored.tick))
         self._loop_written = b""
         self._sent: _Sent | None = None  # the last commit, until its reply has been read
@@ -88,7 +89,7 @@ class Committer:
         """
         before, number = self.position, finished.core.tick
         commit = self._commit(finished, checkpoint, lag, host_us, posted)
-        jobs = [item.job for item in finished.opened if item.admitted]
+        jobs = self._collector.to_hint([item.job for item in finished.opened if item.admitted], number)
         self._sent = _Sent(self.send_commit(partial(self._advance, commit, jobs)), before, finished)
         at = before.checkpoint_tick if checkpoint is None else number
         self.position = Position(number, commit.digest, commit.chain, at)
@@ -96,7 +97,7 @@ class Committer:
     def _advance(self, commit: Commit, jobs: Sequence[Job]) -> Advanced | None:
         advanced = self._ledger.advance(commit, self._apply)
         if jobs and not self._ledger.away:  # its broker is away with it; hints are repeated
-            self._hint(jobs)
+            self._collector.hint(jobs)
         return advanced
 
     def read_reply(self) -> FinishedTick | None:

@@ -116,6 +116,7 @@ class RunLoop:
             workers_left=workers_left,
             pace=self.pace,
             awaited=self.state.latencies.awaited,
+            needs_worker=self.engine.needs_worker,
         )
         self._open: _OpenTick | None = None  # the tick whose body has not ended yet
         self._closed = False
@@ -138,7 +139,7 @@ class RunLoop:
         self.calls.boundary = restored.tick
         self.restored = restored.checkpoint  # the world's last checkpoint, or None
         self._committer = Committer(
-            ledger, self.state, self.engine.parts, restored, apply=apply, send=send_commit, hint=self.collector.hint
+            ledger, self.state, self.engine.parts, restored, apply=apply, send=send_commit, collector=self.collector
         )
         self._trimmer = (
             JournalTrimmer(ledger, self.state, keep=journal_keep, exported=exported) if journal_keep else None

@@ -113,6 +113,7 @@ class ResultCollector:
             workers no longer than a lease. None: unknown.
         pace: of the host; None: its ticks have no real duration.
         awaited: returns the jobs that ended late and count as slow until their answers come.
+        needs_worker: returns whether a worker can still be of use to an open job.
     """
 
     def __init__(
@@ -127,6 +128,7 @@ class ResultCollector:
         workers_left: Callable[[], bool] | None = None,
         pace: Pace | None = None,
         awaited: Callable[[], Iterable[JobKey]] = tuple,
+        needs_worker: Callable[[JobKey], bool] = lambda key: True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._ledger = ledger
@@ -136,6 +138,9 @@ class ResultCollector:
         self._lease = lease
         self._interval = min(hint_interval, lease / LOOKS_A_LEASE)  # seconds between two looks, at most
         self._workers_left = workers_left
+        self._needs_worker = needs_worker
+        self._holds_back = pace is not None and wait == 0
+        self._held_back: list[Job] = []  # no hint was published for them yet
         self._clock = clock
         self._leases = Leases(lease)
         self._life = WorkerActivity()
@@ -143,6 +148,17 @@ class ResultCollector:
         self._hints = Hints(hint_interval)
         self._looked = clock()
         self.interrupted = False  # set by another thread: wait no longer, since the tick is no longer needed
+
+    def to_hint(self, opened: Sequence[Job], tick: int) -> list[Job]:
+        """Return the jobs whose hints are to be published with a tick that has opened some.
+
+        Those of jobs that ask no model wait for the next tick: a paced host with idle time has made their heuristics
+        by then, and its workers have more time for models.
+        """
+        hinted = [job for job in self._held_back if self._needs_worker(job.key)]
+        self._held_back = [job for job in opened if self._holds_back and not job.model and job.due > tick + 1]
+        held_back = {job.key for job in self._held_back}
+        return hinted + [job for job in opened if job.key not in held_back]
 
     def hint(self, jobs: Sequence[Job]) -> None:
         """Publish messages for jobs that were just admitted."""
@@ -200,7 +216,7 @@ class ResultCollector:
                 self._times.missed(tick)
                 return None
         self._times.look(tick, collected, expired, now)
-        unclaimed = [key for key in map(JobKey.parse, collected.unclaimed) if key in jobs]
+        unclaimed = [key for key in map(JobKey.parse, collected.unclaimed) if key in jobs and self._needs_worker(key)]
         again = self._hints.repeat(unclaimed, now)
         if again:
             self._publish([jobs[key].job for key in again])

@@ -9,15 +9,15 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from cogitate.memory.appointments import appointments
+from cogitate.memory.appointments import appointments, names_time
 from cogitate.memory.clock import DAY, clock_in_force, clock_time, date, day_of
 from cogitate.memory.entry import Entry, is_dialogue
+from cogitate.memory.language.languages import is_english
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.times import anchor_days, find_times
 from cogitate.memory.summaries.conversations import first_person, parse_line
 from cogitate.tasks.heuristics.promises import Promise, find_promises
 from cogitate.tasks.heuristics.recalled import Finding, Recalled, tell
-from cogitate.tasks.heuristics.themes import read
 
 AHEAD = 2 * DAY  # game minutes in which appointments are looked for
 _REFUSAL = re.compile(
@@ -50,7 +50,7 @@ def typed_findings(recalled: Recalled, promises: Sequence[Promise]) -> Iterator[
 def _coming(recalled: Recalled) -> Iterable[Finding]:
     """Yield what is to come within two days, the soonest first; what is over, or was declined, is not coming."""
     events = [e for e in (*recalled.before, *recalled.recent) if e.type not in ("plan", "reflection")]
-    dated = [e for e in events if read(e.text).has_time]
+    dated = [e for e in events if names_time(e.text)]
     if not dated:
         return
     told = {e.number: e for e in events}
@@ -67,7 +67,7 @@ def _coming(recalled: Recalled) -> Iterable[Finding]:
             when = f"{_day(item.minute, recalled.minute)} at {clock_time(item.minute)}"
             quote = tell(recalled, entry, said)
             told_so = date(item.minute) in quote and _names_hour(quote, item.minute)
-            told_so = told_so or not read(entry.text).is_english
+            told_so = told_so or not is_english(entry.text)
             yield Finding(quote if told_so else f"For {when}: {quote}", (item.number,))
 
 
@@ -84,7 +84,7 @@ def _declined(recalled: Recalled, entries: Iterable[Entry]) -> set[int]:
         if (
             is_dialogue(entry)
             and is_dialogue(answer)
-            and read(entry.text).has_time
+            and names_time(entry.text)
             and parse_line(answer, recalled.names).speaker != parse_line(entry, recalled.names).speaker
             and _REFUSAL.search(answer.text)
         ):

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from itertools import chain, islice
+from operator import attrgetter
 from typing import NamedTuple
 
 from cogitate.memory.clock import date
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.commitments import Vow, are_alike
 from cogitate.memory.language.endings import QUESTIONS
+from cogitate.memory.language.packs import forget_with_packs
 from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.text import stems
@@ -72,49 +76,122 @@ hint_of = TextCache(_hint, most=200_000).of
 def find_promises(owner: str, entries: Sequence[Entry], names: Mapping[str, str]) -> list[Promise]:
     """Return the promises in an owner's memories, by any giver, in the order in which they were given.
 
-    A promise that is given or told of again is the same promise.
+    A promise that is given or told of again is the same promise. Only entries that came since the last call are read.
     """
-    if not any(hint_of(e.text).may_promise for e in entries):
-        return []
-    ids = {resolve_name(s, names): s for s in (*dict.fromkeys(s for e in entries for s in e.subjects), owner)}
-    found: list[Promise] = []
-    for entry in sorted(entries, key=lambda e: (e.minute, e.number)):
+    ordered = sorted(entries, key=attrgetter("minute", "number"))
+    people, kept = _People(owner, entries, names), _kept(owner)
+    known = next((one for one in kept if one.holds(ordered, people)), _Known([], names, {}, ()))
+    found, open_ = [*known.found], _Open()
+    for at, promise in enumerate(found):
+        if not promise.settled:
+            open_.add(at, promise.words)
+    for entry in islice(ordered, len(known.entries), None):
         if entry.type in ("plan", "reflection"):
             continue
-        made = list(_made(owner, entry, names, ids))
-        if not made:  # who promises, or hears of a promise again, has not done it yet
-            _settle(owner, entry, names, found)
+        made = list(_made(entry, people)) if hint_of(entry.text).may_promise else ()
+        if not made and open_.words:  # who promises, or hears of a promise again, has not done it yet
+            _settle(owner, entry, names, found, open_)
         for promise in made:
             telling = (entry.number, promise.said)
             same = (
-                at
-                for at, p in enumerate(found)
-                if promise.giver == p.giver and are_alike(promise.words, hint_of(p.deed).stems) and not p.settled
+                one
+                for one in open_.words
+                if promise.giver == found[one].giver and are_alike(promise.words, hint_of(found[one].deed).stems)
             )
-            at = next(same, None)
-            if at is None:
+            first = next(same, None)
+            if first is None:
+                open_.add(len(found), promise.words)
                 found.append(replace(promise, tellings=(telling,)))
             else:
-                found[at] = replace(found[at], tellings=(*found[at].tellings, telling))
+                found[first] = replace(found[first], tellings=(*found[first].tellings, telling))
+    kept[:] = [_Known(ordered, names, people.meant, tuple(found))]
     return found
 
 
-def _made(owner: str, entry: Entry, names: Mapping[str, str], ids: Mapping[str, str]) -> Iterable[Promise]:
-    if not hint_of(entry.text).may_promise:
-        return
-    line = parse_line(entry, names)
+class _People:
+    """The owners whom an owner's entries name."""
+
+    def __init__(self, owner: str, entries: Sequence[Entry], names: Mapping[str, str]) -> None:
+        self.owner = owner
+        self.names = names
+        self.meant: dict[str, str] = {}  # by the names that were looked up; an unknown one stands for itself
+        self._entries = entries
+
+    @cached_property
+    def _ids(self) -> dict[str, str]:
+        subjects = dict.fromkeys(chain.from_iterable(e.subjects for e in self._entries))
+        return {resolve_name(s, self.names): s for s in (*subjects, self.owner)}
+
+    def called(self, name: str) -> str:
+        """Return the owner with a name."""
+        owner = self.meant[name] = self._ids.get(name, name)
+        return owner
+
+
+class _Known(NamedTuple):
+    """The promises in the first entries of an owner, in order of time."""
+
+    entries: list[Entry]
+    names: Mapping[str, str]
+    meant: Mapping[str, str]
+    found: tuple[Promise, ...]
+
+    def holds(self, entries: Sequence[Entry], people: _People) -> bool:
+        """Return whether entries begin with these, and mean the same people."""
+        return (
+            self.names is people.names
+            and entries[: len(self.entries)] == self.entries
+            and all(people.called(name) == owner for name, owner in self.meant.items())
+        )
+
+
+@lru_cache(maxsize=4_096)  # owners: some 20 MB
+def _kept(owner: str) -> list[_Known]:
+    """Return where the promises that were found last for an owner are kept."""
+    return []
+
+
+forget_with_packs(_kept.cache_clear)
+
+
+class _Open:
+    """The promises of which nothing has come yet, by their indices and by their words."""
+
+    def __init__(self) -> None:
+        self.words: dict[int, frozenset[str]] = {}  # in the order in which they were given
+        self._with: dict[str, list[int]] = {}
+
+    def add(self, at: int, words: frozenset[str]) -> None:
+        self.words[at] = words
+        for word in words:
+            self._with.setdefault(word, []).append(at)
+
+    def close(self, at: int) -> None:
+        for word in self.words.pop(at):
+            self._with[word].remove(at)
+
+    def alike(self, said: frozenset[str]) -> Collection[int]:
+        """Return those whose deed a text with these stems may be about."""
+        if self._with.keys().isdisjoint(said):
+            return ()
+        near = {at for word in said for at in self._with.get(word, ())}
+        return [at for at in near if are_alike(self.words[at], said)]
+
+
+def _made(entry: Entry, people: _People) -> Iterable[Promise]:
+    line = parse_line(entry, people.names)
     language = language_of(line.text)
     for sentence in split_sentences(line.text):
         vow = None if sentence.endswith(QUESTIONS) else language.vow(sentence, bool(line.speaker))
-        if vow is not None and (promise := _promise(owner, entry, line.speaker, sentence, vow, ids)):
+        if vow is not None and (promise := _promise(entry, line.speaker, sentence, vow, people)):
             yield promise
 
 
-def _promise(owner: str, entry: Entry, speaker: str, sentence: str, vow: Vow, ids: Mapping[str, str]) -> Promise | None:
+def _promise(entry: Entry, speaker: str, sentence: str, vow: Vow, people: _People) -> Promise | None:
     """Return the promise that a sentence gives or tells of; of what somebody says, only one of the speaker's."""
-    me = ids.get(speaker, speaker) if speaker else owner
-    giver = me if vow.giver == "I" else ids.get(vow.giver, vow.giver)
-    taker = me if vow.taker == "me" else ids.get(vow.taker, vow.taker) if vow.taker else ""
+    me = people.called(speaker) if speaker else people.owner
+    giver = me if vow.giver == "I" else people.called(vow.giver)
+    taker = me if vow.taker == "me" else people.called(vow.taker) if vow.taker else ""
     others = [s for s in entry.subjects if s != giver]
     if not taker and giver == me and len(others) == 1:
         taker = others[0]
@@ -123,11 +200,11 @@ def _promise(owner: str, entry: Entry, speaker: str, sentence: str, vow: Vow, id
     return Promise(giver, taker, sentence, vow.deed, entry.minute, (entry.number,), vow.spoken)
 
 
-def _settle(owner: str, entry: Entry, names: Mapping[str, str], found: list[Promise]) -> None:
+def _settle(owner: str, entry: Entry, names: Mapping[str, str], found: list[Promise], open_: _Open) -> None:
     """Note what an entry says of a promise made before it: in so many words, or with an account of the deed."""
     hint = hint_of(entry.text)
-    open_ = [at for at, promise in enumerate(found) if not promise.settled]
-    if not hint.is_outcome and not any(are_alike(found[at].words, hint.stems) for at in open_):
+    alike = open_.alike(hint.stems)
+    if not hint.is_outcome and not alike:
         return
     told = parse_line(entry, names)
     sentences = split_sentences(told.text)
@@ -135,17 +212,18 @@ def _settle(owner: str, entry: Entry, names: Mapping[str, str], found: list[Prom
     stated = next(filter(language.tells_outcome, sentences), "")
     by = language.tells_outcome(stated)
     present, me = {*entry.subjects, owner}, told.speaker or resolve_name(owner, names)
-    for index in reversed(open_):
+    for index in reversed(open_.words if stated else sorted(alike)):
         promise = found[index]
         giver, said = resolve_name(promise.giver, names), ""
-        if entry.minute > promise.minute:
+        if entry.minute > promise.minute and index in alike:
             said = next((s for s in sentences if language.is_account(s, promise.deed, giver, giver == me)), "")
         of_giver = by == "?" or (by == "I") == (giver == me)
         if stated and of_giver and {promise.giver, promise.taker} - {""} <= present:
-            alike = entry.minute > promise.minute and are_alike(promise.words, hint_of(told.text).stems)
-            if alike or entry.minute - promise.minute >= 30:  # no longer the talk in which it was promised
+            is_about = entry.minute > promise.minute and are_alike(promise.words, hint_of(told.text).stems)
+            if is_about or entry.minute - promise.minute >= 30:  # no longer the talk in which it was promised
                 said = stated
         if said:
             numbers = tuple(sorted({*promise.evidence, entry.number}))
+            open_.close(index)
             found[index] = replace(promise, settled=True, settled_by=said, evidence=numbers)
             return

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 from cogitate.memory.appointments import appointments, names_time
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.languages import languages_of
 from cogitate.memory.retrieval.terms import TERMS
-from cogitate.memory.summaries.conversations import first_person
-from cogitate.tasks.heuristics.promises import hint_of
+from cogitate.memory.summaries.conversations import first_person, parse_line
+from cogitate.tasks.heuristics.promises import find_promises
+from cogitate.tasks.heuristics.themes import read
+from cogitate.tasks.kind import WorldFacts
 
 
-def read_ahead(entry: Entry, owner: str, names: Mapping[str, str]) -> None:
-    """Find the terms, language, times, appointments and signs of promises of an entry that an owner observed.
+def read_ahead(entry: Entry, owner: str, entries: Sequence[Entry], world: WorldFacts) -> None:
+    """Find the terms, language, times, appointments and promises of an entry that an owner observed.
 
     Args:
-        names: display names of owners and places by id.
+        entries: all of the owner.
     """
-    text = entry.text
-    hint_of(text)
+    text, names = entry.text, world.display_names
     TERMS.of(text)
     languages_of(text)
+    read(parse_line(entry, names).text, entry.type == "observation")
     if names_time(text):
-        appointments([entry, first_person(entry, owner, names)], (), 0, 0)
+        appointments([first_person(entry, owner, names)], world.locations, 0, 0)
+    find_promises(owner, entries, names)

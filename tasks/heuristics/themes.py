@@ -17,12 +17,10 @@ from math import fsum, log1p, sqrt
 from operator import itemgetter
 from typing import NamedTuple
 
-from cogitate.memory.language.languages import is_english
 from cogitate.memory.language.port import is_courtesy
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.speakers import Speakers
 from cogitate.memory.language.text import normal, stems
-from cogitate.memory.language.times import find_times
 from cogitate.memory.summaries.conversations import is_header
 
 TRIVIAL = 1  # importance of what is not worth telling however often it happens
@@ -40,12 +38,10 @@ class Part(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """The parts and properties of a text that a reflection uses."""
+    """The parts of a text that a reflection uses."""
 
     key: str  # that exact repeats share
     parts: tuple[Part, ...]
-    is_english: bool
-    has_time: bool
 
 
 class Sentence(NamedTuple):
@@ -56,7 +52,7 @@ class Sentence(NamedTuple):
     importance: float
 
 
-@lru_cache(maxsize=32_768)  # some 50 MB; an owner's memories are read again by each reflection
+@lru_cache(maxsize=65_536)  # some 100 MB; an owner's memories are read again by each reflection
 def read(text: str, whole: bool = False) -> Reading:
     """Return what a text holds; its parts are its sentences, or all of it where it is short and told as a `whole`."""
     sentences = [text.strip()] if whole and len(text) <= SHORT else split_sentences(text)
@@ -65,7 +61,7 @@ def read(text: str, whole: bool = False) -> Reading:
         for sentence in sentences
         if (found := frozenset(stems(sentence))) and not is_header(sentence)
     )
-    return Reading(normal(text), tuple(parts), is_english(text), bool(find_times(text)))
+    return Reading(normal(text), tuple(parts))
 
 
 def word_weights(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from cogitate.memory.language.english.grammar import is_past, word_set
 
@@ -35,6 +36,7 @@ def _has_subject_left_out(first: str, rest: str) -> bool:
     return first in _ONLY_PAST - {"was"} or (is_past(first) and following in _OPENS_OBJECT)
 
 
+@lru_cache(maxsize=32_768)  # of appointments, which are read again by each heuristic
 def heard(text: str, speaker: str, listener: str) -> str:
     """Return what another said as its listener tells it: with the speaker's name for "I", and for "you".
 

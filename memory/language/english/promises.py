@@ -84,14 +84,10 @@ def is_account(sentence: str, deed: str, giver: str, by_giver: bool) -> bool:
     Args:
         by_giver: the giver tells it, so that "I" is the giver.
     """
-    if (
-        sentence.endswith("?")
-        or _CONDITION.search(sentence)
-        or not are_alike(deed_words(deed), frozenset(stems(sentence)))
-    ):
+    if sentence.endswith("?") or not are_alike(deed_words(deed), _stems(sentence)) or _CONDITION.search(sentence):
         return False
     text = with_subject(sentence, "I") if by_giver else sentence
-    wanted = set(stems(deed))
+    wanted = _stems(deed)
     for word in _WORD.finditer(text):
         low = word[0].lower()
         if word.start() == 0 or stem(low) not in wanted:
@@ -111,7 +107,12 @@ def _does(giver: str, by_giver: bool, before: str) -> bool:
     return False
 
 
-@lru_cache(maxsize=4_096)
+@lru_cache(maxsize=32_768)  # each is compared with many
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(stems(text))
+
+
+@lru_cache(maxsize=16_384)
 def deed_words(deed: str) -> frozenset[str]:
     """Return the stems of a deed without those of the day and the hour at which it is due."""
     undated = _WHEN.sub("", anchor_days(deed, 0))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from cogitate.scheduler.config.controls import ControlRequest, SetMode
 from cogitate.scheduler.engine.open_jobs import OpenJob
 from cogitate.scheduler.ledger.step_replies import Attempt, BoundaryInput, Collected, DueJob
+from cogitate.scheduler.tick.pace import Pace
 from cogitate.scheduler.tick.result_collector import (
     ASKED_AGAIN,
     LOOKS_A_LEASE,
@@ -143,6 +144,7 @@ def waiting(
     apply: Any = "due",
     lease: float = LEASE,
     workers_left: Callable[[], bool] | None = None,
+    **given: Any,
 ) -> tuple[ResultCollector, list[Job]]:
     published: list[Job] = []
 
@@ -159,6 +161,7 @@ def waiting(
         hint_interval=1.0,
         workers_left=workers_left,
         clock=lambda: ledger.now,
+        **given,
     )
     return built, published
 
@@ -228,6 +231,23 @@ def test_unclaimed_jobs_are_hinted_while_it_waits() -> None:
     assert ledger.now == 40.0
     assert [job.key for job in published] == [FIRST] * len(published)
     assert 5 <= len(published) <= 8, "once at first, then after 1, 2, 4, 8 and 16 seconds"
+
+
+def test_a_paced_host_leaves_to_workers_what_it_has_not_made_itself() -> None:
+    made: set[JobKey] = set()
+    ledger = FakeLedger({FIRST: 40.0, SECOND: 40.0})
+    paced = {"pace": Pace(10.0, lambda: ledger.now), "needs_worker": lambda key: key not in made}
+    built, published = waiting(ledger, 0.0, **paced)
+    first, second = (item.job for item in JOBS.values())
+    thought, soon = open_job(owner="agent:c", model="m").job, open_job(owner="agent:d", due=2).job
+    assert built.to_hint([first, thought, soon, second], 1) == [thought, soon], "a model takes time, and so does a tick"
+    made.add(FIRST)
+    assert built.to_hint([], 2) == [second]
+    assert built.to_hint([], 3) == []
+    built.gather(5, None, JOBS)
+    assert [job.key for job in published] == [SECOND], "no hint is repeated for what the host has made"
+    assert waiting(ledger, 60.0, **paced)[0].to_hint([first, second], 1) == [first, second], "it waits for workers"
+    assert waiting(ledger, 0.0)[0].to_hint([first, second], 1) == [first, second], "it has no idle time"
 
 
 def test_lost_leases_are_expired_while_it_waits() -> None:

@@ -219,3 +219,25 @@ def test_a_promise_without_an_addressee_is_settled_by_its_giver_only() -> None:
 def test_three_of_five_words_of_a_deed_suffice(told: str, outcome: bool) -> None:
     (promise,) = found(message("I promise: I will mend old red barn gates.", 600), message(told, 2_000))
     assert promise.settled is outcome
+
+
+def test_promises_are_the_same_whether_entries_are_read_one_after_another_or_at_once() -> None:
+    told = [
+        observation("Isabella promised Klaus Mueller to mend the mill.", 1, subjects=(KLAUS,)),
+        message("I promise to carry your crate of apples.", 2),
+        observation("Klaus Mueller mended a net.", 3, subjects=(KLAUS,)),
+        observation("Isabella Rodriguez mended the mill.", 4, subjects=(KLAUS, ISABELLA)),
+        message("I promise to carry your crate of apples to the mill.", 5),
+        observation("Maria Lopez carried a crate of apples.", 6, subjects=(MARIA,)),
+        message("I promised to sing for you, but I forgot.", 40),
+        observation("Isabella joined the choir.", 41, subjects=("agent:isabella",)),  # the one whom the first names
+        message("I kept my word.", 80),
+    ]
+    entries = stream_of(*told).live()
+    names = {**WORLD.names, "agent:isabella": "Isabella"}
+    grown = [find_promises(KLAUS, entries[:count], names) for count in range(len(entries) + 1)]
+    afresh = [find_promises(KLAUS, entries[:count], {**names}) for count in range(len(entries) + 1)]
+    assert grown == afresh
+    assert grown[1][0].giver == "Isabella", "an unknown name stands for itself"
+    assert grown[-1][0].giver == "agent:isabella"
+    assert find_promises(KLAUS, entries[:-3], names) == afresh[-4], "fewer than before"
