@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +28,7 @@ from cogitate.ops.fake_llm.server import MODEL, FakeEndpoint
 from cogitate.ops.flower.pages import INTERVAL
 from cogitate.scheduler.config.controls import SetLimit
 from cogitate.scheduler.config.settings import PinnedSettings
+from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals, endpoint_vitals
 from cogitate.scheduler.ledger.deletion import delete_run
 from cogitate.scheduler.ledger.ledger import HostLedger
 from cogitate.scheduler.ledger.worker_signs import workers_seen
@@ -54,6 +55,11 @@ class Incidents:
         command = [sys.executable, "-m", "cogitate.ops", *arguments, "--data-dir", str(self.scene.data_dir)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
+
+    def until_endpoint(self, shows: Callable[[EndpointVitals], bool], what: str) -> None:
+        """Wait until calls have shown the workers what is wrong with the endpoint; a busy machine calls late."""
+        with self.server.client() as client:
+            until(lambda: any(map(shows, endpoint_vitals(client))), what)
 
     @contextmanager
     def frozen_redis(self) -> Iterator[None]:
@@ -197,6 +203,7 @@ def test_the_first_screen_answers_every_question(page: Any) -> None:
 def test_a_model_that_is_down_is_named(page: Any, incidents: Incidents) -> None:
     incidents.scene.endpoint.change(faults={"503": 1.0})
     try:
+        incidents.until_endpoint(lambda one: one.breaker != "closed", "the breaker to open")
         named(page, "#card-model.is-bad", r"(?s)down.*overloaded", "incident-model-down")
     finally:
         incidents.scene.endpoint.change(faults={})
@@ -206,6 +213,7 @@ def test_a_model_that_is_down_is_named(page: Any, incidents: Incidents) -> None:
 def test_a_model_that_is_limited_is_named(page: Any, incidents: Incidents) -> None:
     incidents.scene.endpoint.change(faults={"429:3": 1.0})
     try:
+        incidents.until_endpoint(lambda one: one.failures.get("rate_limited", 0) > 0, "a call to be limited")
         said = r"(?s)limited.*(calls wait|held back)"
         named(page, "#card-model.is-bad, #card-model.is-warn", said, "incident-model-limited")
     finally:

@@ -159,7 +159,7 @@ class Attacked:
 
     def until_said(self, process: subprocess.Popen[bytes], words: str) -> None:
         """Wait until a command has said something."""
-        self._eventually(lambda: words in self.said(process), f"{words!r} to be said", timeout=40)
+        self._eventually(lambda: words in self.said(process), f"{words!r} to be said")
 
     def ready(self, workers: int | None = None) -> None:
         """Wait until so many workers (all, if not said) wait for messages."""
@@ -175,7 +175,7 @@ class Attacked:
 
     def until_tick(self, tick: int) -> None:
         """Wait until a tick is committed."""
-        self._eventually(lambda: self.tick() >= tick, f"tick {tick}", timeout=30)
+        self._eventually(lambda: self.tick() >= tick, f"tick {tick}")
 
     def tick(self) -> int:
         """Return the last committed tick."""
@@ -194,7 +194,7 @@ class Attacked:
 
     def outcome(self, process: subprocess.Popen[bytes]) -> tuple[str, int]:
         """Wait for a command to end, and return its output and exit code."""
-        code = process.wait(timeout=90)
+        code = process.wait(timeout=120)
         return self.said(process), code
 
     def ends_as(self, digest: str, host: subprocess.Popen[bytes]) -> None:

@@ -58,7 +58,7 @@ def test_a_worker_serves_a_small_run_among_the_first_jobs_of_a_large_one(
             command, env=worker_environment(worker_settings), cwd=worker_settings.data_dir, stdout=out, stderr=out
         )
     try:
-        eventually(lambda: len(received(log.read_text())) >= MANY + FEW, "all jobs to be taken", timeout=60)
+        eventually(lambda: len(received(log.read_text())) >= MANY + FEW, "all jobs to be taken")
         assert worker.poll() is None
     finally:
         worker.terminate()

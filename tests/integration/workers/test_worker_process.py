@@ -139,7 +139,7 @@ def celery(*arguments: str, folder: Path, **environment: str) -> subprocess.Comp
         env=clean | environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
 
