@@ -1,4 +1,4 @@
-"""Jobs that no model answered: warnings while a run goes on, and sentences that explain why.
+"""Jobs that no model answered: warnings during a run, and sentences that explain why.
 
 The jobs are counted as ticks are committed, so that a host that leaves after an error needs no further read.
 """

@@ -93,7 +93,7 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True):
         return name if count == 1 else f"{count:,.0f} {name}s"
 
     def hours(self, count: int) -> str:
-        """Return so many game hours as a time just past: "game hour", "24 game hours", "60 rounds" or "month"."""
+        """Return the name of the last `count` game hours: "game hour", "24 game hours", "60 rounds" or "month"."""
         if not self.has_times:
             return self.span(60 * count)
         return "game hour" if count == 1 else f"{count} game hours"
@@ -107,6 +107,11 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True):
         first, last = (-(-max(1, tick) // length) for tick in ticks)
         last = min(last, int(most or last))
         return f"round {last}" if first >= last else f"rounds {first} to {last}"
+
+    def ends_before(self, minute: int) -> bool:
+        """Return whether the last round, if it is known, is over before a game time."""
+        last, ticks = _rounds(self.names) if self.counts_rounds else ("", 1)
+        return bool(last) and self.ticks_until(minute - self.start) > int(last) * ticks
 
     def day(self, minute: int) -> int:
         """Return the number of a day in texts, the first is 1. A tick of a day or more is named by the day it ends."""
@@ -214,7 +219,7 @@ def span(minutes: int) -> str:
 
 
 def hours(count: int) -> str:
-    """Return so many game hours just past, such as "game hour" or "60 rounds", by the clock in force."""
+    """Return the name of the last `count` game hours, such as "game hour" or "60 rounds", by the clock in force."""
     return _IN_FORCE.get().hours(count)
 
 

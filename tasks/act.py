@@ -26,6 +26,7 @@ from cogitate.memory.place_names import find_place
 from cogitate.memory.plans import present_items
 from cogitate.memory.retrieval.scoring import rating
 from cogitate.memory.routing.routing import stage_of
+from cogitate.memory.routing.scopes import mentions
 from cogitate.memory.stream import Stream
 from cogitate.memory.summaries.conversations import resolve_name
 from cogitate.prompts.answers import ActionAnswer
@@ -247,7 +248,7 @@ def _meeting(case: Case, place: str) -> str:
 
 
 def _choice_of_action(situation: Situation) -> list[Constraint]:
-    """Yield the constraint that the answer is one of the actions that the world lists, if it lists any."""
+    """Return the constraint that the answer is one of the actions that the world lists, if it lists any."""
     actions = tuple(dict.fromkeys(map(plain, _texts(situation, "actions"))))
     return [Constraint(field="doing", choices=actions)] if actions else []
 
@@ -265,7 +266,7 @@ def _available(doing: str, situation: Situation) -> str:
     named = {action: normal(neutral(action)) for action in actions}
     found = next((action for action in actions if _is_said(named[action], said)), None)
     if found is None:
-        alike = [action for action in actions if said and (said in named[action] or named[action] in said)]
+        alike = [action for action in actions if mentions(action, said) or mentions(said, named[action])]
         found = alike[0] if len(alike) == 1 else None
     if found is None:
         raise ValueError(f"{doing[:100]!r} is not available; choose one of: {'; '.join(actions)}"[:MAX_TEXT])

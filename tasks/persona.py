@@ -15,7 +15,7 @@ from cogitate.tasks.heuristics.spoken import spoken_language
 from cogitate.tasks.kind import Case
 from cogitate.tasks.recall import brief
 
-_AT_PLACE = re.compile(r"(?P<what>[^;\n@＠]*?)\s*[@＠]\s?(?P<place>[^;\n@＠,]+)")
+_AT_PLACE = re.compile(r"[@＠]\s?(?P<place>[^;\n@＠,]+)")
 _PLACES_OF_A_HABIT = 3
 
 
@@ -36,8 +36,7 @@ def persona(case: Case) -> dict[str, Any]:
 def told_routine(case: Case) -> str:
     """Return an owner's routine for a prompt, with the names of its places instead of the host's words for them."""
 
-    def told(habit: re.Match[str]) -> str:
-        what, word = habit["what"], habit["place"].strip()
+    def told(what: str, word: str) -> str:
         own = {"home": case.profile.home, "work": case.profile.work}.get(word.casefold()) or word
         ids = [found] if (found := places.called(own)) else places.of_kind(word)
         names = [places.name_of(place) for place in ids[:_PLACES_OF_A_HABIT]] or [word]
@@ -46,7 +45,13 @@ def told_routine(case: Case) -> str:
         return what if any(name in what for name in names) else f"{what} ({' or '.join(names)})"
 
     places = case.world.places
-    return brief(_AT_PLACE.sub(told, routine_text(case.world.routine_of(case.profile))))
+    routine = routine_text(case.world.routine_of(case.profile))
+    parts, end = [], 0  # end: of the last place
+    for at in _AT_PLACE.finditer(routine):
+        begin = max(end, *(routine.rfind(mark, end, at.start()) + 1 for mark in ";\n"))
+        parts += [routine[end:begin], told(routine[begin : at.start()].rstrip(), at["place"].strip())]
+        end = at.end()
+    return brief("".join([*parts, routine[end:]]))
 
 
 def language_of(case: Case) -> str:

@@ -331,7 +331,7 @@ def _window(case: Case) -> tuple[int, int]:
 
 
 def _astray(activities: Sequence[Activity], case: Case) -> list[Activity]:
-    """Return the activities at places that do not exist, which a plan does without if enough remain.
+    """Return the activities at places that do not exist, which a plan leaves out if enough others remain.
 
     Raises:
         ValueError: naming a place, if too few remain.

@@ -29,9 +29,8 @@ from cogitate.tasks.recall import brief, share_of, without_repeats
 BATCH = 20  # entries of one call
 LEAST = 5  # smallest batch: a model that cannot rate so few is not worth more calls
 SIZE = "rate.batch"  # counter: entries of the owner's next call after a batch failed
-FEWEST = 8  # entries that are worth a call before the oldest has waited for `PATIENCE`
+FEWEST = 8  # entries that are worth a call before the oldest has waited long
 EVERY = 10  # ticks between two turns of an owner
-PATIENCE = 120  # game minutes that an entry waits for others; with `latency_most` still long before a reflection
 
 
 class RateImportance(Kind):
@@ -116,7 +115,7 @@ class RateImportance(Kind):
 
 def _patient_until(moment: Moment) -> int:
     """Return the game time until which the oldest unrated entry waits for others."""
-    return moment.stream.entries[moment.stream.unrated()[0]].minute + PATIENCE
+    return moment.stream.entries[moment.stream.unrated()[0]].minute + moment.world.limits.reflection_interval // 6
 
 
 def _doubled(case: Case) -> tuple[Effect, ...]:

@@ -33,7 +33,7 @@ AGENTS, TICKS, FIRST_MINUTE = 24, 720, 360
 EVERY = 60  # ticks between two plans of an agent
 FORBIDDEN = error(403, "forbidden", "That is not possible here.")
 LIMITED = error(429, "limited", "Not now.")
-_REASONING = 700  # tokens that a model of the last scenario thinks before it answers
+_REASONING = 700  # tokens of reasoning before each answer, in the last scenario
 
 
 def nothing(request: Mapping[str, Any], in_flight: int) -> FakeResponse | None:

@@ -126,7 +126,8 @@ class HostedRun:
 
     def told(self, line: ReadLine) -> Ticked:
         """Build the answer of a committed tick."""
-        return ticked(self.name, line, over=self.loop.done and line.core.tick == self.loop.tick)
+        with self.loop.state.facts.clock.in_force():
+            return ticked(self.name, line, over=self.loop.done and line.core.tick == self.loop.tick)
 
     def answer(self, question: Question) -> Memories:
         """Answer a question to a memory.

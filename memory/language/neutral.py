@@ -60,7 +60,7 @@ class Neutral:
         return sentence
 
     def says_i(self, text: str) -> bool:
-        """Return False: how one calls oneself, is not known."""
+        """Return False: the word for "I" is not known."""
         return False
 
     def noted(self, sentence: str, me: str, name: str, names: Collection[str], doers: Collection[str]) -> str:

@@ -19,6 +19,7 @@ from cogitate.scheduler.budget.budget import figure_of, format_limit
 from cogitate.scheduler.budget.budget_lines import budget_lines, limits_in_force, pools_of
 from cogitate.scheduler.config.limits import MAX_LIMIT, parse_limit_name
 from cogitate.scheduler.config.settings import ConfigurationError
+from cogitate.scheduler.inspection.run_clock import clock_of
 from cogitate.scheduler.inspection.summary import limits_of
 from cogitate.scheduler.ledger.run_store import RunStore
 
@@ -72,7 +73,7 @@ def budget(
 def _show(run: str, data_dir: DataDir, *, every_owner: bool, as_json: bool) -> int:
     with open_state(read_settings(data_dir=data_dir)) as client:
         store = RunStore.open(client, run)
-        limits = limits_of(store)
+        limits, clock = limits_of(store), clock_of(store)
         in_force = limits_in_force(limits.now, pools_of(store))
         lines = [line for line in budget_lines(store, limits.last_of) if line.limit is not None]
     console = Terminal(stderr=as_json)
@@ -80,8 +81,10 @@ def _show(run: str, data_dir: DataDir, *, every_owner: bool, as_json: bool) -> i
         console.print(line_of_limit, highlight=False)
     for change in limits.changes:
         console.print(f"changed at tick {change.tick:,}", highlight=False)
+    with clock.in_force():
+        table = budget_table(lines, in_force, fold=not every_owner, width=console.width)
     if lines:
-        console.print(budget_table(lines, in_force, fold=not every_owner, width=console.width))
+        console.print(table)
     if as_json:
         found = {
             "run": run,

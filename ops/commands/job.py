@@ -18,6 +18,7 @@ from cogitate.ops.open_state import open_state
 from cogitate.scheduler.budget.budget import format_refusal
 from cogitate.scheduler.budget.budget_lines import pools_of
 from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.inspection.run_clock import clock_of
 from cogitate.scheduler.inspection.summary import limits_of
 from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.ledger.run_store import RunStore
@@ -47,10 +48,14 @@ def job(
         found = JobHistory(client, run).find(key)
         store = RunStore.open(client, run)
         limit_of = limits_of(store).limit_of
-        refusal = format_refusal(found.refused, limit_of, pools_of(store).of)
+        clock = clock_of(store)
+        with clock.in_force():
+            refusal = format_refusal(found.refused, limit_of, pools_of(store).of)
         texts = captured_of(store, settings, key) if prompt else []
     console = Terminal(stderr=as_json)
-    for name, text in job_life(found, refusal, limit_of):
+    with clock.in_force():
+        life = list(job_life(found, refusal, limit_of))
+    for name, text in life:
         console.print(f"{name:<10} {text}", highlight=False, soft_wrap=True)
     for name, text in _texts(texts) if prompt else ():
         console.print(f"\n{name}\n{text}", highlight=False, soft_wrap=True)

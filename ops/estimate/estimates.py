@@ -31,7 +31,7 @@ class KindDay(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: str
     requests: Range
-    jobs: Range = NOTHING  # admitted requests; an estimate that version 0.1.0 stored has them as `calls`
+    jobs: Range = NOTHING  # admitted requests
     calls: Range  # model calls of these jobs, further attempts included
     attempts: float = 1.0  # calls per job: admission pays for the first, the retry pool for others
     tokens: Range

@@ -122,7 +122,10 @@ STATES = {
 
 
 def with_true_state(task: Any) -> Any:
-    """Return Flower's task with the state that its pages should show; `task` is a copy."""
+    """Return Flower's task with the state of its job, as its result tells it; `task` is a copy.
+
+    Celery's SUCCESS only says that the task has ended.
+    """
     result = str(getattr(task, "result", None) or "").strip("'\"")
     if task.state == "SUCCESS":
         task.state = next((state for begin, state in STATES.items() if result.startswith(begin)), task.state)

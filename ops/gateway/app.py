@@ -181,7 +181,8 @@ def tick_of_event(name: str) -> int:
 
 
 class TickEvents:
-    """The events of one listener. It has no queue: it reads the journal from its position.
+    """The ticks of a run as server-sent events for one listener, each once and in order. It has no queue: it reads the
+    journal from its position.
 
     Args:
         after: the last tick that the listener has; None: only future ticks.

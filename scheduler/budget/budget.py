@@ -119,7 +119,7 @@ def format_no_room(cell: str) -> str:
     scope, _, unit = rest.rpartition(" ")
     period, _, index = window.partition(":")
     limit = f"limit {period}.{scope}.{unit} has no room"
-    if period == "run":
+    if period == "run" or (period == "day" and clock_in_force().ends_before((int(index) + 1) * DAY)):
         return f"{limit}, unless it is raised"
     again = f"at tick {int(index) + 1}"
     if period == "day":

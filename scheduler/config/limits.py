@@ -38,10 +38,12 @@ class LimitName(NamedTuple):
 
     @property
     def owner(self) -> str:
+        """Return the only owner that it limits; "" if it limits none or all."""
         return self._named("owner:")
 
     @property
     def kind(self) -> str:
+        """Return the only kind that it limits; "" if it limits none or all."""
         return self._named("kind:")
 
     def _named(self, prefix: str) -> str:

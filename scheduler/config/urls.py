@@ -121,7 +121,7 @@ def embedded_url(data_dir: Path) -> str:
     except (OSError, ValueError, KeyError) as error:
         raise ConfigurationError(
             f"no Redis: COGITATE_REDIS_URL is not set and no embedded server runs in {data_dir}; "
-            "start one with `cogitate run` or a host of yours, whose server is there after some seconds, or set the URL"
+            "start one with `cogitate run` or your own host, whose server starts within seconds, or set the URL"
         ) from error
 
 

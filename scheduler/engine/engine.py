@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
+from cogitate.memory.entry import Entry
 from cogitate.scheduler.config.controls import ControlRequest
 from cogitate.scheduler.engine.boundary import Closing, close_due
 from cogitate.scheduler.engine.heuristics_ahead import HeuristicsAhead
@@ -68,10 +69,15 @@ class RunEngine:
                 state.without_model,
                 state.latencies.is_answered,
                 horizon,
-                lambda owner, entry: read_ahead(entry, owner, state.streams[owner].live(), state.world()),
+                self._read_ahead,
             )
             self.parts.append(self._ahead)
         self._ahead.work(tick, left)
+
+    def _read_ahead(self, owner: str, entry: Entry) -> None:
+        stream = self.state.streams.get(owner)
+        if stream is not None:  # otherwise it has left since
+            read_ahead(entry, owner, stream.live(), self.state.world())
 
     @_by_its_clock
     def begin(self, tick: int, boundary: BoundaryInput) -> list[Change]:
@@ -103,6 +109,7 @@ class RunEngine:
         self._tick = begun
         return [change for closing in begun.applied for change in closing.changes]
 
+    @_by_its_clock
     def ends(self) -> list[JobEnd]:
         """Return the ends of the jobs that were due at the boundary that was passed last."""
         if self._tick is None:
@@ -134,7 +141,7 @@ class RunEngine:
         return finished
 
     def needs_worker(self, key: JobKey) -> bool:
-        """Return whether a worker can still be of use to a job: the host has not made all that a worker would."""
+        """Return whether a job still needs a worker: it asks a model, or this host has not computed its heuristic."""
         item = self.state.open.get(key)
         return item is not None and (item.job.model != "" or self._ahead is None or self._ahead.made(key) is None)
 

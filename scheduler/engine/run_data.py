@@ -132,13 +132,18 @@ class RunData:
 
 @dataclass(frozen=True)
 class LiveMemory:
-    """The source of a host's view of an owner's memory while its run is open."""
+    """The live state behind a host's view of an owner's memory."""
 
     state: RunData
     owner: str
     boundary: Callable[[], int]  # the tick of the last boundary; it refuses a fork of the process
 
     def stream(self) -> Stream:
+        """Return the stream, empty until the owner's first tick is committed.
+
+        Raises:
+            InputError: if the owner has left.
+        """
         self.boundary()
         if self.owner in self.state.retired:
             raise InputError(

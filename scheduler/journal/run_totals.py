@@ -5,7 +5,7 @@ if it were whole. It grows with owners, kinds and open jobs, not with ticks (`fo
 
 Each attempt is charged once, when its usage is known. A job's end has the usage of its winning attempt and of those
 before it that were known. For a job that ended without a result, the correction says what its newest attempt used, and
-a separate note reports attempts that are heard of later still. Usage that never becomes known is charged only to the
+a separate note reports attempts whose usage arrives even later. Usage that never becomes known is charged only to the
 windows of the budget, in full.
 """
 

@@ -1,4 +1,7 @@
-"""The worker's side of the ledger: claim a job, beat while it runs, settle the attempt."""
+"""The worker's side of the ledger: claim a job, beat while it runs, settle the attempt.
+
+It also makes trial hints, which workers answer in the run's `readiness`.
+"""
 
 from __future__ import annotations
 
@@ -295,17 +298,18 @@ class Claims:
         return settled
 
 
-TICK = 0  # at which trial hints are asked for; of jobs the first tick is 1
-OWNER = "readiness"
+TRIAL_TICK = 0  # of trial hints; the first tick with jobs is 1
+TRIAL_OWNER = "readiness"
 
 
 def trial_hints(run: str, kinds: Sequence[str]) -> list[Job]:
-    return [_hint(run, JobKey(TICK, kind, OWNER, 0, 0)) for kind in kinds]
+    """Return a hint without a job for each kind, by which a host learns that workers take the kind."""
+    return [_hint(run, JobKey(TRIAL_TICK, kind, TRIAL_OWNER, 0, 0)) for kind in kinds]
 
 
 def endpoint_hints(run: str, kind: str, endpoints: Sequence[str]) -> list[Job]:
     """Return a trial hint for each of these endpoints, to be taken by workers that know this kind."""
-    return [_hint(run, JobKey(TICK, kind, f"{OWNER}:{endpoint}", 0, 0)) for endpoint in endpoints]
+    return [_hint(run, JobKey(TRIAL_TICK, kind, f"{TRIAL_OWNER}:{endpoint}", 0, 0)) for endpoint in endpoints]
 
 
 def endpoint_of(key: JobKey) -> str | None:
@@ -315,7 +319,7 @@ def endpoint_of(key: JobKey) -> str | None:
 
 def is_trial_hint(key: JobKey) -> bool:
     """Return whether a message with this key is a trial hint rather than a job."""
-    return key.tick == TICK and key.owner.partition(":")[0] == OWNER
+    return key.tick == TRIAL_TICK and key.owner.partition(":")[0] == TRIAL_OWNER
 
 
 def _hint(run: str, key: JobKey) -> Job:

@@ -1,4 +1,4 @@
-"""Memory streams in Redis: how they are written with a tick, and read back.
+"""Memory streams and the world's state in Redis: how they are written with a tick, and read back.
 
 Keys under the run's prefix, `<o>` being the owner:
     entries:<o>   hash  number -> JSON of a live entry
@@ -9,6 +9,7 @@ Keys under the run's prefix, `<o>` being the owner:
     heads         hash  owner -> JSON of the stream's head
     owners        hash  owner -> JSON of its profile
     retired       hash  owner -> tick at which it left
+    checkpoint    hash  tick: the tick it was committed with; packed: the world's state, compressed
 """
 
 from __future__ import annotations

@@ -183,10 +183,10 @@ class RunLoop:
     def _run(self) -> Generator[Tick, None, None]:
         self.calls.check_process()
         if self._redelivers:
-            yield from redeliver(self.ledger, self.calls, self.checkpoint_tick, self.tick)
+            yield from redeliver(self.ledger, self.calls, self.state.facts.clock, self.checkpoint_tick, self.tick)
         if self.tick:
             self.state.rewake(self.tick)
-            self._ends = ends_before(self.ledger, self.tick + 1)
+            self._ends = ends_before(self.ledger, self.state.facts.clock, self.tick + 1)
         with self._collections or nullcontext():
             yield from self._new_ticks()
         self._leave()
@@ -266,7 +266,8 @@ class RunLoop:
         with self.changing:
             finished = self.engine.end(number, turn, controls, away=away)
         self.ended.note(finished)
-        self._ends = tuple(ends_after_turn(self.ledger.run, finished.core, finished.notes.ended))
+        with self.state.facts.clock.in_force():
+            self._ends = tuple(ends_after_turn(self.ledger.run, finished.core, finished.notes.ended))
         self.ends += self._ends
         lag = 0 if self.pace is None else int(self.pace.behind)
         host_us = round(1_000_000 * self.tick_seconds[-1]) if self.tick_seconds else 0

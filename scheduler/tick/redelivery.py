@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 
+from cogitate.memory.clock import Clock
 from cogitate.memory.errors import CogitateError
 from cogitate.scheduler.engine.turn import WorldTurn
 from cogitate.scheduler.journal.ends import JobEnd, ends_after_turn, ends_at_boundary
@@ -23,20 +24,21 @@ class WorldDiverged(CogitateError, RuntimeError):
     """
 
 
-def redeliver(ledger: HostLedger, calls: WorldCalls, checkpoint: int, last: int) -> Iterator[Tick]:
+def redeliver(ledger: HostLedger, calls: WorldCalls, clock: Clock, checkpoint: int, last: int) -> Iterator[Tick]:
     """Yield the ticks after a world's checkpoint up to the last committed one, and check each after its body.
 
     Raises:
         WorldDiverged: when the world observed something else than the journal says.
     """
-    before = ends_before(ledger, checkpoint + 1)
+    before = ends_before(ledger, clock, checkpoint + 1)
     calls.redelivering = True
     for line in read_journal(ledger.store, checkpoint + 1, last):
         core = line.core
         calls.open(core.tick)
-        now = ends_at_boundary(ledger.run, core.tick, core.ended, line.notes.ended)
-        yield Tick(core.tick, core.minute, tuple(changes_of(line)), True, (*before, *now))
-        before = tuple(ends_after_turn(ledger.run, core, line.notes.ended))
+        with clock.in_force():
+            ends = (*before, *ends_at_boundary(ledger.run, core.tick, core.ended, line.notes.ended))
+            before = tuple(ends_after_turn(ledger.run, core, line.notes.ended))
+        yield Tick(core.tick, core.minute, tuple(changes_of(line)), True, ends)
         calls.check_process()
         calls.is_open = False
         turn, _ = calls.take()
@@ -44,11 +46,12 @@ def redeliver(ledger: HostLedger, calls: WorldCalls, checkpoint: int, last: int)
     calls.redelivering = False
 
 
-def ends_before(ledger: HostLedger, tick: int) -> tuple[JobEnd, ...]:
+def ends_before(ledger: HostLedger, clock: Clock, tick: int) -> tuple[JobEnd, ...]:
     """Return the ends that the tick before decided after the world's turn, which no tick has reported yet."""
     with suppress(JournalError):  # trimmed: an earlier host reported them
         for line in read_journal(ledger.store, tick - 1, tick - 1) if tick > 1 else ():
-            return tuple(ends_after_turn(ledger.run, line.core, line.notes.ended))
+            with clock.in_force():
+                return tuple(ends_after_turn(ledger.run, line.core, line.notes.ended))
     return ()
 
 

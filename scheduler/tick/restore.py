@@ -1,4 +1,9 @@
-"""Reading a run back from the ledger into a host's memory."""
+"""Read a run back from the ledger into a host's memory.
+
+Each tick seals every stream that changed, and facts and owners when they changed. Keys under the run's prefix:
+    seals  hash  owner -> seal of its stream (`cogitate.memory.seal`); ":facts" and ":owners" -> hash of these
+    state  hash  sealed: the tick up to which the seals are kept
+"""
 
 from __future__ import annotations
 
@@ -27,6 +32,10 @@ from cogitate.scheduler.ledger.eviction import why_keys_vanish
 from cogitate.scheduler.ledger.ledger import HostLedger, Value, Write
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import chunked, differences, load_streams, load_world
+
+FACTS, OWNERS = ":facts", ":owners"  # no owner has such a name
+
+log = structlog.get_logger()
 
 
 class Restored(NamedTuple):
@@ -91,11 +100,6 @@ def _restore(ledger: HostLedger, state: RunState) -> Restored:
 
 def _text(value: bytes | None) -> str:
     return value.decode() if value else ""
-
-
-FACTS, OWNERS = ":facts", ":owners"  # no owner has such a name
-
-log = structlog.get_logger()
 
 
 class Seals:

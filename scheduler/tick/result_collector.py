@@ -113,7 +113,7 @@ class ResultCollector:
             workers no longer than a lease. None: unknown.
         pace: of the host; None: its ticks have no real duration.
         awaited: returns the jobs that ended late and count as slow until their answers come.
-        needs_worker: returns whether a worker can still be of use to an open job.
+        needs_worker: returns whether an open job still needs a worker.
     """
 
     def __init__(
@@ -215,9 +215,14 @@ class ResultCollector:
             if collected is None:
                 self._times.missed(tick)
                 return None
-        self._times.look(tick, collected, expired, now)
-        unclaimed = [key for key in map(JobKey.parse, collected.unclaimed) if key in jobs and self._needs_worker(key)]
-        again = self._hints.repeat(unclaimed, now)
+        held_back = {job.key for job in self._held_back}
+        hinted = [
+            key
+            for key in map(JobKey.parse, collected.unclaimed)
+            if key in jobs and key not in held_back and self._needs_worker(key)
+        ]
+        self._times.look(tick, collected._replace(unclaimed=[key.text() for key in hinted]), expired, now)
+        again = self._hints.repeat(hinted, now)
         if again:
             self._publish([jobs[key].job for key in again])
         return collected.boundary

@@ -32,7 +32,7 @@ def pursuit_of(profile: Profile) -> str:
         found = doing or wish
         if found:
             words = _PURSUIT_ENDS.split(found[1])[0].split()[:12]
-            if len(words) == 1:  # "know who took it": the clause is what is wished
+            if len(words) == 1:  # "know who took it": the wish is the whole clause
                 words = re.split(r"[,;.]", found[1])[0].split()[:12]
             while len(words) > 1 and words[-1].lower() in FUNCTION_WORDS:
                 words.pop()

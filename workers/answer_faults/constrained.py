@@ -17,18 +17,18 @@ def fault_of_constraints(value: dict[str, Any], constraints: Iterable[Constraint
                 return Fault(
                     f"{one.field} is {str(given)[:100]!r}: choose one of {', '.join(one.choices)}", "constraint"
                 )
-            size = len(given) if isinstance(given, str | list) else given if isinstance(given, int | float) else None
-            if size is None:
+            if isinstance(given, bool) or not isinstance(given, str | list | int | float):
                 continue
+            size, verb = (given, "is") if isinstance(given, int | float) else (len(given), "has")
             if one.least is not None and size < one.least:
-                return Fault(f"{one.field} has {size}, at least {one.least} is needed", "constraint")
+                return Fault(f"{one.field} {verb} {size}: at least {one.least} is required", "constraint")
             if one.most is not None and size > one.most:
-                return Fault(f"{one.field} has {size}, at most {one.most} is possible", "constraint")
+                return Fault(f"{one.field} {verb} {size}: at most {one.most} is allowed", "constraint")
     return None
 
 
 def _values(value: Any, path: Sequence[str]) -> Iterator[Any]:
-    """Yield the values at a path, past lists on the way; what is null has no value."""
+    """Yield the values at a path, through lists; null yields nothing."""
     if not path:
         if value is not None:
             yield value

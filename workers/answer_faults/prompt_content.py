@@ -12,7 +12,7 @@ from cogitate.memory.language.endings import SPACED, UNSPACED
 from cogitate.memory.language.text import words
 from cogitate.tasks.kind import Prompt
 
-_FORM = "with JSON only"  # the end of questions and repairs
+_FORM = "with JSON only"  # the end of a repair
 _ASKED = re.compile(r"You (?:decide|plan|reflect) (?:for|as) ([^,.]+)")  # the beginning of built-in prompts
 _NEAR = re.compile(r"Near(?: [^:]+)?: (.+)")
 _PEOPLE = "People (id: name):\n"

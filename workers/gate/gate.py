@@ -38,8 +38,9 @@ _EARLY = 0.003  # seconds by which a waiting call asks again early, so that it l
 _PROBE_NAP = 0.05  # seconds between two checks for the end of another worker's probe
 _NAP = 0.02  # seconds; a call sleeps through half of a longer wait, since other calls may return unused tokens
 
-Why = Literal["breaker_open", "rate_limited_here", "no_slot", "gate_away", "stopping"]
+Why = Literal["breaker_open", "rate_limited_here", "no_slot", "timeout", "gate_away", "stopping"]
 MayWait = Literal["nothing", "endpoint", "model"]  # "model": for the endpoint too
+_LATE: dict[bytes, Why] = {b"requests": "rate_limited_here", b"slot": "no_slot", b"time": "timeout"}
 WAITS: dict[MayWait, int] = {"nothing": 0, "endpoint": 1, "model": 2}
 
 log = structlog.get_logger()
@@ -77,6 +78,7 @@ class Gate:
         tokens: int,
         deadline: float,
         may_wait: MayWait = "nothing",
+        again: bool = False,
     ) -> Entered | Refused:
         """Wait until the endpoint may be called, or return why it may not.
 
@@ -86,6 +88,8 @@ class Gate:
             deadline: the instant of `time.monotonic()` by which the call must have ended. If the wait and twice the
                 usual duration of a call would pass it, the call is refused at once.
             may_wait: what the call waits for within its deadline if it is set aside and has answered before.
+            again: whether an attempt of the job has failed before. Then a call is refused as a timeout if less time is
+                left than a call usually takes.
         """
         limits, spacing = self._endpoints[endpoint], self._spacing[endpoint]
         token, began, places, waited = new_nonce(), time.monotonic(), ["", ""], False
@@ -105,6 +109,7 @@ class Gate:
                     model,
                     spacing.ahead,
                     WAITS[may_wait],
+                    int(again),
                 ]
                 answer: Reply = self._enter(keys=endpoint_keys(endpoint), args=args)
                 match answer[0]:
@@ -128,8 +133,7 @@ class Gate:
                     case b"open":
                         return Refused("breaker_open", answer[2].decode(), answer[1] / SECOND)
                     case b"late":
-                        why: Why = "no_slot" if answer[2] == b"slot" else "rate_limited_here"
-                        return Refused(why, wait=answer[1] / SECOND)
+                        return Refused(_LATE[answer[2]], wait=answer[1] / SECOND)
                 wait, places = answer[1] / SECOND, [place.decode() for place in answer[2:4]]
                 if not waited:
                     log.info("endpoint.waiting", endpoint=endpoint, seconds=round(wait, 3))

@@ -240,6 +240,7 @@ class Gating:
             tokens=tokens,
             deadline=call.deadline,
             may_wait=self._may_wait(call),
+            again=call.claim.number > 1,
         )
         if isinstance(entered, Refused):
             return entered

@@ -19,10 +19,11 @@
 --       9 '1' at the first call of a process  10 model
 --       11 how far a request may run ahead of the pace, to make up for one that left late
 --       12 '1' if the call may wait for the probe of an endpoint that has answered before, '2' for that of a model too
+--       13 '1' if an attempt of the job has failed before
 --   The slots of a model with learned limits are the key KEYS[2]:<model>.
 -- Answers {'go', when, delay, '1' if it tries a model set aside, '1' if it tries an open endpoint,
 --          '1' if limits are learned for the model} | {'wait', time, place, place}
---      |  {'late', time, 'requests' or 'slot'} | {'open', time until the next probe, why}.
+--      |  {'late', time, 'requests', 'slot' or 'time'} | {'open', time until the next probe, why}.
 --
 -- Limits are enforced by the generic cell rate algorithm in its virtual-scheduling form (ITU-T I.371, annex A; ATM Forum
 -- TM 4.0, 4.4.2). Idle time earns no credit, since a server may enforce its limit over any period. A call that has to
@@ -32,7 +33,8 @@
 
 local EARLY = 5000  -- a call that is early by less is admitted, and leaves at its time
 local gate, slots, counters = unpack(KEYS)
-local token, patience, pace, tokens, cap, request_place, token_place, waited, first, model, ahead, may_wait = unpack(ARGV)
+local token, patience, pace, tokens, cap, request_place, token_place, waited, first, model, ahead, may_wait, again =
+  unpack(ARGV)
 patience, cap = tonumber(patience), tonumber(cap)
 local fresh = first == '1'
 local seconds, microseconds = unpack(redis.call('TIME'))
@@ -131,6 +133,9 @@ if wait > EARLY or waits_for == 'slot' then
   end
   return {'wait', math.ceil(wait), places.requests, places.tokens}
 end
+
+-- A further attempt that would most likely end in mid-call costs money and gives nothing.
+if again == '1' and number(usual) > patience then return refuse({'late', 0, 'time'}, 'timeout') end
 
 for _, clock in ipairs(clocks) do
   if clock.cost > 0 then

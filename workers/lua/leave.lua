@@ -30,7 +30,7 @@
 -- breaker opens. Failures in a row of one model among successes of others set that model aside; otherwise they open the
 -- breaker.
 --
--- Limits that nobody configured are learned by additive increase and multiplicative decrease (Chiu and Jain, 1989): a
+-- Unconfigured limits are learned by additive increase and multiplicative decrease (Chiu and Jain, 1989): a
 -- limited call cuts the calls in flight to three quarters, then to half; at one call a 429 cuts the pace, and a 503 doubles
 -- the pause before the next. Answers let them grow, fast up to what worked before. Calls that left before a cut are no
 -- further evidence.

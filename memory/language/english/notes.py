@@ -14,7 +14,7 @@ from cogitate.memory.language.quotations import without_quotations
 
 _I = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine)\b")
 _ACTIVITY = re.compile(r"\w+ing\b")
-#: What somebody did, without a pronoun that may mean who did it.
+#: A deed, without a pronoun that may refer to its doer.
 _OWN_DEED = re.compile(r"([a-z]+)\b(?!.*\b(?:he|she|they|him|her|them|his|hers|their|theirs)\b).*", re.DOTALL)
 
 
@@ -28,7 +28,7 @@ def noted(sentence: str, me: str, name: str, names: Collection[str], doers: Coll
 
     Args:
         me: what its owner is called: "I", or its name.
-        name: of its owner. A summary tells what it did by its name.
+        name: the owner's name, by which a summary calls it.
     """
     if (talk := retold(sentence, names, doers)) != sentence:
         return talk

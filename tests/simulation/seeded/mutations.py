@@ -411,7 +411,7 @@ MUTATIONS: dict[str, Mutation] = {
     "admission sees settlements at once": reservation_shrunk_at_settle,
     "admission sees further attempts": retries_seen_by_admission,
     "further attempts are free": script("claim", ("book(run, cells, 'reserved', reserved)", "")),
-    "further attempts have no pool": script("claim", ("if held + last[unit] > limit then", "if false then")),
+    "further attempts have no pool": script("claim", ("claims > 0 and held('pool') + last[unit] > limit", "false")),
     "leases follow the wall clock": leases_by_wall_clock,
     "a fenced host sends heartbeats": script("present", ("held_epoch ~= epoch or held_holder ~= holder or ", "")),
     "a host that is gone sends heartbeats": script("present", (" or (status ~= 'running' and status ~= 'paused')", "")),

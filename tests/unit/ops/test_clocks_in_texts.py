@@ -80,7 +80,7 @@ def texts_of(client: FakeRedis, data_dir: Path) -> str:
                 "finished at tick 20 (round 10 of 10)",
                 "Reflections every 2 rounds",
                 "in the last 30 rounds",
-                "free again from round 720 of 10",
+                "unless it is raised",
                 "Tokens a round",
                 "Spent in rounds 1 to 10",
             ],

@@ -454,7 +454,7 @@ def test_reflections_say_how_much_they_are_throttled_by_whom_and_why() -> None:
         "agents that are due and wait: 7",
     ]
     stopped = reflections_card(run(steering=msgspec.structs.replace(slow, cadence=0.0, interval=None, pressing=())))
-    assert (stopped.value, stopped.lines[1]) == ("0% of usual", "none are due, usually 720")
+    assert (stopped.value, stopped.lines[1]) == ("0% of usual", "none are due, usually every 720 game minutes")
     assert graded(reflections_card(run())) == ("as usual", "")
 
 

@@ -9,13 +9,15 @@ import pytest
 from cogitate.memory.apply import apply, unmet
 from cogitate.memory.effects import Rate
 from cogitate.memory.importance import rate_by_rule
+from cogitate.memory.limits import MemoryLimits
 from cogitate.memory.stream import Stream
 from cogitate.prompts.answers import RatingsAnswer
 from cogitate.prompts.render import Templates
-from cogitate.tasks.rate import BATCH, EVERY, FEWEST, PATIENCE, RateImportance
+from cogitate.tasks.rate import BATCH, EVERY, FEWEST, RateImportance
 from tests.unit.tasks.kind_cases import KLAUS, case_of, due_turn, moment_of, observation, stream_of
 
 KIND = RateImportance(Templates())
+PATIENT = MemoryLimits().reflection_interval // 6  # game minutes that an entry waits for others
 
 
 def unrated(count: int, text: str = "Saw a heron at pond {}.") -> Stream:
@@ -60,7 +62,7 @@ def test_invalid_ratings_are_refused(ratings: tuple[int, ...]) -> None:
 
 def test_few_entries_wait_for_others_and_enough_for_the_owners_turn_only() -> None:
     few, enough = unrated(FEWEST - 1), unrated(FEWEST)
-    early, late = range(610, 610 + EVERY), range(600 + PATIENCE, 600 + PATIENCE + EVERY)
+    early, late = range(610, 610 + EVERY), range(600 + PATIENT, 600 + PATIENT + EVERY)
     asked = [[t for t in ticks if list(KIND.due(moment_of(few, t)))] for ticks in (early, late)]
     assert [*map(len, asked)] == [0, 1]
     assert KIND.wake(moment_of(few, 610)) == asked[1][0], "the first turn at which the oldest has waited long"

@@ -26,7 +26,9 @@ _LEAST, _MOST = 128, 100_000_000  # plausible context lengths, in tokens
 _log = structlog.get_logger()
 
 _NUMBER = re.compile(r"(?<![\w.,:/<-])\d[\d,]{2,11}(?![\w/>-])")
-_NAMED = re.compile(r"(?:context(?!_)|ctx|limit|max)[^\d(]{1,60}\(?(\d[\d,]{2,11})(?!\w)", re.IGNORECASE)
+_NAMED = re.compile(
+    r"(?:context(?!_)|ctx|limit|max(?!_(?:completion_)?tokens))[^\d(]{1,60}\(?(\d[\d,]{2,11})(?!\w)", re.IGNORECASE
+)
 
 
 def named_context(error_text: str) -> int:

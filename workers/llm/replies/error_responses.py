@@ -43,7 +43,7 @@ WORDINGS = (
     _wording(
         "context_overflow",
         "400 413 422 500",
-        r"context|(prompt|input) (is too|length)|token limit|`inputs`",
+        r"context(?! (?:deadline|cancel))|(prompt|input) (is too|length)|token limit|`inputs`",
     ),
     _wording("overloaded", "400 403 429 500", r"overloaded|failed to load"),
     _wording("auth", "400 403 404", r"api.(secret.)?key"),

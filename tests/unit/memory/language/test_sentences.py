@@ -68,7 +68,6 @@ def test_speech_is_reported_in_the_third_person(subtests: pytest.Subtests) -> No
         ("It suits the people you work with.", "Jon said that it suits the people Gina works with."),
         ("Let's go to a class.", "Jon suggested that they go to a class."),
         ("Don't give up on your dreams.", "Jon told Gina not to give up on her dreams."),
-        ("Thanks for your advice.", "Jon thanked Gina for her advice."),
         ("Here's a pic of Oliver.", "Jon said that here's a pic of Oliver."),
         ("When I was young, I sang.", "Jon said that when he was young, he sang."),
         ("Oscar is my pet.", "Jon said that Oscar is his pet."),

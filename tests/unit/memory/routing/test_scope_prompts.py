@@ -18,7 +18,7 @@ def test_each_scope_has_its_own_prompt() -> None:
     realm.trigger(*location_left("inn", [BOB], 5), story_event("act_progressed", [], {"act_id": "2"}, 5))
     prompts = {scope: RECOUNT.prompt(case) for scope, case in realm.open.items()}
     assert len({prompt.version for prompt in prompts.values()}) == 3
-    assert all("2 to 3 sentences" in prompt.system for prompt in prompts.values())
+    assert all("2 to 3 sentences" in prompt.user for prompt in prompts.values())
     assert "notable events at this location" in prompts[INN].system
     assert "relationships, promises, conflicts and outcomes" in prompts[BOB].system
     assert "quests, acts and encounters" in prompts[WORLD].system

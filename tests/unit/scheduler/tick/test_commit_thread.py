@@ -65,11 +65,11 @@ def test_replies_come_in_the_order_of_commits(thread: CommitThread) -> None:
     done: list[int] = []
 
     def commit(number: int) -> Callable[[], int]:
-        def commit_at_once() -> int:
+        def carry_out() -> int:
             done.append(number)
             return number
 
-        return commit_at_once
+        return carry_out
 
     replies = [thread(commit(number)) for number in range(5)]
     assert [reply.result() for reply in replies] == done == [0, 1, 2, 3, 4]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, get_args
@@ -375,7 +374,7 @@ class Wordy(Own):
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
         prompt = Prompt(system="Hum.", user="A tune.", answer=SummaryAnswer, version="1")
-        return dataclasses.replace(prompt, shown=(4,), then=(Archive(JOB.key.owner, (4,), into_summary=True),))
+        return replace(prompt, shown=(4,), then=(Archive(JOB.key.owner, (4,), into_summary=True),))
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
         assert isinstance(answer, SummaryAnswer)
