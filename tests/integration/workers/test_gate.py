@@ -139,6 +139,18 @@ def test_callers_waiting_for_a_slot_return_one_by_one(gate_of: MakeGate, client:
     assert all(later - former >= step for former, later in itertools.pairwise(polls))
 
 
+def test_a_further_attempt_is_refused_when_less_time_is_left_than_a_call_takes(gate_of: MakeGate, client: Redis) -> None:
+    gate = gate_of()
+    client.hset(endpoint_keys(NAME)[0], "usual", 4_000_000)
+
+    def enter(seconds: float, *, again: bool) -> Entered | Refused:
+        return gate.enter(NAME, model="m", tokens=0, deadline=time.monotonic() + seconds, again=again)
+
+    assert enter(3.0, again=True) == Refused("timeout")
+    assert isinstance(enter(300.0, again=True), Entered)
+    assert isinstance(enter(3.0, again=False), Entered), "a first attempt shows whether calls are faster now"
+
+
 def test_a_call_starts_when_it_leaves_the_gate(gate_of: MakeGate) -> None:
     gate = gate_of(requests_per_minute=30_000)  # two milliseconds from one to the next: who comes early leaves later
     for _ in range(20):

@@ -241,6 +241,8 @@ def test_a_paced_host_leaves_to_workers_what_it_has_not_made_itself() -> None:
     first, second = (item.job for item in JOBS.values())
     thought, soon = open_job(owner="agent:c", model="m").job, open_job(owner="agent:d", due=2).job
     assert built.to_hint([first, thought, soon, second], 1) == [thought, soon], "a model takes time, and so does a tick"
+    built.gather(1, None, JOBS)
+    assert published == [], "a hint that is held back is not repeated either"
     made.add(FIRST)
     assert built.to_hint([], 2) == [second]
     assert built.to_hint([], 3) == []

@@ -292,6 +292,8 @@ def test_an_action_that_is_not_available_is_refused_and_a_free_deed_is_not() -> 
     (told,) = (e for e in KIND.effects(asked, read, ()) if isinstance(e, Tell))
     assert told.data["doing"] == "Read <all> day"
     assert KIND.effects(asked, answer(doing="Sleep in the chair", location="here"), ()), "it means one action alone"
+    with pytest.raises(ValueError, match="'explore the forest' is not available"):
+        KIND.effects(act(lived(plan()), actions=["rest"]), answer(doing="explore the forest", location="here"), ())
     with pytest.raises(ValueError, match=r"'dance' is not available; choose one of: Read <all> day; sleep"):
         KIND.effects(asked, answer(doing="dance", location="here"), ())
     (told,) = (

@@ -117,8 +117,8 @@ class Vote(BaseModel):
         ("cafe", 2, ["ann"], None),
         (None, 2, ["ann"], None),
         ("moon", 2, ["ann"], "place is 'moon': choose one of cafe, dorm"),
-        ("dorm", 1, ["ann"], "strength has 1, at least 2 is needed"),
-        ("dorm", 2, ["ann", "ben"], "voters has 2, at most 1 is possible"),
+        ("dorm", 1, ["ann"], "strength is 1: at least 2 is required"),
+        ("dorm", 2, ["ann", "ben"], "voters has 2: at most 1 is allowed"),
         ("dorm", 2, ["annabel"], None),
     ],
 )

@@ -52,6 +52,8 @@ def test_an_error_is_known_by_its_words_and_else_by_its_status(subtests: pytest.
         (599, "", "server"),
         (400, "context_length_exceeded", "context_overflow"),
         (500, "maximum context length", "context_overflow"),
+        (500, "context deadline exceeded", "server"),
+        (500, "Post /completion: context canceled", "server"),
         (413, "x", "context_overflow"),
         (401, "context size", "auth"),
         (400, "content filter", "filtered"),
