@@ -139,7 +139,7 @@ def test_callers_waiting_for_a_slot_return_one_by_one(gate_of: MakeGate, client:
     assert all(later - former >= step for former, later in itertools.pairwise(polls))
 
 
-def test_a_further_attempt_is_refused_when_less_time_is_left_than_a_call_takes(gate_of: MakeGate, client: Redis) -> None:
+def test_a_retry_is_refused_when_less_time_is_left_than_a_call_takes(gate_of: MakeGate, client: Redis) -> None:
     gate = gate_of()
     client.hset(endpoint_keys(NAME)[0], "usual", 4_000_000)
 
