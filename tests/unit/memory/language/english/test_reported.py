@@ -10,11 +10,10 @@ NAMES = {"Benali", "Ann"}
 
 
 ATTRIBUTED: list[tuple[str, str, str]] = [
-    # thanks and the like
     ("Look at my cat", "told Gina to look at his cat", "mentioned look at his cat"),
     ("Let's meet you", "suggested that they meet Gina", "suggested that they meet you"),
     ("lets go", "suggested that they go", "suggested that they go"),
-    # requests, which need somebody who is asked
+    # requests, which need a listener
     ("Look at how I do", "told Gina to look at how he does", "said that look at how he does"),
     ("Keep my cat", "told Gina to keep his cat", "mentioned keep his cat"),
     ("Don't eat my cat", "told Gina not to eat his cat", "doesn't eat his cat"),
@@ -59,14 +58,14 @@ ATTRIBUTED: list[tuple[str, str, str]] = [
 
 
 def test_speech_is_attributed_to_its_speaker(subtests: pytest.Subtests) -> None:
-    for said, to_gina, to_nobody in ATTRIBUTED:
-        with subtests.test(said=said, to_gina=to_gina, to_nobody=to_nobody):
+    for said, to_gina, without_listener in ATTRIBUTED:
+        with subtests.test(said=said, to_gina=to_gina, without_listener=without_listener):
 
             def full(told: str) -> str:
                 return f"Jon{'' if told.startswith(chr(39)) else ' '}{told}"
 
             assert third_person(said, "Jon", "Gina", NAMES) == full(to_gina)
-            assert third_person(said, "Jon", names=NAMES) == full(to_nobody)
+            assert third_person(said, "Jon", names=NAMES) == full(without_listener)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +108,7 @@ def test_a_sentence_opening_is_not_a_name_even_if_a_title_begins_with_it(opening
 
 
 @pytest.mark.parametrize(
-    ("said", "to_gina", "to_nobody"),
+    ("said", "to_gina", "without_listener"),
     [
         # advice and reminders are only for a listener, and only if they are the listener's
         ("You should rest", "said that Gina should rest", "said that You should rest"),
@@ -128,9 +127,9 @@ def test_a_sentence_opening_is_not_a_name_even_if_a_title_begins_with_it(opening
         ("UK is big", "said that UK is big", "said that UK is big"),
     ],
 )
-def test_speech_is_reported_by_its_type_and_addressee(said: str, to_gina: str, to_nobody: str) -> None:
+def test_speech_is_reported_by_its_type_and_addressee(said: str, to_gina: str, without_listener: str) -> None:
     assert third_person(said, "Jon", "Gina", NAMES) == f"Jon {to_gina}"
-    assert third_person(said, "Jon", names=NAMES) == f"Jon {to_nobody}"
+    assert third_person(said, "Jon", names=NAMES) == f"Jon {without_listener}"
 
 
 @pytest.mark.parametrize(
