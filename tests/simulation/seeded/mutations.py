@@ -258,16 +258,6 @@ def latencies_forgotten() -> AbstractContextManager[Any]:
     return patch.object(Latencies, "load", lambda *known: None)
 
 
-def answers_forgotten() -> AbstractContextManager[Any]:
-    """A host that resumes a run counts the whole reservations of jobs whose answers wait for their due ticks."""
-    load = cogitate.scheduler.engine.open_jobs.load_open_jobs
-
-    def changed(store: Any) -> Any:
-        return {key: msgspec.structs.replace(item, answered=None) for key, item in load(store).items()}
-
-    return patch.object(cogitate.scheduler.tick.restore, "load_open_jobs", changed)
-
-
 def guesses_unjournalled() -> AbstractContextManager[Any]:
     """A job that ends late counts as slow at once, and the journal has nothing of it."""
     learn = AnswerTimes._learn_overdue
@@ -396,7 +386,6 @@ MUTATIONS: dict[str, Mutation] = {
         "advance", ("elseif redis.call('HEXISTS', run .. 'attempts', latest) == 1 or", "elseif false and")
     ),
     "latencies are forgotten on resume": latencies_forgotten,
-    "what an answer used is forgotten on resume": answers_forgotten,
     "an answer is timed again": times_taken_again,
     "a guess is not journalled": guesses_unjournalled,
     "an idle heuristic reads later entries": idle_heuristics_of_later_entries,
@@ -450,7 +439,6 @@ WANTED: dict[str, Callable[[Scene], bool]] = {
     "latencies are forgotten on resume": _adapts,
     "an answer is timed again": _adapts,
     "a guess is not journalled": _adapts,
-    "what an answer used is forgotten on resume": _adapts,  # answers seldom wait for fixed due ticks
     "an idle heuristic reads later entries": _paced,
 }
 
@@ -465,7 +453,6 @@ FOUND: dict[str, int] = {
     "a result after collect keeps its job open": 42,
     "corrections are forgotten on resume": 13,
     "latencies are forgotten on resume": 125,
-    "what an answer used is forgotten on resume": 358,
     "an idle heuristic reads later entries": 271,
     "what was not shown is archived": 53,
     "a cursor passes what was not shown": 12,
