@@ -94,7 +94,7 @@ def test_the_next_one_can_be_written(tmp_path: Path) -> None:
     fresh = read(tmp_path / "run.json")
     keys = {key.rpartition(":")[2]: value for key, (_, value) in fresh["keys"].items() if ":job:" not in key}
     states = {fields["state"] for key, (_, fields) in fresh["keys"].items() if ":job:" in key}
-    assert states == {"open", "held", "staged"}
+    assert states == {"open", "held", "staged", "dead"}
     assert keys.keys() >= {"attempts", "lost", "retired", "unclaimed", "checkpoint", "facts", "awaited", "offered"}
     assert any(b'"late":[{"key"' in unpack_line(as_bytes(line))[1] for line in keys["journal"])
     loop = json.loads(keys["state"]["loop"])
