@@ -52,7 +52,7 @@ from cogitate.scheduler.ledger.presence import Presence
 from cogitate.scheduler.tick.arguments import Arguments
 from cogitate.scheduler.tick.commit_thread import commit_at_once
 from cogitate.scheduler.tick.doubts import (
-    OWNERS,
+    UNUSED_OWNER,
     tell_ignored,
     tell_low_prices,
     tell_small_limits,
@@ -259,7 +259,7 @@ class TickLoop(BodyCalls):
 
     def _expect_joins(self) -> None:
         """Warn of no given owner that a resumed run does not know: an adapter joins its present ones in the body."""
-        self._unused = [name for name in self._unused if not name.startswith(OWNERS)]
+        self._unused = [name for name in self._unused if not name.startswith(UNUSED_OWNER)]
 
     def _open_processes(self, settings: Settings) -> Processes:
         """Start the server and the workers of this run, as far as needed; `_resources` stops them."""

@@ -160,7 +160,7 @@ def _promise_to_nobody(sentence: Sentence) -> bool:
 CHECKS: dict[str, Callable[[Sentence], bool]] = {
     "dangling pronoun": _dangling,
     "past told as coming": _past_as_coming,
-    "“you” that is nobody": _unresolved_you,
+    "“you” without a referent": _unresolved_you,
     "fragment": _fragment,
     "broken inflection": _broken,
     "second quote": _several_quotes,

@@ -102,7 +102,7 @@ class Incoming:
         """Check that the file has at least one memory.
 
         Raises:
-            InputError: with the first error, or else with what was left out, if it has none.
+            InputError: naming the first error or, without one, what was left out.
         """
         if not self.count:
             why = f"; the first fault: {self.faults[0]}" if self.faults else ""

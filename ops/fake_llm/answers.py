@@ -38,7 +38,7 @@ _NOW = re.compile(r"\bIt is (?:[^\n.]{0,200}? )??" + _CLOCK)
 _END = re.compile(r"\bends at " + _CLOCK)
 _LIST_HEADING = re.compile(r"^(?P<title>[^\n:]*?)(?: \([^)\n]{0,200}\))?:[ \t]*$")
 _ACTIONS = re.compile(r"^Available actions: (.+)$", re.MULTILINE)
-_DOES = re.compile(r"^(doing|action)$")
+_DOES = ("doing", "action")  # fields that hold one of the listed actions
 _TYPE = re.compile(r" \([^()]*\)$")
 _MEMORY = re.compile(r"^- \[[^\]\n]*\] (.+)$", re.MULTILINE)
 _CONCLUDED, _END_OF_CONCLUDED = (
@@ -119,7 +119,7 @@ class AnswerWriter:
             return self._clock(turn)
         if _PLACE.search(name):
             return self._random.choice(self._places) if self._places else ""
-        if self._actions and _DOES.search(name):
+        if self._actions and name in _DOES:
             return str(self._random.choice(self._actions))
         if _PERSON.search(name) and self._people:
             return self._random.choice(self._people)

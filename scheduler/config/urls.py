@@ -134,7 +134,7 @@ def next_database(url: str) -> str:
     base, _, query = url.partition("?")
     named = dict(parse_qsl(query))
     number = named.get("db", "0" if url.startswith("unix://") else "")
-    if number.isascii() and number.isdigit():  # in the query it goes before that of the path
+    if number.isascii() and number.isdigit():  # redis-py prefers the number in the query to that in the path
         return f"{base}?{urlencode({**named, 'db': int(number) + 1})}"
     found = re.fullmatch(r"(rediss?://[^/?]+)(?:/(\d*))?(\?.*)?", url)
     if not found or number:

@@ -61,7 +61,7 @@ class Rater(Part):
             self.learn(tick.run.streams, closing.ended.effects)
 
     def end(self, tick: TickState) -> None:
-        """Rate what the tick has appended, and what waits of the texts that were rated since the tick before."""
+        """Rate the entries that the tick appended, and waiting entries whose text was rated in this tick."""
         rated = self.rate(tick.run.streams, tick.changed, tick.number)
         tick.core["rated"] = (*rated, *(self._shared(tick.run.streams, tick.number) if self._learned else ()))
         self._learned = False
@@ -83,9 +83,8 @@ class Rater(Part):
         """Rate the waiting entries whose text has become known by another owner's job, and yield them."""
         for owner, stream in sorted(streams.items()):
             for number in stream.unrated():
-                if (known := self._ratings.known(owner, stream.entries[number])) or (
-                    known := self._ratings.known(None, stream.entries[number])
-                ):
+                entry = stream.entries[number]
+                if known := self._ratings.known(owner, entry) or self._ratings.known(None, entry):
                     stream.rate(number, known, tick)
                     yield Rated(owner, number, known)
 

@@ -86,7 +86,7 @@ def trimmed_tick(store: RunStore) -> int:
 
 
 def load_checkpoint(store: RunStore, tick: int) -> JournalCheckpoint | None:
-    """Return the checkpoint of a tick, verified by itself; None if there is none."""
+    """Return the checkpoint of a tick after checking its hash; None if there is none."""
     stored = store.field("journal_checkpoints", str(tick))
     return read_checkpoint(stored, tick)[0] if stored is not None else None
 

@@ -29,7 +29,7 @@ KEPT_DAYS = 7  # a day's accounts can be looked at for so many days after it; la
 
 
 class Position(NamedTuple):
-    """Where a run stands after a commit."""
+    """The position of a run after a commit."""
 
     tick: int
     digest: str
@@ -84,7 +84,7 @@ class Committer:
         Args:
             checkpoint: the world's state, if it gave one.
             lag: ticks that a paced host is behind its schedule, for those who watch.
-            host_us: microseconds of its own work at the tick before, likewise.
+            host_us: microseconds of the host's own work at the previous tick, also for those who watch.
             posted: digest of the message in which the host reported its turn.
         """
         before, number = self.position, finished.core.tick
@@ -135,7 +135,7 @@ class Committer:
         windows = [
             (window, *span)
             for window in sorted(self.windows)
-            if (span := enqueue_ticks_over(state.facts, window, number, named))
+            if (span := ticks_of_ended_window(state.facts, window, number, named))
         ]
         forgotten = [field for window, *_ in windows for field in state.view.forget(window)]
         view = state.view.take_changes()
@@ -174,11 +174,11 @@ class Committer:
         )
 
 
-def enqueue_ticks_over(facts: Facts, window: str, number: int, named: Collection[int]) -> tuple[int, int] | None:
+def ticks_of_ended_window(facts: Facts, window: str, number: int, named: Collection[int]) -> tuple[int, int] | None:
     """Return the first and last enqueue tick that may name a window to delete; None while the window must stay.
 
     A tick's window is deleted when the tick is over, a day's some days later, the run's never. The ledger keeps
-    it all the same while an attempt that names it is unsettled.
+    it while an attempt that names it is unsettled.
     """
     period, _, index = window.partition(":")
     if period == "tick":

@@ -26,12 +26,12 @@ from cogitate.tasks.place_index import PlaceIndex
 
 log = structlog.get_logger()
 
-_MOST = 1_000  # doubts that one host remembers
+_MOST_DOUBTS = 1_000  # doubts that one host remembers
 _NAMED = 3  # owners that one of them names
-_OWNERS = ("agent:", "npc:", "group:", "location:")
+_SCOPES = ("agent:", "npc:", "group:", "location:")
 _LEAST_PRICE = 1_000  # micro-dollars per million tokens: a tenth of a cent, below every paid model
 _LISTED = 5  # names that one line of a log lists
-OWNERS = "owners: "  # how the name of an unused argument for an owner begins
+UNUSED_OWNER = "owners: "  # how the name of an unused argument for an owner begins
 
 
 def _meant(owners: list[str]) -> str:
@@ -64,7 +64,7 @@ class Doubts:
         if entry.location and not self._is_place(entry.location):
             self._unknown("observation.unknown_location", entry.location, [one.id for one in state.facts.locations])
         for subject in entry.subjects:
-            if subject.startswith(_OWNERS) and subject not in state.retired and not self._is_here(subject):
+            if subject.startswith(_SCOPES) and subject not in state.retired and not self._is_here(subject):
                 self._unknown("observation.unknown_subject", subject, list(state.streams))
             elif f"event.unknown_name {subject}" not in self._told and (called := self._called(subject)):
                 self._tell("observation.unknown_subject", subject, what=subject, then=_meant(called))
@@ -72,7 +72,7 @@ class Doubts:
     def look_at_names(self, names: Iterable[str]) -> None:
         """Check the names in an event, and warn about unknown ones."""
         for name in names:
-            if not name.startswith(_OWNERS):  # others are looked at with each observation
+            if not name.startswith(_SCOPES):  # others are looked at with each observation
                 called = self._called(name) or near_owners(name, self._state.streams)
                 self._tell("event.unknown_name", name, what=name, then=_meant(called) if called else "kept as it is")
 
@@ -107,7 +107,7 @@ class Doubts:
 
     def _tell(self, event: str, name: str, **told: object) -> None:
         doubt = f"{event} {name}"
-        if doubt not in self._told and len(self._told) < _MOST:
+        if doubt not in self._told and len(self._told) < _MOST_DOUBTS:
             self._told.add(doubt)
             log.warning(event, run=self._state.run, **told)
 
@@ -169,12 +169,12 @@ def unused_arguments(state: RunState, given: Arguments, described: Mapping[str, 
     profiles = state.profiles
     has_begun = profiles or state.retired  # else the given owners join with the first tick
     found = [
-        f"{OWNERS}{owner} (join it in the loop's body)"
+        f"{UNUSED_OWNER}{owner} (join it in the loop's body)"
         for owner in sorted(given.owners)
         if has_begun and owner not in profiles and owner not in state.retired
     ]
     found += [
-        f"{OWNERS}profile of {owner}"
+        f"{UNUSED_OWNER}profile of {owner}"
         for owner, profile in sorted(given.owners.items())
         if owner in profiles and profiles[owner] != profile
     ]

@@ -394,5 +394,5 @@ class RunLoop:
 
     @property
     def _failed(self) -> bool:
-        """Whether an error of the loop itself has ended it."""
+        """Return whether an error of the loop itself has ended it."""
         return not self._left and inspect.getgeneratorstate(self._steps) == inspect.GEN_CLOSED

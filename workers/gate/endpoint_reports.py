@@ -1,8 +1,9 @@
-"""Reports of how calls ended, which one thread per process sends to Redis in batches, so that no caller waits for it.
+"""Calls of endpoints: the permission for each, and the report of how it ended.
 
-The thread sends reports that affect other calls (a failure, a slot or tokens to return) immediately. It merges those of
-successful calls at an endpoint without limits and sends them a few times a second. A killed worker loses its unsent
-reports, which leaves the counters and the breaker slightly stale: spending is in the ledger.
+One thread per process sends the reports to Redis in batches, so that no caller waits for them. Reports that affect
+other calls (a failure, a slot or tokens to return) leave at once; those of successful calls at an endpoint without
+limits are merged and leave a few times a second. A killed worker loses its unsent reports, which leaves the counters
+and the breaker slightly stale: spending is in the ledger.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ log = structlog.get_logger()
 
 
 class Spacing(NamedTuple):
-    """How an endpoint's limits space its calls, in microseconds; 0: no limit."""
+    """The spacing of an endpoint's calls by its limits, in microseconds; 0: no limit."""
 
     pace: float  # between two requests
     ahead: float  # by which a request may leave early to make up for one that left late
@@ -69,7 +70,7 @@ class Entered:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """How a call ended."""
+    """The end of a call."""
 
     call: Entered
     answer: ModelAnswer | None  # None: unknown

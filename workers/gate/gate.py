@@ -41,7 +41,7 @@ _NAP = 0.02  # seconds; a call sleeps through half of a longer wait, since other
 Why = Literal["breaker_open", "rate_limited_here", "no_slot", "timeout", "gate_away", "stopping"]
 MayWait = Literal["nothing", "endpoint", "model"]  # "model": for the endpoint too
 _LATE: dict[bytes, Why] = {b"requests": "rate_limited_here", b"slot": "no_slot", b"time": "timeout"}
-WAITS: dict[MayWait, int] = {"nothing": 0, "endpoint": 1, "model": 2}
+_MAY_WAIT: dict[MayWait, int] = {"nothing": 0, "endpoint": 1, "model": 2}
 
 log = structlog.get_logger()
 
@@ -108,7 +108,7 @@ class Gate:
                     int(fresh),
                     model,
                     spacing.ahead,
-                    WAITS[may_wait],
+                    _MAY_WAIT[may_wait],
                     int(again),
                 ]
                 answer: Reply = self._enter(keys=endpoint_keys(endpoint), args=args)

@@ -28,7 +28,7 @@ def sentence(text: str, kind: str = "reflection") -> Sentence:
         ("dangling pronoun", "I heard that they say so.", "The guests said that they liked the soup."),
         ("past told as coming", "I will sing on day 2 at 9:00 AM.", "I will sing on day 2 at 9:30 AM."),
         ("past told as coming", "I am holding a party on day 1.", "I was going to sing on day 1."),
-        ("“you” that is nobody", "I will lend you a book.", "Ben Cole asked “Will you come?”"),
+        ("“you” without a referent", "I will lend you a book.", "Ben Cole asked “Will you come?”"),
         ("fragment", "My wife.", "My wife and I argued."),
         ("fragment", "And the old mill with the.", "I went to the mill."),
         ("broken inflection", "Ben Cole wasn'ts there.", "Ben Cole wasn't there."),
@@ -65,7 +65,7 @@ def test_the_ship_is_lived_and_read() -> None:
     texts = lived(Ship(), 2, POLICIES)
     assert {text.type for text in texts} >= {"reflection", "plan item", "long-term summary"}
     stumbled = {name for text in texts for s in sentences_of(text) for name, check in CHECKS.items() if check(s)}
-    assert stumbled <= {"“you” that is nobody", "fragment", "second quote"}, stumbled
+    assert stumbled <= {"“you” without a referent", "fragment", "second quote"}, stumbled
 
 
 def test_the_page_of_a_week_shows_its_commands_output() -> None:

@@ -39,7 +39,7 @@ _SYSTEM_NAMED = re.compile(r"(system|developer) (role|message|prompt|instruction
 _REQUIRED = re.compile(r"\b([a-z]\w{2,40}) must be (?:set to )?(true|false)\b", re.IGNORECASE)
 REFUSALS = frozenset({400, 404, 415, 422, 500, 501})  # statuses with which servers reject a parameter
 _CONFIRMED = 2  # refusals that confirm each other: a single one may have been a transient fault
-PREFIX = "cogitate:dialect:"
+KEY_PREFIX = "cogitate:dialect:"
 RELEARN_AFTER = 3_600.0  # seconds after which the first dialect is tried again, since servers change
 
 _log = structlog.get_logger()
@@ -181,13 +181,13 @@ def known_dialects(client: Redis) -> list[KnownDialect]:
     Raises:
         RedisError: if the server cannot be reached.
     """
-    keys = sorted(client.scan_iter(match=PREFIX + "*", count=1000))
+    keys = sorted(client.scan_iter(match=KEY_PREFIX + "*", count=1000))
     raw = client.mget(keys) if keys else []
     return [typed_json.decode(value, KnownDialect) for value in raw if value]
 
 
 def _key(server: str, model: str) -> str:
-    return f"{PREFIX}{server} {model}"
+    return f"{KEY_PREFIX}{server} {model}"
 
 
 @dataclass

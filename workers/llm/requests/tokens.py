@@ -263,7 +263,7 @@ def fit(
         return prompt_with(low / _STEPS / 2) if halved else best
     least = prompt_with(0.0)
     size = (
-        f"{characters(least)} characters"
+        f"{characters(least):,} characters, at least {characters(least) // _LONGEST_TOKEN:,} tokens,"
         if characters(least) > most_characters
         else f"about {corrected_tokens(least, correction)} tokens"
     )

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from cogitate.memory.clock import DAY, day_of
 from cogitate.scheduler.config.facts import Facts
-from cogitate.scheduler.tick.commit import KEPT_DAYS, enqueue_ticks_over
+from cogitate.scheduler.tick.commit import KEPT_DAYS, ticks_of_ended_window
 
 
 def over(facts: Facts, window: str, number: int, *named: int) -> tuple[int, int] | None:
-    return enqueue_ticks_over(facts, window, number, named)
+    return ticks_of_ended_window(facts, window, number, named)
 
 
 @given(st.integers(1, 200), st.integers(0, 3 * DAY), st.integers(0, 12))

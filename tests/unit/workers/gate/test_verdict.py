@@ -1,4 +1,4 @@
-"""What failures say about an endpoint."""
+"""Verdicts on endpoints from the failures of their calls."""
 
 from __future__ import annotations
 

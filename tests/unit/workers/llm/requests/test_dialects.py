@@ -17,7 +17,7 @@ from structlog.testing import capture_logs
 from cogitate.prompts.constraints import Constraint
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.llm.requests.dialect import (
-    PREFIX,
+    KEY_PREFIX,
     RELEARN_AFTER,
     Dialect,
     Dialects,
@@ -284,14 +284,14 @@ def test_dialects_are_listed_in_a_fixed_order(monkeypatch: pytest.MonkeyPatch) -
     client = FakeRedis()
     for model in "abc":
         DialectStore(client).save("http://a", model, OBJECT)
-    keys = [f"{PREFIX}http://a {model}".encode() for model in "cab"]
+    keys = [f"{KEY_PREFIX}http://a {model}".encode() for model in "cab"]
     monkeypatch.setattr(client, "scan_iter", lambda **_: iter(keys))
     assert [one.model for one in known_dialects(client)] == ["a", "b", "c"]
 
 
 def test_an_overwritten_dialect_is_learned_again() -> None:
     client = FakeRedis()
-    client.set(f"{PREFIX}http://a m", "{")
+    client.set(f"{KEY_PREFIX}http://a m", "{")
     assert DialectStore(client).load("http://a", "m") is None
 
 

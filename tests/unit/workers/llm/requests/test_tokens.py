@@ -162,7 +162,9 @@ def test_a_prompt_that_is_far_too_long_is_refused_without_being_counted(
     monkeypatch.setattr("cogitate.workers.llm.requests.tokens._known_part", count)
     text = "about " * 400_000
     kind = SimpleNamespace(name="long", prompt=lambda case, share: spoken(text))
-    with pytest.raises(PromptDoesNotFit, match=r"has 2400004 characters without any memories, .* cap of 1000 tokens"):
+    with pytest.raises(
+        PromptDoesNotFit, match=r"has 2,400,004 characters, at least 184,615 tokens, .* cap of 1000 tokens"
+    ):
         fit(cast(Kind, kind), cast(Case, None), 1_000, correction=Correction(correction, correction))
     assert not [long for long in counted if len(long) > 100_000]
 
