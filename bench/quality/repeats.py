@@ -1,8 +1,7 @@
 """Repeats in recorded streams: how many entries repeat what the same agent already remembers.
 
 A repeat has the text of an earlier entry of the same agent, ignoring case and spaces. "Coalesced" counts the
-observations that `cogitate.memory.routing.repeats` would count instead of store, near repeats included, if every entry
-were kept.
+observations that `cogitate.memory.routing.repeats` would count instead of store, if every entry were kept.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ def tables(data: Path) -> list[Table]:
     rows = [Row(run.name, _shares(run)) for run in load_runs(data)]
     if not rows:
         return []
-    rows.append(Row("published, other runs: 45–50% repeats, 42–52% idle", (0.475, 0.33, 0.47, None, None), True))
-    rows.append(Row("published, July 1: 70% repeats", (0.70, None, None, None, None), True))
-    columns = ("repeats", "within the hour", "idle", "coalesced", "… of them near")
+    rows.append(Row("published, other runs: 45–50% repeats, 42–52% idle", (0.475, 0.33, 0.47, None), True))
+    rows.append(Row("published, July 1: 70% repeats", (0.70, None, None, None), True))
+    columns = ("repeats", "within the hour", "idle", "coalesced")
     return [Table("Repeats in real streams", columns, tuple(rows), "Shares of all entries.")]
 
 
 def _shares(run: Run) -> tuple[Cell, ...]:
-    total = exact = hour = idle = coalesced = near = 0
+    total = exact = hour = idle = coalesced = 0
     for agent in run.agents:
         stream = Stream(f"agent:{agent.name}")
         index = RepeatIndex(stream)
@@ -48,7 +47,5 @@ def _shares(run: Run) -> tuple[Cell, ...]:
             found = index.find(entry)
             if found is None:
                 stream.append(entry, 0)
-            else:
-                coalesced += 1
-                near += normal(stream.entries[found].text) != key
-    return tuple(count / max(1, total) for count in (exact, hour, idle, coalesced, near))
+            coalesced += found is not None
+    return tuple(count / max(1, total) for count in (exact, hour, idle, coalesced))

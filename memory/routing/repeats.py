@@ -3,34 +3,38 @@
 It counts only on the game day of that entry, so each day keeps a first record of its events. A repeat with a higher
 importance than the first entry is stored.
 
-Recorded simulations show that 45 to 70 percent of an agent's memories repeat an earlier one word for word. A near
-repeat differs only in articles, possessives and inflection: "checking emails", "is checking her emails". Order,
-numbers, negations and particles count, so "turning the TV on" never meets "turning the TV off", "room 3" never
-"room 4", and "Ann likes Ben" never "Ben likes Ann".
+Recorded simulations show that 45 to 70 percent of an agent's memories repeat an earlier one word for word. A repeat
+counts only while nothing newer is known of its subject, which its first word names: after "The gate is open" and "The
+gate is closed", a second "The gate is open" is news, and is stored.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+from typing import NamedTuple
 
 import msgspec
 
 from cogitate.memory.clock import day_of
 from cogitate.memory.entry import Entry, Marks
-from cogitate.memory.language.text import normal, stem, words
+from cogitate.memory.language.text import is_unspaced, normal, words
 from cogitate.memory.routing.routing import INTEGRATE
 from cogitate.memory.stream import Stream
 
-#: Words that do not change the meaning of an observation.
-_EMPTY = frozenset(words("a an the is are am was were be been his her hers their its my your our s"))
+#: Words before the one that names what an observation is about.
+_ARTICLES = frozenset(words("a an the der die das ein eine le la les un une el los las una o os um uma il lo"))
 
-#: Words of a text that only repeats itself word for word: stems of new words take longer than all else about it.
-_LONG = 200
+#: Characters of a text in which its first word stands.
+_OPENING = 80
 
 #: Counter of a stream's head: the importance of all repeats ever counted instead of stored, summed.
 REPEATED = "repeated"
 
-RepeatKey = tuple[str | tuple[str, ...], ...]
+
+class RepeatKey(NamedTuple):
+    """What two repeats share."""
+
+    subject: tuple[str | tuple[str, ...], ...]  # the first word, the entry's subjects and its circumstances
+    text: str
 
 
 def repeat_key(entry: Entry) -> RepeatKey | None:
@@ -44,15 +48,16 @@ def repeat_key(entry: Entry) -> RepeatKey | None:
     if INTEGRATE in entry.tags:
         return None
     subjects = tuple(sorted(set(entry.subjects)))
-    return (_key_words(entry.text), subjects, entry.location, entry.quest_id, entry.encounter_id, *entry.tags)
+    text = normal(entry.text).rstrip(".。")
+    subject = (_first_word(text), subjects, entry.location, entry.quest_id, entry.encounter_id, *entry.tags)
+    return RepeatKey(subject, text)
 
 
-@lru_cache(maxsize=4_096)
-def _key_words(text: str) -> str:
-    found = words(text)
-    if len(found) > _LONG:
-        return normal(text)
-    return " ".join(stem(w) for w in found if w not in _EMPTY) or normal(text)
+def _first_word(text: str) -> str:
+    """Return the first word that is no article; of a script without spaces, the first character."""
+    found = words(text[:_OPENING])
+    first = next((word for word in found if word not in _ARTICLES), text)
+    return first[:1] if is_unspaced(first[:1]) else first
 
 
 class RepeatIndex:
@@ -60,20 +65,21 @@ class RepeatIndex:
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
-        self._numbers: dict[RepeatKey, list[int]] = {}
+        self._newest: dict[tuple[str | tuple[str, ...], ...], int] = {}  # entry about each subject
         self._seen = 0  # highest number indexed
         self._asked: RepeatKey | None = None  # the key of the entry that was looked for last
 
     def find(self, entry: Entry) -> int | None:
-        """Return the number of the newest live entry that `entry` repeats, exactly or nearly; None if it is new."""
+        """Return the number of the newest live entry about the same subject if `entry` repeats it, else None."""
         key = self._asked = repeat_key(entry)
         if key is None:
             return None
         self._catch_up()
-        numbers = self._numbers.get(key, [])
-        while numbers and not self._stream.is_live(numbers[-1]):
-            numbers.pop()
-        return numbers[-1] if numbers else None
+        number = self._newest.get(key.subject)
+        if number is not None and not self._stream.is_live(number):
+            self._start_over()
+            number = self._newest.get(key.subject)
+        return number if number is not None and repeat_key(self._stream.entries[number]) == key else None
 
     def repeated(self, entry: Entry) -> int | None:
         """Return the number of the entry that counts `entry` as a repeat; None if `entry` is to be stored."""
@@ -89,25 +95,24 @@ class RepeatIndex:
         """Index the entry that was looked for last and has been appended since, without computing its key again."""
         newest = self._stream.head.last_number
         if self._asked is not None and self._seen == newest - 1:
-            self._numbers.setdefault(self._asked, []).append(newest)
+            self._newest[self._asked.subject] = newest
             self._seen = newest
 
+    def _start_over(self) -> None:
+        self._newest.clear()
+        self._seen = 0
+        self._catch_up()
+
     def _catch_up(self) -> None:
-        if len(self._numbers) > 2 * self._stream.count("observation") + 64:  # mostly keys of archived entries
-            self._numbers.clear()
+        if len(self._newest) > 2 * self._stream.count("observation") + 64:  # mostly subjects of archived entries
+            self._newest.clear()
             self._seen = 0
-        if self._seen == self._stream.head.last_number:
-            return
-        fresh: list[Entry] = []
         for number in reversed(self._stream.entries):
             if number <= self._seen:
                 break
-            if self._stream.is_live(number):
-                fresh.append(self._stream.entries[number])
-        for entry in reversed(fresh):
-            key = repeat_key(entry)
-            if key is not None:
-                self._numbers.setdefault(key, []).append(entry.number)
+            key = repeat_key(self._stream.entries[number]) if self._stream.is_live(number) else None
+            if key is not None and self._newest.get(key.subject, 0) < number:
+                self._newest[key.subject] = number
         self._seen = self._stream.head.last_number
 
 

@@ -1,4 +1,4 @@
-"""Exact and near repeats of observations."""
+"""Repeats of observations."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ def seen(text: str, minute: int = 0, **other: object) -> Entry:
     ("earlier", "later"),
     [
         ("The stove is idle", "the  stove is idle"),
-        ("Maria is checking emails", "Maria is checking her emails"),
-        ("kitchen sink is being used", "The kitchen sink was being used"),
-        ("Maria is taking payments.", "Maria is taking payment"),
+        ("The gate is open.", "the gate is open"),
         ("Мария читает книгу", "мария читает книгу."),
         ("🎉", "🎉"),
     ],
@@ -42,12 +40,43 @@ def test_repeats_are_found(earlier: str, later: str) -> None:
         ("The shop is open", "The shop is not open"),
         ("Tom stretches before the run", "Tom stretches after the run"),
         ("Maria is invited by Tom", "Maria invited Tom"),
+        ("Ada took her purse.", "Ada took his purse."),
+        ("Tom kissed his wife.", "Tom kissed my wife."),
+        ("Ben promises to pay.", "Ben promised to pay."),
+        ("A guard stood at the gate.", "The guards stood at the gate."),
     ],
 )
 def test_texts_that_differ_in_content_are_new(earlier: str, later: str) -> None:
     stream = Stream("agent:a")
     stream.append(seen(earlier), 1)
     assert RepeatIndex(stream).find(seen(later)) is None
+
+
+@pytest.mark.parametrize(
+    ("first", "other"),
+    [
+        ("The gate is open.", "The gate is closed."),
+        ("Ada came in.", "Ada left."),
+        ("门开着。", "门关着。"),
+        ("El farol está encendido.", "El farol está apagado."),
+        ("ドアが開いている。", "ドアが閉まっている。"),
+    ],
+)
+def test_a_state_that_came_back_is_news(first: str, other: str) -> None:
+    stream = Stream("agent:a")
+    index = RepeatIndex(stream)
+    for number, text in enumerate((first, other, first), start=1):
+        assert index.find(seen(text)) is None
+        stream.append(seen(text), number)
+        index.note_appended()
+    assert index.find(seen(first)) == 3
+
+
+def test_what_is_observed_about_others_leaves_a_repeat_a_repeat() -> None:
+    stream = Stream("agent:a")
+    stream.append(seen("The stove is idle"), 1)
+    stream.append(seen("The sink is idle"), 1)
+    assert RepeatIndex(stream).find(seen("The stove is idle")) == 1
 
 
 def test_the_same_words_about_others_are_another_memory() -> None:
@@ -123,7 +152,7 @@ def test_an_index_does_not_grow_with_archived_entries() -> None:
         stream.append(seen(f"Event {n}"), n)
         if n >= 10:
             stream.archive(n - 9, n)
-    assert len(index._numbers) < 120
+    assert len(index._newest) < 120
     assert index.find(seen("Event 499")) == 500
 
 
@@ -171,15 +200,6 @@ def test_an_event_that_is_to_be_integrated_is_never_a_repeat() -> None:
     assert repeat_key(msgspec.structs.replace(seen("Tom sings"), tags=("integrate",))) is None
 
 
-def test_a_long_text_repeats_itself_only_word_for_word() -> None:
-    for length, near in ((200, True), (201, False)):
-        text = " ".join(["walks"] * length)
-        stream = Stream("agent:a")
-        stream.append(seen(text), 1)
-        assert RepeatIndex(stream).find(seen(text.upper())) == 1
-        assert RepeatIndex(stream).find(seen(text.replace("walks", "walking"))) == (1 if near else None)
-
-
 def test_a_text_of_small_words_alone_repeats_itself() -> None:
     stream = Stream("agent:a")
     stream.append(seen("His is the."), 1)
@@ -209,18 +229,18 @@ def test_statements_and_recounts_are_never_repeats(entry: Entry) -> None:
         index.note_appended()
 
 
-def test_an_index_of_many_archived_keys_is_rebuilt() -> None:
+def test_an_index_of_many_archived_subjects_is_rebuilt() -> None:
     stream = Stream("agent:a")
     index = RepeatIndex(stream)
     for n in range(200):
-        stream.append(seen(f"Guest {n} came"), 1)
-        assert index.find(seen(f"Guest {n} came")) == n + 1
+        stream.append(seen(f"Guest{n} came"), 1)
+        assert index.find(seen(f"Guest{n} came")) == n + 1
     for n in range(1, 199):
         stream.archive(n, 2)
     for _ in range(3):
-        assert index.find(seen("Guest 198 came")) == 199
-        assert index.find(seen("Guest 199 came")) == 200
-        assert index.find(seen("Guest 5 came")) is None
-    assert len(index._numbers) <= 2 * 2 + 64, "keys of archived entries are not kept for ever"
-    stream.append(seen("Guest 5 came"), 3)
-    assert index.find(seen("Guest 5 came")) == 201
+        assert index.find(seen("Guest198 came")) == 199
+        assert index.find(seen("Guest199 came")) == 200
+        assert index.find(seen("Guest5 came")) is None
+    assert len(index._newest) <= 2 * 2 + 64, "subjects of archived entries are not kept for ever"
+    stream.append(seen("Guest5 came"), 3)
+    assert index.find(seen("Guest5 came")) == 201
