@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cogitate.scheduler.budget.budget import MILLION
 from cogitate.scheduler.config.controls import FULL, Control, Retry, SetCadence, SetLimit, SetMode
 from cogitate.scheduler.config.limits import LimitError, parse_limit_name
 from cogitate.scheduler.config.settings import ConfigurationError, check_owners
@@ -13,13 +14,21 @@ from cogitate.scheduler.steering.throttle import KIND
 RETRYABLE = ("late", "failed", "dead", "denied", "too_slow")
 
 
-def limit_request(name: str, value: int | None) -> SetLimit:
+def limit_request(name: str, value: float | None) -> SetLimit:
     """Return the request to set a limit; without a value, to lift it.
 
+    Args:
+        name: as in the table of limits; the unit "usd" is short for "usd_micros", with a value in dollars.
+
     Raises:
-        ConfigurationError: for an unknown limit.
+        ConfigurationError: for an unknown limit, or a value that is no whole number of its unit.
     """
+    if name.endswith(".usd"):
+        name, value = f"{name}_micros", None if value is None else round(value * MILLION)
     try:
+        if value is not None and value != int(value):
+            raise LimitError(f"limit {name}: {value:g} is not an integer; only a limit in usd may have a fraction")
+        value = None if value is None else int(value)
         control = SetLimit(parse_limit_name(name).text(), value)
         check_owners([parse_limit_name(control.name)])
     except (LimitError, InputError) as error:

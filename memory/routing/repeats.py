@@ -30,10 +30,13 @@ _OPENING = 80
 REPEATED = "repeated"
 
 
+Subject = tuple[str | tuple[str, ...], ...]  # what an entry is about: its first word, subjects and circumstances
+
+
 class RepeatKey(NamedTuple):
     """What two repeats share."""
 
-    subject: tuple[str | tuple[str, ...], ...]  # the first word, the entry's subjects and its circumstances
+    subject: Subject
     text: str
 
 
@@ -49,7 +52,7 @@ def repeat_key(entry: Entry) -> RepeatKey | None:
         return None
     subjects = tuple(sorted(set(entry.subjects)))
     text = normal(entry.text).rstrip(".。")
-    subject = (_first_word(text), subjects, entry.location, entry.quest_id, entry.encounter_id, *entry.tags)
+    subject: Subject = (_first_word(text), subjects, entry.location, entry.quest_id, entry.encounter_id, *entry.tags)
     return RepeatKey(subject, text)
 
 
@@ -65,7 +68,7 @@ class RepeatIndex:
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
-        self._newest: dict[tuple[str | tuple[str, ...], ...], int] = {}  # entry about each subject
+        self._newest: dict[Subject, int] = {}  # entry about each subject
         self._seen = 0  # highest number indexed
         self._asked: RepeatKey | None = None  # the key of the entry that was looked for last
 

@@ -26,6 +26,8 @@ from cogitate.scheduler.ledger.run_store import RunStore
 EXAMPLE = """
 Example: cogitate budget town-1 set day.tokens 200000
 
+Example: cogitate budget town-1 set run.usd 0.50
+
 Example: cogitate budget town-1 unset day.kind:reflect.calls
 """
 
@@ -41,7 +43,12 @@ def budget(
         str | None,
         typer.Argument(metavar="[NAME]", help="The limit: period.scope.unit, such as day.tokens.", show_default=False),
     ] = None,
-    value: Annotated[int | None, typer.Argument(metavar="[VALUE]", min=0, max=MAX_LIMIT, show_default=False)] = None,
+    value: Annotated[
+        float | None,
+        typer.Argument(
+            metavar="[VALUE]", min=0, max=MAX_LIMIT, help="The limit; of `usd` in dollars.", show_default=False
+        ),
+    ] = None,
     every_owner: EveryOwner = False,
     no_wait: NoWait = False,
     data_dir: DataDir = None,
@@ -65,7 +72,8 @@ def budget(
             warning = f"{limited.owner} is not in run {run}: the limit holds once it joins"
             Terminal(stderr=True).print(warning, highlight=False)
         pools = pools_of(store)
-    new = "lifted" if value is None else format_limit(value, pools.of(limited.unit, value), figure_of(limited.unit))
+    limit, unit = control.value, limited.unit
+    new = "lifted" if limit is None else format_limit(limit, pools.of(unit, limit), figure_of(unit))
     named = f"limit {control.name} {new}"
     return request_controls(run, [control], named=[named], data_dir=data_dir, as_json=as_json, no_wait=no_wait)
 

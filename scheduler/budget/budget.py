@@ -132,7 +132,8 @@ def format_empty_pool(cell: str) -> str:
     """Return in words that a cell such as "tick:5 run calls" refused an attempt at an admitted job."""
     window, _, rest = cell.partition(" ")
     scope, _, unit = rest.rpartition(" ")
-    return f"attempt refused: {window.partition(':')[0]}.{scope}.{unit} has no room left"
+    limit = f"{window.partition(':')[0]}.{scope}.{unit}"
+    return f"attempt refused: the retry pool of {limit} is empty, or overruns used up the limit"
 
 
 def retry_pool(unit: LimitUnit, limit: int, share: float) -> int:

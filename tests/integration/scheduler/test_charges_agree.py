@@ -157,7 +157,7 @@ def test_all_readers_report_the_same_sum(lived: Lived, tmp_path: Path) -> None:
 
 def test_a_dead_job_names_its_failure_and_the_pool_that_was_empty(lived: Lived) -> None:
     client, data_dir, _ = lived
-    refused = "attempt refused: run.kind:reflect.calls has no room left"
+    refused = "attempt refused: the retry pool of run.kind:reflect.calls is empty, or overruns used up the limit"
     job = f"{RUN}/12/reflect/agent:cid/0/0"
     told = typed("job", job, data_dir=data_dir).stdout
     assert f"reason     dead: {refused}" in told

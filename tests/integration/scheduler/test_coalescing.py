@@ -21,7 +21,13 @@ from cogitate.scheduler.tick.redelivery import WorldDiverged
 ANN, BEN = "agent:ann", "agent:ben"
 TICKS = 54
 LONG = 60  # minutes a tick: the run crosses two midnights
-SIGHTS = ("The stove is idle", "The bed is idle.", "the stove is idle", "Ben is checking his emails", "The STOVE is idle.")
+SIGHTS = (
+    "The stove is idle",
+    "The bed is idle.",
+    "the stove is idle",
+    "Ben is checking his emails",
+    "The STOVE is idle.",
+)
 
 
 def seen(tick: int, minute: int) -> Iterator[tuple[str, Entry]]:

@@ -283,8 +283,13 @@ def test_format_limit_shows_the_retry_pool() -> None:
 
 
 def test_format_empty_pool_names_the_limit() -> None:
-    assert format_empty_pool("tick:5 run calls") == "attempt refused: tick.run.calls has no room left"
-    assert format_empty_pool("day:0 owner:agent:a b tokens").startswith("attempt refused: day.owner:agent:a b.tokens ")
+    assert (
+        format_empty_pool("tick:5 run calls")
+        == "attempt refused: the retry pool of tick.run.calls is empty, or overruns used up the limit"
+    )
+    assert format_empty_pool("day:0 owner:agent:a b tokens").startswith(
+        "attempt refused: the retry pool of day.owner:agent:a b.tokens "
+    )
     view = view_of({"day.run.tokens": 10}, retry_share=0.2)
     assert view.describe_limit("day:0 run tokens") == "day 1 run tokens = 8 + 2 for retries"
     assert view.describe_limit("draining") == "draining"

@@ -157,7 +157,10 @@ def test_a_job_without_room_for_another_attempt_names_the_empty_pool() -> None:
     )
     store = store_of(lines(ticks=[TICKS[0], ({"ended": ends}, {"ended": notes})]))
     found = recent_ticks(store, "town", LimitTable({}), 9)
-    assert [one.why for one in found.failed] == ["", "attempt refused: day.run.calls has no room left"]
+    assert [one.why for one in found.failed] == [
+        "",
+        "attempt refused: the retry pool of day.run.calls is empty, or overruns used up the limit",
+    ]
     assert found.failures == {"timeout": 2}
 
 
