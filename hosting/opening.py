@@ -63,8 +63,13 @@ def open_commits(settings: Settings, resources: ExitStack) -> SendCommit:
     return thread
 
 
-def check_opening(*, exist: Exist, world: World, take_over: bool, resume: object = None) -> None:
+def check_opening(
+    *, exist: Exist, world: World, take_over: bool, in_memory: bool = False, resume: object = None
+) -> None:
     """Check that the arguments about an existing run are consistent.
+
+    Args:
+        in_memory: whether the run's state ends with this process.
 
     Raises:
         ConfigurationError, InputError: with the remedy.
@@ -78,6 +83,11 @@ def check_opening(*, exist: Exist, world: World, take_over: bool, resume: object
         raise ConfigurationError(f'world={quoted(world)} is invalid: give "repeat" or "present"')
     if world == "present" and exist != "resume":
         raise ConfigurationError('world="present" applies to a resumed run only: add exist="resume"')
+    if in_memory and exist == "resume":
+        raise ConfigurationError(
+            'inline=True keeps the run in memory, where exist="resume" finds none: leave inline out, or share a server '
+            "(client=redis.Redis.from_url(...))"
+        )
     if take_over and exist == "create":
         raise ConfigurationError(
             'take_over=True applies to an existing run only: add exist="resume" or exist="replace"'

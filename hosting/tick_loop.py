@@ -151,7 +151,8 @@ class TickLoop(BodyCalls):
         settings = given.settings
         if ours:
             logs.follow(settings)
-        check_opening(exist=exist, world=world, take_over=take_over, resume=resume)
+        in_memory = inline and given.client is None
+        check_opening(exist=exist, world=world, take_over=take_over, in_memory=in_memory, resume=resume)
         check_spending(settings)
         if not isinstance(watchers, Sequence) or not all(map(callable, watchers)):
             raise InputError(

@@ -9,7 +9,7 @@ import pytest
 from fakeredis import FakeRedis
 
 from cogitate import Profile, Settings, TickLoop
-from cogitate.errors import LedgerError, RunExists
+from cogitate.errors import ConfigurationError, LedgerError, RunExists
 from cogitate.scheduler.journal.exported import journal_folder
 from cogitate.scheduler.ledger.run_store import run_names
 
@@ -45,6 +45,11 @@ def test_resume_continues_a_run_or_creates_one(cogitate_loop: Loops) -> None:
     assert (second.tick, sorted(second.state.streams)) == (10, ["agent:ada"])
     assert second.ledger.incarnation == first.ledger.incarnation
     assert second.digest == lived(cogitate_loop, FakeRedis(), upto=10).digest
+
+
+def test_a_run_in_memory_is_not_resumed() -> None:
+    with pytest.raises(ConfigurationError, match="in memory"):
+        TickLoop(run="gone", owners=ADA, inline=True, exist="resume")
 
 
 @pytest.mark.parametrize("upto", [3, 10])
