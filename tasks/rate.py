@@ -43,6 +43,7 @@ class RateImportance(Kind):
     latency_least, latency_most = 2, 180  # game minutes: long before pruning and reflection use the rating
     prompt_cap = 2_500
     output_cap = 400
+    packs = True
 
     def __init__(self, templates: Templates) -> None:
         self._templates = templates
