@@ -14,6 +14,9 @@ from cogitate.scheduler.config.endpoints import Endpoint, ModelSettings
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.audit.audit import audit
 from cogitate.scheduler.inspection.job_history import JobHistory, JobRecord
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.journal.lines import Ended
+from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost, added
 from cogitate.workers.processes.embedded import EmbeddedServer
 
@@ -23,7 +26,7 @@ OWNERS = {f"agent:{n:02}": Profile(name=f"Agent {n:02}") for n in range(20)}
 class Lived(NamedTuple):
     """What came of a run."""
 
-    digest: str
+    ends: list[Ended]  # what it thought
     jobs: list[JobRecord]
     requests: int
     tokens: int  # as the endpoint counted them
@@ -40,19 +43,20 @@ def live(data_dir: Path, pack: Literal["auto", "off"], faults: dict[str, float])
             limit_tokens=10_000_000,
             limits={},
             endpoints={"default": Endpoint(base_url=endpoint.url, api_key="any")},
-            models={"default": ModelSettings(model="m", input_price=1, output_price=1, pack=pack)},
+            models={"default": ModelSettings(model="m", input_price=1_000_000, output_price=1_000_000, pack=pack)},
         )
         with TickLoop(run="town", owners=OWNERS, settings=settings, ticks=12) as loop:
             for tick in loop:
                 if tick.number == 1:
                     for owner in OWNERS:
                         loop.request("plan", owner)
-            digest = loop.digest
         served = endpoint.stats()
     with EmbeddedServer(data_dir) as server, server.client() as client:
         assert audit(client, "town") == []
         jobs = [job for job in JobHistory(client, "town").all() if job.kind == "plan"]
-    return Lived(digest, jobs, served.requests, served.prompt_tokens + served.completion_tokens)
+        lines = read_journal(RunStore.open(client, "town"), 1, 12)
+        ends = [end for line in lines for end in line.core.ended]
+    return Lived(ends, jobs, served.requests, served.prompt_tokens + served.completion_tokens)
 
 
 def spent(jobs: list[JobRecord]) -> Cost:
@@ -64,7 +68,7 @@ def spent(jobs: list[JobRecord]) -> Cost:
 
 def test_packs_change_what_a_run_costs_and_nothing_else(tmp_path: Path) -> None:
     alone, packed = live(tmp_path / "alone", "off", {}), live(tmp_path / "packed", "auto", {})
-    assert packed.digest == alone.digest
+    assert packed.ends == alone.ends
     assert {job.packed for job in alone.jobs} == {0}
     assert max(job.packed for job in packed.jobs) >= 2
     assert packed.requests < alone.requests == len(OWNERS)
