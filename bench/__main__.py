@@ -44,6 +44,9 @@ def main() -> int:
     commands.add_parser("concurrency", help="calls that one worker process sustains, compared with plain Celery tasks")
     troubled = commands.add_parser("trouble", help="jobs that a model answers at an endpoint in trouble")
     troubled.add_argument("--only", default="", metavar="TEXT", help="only scenarios whose label contains this")
+    packs = commands.add_parser("pack", help="a day with packed calls, compared with single ones")
+    packs.add_argument("--agents", type=int, default=25, help="agents of the built-in town")
+    packs.add_argument("--ticks", type=int, default=1_440, help="game minutes")
     commands.add_parser("start", help="seconds from the start of a host to the first result of a model")
     commands.add_parser("advance", help="one step of the ledger, compared with a bare pipeline of its writes")
     stored = commands.add_parser("memory", help="cost of memory operations, and retrieval compared with other systems")
@@ -132,6 +135,11 @@ def main() -> int:
         from bench.worker import trouble
 
         print(trouble.table(arguments.only))
+        return 0
+    if arguments.command == "pack":
+        from bench.worker import packed_day
+
+        print(packed_day.table(arguments.agents, arguments.ticks))
         return 0
     if arguments.command == "start":
         from bench.worker import start

@@ -90,6 +90,7 @@ class Act(Kind):
     needs_brief = True  # marks an agent as free
     prompt_cap = 2_000
     output_cap = 200
+    packs = True
     recalls = True
 
     def __init__(self, templates: Templates) -> None:

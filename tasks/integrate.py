@@ -73,6 +73,7 @@ class Integrate(Kind):
     latency_least, latency_most = 2, 120  # game minutes: later events wait for it
     prompt_cap = 5_000
     output_cap = SIZE.output_cap
+    packs = True
 
     def __init__(self, templates: Templates) -> None:
         self._templates = templates

@@ -203,6 +203,9 @@ class Kind(ABC):
     recalls: bool = False
     """Whether it chooses memories by the run's retrieval profile (`cogitate.tasks.recall.recall`)."""
 
+    packs: bool = False
+    """Whether a model may be asked for several owners' jobs of this kind in one request."""
+
     def due(self, moment: Moment) -> Iterable[Request]:
         """Return requests for the jobs that are due for this owner now; none for a kind that only a host requests.
 

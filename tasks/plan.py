@@ -95,6 +95,7 @@ class Plan(Kind):
     latency_least, latency_most = 2, 480  # game minutes: the night before the planned day
     prompt_cap = 2_500
     output_cap = 800
+    packs = True
     recalls = True
 
     def __init__(self, templates: Templates) -> None:

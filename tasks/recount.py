@@ -94,6 +94,7 @@ class Recount(Kind):
     on_denied = "defer"
     prompt_cap = 3_500
     output_cap = SIZE.output_cap
+    packs = True
 
     def __init__(self, templates: Templates) -> None:
         self._templates = templates

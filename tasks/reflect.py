@@ -82,6 +82,7 @@ class Reflect(Kind):
     latency_least, latency_most = 2, 360  # game minutes: half of the interval between two
     prompt_cap = 2_500
     output_cap = 600
+    packs = True
 
     def __init__(self, templates: Templates) -> None:
         self._templates = templates

@@ -56,6 +56,7 @@ class Summarise(Kind):
     latency_least, latency_most = 2, 480  # game minutes: the conversation has settled for a day, and has `LATEST`
     prompt_cap = 3_000
     output_cap = max(SIZE.output_cap, long_term.LARGEST.output_cap)
+    packs = True
 
     def __init__(self, templates: Templates) -> None:
         self._templates = templates

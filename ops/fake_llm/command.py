@@ -10,7 +10,7 @@ import typer
 from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal
 from cogitate.ops.command_options import Verbose, program_name
-from cogitate.ops.fake_llm.faults import FAULTS, parse_faults
+from cogitate.ops.fake_llm.faults import FAULTS, PACK_FAULTS, parse_faults
 from cogitate.ops.fake_llm.server import MOST_TAIL, Options, serve
 from cogitate.ops.signals import interruptible
 from cogitate.scheduler.config.settings import ConfigurationError
@@ -18,7 +18,7 @@ from cogitate.scheduler.config.settings import ConfigurationError
 EXAMPLE = (
     "Example: cogitate fake-llm --port 8000 --latency 0.8 --jitter 0.4 --fault 429=0.1 --fault hang=0.01\n\n"
     "Faults: any status from 400 to 599, with a Retry-After in seconds as in 429:30, and "
-    + "; ".join(f"{name}: {what}" for name, what in FAULTS.items())
+    + "; ".join(f"{name}: {what}" for name, what in [*FAULTS.items(), *PACK_FAULTS.items()])
     + "."
 )
 

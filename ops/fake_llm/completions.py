@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from cogitate.ops.fake_llm.answers import AnswerWriter, text_of, wanted_schema
 from cogitate.ops.fake_llm.faults import status_of
+from cogitate.ops.fake_llm.packs import write_pack, wrong_types
 
 Delivery = Literal["complete", "hang", "close", "reset", "drip", "drip_headers"]
 _DELIVERIES: dict[str | None, Delivery] = {
@@ -61,7 +62,10 @@ def complete(request: Mapping[str, Any], seed: object, fault: str | None) -> Fak
             return error(*_ERRORS[fault])
         if fault == "html":
             return FakeResponse(status=200, body=b"<html><body>Gateway</body></html>", content_type="text/html")
-    answer = AnswerWriter(request["messages"], seed).write(wanted_schema(request))
+    schema = wanted_schema(request)
+    answer = write_pack(request["messages"], schema, seed, fault)
+    if answer is None:
+        answer = AnswerWriter(request["messages"], seed).write(schema)
     return _completion(request, json.dumps(answer, ensure_ascii=False), fault)
 
 
@@ -92,7 +96,7 @@ def _completion(request: Mapping[str, Any], text: str, fault: str | None) -> Fak
         text = text[: len(text) * 2 // 3]
         text = text if text.count('"') % 2 else text[: text.rfind('"')]  # within a string
     elif fault == "wrong_types":
-        text = json.dumps(_wrong_types(json.loads(text)))
+        text = json.dumps(wrong_types(json.loads(text)))
     elif fault == "huge":
         text = "x" * _HUGE
     elif fault == "filter":
@@ -129,12 +133,3 @@ _TEXTS = {
     "prose": "Of course! Here it is: % I hope this helps.",
     "fenced": "Here you are:\n```json\n%\n```\n",
 }
-
-
-def _wrong_types(value: object) -> object:
-    """Replace the values of an answer by values of wrong types."""
-    if isinstance(value, dict):
-        return {key: _wrong_types(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return {"items": [_wrong_types(item) for item in value]}
-    return ["several"] if isinstance(value, int) else {"several": 7}

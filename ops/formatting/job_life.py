@@ -119,7 +119,8 @@ def format_used(one: JobRecord) -> str:
     if not one.settled:
         return f"not known yet, {format_cost(one.reserved)} at most"
     reasoning = f", {one.reasoning:,} of the tokens for reasoning" if one.reasoning else ""
-    return format_cost(one.usage) + reasoning + (_saved(one) if one.saved else "")
+    packed = f", its share of one request for {one.packed} jobs" if one.packed else ""
+    return format_cost(one.usage) + reasoning + packed + (_saved(one) if one.saved else "")
 
 
 def _saved(one: JobRecord) -> str:

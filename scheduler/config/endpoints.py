@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, SecretStr, field_validator
@@ -23,6 +23,8 @@ _OURS = frozenset(
 )
 _MOST_PARAMETERS = 4_000  # characters of JSON
 _MOST_HEADROOM = 200_000  # tokens
+
+Pack = Literal["auto", "off"]
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
@@ -86,6 +88,7 @@ class ModelSettings(BaseModel):
     parameters: Parameters = {}  # further ones of each request, such as temperature
     headroom: int = Field(0, ge=0, le=_MOST_HEADROOM)  # tokens that its reasoning may take beyond an answer
     reasons: bool = True  # whether it is asked to explain deeds and insights; very small models cannot
+    pack: Pack = "off"  # whether one request may think for several owners
     kinds: dict[str, KindOfModelSettings] = {}  # by kind of job
     service_tiers: dict[str, Annotated[int, Field(ge=0, le=1_000)]] = {}  # per cent of the prices that each tier costs
 
@@ -135,6 +138,7 @@ class ModelSettings(BaseModel):
             parameters=_text_of(self.parameters),
             headroom=self.headroom,
             reasons=self.reasons,
+            pack=self.pack,
             kinds={
                 kind: KindOfModel(headroom=own.headroom, parameters=_text_of({**self.parameters, **own.parameters}))
                 for kind, own in sorted(self.kinds.items())
@@ -179,6 +183,7 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     parameters: str = ""  # a JSON object: further parameters of each request
     headroom: int = 0  # tokens that its reasoning may take beyond an answer
     reasons: bool = True  # whether it is asked to explain deeds and insights
+    pack: Pack = "off"  # whether one request may think for several owners
     kinds: dict[str, KindOfModel] = msgspec.field(default_factory=dict)  # by kind of job
     percent: int = 100  # of the prices, that a request costs at most
     priced: bool = True  # otherwise its prices are not known, and stand at 0

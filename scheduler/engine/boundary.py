@@ -162,6 +162,7 @@ def note_of(key: JobKey, result: Result, attempts: int = 0, arrival: int = 0) ->
         count=result.count,
         unreported=result.unreported,
         reasoning=result.reasoning,
+        packed=result.packed,
         saved=result.saved,
         tries=result.tries,
     )

@@ -85,6 +85,7 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
     retried: Cost = Cost()  # used by the attempts before the latest
     saved: bool = False  # not spent: the answer came from an identical call
     reasoning: int = 0  # reasoning tokens in the usage, as reported by the model
+    packed: int = 0  # jobs that one request asked for together; 0: it asked for this one alone
     model: str = ""
     prompt: str = ""  # content hash of the prompt's template
     failure: str = ""  # class of a model's failure, or the precondition that did not hold
@@ -257,6 +258,7 @@ class JobHistory:
             reason=ended.reason,
             source=note.source,
             claims=note.attempts,
+            packed=note.packed,
             **self._usage(ended, note),
             model=note.model or self._asked_model(ended.key, note),
             prompt=note.prompt,

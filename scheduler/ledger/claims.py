@@ -86,6 +86,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     count: PromptCount | None = None  # if the model reported usage from which estimates can learn
     unreported: bool = False  # the model reported no usage: it is a high estimate
     reasoning: int = 0  # tokens of the usage that were reasoning, as reported
+    packed: int = 0  # jobs that one request asked for together; 0: it asked for this one alone
     saved: bool = False  # the answer is that of an identical call: `usage` is what that cost, and nothing was spent
     tries: tuple[Tried, ...] = ()  # attempts of the worker that staged it, this one last; empty without a model
 

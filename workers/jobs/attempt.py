@@ -279,6 +279,8 @@ class Attempts:
     ) -> tuple[float, Adjustment | None]:
         """Return the seconds before another attempt and what it changes; None if it would not help."""
         failure = judged.failure
+        if answer.packed and not answer.text and failure not in NOT_OF_PROMPTS:  # asked alone, it may have an answer
+            return 0.0, adjustment
         if failure == OVERFLOW:  # routing design, "Emergency Truncation": once, without the oldest half
             if adjustment.halved:
                 return 0.0, None
@@ -361,6 +363,7 @@ def _result_of(model: Model, prompt: Prompt, answer: ModelAnswer) -> Result:
         count=count,
         unreported=answer.estimated,
         reasoning=answer.reasoning,
+        packed=answer.packed,
     )
 
 

@@ -1,6 +1,7 @@
 """Calls to models: `Calls` lists, in order, the layers between an attempt and its model.
 
-Each layer passes a call on, answers in its place, or refuses it. All have one shape, `Layer`.
+Each layer passes a call on, answers in its place, or refuses it. All have one shape:
+`cogitate.workers.jobs.call.Layer`.
 """
 
 from __future__ import annotations
@@ -9,11 +10,10 @@ import contextlib
 import hashlib
 import threading
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple, Protocol
 
 import structlog
 from redis import Redis
@@ -27,6 +27,8 @@ from cogitate.scheduler.ledger.real_day import Held, RealDay
 from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.gate.gate import Gate, MayWait, Refused
+from cogitate.workers.jobs.call import Ask, Call, Layer
+from cogitate.workers.jobs.packs.packing import Packing
 from cogitate.workers.jobs.response_cache import CachedQuestion, ResponseCache
 from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.clients import ModelClients
@@ -35,27 +37,6 @@ ASKING_FAILED = "asking_failed"
 PROBE_WITHIN = 5.0  # seconds within which a recovered endpoint answers a probe
 
 log = structlog.get_logger()
-
-
-class Call(NamedTuple):
-    """One question of an attempt to one model."""
-
-    claim: Claim
-    prompt: Prompt
-    model: Model
-    output_cap: int  # the most tokens that the answer may have, reasoning included
-    deadline: float  # instant of `time.monotonic()`
-    question: CachedQuestion  # everything that is sent to the model
-
-
-Ask = Callable[[Call], ModelAnswer | Refused]
-
-
-class Layer(Protocol):
-    """A step between an attempt and its model. Thread-safe."""
-
-    def ask(self, call: Call, following: Ask) -> ModelAnswer | Refused:
-        """Return the answer, or why there is none; `following` asks the layers behind this one."""
 
 
 class Calls:
@@ -74,6 +55,7 @@ class Calls:
             Sharing(),
             Preparing(models),
             RealDayLimit(RealDay(client, settings)),  # real_day_tokens, real_day_usd
+            Packing(self.context_of, host_waits=settings.wait_seconds() > 0),  # pack
             # limits of an endpoint, wait, breaker_failures, _share, _window, _pause, _longest_pause
             Gating(self._gate, host_waits=settings.wait_seconds() > 0),
         )

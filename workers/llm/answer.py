@@ -21,6 +21,7 @@ class ModelAnswer:
     prompt_tokens: int = 0  # as reported by the endpoint; 0: not reported
     reasoning: int = 0  # reasoning tokens in the output, as reported by the endpoint
     text: str = field(default="", repr=False)  # the model's text, usable or not
+    packed: int = 0  # cases that one request asked; 0: it asked this one alone
     saved: bool = False  # it was the answer to another call, so it costs this one nothing
 
     @property

@@ -44,7 +44,8 @@ from cogitate.scheduler.ledger.scripts import _PRELUDES, script
 from cogitate.tasks.job import Job
 from cogitate.workers.gate.endpoint_reports import Report, Reports
 from cogitate.workers.gate.gate import Refused
-from cogitate.workers.jobs.call_layers import Ask, Call, Sharing
+from cogitate.workers.jobs.call import Ask, Call
+from cogitate.workers.jobs.call_layers import Sharing
 from cogitate.workers.jobs.heartbeat import Heartbeat
 from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.processes.embedded import EmbeddedServer

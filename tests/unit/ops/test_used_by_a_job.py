@@ -11,7 +11,7 @@ from cogitate.scheduler.inspection.job_history import JobRecord
 from cogitate.tasks.job import Cost
 
 
-def record(*, saved: bool = False, settled: bool = True, reasoning: int = 0) -> JobRecord:
+def record(*, saved: bool = False, settled: bool = True, reasoning: int = 0, packed: int = 0) -> JobRecord:
     return JobRecord(
         id="town/3/plan/agent:ada/0/0",
         kind="plan",
@@ -28,6 +28,7 @@ def record(*, saved: bool = False, settled: bool = True, reasoning: int = 0) -> 
         settled=settled,
         reserved=Cost(calls=1, tokens=3_300),
         reasoning=reasoning,
+        packed=packed,
     )
 
 
@@ -36,6 +37,7 @@ def record(*, saved: bool = False, settled: bool = True, reasoning: int = 0) -> 
     [
         (record(), "1 call, 1,500 tokens"),
         (record(reasoning=1_200), "1 call, 1,500 tokens, 1,200 of the tokens for reasoning"),
+        (record(packed=4), "1 call, 1,500 tokens, its share of one request for 4 jobs"),
         (record(saved=True), "1 call, 1,500 tokens, paid by an identical call"),
         (record(settled=False), "not known yet, 1 call, 3,300 tokens at most"),
     ],

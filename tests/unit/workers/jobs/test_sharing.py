@@ -15,7 +15,8 @@ import pytest
 import cogitate.workers.jobs.call_layers
 from cogitate.tasks.job import Cost
 from cogitate.workers.gate.gate import Refused
-from cogitate.workers.jobs.call_layers import Ask, Call, Sharing
+from cogitate.workers.jobs.call import Ask, Call
+from cogitate.workers.jobs.call_layers import Sharing
 from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.replies.failures import Failure
 

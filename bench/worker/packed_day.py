@@ -1,0 +1,88 @@
+"""`python -m bench pack`: what packed calls save in a day of a town and in the story, with the same kinds of job.
+
+Real workers, real HTTP, the stand-in model, full speed. The stand-in counts 1.3 tokens for each word of the messages; a
+schema that is sent beside them is not counted, although providers charge for it and a pack sends it once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Literal, NamedTuple
+
+from bench.table import Row, Table
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.effects import Rate
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.ops.world_choice import event_types_of, settings_for
+from cogitate.ops.world_driver import drive
+from cogitate.scheduler.config.endpoints import Endpoint, ModelSettings
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.simulation.story.story import Story
+from cogitate.simulation.town.town import Town
+
+COLUMNS = ("requests", "prompt tokens", "answer tokens", "jobs by the model", "memories a rating request")
+LATENCY = 0.1  # seconds of an answer
+
+
+class Lived(NamedTuple):
+    """What came of a day."""
+
+    requests: int
+    prompts: int  # tokens
+    answers: int  # tokens
+    usable: int  # jobs that ended by the model
+    rated: float  # memories for each request that rated some
+
+
+def live(world: Town | Story, pack: Literal["auto", "off"], ticks: int) -> Lived:
+    """Live a day, and count. The auditor must find nothing."""
+    with TemporaryDirectory(prefix="cogitate-") as folder, FakeEndpoint(latency=LATENCY) as endpoint:
+        chosen = Settings(
+            data_dir=Path(folder),
+            llm="openai",
+            limit_tokens=100_000_000,
+            limits={},
+            workers=1,
+            concurrency=32,
+            endpoints={"default": Endpoint(base_url=endpoint.url, api_key="any")},
+            models={"default": ModelSettings(model="m", input_price=0, output_price=0, pack=pack)},
+        )
+        with TickLoop(
+            run="day",
+            owners=world.owners(),
+            settings=settings_for(world, chosen),
+            locations=world.locations,
+            brief=world.brief,
+            event_types=event_types_of(world),
+            ticks=ticks,
+        ) as loop:
+            drive(loop, world)
+            client = loop.ledger.client
+            assert audit(client, "day") == []
+            sources, rated, asked = Counter[str](), 0, 0
+            for line in read_journal(RunStore.open(client, "day"), 1, loop.tick):
+                for end, note in zip(line.core.ended, line.notes.ended, strict=True):
+                    sources[note.source] += 1
+                    if end.key.kind == "rate" and note.source == "llm":
+                        asked += note.usage.calls
+                        rated += sum(len(one.numbers) for one in end.effects if isinstance(one, Rate) and one.paid)
+        served = endpoint.stats()
+    tokens = (served.prompt_tokens, served.completion_tokens)
+    return Lived(served.requests, *tokens, sources["llm"], rated / asked if asked else 0.0)
+
+
+def table(agents: int, ticks: int) -> Table:
+    """Return the figures of a town and of the story, each with single and with packed calls."""
+    rows = []
+    for name in ("town", "story"):
+        single, packed = (
+            live(Town(agents=agents) if name == "town" else Story(), pack, ticks) for pack in ("off", "auto")
+        )
+        rows += [Row(f"{name}, single", single), Row(f"{name}, packed", packed)]
+        rows.append(Row(f"{name}, packed to single", tuple(new / old for old, new in zip(single, packed, strict=True))))
+    return Table("Packed calls of a day", COLUMNS, tuple(rows), decimals=2)

@@ -1,0 +1,123 @@
+"""Calls of one kind, model and run meet; those that may not wait, or may not share a request, go alone."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import msgspec
+import pytest
+
+from cogitate.workers.gate.gate import Refused
+from cogitate.workers.jobs.call import Call
+from cogitate.workers.jobs.packs.packing import Packing
+from cogitate.workers.jobs.packs.sizes import FIRST, FIRST_PAUSE, MOST, PackSizes
+from cogitate.workers.llm.answer import ModelAnswer
+from tests.unit.workers.jobs.packs.pack_case import MODEL, OWNERS, StandIn, call_of
+
+FAR = 60.0  # seconds
+
+
+def packing(patience: float = FAR, *, host_waits: bool = False, context: int = 0) -> Packing:
+    return Packing(lambda model: context, host_waits=host_waits, patience=patience)
+
+
+def asked_at_once(layer: Packing, calls: list[Call], stand_in: StandIn) -> list[ModelAnswer | Refused]:
+    with ThreadPoolExecutor(len(calls)) as threads:
+        return [one.result(FAR) for one in [threads.submit(layer.ask, call, stand_in) for call in calls]]
+
+
+def test_calls_that_meet_make_one_request() -> None:
+    stand_in = StandIn()
+    answers = asked_at_once(packing(), [call_of("ada"), call_of("ben")], stand_in)
+    assert stand_in.sizes == [2]
+    assert all(isinstance(one, ModelAnswer) and one.packed == 2 and one.failure is None for one in answers)
+
+
+def test_a_call_without_companions_is_made_alone() -> None:
+    stand_in = StandIn()
+    (answer,) = asked_at_once(packing(patience=0.001), [call_of("ada")], stand_in)
+    assert stand_in.sizes == [1]
+    assert isinstance(answer, ModelAnswer)
+    assert answer.packed == 0
+
+
+OFF = msgspec.structs.replace(MODEL, pack="off")
+
+
+@pytest.mark.parametrize(
+    "alone",
+    [
+        {"due": 4},  # at the tick after its request
+        {"due": 5},  # at the tick after the one that is committed
+        {"number": 2},
+        {"model": OFF},
+        {"packs": False},
+    ],
+)
+def test_a_call_that_may_not_share_waits_for_no_other(alone: dict[str, Any]) -> None:
+    stand_in = StandIn()
+    packing().ask(call_of("ada", **alone), stand_in)  # it would wait for a minute
+    assert stand_in.sizes == [1]
+
+
+def test_where_a_host_waits_for_results_only_the_tick_of_the_request_counts() -> None:
+    stand_in = StandIn()
+    layer = packing(host_waits=True)
+    layer.ask(call_of("ada", due=4), stand_in)
+    asked_at_once(layer, [call_of("ada", due=5), call_of("ben", due=5)], stand_in)
+    assert stand_in.sizes == [1, 2]
+
+
+@pytest.mark.parametrize("other", [{"run": "village"}, {"system": "Hum low."}])
+def test_different_questions_do_not_meet(other: dict[str, Any]) -> None:
+    stand_in = StandIn()
+    asked_at_once(packing(patience=0.2), [call_of("ada"), call_of("ben", **other)], stand_in)
+    assert stand_in.sizes == [1, 1]
+
+
+def test_a_pack_stays_within_the_context_of_its_model() -> None:
+    stand_in = StandIn()
+    asked_at_once(packing(patience=0.2, context=250), [call_of("ada"), call_of("ben")], stand_in)
+    assert stand_in.sizes == [1, 1]
+
+
+def test_an_error_is_raised_in_every_thread() -> None:
+    class Broken(Exception):
+        pass
+
+    def fails(call: Call) -> ModelAnswer:
+        raise Broken
+
+    layer = packing()
+    with ThreadPoolExecutor(2) as threads:
+        both = [threads.submit(layer.ask, call_of(owner), fails) for owner in ("ada", "ben")]
+        found = [one.exception(FAR) for one in both]
+    assert [type(one) for one in found] == [Broken, Broken]
+
+
+def test_packs_grow_with_success() -> None:
+    stand_in, layer = StandIn(), packing()
+    asked_at_once(layer, [call_of(owner) for owner in OWNERS[:2]], stand_in)
+    asked_at_once(layer, [call_of(owner) for owner in OWNERS], stand_in)
+    assert stand_in.sizes == [2, 4]
+
+
+def test_the_size_doubles_after_full_packs_and_halves_after_faults() -> None:
+    sizes = PackSizes()
+    for _ in range(6):
+        sizes.ended(MODEL, sizes.next(MODEL), clean=True)
+    assert sizes.next(MODEL) == MOST
+    sizes.ended(MODEL, 3, clean=True)  # no more came together
+    assert sizes.next(MODEL) == MOST
+    sizes.ended(MODEL, MOST, clean=False)
+    assert sizes.next(MODEL) == MOST // 2
+
+
+def test_a_model_that_cannot_answer_two_is_asked_alone_for_longer_each_time() -> None:
+    sizes = PackSizes()
+    for pause in (FIRST_PAUSE, 2 * FIRST_PAUSE):
+        assert sizes.next(MODEL) == FIRST
+        sizes.ended(MODEL, FIRST, clean=False)
+        assert [sizes.next(MODEL) for _ in range(pause)] == [1] * pause
+    assert sizes.next(MODEL) == FIRST

@@ -1,0 +1,1 @@
+"""Packed calls: one request that thinks for several owners."""

@@ -1,0 +1,157 @@
+"""The prompt that asks a model for several cases at once, and the reading of its answer.
+
+What the prompts of the cases share stands once, before the cases, so that a provider can reuse its cache of it. Each
+case stands in a fence whose name no text among them contains. The order of the cases follows from their jobs, because
+models favour some places in a prompt (Lin et al., "BatchPrompt", ICLR 2024).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import BaseModel, WithJsonSchema, create_model
+
+from cogitate.prompts.answers import Answer
+from cogitate.tasks.kind import Prompt
+from cogitate.workers.llm.requests.schema import full_schema
+
+INSTRUCTION = (
+    "\n\nYou get several cases at once, each between its own tags. For each case do what is said above, as if it were "
+    "the only one: use what stands before the first case and in the case itself, and nothing of another case.\n\n"
+    'Answer with JSON only: one object {"answers": [{"case": 1, "answer": {…}}, …]} with one item for each case: its '
+    'number, and as "answer" the object that is described above.'
+)
+
+LONGEST_SHARED_TEXT = 32  # characters of one case that the answer to another may repeat
+
+_TAG = re.compile(r"<(/?)(\w+)>")
+_ENDING = re.compile(r"\n\nAnswer each of the \d+ cases between tags with ([0-9a-f]{12})\.\Z")
+_SPACE = re.compile(r"\s+")
+
+
+class PackedPrompt(NamedTuple):
+    """A prompt for several cases, which have the numbers from 1 in their order."""
+
+    prompt: Prompt
+    shared: str  # that all cases begin with
+    cases: tuple[str, ...]  # what each adds
+
+
+def order_of(run: str, jobs: Sequence[str]) -> list[int]:
+    """Return the order of cases by the ids of their jobs: a permutation that only these decide."""
+    seed = _digest(run, *sorted(jobs))
+    return sorted(range(len(jobs)), key=lambda i: (_digest(seed, jobs[i]), jobs[i]))
+
+
+def packed(prompts: Sequence[Prompt], seed: str) -> PackedPrompt:
+    """Return one prompt for these of one kind, with one system prompt and one class of answer, in their order."""
+    users = [prompt.user for prompt in prompts]
+    shared = shared_part(users)
+    cases = tuple(user[len(shared) :] for user in users)
+    name = _name_outside(seed, [prompts[0].system, *users])
+    fences = (f'<case-{name} number="{number}">\n{case}\n</case-{name}>' for number, case in enumerate(cases, 1))
+    ending = f"\n\nAnswer each of the {len(cases)} cases between tags with {name}."
+    whole = replace(
+        prompts[0],
+        system=prompts[0].system + INSTRUCTION,
+        user=shared + "\n\n".join(fences) + ending,
+        answer=answers_class(prompts[0].answer),
+    )
+    return PackedPrompt(whole, shared, cases)
+
+
+def cases_in(system: str, user: str) -> list[tuple[int, str, str]]:
+    """Return the number of each case in a packed prompt, with the system and the user message of its own prompt.
+
+    An ordinary prompt has none.
+    """
+    if (ending := _ENDING.search(user)) is None:
+        return []
+    fence = re.compile(rf'<case-{ending[1]} number="(\d+)">\n(.*?)\n</case-{ending[1]}>', re.DOTALL)
+    found = list(fence.finditer(user))
+    shared = user[: found[0].start()] if found else ""
+    return [(int(one[1]), system.replace(INSTRUCTION, ""), shared + one[2]) for one in found]
+
+
+def shared_part(users: Sequence[str]) -> str:
+    """Return the paragraphs with which all these texts begin, up to one that is between no tags."""
+    first, last = min(users), max(users)  # all others share what these two do
+    differs = next((at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))
+    common = first[:differs]
+    end = common.rfind("\n\n") + 2
+    while end > 1:
+        depth = Counter[str]()
+        for closing, tag in _TAG.findall(common, 0, end):
+            depth[tag] += -1 if closing else 1
+        if not any(depth.values()):
+            return common[:end]
+        end = common.rfind("\n\n", 0, end - 2) + 2
+    return ""
+
+
+@cache
+def answers_class(answer: type[BaseModel]) -> type[BaseModel]:
+    """Return the class of the answers to several cases, of any number. An item's answer is read by itself afterwards.
+
+    Raises:
+        TypeError: if no schema can express `answer`.
+    """
+    schema = WithJsonSchema(full_schema(answer))
+    item = create_model("CaseAnswer", __base__=Answer, case=(int, ...), answer=(Annotated[Any, schema], ...))
+    return create_model(f"{answer.__name__[:50]}Pack", __base__=Answer, answers=(list[item], ...))
+
+
+def answers_by_case(value: BaseModel, cases: int) -> Mapping[int, object]:
+    """Return the answers by their cases' numbers; none for a number that repeats or that no case has."""
+    items: Sequence[Any] = getattr(value, "answers", ())
+    times = Counter(item.case for item in items)
+    return {item.case: item.answer for item in items if times[item.case] == 1 and 1 <= item.case <= cases}
+
+
+class Passages:
+    """Finds what the answer to one case repeats of another: a passage that neither its own case nor all cases show."""
+
+    def __init__(self, pack: PackedPrompt, system: str) -> None:
+        common = _grams(system) | _grams(pack.shared)
+        self._own = [_grams(case) | common for case in pack.cases]
+        self._all = frozenset().union(*self._own)
+
+    def are_foreign(self, index: int, answer: object) -> bool:
+        """Return whether an answer repeats a passage of another case than that with this index."""
+        own = self._own[index]
+        return any(gram in self._all and gram not in own for text in _texts(answer) for gram in _grams(text))
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
+
+
+def _grams(text: str) -> set[str]:
+    text = _SPACE.sub(" ", text).casefold()
+    return {text[at : at + LONGEST_SHARED_TEXT + 1] for at in range(len(text) - LONGEST_SHARED_TEXT)}
+
+
+def _name_outside(seed: str, texts: Sequence[str]) -> str:
+    """Return 12 hexadecimal digits that none of these texts contains."""
+    tries = 0
+    while any((name := _digest(seed, str(tries), *texts)) in text for text in texts):
+        tries += 1
+    return name
+
+
+def _digest(*texts: str) -> str:
+    return hashlib.blake2b(json.dumps(texts).encode(), digest_size=6).hexdigest()
