@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help venv demo digests style test simulate mutate chaos soak docs check-rate-limit check-local-llm check-adapters bench
+.PHONY: help venv demo digests style style-and-compile test simulate mutate chaos soak docs check-rate-limit check-local-llm check-adapters bench
 
 PYTHON ?= python3
 VENV := .venv
@@ -34,7 +34,11 @@ style: $(READY) ## Style, types and import directions
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: $(READY) $(if $(MARKED),,style) ## Style, types, import directions, and every test; or only marked tests: MARKED="system or recordings"
+# Collecting compiles the tests, once for all processes that run them, while the types take one processor.
+style-and-compile: $(READY)
+	@$(BIN)/pytest --collect-only -qq tests > /dev/null & $(MAKE) --no-print-directory style && wait
+
+test: $(READY) $(if $(MARKED),,style-and-compile) ## Style, types, import directions, and every test; or only marked tests: MARKED="system or recordings"
 	$(BIN)/pytest --numprocesses 3 --dist worksteal $(if $(MARKED),-m "$(MARKED)")
 
 simulate: $(READY) ## The protocol under seeded faults: SEEDS=10000, MINUTES=3, or one SEED=17 alone

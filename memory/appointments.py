@@ -14,10 +14,10 @@ from cogitate.memory.clock import DAY, Clock, clock_in_force, day_of
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.commitments import Appointed
 from cogitate.memory.language.packs import forget_with_packs
+from cogitate.memory.language.place_names import find_place
 from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.times import find_times
-from cogitate.memory.place_names import find_place
 from cogitate.memory.profile import Location
 from cogitate.memory.retrieval.text_cache import TextCache
 

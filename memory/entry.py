@@ -7,8 +7,9 @@ There is no wall-clock field: two runs with the same inputs must hold identical 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -34,6 +35,31 @@ class PlanItem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     minute: int | None = None  # scheduled game time, total minutes
     priority: int = 3  # 1 to 5, 5 is highest
     status: PlanStatus = "pending"  # initial; the current status is in the head
+
+
+class PresentItems(NamedTuple):
+    """The item that is under way, and the next one."""
+
+    now: PlanItem | None
+    later: PlanItem | None
+
+
+def present_items(items: Iterable[PlanItem], minute: int) -> PresentItems:
+    """Return the item whose time came last, unless it is done or cancelled, and the first pending one to come.
+
+    Earlier items are over. An item without a time counts as begun. Without any times, items come one
+    after another: the first that is open is under way.
+    """
+    items = list(items)
+    if all(item.minute is None for item in items):
+        left = [item for item in items if item.status in ("pending", "active")]
+        return PresentItems(*[*left, None, None][:2])
+    known = [(item, item.minute or 0) for item in items]
+    begun = [(item, at) for item, at in known if at <= minute]
+    coming = [(item, at) for item, at in known if at > minute and item.status == "pending"]
+    last = max(begun, key=lambda pair: pair[1])[0] if begun else None
+    under_way = last is not None and last.status in ("pending", "active")
+    return PresentItems(last if under_way else None, min(coming, key=lambda pair: pair[1])[0] if coming else None)
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -15,9 +15,8 @@ import msgspec
 
 from cogitate.memory.checks import MAX_LABEL, check_integer, check_text, check_texts
 from cogitate.memory.clock import Clock
-from cogitate.memory.entry import ENTRY_TYPES, MAX_TEXT, Character, Entry, EntryType, PlanItem
+from cogitate.memory.entry import ENTRY_TYPES, MAX_TEXT, Character, Entry, EntryType, PlanItem, present_items
 from cogitate.memory.errors import InputError, UsageError, quoted
-from cogitate.memory.plans import present_items
 from cogitate.memory.prompt_context import context_lines
 from cogitate.memory.retrieval.candidates import Query
 from cogitate.memory.retrieval.profiles import ProfileChoice, check_choice, profile_of

@@ -18,12 +18,11 @@ from pydantic import BaseModel
 
 from cogitate.memory.clock import DAY, clock_in_force, clock_time
 from cogitate.memory.effects import Effect, SetPlanStatus, Tell
-from cogitate.memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
+from cogitate.memory.entry import MAX_TEXT, Entry, EntryType, PlanItem, present_items
 from cogitate.memory.language.languages import ENGLISH
 from cogitate.memory.language.packs import pack_of
+from cogitate.memory.language.place_names import find_place
 from cogitate.memory.language.text import normal
-from cogitate.memory.place_names import find_place
-from cogitate.memory.plans import present_items
 from cogitate.memory.retrieval.scoring import rating
 from cogitate.memory.routing.routing import stage_of
 from cogitate.memory.routing.scopes import mentions

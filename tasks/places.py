@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from cogitate.memory.entry import Entry
-from cogitate.memory.place_names import find_place
+from cogitate.memory.language.place_names import find_place
 from cogitate.memory.profile import Location
 from cogitate.prompts.constraints import Constraint
 from cogitate.tasks.kind import Case

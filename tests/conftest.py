@@ -7,6 +7,7 @@ machine that has them looks like one that has not, so that a run on either shows
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import re
 import signal
@@ -65,9 +66,17 @@ def bare_machine(config: pytest.Config) -> Generator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
-    """Hide them from modules that are imported, and so from conditions of skips."""
-    with bare_machine(session.config):
-        return (yield)
+    """Hide them from modules that are imported, and so from conditions of skips.
+
+    What is collected lives as long as the session, so the garbage collector walks it neither here nor later.
+    """
+    gc.disable()
+    try:
+        with bare_machine(session.config):
+            return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from cogitate.memory.language.place_names import find_place
 from cogitate.memory.language.text import FUNCTION_WORDS
 from cogitate.memory.language.times import find_times
-from cogitate.memory.place_names import find_place
 from cogitate.memory.profile import Location, Profile
 
 GOING_ON = "Spend time"  # opens an occupation that goes on, as against a wish that can be fulfilled

@@ -12,9 +12,9 @@ from cogitate.memory.entry import Entry
 from cogitate.memory.language.endings import SPACED, UNSPACED
 from cogitate.memory.language.languages import ENGLISH, UNDETERMINED, languages_of
 from cogitate.memory.language.packs import pack_of
+from cogitate.memory.language.place_names import find_place
 from cogitate.memory.language.text import stems
 from cogitate.memory.language.times import anchor_days, days_named, find_times
-from cogitate.memory.place_names import find_place
 from cogitate.memory.profile import Location
 from cogitate.memory.summaries.conversations import resolve_name
 from cogitate.tasks.heuristics.promises import KEEP, Promise, find_promises

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 
-from cogitate.memory.place_names import find_place
+from cogitate.memory.language.place_names import find_place
 from cogitate.memory.profile import Profile
 from cogitate.memory.routines import Habit
 from cogitate.tasks.heuristics.chosen_action import choose_action

@@ -166,11 +166,10 @@ def host(tmp_path: Path) -> Path:
     return tmp_path / "host"
 
 
-@pytest.fixture
-def own_run(tmp_path: Path) -> dict[str, object]:
-    """Return what the same world comes to in the repository, with worker processes of its own."""
-    folder = tmp_path / "repository"
-    folder.mkdir()
+@pytest.fixture(scope="module")
+def own_run(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
+    """Return the result of the same world in the repository, with separate worker processes."""
+    folder = tmp_path_factory.mktemp("repository")
     (folder / "world.py").write_text(WORLD)
     found: dict[str, object] = json.loads(ran(sys.executable, "-c", "import world; world.live()", cwd=folder))
     assert {"plan", "reflect"} <= set(found["kinds"])  # type: ignore[call-overload]

@@ -6,16 +6,12 @@ import gc
 import re
 import sys
 import weakref
-from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import mesa
 import pytest
 from fakeredis import FakeRedis
-from mesa.examples.advanced.epstein_civil_violence.model import EpsteinCivilViolence
-from mesa.examples.basic.boltzmann_wealth_model.model import BoltzmannWealth
-from mesa.examples.basic.schelling.model import Schelling
 from structlog.testing import capture_logs
 
 from cogitate import Observation, Profile, TickLoop
@@ -29,6 +25,13 @@ from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.scheduler.inspection.audit.audit import audit
 from cogitate.tasks.job import Cost
 from tests.unit.tasks.own_kind_case import Own
+
+#: Mesa's examples and where they are defined. Importing Mesa is slow, so only a test that runs a model imports it.
+EXAMPLES = {
+    "Schelling": "basic.schelling",
+    "BoltzmannWealth": "basic.boltzmann_wealth_model",
+    "EpsteinCivilViolence": "advanced.epstein_civil_violence",
+}
 
 
 @pytest.fixture
@@ -48,8 +51,15 @@ def every_seventh(agent: Any) -> Profile | None:
     return resident(agent) if agent.unique_id % 7 == 0 else None
 
 
-def built(kind: type[Any], *, seed: int, **sizes: int) -> Any:
-    """One of Mesa's examples; from 3.5 on they take a scenario."""
+def example(name: str) -> Any:
+    """Return the class of one of Mesa's examples."""
+    return getattr(import_module(f"mesa.examples.{EXAMPLES[name]}.model"), name)
+
+
+def built(kind: Any, *, seed: int, **sizes: int) -> Any:
+    """Build one of Mesa's examples, by its name or class; from 3.5 on they take a scenario."""
+    if isinstance(kind, str):
+        kind = example(kind)
     module = next(base.__module__ for base in kind.__mro__ if base.__module__.startswith("mesa.examples"))
     named = [value for name, value in vars(sys.modules[module]).items() if re.fullmatch(r"\w+Scenario", name)]
     return kind(scenario=named[0](rng=seed, **sizes)) if named else kind(seed=seed, **sizes)
@@ -79,16 +89,16 @@ def trajectory(model: Any) -> list[object]:
     return [agents, steps_of(model), model.random.getstate(), numbers]
 
 
-MODELS: list[Callable[[], Any]] = [
-    lambda: built(Schelling, width=8, height=8, seed=3),
-    lambda: built(BoltzmannWealth, n=20, seed=3),
-    lambda: built(EpsteinCivilViolence, width=8, height=8, seed=3),
-]
-
-
-@pytest.mark.parametrize("made", MODELS, ids=["schelling", "boltzmann", "epstein"])
-def test_a_model_goes_its_own_way_with_minds_as_without(made: Callable[[], Any], redis: FakeRedis) -> None:
-    alone, accompanied = made(), made()
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [
+        ("Schelling", {"width": 8, "height": 8}),
+        ("BoltzmannWealth", {"n": 20}),
+        ("EpsteinCivilViolence", {"width": 8, "height": 8}),
+    ],
+)
+def test_a_model_goes_its_own_way_with_minds_as_without(name: str, sizes: dict[str, int], redis: FakeRedis) -> None:
+    alone, accompanied = (built(name, seed=3, **sizes) for _ in range(2))
     thoughts = 0
     for _ in range(40):
         alone.step()
@@ -109,7 +119,7 @@ def test_a_model_goes_its_own_way_with_minds_as_without(made: Callable[[], Any],
 
 
 def test_thoughts_name_their_agent_and_minds_can_be_read(redis: FakeRedis) -> None:
-    model = built(BoltzmannWealth, n=3, seed=1)
+    model = built("BoltzmannWealth", n=3, seed=1)
     planned: dict[int, str] = {}
     with minds_of(model, seconds_per_step=1800, sees=lambda agent: f"My purse holds {agent.wealth} coins.") as minds:
         for _ in range(20):
@@ -127,36 +137,31 @@ def test_thoughts_name_their_agent_and_minds_can_be_read(redis: FakeRedis) -> No
         assert minds.spent == Cost()
 
 
-@pytest.fixture
-def young_heap() -> Iterator[None]:
-    """Exempt what exists from collections: a full one of a large test process takes seconds."""
-    gc.freeze()
-    yield
-    gc.unfreeze()
+def flock() -> Any:
+    """Build a model in which agents come, go, and are counted by a set of their own, as in models of populations."""
+    import mesa
+
+    class Flock(mesa.Model):
+        def __init__(self) -> None:
+            super().__init__(rng=5)
+            self.watched: weakref.WeakSet[mesa.Agent] = weakref.WeakSet()
+            self.alive: list[int] = []
+            for _ in range(3):
+                self.watched.add(mesa.Agent(self))
+
+        def step(self) -> None:
+            if steps_of(self) == 3:
+                next(iter(self.agents)).remove()
+            if steps_of(self) == 5:
+                self.watched.add(mesa.Agent(self))
+            gc.collect()
+            self.alive.append(len(self.watched))
+
+    return Flock()
 
 
-class Flock(mesa.Model):
-    """A model in which agents come, go, and are counted by a set of their own, as in models of populations."""
-
-    def __init__(self) -> None:
-        super().__init__(rng=5)
-        self.watched: weakref.WeakSet[mesa.Agent] = weakref.WeakSet()
-        self.alive: list[int] = []
-        for _ in range(3):
-            self.watched.add(mesa.Agent(self))
-
-    def step(self) -> None:
-        if steps_of(self) == 3:
-            next(iter(self.agents)).remove()
-        if steps_of(self) == 5:
-            self.watched.add(mesa.Agent(self))
-        gc.collect()
-        self.alive.append(len(self.watched))
-
-
-@pytest.mark.usefixtures("young_heap")
 def test_agents_that_come_and_go_join_and_leave(redis: FakeRedis) -> None:
-    model, seen = Flock(), list[set[str]]()
+    model, seen = flock(), list[set[str]]()
     with minds_of(model, sees=lambda agent: "I am here.") as minds:
         first = next(iter(model.agents)).unique_id
         for _ in range(7):
@@ -169,9 +174,8 @@ def test_agents_that_come_and_go_join_and_leave(redis: FakeRedis) -> None:
     assert audit(redis, "town") == []
 
 
-@pytest.mark.usefixtures("young_heap")
 def test_an_agent_that_is_removed_is_not_kept_alive(redis: FakeRedis) -> None:
-    alone, accompanied = Flock(), Flock()
+    alone, accompanied = flock(), flock()
     for _ in range(7):
         alone.step()
     with minds_of(accompanied):
@@ -182,7 +186,7 @@ def test_an_agent_that_is_removed_is_not_kept_alive(redis: FakeRedis) -> None:
 
 
 def test_removed_and_thoughtless_agents_have_no_mind(redis: FakeRedis) -> None:
-    model = built(BoltzmannWealth, n=8, seed=1)
+    model = built("BoltzmannWealth", n=8, seed=1)
     with minds_of(model, who=every_seventh) as minds:
         by_id = {agent.unique_id: agent for agent in model.agents}
         with pytest.raises(InputError, match=r"agent 1 has no mind: `who` returned None"):
@@ -196,7 +200,7 @@ def test_removed_and_thoughtless_agents_have_no_mind(redis: FakeRedis) -> None:
 
 
 def test_a_model_stepped_beyond_the_run_continues_without_minds(redis: FakeRedis) -> None:
-    model = built(BoltzmannWealth, n=3, seed=1)
+    model = built("BoltzmannWealth", n=3, seed=1)
     with minds_of(model) as minds:
         model.step()
     model.step()
@@ -204,7 +208,7 @@ def test_a_model_stepped_beyond_the_run_continues_without_minds(redis: FakeRedis
 
 
 def test_a_finished_run_lets_the_model_continue(redis: FakeRedis) -> None:
-    model = built(BoltzmannWealth, n=3, seed=1)
+    model = built("BoltzmannWealth", n=3, seed=1)
     with minds_of(model, ticks=2, sees=lambda agent: "I am here.") as minds:
         for _ in range(4):
             model.step()
@@ -212,7 +216,7 @@ def test_a_finished_run_lets_the_model_continue(redis: FakeRedis) -> None:
 
 
 def test_a_step_that_fails_leaves_the_minds_as_they_were(redis: FakeRedis) -> None:
-    class Broken(BoltzmannWealth):  # type: ignore[misc]
+    class Broken(example("BoltzmannWealth")):  # type: ignore[misc]
         def step(self) -> None:
             super().step()
             if steps_of(self) == 3:
@@ -243,13 +247,13 @@ def test_a_restarted_model_resumes_its_run(redis: FakeRedis) -> None:
             model, seconds_per_step=1800, sees=lambda agent: f"My purse holds {agent.wealth} coins.", **more
         )
 
-    straight = built(BoltzmannWealth, n=4, seed=2)
+    straight = built("BoltzmannWealth", n=4, seed=2)
     with opened(straight, run="straight") as minds:
         live(minds, straight, 30)
     digest = minds.loop.digest
-    with opened(model := built(BoltzmannWealth, n=4, seed=2)) as minds:
+    with opened(model := built("BoltzmannWealth", n=4, seed=2)) as minds:
         live(minds, model, 18)
-    with opened(again := built(BoltzmannWealth, n=4, seed=2), exist="resume") as minds:
+    with opened(again := built("BoltzmannWealth", n=4, seed=2), exist="resume") as minds:
         live(minds, again, 30)
     assert minds.loop.digest == digest
     assert trajectory(again) == trajectory(straight)
@@ -261,7 +265,7 @@ def test_a_resumed_run_takes_the_agents_of_a_present_model_without_a_warning(red
             model, who=lambda one: Profile(name=f"Resident {one.unique_id}", currently=f"{one.wealth}"), **more
         )
 
-    model = built(BoltzmannWealth, n=3, seed=2)
+    model = built("BoltzmannWealth", n=3, seed=2)
     with opened():
         for _ in range(5):
             model.step()
@@ -277,7 +281,7 @@ def test_a_resumed_run_takes_the_agents_of_a_present_model_without_a_warning(red
 
 
 def test_an_observation_and_several_are_seen_as_they_are(redis: FakeRedis) -> None:
-    model = built(BoltzmannWealth, n=1, seed=1)
+    model = built("BoltzmannWealth", n=1, seed=1)
     both = [Observation(text="A coin fell.", minute=1, importance=9), "It rolled away."]
     seen = iter([both, None, both[0]])
     with minds_of(model, sees=lambda agent: next(seen)) as minds:
@@ -293,7 +297,7 @@ def test_an_observation_and_several_are_seen_as_they_are(redis: FakeRedis) -> No
 @pytest.mark.parametrize("seconds", [0, 2_592_001, 1.5, True, "10"])
 def test_a_length_that_no_step_has_is_refused(seconds: Any, redis: FakeRedis) -> None:
     with pytest.raises(ConfigurationError, match="seconds_per_step="):
-        minds_of(built(BoltzmannWealth, n=1, seed=1), seconds_per_step=seconds)
+        minds_of(built("BoltzmannWealth", n=1, seed=1), seconds_per_step=seconds)
 
 
 def test_a_wrong_model_is_refused(redis: FakeRedis) -> None:
@@ -302,7 +306,7 @@ def test_a_wrong_model_is_refused(redis: FakeRedis) -> None:
 
 
 def test_time_that_passes_without_a_call_of_step_passes_ticks_too(redis: FakeRedis) -> None:
-    model = built(BoltzmannWealth, n=3, seed=1)
+    model = built("BoltzmannWealth", n=3, seed=1)
     with minds_of(model) as minds:
         model.step()
         if hasattr(model, "run_for"):  # from Mesa 3.5 on
@@ -312,7 +316,7 @@ def test_time_that_passes_without_a_call_of_step_passes_ticks_too(redis: FakeRed
 
 
 def test_a_model_that_runs_itself_passes_ticks(redis: FakeRedis) -> None:
-    class Short(BoltzmannWealth):  # type: ignore[misc]
+    class Short(example("BoltzmannWealth")):  # type: ignore[misc]
         def step(self) -> None:
             super().step()
             self.running = steps_of(self) < 4
@@ -336,7 +340,7 @@ def test_a_kinds_message_reaches_the_model_as_text(
     topic: str, data: dict[str, Any], text: list[str], redis: FakeRedis
 ) -> None:
     register(Own(makes=lambda case: (Tell(case.job.key.owner, topic, data),)))
-    model = built(BoltzmannWealth, n=2, seed=1)
+    model = built("BoltzmannWealth", n=2, seed=1)
     found = []
     with minds_of(model) as minds:
         for _ in range(4):
@@ -350,7 +354,7 @@ def test_a_kinds_message_reaches_the_model_as_text(
 
 
 def test_a_request_uses_the_agents_perception(redis: FakeRedis) -> None:
-    model = built(BoltzmannWealth, n=1, seed=1)
+    model = built("BoltzmannWealth", n=1, seed=1)
     asked: list[str] = []
 
     def sees(agent: Any) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import mesa
 import pytest
 from fakeredis import FakeRedis
 
@@ -78,20 +77,21 @@ def all_three(loop: TickLoop) -> None:
                 live(loop, tick)
 
 
-class Smiths(mesa.Model):
-    """Three agents that do nothing but be there."""
-
-    def __init__(self) -> None:
-        super().__init__(rng=1)
-        self.made = 0  # steps, which Mesa itself counts by another name in each version
-        for _ in OWNERS:
-            mesa.Agent(self)
-
-    def step(self) -> None:
-        self.made += 1
-
-
 def of_mesa(settings: PinnedSettings) -> TickLoop:
+    import mesa  # here, since that is slow
+
+    class Smiths(mesa.Model):
+        """Three agents that do nothing but be there."""
+
+        def __init__(self) -> None:
+            super().__init__(rng=1)
+            self.made = 0  # steps, which Mesa itself counts by another name in each version
+            for _ in OWNERS:
+                mesa.Agent(self)
+
+        def step(self) -> None:
+            self.made += 1
+
     model = Smiths()
 
     def sees(agent: mesa.Agent) -> Observation | None:

@@ -8,7 +8,7 @@ from cogitate.memory.appointments import appointments
 from cogitate.memory.clock import DAY
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.commitments import MAX_WHAT
-from cogitate.memory.place_names import find_place
+from cogitate.memory.language.place_names import find_place
 from cogitate.memory.profile import Location
 
 CAFE = Location(id="cafe", name="Hobbs Cafe")

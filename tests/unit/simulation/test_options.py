@@ -7,7 +7,7 @@ import msgspec
 from cogitate.memory import typed_json
 from cogitate.memory.effects import Append, Tell
 from cogitate.memory.entry import Entry, PlanItem
-from cogitate.memory.place_names import find_place
+from cogitate.memory.language.place_names import find_place
 from cogitate.simulation.town.state import State
 from cogitate.simulation.town.town import Town
 from tests.unit.simulation.test_happenings import Applied

@@ -36,7 +36,7 @@ def own_thresholds() -> Iterator[None]:
     gc.set_threshold(*THRESHOLDS)
     yield
     gc.enable()
-    gc.unfreeze()
+    gc.freeze()  # as tests/conftest.py does
     gc.set_threshold(*usual)
 
 

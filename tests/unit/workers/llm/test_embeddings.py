@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import httpx2
-import openai
 import pytest
 
 from cogitate.memory.entry import Entry
@@ -134,22 +133,30 @@ def failing(error: Exception) -> Callable[[Sequence[str]], list[Any]]:
     return answer
 
 
-REQUEST = httpx2.Request("POST", "http://there/v1/embeddings")
+def error_of_the_sdk(name: str, status: int = 0) -> Exception:
+    """Build an error of OpenAI's SDK, whose import is slow."""
+    import openai
+
+    request = httpx2.Request("POST", "http://there/v1/embeddings")
+    kind: Any = getattr(openai, name)
+    if status:
+        return cast("Exception", kind("no", response=httpx2.Response(status, request=request), body=None))
+    return cast("Exception", kind(request=request))
 
 
 @pytest.mark.parametrize(
-    ("error", "why"),
+    ("name", "status", "why"),
     [
-        (openai.APIStatusError("no", response=httpx2.Response(503, request=REQUEST), body=None), "with status 503"),
-        (openai.RateLimitError("no", response=httpx2.Response(429, request=REQUEST), body=None), "with status 429"),
-        (openai.APITimeoutError(request=REQUEST), "did not answer: APITimeoutError"),
-        (openai.APIConnectionError(request=REQUEST), "did not answer: APIConnectionError"),
+        ("APIStatusError", 503, "with status 503"),
+        ("RateLimitError", 429, "with status 429"),
+        ("APITimeoutError", 0, "did not answer: APITimeoutError"),
+        ("APIConnectionError", 0, "did not answer: APIConnectionError"),
     ],
 )
 def test_a_failure_is_described_briefly(
-    similarity: EmbeddingSimilarity, endpoint: Endpoint, error: Exception, why: str
+    similarity: EmbeddingSimilarity, endpoint: Endpoint, name: str, status: int, why: str
 ) -> None:
-    endpoint.answer = failing(error)
+    endpoint.answer = failing(error_of_the_sdk(name, status))
     with pytest.raises(SimilarityUnavailable, match=f"^sea-words .*{why}$"):
         similarity("boat", entries("ship"))
 
@@ -173,7 +180,7 @@ def test_an_endpoint_that_failed_is_left_alone_for_half_a_minute(
 
 def test_known_texts_are_found_while_the_endpoint_fails(similarity: EmbeddingSimilarity, endpoint: Endpoint) -> None:
     similarity("boat", entries("ship"))
-    endpoint.answer = failing(openai.APIConnectionError(request=REQUEST))
+    endpoint.answer = failing(error_of_the_sdk("APIConnectionError"))
     with pytest.raises(SimilarityUnavailable):
         similarity("boat", entries("tree"))
     assert similarity("ship", entries("boat")) == pytest.approx([1])
@@ -186,7 +193,7 @@ def test_a_connection_uses_key_and_timeout_and_sends_once(endpoint: Endpoint, mo
         opened.append(arguments)
         return SimpleNamespace(embeddings=endpoint, close=endpoint.close)
 
-    monkeypatch.setattr(openai, "OpenAI", client)
+    monkeypatch.setattr("openai.OpenAI", client)
     address = Address(base_url="http://there/v1", api_key="secret", proxy=None, is_openai=False)
     made = EmbeddingSimilarity(address, "sea-words", 5.0)
     for text in ("ship", "tree"):

@@ -6,7 +6,6 @@ import subprocess
 import sys
 
 import httpx2
-import openai
 import pytest
 from pydantic import SecretStr
 
@@ -17,6 +16,8 @@ OURS = {"accept", "accept-encoding", "authorization", "content-type", "openai-or
 
 
 def written_by_the_sdk(base_url: str, path: str) -> httpx2.Request:
+    import openai  # here, since that is slow
+
     written: list[httpx2.Request] = []
 
     def keep(request: httpx2.Request) -> httpx2.Response:

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from cogitate.memory.entry import INTO_SUMMARY, PlanItem
-from cogitate.memory.plans import present_items
+from cogitate.memory.entry import INTO_SUMMARY, PlanItem, present_items
 from cogitate.memory.policies.compaction import Cut
 from cogitate.memory.stream import Changes
 
