@@ -141,7 +141,7 @@ class _Known(NamedTuple):
         return (
             self.names is people.names
             and entries[: len(self.entries)] == self.entries
-            and all(people.called(name) == owner for name, owner in self.meant.items())
+            and (len(entries) == len(self.entries) or all(people.called(n) == owner for n, owner in self.meant.items()))
         )
 
 
