@@ -23,10 +23,10 @@ from cogitate.memory.language.text import normal, stems
 from cogitate.memory.retrieval.scoring import rating
 from cogitate.tasks.heuristics.findings import promises_of, typed_findings
 from cogitate.tasks.heuristics.promises import MOST_QUOTED
-from cogitate.tasks.heuristics.reading import BY_TIME, said_in
+from cogitate.tasks.heuristics.reading import BY_TIME, parts_of
 from cogitate.tasks.heuristics.recalled import Finding, Recalled, tell
 from cogitate.tasks.heuristics.spoken import Phrases, quiet_reflections
-from cogitate.tasks.heuristics.themes import TRIVIAL, Part, Sentence, most_central, read, scores, word_weights
+from cogitate.tasks.heuristics.themes import TRIVIAL, Sentence, most_central, read, scores, word_weights
 
 QUIET = "It's been a quiet period. Nothing particularly notable has happened."  # streams design, task 8
 NOTABLE = 4  # importance from which something is told beside something else, or where fewer than three were observed
@@ -148,13 +148,10 @@ def _sentences(recalled: Recalled, least: int, over: Collection[tuple[int, str]]
         importance, number = rating(entry), entry.number
         if importance < least or told[number].key in known:
             continue
-        parts: Iterable[Part] = told[number].parts
-        if without := past.get(number, ()):
-            spoken = is_dialogue(entry)
-            parts = read(said_in(entry, recalled.names)).parts
-            parts = (part for part in parts if not (spoken and part.courteous) and part.text not in without)
-        for part in parts:
-            found.append(Sentence(part, number, importance))
+        without = past.get(number, ())
+        for part in parts_of(entry, recalled.names, False) if without else told[number].parts:
+            if part.text not in without:
+                found.append(Sentence(part, number, importance))
     return found
 
 

@@ -45,16 +45,15 @@ def find_pressing(
     if not clock_in_force().has_times:
         since = max((entry.minute for entry in entries if entry.type == "plan"), default=0) - 1
     seen = [e for e in entries if e.type == "observation" and e.source == "perception" and e.minute > since]
-    found = [
-        e for e in seen if e.importance >= IMPORTANT and e.number not in agreed and not _is_done_or_said(e.text, name)
-    ]
+    found = [e for e in seen if e.importance >= IMPORTANT and e.number not in agreed]
     if not found:
         return []
     planned = [item.description for plan in entries if plan.type == "plan" for item in plan.items]
     open_ = (
         entry
         for entry in sorted(found, key=lambda e: (-e.importance, -e.minute, -e.number))
-        if not any(text.endswith(quote(entry)) for text in planned)
+        if not _is_done_or_said(entry.text, name)
+        and not any(text.endswith(quote(entry)) for text in planned)
         and not appointments([entry], places, entry.minute - DAY, entry.minute + _AHEAD)
         and not _is_answered(entry, seen)
     )

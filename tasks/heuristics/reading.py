@@ -11,7 +11,8 @@ from cogitate.memory.appointments import appointments, names_time
 from cogitate.memory.entry import Entry, is_dialogue, is_of_event
 from cogitate.memory.language.languages import languages_of
 from cogitate.memory.language.packs import forget_with_packs
-from cogitate.memory.language.port import language_of
+from cogitate.memory.language.port import is_courtesy, language_of
+from cogitate.memory.language.speakers import Speakers
 from cogitate.memory.language.text import normal
 from cogitate.memory.retrieval.terms import TERMS
 from cogitate.memory.summaries.conversations import first_person, parse_line, resolve_name
@@ -21,6 +22,7 @@ from cogitate.tasks.heuristics.themes import Part, read
 from cogitate.tasks.kind import WorldFacts
 
 Found = TypeVar("Found")
+_ANYBODY = Speakers(())
 BY_TIME = attrgetter("minute", "number")
 
 
@@ -76,19 +78,20 @@ class Told(NamedTuple):
 
 
 def _told(entry: Entry, owner: str, names: Mapping[str, str]) -> Told:
-    parts = read(said_in(entry, names), entry.type == "observation").parts
-    if is_dialogue(entry):
-        parts = tuple(part for part in parts if not part.courteous)
     says_i = 0
     if entry.type == "observation" and not is_of_event(entry):
         says_i = language_of(entry.text).says_i(entry.text) - (resolve_name(owner, names) in entry.text)
-    return Told(normal(entry.text), parts, says_i)
+    return Told(normal(entry.text), parts_of(entry, names, entry.type == "observation"), says_i)
 
 
-def said_in(entry: Entry, names: Mapping[str, str]) -> str:
-    """Return the text of an entry without the name of who speaks, or the label of an event, before it."""
+def parts_of(entry: Entry, names: Mapping[str, str], whole: bool) -> tuple[Part, ...]:
+    """Return the sentences of an entry, or all of it where it is short and told as a `whole`, but courtesies.
+
+    The name of who speaks, or the label of an event, before them is no part of them.
+    """
     line = parse_line(entry, names)
-    return line.text if line.speaker else news_of(entry)
+    parts = read(line.text if line.speaker else news_of(entry), whole).parts
+    return tuple(p for p in parts if not is_courtesy(p.text, _ANYBODY)) if is_dialogue(entry) else parts
 
 
 def _timed(entry: Entry, owner: str, names: Mapping[str, str]) -> Entry | None:

@@ -9,7 +9,7 @@ Radev et al. 2004). Words that were told count half for the next (maximal margin
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 from heapq import heapify, heappop, heapreplace
@@ -17,16 +17,13 @@ from itertools import chain
 from math import fsum, log1p, sqrt
 from typing import NamedTuple
 
-from cogitate.memory.language.port import is_courtesy
 from cogitate.memory.language.sentences import split_sentences
-from cogitate.memory.language.speakers import Speakers
 from cogitate.memory.language.text import normal, stems
 from cogitate.memory.summaries.conversations import is_header
 
 TRIVIAL = 1  # importance of what is not worth telling however often it happens
 SHORT = 160  # characters: an observation that is told in one piece
 _ONE = 4.0  # importance above the trivial that counts as one sentence
-_ANYBODY = Speakers(())
 
 
 class Part(NamedTuple):
@@ -34,7 +31,6 @@ class Part(NamedTuple):
 
     text: str
     stems: frozenset[str]
-    courteous: bool  # mere courtesy from any speaker
 
 
 class Reading(NamedTuple):
@@ -57,7 +53,7 @@ def read(text: str, whole: bool = False) -> Reading:
     """Return what a text holds; its parts are its sentences, or all of it where it is short and told as a `whole`."""
     sentences = [text.strip()] if whole and len(text) <= SHORT else split_sentences(text)
     parts = (
-        Part(sentence, found, is_courtesy(sentence, _ANYBODY))
+        Part(sentence, found)
         for sentence in sentences
         if (found := frozenset(stems(sentence))) and not is_header(sentence)
     )
@@ -73,11 +69,11 @@ def word_weights(
         repeats: how often entries were observed again, by number.
         earlier: the texts of the time before.
     """
-    mass: dict[str, float] = {}
+    mass: defaultdict[str, float] = defaultdict(float)
     for part, number, importance in sentences:
         weight = (importance - TRIVIAL) * (1 + log1p(repeats.get(number, 0)))
         for word in part.stems:
-            mass[word] = mass.get(word, 0.0) + weight
+            mass[word] += weight
     before = Counter(chain.from_iterable(part.stems for text in earlier for part in read(text).parts))
     if not before:
         return {word: log1p(weight / _ONE) for word, weight in mass.items()}
@@ -86,7 +82,7 @@ def word_weights(
 
 
 def most_central(
-    scored: Iterable[tuple[float, Sentence]],
+    scored: list[tuple[float, Sentence]],
     weights: Mapping[str, float],
     told: Set[str] = frozenset(),
     least: float = 0.0,
@@ -94,8 +90,8 @@ def most_central(
     """Yield the sentences of at least some centrality, the nearest to the centre first; words in `told` count half.
 
     Args:
-        scored: sentences with their centrality before anything was told, which `told` can only lower: so few of them
-            are scored again.
+        scored: sentences with their centrality before more was told, which can only lower it: so not all are scored
+            again. Those that are have their new one afterwards.
     """
     heap = [(-score, at, not told, sentence) for at, (score, sentence) in enumerate(scored)]
     heapify(heap)
@@ -105,7 +101,8 @@ def most_central(
             heappop(heap)
             yield sentence
         else:
-            heapreplace(heap, (-scores([sentence], weights, told)[0][0], at, True, sentence))
+            (scored[at],) = scores([sentence], weights, told)
+            heapreplace(heap, (-scored[at][0], at, True, sentence))
 
 
 def scores(
