@@ -94,7 +94,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def is_of_event(entry: Entry) -> bool:
     """Return whether the entry tells of an event that was routed by its type."""
-    return any(tag.startswith("event:") for tag in entry.tags)
+    return bool(entry.tags) and any(tag.startswith("event:") for tag in entry.tags)
 
 
 def is_dialogue(entry: Entry) -> bool:

@@ -115,7 +115,7 @@ def build_case(job: Job, profile: Profile, world: WorldFacts, stored: Callable[[
     for reads in job.reads:
         found = sorted(stored(reads), key=lambda entry: entry.number)
         memories[reads.owner] = [
-            as_known(entry, job.key.tick)
+            as_known(entry, job.key.tick) if entry.rated else entry
             for entry in found
             if entry.number <= reads.upto and not isinstance(entry, UnreadableEntry)
         ]

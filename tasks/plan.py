@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import msgspec
 from pydantic import BaseModel
 
-from cogitate.memory.appointments import appointments, names_time
+from cogitate.memory.appointments import appointments
 from cogitate.memory.clock import DAY, clock_time, date, day_and_time, day_of, next_morning
 from cogitate.memory.effects import Append, Effect
 from cogitate.memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
@@ -31,6 +31,7 @@ from cogitate.tasks.heuristics.day_plan import AGAIN, FEWEST, MOST, Slot, build
 from cogitate.tasks.heuristics.identity import GOING_ON, pursuit_of
 from cogitate.tasks.heuristics.owed import Owed, find_owed, with_owed
 from cogitate.tasks.heuristics.pressing import find_pressing, quote
+from cogitate.tasks.heuristics.reading import TIMED
 from cogitate.tasks.heuristics.spoken import Phrases
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
@@ -431,11 +432,12 @@ def _left(case: Case, told: Sequence[Entry], start: int, owed: Owed) -> list[Map
 
 def _told(case: Case) -> list[Entry]:
     """Return what tells the agent of times, in its words; its statements about itself count as made this morning."""
-    names = case.world.display_names
-    # Reflections only repeat earlier statements, perhaps in another's words.
-    entries = (e for e in (_dated(case), *case.entries) if e.type != "reflection" and names_time(e.text))
+    owner, names = case.job.key.owner, case.world.display_names
     said = Entry(type="observation", text=case.profile.currently, minute=_window(case)[0])
-    return [said, *(first_person(e, case.job.key.owner, names) for e in entries)]
+    summary = first_person(_dated(case), owner, names)
+    # Reflections only repeat earlier statements, perhaps in another's words.
+    timed = (e for e in TIMED.of(case.entries, owner, names) if e is not None and e.type != "reflection")
+    return [said, summary, *timed]
 
 
 def _status(case: Case) -> dict[str, Meter]:

@@ -124,7 +124,7 @@ class Reflect(Kind):
         It shows the most important recent observations, no mundane ones if there are enough others, and how often each
         was repeated.
         """
-        recent = without_repeats(self._recent(case))
+        recent = without_repeats(_by_importance(self._recent(case)))
         telling = [e for e in recent if rating(e) >= ORDINARY]  # where little happened, what is mundane is shown too
         memories = share_of((telling if len(telling) >= ENOUGH else recent)[:SHOWN], memory_share)
         names, repeats, now = case.world.names, _repeats(case), result_minute(case.job)
@@ -167,13 +167,12 @@ class Reflect(Kind):
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
         """Return what `heuristics.insight` finds; after fewer than three observations only what matters."""
         recent, since = self._recent(case), _since(case)
-        few = sum(_stands_for(e, since) for e in recent) < ENOUGH
+        few = len(recent) < ENOUGH and sum(_stands_for(e, since) for e in recent) < ENOUGH
         new = {e.number for e in recent}
-        before = [e for e in case.entries if e.number not in new]
         recalled = Recalled(
             owner=case.job.key.owner,
             recent=recent,
-            before=before,
+            before=[e for e in case.entries if e.number not in new],
             names=case.world.display_names,
             minute=result_minute(case.job),
             repeats=_repeats(case),
@@ -183,7 +182,7 @@ class Reflect(Kind):
         )
         insight = find_insight(recalled, least=NOTABLE) if few else find_insight(recalled)
         importance = MINIMAL if is_quiet(insight.text) else BY_HEURISTIC
-        shown_by = [e for e in recent if e.number in set(insight.evidence)]
+        shown_by = _by_importance(recalled.by_number[number] for number in new.intersection(insight.evidence))
         reflection = self._reflection(case, insight.text, importance, insight.evidence, shown_by)
         return *reflection, *access_marks(case, insight.evidence)
 
@@ -194,10 +193,9 @@ class Reflect(Kind):
         return moment.minute >= begun + 2 * interval or _observed_after(moment.stream, since, ENOUGH)
 
     def _recent(self, case: Case) -> list[Entry]:
-        """Return observations since the last reflection, and their summaries: important ones first, then the latest."""
+        """Return observations since the last reflection, and their summaries."""
         since = _since(case)
-        found = [e for e in case.entries if e.type in ("observation", "message", "summary") and _stands_for(e, since)]
-        return sorted(found, key=lambda e: (-rating(e), -e.minute, -e.number))
+        return [e for e in case.entries if e.type in ("observation", "message", "summary") and _stands_for(e, since)]
 
     def _reflection(
         self, case: Case, text: str, importance: int, evidence: Iterable[int], shown_by: Sequence[Entry]
@@ -285,7 +283,12 @@ def _since(case: Case) -> int:
 def _stands_for(entry: Entry, since: int) -> int:
     """Return the number of entries after `since` that an entry stands for: itself, or those that a summary replaces."""
     replaced = entry.evidence if entry.type == "summary" else ()
-    return sum(number > since for number in replaced or (entry.number,))
+    return sum(number > since for number in replaced) if replaced else int(entry.number > since)
+
+
+def _by_importance(entries: Iterable[Entry]) -> list[Entry]:
+    """Return entries in the order of their importance, of equal ones the latest first."""
+    return sorted(entries, key=lambda e: (-rating(e), -e.minute, -e.number))
 
 
 def _observed_after(stream: Stream, since: int, enough: int) -> bool:

@@ -80,6 +80,11 @@ def observations(names: Sequence[str], minutes: range) -> Iterator[list[tuple[st
         yield seen
 
 
+def houses() -> tuple[Location, ...]:
+    """Return the places of the crowd."""
+    return tuple(Location(id=f"house-{number}", name=f"House {number}", type="house") for number in range(HOUSES))
+
+
 def lived(agents: int, model: bool, before: int = host.MORNING, *, by_cpu: bool = False) -> Morning:
     """Live through one morning, with a stand-in for a model or with heuristics alone.
 
@@ -87,13 +92,13 @@ def lived(agents: int, model: bool, before: int = host.MORNING, *, by_cpu: bool 
         before: ticks until the first morning, at most those from midnight on.
         by_cpu: the host's idle time is counted as CPU, as if it had a core.
     """
-    houses = tuple(Location(id=f"house-{number}", name=f"House {number}", type="house") for number in range(HOUSES))
+    places = houses()
     owners = {
         f"agent:a{number}": Profile(
             name=f"Ann{number} Smith",
             occupation="baker" if number % 2 else "",
-            home=houses[number % HOUSES].id,
-            work=houses[number * 7 % HOUSES].id if number % 2 else "",
+            home=places[number % HOUSES].id,
+            work=places[number * 7 % HOUSES].id if number % 2 else "",
         )
         for number in range(agents)
     }
@@ -117,7 +122,7 @@ def lived(agents: int, model: bool, before: int = host.MORNING, *, by_cpu: bool 
                 run="morning",
                 owners=owners,
                 settings=settings,
-                locations=houses,
+                locations=places,
                 ticks=ticks,
                 start_minute=begin,
             )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import cache, lru_cache
+from itertools import chain
 
 from cogitate.memory.language.packs import forget_with_packs, packs
 from cogitate.memory.language.tables import read_table
@@ -66,11 +67,11 @@ def _by_function_words(text: str) -> tuple[str, ...]:
     words = _LATIN_WORD.findall(text)
     said = [word.lower() for at, word in enumerate(words) if not at or not word[0].isupper() or word == "I"]
     table = _table()
-    found: Counter[str] = Counter(language for word in said for language in table.get(word, ()))
+    found = Counter(chain.from_iterable(table[word] for word in said if word in table))
     if words and words[0][0].isupper() and not any(word in table for word in said[1:]):
         found.clear()  # "Ben" and "Su" are function words, too
     english = [word for word in said if word in FUNCTION_WORDS and (len(word) > 1 or word == "i")]
-    accented = sum(not word.isascii() for word in said)
+    accented = 0 if text.isascii() else sum(not word.isascii() for word in said)
     most = max(found.values(), default=0)
     likely = tuple(language for language in _function_words() if found.get(language) == most)
     if most >= _SHARE * len(said) and likely:

@@ -26,6 +26,7 @@ _TIME = re.compile(
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
+_MAY_NAME_TIME = re.compile(r"\d|noon|mid", re.IGNORECASE)  # stands in whatever `_TIME` finds
 _RELATIVE = re.compile(
     r"\b(?P<until>(?:by|until|till|before|since|after|from|for|of|about) )?"
     r"(?:(?P<after>(?:the )?day after tomorrow)|(?P<next>tomorrow)|(?P<now>today)"
@@ -59,7 +60,7 @@ def find_times(text: str, pack: Pack | None = None) -> list[Time]:
 
 @lru_cache(maxsize=32_768)  # an owner's memories are read again by each plan and reflection
 def _times_in(text: str, pack: Pack) -> tuple[Time, ...]:
-    found = _found(_TIME, text, _minute)
+    found = _found(_TIME, text, _minute) if _MAY_NAME_TIME.search(text) else []
     if pack.hours is None:
         return tuple(found)
     named = _found(pack.hours, text, lambda match: _named(match, pack))

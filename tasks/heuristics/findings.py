@@ -6,17 +6,18 @@ Each rests on what an entry says in so many words, and quotes it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from cogitate.memory.appointments import appointments, names_time
+from cogitate.memory.appointments import appointments
 from cogitate.memory.clock import DAY, clock_in_force, clock_time, date, day_of
-from cogitate.memory.entry import Entry, is_dialogue
+from cogitate.memory.entry import is_dialogue
 from cogitate.memory.language.languages import is_english
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.times import anchor_days, find_times
-from cogitate.memory.summaries.conversations import first_person, parse_line
+from cogitate.memory.summaries.conversations import parse_line
 from cogitate.tasks.heuristics.promises import Promise, find_promises
+from cogitate.tasks.heuristics.reading import BY_TIME, TIMED
 from cogitate.tasks.heuristics.recalled import Finding, Recalled, tell
 
 AHEAD = 2 * DAY  # game minutes in which appointments are looked for
@@ -29,12 +30,12 @@ _REFUSAL = re.compile(
 
 def promises_of(recalled: Recalled) -> list[Promise]:
     """Return the promises that the memories tell of."""
-    return find_promises(recalled.owner, (*recalled.before, *recalled.recent), recalled.names)
+    return find_promises(recalled.owner, recalled.entries, recalled.names)
 
 
 def typed_findings(recalled: Recalled, promises: Sequence[Promise]) -> Iterator[Finding]:
     """Yield what an insight may tell beside its theme, what matters most first."""
-    entries = {e.number: e for e in (*recalled.before, *recalled.recent)}
+    entries = recalled.by_number
     recent = {e.number for e in recalled.recent}
     for promise in promises:
         if promise.settled_by and promise.evidence[-1] in recent:
@@ -49,16 +50,13 @@ def typed_findings(recalled: Recalled, promises: Sequence[Promise]) -> Iterator[
 
 def _coming(recalled: Recalled) -> Iterable[Finding]:
     """Yield what is to come within two days, the soonest first; what is over, or was declined, is not coming."""
-    events = [e for e in (*recalled.before, *recalled.recent) if e.type not in ("plan", "reflection")]
-    dated = [e for e in events if names_time(e.text)]
-    if not dated:
-        return
-    told = {e.number: e for e in events}
-    entries = [first_person(e, recalled.owner, recalled.names) for e in dated]
-    declined = _declined(recalled, told.values())
+    timed = TIMED.of(recalled.entries, recalled.owner, recalled.names)
+    timed = [e for e in timed if e is not None and e.type not in ("plan", "reflection")]
     end = recalled.minute + AHEAD
-    for item in appointments(entries, recalled.places, recalled.minute + recalled.delay + 1, end):
-        entry = told[item.number]
+    coming = appointments(timed, recalled.places, recalled.minute + recalled.delay + 1, end)
+    declined = _declined(recalled, {e.number for e in timed}) if coming else ()
+    for item in coming:
+        entry = recalled.by_number[item.number]
         spoken = parse_line(entry, recalled.names).text
         said = next((s for s in split_sentences(spoken) if _names_hour(s, item.minute) and not s.endswith("?")), "")
         same_day = day_of(item.minute) == day_of(entry.minute)
@@ -76,17 +74,17 @@ def _names_hour(text: str, minute: int) -> bool:
     return any(time.minute == minute % DAY for time in find_times(text))
 
 
-def _declined(recalled: Recalled, entries: Iterable[Entry]) -> set[int]:
-    """Return the invitations that the owner did not accept in the same talk."""
-    ordered = sorted(entries, key=lambda e: (e.minute, e.number))
+def _declined(recalled: Recalled, timed: Collection[int]) -> set[int]:
+    """Return the invitations, by the numbers of the entries that name a time, that the owner did not accept."""
+    ordered = sorted((e for e in recalled.entries if e.type not in ("plan", "reflection")), key=BY_TIME)
     found: set[int] = set()
     for entry, answer in pairwise(ordered):
         if (
-            is_dialogue(entry)
+            entry.number in timed
+            and is_dialogue(entry)
             and is_dialogue(answer)
-            and names_time(entry.text)
-            and parse_line(answer, recalled.names).speaker != parse_line(entry, recalled.names).speaker
             and _REFUSAL.search(answer.text)
+            and parse_line(answer, recalled.names).speaker != parse_line(entry, recalled.names).speaker
         ):
             found.add(entry.number)
     return found

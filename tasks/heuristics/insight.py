@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from functools import lru_cache
+from itertools import chain
 from math import sqrt
 from typing import NamedTuple
 
-from cogitate.memory.entry import Entry, is_dialogue, is_of_event
+from cogitate.memory.entry import Entry, is_dialogue
 from cogitate.memory.language.endings import QUESTIONS, joined
 from cogitate.memory.language.languages import ENGLISH
 from cogitate.memory.language.port import is_courtesy, language_of
@@ -20,14 +21,12 @@ from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.speakers import Speakers
 from cogitate.memory.language.text import normal, stems
 from cogitate.memory.retrieval.scoring import rating
-from cogitate.memory.summaries.conversations import parse_line
-from cogitate.memory.summaries.statements import news_of
-from cogitate.memory.summaries.units import MAX_SPEAKER
 from cogitate.tasks.heuristics.findings import promises_of, typed_findings
 from cogitate.tasks.heuristics.promises import MOST_QUOTED
+from cogitate.tasks.heuristics.reading import BY_TIME, parts_of
 from cogitate.tasks.heuristics.recalled import Finding, Recalled, tell
 from cogitate.tasks.heuristics.spoken import Phrases, quiet_reflections
-from cogitate.tasks.heuristics.themes import TRIVIAL, Sentence, centrality, most_central, read, word_weights
+from cogitate.tasks.heuristics.themes import TRIVIAL, Sentence, most_central, read, scores, word_weights
 
 QUIET = "It's been a quiet period. Nothing particularly notable has happened."  # streams design, task 8
 NOTABLE = 4  # importance from which something is told beside something else, or where fewer than three were observed
@@ -58,13 +57,14 @@ def find_insight(recalled: Recalled, least: int = TRIVIAL + 1) -> Insight:
     sentences = _sentences(recalled, least, over)
     earlier = (e.text for e in recalled.before if e.type in ("observation", "message"))
     weights = word_weights(sentences, recalled.repeats, earlier)
+    scored = scores(sentences, weights)
     # beside something else, a question tells little
-    notable = [s for s in sentences if s.importance >= NOTABLE and not s.part.text.endswith(QUESTIONS)]
+    notable = [(c, s) for c, s in scored if s.importance >= NOTABLE and not s.part.text.endswith(QUESTIONS)]
     chosen: list[Finding] = []
     told: frozenset[str] = frozenset()
     half = 0.0  # of the centrality of the first
-    outstanding = _outstanding(recalled.recent, sentences)
-    for candidates in (sentences, outstanding, notable, notable):
+    outstanding = _outstanding(recalled.recent, scored)
+    for candidates in (scored, outstanding, notable, notable):
         if len(chosen) == MOST_CENTRAL:
             break
         ranked = most_central(candidates, weights, told, 0.0 if candidates is outstanding else half)
@@ -73,7 +73,7 @@ def find_insight(recalled: Recalled, least: int = TRIVIAL + 1) -> Insight:
             sentence, text = found
             chosen.append(Finding(text, (sentence.number,)))
             told |= sentence.part.stems
-            half = half or centrality(sentence, weights) / 2
+            half = half or scores([sentence], weights)[0][0] / 2
     for finding in typed_findings(recalled, promises):
         same = next((at for at, other in enumerate(chosen) if finding.text.endswith(other.text)), None)
         if same is not None:
@@ -95,25 +95,23 @@ def is_quiet(text: str) -> bool:
     return text == QUIET or text in quiet_reflections()
 
 
-def _outstanding(recent: Sequence[Entry], sentences: Iterable[Sentence]) -> list[Sentence]:
-    """Return the sentences of the most important entries, if these stand out from the period."""
+def _outstanding(recent: Sequence[Entry], scored: Sequence[tuple[float, Sentence]]) -> list[tuple[float, Sentence]]:
+    """Return the scored sentences of the most important entries, if these stand out from the period."""
     ratings = [rating(e) for e in recent]
-    if not ratings:
+    if (most := max(ratings, default=0)) < GRAVE:
         return []
     mean = sum(ratings) / len(ratings)
     deviation = sqrt(sum(value * value for value in ratings) / len(ratings) - mean * mean)
-    most = max(ratings)
-    return [s for s in sentences if s.importance == most] if most >= max(GRAVE, mean + _OUTSTANDING * deviation) else []
+    return [(c, s) for c, s in scored if s.importance == most and most >= mean + _OUTSTANDING * deviation]
 
 
-def _told(recalled: Recalled, sentences: Sequence[Sentence], fresh: _Fresh) -> Iterator[tuple[Sentence, str]]:
+def _told(recalled: Recalled, sentences: Iterable[Sentence], fresh: _Fresh) -> Iterator[tuple[Sentence, str]]:
     """Yield the sentences that were not told yet, each as it is told: first those that stand alone."""
-    entries = {e.number: e for e in recalled.recent}
-    for stands_alone in (True, False):
-        for sentence in sentences:
-            entry, said = entries[sentence.number], sentence.part.text
-            if _stands(said) != stands_alone or _is_courteous(recalled, entry, said):
-                continue
+    others: list[Sentence] = []
+    alone = (s for s in sentences if _stands(s.part.text) or others.append(s))
+    for sentence in chain(alone, others):
+        entry, said = recalled.by_number[sentence.number], sentence.part.text
+        if not _is_courteous(recalled, entry, said):
             text = tell(recalled, entry, said)
             if fresh(text, sentence.part.stems, sentence.importance):
                 yield sentence, text
@@ -140,38 +138,21 @@ def _sentences(recalled: Recalled, least: int, over: Collection[tuple[int, str]]
     Args:
         over: entries' numbers, each with a sentence of it that gives a promise of which a later entry says more.
     """
-    known = {read(e.text).key for e in recalled.before}
+    told = {e.number: one for e, one in zip(recalled.entries, recalled.told, strict=True)}
+    known = {told[e.number].key for e in recalled.before}
     past: dict[int, list[str]] = {}
     for number, said in over:
         past.setdefault(number, []).append(said)
-    names = frozenset(recalled.names.values())
     found: list[Sentence] = []
-    for entry in sorted(recalled.recent, key=lambda e: (e.minute, e.number)):
-        importance = rating(entry)
-        if importance < least or (known and read(entry.text).key in known):
+    for entry in sorted(recalled.recent, key=BY_TIME):
+        importance, number = rating(entry), entry.number
+        if importance < least or told[number].key in known:
             continue
-        spoken, without = is_dialogue(entry), past.get(entry.number, ())
-        reading = read(_said(recalled, entry, names), entry.type == "observation" and not without)
-        for part in reading.parts:
-            if not (spoken and part.courteous) and part.text not in without:
-                found.append(Sentence(part, entry.number, importance))
+        without = past.get(number, ())
+        for part in parts_of(entry, recalled.names, False) if without else told[number].parts:
+            if part.text not in without:
+                found.append(Sentence(part, number, importance))
     return found
-
-
-def _said(recalled: Recalled, entry: Entry, known: Set[str]) -> str:
-    """Return the text of an entry without the name of who speaks, or the label of an event, before it.
-
-    Args:
-        known: display names.
-    """
-    if not is_of_event(entry):  # as most are
-        head, colon, said = entry.text.partition(":")
-        if not colon or len(head) > MAX_SPEAKER:
-            return entry.text
-        if head in known and said[:1].isspace() and said.strip() and is_dialogue(entry):
-            return said.lstrip()
-    line = parse_line(entry, recalled.names)
-    return line.text if line.speaker else news_of(entry)
 
 
 class _Fresh:

@@ -6,6 +6,7 @@ They are of the last day or, where ticks have no times of day, of the time since
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Collection, Sequence
 from itertools import islice
 
@@ -18,6 +19,7 @@ from cogitate.memory.language.truncation import shorten
 from cogitate.memory.profile import Location
 from cogitate.memory.retrieval.terms import TERMS
 from cogitate.memory.summaries.conversations import quoted_speaker
+from cogitate.tasks.heuristics.reading import BY_TIME
 
 IMPORTANT = 7  # the least importance of what presses: that of an event which changes a life
 MOST_PRESSING = 2  # of a plan
@@ -45,18 +47,18 @@ def find_pressing(
     if not clock_in_force().has_times:
         since = max((entry.minute for entry in entries if entry.type == "plan"), default=0) - 1
     seen = [e for e in entries if e.type == "observation" and e.source == "perception" and e.minute > since]
-    found = [
-        e for e in seen if e.importance >= IMPORTANT and e.number not in agreed and not _is_done_or_said(e.text, name)
-    ]
+    seen.sort(key=BY_TIME)
+    found = [e for e in seen if e.importance >= IMPORTANT and e.number not in agreed]
     if not found:
         return []
     planned = [item.description for plan in entries if plan.type == "plan" for item in plan.items]
     open_ = (
         entry
         for entry in sorted(found, key=lambda e: (-e.importance, -e.minute, -e.number))
-        if not any(text.endswith(quote(entry)) for text in planned)
+        if not _is_done_or_said(entry.text, name)
+        and not any(text.endswith(quote(entry)) for text in planned)
         and not appointments([entry], places, entry.minute - DAY, entry.minute + _AHEAD)
-        and not _is_answered(entry, seen)
+        and not _is_answered(entry, seen[bisect_right(seen, BY_TIME(entry), key=BY_TIME) :])
     )
     return [*islice(open_, MOST_PRESSING)]
 
@@ -73,8 +75,8 @@ def _is_done_or_said(text: str, name: str) -> bool:
     return quoted_speaker(text) != "" or (who != "" and _FINDING.match(told, len(who)) is None)
 
 
-def _is_answered(entry: Entry, seen: Sequence[Entry]) -> bool:
+def _is_answered(entry: Entry, later: Sequence[Entry]) -> bool:
     """Return whether a later observation is about the same matter."""
     words = frozenset(TERMS.of(entry.text))
-    later = (e for e in seen if (e.minute, e.number) > (entry.minute, entry.number))
-    return any(len(words.intersection(TERMS.of(other.text))) >= _ALIKE * len(words) for other in later)
+    enough = _ALIKE * len(words)
+    return any(len(words.intersection(TERMS.of(other.text))) >= enough for other in later)

@@ -57,19 +57,17 @@ class Promise:
 
 
 class _Hint(NamedTuple):
-    """Cheap signs of whether a text may mention promises."""
+    """Cheap signs of whether a text may tell what came of a promise."""
 
-    may_promise: bool
     is_outcome: bool
     stems: frozenset[str]
 
 
 def _hint(text: str) -> _Hint:
-    language = language_of(text)
-    return _Hint(language.may_vow(text), language.tells_outcome(text) != "", frozenset(stems(text)))
+    return _Hint(language_of(text).tells_outcome(text) != "", frozenset(stems(text)))
 
 
-#: An owner's memories are read again by each plan and reflection. Items: four for a text; some 30 MB.
+#: An owner's memories are read again by each plan and reflection. Items: three for a text; some 30 MB.
 hint_of = TextCache(_hint, most=200_000).of
 
 
@@ -88,7 +86,7 @@ def find_promises(owner: str, entries: Sequence[Entry], names: Mapping[str, str]
     for entry in islice(ordered, len(known.entries), None):
         if entry.type in ("plan", "reflection"):
             continue
-        made = list(_made(entry, people)) if hint_of(entry.text).may_promise else ()
+        made = list(_made(entry, people)) if language_of(entry.text).may_vow(entry.text) else ()
         if not made and open_.words:  # who promises, or hears of a promise again, has not done it yet
             _settle(owner, entry, names, found, open_)
         for promise in made:
@@ -141,7 +139,7 @@ class _Known(NamedTuple):
         return (
             self.names is people.names
             and entries[: len(self.entries)] == self.entries
-            and all(people.called(name) == owner for name, owner in self.meant.items())
+            and (len(entries) == len(self.entries) or all(people.called(n) == owner for n, owner in self.meant.items()))
         )
 
 

@@ -1,29 +1,120 @@
-"""Read an entry before a heuristic needs it: what is kept by text is found when the entry is observed."""
+"""What an entry says, found once: when it is observed, in a paced host's idle time, or when a heuristic first asks."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from operator import attrgetter
+from typing import Generic, NamedTuple, TypeVar
 
 from cogitate.memory.appointments import appointments, names_time
-from cogitate.memory.entry import Entry
+from cogitate.memory.entry import Entry, is_dialogue, is_of_event
 from cogitate.memory.language.languages import languages_of
+from cogitate.memory.language.packs import forget_with_packs
+from cogitate.memory.language.port import is_courtesy, language_of
+from cogitate.memory.language.speakers import Speakers
+from cogitate.memory.language.text import normal
 from cogitate.memory.retrieval.terms import TERMS
-from cogitate.memory.summaries.conversations import first_person, parse_line
+from cogitate.memory.summaries.conversations import first_person, parse_line, resolve_name
+from cogitate.memory.summaries.statements import news_of
 from cogitate.tasks.heuristics.promises import find_promises
-from cogitate.tasks.heuristics.themes import read
+from cogitate.tasks.heuristics.themes import Part, read
 from cogitate.tasks.kind import WorldFacts
+
+Found = TypeVar("Found")
+_ANYBODY = Speakers(())
+BY_TIME = attrgetter("minute", "number")
+
+
+class _Kept(NamedTuple, Generic[Found]):
+    """What was found in each entry of an owner, by these display names."""
+
+    names: Mapping[str, str]
+    entries: Sequence[Entry]
+    found: Sequence[Found]
+
+
+class FoundOnce(Generic[Found]):
+    """What `find` finds in each entry of an owner, kept for the owners that were read last. Thread-safe.
+
+    Args:
+        find: gets the entry, its owner and the display names. Callers share what it returns and must not change it.
+    """
+
+    def __init__(self, find: Callable[[Entry, str, Mapping[str, str]], Found], owners: int = 4_096) -> None:
+        self._find = find
+
+        @lru_cache(maxsize=owners)
+        def kept(owner: str) -> list[_Kept[Found]]:
+            return []
+
+        self._kept = kept
+        forget_with_packs(kept.cache_clear)
+
+    def of(self, entries: Sequence[Entry], owner: str, names: Mapping[str, str]) -> Sequence[Found]:
+        """Return what was found in each of an owner's entries, in their order; only those that are new are read."""
+        kept = self._kept(owner)
+        known = kept[0] if kept and kept[0].names is names else _Kept[Found](names, [], [])
+        at = len(known.entries)
+        if entries[:at] == known.entries:
+            if len(entries) == at:
+                return known.found
+            found = [*known.found, *(self._find(entry, owner, names) for entry in entries[at:])]
+        else:  # some were archived or rated, or a job may read fewer
+            before = dict(zip(map(id, known.entries), known.found, strict=True))
+            if all(id(entry) in before for entry in entries):
+                return [before[id(entry)] for entry in entries]
+            found = [before[id(e)] if id(e) in before else self._find(e, owner, names) for e in entries]
+        kept[:] = [_Kept(names, [*entries], found)]
+        return found
+
+
+class Told(NamedTuple):
+    """What a reflection may tell of an entry."""
+
+    key: str  # that exact repeats share
+    parts: tuple[Part, ...]  # without courtesies
+    says_i: int  # 1: a note that calls its owner "I" rather than by its name; -1: by its name; 0: neither, or both
+
+
+def _told(entry: Entry, owner: str, names: Mapping[str, str]) -> Told:
+    says_i = 0
+    if entry.type == "observation" and not is_of_event(entry):
+        says_i = language_of(entry.text).says_i(entry.text) - (resolve_name(owner, names) in entry.text)
+    return Told(normal(entry.text), parts_of(entry, names, entry.type == "observation"), says_i)
+
+
+def parts_of(entry: Entry, names: Mapping[str, str], whole: bool) -> tuple[Part, ...]:
+    """Return the sentences of an entry, or all of it where it is short and told as a `whole`, but courtesies.
+
+    The name of who speaks, or the label of an event, before them is no part of them.
+    """
+    line = parse_line(entry, names)
+    parts = read(line.text if line.speaker else news_of(entry), whole).parts
+    return tuple(p for p in parts if not is_courtesy(p.text, _ANYBODY)) if is_dialogue(entry) else parts
+
+
+def _timed(entry: Entry, owner: str, names: Mapping[str, str]) -> Entry | None:
+    return first_person(entry, owner, names) if names_time(entry.text) else None
+
+
+#: What a reflection may tell of each entry.
+TOLD = FoundOnce(_told)
+#: Each entry that names a clock time, in its owner's words; None for all others.
+TIMED = FoundOnce(_timed)
 
 
 def read_ahead(entry: Entry, owner: str, entries: Sequence[Entry], world: WorldFacts) -> None:
-    """Find the terms, language, times, appointments and promises of an entry that an owner observed.
+    """Find what heuristics look for in an entry that an owner observed.
 
     Args:
         entries: all of the owner.
     """
-    text, names = entry.text, world.display_names
-    TERMS.of(text)
-    languages_of(text)
-    read(parse_line(entry, names).text, entry.type == "observation")
-    if names_time(text):
+    names = world.display_names
+    TERMS.of(entry.text)
+    languages_of(entry.text)
+    TOLD.of(entries, owner, names)
+    TIMED.of(entries, owner, names)
+    if names_time(entry.text):
         appointments([first_person(entry, owner, names)], world.locations, 0, 0)
     find_promises(owner, entries, names)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
+from operator import attrgetter
 from typing import NamedTuple
 
 from cogitate.memory.clock import day_of
-from cogitate.memory.entry import Entry, is_of_event
+from cogitate.memory.entry import Entry
 from cogitate.memory.language.endings import has_end, with_end
 from cogitate.memory.language.languages import ENGLISH
 from cogitate.memory.language.port import language_of
@@ -21,11 +22,12 @@ from cogitate.memory.language.truncation import shorten
 from cogitate.memory.profile import Location
 from cogitate.memory.summaries.conversations import parse_line, resolve_name
 from cogitate.tasks.heuristics.promises import MOST_QUOTED
+from cogitate.tasks.heuristics.reading import TOLD, Told
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recalled:
-    """The source of an insight: entries since the last reflection, by importance, and those before."""
+    """The source of an insight: entries since the last reflection, and those before."""
 
     owner: str
     recent: Sequence[Entry]
@@ -37,7 +39,22 @@ class Recalled:
     delay: int = 0  # game minutes until the owner has it
     language: str = ENGLISH  # in which the owner thinks
 
-    @property
+    @cached_property
+    def told(self) -> Sequence[Told]:
+        """Return what may be told of each entry."""
+        return TOLD.of(self.entries, self.owner, self.names)
+
+    @cached_property
+    def entries(self) -> Sequence[Entry]:
+        """Return all entries, in their order."""
+        return sorted((*self.before, *self.recent), key=attrgetter("number"))
+
+    @cached_property
+    def by_number(self) -> Mapping[int, Entry]:
+        """Return the entries by number."""
+        return {e.number: e for e in self.entries}
+
+    @cached_property
     def name(self) -> str:
         """Return the owner's name."""
         return resolve_name(self.owner, self.names)
@@ -45,8 +62,7 @@ class Recalled:
     @cached_property
     def says_i(self) -> bool:
         """Return whether the owner's notes call it "I" more often than by its name."""
-        notes = [e.text for e in (*self.before, *self.recent) if e.type == "observation" and not is_of_event(e)]
-        return sum(map(_says_i, notes)) > sum(self.name in text for text in notes)
+        return sum(told.says_i for told in self.told) > 0
 
     def of(self, subject: str) -> str:
         """Return the name of somebody or of a place."""
@@ -59,11 +75,6 @@ class Finding(NamedTuple):
     text: str
     evidence: tuple[int, ...]
     is_outcome: bool = False  # of a promise: it has the words of the promise
-
-
-@lru_cache(maxsize=32_768)  # an owner's notes are read again by each reflection
-def _says_i(text: str) -> bool:
-    return language_of(text).says_i(text)
 
 
 def tell(recalled: Recalled, entry: Entry, sentence: str) -> str:
@@ -92,6 +103,6 @@ def _doers(recalled: Recalled, entry: Entry) -> set[str]:
     if not who:
         return set()
     did = entry.text.removeprefix(who)
-    same = (e for e in recalled.recent if e.text.endswith(did))
+    same = [e for e in recalled.recent if e.text.endswith(did)]
     doers = {who, *(name for e in same for name in map(recalled.of, e.subjects) if e.text == name + did)}
     return doers | set(others) if who == recalled.name and len(others) == 1 else doers

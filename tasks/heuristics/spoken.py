@@ -36,7 +36,8 @@ def spoken_language(profile: Profile, entries: Iterable[Entry], owner: str, name
     found = languages_of(said)[0] if said else _language_of_name(profile.name)
     if found not in (UNDETERMINED, OTHER) and (said or found != _HAN):
         return found
-    own = (text for entry in entries if (text := _own_text(entry, {profile.name, resolve_name(owner, names)}, names)))
+    called = {profile.name, resolve_name(owner, names)}
+    own = (text for entry in entries if (text := _own_text(entry, called, names)))
     seen: Counter[str] = Counter()
     for text in islice(own, _LOOKED_AT):
         seen[language := languages_of(text)[0]] += 1

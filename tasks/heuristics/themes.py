@@ -9,24 +9,21 @@ Radev et al. 2004). Words that were told count half for the next (maximal margin
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
+from heapq import heapify, heappop, heapreplace
 from itertools import chain
 from math import fsum, log1p, sqrt
-from operator import itemgetter
 from typing import NamedTuple
 
-from cogitate.memory.language.port import is_courtesy
 from cogitate.memory.language.sentences import split_sentences
-from cogitate.memory.language.speakers import Speakers
 from cogitate.memory.language.text import normal, stems
 from cogitate.memory.summaries.conversations import is_header
 
 TRIVIAL = 1  # importance of what is not worth telling however often it happens
 SHORT = 160  # characters: an observation that is told in one piece
 _ONE = 4.0  # importance above the trivial that counts as one sentence
-_ANYBODY = Speakers(())
 
 
 class Part(NamedTuple):
@@ -34,7 +31,6 @@ class Part(NamedTuple):
 
     text: str
     stems: frozenset[str]
-    courteous: bool  # mere courtesy from any speaker
 
 
 class Reading(NamedTuple):
@@ -57,7 +53,7 @@ def read(text: str, whole: bool = False) -> Reading:
     """Return what a text holds; its parts are its sentences, or all of it where it is short and told as a `whole`."""
     sentences = [text.strip()] if whole and len(text) <= SHORT else split_sentences(text)
     parts = (
-        Part(sentence, found, is_courtesy(sentence, _ANYBODY))
+        Part(sentence, found)
         for sentence in sentences
         if (found := frozenset(stems(sentence))) and not is_header(sentence)
     )
@@ -73,28 +69,51 @@ def word_weights(
         repeats: how often entries were observed again, by number.
         earlier: the texts of the time before.
     """
-    mass: dict[str, float] = {}
-    for sentence in sentences:
-        weight = (sentence.importance - TRIVIAL) * (1 + log1p(repeats.get(sentence.number, 0)))
-        for word in sentence.part.stems:
-            mass[word] = mass.get(word, 0.0) + weight
-    now = Counter(chain.from_iterable(s.part.stems for s in sentences))
+    mass: defaultdict[str, float] = defaultdict(float)
+    for part, number, importance in sentences:
+        weight = (importance - TRIVIAL) * (1 + log1p(repeats.get(number, 0)))
+        for word in part.stems:
+            mass[word] += weight
     before = Counter(chain.from_iterable(part.stems for text in earlier for part in read(text).parts))
+    if not before:
+        return {word: log1p(weight / _ONE) for word, weight in mass.items()}
+    now = Counter(chain.from_iterable(s.part.stems for s in sentences))
     return {word: log1p(weight / _ONE * sqrt(now[word] / (now[word] + before[word]))) for word, weight in mass.items()}
 
 
 def most_central(
-    sentences: Iterable[Sentence], weights: Mapping[str, float], told: Set[str] = frozenset(), least: float = 0.0
-) -> list[Sentence]:
-    """Return the sentences of at least some centrality, the nearest to the centre first; words in `told` count half."""
-    scored = [(centrality(s, weights, told), s) for s in sentences]
-    return [s for score, s in sorted(scored, key=itemgetter(0), reverse=True) if score >= least]
+    scored: list[tuple[float, Sentence]],
+    weights: Mapping[str, float],
+    told: Set[str] = frozenset(),
+    least: float = 0.0,
+) -> Iterator[Sentence]:
+    """Yield the sentences of at least some centrality, the nearest to the centre first; words in `told` count half.
+
+    Args:
+        scored: sentences with their centrality before more was told, which can only lower it: so not all are scored
+            again. Those that are have their new one afterwards.
+    """
+    heap = [(-score, at, not told, sentence) for at, (score, sentence) in enumerate(scored)]
+    heapify(heap)
+    while heap and -heap[0][0] >= least:
+        _, at, is_final, sentence = heap[0]
+        if is_final:
+            heappop(heap)
+            yield sentence
+        else:
+            (scored[at],) = scores([sentence], weights, told)
+            heapreplace(heap, (-scored[at][0], at, True, sentence))
 
 
-def centrality(sentence: Sentence, weights: Mapping[str, float], told: Set[str] = frozenset()) -> float:
-    """Return how near a sentence is to the centre of the period."""
-    found = sentence.part.stems
-    weight = fsum(map(weights.__getitem__, found))  # exact, and so the same in any order
-    if told and (again := found & told):
-        weight -= fsum(map(weights.__getitem__, again)) / 2
-    return weight * sqrt(sentence.importance / len(found))
+def scores(
+    sentences: Iterable[Sentence], weights: Mapping[str, float], told: Set[str] = frozenset()
+) -> list[tuple[float, Sentence]]:
+    """Return sentences with their centrality: how near they are to the centre of the period."""
+    found, weight_of = [], weights.__getitem__
+    for sentence in sentences:
+        stemmed = sentence.part.stems
+        weight = fsum(map(weight_of, stemmed))  # exact, and so the same in any order
+        if told and (again := stemmed & told):
+            weight -= fsum(map(weight_of, again)) / 2
+        found.append((weight * sqrt(sentence.importance / len(stemmed)), sentence))
+    return found

@@ -1,0 +1,67 @@
+"""What entries say is found once for each entry of an owner."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+import pytest
+
+from cogitate.memory.entry import Entry
+from cogitate.tasks.heuristics.reading import FoundOnce
+from tests.unit.tasks.kind_cases import KLAUS, MARIA, WORLD, observation, stream_of
+
+NAMES = WORLD.display_names
+
+
+class Readings:
+    """Finds an entry's text and the owner's name, and keeps what was read."""
+
+    def __init__(self) -> None:
+        self.read: list[str] = []
+        self.found = FoundOnce(self._find)
+
+    def _find(self, entry: Entry, owner: str, names: Mapping[str, str]) -> str:
+        self.read.append(entry.text)
+        return f"{names[owner]}: {entry.text}"
+
+    def of(self, entries: list[Entry], owner: str = KLAUS, names: Mapping[str, str] = NAMES) -> list[str]:
+        """Return what was read for these entries, and check what was found."""
+        self.read.clear()
+        assert [*self.found.of(entries, owner, names)] == [f"{names[owner]}: {entry.text}" for entry in entries]
+        return [*self.read]
+
+
+@pytest.fixture
+def live() -> list[Entry]:
+    return stream_of(*(observation(text, 400) for text in "abcdef")).live()
+
+
+def test_only_new_entries_are_read(live: list[Entry]) -> None:
+    readings = Readings()
+    assert readings.of(live[:4]) == ["a", "b", "c", "d"]
+    assert readings.of(live) == ["e", "f"]
+    assert readings.of(live) == []
+
+
+def test_those_that_stay_are_not_read_again_when_others_are_archived_or_rated(live: list[Entry]) -> None:
+    readings = Readings()
+    readings.of(live)
+    assert readings.of([*live[:1], *live[3:]]) == []
+    rated = msgspec.structs.replace(live[3], importance=9, text="rated")
+    assert readings.of([*live[:3], rated, *live[4:]]) == ["rated"]
+
+
+def test_a_job_that_reads_fewer_entries_loses_none(live: list[Entry]) -> None:
+    readings = Readings()
+    readings.of(live)
+    assert readings.of(live[:2]) == []
+    assert readings.of(live) == []
+
+
+def test_other_owners_and_other_names_are_read_apart(live: list[Entry]) -> None:
+    readings = Readings()
+    readings.of(live)
+    assert len(readings.of(live, MARIA)) == len(live)
+    assert readings.of(live) == []
+    assert len(readings.of(live, names={KLAUS: "Nikolaus"})) == len(live)
