@@ -22,6 +22,7 @@ import pytest
 import structlog
 
 from tests.named_tests import NamedTests
+from tests.patience import LONGEST
 from tests.system_programs import path_without_system_programs
 
 Eventually = Callable[..., None]
@@ -164,7 +165,7 @@ def eventually() -> Eventually:
     keep busy a process takes many times as long to start.
     """
 
-    def wait(condition: Callable[[], object], what: str, timeout: float = 120.0) -> None:
+    def wait(condition: Callable[[], object], what: str, timeout: float = LONGEST) -> None:
         deadline = time.monotonic() + timeout
         while not condition():
             assert time.monotonic() < deadline, f"waited {timeout:.0f} seconds for {what}"

@@ -19,6 +19,7 @@ from cogitate.ops.gateway.connections import BoundedConnection
 from cogitate.ops.gateway.server import config_of
 from cogitate.ops.gateway.tokens import Tokens
 from cogitate.scheduler.config.settings import Settings
+from tests.patience import LONGEST
 
 
 class Answer(NamedTuple):
@@ -42,7 +43,9 @@ class Client:
         given = {name.replace("_", "-"): value for name, value in headers.items()}
         if self._token is not None:
             given.setdefault("Authorization", f"Bearer {self._token}")
-        with closing(http.client.HTTPConnection(self.where.hostname or "", self.where.port, timeout=100)) as connection:
+        with closing(
+            http.client.HTTPConnection(self.where.hostname or "", self.where.port, timeout=LONGEST)
+        ) as connection:
             connection.request(method, path, body, given)
             response = connection.getresponse()
             raw = response.read()
@@ -106,7 +109,7 @@ def serving(
         thread = threading.Thread(target=server.run, name="gateway")
         thread.start()
         try:
-            assert started.wait(30)
+            assert started.wait(LONGEST)
             port = server.servers[0].sockets[0].getsockname()[1]
             yield Served(Client(f"http://127.0.0.1:{port}"), table)
         finally:

@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.patience import LONGEST
 from tests.ports import free_ports
 
-LONGEST = 120.0  # seconds that a test waits for a condition; it tells nothing of speed
 OURS = ("COGITATE_", "OPENAI_", "FLOWER_")
 
 
@@ -74,7 +74,7 @@ def _answer(request: urllib.request.Request, login: str) -> tuple[int, str]:
     if login:
         request.add_header("Authorization", "Basic " + base64.b64encode(login.encode()).decode())
     try:
-        with urllib.request.urlopen(request, timeout=20) as answer:
+        with urllib.request.urlopen(request, timeout=LONGEST) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         with error:

@@ -19,6 +19,7 @@ from cogitate.scheduler.config.controls import Control, SetMode, read_asked
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.live_flower import flower, post
+from tests.patience import LONGEST
 from tests.ports import free_ports
 
 pytestmark = pytest.mark.system
@@ -70,7 +71,7 @@ def nginx(folder: Path, address: str, port: int, eventually: Callable[..., None]
 
 def answers(address: str) -> bool:
     try:
-        with urlopen(address, timeout=5):
+        with urlopen(address, timeout=LONGEST):
             return True
     except URLError:
         return False

@@ -37,6 +37,7 @@ from cogitate.workers.processes.embedded import EmbeddedServer
 from cogitate.workers.processes.supervisor import worker_command, worker_environment
 from tests.browser.scene import Scene, keep
 from tests.live_flower import flower, started, until
+from tests.patience import LONGEST
 
 pytestmark = pytest.mark.system
 
@@ -152,7 +153,7 @@ def page(browser: Any, incidents: Incidents) -> Iterator[Any]:
     """The first page on a laptop, once the run is well. At the end of every test no script has failed."""
     context = browser.new_context(viewport=SCREEN)
     opened = context.new_page()
-    opened.set_default_timeout(30_000)
+    opened.set_default_timeout(1000 * LONGEST)
     errors: list[str] = []
     opened.on("pageerror", lambda error: errors.append(str(error)))
     opened.goto(incidents.scene.address)

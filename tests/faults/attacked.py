@@ -34,6 +34,7 @@ from cogitate.scheduler.tick.loop import Tick
 from cogitate.workers.processes.embedded import EmbeddedServer
 from cogitate.workers.processes.supervisor import WorkerPool, worker_environment
 from tests.integration.command import command
+from tests.patience import LONGEST
 
 RUN = "town"
 AGENTS, TICKS, STEP = 3, 36, 20  # ticks of twenty minutes: a morning, then reflections, choices and prunes
@@ -194,7 +195,7 @@ class Attacked:
 
     def outcome(self, process: subprocess.Popen[bytes]) -> tuple[str, int]:
         """Wait for a command to end, and return its output and exit code."""
-        code = process.wait(timeout=120)
+        code = process.wait(LONGEST)
         return self.said(process), code
 
     def ends_as(self, digest: str, host: subprocess.Popen[bytes]) -> None:

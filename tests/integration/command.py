@@ -17,6 +17,7 @@ from cogitate.ops.cli import main
 from cogitate.scheduler.ledger.errors import RunMissing
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.workers.processes.embedded import EmbeddedServer
+from tests.patience import LONGEST
 
 OURS = ("COGITATE_", "OPENAI_")
 
@@ -30,7 +31,7 @@ def cogitate(*arguments: object, data_dir: Path, **environment: str) -> subproce
         cwd=data_dir.parent,
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=LONGEST,
         check=False,
     )
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.gateway_client import Client
+from tests.patience import LONGEST
 
 OURS = ("COGITATE_", "OPENAI_")
 #: Has the process die by SIGKILL at a named moment of a tick, then starts the command.
@@ -82,7 +83,7 @@ def gateway(
         yield Running(Client(found[1], token or None), process)
         if process.poll() is None:
             process.terminate()
-            _, said = process.communicate(timeout=60)
+            _, said = process.communicate(timeout=LONGEST)
             assert process.returncode == 143, said
     finally:
         process.kill()

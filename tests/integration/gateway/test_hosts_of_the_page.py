@@ -17,6 +17,7 @@ from cogitate import Observation, Profile, Settings, TickLoop
 from tests.conftest import Eventually
 from tests.integration.command import left_behind, tick_of
 from tests.integration.gateway.gateway_process import OURS, gateway
+from tests.patience import LONGEST
 from tests.ports import free_ports
 from tests.repository import ROOT
 
@@ -65,7 +66,7 @@ def test_a_host_in_typescript_whose_gateway_is_killed(tmp_path: Path, eventually
             first.kill()
             first.wait()
             with gateway(data_dir, token=token, port=port):
-                assert host.wait(120) == 0, (tmp_path / "said").read_text()
+                assert host.wait(LONGEST) == 0, (tmp_path / "said").read_text()
         finally:
             host.kill()
             host.wait()
@@ -86,7 +87,7 @@ def test_a_host_in_javascript_on_a_pipe(tmp_path: Path) -> None:
             env=environment(),
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=LONGEST,
             check=False,
         )
         assert done.returncode == 0, done.stderr
@@ -105,7 +106,13 @@ def test_a_host_on_a_pipe_reports_refusals_with_advice(tmp_path: Path, language:
     path = tmp_path / {"python": "host.py", "javascript": "host.mjs"}[language]
     path.write_text(block(language).replace('"replace"', '"renew"'))
     done = subprocess.run(
-        [program, str(path)], cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=120, check=False
+        [program, str(path)],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=LONGEST,
+        check=False,
     )
     assert done.returncode == 1
     assert "exist 'renew': Input should be 'create', 'resume' or 'replace'; correct it" in done.stderr
@@ -129,7 +136,7 @@ def test_the_typescript_host_reports_its_wait_and_refuses_a_foreign_gateway(
             eventually(lambda: (tmp_path / "said").read_text() != "", "it says something")
             with HTTPServer(("127.0.0.1", port), Elsewhere) as server:
                 threading.Thread(target=server.serve_forever, daemon=True).start()
-                assert host.wait(60) == 1
+                assert host.wait(LONGEST) == 1
                 server.shutdown()
         finally:
             host.kill()

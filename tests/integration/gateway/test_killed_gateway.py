@@ -10,6 +10,7 @@ import pytest
 from tests.gateway_client import Client
 from tests.integration.command import left_behind, summary
 from tests.integration.gateway.gateway_process import gateway
+from tests.patience import LONGEST
 
 AT, LAST = 4, 8
 ADA = "agent:ada"
@@ -43,7 +44,7 @@ def test_the_same_turn_again_ends_as_if_nothing_had_been(tmp_path: Path, straigh
         assert lived(client, 1, AT - 1) == straight[: AT - 1]
         with pytest.raises((http.client.HTTPException, ConnectionError)):
             client.tick("v", AT, turn(AT))
-        assert process.wait(30) == -9
+        assert process.wait(LONGEST) == -9
     with gateway(data_dir) as (client, _):
         assert client.tick("v", AT, turn(AT)).body["code"] == "not_open"
         stand = client.answer("/runs/v/open", {**OPEN, "exist": "resume"})
@@ -65,7 +66,7 @@ def test_reopening_after_a_lost_reply_creates_the_run_once(tmp_path: Path, strai
     with gateway(data_dir, dies=("opened", 0)) as (client, process):
         with pytest.raises((http.client.HTTPException, ConnectionError)):
             client.post("/runs/v/open", OPEN)
-        assert process.wait(30) == -9
+        assert process.wait(LONGEST) == -9
     with gateway(data_dir, token="a-token-that-is-long") as (client, _):
         assert Client(client.url).post("/runs/v/open", OPEN).status == 401
         assert client.answer("/runs/v/open", OPEN)["tick"] == 0

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.command import left_behind
+from tests.patience import LONGEST
 
 HOST = """
 import json, os, sys
@@ -68,7 +69,7 @@ def lived(folder: Path, way: str) -> dict[str, object]:
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=150,
+        timeout=LONGEST,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -35,6 +35,7 @@ from cogitate.scheduler.ledger.ledger import HostLedger
 from cogitate.scheduler.ledger.presence import this_process
 from cogitate.tasks.job import Cost
 from cogitate.workers.jobs.metrics import server_gauges
+from tests.patience import LONGEST
 from tests.ports import free_ports
 from tests.repository import ROOT
 
@@ -76,7 +77,7 @@ def prometheus(folder: Path, targets: dict[str, int]) -> Iterator[Callable[[str]
     def ask(expression: str) -> list[dict[str, Any]]:
         url = f"http://127.0.0.1:{port}/api/v1/query?{urllib.parse.urlencode({'query': expression})}"
         try:
-            with urllib.request.urlopen(url, timeout=10) as answer:
+            with urllib.request.urlopen(url, timeout=LONGEST) as answer:
                 found: list[dict[str, Any]] = json.load(answer)["data"]["result"]
                 return found
         except OSError:
@@ -331,7 +332,7 @@ def test_rules_are_evaluated_as_often_as_targets_are_scraped() -> None:
 
 def scraped(port: int) -> dict[str, float]:
     """What stands at a metrics port."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=LONGEST) as answer:
         lines = answer.read().decode().splitlines()
     found = (line.rpartition(" ") for line in lines if not line.startswith("#"))
     return {name: float(value) for name, _, value in found}

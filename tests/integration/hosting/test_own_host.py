@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from tests.integration.command import left_behind, summary
+from tests.patience import LONGEST
 
 HOST = """
 import sys
@@ -41,7 +42,7 @@ def test_ctrl_c_marks_the_run_as_stopped(tmp_path: Path) -> None:
         assert host.stdout is not None
         assert host.stdout.readline() == "in the body of tick 4\n"
         host.send_signal(signal.SIGINT)
-        _, said = host.communicate(timeout=60)
+        _, said = host.communicate(timeout=LONGEST)
     finally:
         host.kill()
         host.wait()

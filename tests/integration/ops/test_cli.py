@@ -16,6 +16,7 @@ import pytest
 from cogitate.simulation import recordings
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import cogitate, command, left_behind, summary, tick_of
+from tests.patience import LONGEST
 
 Eventually = Callable[..., None]
 
@@ -120,7 +121,7 @@ def test_a_run_resumed_after_ctrl_c_reaches_the_same_digest(
         try:
             eventually(lambda: tick_of(data_dir, "mine") > 100, "the run to be past its 100th tick")
             host.send_signal(signal.SIGINT)
-            out, err = host.communicate(timeout=90)
+            out, err = host.communicate(timeout=LONGEST)
         finally:
             host.kill()
             host.wait()
@@ -147,7 +148,7 @@ def test_a_second_signal_ends_it_at_once(tmp_path: Path, eventually: Eventually)
         while "stopping after this tick" not in said:
             said += host.stderr.readline()
         host.send_signal(signal.SIGTERM)
-        _, err = host.communicate(timeout=90)
+        _, err = host.communicate(timeout=LONGEST)
     finally:
         host.kill()
         host.wait()
@@ -178,7 +179,7 @@ def test_a_server_that_goes_away_ends_the_run_with_one_line(tmp_path: Path, even
         try:
             eventually(lambda: tick_of(tmp_path / "server", "mine") > 0, "the run to have begun")
             os.kill(int(json.loads((tmp_path / "server" / "server.json").read_text())["pid"]), signal.SIGKILL)
-            _, err = host.communicate(timeout=120)
+            _, err = host.communicate(timeout=LONGEST)
         finally:
             host.kill()
             host.wait()

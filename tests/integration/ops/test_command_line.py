@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from cogitate.ops.cli import COMMANDS, app
 from cogitate.simulation import recordings
 from tests.integration.command import cogitate, left_behind, typed
+from tests.patience import LONGEST
 
 SMALL = Path(next(iter(recordings.__path__))) / "small"
 
@@ -30,7 +31,7 @@ def test_the_model_client_is_loaded_only_with_a_model() -> None:
         "import sys, cogitate.ops.cli, cogitate.ops.commands.run, cogitate.workers.celery_app;"
         "import cogitate.workers.jobs.runner; print(*sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, timeout=LONGEST, check=True)
     assert "cogitate.workers.jobs.runner" in done.stdout.split()
     assert not {"openai", "aiohttp", "cogitate.ops.doctor.command"} & set(done.stdout.split())
 
@@ -39,7 +40,7 @@ def test_python_m_ops_is_the_same_program(tmp_path: Path) -> None:
     script = Path(sys.executable).with_name("cogitate")
     said = [
         subprocess.run(
-            [*start, "--version"], capture_output=True, text=True, timeout=60, check=True, cwd=tmp_path
+            [*start, "--version"], capture_output=True, text=True, timeout=LONGEST, check=True, cwd=tmp_path
         ).stdout
         for start in ([str(script)], [sys.executable, "-m", "cogitate.ops"])
     ]

@@ -13,6 +13,7 @@ import pytest
 from cogitate.scheduler.config.settings import Settings
 from cogitate.workers.processes.embedded import MAX_SOCKET_PATH, EmbeddedServer
 from tests.integration.command import OURS
+from tests.patience import LONGEST
 from tests.repository import ROOT
 
 PACKAGES = ("memory", "prompts", "tasks", "scheduler", "workers", "hosting", "simulation", "ops", "cogitate")
@@ -29,7 +30,7 @@ def run(script: str, folder: Path, **environment: str) -> subprocess.CompletedPr
         capture_output=True,
         encoding="utf-8",
         errors="replace",
-        timeout=120,
+        timeout=LONGEST,
         env=clean | {"C": f"{sys.executable} -m cogitate.ops", "PYTHONPATH": str(ROOT)} | environment,
         check=False,
     )

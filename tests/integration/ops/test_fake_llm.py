@@ -28,6 +28,7 @@ from cogitate.tasks.shown import effects_of
 from cogitate.workers.answer_faults.fault import fault_of
 from cogitate.workers.llm.clients import ModelClients
 from cogitate.workers.llm.requests.schema import full_schema
+from tests.patience import LONGEST
 
 SCHEMA = {
     "type": "object",
@@ -52,7 +53,7 @@ def post(endpoint: FakeEndpoint, request: object) -> tuple[int, Any]:
         f"{endpoint.url}/chat/completions", json.dumps(request).encode(), {"Content-Type": "application/json"}
     )
     try:
-        with urllib.request.urlopen(sent, timeout=30) as response:
+        with urllib.request.urlopen(sent, timeout=LONGEST) as response:
             return response.status, json.load(response)
     except urllib.error.HTTPError as error:
         with error:
@@ -60,7 +61,7 @@ def post(endpoint: FakeEndpoint, request: object) -> tuple[int, Any]:
 
 
 def get(url: str) -> Any:
-    with urllib.request.urlopen(url, timeout=30) as response:
+    with urllib.request.urlopen(url, timeout=LONGEST) as response:
         return json.load(response)
 
 
@@ -279,7 +280,7 @@ def test_serve_prints_its_address_and_stops_on_ctrl_c() -> None:
             assert get(url.removesuffix("/v1") + "/stats")["requests"] == 0
         finally:
             process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=60) == 0
+        assert process.wait(LONGEST) == 0
 
 
 def test_with_a_tail_some_answers_take_much_longer_and_the_same_ones_again() -> None:

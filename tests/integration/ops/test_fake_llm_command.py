@@ -9,6 +9,7 @@ import urllib.request
 from pathlib import Path
 
 from tests.integration.command import command
+from tests.patience import LONGEST
 
 
 def _fake_llm(*arguments: str) -> list[str]:
@@ -24,17 +25,17 @@ def test_the_stand_in_endpoint_serves_until_ctrl_c() -> None:
         assert serving.stdout is not None
         url = serving.stdout.readline().strip()
         assert url.startswith("http://127.0.0.1:")
-        with urllib.request.urlopen(f"{url}/models", timeout=30) as answer:
+        with urllib.request.urlopen(f"{url}/models", timeout=LONGEST) as answer:
             assert json.load(answer)["data"][0]["id"]
-        with urllib.request.urlopen(f"{url.removesuffix('/v1')}/stats", timeout=30) as answer:
+        with urllib.request.urlopen(f"{url.removesuffix('/v1')}/stats", timeout=LONGEST) as answer:
             assert json.load(answer)["requests"] == 0
         port = url.rpartition(":")[2].removesuffix("/v1")
-        second = subprocess.run(_fake_llm("--port", port), capture_output=True, text=True, timeout=60, check=False)
+        second = subprocess.run(_fake_llm("--port", port), capture_output=True, text=True, timeout=LONGEST, check=False)
         assert second.returncode == 2
         assert second.stderr.count("\n") == 1
         assert all(word in second.stderr for word in (f"127.0.0.1:{port}", "already in use", "--port"))
         serving.send_signal(signal.SIGINT)
-        _, err = serving.communicate(timeout=60)
+        _, err = serving.communicate(timeout=LONGEST)
     finally:
         serving.kill()
         serving.wait()
@@ -46,7 +47,7 @@ def test_the_stand_in_endpoint_serves_until_ctrl_c() -> None:
 
 def test_a_fault_that_does_not_exist_is_named_with_those_that_do() -> None:
     wrong = _fake_llm("--port", "0", "--fault", "sulk=1")
-    done = subprocess.run(wrong, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(wrong, capture_output=True, text=True, timeout=LONGEST, check=False)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert "'sulk'" in done.stderr
     assert "broken_json" in done.stderr

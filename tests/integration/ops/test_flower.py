@@ -18,6 +18,7 @@ from cogitate.tasks.registry import kind_names
 from cogitate.workers.processes.embedded import EmbeddedServer
 from cogitate.workers.processes.supervisor import worker_environment
 from cogitate.workers.publish import Publisher
+from tests.patience import LONGEST
 from tests.ports import free_ports
 
 
@@ -54,7 +55,7 @@ def flower(
 
 
 def get(address: str) -> str:
-    with urllib.request.urlopen(address, timeout=10) as answer:
+    with urllib.request.urlopen(address, timeout=LONGEST) as answer:
         text: str = answer.read().decode()
         return text
 
@@ -138,7 +139,7 @@ def test_a_port_that_is_taken_is_named_in_one_line(
             cwd=worker_settings.data_dir,
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=LONGEST,
             check=False,
         )
     assert done.returncode == 1

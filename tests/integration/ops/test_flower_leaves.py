@@ -16,6 +16,7 @@ from cogitate.scheduler.config.settings import Settings
 from cogitate.workers.processes.embedded import EmbeddedServer
 from cogitate.workers.processes.supervisor import worker_environment
 from tests.live_flower import flower, get, started, until
+from tests.patience import LONGEST
 from tests.ports import free_ports
 
 
@@ -76,7 +77,7 @@ def test_a_signal_during_a_finalizer_ends_flower(tmp_path: Path, stop: signal.Si
             [sys.executable, "-c", INTERRUPTED, f"--port={free_ports(1)}", stop.name],
             env=worker_environment(Settings(data_dir=tmp_path / "data")),
             capture_output=True,
-            timeout=100,
+            timeout=LONGEST,
             text=True,
             check=False,
         )

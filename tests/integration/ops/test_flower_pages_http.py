@@ -37,6 +37,7 @@ from cogitate.tasks.registry import kind_names
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import cogitate
 from tests.live_flower import flower, get, post
+from tests.patience import LONGEST
 
 LOGIN = "operator:secret"
 PAGES = (
@@ -470,7 +471,7 @@ def test_no_other_site_shows_a_page_in_a_frame_or_runs_a_script_in_it(address: s
         request = urllib.request.Request(f"{address}/{page}")
         request.add_header("Authorization", "Basic " + b64encode(LOGIN.encode()).decode())
         try:
-            answer = urllib.request.urlopen(request, timeout=20)
+            answer = urllib.request.urlopen(request, timeout=LONGEST)
         except urllib.error.HTTPError as error:
             answer = error
         with answer:

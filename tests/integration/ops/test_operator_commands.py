@@ -23,6 +23,7 @@ from cogitate.tasks.job import Cost
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import command, summary, typed
 from tests.integration.scheduler.ledger.ledger_case import OTHER, OWNER, Host, claimed, settle, worker
+from tests.patience import LONGEST
 
 RUN = "town-1"
 TICKS = 480
@@ -332,7 +333,7 @@ def test_a_closed_pipe_ends_an_export_silently(lived: Path) -> None:
     started.stdout.close()
     said = started.stderr.read()
     started.stderr.close()
-    assert started.wait(60) == 0
+    assert started.wait(LONGEST) == 0
     assert b"Broken pipe" not in said
     assert b"Traceback" not in said
 

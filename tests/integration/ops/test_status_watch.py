@@ -18,6 +18,7 @@ from cogitate.scheduler.ledger.presence import this_process
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import command, typed
 from tests.integration.scheduler.ledger.ledger_case import OWNER, Host
+from tests.patience import LONGEST
 
 
 @pytest.fixture
@@ -48,7 +49,7 @@ def test_watch_prints_a_line_per_change_and_ends_with_the_run(
     client.delete(small.ledger.store.key("host"))
     assert "small  running, no host  tick 1" in watching.stdout.readline()
     small.ledger.finish("finished")
-    out, err = watching.communicate(timeout=60)
+    out, err = watching.communicate(timeout=LONGEST)
     assert (watching.returncode, err) == (0, "")
     assert out.splitlines()[0].startswith("small  finished  tick 1")
     assert "Run small: finished at tick 1" in out
@@ -59,7 +60,7 @@ def test_ctrl_c_ends_watching(valkey: EmbeddedServer, small: Host) -> None:
     assert watching.stdout is not None
     watching.stdout.readline()
     watching.send_signal(signal.SIGINT)
-    _, err = watching.communicate(timeout=60)
+    _, err = watching.communicate(timeout=LONGEST)
     assert (watching.returncode, err) == (130, "")
 
 

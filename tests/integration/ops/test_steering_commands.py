@@ -17,6 +17,7 @@ from cogitate.scheduler.ledger.run_store import RunStore, run_names
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.conftest import Eventually
 from tests.integration.command import command, typed
+from tests.patience import LONGEST
 
 RUN = "steered"
 
@@ -123,7 +124,7 @@ def test_an_operator_steers_a_run(
     assert (refused.returncode, "'dream'" in refused.stdout) == (1, True)
 
     applied(server, "drain", RUN)
-    assert host.wait(60) == 0
+    assert host.wait(LONGEST) == 0
     status = facts(server, "status", RUN)
     assert (status["status"], status["steering"]["mode"]) == ("stopped", "drained")
 
@@ -138,7 +139,7 @@ def test_a_cancelled_run_is_over(server: EmbeddedServer, host: subprocess.Popen[
     assert (asked.returncode, "without a terminal: give --yes" in asked.stderr) == (2, True)
     assert host.poll() is None
     applied(server, "cancel", RUN, "--yes")
-    assert host.wait(60) == 0
+    assert host.wait(LONGEST) == 0
     status = facts(server, "status", RUN)
     assert (status["status"], status["steering"]["asked"]) == ("cancelled", 0)
     over = typed("resume", RUN, data_dir=server.data_dir)

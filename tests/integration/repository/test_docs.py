@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from cogitate.ops.cli import app
 from cogitate.scheduler.config.settings import Settings
 from tests.named_tests import pages
+from tests.patience import LONGEST
 from tests.repository import ROOT
 from tests.unit.ops.foreign_agents import write_each
 
@@ -40,7 +41,7 @@ def run(*command: str, cwd: Path) -> str:
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "OPENAI_"))}
     path = os.pathsep.join([str(Path(sys.executable).parent), clean.get("PATH", "")])
     done = subprocess.run(
-        command, cwd=cwd, env={**clean, "PATH": path}, capture_output=True, text=True, timeout=120, check=False
+        command, cwd=cwd, env={**clean, "PATH": path}, capture_output=True, text=True, timeout=LONGEST, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from tests.integration.repository.test_tutorial import END, shown
+from tests.patience import LONGEST
 from tests.repository import ROOT
 
 PAGE = (ROOT / "docs" / "tutorial" / "the-story.md").read_text()
@@ -25,7 +26,7 @@ def test_every_command_of_the_story_prints_the_pages_output(tmp_path: Path) -> N
         env={**clean, "PATH": path, "COLUMNS": "80"},
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=LONGEST,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

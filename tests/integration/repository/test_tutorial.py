@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.patience import LONGEST
 from tests.ports import free_ports
 from tests.repository import ROOT
 
@@ -68,7 +69,7 @@ def test_every_step_prints_the_pages_output(tmp_path: Path) -> None:
         ) as shell,
     ):
         try:
-            out, _ = shell.communicate(timeout=180)
+            out, _ = shell.communicate(timeout=LONGEST)
         finally:
             if shell.poll() is None:
                 os.killpg(shell.pid, signal.SIGTERM)

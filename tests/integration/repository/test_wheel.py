@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from cogitate.workers.processes.embedded import EmbeddedServer
+from tests.patience import LONGEST
 from tests.ports import free_ports
 from tests.repository import ROOT
 
@@ -93,7 +94,7 @@ def ran(*command: object, cwd: Path, **variables: str) -> str:
         env=clean_environment(**variables),
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=LONGEST,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
@@ -227,7 +228,7 @@ def workers_and_flower(
 
 def get(address: str) -> str:
     """Return a page."""
-    with urllib.request.urlopen(address, timeout=10) as answer:
+    with urllib.request.urlopen(address, timeout=LONGEST) as answer:
         text: str = answer.read().decode()
         return text
 
@@ -268,7 +269,7 @@ def test_a_type_checker_follows_the_imports_of_the_package(bin_folder: Path, tmp
         env=clean_environment(),
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=LONGEST,
         check=False,
     )
     assert 'Argument "minute" to "Observation" has incompatible type "str"' in done.stdout, done.stdout + done.stderr

@@ -17,6 +17,7 @@ from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import cogitate, command, summary, tick_of
+from tests.patience import LONGEST
 
 Eventually = Callable[..., None]
 
@@ -98,7 +99,7 @@ def test_a_wiped_broker_changes_nothing(
                     f"tick {tick}",
                 )
                 broker.flushdb()
-            assert host.wait(120) == 0
+            assert host.wait(LONGEST) == 0
         finally:
             host.kill()
             host.wait()
@@ -119,7 +120,7 @@ def test_workers_killed_in_mid_job_leave_one_end_per_job(tmp_path: Path, eventua
             endpoint.wait_for_request(2)
             for child in _children(host.pid, "worker"):
                 os.kill(child, signal.SIGKILL)
-            assert host.wait(150) == 0
+            assert host.wait(LONGEST) == 0
         finally:
             host.kill()
             host.wait()

@@ -39,6 +39,7 @@ from cogitate.workers.jobs.capture import Capture, Captured, captured_of
 from cogitate.workers.jobs.response_cache import ResponseCache
 from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.processes.embedded import EmbeddedServer
+from tests.patience import LONGEST
 
 NAMES = ("Ann", "Bob", "Cleo", "Dan", "Eva", "Fay", "Gus", "Hal")
 SAME = {"agent:ann": Profile(name="Ann"), "agent:nan": Profile(name="Ann")}  # whose questions are equal
@@ -206,7 +207,7 @@ def test_equal_questions_in_flight_are_one_call(tmp_path: Path, monkeypatch: pyt
     with FakeEndpoint() as endpoint, ThreadPoolExecutor(1) as pool:
         endpoint.hold()
         living = pool.submit(planned, settings_of(tmp_path, endpoint), client, owners=SAME)
-        assert waiting.wait(30)
+        assert waiting.wait(LONGEST)
         endpoint.release()
         loop = living.result()
         served = endpoint.stats()

@@ -21,6 +21,7 @@ from cogitate.tasks.prune import Prune
 from cogitate.tasks.registry import kind_names
 from cogitate.workers.processes import readiness
 from cogitate.workers.processes.embedded import EmbeddedServer
+from tests.patience import LONGEST
 
 OWNERS = {"agent:ada": Profile(name="Ada")}
 Logs = list[MutableMapping[str, Any]]
@@ -87,7 +88,7 @@ def test_workers_import_modules_beside_the_hosts_script(tmp_path: Path) -> None:
         env=clean,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=LONGEST,
         check=False,
     )
     assert ended.returncode == 0, ended.stderr

@@ -12,6 +12,7 @@ import pytest
 
 from cogitate.workers.llm.clients import ModelClients
 from tests.integration.workers.llm_case import PROMPT, Mood, ask, client_of, completion
+from tests.patience import LONGEST
 
 Script = Callable[["Exchange"], None]
 
@@ -183,7 +184,7 @@ def test_an_answer_after_the_deadline_is_not_read(served: Callable[..., Scripted
     with client_of(server.url, 1) as client:
         assert mood(client, "one", seconds=0.3) == "timeout"
         gone.set()
-        assert sent.wait(20)
+        assert sent.wait(LONGEST)
         assert mood(client, "two") == "second"
     assert server.connections == 2
 

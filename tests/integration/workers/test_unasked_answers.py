@@ -20,6 +20,7 @@ from cogitate.tasks.job import Cost
 from cogitate.workers.llm.clients import ModelClients
 from tests.integration.workers.llm_case import Mood, ask
 from tests.integration.workers.test_stale_answers import response
+from tests.patience import LONGEST
 
 
 class SpeaksFirst:
@@ -44,7 +45,7 @@ class SpeaksFirst:
         self._thread.join()
 
     def wait_until_it_spoke(self) -> None:
-        assert self._said.wait(20)
+        assert self._said.wait(LONGEST)
 
     def _serve(self) -> None:
         with suppress(OSError):

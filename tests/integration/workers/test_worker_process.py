@@ -18,6 +18,7 @@ from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.tasks.registry import kinds
 from cogitate.workers.processes.embedded import EmbeddedServer
 from cogitate.workers.publish import Publisher
+from tests.patience import LONGEST
 
 KINDS = [kind.name for kind in kinds()]
 
@@ -139,7 +140,7 @@ def celery(*arguments: str, folder: Path, **environment: str) -> subprocess.Comp
         env=clean | environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=LONGEST,
         check=False,
     )
 

@@ -16,6 +16,7 @@ from cogitate.scheduler.intake.observations import Observation
 from cogitate.scheduler.ledger.claims import Result
 from cogitate.workers.processes.embedded import EmbeddedServer
 from cogitate.workers.processes.supervisor import worker_command, worker_environment
+from tests.patience import LONGEST
 
 OWNERS = {f"agent:{name.lower()}": Profile(name=name) for name in ("Ann", "Ben", "Cleo")}
 
@@ -60,7 +61,7 @@ def test_a_warm_shutdown_waits_for_calls_in_flight(
                 worker.send_signal(signal.SIGTERM)
                 eventually(lambda: "Warm shutdown" in log.read_text(), "the worker to stop")
                 endpoint.release()
-                assert worker.wait(60) == 0
+                assert worker.wait(LONGEST) == 0
             finally:
                 worker.kill()
                 worker.wait()

@@ -17,6 +17,7 @@ import structlog
 import cogitate
 from cogitate import Profile, Settings, TickLoop
 from cogitate.errors import InputError
+from tests.patience import LONGEST
 from tests.repository import ROOT
 
 NAMES = [
@@ -149,13 +150,13 @@ def test_an_import_loads_nothing_that_a_host_does_not_use(used: str, unused: tup
     code = (
         f"import sys; {used}; loaded = [name for name in {unused!r} if name in sys.modules]; assert not loaded, loaded"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=LONGEST, check=False)
     assert done.returncode == 0, done.stderr
 
 
 def test_importing_a_loop_configures_no_logging() -> None:
     code = "import structlog; from cogitate import TickLoop; assert not structlog.is_configured()"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=LONGEST, check=False)
     assert done.returncode == 0, done.stderr
 
 
@@ -174,7 +175,7 @@ def test_the_plugin_imports_no_cogitate_module_in_a_project_with_modules_of_the_
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=LONGEST,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from tests.patience import LONGEST
+
 #: Decodes in a second thread while the first one resolves the struct: the annotation of `Inner` runs that thread.
 SCRIPT = """
 from __future__ import annotations
@@ -59,6 +61,6 @@ assert found == [Outer(Inner(1), "x")] * 2, found
 )
 def test_a_thread_waits_for_a_type_that_another_resolves(use: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT.replace("USE", use)], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", SCRIPT.replace("USE", use)], capture_output=True, text=True, timeout=LONGEST, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")

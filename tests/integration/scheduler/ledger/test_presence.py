@@ -24,6 +24,7 @@ from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import typed
 from tests.integration.scheduler.ledger.ledger_case import OWNER, Host
+from tests.patience import LONGEST
 
 Eventually = Callable[..., None]
 
@@ -103,7 +104,7 @@ def test_a_live_host_keeps_its_run_until_it_is_requested(valkey: EmbeddedServer,
         assert f":{host.pid}, which is at work: stop it first, or take it over (--take-over)" in done.stderr
         with resumed(valkey, take_over=True) as loop:
             assert [tick.number for tick in loop] == [1, 2, 3, 4]
-        assert host.communicate("go on", timeout=60) is not None
+        assert host.communicate("go on", timeout=LONGEST) is not None
         assert host.returncode == 1, "it was fenced"
         assert client.hget(loop.ledger.store.key("state"), "status") == b"finished"
 

@@ -17,6 +17,7 @@ from cogitate.errors import Fenced, LedgerError
 from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.scheduler.inspection.audit.audit import audit
 from cogitate.scheduler.tick.commit_thread import CommitThread, commit_at_once
+from tests.patience import LONGEST
 from tests.repository import ROOT
 from tests.unit.hosting.short_loop_case import Loops, live, opened, status
 from tests.unit.scheduler.tick.test_loop import clock_of_loops
@@ -250,4 +251,4 @@ def test_a_process_does_not_wait_for_a_commit_that_never_ends() -> None:
         "CommitThread()(lambda: (begun.set(), threading.Event().wait()));"
         "begun.wait()"
     )
-    assert subprocess.run([sys.executable, "-c", host], cwd=ROOT, timeout=30, check=False).returncode == 0
+    assert subprocess.run([sys.executable, "-c", host], cwd=ROOT, timeout=LONGEST, check=False).returncode == 0

@@ -13,6 +13,7 @@ from fakeredis import FakeRedis, FakeServer
 from prometheus_client import CollectorRegistry, Gauge
 
 from cogitate.workers.jobs.metrics_server import application, start_server
+from tests.patience import LONGEST
 
 
 class Served:
@@ -26,7 +27,7 @@ class Served:
 
     def get(self, path: str) -> tuple[int, str]:
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.server.server_port}{path}", timeout=10) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.server.server_port}{path}", timeout=LONGEST) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             with error:

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from cogitate.workers.processes.supervisor import USAGE, worker_command
+from tests.patience import LONGEST
 
 
 def test_a_worker_loads_none_of_celerys_other_commands() -> None:
@@ -18,14 +19,14 @@ def test_a_worker_loads_none_of_celerys_other_commands() -> None:
         "unused = {'celery.bin.celery', 'click_repl', 'flower', 'prompt_toolkit', 'tornado'} & set(sys.modules);"
         "assert not unused, unused"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=LONGEST, check=False)
     assert done.returncode == 0, done.stderr
 
 
 def test_the_command_of_a_worker_takes_the_options_of_celerys() -> None:
     command = [*worker_command("me@%h"), "--help"]
     environment = os.environ | {"COGITATE_REDIS_URL": "redis://localhost:1/0"}  # named, and not connected to
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LONGEST, check=False)
     assert done.returncode == 0, done.stderr
     assert "--concurrency" in done.stdout
     assert "--queues" in done.stdout
@@ -35,6 +36,6 @@ def test_the_command_of_a_worker_takes_the_options_of_celerys() -> None:
 def test_a_supervised_worker_refuses_to_detach(option: str) -> None:
     environment = os.environ | {"COGITATE_REDIS_URL": "redis://localhost:1/0"}  # named, and not connected to
     command = [*worker_command("me@%h"), option]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LONGEST, check=False)
     assert done.returncode == USAGE, "an exit with 0 would be restarted"
     assert "celery -A cogitate worker --detach" in done.stderr

@@ -16,6 +16,7 @@ from types import SimpleNamespace
 import pytest
 
 from cogitate.workers.processes import server_guard
+from tests.patience import LONGEST
 
 
 class Stubborn:
@@ -93,7 +94,7 @@ def test_a_server_that_refuses_to_shut_down_keeps_no_start_waiting(
             pass_fds=handed,
         )
     try:
-        assert stubborn.refused.wait(60)
+        assert stubborn.refused.wait(LONGEST)
 
         def unlocked() -> bool:
             with (tmp_path / "lock").open("ab") as ours:
@@ -107,7 +108,7 @@ def test_a_server_that_refuses_to_shut_down_keeps_no_start_waiting(
         assert guard.poll() is None, "it goes on watching"
         assert record.exists()
         stubborn.refused.clear()
-        assert stubborn.refused.wait(60), "it asks again"
+        assert stubborn.refused.wait(LONGEST), "it asks again"
     finally:
         guard.kill()
         guard.wait()

@@ -30,6 +30,7 @@ from cogitate.workers.processes.supervisor import (
     worker_command,
     worker_environment,
 )
+from tests.patience import LONGEST
 from tests.repository import ROOT
 
 
@@ -286,5 +287,5 @@ def test_a_host_that_leaves_its_workers_running_ends(tmp_path: Path) -> None:
         "    def _keep(self, number): threading.Event().wait()\n"
         "Kept(PinnedSettings(data_dir=Path(sys.argv[1]), redis_url='redis://localhost:1/0'), 1).start()"
     )
-    ended = subprocess.run([sys.executable, "-c", host, str(tmp_path)], cwd=ROOT, timeout=30, check=False)
+    ended = subprocess.run([sys.executable, "-c", host, str(tmp_path)], cwd=ROOT, timeout=LONGEST, check=False)
     assert ended.returncode == 0
