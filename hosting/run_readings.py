@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from math import inf
 
 from cogitate.hosting.body_calls import BodyCalls
@@ -12,6 +13,7 @@ from cogitate.memory.errors import InputError, quoted
 from cogitate.scheduler.budget.budget_lines import Spending, spending
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.engine.run_state import RunState
+from cogitate.scheduler.ledger.errors import LedgerUnavailable
 from cogitate.scheduler.ledger.ledger import HostLedger
 
 
@@ -19,6 +21,7 @@ class RunReadings(BodyCalls):
     """The readings of a loop, and the pace that it changes."""
 
     settings: Settings
+    _last_spending: Spending | None = None  # once the loop has closed
 
     @property
     def tick(self) -> int:
@@ -49,12 +52,24 @@ class RunReadings(BodyCalls):
     def spent(self) -> Spending:
         """The calls, tokens and money that the run has spent so far, and where each of its limits stands.
 
-        It counts calls as workers report them: a world that must repeat its ticks does not decide by it.
+        It counts calls as workers report them: a world that must repeat its ticks does not decide by it. After the end
+        of the loop it tells what the run had spent then, if the loop's own Redis has ended with it.
 
         Raises:
             LedgerUnavailable: when Redis does not answer.
         """
-        return spending(self.ledger.store, self.state.view, self._loop.tick, self.state.facts.minute(self._loop.tick))
+        tick, minute = self._loop.tick, self.state.facts.minute(self._loop.tick)
+        try:
+            return spending(self.ledger.store, self.state.view, tick, minute)
+        except LedgerUnavailable:
+            if self._last_spending is None:
+                raise
+            return self._last_spending
+
+    def _keep_spending(self) -> None:
+        """Keep the figures while the loop's Redis still answers."""
+        with suppress(LedgerUnavailable):
+            self._last_spending = self.spent
 
     @property
     def ended(self) -> Counter[tuple[str, str, str]]:

@@ -224,6 +224,7 @@ class TickLoop(RunReadings):
                 send_commit=commit_at_once if inline else open_commits(settings, self._resources),
                 watchers=watching,
             )
+            self._resources.callback(self._keep_spending)
             if resumed and settings.adapts():
                 prior = prior_now(client, settings)
                 if prior.tick_rate != self.state.latencies.prior.tick_rate:

@@ -49,3 +49,16 @@ def test_without_redis_it_says_so(cogitate_loop: Loops, monkeypatch: pytest.Monk
         away.setattr(type(loop.ledger.store), "window", gone)
         with pytest.raises(LedgerUnavailable, match="Redis does not answer: Connection refused"):
             _ = loop.spent
+
+
+def test_the_bill_is_read_after_the_end_of_the_loop(cogitate_loop: Loops, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(*_: object, **__: object) -> None:
+        raise NoConnection("the loop's server has ended with it")
+
+    with cogitate_loop(owners={"agent:ada": Profile(name="Ada")}, ticks=2) as loop:
+        for _ in loop:
+            pass
+        inside = loop.spent
+    with monkeypatch.context() as away:
+        away.setattr(type(loop.ledger.store), "window", gone)
+        assert loop.spent == inside
