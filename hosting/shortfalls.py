@@ -85,7 +85,7 @@ def watch_endpoints(
 
 #: Behaviour of an endpoint by class of failure; the endpoint precedes it in the sentence.
 _ENDPOINT = {
-    "connection": "could not be reached",
+    "connection": "could not be reached, or broke off its answers",
     "timeout": "did not answer in time",
     "server": f"failed (status {STATUS['server']})",
     "overloaded": f"was overloaded or not available (status {STATUS['overloaded']})",

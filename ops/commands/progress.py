@@ -38,6 +38,7 @@ class RunProgress:
         self._task = self._bar.add_task(loop.ledger.run, total=ticks, completed=loop.tick)
         self._tick: Tick | None = None
         self._said = -1
+        self._since = f"since tick {loop.tick}: " if loop.tick else ""  # jobs that ended before it was resumed
 
     @contextmanager
     def drawn(self) -> Iterator[RunProgress]:
@@ -53,7 +54,7 @@ class RunProgress:
         if not self._console.is_terminal and tick.minute // PLAIN_EVERY != self._said:
             self._said = tick.minute // PLAIN_EVERY
             self._console.print(
-                f"{_moment(tick)}  tick {tick.number}/{self._ticks}  {jobs_line(self._loop.ended)}",
+                f"{_moment(tick)}  tick {tick.number}/{self._ticks}  {self._since}{jobs_line(self._loop.ended)}",
                 highlight=False,
                 soft_wrap=True,
             )
@@ -63,7 +64,7 @@ class RunProgress:
         if tick is None:
             return self._bar
         self._bar.update(self._task, completed=tick.number, description=_moment(tick))
-        lines = [f"jobs    {jobs_line(self._loop.ended)}"]
+        lines = [f"jobs    {self._since}{jobs_line(self._loop.ended)}"]
         lines += [f"budget  {line}" for line in budget_left(self._loop.state.view, tick)]
         return Group(self._bar, *(Text(line, style="dim", no_wrap=True, overflow="ellipsis") for line in lines))
 
