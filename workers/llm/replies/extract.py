@@ -179,6 +179,8 @@ def _is_draft(text: str, places: Sequence[int]) -> bool:
     if opened and (closing is not None or _has_words(after.partition("\n")[0])):
         return True
     goes_on = after.lstrip(" ;")[:1]  # the sentence
+    if goes_on in (".", "。"):  # of the sentence that has the value, if another one follows
+        return _has_words(after.partition("\n")[0])
     return goes_on.islower() or goes_on in _WITHIN or (goes_on == ")" and before[-1:] != "(")
 
 

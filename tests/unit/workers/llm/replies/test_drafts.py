@@ -114,6 +114,7 @@ def test_the_last_is_the_answer(text: str) -> None:
         f"<details><summary>Reasoning</summary>\n\n{DRAFT}\n\n</details>",
         f"<!-- {DRAFT} -->",
         f"(maybe {DRAFT})",
+        f"I could say {DRAFT}. No, Tom is not there.",
         f"Attempt:\n```json\n{DRAFT}\n```\nThis is too shallow. I try again:\n",
         f'{{"reasoning": "too thin", "draft": {DRAFT}}}',
     ],
