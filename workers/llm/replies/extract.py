@@ -30,7 +30,7 @@ _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 #: How tags, labels and keys name what is no answer; the names are English in all models' templates.
 _STEMS = "(?:think|thought|reason|draft|scratch|analy[sz]|critique|monolog|思考|草稿)"
 _THOUGHT = re.compile(_STEMS, re.IGNORECASE)
-_THOUGHT_ENDS = re.compile(f"(?:/|end)[^<>]*{_STEMS}|{_STEMS}[^<>]*end", re.IGNORECASE)
+_THOUGHT_ENDS = re.compile(f"(?:/|end)[^<>]{{0,40}}{_STEMS}|{_STEMS}[^<>]{{0,40}}end", re.IGNORECASE)
 _LABEL_END = re.compile(r"[:：](?=\W|\Z)")
 _LABEL = 2  # words of the longest label
 _WIDE = re.compile(r"(?<=[\"”\]}\d])\s*([：，])(?=\s*[\"“\[{\dtfn-])")
@@ -68,7 +68,8 @@ def values_in(text: str, *, cut: bool = False) -> list[tuple[Any, bool]]:
     Returns:
         Each with whether it has all its brackets. The parts of one without them are no answer.
     """
-    text = _said(_COMMENT.sub("", text).strip().removeprefix("\ufeff").lstrip())
+    commented = text.rfind("-->") + 3  # beyond the last end, the search for one would take quadratic time
+    text = _said((_COMMENT.sub("", text[:commented]) + text[commented:]).strip().removeprefix("\ufeff").lstrip())
     if _FENCE.sub("", text).rstrip().endswith((":", "：")):
         return []
     found: list[tuple[Any, bool, int, int]] = []

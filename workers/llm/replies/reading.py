@@ -96,8 +96,9 @@ def read(value: Any, schema: Schema) -> Any:
 def _as_object(value: Any, fields: Mapping[str, Schema]) -> Any:
     """Read an object whose keys may be in another case, and a list, or objects, instead of the object with one list."""
     lists = [name for name, field in fields.items() if field.get("type") == "array"]
-    if len(lists) == 1 and (isinstance(value, list) or _is_listing(value, fields)):
-        value = {lists[0]: value}
+    if not isinstance(value, dict) or ({*map(type, value.values())} == {dict} and len(value) > 1):
+        is_list = isinstance(value, list) or (isinstance(value, dict) and not value.keys() & fields.keys())
+        value = {lists[0]: value} if is_list and len(lists) == 1 else value
     if not isinstance(value, dict):
         return value
     names = {_bare(name): name for name in fields}
@@ -118,15 +119,6 @@ def _as_items(value: Any, schema: Schema) -> Iterator[Any]:
     elif isinstance(value, str) and schema["items"].get("type") in ("integer", "number"):
         value = _NUMBER.findall(value)
     return iter(value if isinstance(value, list | tuple) else () if value is None else (value,))
-
-
-def _is_listing(value: Any, fields: Mapping[str, Schema]) -> bool:
-    return (
-        isinstance(value, dict)
-        and len(value) > 1
-        and not value.keys() & fields.keys()
-        and all(isinstance(one, dict) for one in value.values())
-    )
 
 
 def _as_number(value: Any, schema: Schema) -> Any:
