@@ -186,8 +186,8 @@ class RatingsAnswer(Answer):
 class ActionAnswer(Answer):
     """What a character does next."""
 
-    reason: Reason
-    location: Phrase  # name or id of a known place; empty: where it is
+    reason: Reason = ""
+    location: Phrase = ""  # name or id of a known place; empty: where it is
     doing: Deed
     completing_plan_item: bool = False  # the present plan item is done
 

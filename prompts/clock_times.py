@@ -6,11 +6,13 @@ import re
 import unicodedata
 
 _LONGEST = 60  # characters that are looked at
-_DATE = re.compile(r"\d{4}-\d\d-\d\d[T ]?")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d[T ]?|\bday \d+\W*")
+_HAN = re.compile("[一二三四五六七八九十]+")
 _CLOCK = re.compile(r"(?<![\d:])(\d{1,2})(?:\s?[:.,h時时点點시]\s?(\d{2}|半)?)?(?!\d)")
-_COMPACT = re.compile(r"T?([01]\d|2[0-3])([0-5]\d)(?:\d\d)?")
+_COMPACT = re.compile(r"t?([01]?\d|2[0-3])([0-5]\d)(?:\d\d)?(?: ?h\w*)?")
 _HOURS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 _HOUR_WORD = re.compile(rf"\b({'|'.join(_HOURS)})\b")
+_PARTS = {"half past": 30, "quarter past": 15, "quarter to": -15}
 #: Words of the halves of a day, after Unicode's CLDR: the beginnings of words, or of words in scripts without spaces.
 _AFTER = re.compile(
     r"(?<![^\W\d_])(?:p\.? ?m\b|afternoon|evening|tonight|nachm|abend|après|soir|de la tarde|da tarde|tarde|noite|"
@@ -37,21 +39,32 @@ def minute_of_day(text: str) -> int | None:
     A date before it and an offset from UTC after it do not count: a plan's times are local.
     """
     said = _DATE.sub("", unicodedata.normalize("NFKC", text[:_LONGEST]).strip().lower())
-    if (compact := _COMPACT.fullmatch(said.upper())) is not None:
+    said = _HAN.sub(_digits, said)
+    if (compact := _COMPACT.fullmatch(said)) is not None:
         return int(compact[1]) * 60 + int(compact[2])
     if (found := _CLOCK.search(said)) is not None:
         hour, minute = int(found[1]), 30 if found[2] == "半" else int(found[2] or 0)
+        first = said[: until.start() if (until := _CLOCK.search(said, found.end())) is not None else None]
+        said = first if any(half.search(first) for half in (_BEFORE, _AFTER, _NIGHT)) else said
     elif (word := _HOUR_WORD.search(said)) is not None:
         hour, minute = _HOURS.index(word[1]) + 1, 0
     else:
         return 0 if _MIDNIGHT.search(said) else 12 * 60 if _NOON.search(said) else None
     if hour > 24 or minute > 59:
         return None
+    minute += 0 if minute else next((part for words, part in _PARTS.items() if words in said), 0)
     if _is_later(said, hour):
         hour += 12
     elif hour == 12 and (_BEFORE.search(said) or _NIGHT.search(said)):
         hour = 0
-    return hour % 24 * 60 + minute
+    return (hour * 60 + minute) % (24 * 60)
+
+
+def _digits(numeral: re.Match[str]) -> str:
+    """Return a number below 100 in Chinese characters, such as "二十五", in digits."""
+    tens, ten, ones = numeral[0].rpartition("十")
+    whole = int(unicodedata.numeric(tens[-1:] or "一")) if ten else 0
+    return str(10 * whole + int(unicodedata.numeric(ones[-1:] or "〇")))
 
 
 def _is_later(said: str, hour: int) -> bool:

@@ -33,12 +33,13 @@ def fault_of(answer: BaseModel, prompt: Prompt) -> Fault | None:
     if not isinstance(answer, Answer):
         return fault_of_constraints(answer.model_dump(), prompt.constraints) if prompt.constraints else None
     value, content = answer.model_dump(), PromptContent(prompt)
-    texts = [text for field, text in texts_of(value) if _is_prose(text, field, content)]
-    for text in texts:
+    for field, text in texts_of(value):
+        if not _is_prose(text, field, content):
+            continue
         words = words_in(text)
         if (fault := found(fault_of_wording(text, words, content), "wording")) is not None:
             return fault
-        if isinstance(answer, THOUGHTS) and (fault := found(fault_of_thought(text), "no_thought")) is not None:
+        if isinstance(answer, THOUGHTS) and (fault := found(fault_of_thought(text, field), "no_thought")) is not None:
             return fault
         if repeats_itself(text, words):
             return Fault("it says the same words over and over", "repeats")

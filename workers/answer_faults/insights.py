@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 
-from cogitate.memory.language.text import words
+from cogitate.memory.language.text import MARKS, words
 from cogitate.workers.answer_faults.found import Fault
 from cogitate.workers.answer_faults.prompt_content import PromptContent, bare
 from cogitate.workers.answer_faults.relation import is_about
 
-_SPEAKER = re.compile(r"\W*[^\W\d_]{1,4}\s?[,，、،]\s?([^,，、،]{2,60})[,，、،]")  # "I, Ben Cole, have …"
+_I = rf"(?:[^\W\d_][{MARKS}]*){{1,4}}"
+_SPEAKER = re.compile(rf"\W*{_I}\s?[,，、،]\s?([^,，、،]{{2,60}})[,，、،]")  # "I, Ben Cole, have …"
 
 
 def fault_of_insight(insight: str, content: PromptContent) -> str | None:
@@ -33,8 +34,14 @@ def fault_of_insight(insight: str, content: PromptContent) -> str | None:
 
 
 def _is_another(name: str, content: PromptContent) -> bool:
-    """Return whether a text is the name of a listed person, or all names that are not the character's."""
+    """Return whether a text is the name of a listed person, or all names that are not the character's.
+
+    In a script without capitals, what the memories have is taken for a name.
+    """
     if name in content.people:
         return True
-    parts = name.split()
-    return all(part[0].isupper() for part in parts) and content.vocabulary.isdisjoint(words(name))
+    if name.upper() == name.lower():
+        is_name = any(name in memory for memory in content.memories)
+    else:
+        is_name = all(part[0].isupper() for part in name.split())
+    return is_name and content.vocabulary.isdisjoint(words(name))

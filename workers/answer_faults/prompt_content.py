@@ -17,6 +17,7 @@ _ASKED = re.compile(r"You (?:decide|plan|reflect) (?:for|as) ([^,.]+)")  # the b
 _NEAR = re.compile(r"Near(?: [^:]+)?: (.+)")
 _PEOPLE = "People (id: name):\n"
 _FENCE = re.compile(r"^</?\w+>$", re.MULTILINE)
+_MARKUP = re.compile(r"^</?\w+>$|^- \[[^\[\]]*\] ", re.MULTILINE)
 _FENCED = re.compile(r"^<(\w+)>$.*?^</\1>$", re.MULTILINE | re.DOTALL)
 _LETTERS = re.compile(r"[^\W\d_]+")
 _NO_LETTER = re.compile(r"[\W_]+")
@@ -95,9 +96,9 @@ class PromptContent:
 
     @cached_property
     def fenced(self) -> str:
-        """Return the text between tags, such as "<memories>", without the tags; "" if there are none."""
+        """Return the text between tags, such as "<memories>", without tags and times; "" if there are none."""
         first, last = _FENCE.search(self.user), self.user.rfind("</")
-        return "" if first is None or last < first.end() else _FENCE.sub("", self.user[first.end() : last])
+        return "" if first is None or last < first.end() else _MARKUP.sub("", self.user[first.end() : last])
 
 
 def bare(text: str) -> str:

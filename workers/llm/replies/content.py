@@ -9,22 +9,7 @@ from collections.abc import Mapping
 
 _CHARSET = re.compile(r"charset=\"?([\w-]{1,40})", re.IGNORECASE)
 #: Encodings that a response may declare; others, such as Punycode, are slow or not text encodings.
-_ENCODINGS = frozenset(
-    [
-        "iso8859-1",
-        "iso8859-15",
-        "cp1251",
-        "cp1252",
-        "koi8-r",
-        "gb18030",
-        "gbk",
-        "gb2312",
-        "big5",
-        "shift_jis",
-        "euc_jp",
-        "euc_kr",
-    ]
-)
+_ENCODING = re.compile("iso8859-15?|cp125[12]|koi8-r|gb18030|gbk|gb2312|big5|shift_jis|euc_jp|euc_kr")
 
 
 def in_utf8(content: bytes, headers: Mapping[str, str]) -> bytes:
@@ -91,4 +76,4 @@ def _known(charset: str) -> str:
         name = codecs.lookup(charset).name
     except LookupError:
         return "utf-8"
-    return name if name in _ENCODINGS else "utf-8"
+    return name if _ENCODING.fullmatch(name) is not None else "utf-8"

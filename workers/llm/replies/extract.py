@@ -2,11 +2,13 @@
 
 A model may think before it answers, in tags of any name or in none, and write drafts there. So the last value that fits
 the schema is the answer (`cogitate.workers.llm.replies.reading`). A value that the text goes on about is a draft
-wherever it stands: amid a sentence, or before other words in a passage that a tag closes.
+wherever it stands: amid a sentence, or before other words in a passage that a tag closes. A value about which the text
+says nothing is a draft if the tag, the label or the key before it, or the tag after it, names it so.
 """
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -23,7 +25,14 @@ _TOKEN = re.compile(  # a string never ends if it ends with the text, so that th
 )
 _TAG = re.compile(r"</?\w[^<>{}\n]{0,60}>|<[|｜][^<>{}\n]{1,60}>|\[/?[A-Z]{2}[A-Z_]*\]|◁[^◁▷\n]{1,40}▷")
 _FENCE = re.compile(r"```[\w-]*")
-_WITHIN = frozenset(",;?，；？、")  # marks with which a sentence goes on, or asks
+_WITHIN = frozenset(",?，；？、")  # marks with which a sentence goes on, or asks
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+#: How tags, labels and keys name what is no answer; the names are English in all models' templates.
+_STEMS = "(?:think|thought|reason|draft|scratch|analy[sz]|critique|monolog|思考|草稿)"
+_THOUGHT = re.compile(_STEMS, re.IGNORECASE)
+_THOUGHT_ENDS = re.compile(f"(?:/|end)[^<>]{{0,40}}{_STEMS}|{_STEMS}[^<>]{{0,40}}end", re.IGNORECASE)
+_LABEL_END = re.compile(r"[:：](?=\W|\Z)")
+_LABEL = 2  # words of the longest label
 _WIDE = re.compile(r"(?<=[\"”\]}\d])\s*([：，])(?=\s*[\"“\[{\dtfn-])")
 _NO_NUMBER = re.compile(r"(?<=[:,\[\s])-?(?:NaN|Infinity)(?=\s*[,}\]])")
 _LEADING_KEY = re.compile(r"\s*\"\w+\"\s*:")
@@ -50,7 +59,8 @@ def values_in(text: str, *, cut: bool = False) -> list[tuple[Any, bool]]:
     """Return the objects and lists of objects in a model's text, the last first, without drafts and with clean strings.
 
     NaN and Infinity are not JSON. What is within a value is part of it. A value that the text's end cuts off within a
-    string is not whole: there is none then, since what stands before it is a draft.
+    string is not whole: there is none then, since what stands before it is a draft. Nor is there one if the text ends
+    with a colon, where it would have followed.
 
     Args:
         cut: whether the text reached its cap of tokens; then only a value that ends the text is whole.
@@ -58,7 +68,10 @@ def values_in(text: str, *, cut: bool = False) -> list[tuple[Any, bool]]:
     Returns:
         Each with whether it has all its brackets. The parts of one without them are no answer.
     """
-    text = _said(text.strip().removeprefix("\ufeff").lstrip())
+    commented = text.rfind("-->") + 3  # beyond the last end, the search for one would take quadratic time
+    text = _said((_COMMENT.sub("", text[:commented]) + text[commented:]).strip().removeprefix("\ufeff").lstrip())
+    if _FENCE.sub("", text).rstrip().endswith((":", "：")):
+        return []
     found: list[tuple[Any, bool, int, int]] = []
     position = repairs = 0
     for _ in range(_MAX_STARTS):
@@ -67,8 +80,11 @@ def values_in(text: str, *, cut: bool = False) -> list[tuple[Any, bool]]:
         start, lacks = opening.start(), ""
         value, end = _decode(text, start)
         if value is None and repairs < _MAX_REPAIRS:
-            repairs += 1
             end, lacks = _end_of(text, start)
+            if (again := text.rfind("\n{", start, len(text) if lacks else end) + 1) and _stands_alone(text, again):
+                position = again
+                continue
+            repairs += 1
             if lacks == "text" or (lacks and cut):
                 return []
             value = _repaired(text[start:end])
@@ -84,11 +100,13 @@ def values_in(text: str, *, cut: bool = False) -> list[tuple[Any, bool]]:
 
 
 def _said(text: str) -> str:
-    """Return a text without what is around it if it is one JSON string, and with its first brace if it lacks that."""
+    """Return a text as it was before it was escaped as a JSON string or for HTML, and with its first brace."""
     if _LEADING_KEY.match(text):
         return "{" + text
+    if '"' not in text:
+        return html.unescape(text)
     try:
-        said = _decoder.decode(text) if text.startswith('"') else text
+        said = _decoder.decode(text if text.startswith('"') else f'"{text}"' if '\\"' in text else "null") or text
     except ValueError:
         return text
     return said.strip() if isinstance(said, str) else text
@@ -120,6 +138,12 @@ def _end_of(text: str, start: int) -> tuple[int, Literal["", "brackets", "text"]
     return end, "text" if _WHOLE_END.search(text[:end]) is None else "brackets"
 
 
+def _stands_alone(text: str, start: int) -> bool:
+    """Return whether a JSON value begins here that is no part of a list or an object."""
+    value, end = _decode(text, start)
+    return value is not None and text[end:].lstrip()[:1] not in tuple(",]}")
+
+
 def _repaired(text: str) -> Any:
     depth = most = 0
     for char in text:
@@ -128,6 +152,7 @@ def _repaired(text: str) -> Any:
     if len(text) > _MAX_REPAIRED or most > _MAX_DEPTH:
         return None
     text = _NO_NUMBER.sub("null", _WIDE.sub(lambda mark: ":" if mark[1] == "：" else ",", text))
+    text = text.replace('"""', '"') if '"' in text else text.replace("`", '"')
     try:
         value = repair_json(text, return_objects=True, skip_json_loads=True)
     except (ValueError, RecursionError):
@@ -146,14 +171,29 @@ def _is_draft(text: str, places: Sequence[int]) -> bool:
     closing = _TAG.search(text, end)
     before = _FENCE.sub("\n", text[max(ended, opened) : start])
     after = _FENCE.sub("\n", text[end : closing.start() if closing is not None else begins])
-    if closing is not None and _has_words(after):
+    if closing is not None and (_has_words(after) or _THOUGHT_ENDS.search(closing[0]) is not None):
+        return True
+    if _opens_thought(_label(_FENCE.sub("\n", text[ended:start]))):
         return True
     if not _has_words(before.rpartition("\n")[2]):
         return False
     if opened and (closing is not None or _has_words(after.partition("\n")[0])):
         return True
-    goes_on = after.lstrip(" ")[:1]  # the sentence
-    return goes_on.islower() or goes_on in _WITHIN
+    goes_on = after.lstrip(" ;")[:1]  # the sentence
+    if goes_on in (".", "。"):  # of the sentence that has the value, if another one follows
+        return _has_words(after.partition("\n")[0])
+    return goes_on.islower() or goes_on in _WITHIN or (goes_on == ")" and before[-1:] != "(")
+
+
+def _label(before: str) -> str:
+    """Return the label with which a text before a value ends, or ""."""
+    *above, line = before.split("\n")
+    line = _LABEL_END.split(line)[0] if _has_words(line) else next(filter(_has_words, reversed(above)), "")
+    return line if len(re.findall(r"\w+", _TAG.sub(" ", line))) <= _LABEL else ""
+
+
+def _opens_thought(name: str) -> bool:
+    return _THOUGHT.search(name) is not None and _THOUGHT_ENDS.search(name) is None
 
 
 def _has_words(text: str) -> bool:
@@ -163,10 +203,12 @@ def _has_words(text: str) -> bool:
 def wrapped_in(value: object) -> Iterator[object]:
     """Yield the only object or list of objects in a value, such as under "answer" or "arguments", then the one in it.
 
-    Each may be JSON in a string.
+    Each may be JSON in a string. A key may name another as a draft.
     """
     for _ in range(_MAX_WRAPPED):
-        parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        if isinstance(value, dict):
+            value = [part for key, part in value.items() if not _opens_thought(key)]
+        parts = value if isinstance(value, list) else ()
         inner = [one for one in map(_container, parts) if one is not None]
         if len(inner) != 1:
             return

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import reduce
+from operator import getitem
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -80,6 +82,8 @@ def read(value: Any, schema: Schema) -> Any:
     kind = schema.get("type")
     if kind in ("object", "array") and isinstance(value, str) and (within := json_values(value)):
         value = within[0]
+    elif kind not in ("object", "array") and isinstance(value, dict):
+        value = next((one for one in value.values() if isinstance(one, str) or len(value) == 1), value)
     if kind == "object":
         return _as_object(value, schema["properties"])
     if kind == "array":
@@ -90,10 +94,11 @@ def read(value: Any, schema: Schema) -> Any:
 
 
 def _as_object(value: Any, fields: Mapping[str, Schema]) -> Any:
-    """Read an object whose keys may be in another case, and a list instead of the object that has one list."""
+    """Read an object whose keys may be in another case, and a list, or objects, instead of the object with one list."""
     lists = [name for name, field in fields.items() if field.get("type") == "array"]
-    if isinstance(value, list) and len(lists) == 1:
-        value = {lists[0]: value}
+    if not isinstance(value, dict) or ({*map(type, value.values())} == {dict} and len(value) > 1):
+        is_list = isinstance(value, list) or (isinstance(value, dict) and not value.keys() & fields.keys())
+        value = {lists[0]: value} if is_list and len(lists) == 1 else value
     if not isinstance(value, dict):
         return value
     names = {_bare(name): name for name in fields}
@@ -107,9 +112,10 @@ def _as_object(value: Any, fields: Mapping[str, Schema]) -> Any:
 
 def _as_items(value: Any, schema: Schema) -> Iterator[Any]:
     """Yield the items of a list, of an object instead of one, or of a text that lists them; a value is one item."""
-    of_objects = schema["items"].get("type") == "object"
-    if isinstance(value, dict) and not (of_objects and value.keys() & schema["items"]["properties"].keys()):
-        value = list(value.values())
+    fields = schema["items"].get("properties", {})
+    if isinstance(value, dict) and not value.keys() & fields.keys():  # a key may be the first field of its item
+        first = next(iter(fields), "")
+        value = [{first: key} | item if isinstance(item, dict) and first else item for key, item in value.items()]
     elif isinstance(value, str) and schema["items"].get("type") in ("integer", "number"):
         value = _NUMBER.findall(value)
     return iter(value if isinstance(value, list | tuple) else () if value is None else (value,))
@@ -119,7 +125,7 @@ def _as_number(value: Any, schema: Schema) -> Any:
     """Read the first number in a text, or a degree in words within the number's bounds."""
     if not isinstance(value, str):
         return value
-    if (found := _NUMBER.search(value)) is not None:
+    if (found := _NUMBER.search(value.replace("−", "-"))) is not None:
         number = float(found[0])
         return round(number) if schema["type"] == "integer" else number
     degrees = [_DEGREES[word] for word in _NOT_IN_NAMES.split(value.lower()) if word in _DEGREES]
@@ -147,16 +153,19 @@ def _leave_out(value: Any, error: ValidationError) -> bool:
     faults = captured(error.errors, include_url=False, include_context=False)
     places = set() if type(faults) is Raised else {_place(fault) for fault in faults}
     for place in sorted(places, key=lambda steps: [(isinstance(step, int), step) for step in steps], reverse=True):
-        found: Any = value
         try:
-            for step in place[:-1]:
-                found = found[step]
-            del found[place[-1]]
-            if isinstance(found, list) and not found:  # nothing in it can be read
-                return False
+            _remove(value, *place)
         except (LookupError, TypeError):  # the fault is of the whole, or in one of several forms
             return False
     return bool(places)
+
+
+def _remove(value: Any, *place: Any) -> None:
+    """Remove the value at a place, and the list in which it was the last item."""
+    holder = reduce(getitem, place[:-1], value)
+    del holder[place[-1]]
+    if isinstance(holder, list) and not holder:
+        _remove(value, *place[:-1])
 
 
 def _place(fault: Any) -> tuple[Any, ...]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 
-from cogitate.prompts.answers import ActionAnswer, DailyPlan, ReflectionAnswer, SummaryAnswer
+from cogitate.prompts.answers import HELD_PHRASE, ActionAnswer, DailyPlan, ReflectionAnswer, SummaryAnswer
 from cogitate.prompts.render import Templates
 from cogitate.tasks.reflect import Reflect
 from cogitate.workers.answer_faults.fault import fault_of
+from tests.repository import ROOT
 from tests.unit.tasks.kind_cases import case_of, observation, stream_of
 from tests.unit.workers.answer_faults.case import REFLECT as BAKER
 from tests.unit.workers.answer_faults.case import plan, prompt, reflection
@@ -67,6 +71,41 @@ PLANS = {
     "vi": ("Thức dậy và ăn sáng", "Đi bộ đến chỗ làm", "Ăn trưa với hàng xóm", "Đi dạo", "Đi ngủ sớm"),
     "he": ("לקום ולאכול ארוחת בוקר", "ללכת לעבודה", "לאכול צהריים עם השכנים", "לטייל בכיכר", "לישון"),
 }
+
+
+#: In each language: whose memories, good answers, and useless ones: a refusal, a slot, another's first person, a copy
+#: of a memory, a platitude, and a summary of nothing.
+WORLDS = json.loads((ROOT / "tests/fixtures/answers-in-languages.json").read_text(encoding="utf-8"))
+
+
+def fault_in(world: dict[str, Any], given: dict[str, Any]) -> str | None:
+    field, told = next(iter(given.items()))
+    shown = {
+        "name": world["name"],
+        "people": [{"id": f"agent:{n}", "name": name} for n, name in enumerate(world["people"])],
+        "memories": [
+            {"when": f"day 1, {n + 1}:00 AM", "text": text, "times": 1} for n, text in enumerate(world["memories"])
+        ],
+    }
+    user = Templates().render("reflect", BAKER | shown).user
+    if field == "insight":
+        return fault_of(reflection(told), prompt(ReflectionAnswer, user))
+    if field == "summary":
+        return fault_of(SummaryAnswer(summary=told), prompt(SummaryAnswer, user))
+    answer = plan(*told) if field == "plan" else ActionAnswer.model_validate(told)
+    return fault_of(answer, prompt(type(answer), user))
+
+
+@pytest.mark.parametrize("language", WORLDS)
+def test_answers_about_what_is_shown_are_taken_and_useless_ones_refused_in_any_language(language: str) -> None:
+    world = WORLDS[language]
+    assert [fault_in(world, answer) for answer in world["good"]] == [None] * 6
+    assert [answer for answer in world["useless"] if fault_in(world, answer) is None] == []
+
+
+def test_an_insight_of_the_length_of_a_phrase_is_not_cut() -> None:
+    text = "Cleo lent me her brush, whereas Ben wants my recipe and has never shown me anything that he bakes at home"
+    assert fault_of(reflection(text.ljust(HELD_PHRASE, "s")), prompt(ReflectionAnswer)) is None
 
 
 @pytest.mark.parametrize("insight", INSIGHTS.values(), ids=INSIGHTS)

@@ -83,6 +83,25 @@ def test_camel_case_is_read_where_the_field_has_a_default() -> None:
     assert [(one.agent_id, one.change) for one in found.relationship_changes] == [("ben", 1)]
 
 
+def test_a_list_without_a_readable_item_is_left_out_where_it_has_a_default() -> None:
+    found = read_as(ReflectionAnswer, {"insight": "I can rely on Ben.", "relationship_changes": "none"})
+    assert isinstance(found, ReflectionAnswer)
+    assert not found.relationship_changes
+    assert isinstance(read_as(DailyPlan, {"activities": "none"}), Raised)
+
+
+def test_objects_instead_of_a_list_are_its_items_and_their_keys_a_first_field() -> None:
+    ben = {"agent:ben": {"reason": "He helped.", "change": "−1"}}
+    found = read_as(ReflectionAnswer, {"insight": "I can rely on Ben.", "relationship_changes": ben})
+    assert isinstance(found, ReflectionAnswer)
+    assert [(one.agent_id, one.change) for one in found.relationship_changes] == [("agent:ben", -1)]
+    for listing in ({"7am": {"description": "Bake"}, "8am": {"description": "Sell"}},):
+        for value in (listing, {"activities": listing}):
+            plan = read_as(DailyPlan, value)
+            assert isinstance(plan, DailyPlan)
+            assert [item.time for item in plan.activities] == ["7:00 AM", "8:00 AM"]
+
+
 class Mood(BaseModel):
     """A mood with checks."""
 
@@ -119,6 +138,10 @@ def test_a_check_of_the_class_is_not_circumvented_by_a_default(value: dict[str, 
         'Bien sûr, {voici} :\n```JSON\n{"word": "Ana\'s", "strength": 4}\n```\nVoilà !',
         '{"answer": {"word": "Ana\'s", "strength": 4}, "note": "as asked"}',
         '{"Word": "Ana\'s", "STRENGTH": "4 of 5"}',
+        "{`word`: `Ana's`, `strength`: 4}",
+        '{"word": """Ana\'s""", "strength": 4}',
+        "{&quot;word&quot;: &quot;Ana&#x27;s&quot;, &quot;strength&quot;: 4}",
+        json.dumps('{"word": "Ana\'s", "strength": 4}')[1:-1],
     ],
 )
 def test_odd_but_good_answers_are_used(text: str) -> None:
