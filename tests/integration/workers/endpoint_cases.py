@@ -246,6 +246,9 @@ def serving(case: Case, kind: str) -> Iterator[tuple[str, list[int]]]:
         def do_GET(self) -> None:
             self._send(200, {}, b'{"object": "list", "data": []}')
 
+        def do_CONNECT(self) -> None:
+            self._send(response["status"], {}, str(response["body"]).encode())
+
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             asked[0] += 1

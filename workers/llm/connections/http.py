@@ -14,12 +14,13 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import aiohttp
 
 from cogitate.workers.llm.connections.pool import SilentConnections
 from cogitate.workers.llm.connections.stale_answers import REQUEST_ID, StaleAnswers
+from cogitate.workers.llm.replies.failures import FailureKind
 from cogitate.workers.llm.requests.address import Request
 
 _COMPRESSED = frozenset({"gzip", "x-gzip", "deflate", "br", "zstd", "compress", "x-compress"})
@@ -44,7 +45,7 @@ class NoResponse(Exception):
     The client turns it into a `Failure`; it never leaves this package.
     """
 
-    def __init__(self, kind: Literal["connection", "too_large", "not_json"], detail: str) -> None:
+    def __init__(self, kind: FailureKind, detail: str) -> None:
         super().__init__(detail)
         self.kind = kind
         self.detail = detail
@@ -145,11 +146,23 @@ class PooledRequest:
                     raise NoResponse("connection", "the answer to another request")
                 return HttpResponse(response.status, response.headers, content)
         except (aiohttp.ClientError, OSError) as error:  # without its text: that may hold parts of a header
-            raise NoResponse("connection", type(error).__name__) from None
+            raise NoResponse(_cause_of(error), type(error).__name__) from None
 
     async def close(self) -> None:
         """Close every connection."""
         await self._session.close()
+
+
+def _cause_of(error: Exception) -> FailureKind:
+    """Return the class of a failure to connect."""
+    match error:
+        case aiohttp.ClientConnectorDNSError():
+            return "dns"
+        case aiohttp.ClientSSLError():
+            return "tls"
+        case aiohttp.ClientHttpProxyError(status=status) if 400 <= status < 500:
+            return "proxy" if status == 407 else "blocked"
+    return "connection"
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes:

@@ -57,7 +57,7 @@ def test_an_error_is_known_by_its_words_and_else_by_its_status(subtests: pytest.
         (413, "x", "context_overflow"),
         (401, "context size", "auth"),
         (400, "content filter", "filtered"),
-        (403, "<html><body>Blocked</body></html>", "no_completion"),
+        (403, "<html><body>Blocked</body></html>", "blocked"),
         (401, "<html><body>Unauthorized</body></html>", "auth"),
         (429, "Your quota: 5 requests. Try again in 20s", "rate_limited"),
         (499, "flagged", "filtered"),
@@ -98,7 +98,7 @@ def test_an_error_of_minimax_within_a_success_is_one_though_nothing_names_its_ca
 
 def test_which_failures_may_pass() -> None:
     never = {"auth", "forbidden", "quota_exhausted", "model_missing", "bad_request", "context_overflow", "filtered"}
-    assert {kind for kind in FAILURE_KINDS if not Failure(kind=kind).retryable} == {*never, "too_large"}
+    assert {kind for kind in FAILURE_KINDS if not Failure(kind=kind).retryable} == {*never, "too_large", "proxy"}
 
 
 @pytest.mark.parametrize(
