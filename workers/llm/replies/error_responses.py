@@ -38,14 +38,14 @@ WORDINGS = (
     _wording("quota_exhausted", "400 402 403 412 429 500", _EMPTY.pattern),
     _wording("context_overflow", "413 429", r"too large"),  # larger than what a minute allows
     _wording("rate_limited", "400 403 429 500", r"rate.?limit|per.?minute|\b[rt]p[md]\b"),
-    _wording("quota_exhausted", "400 403 412 429", r"quota|credit|billing"),
-    _wording("quota_exhausted", "400 403 412", r"\baccount|usage limit"),
+    _wording("quota_exhausted", "400 403 412 429", r"credit|billing"),
+    _wording("quota_exhausted", "400 403 412", r"quota|\baccount|usage limit"),  # with 429 a quota may be of a minute
     _wording(
         "context_overflow",
         "400 413 422 500",
         r"context(?! (?:deadline|cancel))|(prompt|input) (is too|length)|token limit|`inputs`",
     ),
-    _wording("overloaded", "400 403 429 500", r"overloaded|failed to load"),
+    _wording("overloaded", "400 403 429 500", r"overloaded"),
     _wording("auth", "400 403 404", r"api.(secret.)?key"),
     _wording("filtered", "400 403 422 451 498 499", r"content|flagged|guidelines|sensitive"),
     _wording("model_missing", "400 401 403 404 410 422", r"(?<![a-z])models?(?![a-z])"),
@@ -145,7 +145,8 @@ def _read(body: object) -> tuple[str, str]:
     codes = [str(error.get(key) or "") for key in ("code", "type")]
     code = next((c for c in codes if _CODE.fullmatch(c)), "")
     named = error.get("error")  # text, beside what says more of it
-    return code, " ".join([*([named] if isinstance(named, str) else []), *_words(error, _DEEPEST)])[:_READ]
+    words = [*([named] if isinstance(named, str) else []), *_words(error, _DEEPEST)]
+    return code, " ".join(words or _words({"details": [*error.values()]}, _DEEPEST))[:_READ]
 
 
 def _error_in(body: object) -> Mapping[str, Any]:
