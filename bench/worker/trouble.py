@@ -112,6 +112,7 @@ class Reasoning:
         cap = request.get("max_completion_tokens") or request.get("max_tokens") or self._tokens
         body = json.loads(complete({**request, "max_tokens": None, "max_completion_tokens": None}, 0, None).body)
         usage, choice = body["usage"], body["choices"][0]
+        body["id"] += f"-{cap}"  # of a second attempt, which asks the same with more room
         written = usage["completion_tokens"] + self._tokens
         if written > cap:
             self.cut += 1
