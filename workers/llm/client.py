@@ -25,7 +25,8 @@ from cogitate.scheduler.config.endpoints import Endpoint, Model
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.connections.event_loop import EventLoopThread
-from cogitate.workers.llm.connections.http import Exchange, HttpResponse, NoResponse, PooledRequest
+from cogitate.workers.llm.connections.http import HttpResponse, NoResponse, PooledRequest
+from cogitate.workers.llm.connections.pool import Exchange
 from cogitate.workers.llm.replies.context_lengths import ContextLengths
 from cogitate.workers.llm.replies.error_responses import error_text, from_status
 from cogitate.workers.llm.replies.failures import Failure, charged_in_doubt
