@@ -86,6 +86,10 @@ def watch_endpoints(
 #: Behaviour of an endpoint by class of failure; the endpoint precedes it in the sentence.
 _ENDPOINT = {
     "connection": "could not be reached, or broke off its answers",
+    "dns": "could not be found: its host's name has no address",
+    "tls": "could not be reached over a trusted TLS connection",
+    "proxy": "could not be reached: the proxy refused the worker",
+    "blocked": "could not be reached: something on the way answered in its place",
     "timeout": "did not answer in time",
     "server": f"failed (status {STATUS['server']})",
     "overloaded": f"was overloaded or not available (status {STATUS['overloaded']})",

@@ -33,7 +33,6 @@ AGENTS, TICKS, FIRST_MINUTE = 24, 720, 360
 EVERY = 60  # ticks between two plans of an agent
 FORBIDDEN = error(403, "forbidden", "That is not possible here.")
 LIMITED = error(429, "limited", "Not now.")
-_REASONING = 700  # tokens of reasoning before each answer, in the last scenario
 
 
 def nothing(request: Mapping[str, Any], in_flight: int) -> FakeResponse | None:
@@ -101,17 +100,26 @@ class Quota:
         return error(429, "insufficient_quota", "No.") if time.monotonic() < self._returns else None
 
 
-def reasoning(request: Mapping[str, Any], in_flight: int) -> FakeResponse | None:
-    """Think at length before each answer, within the cap of the answer."""
-    cap = request.get("max_completion_tokens") or request.get("max_tokens") or _REASONING
-    body = json.loads(complete({**request, "max_tokens": None, "max_completion_tokens": None}, 0, None).body)
-    usage, choice = body["usage"], body["choices"][0]
-    written = usage["completion_tokens"] + _REASONING
-    if written > cap:
-        written, choice["finish_reason"], choice["message"]["content"] = cap, "length", ""
-    usage["completion_tokens"], usage["total_tokens"] = written, usage["prompt_tokens"] + written
-    usage["completion_tokens_details"] = {"reasoning_tokens": min(_REASONING, written)}
-    return FakeResponse(status=200, body=json.dumps(body).encode())
+class Reasoning:
+    """Thinks at length before each answer, within the cap of the answer."""
+
+    def __init__(self, tokens: int = 2_000) -> None:
+        self._tokens = tokens
+        self.cut = 0  # answers that ended at their cap
+
+    def __call__(self, request: Mapping[str, Any], in_flight: int) -> FakeResponse | None:
+        """Answer after the reasoning, or end amid it."""
+        cap = request.get("max_completion_tokens") or request.get("max_tokens") or self._tokens
+        body = json.loads(complete({**request, "max_tokens": None, "max_completion_tokens": None}, 0, None).body)
+        usage, choice = body["usage"], body["choices"][0]
+        body["id"] += f"-{cap}"  # of a second attempt, which asks the same with more room
+        written = usage["completion_tokens"] + self._tokens
+        if written > cap:
+            self.cut += 1
+            written, choice["finish_reason"], choice["message"]["content"] = cap, "length", ""
+        usage["completion_tokens"], usage["total_tokens"] = written, usage["prompt_tokens"] + written
+        usage["completion_tokens_details"] = {"reasoning_tokens": min(self._tokens, written)}
+        return FakeResponse(status=200, body=json.dumps(body).encode())
 
 
 class Scenario(NamedTuple):
@@ -130,7 +138,7 @@ SCENARIOS = (
     Scenario("three seconds up, three down", Flapping),
     Scenario("two calls at once", lambda: two_at_once),
     Scenario("a quota that returns after ten seconds", Quota),
-    Scenario("700 tokens of reasoning, no headroom set", lambda: reasoning),
+    Scenario("2,000 tokens of reasoning, no headroom set", Reasoning),
 )
 
 
@@ -141,7 +149,7 @@ def table(only: str = "") -> Table:
         RuntimeError: if the auditor finds something.
     """
     rows = tuple(_row(one) for one in SCENARIOS if only in one.label)
-    columns = ("jobs", "possible", "by a model", "share", "of the later half", "refused calls", "s")
+    columns = ("jobs", "possible", "by a model", "share", "of the later half", "failed calls", "s")
     return Table("Jobs that a model answers at an endpoint in trouble", columns, rows, decimals=2)
 
 
@@ -152,10 +160,11 @@ def _row(scenario: Scenario) -> Row:
         ends = run(Path(folder), endpoint.url, **scenario.changed)
         took = time.monotonic() - began
         refused = sum(count for status, count in endpoint.stats().by_status.items() if status != "200")
+    failed = rule.cut if isinstance(rule, Reasoning) else refused
     possible = [end for end in ends if not (rule is flagged and end.failure == "forbidden")]
     answered = [end.source != "heuristic" for end in possible]
     later = answered[len(answered) // 2 :]
-    cells = (len(ends), len(possible), sum(answered), fmean(answered), fmean(later), refused, took)
+    cells = (len(ends), len(possible), sum(answered), fmean(answered), fmean(later), failed, took)
     return Row(scenario.label, cells)
 
 

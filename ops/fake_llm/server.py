@@ -197,7 +197,7 @@ class _Server:
             return _Decision(0.0, model, digest, error(400, "unsupported", refused))
         if options.rule is not None and (ruled := options.rule(request, self.tally.stats().in_flight)) is not None:
             self.tally.understood(model, None)
-            return _Decision(0.0, model, digest, ruled)
+            return _Decision(options.latency if ruled.status == 200 else 0.0, model, digest, ruled)
         attempt = self._attempts[digest]
         self._attempts[digest] += 1
         fault = pick(options.faults, draw(options.seed, digest, attempt, "fault"))

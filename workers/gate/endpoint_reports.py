@@ -30,6 +30,8 @@ EVERY = 0.2  # seconds between two batches of reports that are not urgent
 SECOND = 1_000_000  # microseconds
 _MARGIN = 1.005  # requests leave half a percent slower than allowed, since the server's clock differs from ours
 
+_LIMITED = "each model asked since the last answer met a limit: check the limits and the quota of the account"
+
 log = structlog.get_logger()
 
 
@@ -211,5 +213,7 @@ def _log_change(report: Report, answer: list[Any]) -> None:
             (log.error if check else log.warning)("endpoint.model_set_aside", **known)
         else:
             log.info("endpoint.model_set_aside", **known)
+    elif what == "limited":
+        log.warning("endpoint.account_limited", **where, check=_LIMITED)
     elif what == "closed":
         log.warning("endpoint.closed", **where, seconds=round(answer[1] / SECOND, 3))

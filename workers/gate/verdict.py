@@ -37,6 +37,8 @@ def verdict_of(failure: Failure | None, *, sent: int) -> Verdict:
     if failure.kind == "overloaded" and failure.retry_after is None:
         return "limited"
     found = CLASSES[failure.kind]
+    if found.scope == "network":
+        return "failing"  # whatever is asked
     if found.again == "never" and failure.kind != "context_overflow" and failure.status is not None:
         return "refused"
     return "failing" if found.scope in ("endpoint", "network") else "fine"

@@ -172,7 +172,8 @@ class Attempts:
                 if reply.why not in REFUSED_THERE:
                     return self._degrade(kind, claim, reply.why, reply.because)
                 refusals.append(reply)
-                if (other := following(candidates, candidate, reply.because)) is None:
+                other = following(candidates, candidate, reply.because, of_model=reply.of_model)
+                if other is None:
                     return self._degrade(kind, claim, refusals[0].why, refusals[0].because)
                 candidate = other
 
@@ -185,7 +186,7 @@ class Attempts:
             result = _result_of(candidate.model, prompt, reply)
             if judged.effects is not None:
                 return AttemptOutcome(replace(result, effects=judged.effects), spent)
-            pause, adjusted = self._adjusted(claim, candidates, candidate, prompt, reply, judged, adjustment)
+            pause, adjusted = self._adjusted(claim, candidates, candidate, prompt, reply, judged, adjustment, deadline)
             named = named_failure(judged.failure, judged.check)
             if adjusted is not None and not claim.last and time.monotonic() + pause < deadline:
                 return AttemptOutcome(None, spent, pause, named, adjusted)
@@ -276,6 +277,7 @@ class Attempts:
         answer: ModelAnswer,
         judged: _Judged,
         adjustment: Adjustment,
+        deadline: float,
     ) -> tuple[float, Adjustment | None]:
         """Return the seconds before another attempt and what it changes; None if it would not help."""
         failure = judged.failure
@@ -292,13 +294,13 @@ class Attempts:
             fault = judged.fault or describe_fault(failure, answer.text, prompt.answer, claim.job.output_cap)
             repairs = repairs_of(self._templates, answer.text, fault, junk=judged.junk)
             return 0.0, adjustment._replace(corrected=True, longer=failure == "truncated", repairs=repairs)
-        if failure in NOT_OF_PROMPTS and (other := following(candidates, asked, failure)) is not None:
+        pause = _pause(answer, claim.number)
+        limited = failure == "rate_limited" and time.monotonic() + pause >= deadline
+        if failure in NOT_OF_PROMPTS and (other := following(candidates, asked, failure, of_model=limited)) is not None:
             return 0.0, adjustment._replace(model=other.model.name)
         if not answer.retryable:
             return 0.0, None
-        return _pause(answer, claim.number), adjustment._replace(
-            model="" if failure in NOT_OF_PROMPTS else asked.model.name
-        )
+        return pause, adjustment._replace(model="" if failure in NOT_OF_PROMPTS else asked.model.name)
 
     def after_fault(self, claim: Claim, spent: Cost, error: Exception, *, unreported: bool = False) -> AttemptOutcome:
         """Return the heuristic's result after an unexpected exception, which every further claim would meet again.

@@ -21,7 +21,7 @@ from cogitate.workers.llm.replies.failures import CLASSES, NOT_OF_PROMPTS
 #: Reasons for not making a call that concern only the endpoint.
 REFUSED_THERE = frozenset({"breaker_open", "rate_limited_here", "no_slot"})
 #: Refusals that may concern one model only, so that another one of the same endpoint may answer.
-_OF_MODELS = {kind for kind in NOT_OF_PROMPTS if CLASSES[kind].again == "never"}
+_OF_MODELS = {kind for kind in NOT_OF_PROMPTS - {"proxy"} if CLASSES[kind].again == "never"}
 
 
 class Candidate(NamedTuple):
@@ -66,9 +66,15 @@ def within_context(candidate: Candidate, context: int) -> Candidate:
     )
 
 
-def following(candidates: Sequence[Candidate], asked: Candidate, why: str) -> Candidate | None:
-    """Return the candidate to ask after one whose endpoint failed or refused for this reason, or None."""
+def following(
+    candidates: Sequence[Candidate], asked: Candidate, why: str, *, of_model: bool = False
+) -> Candidate | None:
+    """Return the candidate to ask after one whose endpoint failed or refused for this reason, or None.
+
+    Args:
+        of_model: whether only this model is known to be limited.
+    """
     for one in candidates[candidates.index(asked) + 1 :]:
-        if one.model.endpoint != asked.model.endpoint or why in _OF_MODELS:
+        if one.model.endpoint != asked.model.endpoint or of_model or why in _OF_MODELS:
             return one
     return None

@@ -13,6 +13,7 @@ import json
 import logging
 import ssl
 import threading
+import urllib.parse
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -24,7 +25,8 @@ from cogitate.scheduler.config.endpoints import Endpoint, Model
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.connections.event_loop import EventLoopThread
-from cogitate.workers.llm.connections.http import Exchange, HttpResponse, NoResponse, PooledRequest
+from cogitate.workers.llm.connections.http import HttpResponse, NoResponse, PooledRequest
+from cogitate.workers.llm.connections.pool import Exchange
 from cogitate.workers.llm.replies.context_lengths import ContextLengths
 from cogitate.workers.llm.replies.error_responses import error_text, from_status
 from cogitate.workers.llm.replies.failures import Failure, charged_in_doubt
@@ -70,6 +72,7 @@ class ModelClient:
         first = Dialect(cap="max_completion_tokens" if self._address.is_openai else "max_tokens")
         self._dialects = Dialects(self._address.server, first, store)
         self._contexts = ContextLengths(self._address.server, store.client if store is not None else None)
+        self._has_answered = False
         self._closed = threading.Event()
         # Touched on the event loop only:
         self._request: PooledRequest | None = None
@@ -103,6 +106,10 @@ class ModelClient:
         else:
             reply = read_completion(response.content, response.headers)
             self._dialects.accepted(model.model, dialect)
+        if reply.failure is None:
+            self._has_answered = True
+        elif reply.failure.kind == "no_completion" and isinstance(response, HttpResponse) and self._is_away(response):
+            reply = replace(reply, failure=replace(reply.failure, kind="blocked"))
         if reply.usage is not None and not is_possible(reply.usage, len(request)):
             reply = replace(reply, usage=None)
         reply = self._redaction.of_reply(reply)
@@ -134,6 +141,15 @@ class ModelClient:
             reasoning=reply.usage.reasoning if reply.usage is not None else 0,
             text=reply.text,
         )
+
+    def _is_away(self, response: HttpResponse) -> bool:
+        """Return whether something else answers in the place of an endpoint that has answered, or leads elsewhere."""
+        leads: str | None = None
+        with contextlib.suppress(ValueError):
+            leads = urllib.parse.urlsplit(response.headers.get("Location", "")).hostname
+        if leads is not None:
+            return leads != urllib.parse.urlsplit(self._address.base_url).hostname
+        return self._has_answered and not response.content.lstrip().startswith((b"{", b"["))
 
     def _left_out(self, model: Model, dialect: Dialect, reply: Reply, parameters: Mapping[str, object]) -> str:
         """Return what the next call leaves out if the endpoint may have refused a part of this request; else ""."""

@@ -23,7 +23,8 @@
 --   The slots of a model with learned limits are the key KEYS[2]:<model>.
 -- Answers {'go', when, delay, '1' if it tries a model set aside, '1' if it tries an open endpoint,
 --          '1' if limits are learned for the model} | {'wait', time, place, place}
---      |  {'late', time, 'requests', 'slot' or 'time'} | {'open', time until the next probe, why}.
+--      |  {'late', time, 'requests', 'slot' or 'time', '1' if only the limits of this model are in the way}
+--      |  {'open', time until the next probe, why}.
 --
 -- Limits are enforced by the generic cell rate algorithm in its virtual-scheduling form (ITU-T I.371, annex A; ATM Forum
 -- TM 4.0, 4.4.2). Idle time earns no credit, since a server may enforce its limit over any period. A call that has to
@@ -81,7 +82,8 @@ local clocks = {
   {name = 'tokens', cost = tonumber(tokens), ahead = 0, place = tonumber(token_place)},
 }
 room, learned_pace = number(room), number(learned_pace)
-local due = math.max(now, number(hold), number(held), learned_pace > 0 and number(next_call) or 0)
+local of_all = math.max(now, number(hold))  -- when a call of another model may leave
+local due = math.max(of_all, number(held), learned_pace > 0 and number(next_call) or 0)
 local paced = learned_pace > 0 and due > now
 for _, clock in ipairs(clocks) do
   if clock.cost > 0 then
@@ -89,7 +91,8 @@ for _, clock in ipairs(clocks) do
       unpack(redis.call('HMGET', gate, clock.name .. '.next', clock.name .. '.drift', clock.name .. '.free'))
     clock.drift = number(drift)
     clock.due = clock.place and clock.place + clock.drift or math.max(now, number(next_arrival) + clock.drift)
-    due = math.max(due, clock.due, number(free))
+    of_all = math.max(of_all, clock.due, number(free))
+    due = math.max(due, of_all)
   end
 end
 
@@ -100,12 +103,12 @@ local function turn(name, apart)
   return poll - now
 end
 
-local wait, waits_for = due - now, 'requests'
+local wait, waits_for, slot_of_all = due - now, 'requests', false
 if wait <= EARLY then
   if cap > 0 then
     redis.call('ZREMRANGEBYSCORE', slots, '-inf', now)
     if redis.call('ZCARD', slots) >= cap then
-      wait, waits_for = turn('poll', (usual and number(usual) or 100000) / cap), 'slot'
+      wait, waits_for, slot_of_all = turn('poll', (usual and number(usual) or 100000) / cap), 'slot', true
     end
   end
   if room > 0 and waits_for ~= 'slot' then
@@ -119,7 +122,9 @@ end
 if wait > EARLY or waits_for == 'slot' then
   if probing then return refuse({'open', wait, why}, 'breaker_open') end
   if wait + 2 * number(usual) > patience then
-    return refuse({'late', wait, waits_for}, waits_for == 'slot' and 'no_slot' or 'rate_limited_here')
+    local of_model = not slot_of_all and of_all - now + 2 * number(usual) <= patience
+    return refuse({'late', wait, waits_for, of_model and '1' or '0'},
+      waits_for == 'slot' and 'no_slot' or 'rate_limited_here')
   end
   if waited == '0' then redis.call('HINCRBY', counters, 'waits', 1) end
   if paced and waits_for ~= 'slot' then wait = math.max(wait, turn('poll:' .. model, learned_pace)) end
@@ -135,7 +140,7 @@ if wait > EARLY or waits_for == 'slot' then
 end
 
 -- A further attempt that would most likely end in mid-call costs money and gives nothing.
-if again == '1' and number(usual) > patience then return refuse({'late', 0, 'time'}, 'timeout') end
+if again == '1' and number(usual) > patience then return refuse({'late', 0, 'time', '0'}, 'timeout') end
 
 for _, clock in ipairs(clocks) do
   if clock.cost > 0 then

@@ -9,6 +9,7 @@
 --     aside:<model>                 'until why number since': it is set aside; one call tries it then, and doubles the pause
 --     tried:<model>, answered:<model>  see enter.lua
 --     refusing                      models set aside for refusals since the endpoint last answered
+--     limiting                      the model that a 429 limited since the endpoint last answered; '' once a second one was
 --     room:<model>, pace:<model>    learned limits, see below
 --     good:<model>                  the room, or calls a microsecond, up to which they grow fast
 --     cut:<model>                   when they were last cut
@@ -23,7 +24,8 @@
 --       21 of the tokens, reasoning  22 durations of the answered calls, comma-separated  23 digest of the prompt
 --       24 when the call left
 --   KEYS[4]  cogitate:endpoint:{<name>}:times  list of the latest such times
--- Answers {''} | {'opened', why, pause} | {'aside', why, pause, '1' if it is the first time} | {'closed', time that it was open}.
+-- Answers {''} | {'opened', why, pause} | {'aside', why, pause, '1' if it is the first time} | {'closed', time that it was open}
+--      |  {'limited'}: the limit of a second model, with no answer in between, is the account's.
 --
 -- A refusal is a prompt's fault until DIFFERENT prompts of its model were refused and none was answered, for the time
 -- that answers take; then the model is set aside. If another model is set aside too, and none has answered since, the
@@ -48,9 +50,9 @@ local function of_model(name) return name .. ':' .. model end
 local DIFFERENT = 3
 local UNKNOWN = 5000000  -- time for an answer if none came yet
 local state, since, probe, in_row, latest, openings_before, usual, fastest, known_why, refusing, model_streak, set_aside,
-  room, cut, refused, answered = unpack(redis.call('HMGET', gate, 'state', 'since', 'probe', 'streak', 'latest', 'openings',
+  room, cut, refused, answered, limiting = unpack(redis.call('HMGET', gate, 'state', 'since', 'probe', 'streak', 'latest', 'openings',
     'usual', 'fastest', 'why', 'refusing', of_model('streak'), of_model('aside'), of_model('room'), of_model('cut'),
-    of_model('refused'), of_model('answered')))
+    of_model('refused'), of_model('answered'), 'limiting'))
 room = tonumber(room)
 local answer = {''}
 local most_times = 200
@@ -180,7 +182,14 @@ if verdict == 'fine' then
   if set_aside or refused or model_streak then
     redis.call('HDEL', gate, of_model('aside'), of_model('refused'), of_model('streak'))
   end
-  if refusing then redis.call('HDEL', gate, 'refusing') end
+  if refusing or limiting then redis.call('HDEL', gate, 'refusing', 'limiting') end
+elseif failure == 'rate_limited' then
+  if not limiting then
+    redis.call('HSET', gate, 'limiting', model)
+  elseif limiting ~= model and limiting ~= '' then
+    redis.call('HSET', gate, 'limiting', '')
+    answer = {'limited'}
+  end
 end
 if state == 'open' then
   if token ~= '' and probe == token then  -- the probe decides; calls from before the opening no longer count

@@ -174,7 +174,7 @@ BEHAVIOURS = (
     failed("another address for good", "no_completion", "none", raw(308, b"", Location="/v1/")),
     failed("an address that takes no calls", "no_completion", "none", refused(405, "method not allowed")),
     failed("a status below all", "no_completion", "told", b"HTTP/1.1 099 Said\r\n" + said().partition(b"\r\n")[2]),
-    failed("a proxy that knows nobody", "auth", "none", refused(407, "who are you?")),
+    failed("a proxy that knows nobody", "proxy", "none", refused(407, "who are you?")),
     # the wire
     failed("compressed", "not_json", "bound", raw(200, gzip.compress(body_of(said())), Content_Encoding="gzip")),
     failed(

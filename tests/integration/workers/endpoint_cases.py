@@ -31,6 +31,7 @@ from pydantic import BaseModel
 
 from cogitate.scheduler.config.endpoints import Endpoint, Model
 from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.ledger.keys import endpoint_keys
 from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.gate.gate import Refused
@@ -126,7 +127,8 @@ def found_in(case: Case) -> Found:
         finally:
             calls.close()
             clients.close()
-    return _judged(results, asked[0], case["trigger"]["kind"])
+    limited = client.hget(endpoint_keys("default")[0], "limiting") == b""
+    return _judged(results, asked[0], of_account=limited)
 
 
 def _ask(calls: Calls, case: Case, kind: str, name: str, number: int) -> ModelAnswer | Refused:
@@ -148,7 +150,7 @@ def _ask(calls: Calls, case: Case, kind: str, name: str, number: int) -> ModelAn
     return calls.ask(claim_of(JOB), prompt, model, CAP, time.monotonic() + patience)
 
 
-def _judged(results: list[tuple[str, ModelAnswer | Refused]], asked: int, trigger: str) -> Found:
+def _judged(results: list[tuple[str, ModelAnswer | Refused]], asked: int, *, of_account: bool) -> Found:
     answers = [(name, one) for name, one in results if isinstance(one, ModelAnswer)]
     refused = [(name, one) for name, one in results if isinstance(one, Refused)]
     first = answers[0][1]
@@ -170,6 +172,8 @@ def _judged(results: list[tuple[str, ModelAnswer | Refused]], asked: int, trigge
         scope = "model"
     elif aside == set(MODELS) and scope in ("prompt", "model") and retry == "never":
         scope = "key"  # all calls fail, whatever they ask
+    elif told.kind == "rate_limited" and of_account:
+        scope = "account"  # as the gate has found
     if scope == "parameter" and not good:
         scope = "none: it is refused again"
     wait = told.retry_after
@@ -245,6 +249,9 @@ def serving(case: Case, kind: str) -> Iterator[tuple[str, list[int]]]:
 
         def do_GET(self) -> None:
             self._send(200, {}, b'{"object": "list", "data": []}')
+
+        def do_CONNECT(self) -> None:
+            self._send(response["status"], {}, str(response["body"]).encode())
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))

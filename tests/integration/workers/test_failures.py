@@ -68,6 +68,8 @@ ROWS = [
     Row("forbids the call", "403", "forbidden", "1", "none"),
     Row("reports an empty account", "quota", "quota_exhausted", "1", "none"),
     Row("does not know the model", "404", "model_missing", "1", "none"),
+    Row("is behind a proxy that refuses the worker", "407", "proxy", "1", "none"),
+    Row("is behind a login page", "511", "blocked", "each claim", "none"),
     Row("times out", "408", "timeout", "each claim", "upper bound"),
     Row("times out, retry after a second", "408:1", "timeout", "each claim", "upper bound"),
     Row("times out, retry after the deadline", "408:3600", "timeout", "1", "upper bound"),
@@ -138,8 +140,8 @@ def check(row: Row, kind: Kind, found: Outcome, served: Stats) -> None:
 
 
 def test_the_table_has_every_failure_and_every_fault() -> None:
-    learned = {"unsupported"}  # no fault: an endpoint that refuses a way of asking is asked in another
-    assert ({row.failure for row in ROWS} | learned) - {None} == set(FAILURE_KINDS)
+    elsewhere = {"unsupported", "dns", "tls"}  # of requests, and of connections without a server that answers
+    assert ({row.failure for row in ROWS} | elsewhere) - {None} == set(FAILURE_KINDS)
     assert {row.fault for row in ROWS if row.fault and status_of(row.fault) is None} == set(FAULTS)
 
 

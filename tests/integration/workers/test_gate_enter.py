@@ -61,7 +61,7 @@ def test_the_later_of_both_clocks_decides(client: Redis) -> None:
 def test_a_caller_that_cannot_wait_is_refused_without_a_place(client: Redis, usual: int, least: int) -> None:
     given(client, requests__next=NOW + SECOND, usual=usual)
     before = gate(client)
-    assert enter(client, pace=100, patience=least - 1) == ["late", SECOND, "requests"]
+    assert enter(client, pace=100, patience=least - 1) == ["late", SECOND, "requests", "0"]
     assert gate(client) == before
     assert counters(client) == {"refused:rate_limited_here": 1}
     assert enter(client, pace=100, patience=least)[0] == "wait"
@@ -132,7 +132,7 @@ def test_callers_return_for_a_slot_in_order(client: Redis, usual: int | None, po
     assert counters(client) == {"waits": 1}
     client.hdel(KEYS[0], "poll")
     given(client, **({} if poll is None else {"poll": poll}))
-    assert enter(client, cap=2, patience=patience - 1) == ["late", wait, "slot"]
+    assert enter(client, cap=2, patience=patience - 1) == ["late", wait, "slot", "0"]
     assert counters(client) == {"waits": 1, "refused:no_slot": 1}
 
 
@@ -239,3 +239,29 @@ def test_learned_limits_bind_their_model_only(client: Redis) -> None:
     assert enter(client, token="g", model="slow")[:2] == ["wait", SECOND]
     given(client, **{"hold:held": NOW + SECOND})
     assert enter(client, token="h", model="held")[:2] == ["wait", SECOND]
+
+
+@pytest.mark.parametrize(
+    ("fields", "own"),
+    [
+        ({"hold:m": NOW + 90 * SECOND}, "1"),
+        ({"hold:other": NOW + 90 * SECOND}, None),
+        ({"hold": NOW + 90 * SECOND}, "0"),
+        ({"hold": NOW + 90 * SECOND, "hold:m": NOW + 95 * SECOND}, "0"),
+        ({"pace:m": SECOND, "next:m": NOW + 90 * SECOND}, "1"),
+    ],
+)
+def test_a_late_call_says_whether_only_its_model_is_limited(
+    client: Redis, fields: dict[str, Any], own: str | None
+) -> None:
+    given(client, **fields)
+    answer = enter(client, patience=60 * SECOND)
+    assert (answer[0], answer[3] if answer[0] == "late" else None) == ("late" if own else "go", own)
+
+
+def test_a_call_without_a_slot_says_whether_the_slots_are_those_of_its_model(client: Redis) -> None:
+    given(client, **{"room:m": 1, "usual": 100 * SECOND})
+    client.zadd(f"{KEYS[1]}:m", {"a": NOW + SECOND})
+    assert enter(client, patience=210 * SECOND)[2:] == ["slot", "1"]
+    client.zadd(KEYS[1], {"a": NOW + SECOND})
+    assert enter(client, patience=210 * SECOND, cap=1)[2:] == ["slot", "0"]

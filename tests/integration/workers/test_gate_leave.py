@@ -312,3 +312,15 @@ def test_calls_from_before_the_breaker_opened_teach_nothing(client: Redis, token
     for verdict in ("failing", "refused", "fine"):
         assert leave(client, token=token, verdict=verdict, failure="http") == [""]
     assert gate(client) == before
+
+
+def test_a_limit_is_the_accounts_once_a_second_model_meets_it_and_none_has_answered(client: Redis) -> None:
+    limited = {"verdict": "silent", "failure": "rate_limited", "retry_after": SECOND}
+    assert leave(client, model="one", **limited) == [""]
+    assert leave(client, model="one", **limited) == [""]
+    assert leave(client, model="two", **limited) == ["limited"]
+    assert leave(client, model="three", **limited) == [""], "it is said once"
+    leave(client, model="three")
+    assert leave(client, model="one", **limited) == [""], "another model has answered in between"
+    leave(client, model="two")
+    assert leave(client, model="two", **limited) == [""]

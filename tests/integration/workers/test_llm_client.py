@@ -20,7 +20,8 @@ from cogitate.scheduler.config.prices import usd_micros
 from cogitate.scheduler.config.settings import ConfigurationError
 from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Prompt
-from cogitate.workers.llm.connections.http import Exchange, HttpResponse, PooledRequest
+from cogitate.workers.llm.connections.http import HttpResponse, PooledRequest
+from cogitate.workers.llm.connections.pool import Exchange
 from cogitate.workers.llm.replies.failures import FAILURE_KINDS
 from cogitate.workers.llm.requests.address import address_of
 from cogitate.workers.llm.requests.tokens import prompt_tokens
@@ -57,6 +58,8 @@ ROWS = [
     Row("401", "auth", False, "none"),
     Row("403", "forbidden", False, "none"),
     Row("404", "model_missing", False, "none"),
+    Row("407", "proxy", False, "none"),
+    Row("511", "blocked", True, "none"),
     Row("408", "timeout", True, "bound"),
     Row("409", "conflict", True, "none"),
     Row("418", "bad_request", False, "none"),
@@ -117,8 +120,8 @@ def test_each_failure_is_named_and_paid_for(row: Row) -> None:
 
 
 def test_the_table_has_every_kind_of_failure() -> None:
-    learned = {"unsupported"}  # no fault: see the tests of what an endpoint refuses
-    assert ({row.kind for row in ROWS} | learned) - {None} == set(FAILURE_KINDS)
+    elsewhere = {"unsupported", "dns", "tls"}  # no faults: see the tests of what an endpoint refuses, and of networks
+    assert ({row.kind for row in ROWS} | elsewhere) - {None} == set(FAILURE_KINDS)
 
 
 def test_an_answer_is_validated_and_costs_the_servers_count() -> None:

@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import re
 import ssl
-import time
 from collections.abc import Mapping
-from dataclasses import dataclass
-from types import SimpleNamespace
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import aiohttp
 
-from cogitate.workers.llm.connections.pool import SilentConnections
+from cogitate.workers.llm.connections.pool import EXCHANGE, Exchange, SilentConnections
 from cogitate.workers.llm.connections.stale_answers import REQUEST_ID, StaleAnswers
+from cogitate.workers.llm.replies.failures import FailureKind
 from cogitate.workers.llm.requests.address import Request
 
 _COMPRESSED = frozenset({"gzip", "x-gzip", "deflate", "br", "zstd", "compress", "x-compress"})
@@ -44,7 +42,7 @@ class NoResponse(Exception):
     The client turns it into a `Failure`; it never leaves this package.
     """
 
-    def __init__(self, kind: Literal["connection", "too_large", "not_json"], detail: str) -> None:
+    def __init__(self, kind: FailureKind, detail: str) -> None:
         super().__init__(detail)
         self.kind = kind
         self.detail = detail
@@ -63,31 +61,6 @@ class HttpResponse(NamedTuple):
         return 200 <= self.status < 300
 
 
-@dataclass
-class Exchange:
-    """The deadline of one exchange with an endpoint, and what was sent."""
-
-    deadline: float  # instant of time.monotonic()
-    sent: int = 0  # requests that got a connection
-    reused: bool = False  # whether the connection had carried an earlier exchange
-
-    def remaining(self) -> float:
-        """Return the seconds left; zero or less after the deadline."""
-        return self.deadline - time.monotonic()
-
-
-async def _count(
-    session: aiohttp.ClientSession, context: SimpleNamespace, sent: aiohttp.TraceRequestHeadersSentParams
-) -> None:
-    context.trace_request_ctx.sent += 1
-
-
-async def _reused(
-    session: aiohttp.ClientSession, context: SimpleNamespace, _: aiohttp.TraceConnectionReuseconnParams
-) -> None:
-    context.trace_request_ctx.reused = True
-
-
 class PooledRequest:
     """One request, sent any number of times, each with another body. It belongs to the event loop that creates it.
 
@@ -104,9 +77,6 @@ class PooledRequest:
         proxy: str | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        trace = aiohttp.TraceConfig()
-        trace.on_request_headers_sent.append(_count)
-        trace.on_connection_reuseconn.append(_reused)
         self._method = request.method
         self._url = request.url
         self._connections = SilentConnections(limit=connections, keepalive_timeout=_KEEPALIVE, ssl=tls or True)
@@ -118,7 +88,6 @@ class PooledRequest:
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
             proxy=proxy,
-            trace_configs=[trace],
         )
 
     async def send(self, body: bytes, exchange: Exchange) -> HttpResponse:
@@ -128,6 +97,7 @@ class PooledRequest:
             NoResponse: if no readable response arrives, or one that belongs to another request.
         """
         request_id = self._stale.new_request_id()
+        EXCHANGE.set(exchange)
         try:
             async with self._session.request(
                 self._method,
@@ -135,7 +105,6 @@ class PooledRequest:
                 data=body or None,
                 headers={REQUEST_ID: request_id},
                 allow_redirects=False,
-                trace_request_ctx=exchange,
             ) as response:
                 content = await _read(response)
                 if self._stale.names_another(request_id, response.headers, content) or (
@@ -145,11 +114,23 @@ class PooledRequest:
                     raise NoResponse("connection", "the answer to another request")
                 return HttpResponse(response.status, response.headers, content)
         except (aiohttp.ClientError, OSError) as error:  # without its text: that may hold parts of a header
-            raise NoResponse("connection", type(error).__name__) from None
+            raise NoResponse(_cause_of(error), type(error).__name__) from None
 
     async def close(self) -> None:
         """Close every connection."""
         await self._session.close()
+
+
+def _cause_of(error: Exception) -> FailureKind:
+    """Return the class of a failure to connect."""
+    match error:
+        case aiohttp.ClientConnectorDNSError():
+            return "dns"
+        case aiohttp.ClientSSLError():
+            return "tls"
+        case aiohttp.ClientHttpProxyError(status=status) if 400 <= status < 500:
+            return "proxy" if status == 407 else "blocked"
+    return "connection"
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes:

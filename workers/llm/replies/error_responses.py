@@ -38,14 +38,14 @@ WORDINGS = (
     _wording("quota_exhausted", "400 402 403 412 429 500", _EMPTY.pattern),
     _wording("context_overflow", "413 429", r"too large"),  # larger than what a minute allows
     _wording("rate_limited", "400 403 429 500", r"rate.?limit|per.?minute|\b[rt]p[md]\b"),
-    _wording("quota_exhausted", "400 403 412 429", r"quota|credit|billing"),
-    _wording("quota_exhausted", "400 403 412", r"\baccount|usage limit"),
+    _wording("quota_exhausted", "400 403 412 429", r"credit|billing"),
+    _wording("quota_exhausted", "400 403 412", r"quota|\baccount|usage limit"),  # with 429 a quota may be of a minute
     _wording(
         "context_overflow",
         "400 413 422 500",
         r"context(?! (?:deadline|cancel))|(prompt|input) (is too|length)|token limit|`inputs`",
     ),
-    _wording("overloaded", "400 403 429 500", r"overloaded|failed to load"),
+    _wording("overloaded", "400 403 429 500", r"overloaded"),
     _wording("auth", "400 403 404", r"api.(secret.)?key"),
     _wording("filtered", "400 403 422 451 498 499", r"content|flagged|guidelines|sensitive"),
     _wording("model_missing", "400 401 403 404 410 422", r"(?<![a-z])models?(?![a-z])"),
@@ -57,7 +57,7 @@ _BY_STATUS: dict[int, FailureKind] = {
     403: "forbidden",
     404: "model_missing",
     405: "no_completion",  # nothing that takes calls is at this address
-    407: "auth",  # of a proxy
+    407: "proxy",
     408: "timeout",
     409: "conflict",
     410: "model_missing",
@@ -68,9 +68,11 @@ _BY_STATUS: dict[int, FailureKind] = {
     429: "rate_limited",
     498: "overloaded",  # Groq: no capacity for its flex tier
     503: "overloaded",
+    511: "blocked",
     529: "overloaded",
 }
-_OF_PAGES = frozenset({400, 403, 404, 410, 421, 451})  # with which what lies before an API sends a web page
+_OF_PAGES = frozenset({400, 404, 410, 421})  # with which what has no API sends a web page
+_OF_FIREWALLS = frozenset({403, 451})  # with which what lies before an API sends text; an API sends JSON
 _PAGE = re.compile(r"\s*<(!doctype|html)", re.IGNORECASE)
 
 _CODE = re.compile(r"[a-z][a-z0-9_]{1,47}")
@@ -88,7 +90,7 @@ _ERROR_STATUSES = frozenset(map(str, range(400, 600)))
 def from_status(status: int, body: object, headers: Mapping[str, str]) -> Failure:
     """Return the failure of an error response, judged by its words first: providers disagree about status codes."""
     generated = _error_in(body).get("failed_generation")  # the endpoint has checked the model's JSON
-    kind = _kind(status, _read(body)[1], headers) if generated is None else "not_json" if generated else "truncated"
+    kind = _kind(status, body, headers) if generated is None else "not_json" if generated else "truncated"
     return _failure(status, kind, body, headers)
 
 
@@ -143,7 +145,8 @@ def _read(body: object) -> tuple[str, str]:
     codes = [str(error.get(key) or "") for key in ("code", "type")]
     code = next((c for c in codes if _CODE.fullmatch(c)), "")
     named = error.get("error")  # text, beside what says more of it
-    return code, " ".join([*([named] if isinstance(named, str) else []), *_words(error, _DEEPEST)])[:_READ]
+    words = [*([named] if isinstance(named, str) else []), *_words(error, _DEEPEST)]
+    return code, " ".join(words or _words({"details": [*error.values()]}, _DEEPEST))[:_READ]
 
 
 def _error_in(body: object) -> Mapping[str, Any]:
@@ -170,14 +173,20 @@ def _words(node: object, depth: int) -> Iterator[str]:
             yield from _words(node.get(key), depth - 1)
 
 
-def _kind(status: int, text: str, headers: Mapping[str, str]) -> FailureKind:
+def _kind(status: int, body: object, headers: Mapping[str, str]) -> FailureKind:
     """Return what an error response means by a first guess."""
-    if status < 400 or (status in _OF_PAGES and _PAGE.match(text)):
+    text = _read(body)[1]
+    is_page = _PAGE.match(text) is not None
+    if status < 400 or (status in _OF_PAGES and is_page):
         return "no_completion"  # a redirect, or a web page: this is not the address of an API
+    if status in _OF_FIREWALLS and is_page:
+        return "blocked"
     named = status == 429 and requested_wait(headers, text, limited=False) is not None
     for wording in WORDINGS:
         if status in wording.statuses and wording.words.search(text):
             if named and wording.kind == "quota_exhausted" and not _EMPTY.search(text):
                 continue  # what recovers at a named time is a limit
             return wording.kind
+    if status in _OF_FIREWALLS and isinstance(body, str) and text.strip():
+        return "blocked"
     return _BY_STATUS.get(status, "server" if status >= 500 else "bad_request")

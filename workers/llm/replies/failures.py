@@ -15,6 +15,10 @@ from pydantic_core import ErrorDetails
 
 FailureKind = Literal[
     "connection",
+    "dns",
+    "tls",
+    "proxy",
+    "blocked",
     "timeout",
     "auth",
     "forbidden",
@@ -54,6 +58,33 @@ class FailureClass(NamedTuple):
 
 CLASSES: Mapping[FailureKind, FailureClass] = {
     "connection": FailureClass("network", "later", "no connection, or one that broke before the answer was complete"),
+    "dns": FailureClass(
+        "network",
+        "later",
+        "the name of the endpoint's host, or of its proxy, has no address",
+        check="the host's name has no address: check base_url, and the DNS of this machine",
+    ),
+    "tls": FailureClass(
+        "network",
+        "later",
+        "no TLS connection, or a certificate that this machine does not trust",
+        check="no trusted TLS connection: check base_url, what intercepts TLS on the way, and SSL_CERT_FILE",
+    ),
+    "proxy": FailureClass(
+        "network",
+        "never",
+        "the proxy refuses this worker",
+        status="407",
+        check="the proxy refuses this worker: check user and password in HTTPS_PROXY or HTTP_PROXY, or set NO_PROXY",
+    ),
+    "blocked": FailureClass(
+        "network",
+        "later",
+        "a proxy, a firewall or a login page answers in the endpoint's place",
+        status="511",
+        check="something between this worker and the endpoint answers in its place: check proxy, firewall, the login "
+        "page of the network, and base_url",
+    ),
     "timeout": FailureClass(
         "endpoint", "later", "the answer was not complete by the deadline; or the server timed out"
     ),

@@ -29,12 +29,10 @@ from cogitate.workers.llm.requests.schema import BOUNDS, full_schema, plain_sche
 Form = Literal["json_schema", "json_object", "text"]
 _BELOW: dict[Form, Form] = {"json_schema": "json_object", "json_object": "text"}
 
-_BOUNDS_NAMED = re.compile(
-    "|".join(re.sub("(?=[A-Z])", "_?", bound) for bound in BOUNDS)
-    + r"|\benum\b|invalid.{0,6}schema|states|grammar|repetitions",  # Gemini and llama.cpp limit a schema's size
-    re.IGNORECASE,
-)
-_FORM_NAMED = re.compile(r"response.?(format|schema)|schema|json|structured|no endpoints found that", re.IGNORECASE)
+# What requests contain, by the names that errors repeat. Where an error names nothing, parts are left out in turn.
+_BOUNDS_NAMED = re.compile("|".join(re.sub("(?=[A-Z])", "_?", bound) for bound in BOUNDS), re.IGNORECASE)
+_FORM_NAMED = re.compile(r"response.?(format|schema)|json.?(schema|object)|no endpoints found that", re.IGNORECASE)
+_SCHEMA_NAMED = re.compile(r"schema|grammar", re.IGNORECASE)
 _SYSTEM_NAMED = re.compile(r"(system|developer) (role|message|prompt|instruction)|\broles?\b", re.IGNORECASE)
 _REQUIRED = re.compile(r"\b([a-z]\w{2,40}) must be (?:set to )?(true|false)\b", re.IGNORECASE)
 REFUSALS = frozenset({400, 404, 415, 422, 500, 501})  # statuses with which servers reject a parameter
@@ -75,6 +73,8 @@ class Dialect:
             return replace(self, schema="plain")
         if self.form in _BELOW and _FORM_NAMED.search(text):
             return replace(self, form=_BELOW[self.form])
+        if self.form == "json_schema" and _SCHEMA_NAMED.search(text):
+            return replace(self, schema="plain") if self.schema == "full" else replace(self, form="json_object")
         if self.system == "message" and _SYSTEM_NAMED.search(text):
             return replace(self, system="merged")
         return None

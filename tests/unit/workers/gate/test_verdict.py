@@ -8,7 +8,8 @@ from cogitate.ops.fake_llm.server import RequestLimit, too_many
 from cogitate.workers.gate.verdict import WHAT_TO_CHECK, verdict_of
 from cogitate.workers.llm.replies.failures import FAILURE_KINDS, Failure, FailureKind
 
-SPEAK = {"connection", "timeout", "server", "no_completion"}
+NETWORK = {"connection", "dns", "tls", "proxy", "blocked"}
+SPEAK = {*NETWORK, "timeout", "server", "no_completion"}
 REFUSALS = {"auth", "forbidden", "quota_exhausted", "model_missing", "bad_request", "filtered", "too_large"}
 
 
@@ -28,7 +29,8 @@ def test_a_requested_pause_and_a_passed_deadline_teach_nothing() -> None:
 
 
 def test_failures_that_only_settings_mend_name_the_setting() -> None:
-    assert set(WHAT_TO_CHECK) == {"auth", "forbidden", "quota_exhausted", "model_missing", "no_completion"}
+    of_endpoints = {"auth", "forbidden", "quota_exhausted", "model_missing", "no_completion"}
+    assert set(WHAT_TO_CHECK) == of_endpoints | NETWORK - {"connection"}
 
 
 @pytest.mark.parametrize(("burst", "accepted"), [(0, [0.0, 1.0, 3.0, 4.5]), (1, [0.0, 0.5, 1.0, 3.0, 3.5, 4.5])])

@@ -116,6 +116,25 @@ def test_a_refused_model_leaves_others_at_its_endpoint(why: str) -> None:
     assert calls.asked == ["large", "beside"]
 
 
+def test_a_limited_model_leaves_others_at_its_endpoint_where_only_it_is_limited() -> None:
+    calls = Calls({"large": Refused("rate_limited_here", of_model=True), "beside": ANSWER})
+    attempts(calls, BESIDE)
+    assert calls.asked == ["large", "beside"]
+    calls = Calls({"large": Refused("rate_limited_here"), "beside": ANSWER})
+    attempts(calls, BESIDE)
+    assert calls.asked == ["large"]
+
+
+@pytest.mark.parametrize(("wait", "second"), [(1.0, "large"), (3_600.0, "beside")])
+def test_a_model_limited_beyond_the_deadline_leaves_the_job_to_another_at_its_endpoint(
+    wait: float, second: str
+) -> None:
+    limited = ModelAnswer(usage=USED, failure=Failure(kind="rate_limited", retry_after=wait))
+    calls = Calls({"large": limited, "beside": ANSWER})
+    attempts(calls, BESIDE, tries=2)
+    assert calls.asked == ["large", second]
+
+
 def test_where_no_model_may_be_called_the_job_names_the_reason_of_its_own() -> None:
     calls = Calls({"large": Refused("breaker_open", "auth"), "small": Refused("no_slot")})
     outcome = attempts(calls, SMALL)

@@ -377,7 +377,7 @@ def test_a_call_cancelled_elsewhere_is_cancelled(client: ModelClient, stand_in: 
 
 
 def _call() -> Any:
-    from cogitate.workers.llm.connections.http import Exchange
+    from cogitate.workers.llm.connections.pool import Exchange
 
     return Exchange(time.monotonic() + FAR)
 

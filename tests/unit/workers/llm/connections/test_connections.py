@@ -12,7 +12,9 @@ import aiohttp
 import pytest
 
 from cogitate.workers.llm.connections.pool import (
+    EXCHANGE,
     MOST_INTERIM,
+    Exchange,
     SilentConnections,
     TooManyInterimResponses,
     _CountedResponses,
@@ -82,12 +84,15 @@ def test_a_connection_that_is_not_silent_is_closed_and_the_next_one_is_looked_at
     monkeypatch.setattr(aiohttp.TCPConnector, "_get", get)
 
     async def look() -> tuple[Any, Any]:
+        EXCHANGE.set(exchange)
         pool: Any = SilentConnections()
         found = await pool._get(key, []), await pool._get(key, [])
         await pool.close()
         return found
 
+    exchange = Exchange(0.0)
     assert asyncio.run(look()) == (quiet, None)
+    assert exchange.reused
     assert (loud.was_closed, quiet.was_closed) == (True, False)
     assert asked == [(key, [])] * 3
 

@@ -57,14 +57,16 @@ def test_an_error_is_known_by_its_words_and_else_by_its_status(subtests: pytest.
         (413, "x", "context_overflow"),
         (401, "context size", "auth"),
         (400, "content filter", "filtered"),
-        (403, "<html><body>Blocked</body></html>", "no_completion"),
+        (403, "<html><body>Blocked</body></html>", "blocked"),
         (401, "<html><body>Unauthorized</body></html>", "auth"),
         (429, "Your quota: 5 requests. Try again in 20s", "rate_limited"),
         (499, "flagged", "filtered"),
         (500, "flagged", "server"),
         (399, "flagged", "no_completion"),
         (403, "insufficient quota", "quota_exhausted"),
-        (429, "You exceeded your current quota", "quota_exhausted"),
+        (429, "You exceeded your current quota", "rate_limited"),
+        (429, "You exceeded your current quota, check your billing", "quota_exhausted"),
+        (403, "quota", "quota_exhausted"),
         (401, "insufficient quota", "auth"),
         (400, "model_not_found", "model_missing"),
         (400, "the model 'x' does not exist", "model_missing"),
@@ -98,7 +100,7 @@ def test_an_error_of_minimax_within_a_success_is_one_though_nothing_names_its_ca
 
 def test_which_failures_may_pass() -> None:
     never = {"auth", "forbidden", "quota_exhausted", "model_missing", "bad_request", "context_overflow", "filtered"}
-    assert {kind for kind in FAILURE_KINDS if not Failure(kind=kind).retryable} == {*never, "too_large"}
+    assert {kind for kind in FAILURE_KINDS if not Failure(kind=kind).retryable} == {*never, "too_large", "proxy"}
 
 
 @pytest.mark.parametrize(
@@ -115,6 +117,7 @@ def test_which_failures_may_pass() -> None:
         ({"error": "loading", "estimated_time": "soon"}, "", "loading"),
         ({"error": 3, "message": "other"}, "", "other"),
         ({"param": "p", "detail": "d"}, "", "p d"),
+        ({"success": False, "data": {"errorCode": "Q", "message": "no"}}, "", "no"),
         ("no", "", "no"),
         (None, "", ""),
         ({"error": ""}, "", ""),
