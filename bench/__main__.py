@@ -57,6 +57,7 @@ def main() -> int:
     ticks.add_argument(
         "--morning", type=int, nargs="*", default=(1_000,), help="agents whose morning is measured by the clock"
     )
+    ticks.add_argument("--memories", type=int, nargs="*", default=(36, 200), help="memories that a heuristic reads")
     bounds = commands.add_parser(
         "boundary", help="ticks of a spread morning and their stalls, and many agents due in one tick"
     )
@@ -158,10 +159,14 @@ def main() -> int:
         print_tables((memory.table(), *retrieval.tables(arguments.entries)), arguments.json)
         return 0
     if arguments.command == "host":
-        from bench.crowd import host, morning
+        from bench.crowd import heuristic_cost, host, morning
 
-        crowds = ((host.table, arguments.agents), (morning.table, arguments.morning))
-        print_tables((table(agents) for table, agents in crowds if agents), arguments.json)
+        by_number = (
+            (host.table, arguments.agents),
+            (morning.table, arguments.morning),
+            (heuristic_cost.table, arguments.memories),
+        )
+        print_tables((table(numbers) for table, numbers in by_number if numbers), arguments.json)
         return 0
     if arguments.command == "boundary":
         from bench.crowd import boundary, due_at_once

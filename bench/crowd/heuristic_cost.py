@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from statistics import median
 
-from bench.crowd import morning
+from bench.crowd import host, morning
 from bench.table import Row, Table
 from cogitate.memory.profile import Profile
 from cogitate.memory.stream import Stream
@@ -28,7 +28,7 @@ OWNERS = 200  # that are measured
 def streams(memories: int, owners: Sequence[str]) -> dict[str, Stream]:
     """Return the streams of owners once most of them have so many memories."""
     found = {owner: Stream(owner) for owner in owners}
-    minutes = range(1, 1 + memories * len(owners) // morning.host.SEEN)
+    minutes = range(1, 1 + memories * len(owners) // host.SEEN)
     for tick, seen in enumerate(morning.observations(owners, minutes), start=1):
         for owner, entry in seen:
             found[owner].append(entry, tick)

@@ -50,8 +50,8 @@ def typed_findings(recalled: Recalled, promises: Sequence[Promise]) -> Iterator[
 
 def _coming(recalled: Recalled) -> Iterable[Finding]:
     """Yield what is to come within two days, the soonest first; what is over, or was declined, is not coming."""
-    timed = TIMED.of(recalled.entries, recalled.owner, recalled.names)
-    timed = [e for e in timed if e is not None and e.type not in ("plan", "reflection")]
+    found = TIMED.of(recalled.entries, recalled.owner, recalled.names)
+    timed = [e for e in found if e is not None and e.type not in ("plan", "reflection")]
     end = recalled.minute + AHEAD
     coming = appointments(timed, recalled.places, recalled.minute + recalled.delay + 1, end)
     declined = _declined(recalled, {e.number for e in timed}) if coming else ()

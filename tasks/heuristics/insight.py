@@ -108,8 +108,15 @@ def _outstanding(recent: Sequence[Entry], scored: Sequence[tuple[float, Sentence
 def _told(recalled: Recalled, sentences: Iterable[Sentence], fresh: _Fresh) -> Iterator[tuple[Sentence, str]]:
     """Yield the sentences that were not told yet, each as it is told: first those that stand alone."""
     others: list[Sentence] = []
-    alone = (s for s in sentences if _stands(s.part.text) or others.append(s))
-    for sentence in chain(alone, others):
+
+    def alone() -> Iterator[Sentence]:
+        for sentence in sentences:
+            if _stands(sentence.part.text):
+                yield sentence
+            else:
+                others.append(sentence)
+
+    for sentence in chain(alone(), others):
         entry, said = recalled.by_number[sentence.number], sentence.part.text
         if not _is_courteous(recalled, entry, said):
             text = tell(recalled, entry, said)
