@@ -67,6 +67,7 @@ def test_unset_limits_are_not_enforced_and_unset_prices_are_unknown() -> None:
         "reasons": True,
         "kinds": {},
         "service_tiers": {},
+        "pack": "off",
     }
 
 

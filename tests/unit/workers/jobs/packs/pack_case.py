@@ -13,7 +13,6 @@ from cogitate.scheduler.config.endpoints import Model
 from cogitate.scheduler.ledger.claims import Claim
 from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.tasks.kind import Case, Prompt, WorldFacts
-from cogitate.tasks.registry import kinds, register
 from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.call import Call
 from cogitate.workers.jobs.packs.prompt import cases_in
@@ -39,9 +38,7 @@ class Packs(Own):
     packs = True
 
 
-def _register(kind: Own) -> None:
-    if kind.name not in {known.name for known in kinds()}:
-        register(kind)
+PACKS, ALONE = Packs(output_cap=50), Own(name="whistle", order=91, output_cap=50)
 
 
 def memory_of(owner: str) -> str:
@@ -62,8 +59,7 @@ def call_of(
     packs: bool = True,
 ) -> Call:
     """Return the first question of one owner's job."""
-    kind = Packs(output_cap=50) if packs else Own(name="whistle", order=91, output_cap=50)
-    _register(kind)
+    kind = PACKS if packs else ALONE
     job = Job(
         run=run,
         key=JobKey(3, kind.name, f"agent:{owner}", 0, 0),
