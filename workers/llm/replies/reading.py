@@ -83,7 +83,8 @@ def read(value: Any, schema: Schema) -> Any:
     if kind in ("object", "array") and isinstance(value, str) and (within := json_values(value)):
         value = within[0]
     elif kind not in ("object", "array") and isinstance(value, dict):
-        value = next((one for one in value.values() if isinstance(one, str) or len(value) == 1), value)
+        is_number = kind != "string"
+        value = next((one for one in value.values() if isinstance(one, str) or (is_number and len(value) == 1)), value)
     if kind == "object":
         return _as_object(value, schema["properties"])
     if kind == "array":
