@@ -211,6 +211,7 @@ def _choice(case: Case) -> tuple[dict[str, str], tuple[int, ...]]:
     at the best remembered place, what resembles the agent's activity, place or trade, and the first that is listed.
     """
     situation, profile, world = case.job.params, case.profile, case.world
+    names = world.display_names
     here, actions, item = _text(situation, "location"), _texts(situation, "actions"), _item(situation, "item")
     places = {action: _place_named(action, case) or here for action in actions}
     needs = [f"{name} {meter.end} {NEEDS.get(name, '')}" for name, meter in _meters(situation).items() if meter.presses]
@@ -218,9 +219,9 @@ def _choice(case: Case) -> tuple[dict[str, str], tuple[int, ...]]:
     chosen, reason = _likest(actions, reasons)
     used: tuple[int, ...] = ()
     if not chosen:
-        for matter in find_pressing(profile.name, case.entries, world.locations, case.job.minute, ()):
+        for matter in find_pressing(profile.name, case.entries, names, world.locations, case.job.minute):
             if chosen := choose_action(actions, matter.text, whole_words=True):
-                used, reason = (matter.number,), quote(matter)
+                used, reason = (matter.number,), quote(matter, names)
                 break
     if not chosen:
         reasons = [(item.description, "Going on with the plan")] if item else []
@@ -234,7 +235,7 @@ def _choice(case: Case) -> tuple[dict[str, str], tuple[int, ...]]:
     if not chosen:
         texts = (
             _text(situation, "activity"),
-            resolve_name(here, world.display_names),
+            resolve_name(here, names),
             profile.occupation,
             profile.currently,
         )

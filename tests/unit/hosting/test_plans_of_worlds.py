@@ -129,7 +129,7 @@ def test_a_host_that_says_nothing_of_a_day_gets_an_open_one(cogitate_loop: Loops
     }
     assert plans(cogitate_loop(owners=owners, locations=DECKS, ticks=370)) == {
         "agent:r7": [("See to what comes up", None)],
-        "agent:r8": [("See to what comes up", None)],
+        "agent:r8": [("Work as a maintenance robot", None)],
         "agent:r9": [("Work at Hull as a maintenance robot", "hull")],
     }
 
