@@ -15,6 +15,7 @@ from typing import NamedTuple
 from cogitate.memory.entry import Entry, is_dialogue, is_of_event
 from cogitate.memory.language.endings import QUESTIONS, joined
 from cogitate.memory.language.languages import ENGLISH
+from cogitate.memory.language.markup import prose
 from cogitate.memory.language.port import is_courtesy, language_of
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.speakers import Speakers
@@ -22,6 +23,7 @@ from cogitate.memory.language.text import normal, stems
 from cogitate.memory.retrieval.scoring import rating
 from cogitate.memory.summaries.conversations import parse_line
 from cogitate.memory.summaries.statements import news_of
+from cogitate.memory.summaries.transcripts import without_directions
 from cogitate.memory.summaries.units import MAX_SPEAKER
 from cogitate.tasks.heuristics.findings import promises_of, typed_findings
 from cogitate.tasks.heuristics.promises import MOST_QUOTED
@@ -35,6 +37,7 @@ EVIDENCE = 20  # entries at most (streams design)
 MOST_CENTRAL = 3  # sentences beside the typed finding
 READ_AGAIN = 4  # reflections of which nothing is told again
 GRAVE = 7  # importance from which a sentence with one new word, such as another place or name, is told
+_NOT_SO = " Otherwise: "  # after it an event tells what did not happen
 _ALIKE = 0.8  # share of the words of the shorter of two sentences that both have
 _OUTSTANDING = 2.0  # standard deviations of importance above the mean of a period
 
@@ -167,11 +170,16 @@ def _said(recalled: Recalled, entry: Entry, known: Set[str]) -> str:
     if not is_of_event(entry):  # as most are
         head, colon, said = entry.text.partition(":")
         if not colon or len(head) > MAX_SPEAKER:
-            return entry.text
+            return _spoken(entry, entry.text)
         if head in known and said[:1].isspace() and said.strip() and is_dialogue(entry):
-            return said.lstrip()
+            return _spoken(entry, said.lstrip())
     line = parse_line(entry, recalled.names)
-    return line.text if line.speaker else news_of(entry)
+    return _spoken(entry, line.text) if line.speaker else prose(news_of(entry).partition(_NOT_SO)[0])
+
+
+def _spoken(entry: Entry, text: str) -> str:
+    """Return a text as prose and, of what was said, without what a transcript adds."""
+    return without_directions(prose(text)) if is_dialogue(entry) else prose(text)
 
 
 class _Fresh:

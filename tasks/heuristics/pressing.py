@@ -14,6 +14,7 @@ from cogitate.memory.appointments import appointments
 from cogitate.memory.clock import DAY, clock_in_force
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.endings import SPACED, UNSPACED
+from cogitate.memory.language.markup import prose
 from cogitate.memory.language.port import is_courtesy, language_of
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.speakers import Speakers
@@ -63,7 +64,7 @@ def find_pressing(
     found = [
         e
         for e in chain((e for e in seen if not _is_done_or_said(e.text, name)), told)
-        if e.importance >= least and e.number not in agreed
+        if e.importance >= least and e.number not in agreed and prose(e.text)
     ]
     if not found:
         return []
@@ -83,7 +84,7 @@ def quote(entry: Entry, names: Mapping[str, str]) -> str:
     line, language = parse_line(entry, names), language_of(entry.text)
     if line.speaker:
         return language.quoted(shorten(line.text, LONGEST_QUOTE, "…"), line.speaker, "", False, None)
-    return shorten(language.with_subject(entry.text, "I").rstrip(SPACED + UNSPACED), LONGEST_QUOTE, "…")
+    return shorten(language.with_subject(line.text, "I").rstrip(SPACED + UNSPACED), LONGEST_QUOTE, "…")
 
 
 def _is_told(entry: Entry, name: str, names: Mapping[str, str]) -> bool:
