@@ -20,7 +20,7 @@ from cogitate.memory.summaries.telling import Utterance
 from cogitate.memory.summaries.units import Unit, first_sentences, units
 
 BREVITY = 0.7  # how much the size of a unit counts against it, from 0 to 1
-_SAID = re.compile(r'([^"]{1,80}? said)(?= (?:"[^"]*"|that [^"]*)\.?$)')
+_SAID = re.compile(r'([^"]{1,80}? said)(?= (?:(")[^"]*"|that [^"]*)\.?$)')
 SAME_LINE = 0.75  # each further clause of a line already told counts this much less
 
 
@@ -53,9 +53,11 @@ def summarise(
 
 
 def _with_speech_together(sentences: Iterable[str]) -> list[str]:
-    """Return sentences, those of one speaker in a row as one: 'Ada said "No" and "Never".'."""
+    """Return sentences, those of one speaker and kind in a row as one: 'Ada said "No" and "Never".'."""
     told: list[str] = []
-    for lead, group in groupby(sentences, key=lambda sentence: found[1] if (found := _SAID.match(sentence)) else ""):
+    for (lead, _), group in groupby(
+        sentences, key=lambda one: found.groups() if (found := _SAID.match(one)) else ("", "")
+    ):
         run = list(group)
         if lead and len(run) > 1:
             said = [sentence.removeprefix(lead).strip().removesuffix(".") for sentence in run]
