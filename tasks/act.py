@@ -10,7 +10,7 @@ its plan or idles.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -33,6 +33,7 @@ from cogitate.prompts.constraints import Constraint
 from cogitate.prompts.render import Templates, neutral, plain
 from cogitate.tasks import timing
 from cogitate.tasks.heuristics.chosen_action import choose_action
+from cogitate.tasks.heuristics.pressing import find_pressing, quote
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.meters import Meter, format_meters, meter_params, read_meters
@@ -58,6 +59,7 @@ REASONS = {
     "Eating": "eat",
     "Meeting people": "meet",
     "Having time for it": "free",
+    "Nothing calls for another action": "free",
     "Deciding what to do": "free",
 }
 _AT_HOME = re.compile(r"\bat home\b", re.IGNORECASE)
@@ -205,31 +207,49 @@ class Act(Kind):
 def _choice(case: Case) -> tuple[dict[str, str], tuple[int, ...]]:
     """Return the available action that fits best, with the memories that support it.
 
-    In order: what a need calls for, what resembles the current plan item, sleep at night, company at the best
-    remembered place, what resembles the agent's trade. Ties are broken differently by agent and tick.
+    In order: what a need calls for, what resembles a pressing matter or the current plan item, sleep at night, company
+    at the best remembered place, what resembles the agent's activity, place or trade, and the first that is listed.
     """
-    situation, profile = case.job.params, case.profile
+    situation, profile, world = case.job.params, case.profile, case.world
+    names = world.display_names
     here, actions, item = _text(situation, "location"), _texts(situation, "actions"), _item(situation, "item")
     places = {action: _place_named(action, case) or here for action in actions}
     needs = [f"{name} {meter.end} {NEEDS.get(name, '')}" for name, meter in _meters(situation).items() if meter.presses]
-    reasons = [(need, "In need") for need in needs] + ([(item.description, "Going on with the plan")] if item else [])
-    reasons += [(NEEDS["energy"], "Night time")] if _is_night(case.job.minute) else []
+    reasons = [(need, "In need") for need in needs]
+    chosen, reason = _likest(actions, reasons)
     used: tuple[int, ...] = ()
-    chosen, reason = next(
-        ((action, reason) for text, reason in reasons if (action := choose_action(actions, text))), ("", "")
-    )
+    if not chosen:
+        for matter in find_pressing(profile.name, case.entries, names, world.locations, case.job.minute):
+            if chosen := choose_action(actions, matter.text, whole_words=True):
+                used, reason = (matter.number,), quote(matter, names)
+                break
+    if not chosen:
+        reasons = [(item.description, "Going on with the plan")] if item else []
+        reasons += [(NEEDS["energy"], "Night time")] if _is_night(case.job.minute) else []
+        chosen, reason = _likest(actions, reasons)
     if not chosen:
         place, remembered = _company(case, here)
         chosen = next((action for action in actions if place and places[action] == place), "")
         if chosen:
             used, reason = remembered, _meeting(case, place)
     if not chosen:
-        seed = (case.job.key.owner, str(case.job.key.tick))
-        other = [action for action in actions if action != _text(situation, "activity")] or actions
-        trade = f"{profile.occupation} {profile.currently}"
-        chosen, reason = choose_action(actions, trade) or choose_action(other, "", seed), "Having time for it"
+        texts = (
+            _text(situation, "activity"),
+            resolve_name(here, names),
+            profile.occupation,
+            profile.currently,
+        )
+        chosen, reason = _likest(actions, [(text, "Having time for it") for text in texts])
+    if not chosen:
+        chosen, reason = actions[0], "Nothing calls for another action"
     place = places[chosen]
     return _action("move_to" if place != here else "stay", place, chosen, reason), used
+
+
+def _likest(actions: Sequence[str], reasons: Iterable[tuple[str, str]]) -> tuple[str, str]:
+    """Return the action that is like the first text that any is like, and the reason beside this text; or ("", "")."""
+    found = ((choose_action(actions, text), reason) for text, reason in reasons)
+    return next(((action, reason) for action, reason in found if action), ("", ""))
 
 
 def _told(case: Case, action: dict[str, str], fields: Iterable[str] = ("doing", "reason")) -> dict[str, str]:

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import Annotated, Any
 
@@ -27,8 +28,8 @@ from cogitate.memory.summaries.conversations import first_person, resolve_name
 from cogitate.prompts.answers import Activity, DailyPlan, StepPlan
 from cogitate.prompts.render import Templates
 from cogitate.tasks import timing
-from cogitate.tasks.heuristics.day_plan import AGAIN, FEWEST, MOST, Slot, build
-from cogitate.tasks.heuristics.identity import GOING_ON, pursuit_of
+from cogitate.tasks.heuristics.day_plan import AGAIN, FEWEST, MOST, NOTHING_KNOWN, WORK, Slot, build
+from cogitate.tasks.heuristics.identity import GOING_ON, fulfilled_wish, pursuit_of
 from cogitate.tasks.heuristics.owed import Owed, find_owed, with_owed
 from cogitate.tasks.heuristics.pressing import find_pressing, quote
 from cogitate.tasks.heuristics.reading import TIMED
@@ -206,8 +207,9 @@ class Plan(Kind):
         told, places, language = _told(case), case.world.locations, language_of(case)
         booked = with_owed(appointments(told, places, start, end), owed.timed)
         agreed = owed.numbers | {a.number for a in booked}
-        pressing = find_pressing(profile.name, case.entries, places, start, agreed)
-        slots = build(
+        entries, names = case.entries, case.world.display_names
+        planned = partial(
+            build,
             profile=profile,
             routine=case.world.routine_of(profile),
             places=case.world.places,
@@ -216,12 +218,16 @@ class Plan(Kind):
             booked=booked,
             unfinished=_left(case, told, start, owed),
             status=_status(case),
-            pressing=[quote(entry) for entry in pressing],
             visits=Counter(place for place, _ in {(e.location, e.minute // 60) for e in case.entries if e.location}),
-            done=_done(case),
+            done=(*_done(case), *fulfilled_wish(profile, entries)),
             owed=owed.untimed,
             language=language,
         )
+        pressing = find_pressing(profile.name, entries, names, places, start, agreed)
+        slots = planned(pressing=[quote(entry, names) for entry in pressing])
+        if {slot.phrase for slot in slots} <= {NOTHING_KNOWN, WORK}:
+            pressing = find_pressing(profile.name, entries, names, places, start, agreed, is_empty=True)
+            slots = planned(pressing=[quote(entry, names) for entry in pressing])
         if not case.world.clock.has_times:
             slots.sort(key=lambda slot: -slot.priority)
         used = {a.number for a in booked if a.number} | {entry.number for entry in pressing}

@@ -111,6 +111,10 @@ class Neutral:
         told = not sentence.endswith(QUESTIONS) and not self.may_vow(sentence)
         return told and are_alike(self.deed_words(deed), frozenset(stems(sentence)))
 
+    def is_done(self, sentence: str, deed: str) -> bool:
+        """Return False: the form of a verb is not known."""
+        return False
+
     def heard(self, text: str, speaker: str, listener: str) -> str:
         """Return each sentence after its speaker."""
         return joined(self._pack.labelled(speaker, sentence) for sentence in split_sentences(text))

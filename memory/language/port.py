@@ -118,6 +118,10 @@ class Language(Protocol):
         """
         ...
 
+    def is_done(self, sentence: str, deed: str) -> bool:
+        """Return whether a sentence tells that a deed was done, by anybody."""
+        ...
+
     def heard(self, text: str, speaker: str, listener: str) -> str:
         """Return what another said as one tells it of oneself: with the speaker named for "I", and no "you".
 

@@ -17,6 +17,7 @@ from cogitate.memory.clock import DAY, at_time, clock_in_force
 from cogitate.memory.entry import MAX_TEXT, Entry, is_dialogue, is_of_event
 from cogitate.memory.language.endings import with_end
 from cogitate.memory.language.languages import ENGLISH, UNDETERMINED, languages_of
+from cogitate.memory.language.markup import prose
 from cogitate.memory.language.packs import pack_of
 from cogitate.memory.language.port import language_of
 from cogitate.memory.language.times import anchor_days
@@ -38,6 +39,9 @@ _REPORT = re.compile(
     rf"(?P<who>[^:\n]{{1,{MAX_SPEAKER}}}?) (?:said|says|told|tells|asked|asks|answered|replied)"
     r"(?: [^:\n\"“«]{1,80})?[:,] ?[\"“«'‘]"
 )
+#: How a transcript may call a speaker who is no owner: "PhD C", "Industrial Designer".
+_LABEL = re.compile(r"[A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*){1,3}")
+_CAPITALS = re.compile(r"[^\w]+")
 _SPOKEN = re.compile(rf"([^:\n]{{1,{MAX_SPEAKER}}}):\s++(?=\S)")
 
 
@@ -92,18 +96,30 @@ def resolve_name(subject: str, names: Mapping[str, str]) -> str:
 
 
 def parse_line(entry: Entry, names: Mapping[str, str]) -> Utterance:
-    """Return the speaker, text and time of an entry. A message's first subject speaks unless its text names one."""
+    """Return the speaker, text and time of an entry, without markup.
+
+    Who the text names speaks, or else a message's first subject.
+    """
+    line = _parsed(entry, names)
+    return line if (said := prose(line.text)) is line.text else line._replace(text=said)
+
+
+def _parsed(entry: Entry, names: Mapping[str, str]) -> Utterance:
     if is_statement_of_event(entry) and (stated := statement_of(entry, _speaker(entry, names))) is not None:
         return stated
     if (reported := quoted_speaker(entry.text)) and (reported in ("I", "You") or reported in names.values()):
         return Utterance("", entry.text, entry.minute)
     known = {resolve_name(s, names) for s in entry.subjects}
     found = _SPOKEN.match(entry.text) if is_dialogue(entry) else None
+    speaker = resolve_name(entry.subjects[0], names) if entry.type == "message" and entry.subjects else ""
+    if found and found[1].isupper() and _CAPITALS.sub(" ", found[1].casefold()).strip() in speaker.casefold():
+        return Utterance(speaker, entry.text[found.end() :], entry.minute)
     if found and (found[1] in known or found[1] in names.values()):
         others = [name for s in entry.subjects if (name := resolve_name(s, names)) != found[1]]
         listener = others[0] if len(others) == 1 else ""
         return Utterance(found[1], entry.text[found.end() :], entry.minute, listener)
-    speaker = resolve_name(entry.subjects[0], names) if entry.type == "message" and entry.subjects else ""
+    if found and _LABEL.fullmatch(found[1]):  # of a transcript: no one says that another said it
+        return Utterance("", entry.text, entry.minute)
     if speaker and entry.text.startswith(f"{speaker} "):  # a note of what it did or said, such as "Ben votes yes."
         return Utterance("", told_apart(entry), entry.minute)
     listener = resolve_name(entry.subjects[1], names) if speaker and len(entry.subjects) == 2 else ""
@@ -127,7 +143,7 @@ def shown_line(entry: Entry, names: Mapping[str, str]) -> Utterance:
         return Utterance("", entry.text, entry.minute)
     if entry.type == "observation" and is_of_event(entry):
         return Utterance("", entry.text, entry.minute)
-    return parse_line(entry, names)
+    return _parsed(entry, names)
 
 
 def first_person(entry: Entry, owner: str, names: Mapping[str, str]) -> Entry:

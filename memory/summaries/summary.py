@@ -7,9 +7,11 @@ promises and the words that lines keep coming back to weigh most. Courtesies are
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from heapq import heapify, heappop, heappush
+from itertools import groupby
 
 from cogitate.memory.language.endings import joined
 from cogitate.memory.language.word_count import count_words
@@ -18,6 +20,7 @@ from cogitate.memory.summaries.telling import Utterance
 from cogitate.memory.summaries.units import Unit, first_sentences, units
 
 BREVITY = 0.7  # how much the size of a unit counts against it, from 0 to 1
+_SAID = re.compile(r'([^"]{1,80}? said)(?= (?:(")[^"]*"|that [^"]*)\.?$)')
 SAME_LINE = 0.75  # each further clause of a line already told counts this much less
 
 
@@ -38,9 +41,29 @@ def summarise(
     head = header.strip() if count_words(header) <= max_words else ""
     room = max_words - count_words(head)
     parts = [part for line in lines for part in line_in_parts(line, room)]
-    chosen = choose_units(units(parts, minute), room)
-    told = joined(unit.text for unit in chosen) or _quoted(lines, room)
+    candidates, told, most = units(parts, minute), "", room
+    while True:
+        again = joined(_with_speech_together([unit.text for unit in choose_units(candidates, most)]))
+        left = room - count_words(again)
+        if left < 0 or again == told:
+            break
+        told, most = again, most + left
+    told = told or _quoted(lines, room)
     return joined(part for part in (head, told) if part)
+
+
+def _with_speech_together(sentences: Iterable[str]) -> list[str]:
+    """Return sentences, those of one speaker and kind in a row as one: 'Ada said "No" and "Never".'."""
+    told: list[str] = []
+    for (lead, _), group in groupby(
+        sentences, key=lambda one: found.groups() if (found := _SAID.match(one)) else ("", "")
+    ):
+        run = list(group)
+        if lead and len(run) > 1:
+            said = [sentence.removeprefix(lead).strip().removesuffix(".") for sentence in run]
+            run = [f"{lead} {', '.join(said[:-1])} and {said[-1]}{'.' if run[-1].endswith('.') else ''}"]
+        told += run
+    return told
 
 
 def _quoted(lines: Sequence[Utterance], room: int) -> str:

@@ -21,7 +21,7 @@ from cogitate.memory.summaries.transcripts import without_directions
 
 MOST_SENTENCES = 300  # of one text that a summary chooses from; prose of 4,000 characters has a hundred
 MAX_SPEAKER = 60  # characters of a name: it is told in the place of each "you", and a text may be full of them
-NAME = 5.0  # weight of a name or number beyond that of a word
+NAME = 2.5  # weight of a name or number beyond that of a word
 COMMITMENT = 3.0  # weight of a promise, agreement or decision, once in each line
 
 _WORD = re.compile(r"[^\W_]+")

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from hashlib import blake2b
 
 from cogitate.memory.language.text import normal, stems
 
 PART = 4  # characters: shorter ones are endings
 
 
-def choose_action(actions: Sequence[str], text: str, seed: Sequence[str] = ()) -> str:
+def choose_action(actions: Sequence[str], text: str, *, whole_words: bool = False) -> str:
     """Return the action that shares most words with a text, or else most parts of words, the first of several.
 
+    "" is returned where no action is like the text.
+
     Args:
-        seed: parts that decide where no action is like the text; without them "" is returned.
+        whole_words: parts do not count, as in a long text, where any may stand.
     """
-    for parts in (stems, _parts):
+    for parts in (stems,) if whole_words else (stems, _parts):
         wanted = set(parts(text))
         shares = [1.0 if normal(one) == normal(text) else _share(wanted, set(parts(one))) for one in actions]
         if (best := max(shares, default=0.0)) > 0:
             return actions[shares.index(best)]
-    return min(actions, key=lambda action: _draw(*seed, action), default="") if seed else ""
+    return ""
 
 
 def _parts(text: str) -> list[str]:
@@ -32,8 +33,3 @@ def _parts(text: str) -> list[str]:
 def _share(wanted: set[str], named: set[str]) -> float:
     """Return how alike two sets are, from 0 to 1."""
     return len(wanted & named) / len(wanted | named) if named else 0.0
-
-
-def _draw(*parts: str) -> bytes:
-    """Return bytes that depend on the parts alone, on any machine."""
-    return blake2b("\0".join(parts).encode(errors="surrogatepass"), digest_size=8).digest()

@@ -1,7 +1,7 @@
 """A day's plan without a model: what is promised, appointed and unfinished, what presses most, and the routine.
 
 Nothing is invented: meals, work and sleep are in a plan where the host's routine names them. A profile that states an
-occupation and a place of work has that work. Where nothing at all is known, the day is open.
+occupation has that work. Where nothing at all is known, the day is open.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ _TAKEN_UP = (630, 900, 1080)  # minutes after midnight at which yesterday's unfi
 LONGEST_QUOTE = 100  # characters of a concern or an observation that a plan quotes
 AGAIN = "Take up again: "  # opens an item that was left undone
 ERRANDS = "See to what comes up"  # the item of a day for which nothing is known
+NOTHING_KNOWN, WORK = "errands", "work"  # phrases
 SEE_TO = "See to it: "  # opens an item about what presses
 SEE_TO_THIS = "See to this: "  # opens an item in the words of a profile
 DUE, LEFT_UNDONE, PRESSING, FIRM, CLOSING, USUAL, OPEN = range(7)  # ranks: the last are given up first
@@ -106,7 +107,7 @@ def build(
         slots.append(_at(slot, _free(slots, midnight + minute, start, closes)))
     for slot in untimed:
         slots.append(_at(slot, _free(slots, None, start, closes)))
-    slots = slots or [told(Slot(start, ERRANDS, None, 3, OPEN, "errands"))]
+    slots = slots or [told(Slot(start, ERRANDS, None, 3, OPEN, NOTHING_KNOWN))]
     slots.sort(key=lambda s: (s.rank, s.minute))
     return _spread(sorted(slots[:MOST], key=lambda s: (s.minute, s.rank)), start, end)
 
@@ -204,7 +205,7 @@ def _teller(phrases: Phrases, language: str, profile: Profile, places: PlaceInde
 
 def _told(slot: Slot, phrases: Phrases, profile: Profile, places: PlaceIndex) -> str:
     what = {
-        "work": profile.occupation.strip(),
+        WORK: profile.occupation.strip(),
         "again": phrases.without("again", slot.text.removeprefix(AGAIN)),
         "see_to": slot.text.removeprefix(SEE_TO),
     }.get(slot.phrase, "")
@@ -215,14 +216,15 @@ def _told(slot: Slot, phrases: Phrases, profile: Profile, places: PlaceIndex) ->
 
 
 def _work(profile: Profile, places: PlaceIndex) -> Slot | None:
-    """Return the work of an agent whose profile states an occupation and a place of work."""
+    """Return the work of an agent whose profile states an occupation, at its place of work if it states one."""
     role, work = profile.occupation.strip(), work_of(profile, places.places)
-    if not role or not work:
+    if not role:
         return None
-    place = "home" if work == profile.home else places.name_of(work)
-    role = _AT_PLACE.split(role, maxsplit=1)[0] if place in role else role
+    place = places.name_of(work) if work and work != profile.home else ""
+    role = _AT_PLACE.split(role, maxsplit=1)[0] if place and place in role else role
     article = "" if re.match(r"(?:a|an|the)\s", role, re.I) else "an " if role[:1].lower() in "aeiou" else "a "
-    return Slot(0, f"Work at {place} as {article}{role}", work, 4, OPEN, "work")
+    at = f" at {place}" if place else " at home" if work else ""
+    return Slot(0, f"Work{at} as {article}{role}", work or None, 4, OPEN, WORK)
 
 
 def _occupied(profile: Profile, language: str) -> str:

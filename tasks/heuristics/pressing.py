@@ -1,27 +1,32 @@
 """Pressing matters: important observations that no plan took up and no later observation answers.
 
-They are of the last day or, where ticks have no times of day, of the time since the last plan.
+An empty plan also sees to what matters less, and to what others said. Matters are of the last day or, where ticks have
+no times of day, of the time since the last plan.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Sequence
-from itertools import islice
+from collections.abc import Collection, Mapping, Sequence
+from itertools import chain, islice
 
 from cogitate.memory.appointments import appointments
 from cogitate.memory.clock import DAY, clock_in_force
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.endings import SPACED, UNSPACED
-from cogitate.memory.language.port import language_of
+from cogitate.memory.language.markup import prose
+from cogitate.memory.language.port import is_courtesy, language_of
+from cogitate.memory.language.sentences import split_sentences
+from cogitate.memory.language.speakers import Speakers
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.profile import Location
 from cogitate.memory.retrieval.terms import TERMS
-from cogitate.memory.summaries.conversations import quoted_speaker
+from cogitate.memory.summaries.conversations import parse_line, quoted_speaker
 from cogitate.tasks.heuristics.reading import BY_TIME
 
 IMPORTANT = 7  # the least importance of what presses: that of an event which changes a life
+NOTABLE = 4  # the least importance of what an empty plan sees to
 MOST_PRESSING = 2  # of a plan
 LONGEST_QUOTE = 100  # characters of an observation in a plan
 _ALIKE = 0.6  # share of an observation's words that one about the same matter repeats
@@ -34,38 +39,62 @@ _AHEAD = 30 * DAY  # an appointment within this time is kept at its hour
 
 
 def find_pressing(
-    name: str, entries: Sequence[Entry], places: Sequence[Location], start: int, agreed: Collection[int]
+    name: str,
+    entries: Sequence[Entry],
+    names: Mapping[str, str],
+    places: Sequence[Location],
+    start: int,
+    agreed: Collection[int] = (),
+    *,
+    is_empty: bool = False,
 ) -> list[Entry]:
-    """Return the observations that a plan is to see to, the most important first, of equal ones the newest.
+    """Return the entries that a plan is to see to, the most important first, of equal ones the newest.
 
     Args:
         name: of the owner, whose own deeds are done.
         start: game minute at which the plan begins.
         agreed: numbers of the entries that promise or appoint something.
+        is_empty: the plan has nothing else.
     """
+    least = NOTABLE if is_empty else IMPORTANT
     since = start - DAY
     if not clock_in_force().has_times:
         since = max((entry.minute for entry in entries if entry.type == "plan"), default=0) - 1
-    seen = [e for e in entries if e.type == "observation" and e.source == "perception" and e.minute > since]
+    recent = [e for e in entries if e.minute > since]
+    seen = [e for e in recent if e.type == "observation" and e.source == "perception"]
     seen.sort(key=BY_TIME)
-    found = [e for e in seen if e.importance >= IMPORTANT and e.number not in agreed]
+    told = (e for e in recent if is_empty and e.type == "message" and _is_told(e, name, names))
+    found = [
+        e
+        for e in chain((e for e in seen if not _is_done_or_said(e.text, name)), told)
+        if e.importance >= least and e.number not in agreed and prose(e.text)
+    ]
     if not found:
         return []
     planned = [item.description for plan in entries if plan.type == "plan" for item in plan.items]
     open_ = (
         entry
         for entry in sorted(found, key=lambda e: (-e.importance, -e.minute, -e.number))
-        if not _is_done_or_said(entry.text, name)
-        and not any(text.endswith(quote(entry)) for text in planned)
+        if not any(text.endswith(quote(entry, names)) for text in planned)
         and not appointments([entry], places, entry.minute - DAY, entry.minute + _AHEAD)
         and not _is_answered(entry, seen[bisect_right(seen, BY_TIME(entry), key=BY_TIME) :])
     )
     return [*islice(open_, MOST_PRESSING)]
 
 
-def quote(entry: Entry) -> str:
-    """Return an observation as a plan quotes it."""
-    return shorten(language_of(entry.text).with_subject(entry.text, "I").rstrip(SPACED + UNSPACED), LONGEST_QUOTE, "…")
+def quote(entry: Entry, names: Mapping[str, str]) -> str:
+    """Return an entry as a plan quotes it."""
+    line, language = parse_line(entry, names), language_of(entry.text)
+    if line.speaker:
+        return language.quoted(shorten(line.text, LONGEST_QUOTE, "…"), line.speaker, "", False, None)
+    return shorten(language.with_subject(line.text, "I").rstrip(SPACED + UNSPACED), LONGEST_QUOTE, "…")
+
+
+def _is_told(entry: Entry, name: str, names: Mapping[str, str]) -> bool:
+    """Return whether an entry is what another than the one called `name` said, and no mere courtesy."""
+    line = parse_line(entry, names)
+    anybody = Speakers(())
+    return line.speaker not in ("", name) and not all(is_courtesy(s, anybody) for s in split_sentences(line.text))
 
 
 def _is_done_or_said(text: str, name: str) -> bool:

@@ -10,6 +10,7 @@ from typing import Generic, NamedTuple, TypeVar
 from cogitate.memory.appointments import appointments, names_time
 from cogitate.memory.entry import Entry, is_dialogue, is_of_event
 from cogitate.memory.language.languages import languages_of
+from cogitate.memory.language.markup import prose
 from cogitate.memory.language.packs import forget_with_packs
 from cogitate.memory.language.port import is_courtesy, language_of
 from cogitate.memory.language.speakers import Speakers
@@ -17,11 +18,13 @@ from cogitate.memory.language.text import normal
 from cogitate.memory.retrieval.terms import TERMS
 from cogitate.memory.summaries.conversations import first_person, parse_line, resolve_name
 from cogitate.memory.summaries.statements import news_of
+from cogitate.memory.summaries.transcripts import without_directions
 from cogitate.tasks.heuristics.promises import find_promises
 from cogitate.tasks.heuristics.themes import Part, read
 from cogitate.tasks.kind import WorldFacts
 
 Found = TypeVar("Found")
+_NOT_SO = " Otherwise: "  # after it an event tells what did not happen
 _ANYBODY = Speakers(())
 BY_TIME = attrgetter("minute", "number")
 
@@ -90,8 +93,10 @@ def parts_of(entry: Entry, names: Mapping[str, str], whole: bool) -> tuple[Part,
     The name of who speaks, or the label of an event, before them is no part of them.
     """
     line = parse_line(entry, names)
-    parts = read(line.text if line.speaker else news_of(entry), whole).parts
-    return tuple(p for p in parts if not is_courtesy(p.text, _ANYBODY)) if is_dialogue(entry) else parts
+    said = prose(line.text if line.speaker else news_of(entry).partition(_NOT_SO)[0])
+    if not is_dialogue(entry):
+        return read(said, whole).parts
+    return tuple(p for p in read(without_directions(said), whole).parts if not is_courtesy(p.text, _ANYBODY))
 
 
 def _timed(entry: Entry, owner: str, names: Mapping[str, str]) -> Entry | None:

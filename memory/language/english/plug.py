@@ -9,7 +9,7 @@ from cogitate.memory.language.english.leanings import leaning
 from cogitate.memory.language.english.life_events import changes_a_life
 from cogitate.memory.language.english.notes import noted, quoted, says_i
 from cogitate.memory.language.english.own_view import heard, with_subject
-from cogitate.memory.language.english.promises import deed_words, is_account, may_vow, tells_outcome
+from cogitate.memory.language.english.promises import deed_words, is_account, is_done, may_vow, tells_outcome
 from cogitate.memory.language.english.promises import find_vow as vow
 from cogitate.memory.language.english.references import leans_on_others, resolved
 from cogitate.memory.language.english.retelling import retold
@@ -23,6 +23,7 @@ __all__ = [
     "heard",
     "is_account",
     "is_courtesy",
+    "is_done",
     "leaning",
     "may_vow",
     "noted",

@@ -72,13 +72,18 @@ _SUBJECT = re.compile(
 def resolved(sentence: str, before: str) -> str:
     """Return a sentence whose opening "he", "she" or "they" is replaced by the subject of the sentence `before` it.
 
-    Text after a colon, such as a letter's, has a separate subject.
+    Text after a colon, such as a letter's, has a separate subject. Beside another person, who is meant is unclear.
     """
     opening = _OPENS_WITH_PRONOUN.match(sentence)
-    subject = _SUBJECT.match(before.rpartition(": ")[2]) if opening and before else None
-    if opening is None or subject is None:
+    told = before.rpartition(": ")[2]
+    subject = _SUBJECT.match(told) if opening and before else None
+    if opening is None or subject is None or any(map(_is_person, _WORD.findall(told, subject.end()))):
         return sentence
     return f"{subject[0]}{sentence[opening.end(1) :]}"
+
+
+def _is_person(word: str) -> bool:
+    return word.lower() in _KIN or looks_like_name(word, first=False)
 
 
 def leans_on_others(sentence: str) -> bool:

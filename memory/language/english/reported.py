@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
-from cogitate.memory.language.english.grammar import IMPERSONAL, STATES, has_verb, is_adverb, word_set
+from cogitate.memory.language.english.grammar import IMPERSONAL, has_verb, is_adverb, word_set
 from cogitate.memory.language.english.persons import replace_persons, tokens_of
 from cogitate.memory.language.text import FUNCTION_WORDS, words
 
@@ -26,7 +26,6 @@ _VERY = word_set("so super really pretty very")
 _DOING = word_set("going looking working trying planning thinking hoping feeling wishing finishing getting")
 _WISHES = word_set("hope wish bet")
 _TOWARDS = word_set("to forward on about for up")
-_OTHER_SUBJECTS = word_set("i you we the and or is")
 _REQUESTS = word_set(
     "keep take check try make remember go give start stay focus look believe let come tell show call send bring ask "
     "follow enjoy have be get stop put use find don't never join visit add read watch listen gather reach"
@@ -132,10 +131,6 @@ def _left_out(lowered: list[str]) -> str:
         return "It has" if second in {"a", "an", "the"} else "I have"
     if first in _WISHES and second and second not in {"is", "was", "and", "or"}:
         return "I"
-    if first in STATES and second and second not in _OTHER_SUBJECTS:
-        if is_adverb(first) and not has_verb(lowered[1:]):
-            return ""
-        return "It" if "me" in (second, third) else "I"
     return "It" if first in IMPERSONAL and second else ""
 
 

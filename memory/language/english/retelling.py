@@ -103,7 +103,7 @@ def _is_sentence(text: str, lowered: Sequence[str]) -> bool:
         return False
     if lowered[0] in _EXCLAIMS or (lowered[0] in _SUBORDINATE and "," not in text):
         return False
-    if lowered[0] in _VERBS or (is_past(lowered[0]) and lowered[0] not in STATES):  # a request, or without a subject
+    if lowered[0] in _VERBS or lowered[0] in STATES or is_past(lowered[0]):  # a request, or without a subject
         return False
     if lowered[0] == "i":
         verb = next((word for word in lowered[1:] if not is_adverb(word)), "")

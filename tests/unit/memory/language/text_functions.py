@@ -28,6 +28,7 @@ from cogitate.memory.language.english.reported import is_english, third_person
 from cogitate.memory.language.english.tense import told_after
 from cogitate.memory.language.entities import name_words
 from cogitate.memory.language.hidden_characters import without_hidden
+from cogitate.memory.language.markup import prose
 from cogitate.memory.language.place_names import find_place
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.speakers import Speakers
@@ -213,6 +214,7 @@ FUNCTIONS: Mapping[str, Callable[[str], object]] = {
         f"Klaus is conversing about {text}", "Klaus", "Klaus", ["Klaus"], ["Klaus"]
     ),
     "notes.says_i": says_i,
+    "markup.prose": prose,
     "references.leans_on_others": leans_on_others,
     "references.resolved": lambda text: resolved("He sang.", text),
     "references.resolved of an it": lambda text: resolved(text, "The gallery is dry."),

@@ -194,3 +194,15 @@ def test_recorded_sessions_reach_their_goals(recordings: Path) -> None:
     assert isinstance(entities, float)
     assert rouge >= 0.46
     assert entities >= 0.93
+
+
+def test_what_one_speaker_said_in_a_row_is_one_sentence() -> None:
+    lines = [
+        Utterance("Ada Pike", "The council met in Highford in 1961.", 600),
+        Utterance("Ada Pike", "The council sold 40 boats to Saltmarsh.", 601),
+        Utterance("Bo Lind", "The ferry needs 12 planks.", 602),
+    ]
+    told = summarise(lines, max_words=60)
+    assert told.count("Ada Pike said") == told.count("Bo Lind said") == 1
+    assert all(figure in told for figure in ("1961", "40", "12"))
+    assert len(summarise(lines, max_words=18).split()) <= 18

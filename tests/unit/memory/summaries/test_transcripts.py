@@ -12,7 +12,7 @@ from cogitate.memory.summaries.transcripts import without_directions
     ("text", "said"),
     [
         ("um {disfmarker} we want to {gap} uh sort {vocalsound} them .", "we want to--\nsort them."),
-        ("[click, TV static] Welcome (laughter) to *waves* the mill.", "Welcome to the mill."),
+        ("*waves* [click, TV static] Welcome (laughter) to the mill.", "Welcome to the mill."),
         ("(Grog voice) I would like to rage.", "I would like to rage."),
         ("I 've have never handled them , I I think .", "I've have never handled them, I think."),
         ("Well, I do n't know", "Well, I don't know"),

@@ -48,6 +48,7 @@ def test_an_observation_ends_with_one_full_stop(seen: str, ended: str) -> None:
         ("Bus 12?", []),  # two words ask nothing that could be told
         ("Is Gina at home?", []),  # Gina is no news
         ("Is the kettle on?", []),
+        ("Need oxygen in bay 3.", ['Jon said "Need oxygen in bay 3".']),  # who needs it, nothing says
         ("If it rains.", ['Jon said "If it rains".']),
         ("Well done, you mended Zoe's gate.", ['Jon said "Well done, you mended Zoe\'s gate".']),
         ("Thanks for lending Zoe the ladder.", ['Jon said "Thanks for lending Zoe the ladder".']),

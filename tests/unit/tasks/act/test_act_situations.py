@@ -148,3 +148,32 @@ def test_with_named_actions_a_choice_is_due_at_any_hour_and_meter(
     case = case_of(KIND, stream, tick, params=dict(request.params), world=acting, profile=profile)
     (told,) = (e for e in KIND.heuristic(case) if isinstance(e, Tell))
     assert told.data["doing"] == chosen
+
+
+WELD = ["wait", "check the pumps", "weld a hull plate"]
+
+
+@pytest.mark.parametrize(
+    ("memories", "situation", "chosen"),
+    [
+        ((observation("A hull plate came loose.", 700, importance=8),), {}, "weld a hull plate"),
+        ((observation("I saw Bo weld a hull plate.", 700, importance=5),), {}, "wait"),
+        ((), {"activity": "checking the pumps"}, "check the pumps"),
+        ((), {"activity": "dancing"}, "wait"),
+    ],
+    ids=["a pressing matter", "what does not press", "the present activity", "nothing: the first"],
+)
+def test_an_action_without_a_plan_is_the_likest_to_the_situation_or_the_first(
+    memories: tuple[Entry, ...], situation: dict[str, Any], chosen: str
+) -> None:
+    action = told(*memories, places=(), actions=WELD, **situation)
+    assert action["doing"] == chosen
+    assert told(*memories, places=(), actions=WELD, **situation) == action
+
+
+def test_a_pressing_matter_is_the_reason_of_the_action_that_it_comes_before_the_plan_with() -> None:
+    item = {"id": "1-0", "description": "check the pumps", "minute": 690, "status": "active"}
+    loose = observation("A hull plate came loose.", 700, importance=8)
+    action = told(loose, places=(), actions=WELD, item=item)
+    assert (action["doing"], action["reason"]) == ("weld a hull plate", "A hull plate came loose")
+    assert told(places=(), actions=WELD, item=item)["doing"] == "check the pumps"

@@ -43,7 +43,7 @@ def test_a_day_goes_as_the_routine_says_at_its_places() -> None:
     assert built(*ROUTINE, start=DAY + 360, end=2 * DAY + 360)[0] == "31:00 breakfast"
 
 
-@pytest.mark.parametrize("profile", [{}, {"occupation": "robot"}, {"work": "dock"}, {"home": "dock"}])
+@pytest.mark.parametrize("profile", [{}, {"work": "dock"}, {"home": "dock"}])
 def test_of_one_of_which_nothing_is_known_nothing_is_invented(profile: dict[str, Any]) -> None:
     assert built(profile=profile) == ["6:00 See to what comes up"]
 

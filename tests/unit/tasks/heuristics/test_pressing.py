@@ -14,6 +14,7 @@ from cogitate.tasks.kind import WorldFacts
 from tests.unit.tasks.kind_cases import KLAUS, MARIA, WORLD, case_of, message, observation, stream_of
 from tests.unit.tasks.plan.plan_case import KIND, MORNING, made
 
+BUSY = Profile(name="R7", routine="9:00 polish the hull")
 OXYGEN = "Oxygen in module B fell below 18 percent."
 NOW = DAY + MORNING
 
@@ -32,7 +33,7 @@ def seen(text: str, minute: int = NOW - 60, importance: int = 8, **fields: Any) 
 
 def test_the_most_important_observations_of_the_last_day_are_quoted() -> None:
     assert seen_to(seen(OXYGEN)) == [OXYGEN.rstrip(".")]
-    assert seen_to(seen("A mouse ran by.", importance=6)) == []
+    assert seen_to(seen("A mouse ran by.", importance=6), profile=BUSY) == []
     assert seen_to(seen(OXYGEN, minute=NOW - DAY)) == []
     assert seen_to(seen("The hull leaks.", importance=7), seen("Fire on deck 2!", importance=9), seen(OXYGEN)) == [
         "Fire on deck 2",
@@ -77,7 +78,7 @@ def test_what_a_plan_has_taken_up_is_its_matter() -> None:
 
 
 def test_talk_thoughts_appointments_and_promises_do_not_press() -> None:
-    assert seen_to(message(OXYGEN, NOW - 60, importance=9)) == []
+    assert seen_to(message(OXYGEN, NOW - 60, importance=9), profile=BUSY) == []
     assert (
         seen_to(seen("Is the oxygen low?", source="dialogue"), seen("I fear for the oxygen.", source="internal")) == []
     )
@@ -98,3 +99,21 @@ def test_talk_thoughts_appointments_and_promises_do_not_press() -> None:
 )
 def test_what_the_owner_did_presses_no_more_but_what_it_found_does(text: str, seen_as: list[str]) -> None:
     assert seen_to(seen(text)) == seen_as
+
+
+def test_an_empty_plan_sees_to_what_matters_less_and_to_what_others_said() -> None:
+    said = message("The plane leaves at noon.", NOW - 60, importance=6)
+    assert seen_to(said, seen("A mouse ran by.", importance=5)) == [
+        'maria said: "The plane leaves at noon."',
+        "A mouse ran by",
+    ]
+    assert seen_to(seen("A mouse ran by.", importance=3)) == []
+    assert seen_to(message("Thank you so much!", NOW - 60, importance=6)) == []
+    assert seen_to(seen("A mouse ran by.", importance=5), profile=BUSY) == []
+
+
+def test_an_occupation_is_planned_beside_what_an_empty_plan_sees_to() -> None:
+    items = made(
+        stream_of(seen("A mouse ran by.", importance=5)), NOW, profile=Profile(name="R7", occupation="cook")
+    ).items
+    assert [item.description for item in items] == ["See to it: A mouse ran by", "Work as a cook"]

@@ -16,9 +16,7 @@ ATTRIBUTED: list[tuple[str, str, str]] = [
     # requests, which need a listener
     ("Look at how I do", "told Gina to look at how he does", "said that look at how he does"),
     ("Keep my cat", "told Gina to keep his cat", "mentioned keep his cat"),
-    ("Don't eat my cat", "told Gina not to eat his cat", "doesn't eat his cat"),
     ("Never eat", "told Gina to never eat", "mentioned never eat"),
-    ("Feel free to eat", "told Gina to feel free to eat", "feels free to eat"),
     # what spoken English leaves out
     ("Going to work", "is going to work", "is going to work"),
     ("Looking forward to you", "is looking forward to Gina", "is looking forward to you"),
@@ -32,7 +30,6 @@ ATTRIBUTED: list[tuple[str, str, str]] = [
     ("Been to Rome", "has been to Rome", "has been to Rome"),
     ("Hope for you to win", "hopes for Gina to win", "hopes for you to win"),
     ("Hope you win", "hopes Gina wins", "hopes you win"),
-    ("Just saw a cat", "just saw a cat", "just saw a cat"),
     ("Sounds good", "said that it sounds good", "said that it sounds good"),
     # the speaker's own
     ("i know", "knows", "knows"),
@@ -122,8 +119,6 @@ def test_a_sentence_opening_is_not_a_name_even_if_a_title_begins_with_it(opening
         ("It will win", "said that it will win", "said that it will win"),
         # names of two words
         ("Fatima von Benali is in", "said that fatima von Benali is in", "said that fatima von Benali is in"),
-        # feelings
-        ("Just met Gina", "just met Gina", "just met Gina"),
         ("UK is big", "said that UK is big", "said that UK is big"),
     ],
 )
