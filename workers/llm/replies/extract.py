@@ -26,7 +26,7 @@ _TOKEN = re.compile(  # a string never ends if it ends with the text, so that th
 _TAG = re.compile(r"</?\w[^<>{}\n]{0,60}>|<[|｜][^<>{}\n]{1,60}>|\[/?[A-Z]{2}[A-Z_]*\]|◁[^◁▷\n]{1,40}▷")
 _FENCE = re.compile(r"```[\w-]*")
 _WITHIN = frozenset(",?，；？、")  # marks with which a sentence goes on, or asks
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_COMMENT = re.compile(r"<!--(?:[^<]|<(?!!--))*?-->")
 #: How tags, labels and keys name what is no answer; the names are English in all models' templates.
 _STEMS = "(?:think|thought|reason|draft|scratch|analy[sz]|critique|monolog|思考|草稿)"
 _THOUGHT = re.compile(_STEMS, re.IGNORECASE)
@@ -68,8 +68,7 @@ def values_in(text: str, *, cut: bool = False) -> list[tuple[Any, bool]]:
     Returns:
         Each with whether it has all its brackets. The parts of one without them are no answer.
     """
-    commented = text.rfind("-->") + 3  # beyond the last end, the search for one would take quadratic time
-    text = _said((_COMMENT.sub("", text[:commented]) + text[commented:]).strip().removeprefix("\ufeff").lstrip())
+    text = _said(_COMMENT.sub("", text).strip().removeprefix("\ufeff").lstrip())
     if _FENCE.sub("", text).rstrip().endswith((":", "：")):
         return []
     found: list[tuple[Any, bool, int, int]] = []
