@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cogitate.scheduler.budget.budget import MILLION
 from cogitate.scheduler.config.controls import FULL, Control, Retry, SetCadence, SetLimit, SetMode
-from cogitate.scheduler.config.limits import LimitError, parse_limit_name
+from cogitate.scheduler.config.limits import MAX_LIMIT, LimitError, parse_limit_name
 from cogitate.scheduler.config.settings import ConfigurationError, check_owners
 from cogitate.scheduler.inspection.job_history import JobRecord
 from cogitate.scheduler.intake.checks import InputError
@@ -23,17 +23,27 @@ def limit_request(name: str, value: float | None) -> SetLimit:
     Raises:
         ConfigurationError: for an unknown limit, or a value that is no whole number of its unit.
     """
-    if name.endswith(".usd"):
-        name, value = f"{name}_micros", None if value is None else round(value * MILLION)
     try:
-        if value is not None and value != int(value):
-            raise LimitError(f"limit {name}: {value:g} is not an integer; only a limit in usd may have a fraction")
-        value = None if value is None else int(value)
-        control = SetLimit(parse_limit_name(name).text(), value)
+        unit = 1
+        if name.endswith(".usd"):
+            name, unit = f"{name}_micros", MILLION
+        limit = None if value is None else _whole(name, value, unit)
+        control = SetLimit(parse_limit_name(name).text(), limit)
         check_owners([parse_limit_name(control.name)])
     except (LimitError, InputError) as error:
         raise ConfigurationError(str(error)) from error
     return control
+
+
+def _whole(name: str, value: float, unit: int) -> int:
+    """Return a limit in whole units; the least amount of money is one micro-dollar."""
+    if not 0 <= value * unit <= MAX_LIMIT:  # so is no NaN
+        raise LimitError(f"limit {name}: {value:g} is not between 0 and {MAX_LIMIT // unit}")
+    if unit > 1:
+        return max(round(value * unit), 1 if value else 0)
+    if value != int(value):
+        raise LimitError(f"limit {name}: {value:g} is not an integer; only a limit in usd may have a fraction")
+    return int(value)
 
 
 def cadence_request(run: str, kind: str, factor: float | None, *, pin: bool, auto: bool) -> SetCadence:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from operator import attrgetter
+from threading import Lock
 from typing import Generic, NamedTuple, TypeVar
 
 from cogitate.memory.appointments import appointments, names_time
@@ -25,7 +26,7 @@ from cogitate.tasks.kind import WorldFacts
 
 Found = TypeVar("Found")
 _NOT_SO = " Otherwise: "  # after it an event tells what did not happen
-_ANYBODY = Speakers(())
+_NO_SPEAKERS = Speakers(())
 BY_TIME = attrgetter("minute", "number")
 
 
@@ -38,26 +39,29 @@ class _Kept(NamedTuple, Generic[Found]):
 
 
 class FoundOnce(Generic[Found]):
-    """What `find` finds in each entry of an owner, kept for the owners that were read last. Thread-safe.
+    """What `find` finds in each entry of an owner, kept for the owners whose entries were read last. Thread-safe.
 
     Args:
         find: gets the entry, its owner and the display names. Callers share what it returns and must not change it.
+        most: entries that are kept; each takes about a kilobyte.
     """
 
-    def __init__(self, find: Callable[[Entry, str, Mapping[str, str]], Found], owners: int = 4_096) -> None:
+    def __init__(self, find: Callable[[Entry, str, Mapping[str, str]], Found], most: int = 100_000) -> None:
         self._find = find
+        self._most = most
+        self._kept: OrderedDict[tuple[str, int], _Kept[Found]] = OrderedDict()  # by owner and id of the names
+        self._size = 0  # entries kept
+        self._lock = Lock()
+        forget_with_packs(self._forget)
 
-        @lru_cache(maxsize=owners)
-        def kept(owner: str) -> list[_Kept[Found]]:
-            return []
-
-        self._kept = kept
-        forget_with_packs(kept.cache_clear)
+    def _forget(self) -> None:
+        with self._lock:
+            self._kept.clear()
+            self._size = 0
 
     def of(self, entries: Sequence[Entry], owner: str, names: Mapping[str, str]) -> Sequence[Found]:
         """Return what was found in each of an owner's entries, in their order; only those that are new are read."""
-        kept = self._kept(owner)
-        known = kept[0] if kept and kept[0].names is names else _Kept[Found](names, [], [])
+        known = self._kept.get((owner, id(names))) or _Kept[Found](names, [], [])
         at = len(known.entries)
         if entries[:at] == known.entries:
             if len(entries) == at:
@@ -68,8 +72,16 @@ class FoundOnce(Generic[Found]):
             if all(id(entry) in before for entry in entries):
                 return [before[id(entry)] for entry in entries]
             found = [before[id(e)] if id(e) in before else self._find(e, owner, names) for e in entries]
-        kept[:] = [_Kept(names, [*entries], found)]
+        self._keep((owner, id(names)), _Kept(names, [*entries], found))
         return found
+
+    def _keep(self, key: tuple[str, int], kept: _Kept[Found]) -> None:
+        with self._lock:
+            replaced = self._kept.pop(key, None)
+            self._size += len(kept.found) - (len(replaced.found) if replaced else 0)
+            self._kept[key] = kept
+            while self._size > self._most and len(self._kept) > 1:
+                self._size -= len(self._kept.popitem(last=False)[1].found)
 
 
 class Told(NamedTuple):
@@ -96,7 +108,7 @@ def parts_of(entry: Entry, names: Mapping[str, str], whole: bool) -> tuple[Part,
     said = prose(line.text if line.speaker else news_of(entry).partition(_NOT_SO)[0])
     if not is_dialogue(entry):
         return read(said, whole).parts
-    return tuple(p for p in read(without_directions(said), whole).parts if not is_courtesy(p.text, _ANYBODY))
+    return tuple(p for p in read(without_directions(said), whole).parts if not is_courtesy(p.text, _NO_SPEAKERS))
 
 
 def _timed(entry: Entry, owner: str, names: Mapping[str, str]) -> Entry | None:

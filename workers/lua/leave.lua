@@ -9,7 +9,8 @@
 --     aside:<model>                 'until why number since': it is set aside; one call tries it then, and doubles the pause
 --     tried:<model>, answered:<model>  see enter.lua
 --     refusing                      models set aside for refusals since the endpoint last answered
---     limiting                      the model that a 429 limited since the endpoint last answered; '' once a second one was
+--     limiting                      "<time> <model>" of a 429 since the endpoint last answered, within longest_pause; no model
+--                                   once a second one was limited
 --     room:<model>, pace:<model>    learned limits, see below
 --     good:<model>                  the room, or calls a microsecond, up to which they grow fast
 --     cut:<model>                   when they were last cut
@@ -54,7 +55,7 @@ local state, since, probe, in_row, latest, openings_before, usual, fastest, know
     'usual', 'fastest', 'why', 'refusing', of_model('streak'), of_model('aside'), of_model('room'), of_model('cut'),
     of_model('refused'), of_model('answered'), 'limiting'))
 room = tonumber(room)
-local answer = {''}
+local answer, both_limited = {''}, false
 local most_times = 200
 
 redis.call('HINCRBY', counters, 'calls', calls)
@@ -184,11 +185,11 @@ if verdict == 'fine' then
   end
   if refusing or limiting then redis.call('HDEL', gate, 'refusing', 'limiting') end
 elseif failure == 'rate_limited' then
-  if not limiting then
-    redis.call('HSET', gate, 'limiting', model)
-  elseif limiting ~= model and limiting ~= '' then
-    redis.call('HSET', gate, 'limiting', '')
-    answer = {'limited'}
+  local at, other = string.match(limiting or '', '^(%d+) (.*)$')
+  if not at or now - tonumber(at) > longest_pause then
+    redis.call('HSET', gate, 'limiting', string.format('%.0f %s', now, model))
+  else
+    both_limited = other ~= model and other ~= ''
   end
 end
 if state == 'open' then
@@ -224,5 +225,9 @@ elseif verdict ~= 'silent' then
   elseif bad and (tried_aside == '1' or (own >= tonumber(most_in_row) and not set_aside)) then
     put_aside()
   end
+end
+if both_limited and answer[1] == '' then
+  redis.call('HSET', gate, 'limiting', string.format('%.0f ', now))
+  answer = {'limited'}
 end
 return answer

@@ -127,7 +127,7 @@ def found_in(case: Case) -> Found:
         finally:
             calls.close()
             clients.close()
-    limited = client.hget(endpoint_keys("default")[0], "limiting") == b""
+    limited = (client.hget(endpoint_keys("default")[0], "limiting") or b"").endswith(b" ")
     return _judged(results, asked[0], of_account=limited)
 
 

@@ -17,9 +17,9 @@ NAMES = WORLD.display_names
 class Readings:
     """Finds an entry's text and the owner's name, and keeps what was read."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = 100) -> None:
         self.read: list[str] = []
-        self.found = FoundOnce(self._find)
+        self.found = FoundOnce(self._find, most)
 
     def _find(self, entry: Entry, owner: str, names: Mapping[str, str]) -> str:
         self.read.append(entry.text)
@@ -65,3 +65,13 @@ def test_other_owners_and_other_names_are_read_apart(live: list[Entry]) -> None:
     assert len(readings.of(live, MARIA)) == len(live)
     assert readings.of(live) == []
     assert len(readings.of(live, names={KLAUS: "Nikolaus"})) == len(live)
+
+
+def test_the_entries_kept_are_bounded_and_two_runs_have_their_own(live: list[Entry]) -> None:
+    readings, others = Readings(most=8), dict(NAMES)
+    assert readings.of(live) == [*"abcdef"]
+    assert readings.of(live[:2], MARIA) == ["a", "b"]
+    assert readings.of(live) == [], "eight are kept"
+    assert readings.of(live[:1], names=others) == ["a"]
+    assert readings.of(live[:2], MARIA) == []
+    assert readings.of(live) == [*"abcdef"], "those read least recently went"
