@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Annotated, Any
@@ -39,11 +38,11 @@ from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.meters import Meter, format_meters, meter_params, read_meters
 from cogitate.tasks.persona import language_of, persona, told_routine
 from cogitate.tasks.places import ANYWHERE, place_meant, places_shown
+from cogitate.tasks.plan_times import FROM, one_after_another, window, within
 from cogitate.tasks.recall import (
     LITTLE,
     access_marks,
     brief,
-    delay_of,
     long_term_context,
     recall,
     replaced_entry,
@@ -55,15 +54,12 @@ QUERY = "plan today tomorrow want need goal"  # streams design, task 7
 SHOWN = 15  # memories (streams design)
 REMEMBERED: tuple[EntryType, ...] = ("observation", "message", "summary", "reflection")
 _DAY = re.compile(r"\b(?:day|день) \d", re.IGNORECASE)
-SOON = 5  # game minutes: an item that begins this long before the plan takes effect is still under way then
-LATE = 30  # minutes: an item planned for this long ago begins now; an older one is over
 
 
 EVERY = 10  # ticks between two checks whether to request the next day's plan
 OUTCOMES = {"completed": "done", "cancelled": "given up"}
 STEPS = "plan_steps"  # the template of a plan without times of day
 ENDLESS = 1_000_000 * DAY  # such a plan is valid until the next
-FROM = "from"  # parameter: game time at which the plan begins; by default, when it is requested
 
 
 class Unfinished(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -136,7 +132,7 @@ class Plan(Kind):
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
         """Return a prompt with the agent, the places, its condition, its last plan, unfinished items and memories."""
-        profile, names, minute = case.profile, case.world.display_names, _window(case)[0]
+        profile, names, minute = case.profile, case.world.display_names, window(case)[0]
         memories = sorted(share_of(self._recalled(case), memory_share), key=lambda e: (e.minute, e.number))
         previous = _previous(case) if memory_share >= LITTLE else []
         unfinished = [str(item.get("description", "")) for item in _unfinished(case)]
@@ -175,7 +171,7 @@ class Plan(Kind):
             ValueError: for an unknown place, for two items that begin at the same time, for items out of order, or when
                 fewer than 5 lie between now and the next morning.
         """
-        start, end = _window(case)
+        start, end = window(case)
         if isinstance(answer, StepPlan):
             steps = answer.activities[:MOST]
             slots = [Slot(start, one.description, place_meant(one.location, case), one.priority, 0) for one in steps]
@@ -184,13 +180,13 @@ class Plan(Kind):
         timed, astray = [], _astray(answer.activities, case)
         for activity in answer.activities:
             clock = parse_clock(activity.time)
-            minute = None if clock is None else _within(clock, start, end)
+            minute = None if clock is None else within(clock, start, end)
             if minute is not None and activity not in astray:
                 place = place_meant(activity.location, case)
                 timed.append(Slot(minute, activity.description, place, activity.priority, 0))
         if sum(one.minute > other.minute for one, other in pairwise(timed)) > 1:  # one item may be out of order
             raise ValueError("the plan items are in no order of time: write them from the first of the day to the last")
-        slots = _one_after_another(timed, start)
+        slots = one_after_another(timed, start)
         if len(slots) < FEWEST:
             raise ValueError(
                 f"{len(slots)} of {len(answer.activities)} plan items have a time of their own between "
@@ -201,7 +197,7 @@ class Plan(Kind):
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
         """Return a plan from promises, appointments and unfinished items, what presses, and the routine."""
-        start, end = _window(case)
+        start, end = window(case)
         profile = case.profile
         owed = find_owed(case.job.key.owner, case.entries, case.world.display_names, case.world.locations, start, end)
         told, places, language = _told(case), case.world.locations, language_of(case)
@@ -285,7 +281,7 @@ class Plan(Kind):
             )
             for index, slot in enumerate(slots)
         )
-        start, end = _window(case)
+        start, end = window(case)
         text = _listed(items, start, language or language_of(case))
         entry = Entry(
             type="plan",
@@ -323,21 +319,6 @@ def _next_morning(moment: Moment) -> int:
     return next_morning(moment.minute, timing.morning_of(moment.owner, moment.world))
 
 
-def _window(case: Case) -> tuple[int, int]:
-    """Return the game times at which the plan begins and ends.
-
-    It begins when it is requested, or at the morning that it is for. A plan that takes effect more than `SOON` later
-    begins then, since earlier items would be over.
-    """
-    asked, begins = case.job.minute, case.job.params.get(FROM)
-    start = max(asked, begins) if isinstance(begins, int) else asked
-    effective = asked + delay_of(case)
-    start = start if effective - start <= SOON else effective
-    if not case.world.clock.has_times:
-        return start, start + DAY
-    return start, next_morning(start, timing.morning_of(case.job.key.owner, case.world))
-
-
 def _astray(activities: Sequence[Activity], case: Case) -> list[Activity]:
     """Return the activities at places that do not exist, which a plan leaves out if enough others remain.
 
@@ -353,35 +334,6 @@ def _astray(activities: Sequence[Activity], case: Case) -> list[Activity]:
             if len(activities) - len(astray) < FEWEST:
                 raise
     return astray
-
-
-def _within(clock: int, start: int, end: int) -> int | None:
-    """Return the minute at which an item begins, if within the plan or up to `LATE` before it; else None."""
-    midnight = day_of(start) * DAY
-    for minute in (midnight + clock, midnight + DAY + clock):
-        if start <= minute < end:
-            return minute
-    return midnight + clock if 0 < start - (midnight + clock) <= LATE else None
-
-
-def _one_after_another(timed: Iterable[Slot], start: int) -> list[Slot]:
-    """Return the slots in order of time, without repeats and without those that are over.
-
-    Raises:
-        ValueError: when two different slots begin at the same time.
-    """
-    slots: dict[int, Slot] = {}
-    for slot in sorted(timed, key=lambda s: s.minute):
-        other = slots.setdefault(slot.minute, slot)
-        if (other.text.casefold(), other.location) != (slot.text.casefold(), slot.location):
-            raise ValueError(
-                f"two plan items begin at {clock_time(slot.minute)}: {other.text!r} and {slot.text!r}; "
-                "each needs a time of its own"
-            )
-    begun = [minute for minute in slots if minute <= start]
-    for minute in begun[:-1]:  # its end was the beginning of the next
-        del slots[minute]
-    return [replace(slot, minute=max(minute, start)) for minute, slot in slots.items()]
 
 
 def _unfinished(case: Case) -> list[Mapping[str, Any]]:
@@ -439,7 +391,7 @@ def _left(case: Case, told: Sequence[Entry], start: int, owed: Owed) -> list[Map
 def _told(case: Case) -> list[Entry]:
     """Return what tells the agent of times, in its words; its statements about itself count as made this morning."""
     owner, names = case.job.key.owner, case.world.display_names
-    said = Entry(type="observation", text=case.profile.currently, minute=_window(case)[0])
+    said = Entry(type="observation", text=case.profile.currently, minute=window(case)[0])
     summary = first_person(_dated(case), owner, names)
     # Reflections only repeat earlier statements, perhaps in another's words.
     timed = (e for e in TIMED.of(case.entries, owner, names) if e is not None and e.type != "reflection")

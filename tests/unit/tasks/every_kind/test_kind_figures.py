@@ -16,6 +16,7 @@ from cogitate.tasks import (
     long_term,
     places,
     plan,
+    plan_times,
     prune,
     rate,
     recall,
@@ -93,7 +94,7 @@ def test_declarations_of_kinds_are_unchanged(kind: Kind, figures: tuple[Any, ...
         ),
         # game minutes
         (
-            (plan.LATE, summarise.SETTLED, summarise.LATEST, summarise.MARGIN, prune.OVERDUE),
+            (plan_times.LATE, summarise.SETTLED, summarise.LATEST, summarise.MARGIN, prune.OVERDUE),
             (30, 1_440, 2_880, 180, 2_520),
         ),
         # importance

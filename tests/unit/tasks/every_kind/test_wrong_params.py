@@ -10,7 +10,8 @@ import pytest
 from cogitate.prompts.render import Templates
 from cogitate.tasks.act import Act
 from cogitate.tasks.kind import Kind
-from cogitate.tasks.plan import FROM, Plan
+from cogitate.tasks.plan import Plan
+from cogitate.tasks.plan_times import FROM
 from cogitate.tasks.reflect import Reflect
 from tests.unit.tasks.every_kind.test_full_prompts import FULL, NOW, PARAMS, STREAM
 from tests.unit.tasks.kind_cases import case_of, moment_of, observation, stream_of

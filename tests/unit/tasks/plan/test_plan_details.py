@@ -11,7 +11,8 @@ import pytest
 from cogitate.memory.clock import DAY
 from cogitate.memory.entry import Entry, PlanItem, PlanStatus
 from cogitate.memory.stream import Stream
-from cogitate.tasks.plan import LATE, _done, _fulfilled, _previous, _unfinished, _within
+from cogitate.tasks.plan import _done, _fulfilled, _previous, _unfinished
+from cogitate.tasks.plan_times import LATE, within
 from tests.unit.tasks.kind_cases import KLAUS, PROFILE, case_of, moment_of, observation, stream_of
 from tests.unit.tasks.plan.plan_case import KIND, MORNING, made
 
@@ -53,7 +54,7 @@ def test_a_plan_is_stored_as_an_entry_of_its_owner_for_the_day() -> None:
 )
 @pytest.mark.parametrize("day", [0, 3])
 def test_an_hour_is_that_of_the_plan_or_just_before_it(clock: int, minute: int | None, day: int) -> None:
-    found = _within(clock, day * DAY + 600, (day + 1) * DAY + 360)
+    found = within(clock, day * DAY + 600, (day + 1) * DAY + 360)
     assert found == (None if minute is None else day * DAY + minute)
 
 
