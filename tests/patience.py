@@ -1,4 +1,4 @@
-"""How long tests wait for what must come: a guard against waiting for ever, which tells nothing of speed."""
+"""The bound of every wait in a test: it guards against hanging and measures nothing."""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@ It counts only on the game day of that entry, so each day keeps a first record o
 importance than the first entry is stored.
 
 Recorded simulations show that 45 to 70 percent of an agent's memories repeat an earlier one word for word. A repeat
-counts only while nothing newer is known of its subject, which its first word names: after "The gate is open" and "The
-gate is closed", a second "The gate is open" is news, and is stored.
+counts only while nothing newer is known of its subject, which its first word other than an article names: after "The
+gate is open" and "The gate is closed", a second "The gate is open" is news, and is stored.
 """
 
 from __future__ import annotations

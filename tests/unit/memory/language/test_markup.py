@@ -19,7 +19,7 @@ from cogitate.memory.language.markup import prose
             "It was a plan for the *bike shed*, Bo, and I am not fine with _you_ yet.",
             "It was a plan for the bike shed, Bo, and I am not fine with you yet.",
         ),
-        ("*waves* Hello", "*waves* Hello"),  # what somebody does
+        ("*waves* Hello", "*waves* Hello"),  # an action, not emphasis
         ("@bo is this yours? #release", "bo is this yours? release"),
         ("> The cut is on Thursday.\n\nFine by me.", "Fine by me."),  # another said the first
         ("```python\ndef close(order):\n    return 1\n```\nIs this yours?", "Is this yours?"),

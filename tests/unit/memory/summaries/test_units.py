@@ -49,6 +49,7 @@ def test_an_observation_ends_with_one_full_stop(seen: str, ended: str) -> None:
         ("Is Gina at home?", []),  # Gina is no news
         ("Is the kettle on?", []),
         ("Need oxygen in bay 3.", ['Jon said "Need oxygen in bay 3".']),  # who needs it, nothing says
+        ("Just met Gina at the mill.", ['Jon said "Just met Gina at the mill".']),
         ("If it rains.", ['Jon said "If it rains".']),
         ("Well done, you mended Zoe's gate.", ['Jon said "Well done, you mended Zoe\'s gate".']),
         ("Thanks for lending Zoe the ladder.", ['Jon said "Thanks for lending Zoe the ladder".']),

@@ -163,7 +163,7 @@ WELD = ["wait", "check the pumps", "weld a hull plate"]
     ],
     ids=["a pressing matter", "what does not press", "the present activity", "nothing: the first"],
 )
-def test_an_action_without_a_plan_is_the_likest_to_the_situation_or_the_first(
+def test_without_a_plan_the_action_most_like_the_situation_is_chosen_or_else_the_first(
     memories: tuple[Entry, ...], situation: dict[str, Any], chosen: str
 ) -> None:
     action = told(*memories, places=(), actions=WELD, **situation)
@@ -171,7 +171,7 @@ def test_an_action_without_a_plan_is_the_likest_to_the_situation_or_the_first(
     assert told(*memories, places=(), actions=WELD, **situation) == action
 
 
-def test_a_pressing_matter_is_the_reason_of_the_action_that_it_comes_before_the_plan_with() -> None:
+def test_a_pressing_matter_precedes_the_plan_item_and_is_the_reason_of_the_action() -> None:
     item = {"id": "1-0", "description": "check the pumps", "minute": 690, "status": "active"}
     loose = observation("A hull plate came loose.", 700, importance=8)
     action = told(loose, places=(), actions=WELD, item=item)
