@@ -1,9 +1,8 @@
-"""Answers without reasons: what is left of one whose reasons are junk, and what a weak model is asked instead."""
+"""Answers without their reasons: what is left of one whose reasons are junk, and a model that is asked for none."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 
 import pytest
 from pydantic import BaseModel
@@ -14,11 +13,9 @@ from cogitate.prompts.render import Templates
 from cogitate.scheduler.config.endpoints import Model, ModelSettings
 from cogitate.tasks.kind import Case, Prompt
 from cogitate.workers.answer_faults.fault import fault_of
-from cogitate.workers.jobs.repair import ask_no_reasons, for_weak_model, without_reasons
+from cogitate.workers.jobs.repair import ask_no_reasons, without_reasons
 from cogitate.workers.llm.answer import ModelAnswer
-from cogitate.workers.llm.requests.dialect import Dialect
 from cogitate.workers.llm.requests.schema import full_schema
-from cogitate.workers.llm.requests.tokens import prompt_tokens
 from tests.unit.tasks.own_kind_case import Own
 from tests.unit.workers.answer_faults.case import REFLECT, prompt
 from tests.unit.workers.attempts_case import OURS, USED, Trying
@@ -86,26 +83,6 @@ def test_a_prompt_without_reasons_is_unchanged(answer: type[BaseModel]) -> None:
     assert ask_no_reasons(asked(answer)) == asked(answer)
 
 
-@pytest.mark.parametrize(
-    ("answer", "constraint"),
-    [
-        (ActionAnswer, WHERE),
-        (ActionAnswer, Constraint(field="doing", choices=("Bake bread", 'Say "hello"'))),
-        (DailyPlan, Constraint(field="activities.location", choices=("cafe", "anywhere"))),
-    ],
-)
-def test_the_schema_of_a_weak_model_has_the_choices_of_the_prompt(
-    answer: type[BaseModel], constraint: Constraint
-) -> None:
-    before = asked(answer, constraint)
-    after = for_weak_model(before)
-    enum = json.dumps({"enum": constraint.choices})[1:-1]
-    assert enum in json.dumps(Dialect().body(after, 50)["response_format"])
-    for dialect, other in (Dialect(), before), (Dialect(schema="plain"), after):
-        assert enum not in json.dumps(dialect.body(other, 50)["response_format"])
-    assert prompt_tokens(after) > prompt_tokens(ask_no_reasons(before)), "servers may put the schema in the prompt"
-
-
 def test_unrequested_reasons_are_not_accepted() -> None:
     deed = ask_no_reasons(asked(ActionAnswer)).answer.model_validate(
         {"reason": "babble", "location": "here", "doing": "Bake"}
@@ -119,36 +96,21 @@ def test_unrequested_reasons_are_not_accepted() -> None:
     assert (insight.insight, insight.relationship_changes) == ("I like Ben.", [])
 
 
-@dataclass
 class Acts(Own):
     """A kind that asks for a deed."""
 
-    output_cap: int = 50
-    where: Constraint = WHERE
-
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
-        return asked(ActionAnswer, self.where)
+        return asked(ActionAnswer)
 
 
 @pytest.mark.parametrize("reasons", [True, False])
 def test_an_attempt_requests_reasons_by_default(reasons: bool) -> None:
     kept = ModelSettings(model="m", endpoint="ours", reasons=reasons).kept_as("default")
-    trying = Trying(ModelAnswer(usage=USED, value=None), Acts())
+    trying = Trying(ModelAnswer(usage=USED, value=None), Acts(output_cap=50))
     trying.make(model=kept)
     (sent,) = trying.calls.prompts
     assert (sent.answer is ActionAnswer) is reasons
     assert ('"reason"' in sent.system + json.dumps(full_schema(sent.answer))) is reasons
-    assert sent.enforced == (() if reasons else (WHERE,))
-
-
-@pytest.mark.parametrize("reasons", [True, False])
-def test_the_choices_in_a_schema_count_before_the_prompt_is_sent(reasons: bool) -> None:
-    many = Constraint(field="location", choices=tuple(f"house number {n} in Brook Street" for n in range(200)))
-    kept = ModelSettings(model="m", endpoint="ours", reasons=reasons).kept_as("default")
-    trying = Trying(ModelAnswer(usage=USED, value=None), Acts(where=many))
-    outcome = trying.make(model=kept)
-    assert len(trying.calls.prompts) == reasons
-    assert outcome.failure == ("empty" if reasons else "prompt_too_long")
 
 
 def test_a_run_of_an_older_version_requests_reasons() -> None:
