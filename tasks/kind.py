@@ -134,6 +134,7 @@ class Prompt:
     shown: tuple[int, ...] | None = None  # those shown to the end that the job passes; None: it passes none
     then: tuple[Effect, ...] = ()  # effects of what was shown, whatever the answer: archives, cursors
     constraints: tuple[Constraint, ...] = ()  # on the answer, by what was shown
+    enforced: tuple[Constraint, ...] = ()  # in the schema too; a worker sets it for weak models
     built_in: bool = False  # with the built-in instructions, so answers are checked against all of them
 
     @classmethod

@@ -59,8 +59,8 @@ from cogitate.workers.jobs.repair import (
     OF_ANSWERS,
     REFUSED_BY_KIND,
     TOO_LONG,
-    ask_no_reasons,
     describe_fault,
+    for_weak_model,
     repairs_of,
     without_reasons,
     without_repair,
@@ -212,7 +212,15 @@ class Attempts:
         tries = [(cap, repair) for cap in caps for repair in (*adjustment.repairs, None)]
         for cap, repair in tries:
             try:
-                prompt = fit(kind, claim.case, cap, correction=candidate.correction, halved=halved, addition=repair)
+                prompt = fit(
+                    kind,
+                    claim.case,
+                    cap,
+                    correction=candidate.correction,
+                    halved=halved,
+                    addition=repair,
+                    adapt=None if candidate.model.reasons else for_weak_model,
+                )
                 break
             except PromptDoesNotFit:
                 if (cap, repair) == tries[-1]:
@@ -220,7 +228,7 @@ class Attempts:
         if adjustment.longer:
             size = corrected_tokens(prompt, candidate.correction.raised)
             output_cap = max(output_cap, room_for_answer(candidate.model, claim.job.reserved, size))
-        return prompt if candidate.model.reasons else ask_no_reasons(prompt), output_cap
+        return prompt, output_cap
 
     def _without_prompt(self, kind: Kind, claim: Claim, error: BaseException) -> AttemptOutcome:
         """Return the heuristic's result if there is no prompt to send."""

@@ -1,7 +1,8 @@
 """The repair of an answer: without its reasons, or by a second attempt.
 
 The reasons may be junk when the answer is not. An action is useful without its reason; a change of a relationship is
-not, and is dropped as a whole. Models that give poor reasons need not be asked for them (`ModelSettings.reasons`).
+not, and is dropped as a whole. Weak models need not be asked for them (`ModelSettings.reasons`); the schema of their
+requests holds the choices of the prompt, since they do not copy them.
 
 Otherwise a second attempt shows the model its own answer and its faults, once per job and worker.
 The attempt has its own reservation from the retry pool, and its prompt has the same cap. The answer is treated as data:
@@ -42,6 +43,12 @@ _WITHOUT: Mapping[type[BaseModel], tuple[type[BaseModel], str]] = MappingProxyTy
         ReflectionAnswer: (InsightAlone, "relationship_changes"),
     }
 )
+
+
+def for_weak_model(prompt: Prompt) -> Prompt:
+    """Return the prompt without reasons, in neither schema nor instructions, and with its choices in the schema."""
+    prompt = ask_no_reasons(prompt)
+    return replace(prompt, enforced=prompt.constraints)
 
 
 def ask_no_reasons(prompt: Prompt) -> Prompt:

@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from redis import Redis
 
 from cogitate.memory import typed_json
+from cogitate.prompts.constraints import Constraint
 from cogitate.scheduler.config.endpoints import Model
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.keys import RESPONSES
@@ -28,7 +29,7 @@ from cogitate.workers.jobs.repair import OF_ANSWERS
 from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.replies.failures import Failure, FailureKind
 from cogitate.workers.llm.replies.reply import Reply, validated
-from cogitate.workers.llm.requests.schema import full_schema
+from cogitate.workers.llm.requests.schema import narrowed_schema
 
 
 class _Kept(msgspec.Struct, frozen=True):
@@ -52,6 +53,7 @@ class CachedQuestion(NamedTuple):
     system: str
     user: str
     answer: type[BaseModel]
+    enforced: tuple[Constraint, ...]
     output_cap: int
 
     @classmethod
@@ -65,12 +67,14 @@ class CachedQuestion(NamedTuple):
             prompt.system,
             prompt.user,
             prompt.answer,
+            prompt.enforced,
             output_cap,
         )
 
     def digest(self) -> str:
         """Return a hash that is the same in every process."""
-        sent = [*self[:3], self.system, self.user, full_schema(self.answer), self.output_cap]
+        schema = narrowed_schema(self.answer, self.enforced)
+        sent = [*self[:3], self.system, self.user, schema, self.output_cap]
         if self.parameters:  # keys without parameters stay as they were in earlier versions
             sent.append(self.parameters)
         return hashlib.blake2b(json.dumps(sent).encode(), digest_size=16).hexdigest()

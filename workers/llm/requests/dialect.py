@@ -24,7 +24,7 @@ from redis.exceptions import RedisError
 
 from cogitate.memory import typed_json
 from cogitate.tasks.kind import Prompt
-from cogitate.workers.llm.requests.schema import BOUNDS, full_schema, plain_schema
+from cogitate.workers.llm.requests.schema import BOUNDS, narrowed_schema, plain_schema
 
 Form = Literal["json_schema", "json_object", "text"]
 _BELOW: dict[Form, Form] = {"json_schema": "json_object", "json_object": "text"}
@@ -50,7 +50,7 @@ class Dialect:
     """One form of request. Alternatives are listed in order of preference; each omits or renames one part."""
 
     form: Form = "json_schema"
-    schema: Literal["full", "plain"] = "full"  # plain: without bounds and patterns
+    schema: Literal["full", "plain"] = "full"  # plain: without bounds, patterns and the job's choices
     cap: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     system: Literal["message", "merged"] = "message"  # merged: the instructions begin the user's message
     left_out: tuple[str, ...] = ()  # parameters of the model that are not sent, such as temperature
@@ -123,7 +123,7 @@ class Dialect:
         body: dict[str, object] = {self.cap: cap}
         system, user, answer = prompt.system, prompt.user, prompt.answer
         if self.form == "json_schema":
-            schema = full_schema(answer) if self.schema == "full" else plain_schema(answer)
+            schema = narrowed_schema(answer, prompt.enforced) if self.schema == "full" else plain_schema(answer)
             json_schema = {"name": answer.__name__, "schema": schema, "strict": True}
             body["response_format"] = {"type": "json_schema", "json_schema": json_schema}
         else:

@@ -86,9 +86,9 @@ def _constraint(one: Constraint, answer: type[BaseModel]) -> Constraint:
     bounds = [bound if bound is None else int(bound) for bound in (one.least, one.most)]
     field = _text("a constraint", one.field)
     try:
-        kind = field_of(answer, field).get("type")
+        kind = field_of(full_schema(answer), field).get("type")
     except TypeError as error:
-        raise WrongPrompt(str(error)) from None
+        raise WrongPrompt(f"answer model {answer.__name__}: {error}") from None
     if choices and kind != "string":
         raise WrongPrompt(f"answer model {answer.__name__}: only a text can have choices, and {field} is not one")
     return Constraint(field=field, choices=choices, least=bounds[0], most=bounds[1])

@@ -1,7 +1,8 @@
 """The JSON schema of an answer, in the subset that compatible servers share.
 
 A schema depends on the answer's class alone: a provider puts it before the instructions, so one that differed from job
-to job would leave its prefix cache nothing to share. The choices of a job stand in its prompt.
+to job would leave its prefix cache nothing to share. The choices of a job stand in its prompt. Only a weak model, which
+does not copy them from there, gets them in the full schema too, which local servers turn into a grammar.
 
 The plain schema keeps type, properties (all required), items, enum and anyOf, and expands references. The full schema,
 which is tried first, also has bounds of numbers, lists and texts, and patterns. Servers differ in what they accept
@@ -12,10 +13,13 @@ every answer in any case.
 
 from __future__ import annotations
 
-from functools import cache
+from copy import deepcopy
+from functools import cache, lru_cache
 from typing import Any
 
 from pydantic import BaseModel
+
+from cogitate.prompts.constraints import Constraint
 
 _PLAIN = ("type", "description", "enum")
 BOUNDS = ("minimum", "maximum", "minItems", "maxItems", "minLength", "maxLength", "pattern")
@@ -44,6 +48,23 @@ def full_schema(answer: type[BaseModel]) -> Schema:
     """
     full = answer.model_json_schema()
     return _kept(full, full.get("$defs", {}), (answer.__name__,))
+
+
+@lru_cache(maxsize=512)  # the jobs of one owner often show the same choices
+def narrowed_schema(answer: type[BaseModel], constraints: tuple[Constraint, ...]) -> Schema:
+    """Return the full schema of `answer`, in which a text with choices is one of them. The result is shared.
+
+    Raises:
+        TypeError: like `plain_schema`, and if a constraint names no field.
+    """
+    schema = deepcopy(full_schema(answer))
+    for constraint in constraints:
+        if constraint.choices:
+            node = field_of(schema, constraint.field)
+            for bound in BOUNDS:
+                node.pop(bound, None)
+            node["enum"] = [*constraint.choices]
+    return schema
 
 
 def _kept(node: Schema, defs: Schema, path: tuple[str, ...]) -> Schema:
@@ -91,17 +112,17 @@ def _without_bounds(node: Schema) -> Schema:
     return plain
 
 
-def field_of(answer: type[BaseModel], path: str) -> Schema:
+def field_of(schema: Schema, path: str) -> Schema:
     """Return the schema of a field that a path of names joined by dots leads to, past lists.
 
     Raises:
         TypeError: when the answer has no such field.
     """
-    node = full_schema(answer)
+    node = schema
     for name in path.split("."):
         while node.get("type") == "array":
             node = node["items"]
         if name not in node.get("properties", {}):
-            raise TypeError(f"answer model {answer.__name__} has no field {path!r} to constrain")
+            raise TypeError(f"it has no field {path!r} to constrain")
         node = node["properties"][name]
     return node

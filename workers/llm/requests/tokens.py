@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -29,12 +30,13 @@ from pydantic import BaseModel
 
 from cogitate.memory.errors import CogitateError
 from cogitate.memory.language.text import FUNCTION_WORDS
+from cogitate.prompts.constraints import Constraint
 from cogitate.prompts.render import Rendered
 from cogitate.tasks.job import UNCORRECTED, Correction
 from cogitate.tasks.kind import Case, Kind, Prompt
 from cogitate.workers.llm.requests.dialect import schema_instruction
 from cogitate.workers.llm.requests.prompt_check import check_prompt
-from cogitate.workers.llm.requests.schema import full_schema
+from cogitate.workers.llm.requests.schema import narrowed_schema
 
 MESSAGE_OVERHEAD = 16  # tokens that chat templates put around a system and a user message
 _SLACK = 3  # tokens; a short text may be denser than usual for its language
@@ -189,14 +191,14 @@ def prompt_parts(prompt: Prompt) -> Tokens:
     parts = (
         _known_part(prompt.system),
         _known_part(prompt.user),
-        _schema_tokens(prompt.answer),
+        _schema_tokens(prompt.answer, prompt.enforced),
     )
     return Tokens(MESSAGE_OVERHEAD + sum(part.plain for part in parts), sum(part.others for part in parts))
 
 
 @lru_cache(maxsize=512)
-def _schema_tokens(answer: type[BaseModel]) -> Tokens:
-    return estimated_parts(schema_instruction(full_schema(answer)))
+def _schema_tokens(answer: type[BaseModel], enforced: tuple[Constraint, ...]) -> Tokens:
+    return estimated_parts(schema_instruction(narrowed_schema(answer, enforced)))
 
 
 def corrected_tokens(prompt: Prompt, correction: Correction) -> int:
@@ -218,6 +220,7 @@ def fit(
     correction: Correction = UNCORRECTED,
     halved: bool = False,
     addition: Rendered | None = None,
+    adapt: Callable[[Prompt], Prompt] | None = None,
 ) -> Prompt:
     """Return the prompt with the largest share of memories, in steps of 1/64, whose estimate is at most `cap` tokens.
 
@@ -225,6 +228,7 @@ def fit(
         correction: the factors of estimates.
         halved: use half of that share, for an endpoint that refused the prompt as too long anyway.
         addition: text for the end of the prompt; it counts like the rest.
+        adapt: returns the prompt as the model needs it, which is what counts.
 
     Raises:
         PromptDoesNotFit: if the prompt is too long even without memories.
@@ -235,6 +239,7 @@ def fit(
 
     def prompt_with(share: float) -> Prompt:
         prompt = check_prompt(kind.prompt(case, share))
+        prompt = prompt if adapt is None else adapt(prompt)
         if addition is None:
             return prompt
         # At the end, so that a provider can reuse its cache of everything before.

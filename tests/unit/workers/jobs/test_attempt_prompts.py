@@ -211,7 +211,7 @@ def test_a_failed_answer_reports_model_tokens_and_count() -> None:
 
 
 def test_an_invalid_answer_is_shown_with_its_faults() -> None:
-    trying = Trying(unusable("wrong_schema", '{"text": {"a": 5}}'))
+    trying = Trying(unusable("wrong_schema", '{"text": {"a": 5, "b": 6}}'))
     trying.make(trying.make().adjustment, number=2)
     assert "text: Input should be a valid string" in trying.calls.prompts[1].user
 

@@ -11,6 +11,7 @@ from fakeredis import FakeRedis
 from pydantic import BaseModel
 
 from cogitate.memory import typed_json
+from cogitate.prompts.constraints import Constraint
 from cogitate.scheduler.config.endpoints import Model
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.keys import RESPONSES
@@ -65,9 +66,10 @@ def test_an_answer_is_found_whole_by_the_same_question_of_another_run() -> None:
         asked(prompt=replace(PROMPT, system="You name colours.")),
         asked(prompt=replace(PROMPT, user="The sun shines.")),
         asked(prompt=replace(PROMPT, answer=Weather)),
+        asked(prompt=replace(PROMPT, enforced=(Constraint(field="word", choices=("grey",)),))),
         asked(cap=CAP + 1),
     ],
-    ids=["seed", "parameters", "model", "endpoint", "system", "user", "schema", "cap"],
+    ids=["seed", "parameters", "model", "endpoint", "system", "user", "schema", "choices", "cap"],
 )
 def test_another_question_has_another_answer(other: CachedQuestion) -> None:
     client = FakeRedis()
