@@ -31,7 +31,7 @@ def retry(
     """Repeat jobs that were late, failed, dead, denied or too_slow: a new job replaces the result of the heuristic.
 
     The new job is charged to the budget windows of its tick. It is refused if these have no room, or if the heuristic's
-    entry was repaired, summarised or pruned meanwhile. Jobs that left no entry to replace are named, and the others sent.
+    entry was repaired, summarised or pruned meanwhile. Jobs that cannot be repeated are named, and the others sent.
     """
     logs.configure(verbose)
     try:
