@@ -143,9 +143,13 @@ class Minds:
         return {} if agent is None or self._brief is None else self._brief(agent)
 
     def _stepped(self) -> None:
-        """Pass a tick after the model's step."""
+        """Pass a tick after the model's step.
+
+        Raises:
+            LedgerError: when an error has ended the loop, as one of `sees`, `who` or `brief` in an earlier step.
+        """
         self._applied, self._ended = [], []
-        if self.loop.over:
+        if self.loop.over and not self.loop._loop.failure:
             return
         with self.loop.next_tick() as tick:
             self._ended = list(tick.ended)
@@ -182,6 +186,11 @@ class Minds:
     def _observe(self, sees: Sees) -> None:
         for owner, known in self._agents.items():
             seen = sees(known())
+            if not isinstance(seen, Iterable | Observation | None):
+                raise InputError(
+                    f"`sees` returned {quoted(seen)} for {owner}: return a text, an Observation, a dict of its fields, "
+                    "several of these, or None"
+                )
             for one in (seen,) if isinstance(seen, str | Observation | Mapping) else seen or ():
                 self.loop.observe(owner, {"text": one} if isinstance(one, str) else one)
 
@@ -276,8 +285,23 @@ def _after_each_step(model: Any, work: Callable[[], None]) -> Callable[[], None]
     if hasattr(model, "schedule_recurring"):
         from mesa.time import Priority, Schedule
 
-        every = Schedule(interval=1.0, start=math.floor(model.time) + 1.0)
-        return model.schedule_recurring(work, every, priority=Priority.LOW).stop  # type: ignore[no-any-return]
+        def passed() -> None:
+            try:
+                work()
+            except BaseException:  # Mesa schedules no further event then
+                schedule()
+                raise
+
+        def schedule() -> None:
+            every = Schedule(interval=1.0, start=math.floor(model.time) + 1.0)
+            events.append(model.schedule_recurring(passed, every, priority=Priority.LOW))
+            for event in events[:-1]:
+                event.stop()
+            del events[:-1]
+
+        events: list[Any] = []
+        schedule()
+        return lambda: events[-1].stop()
     step = model._user_step
 
     def stepped(*args: Any, **named: Any) -> None:

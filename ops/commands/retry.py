@@ -8,9 +8,10 @@ import typer
 
 from cogitate.hosting import logs
 from cogitate.ops.command_options import AsJson, DataDir, Verbose, read_settings
-from cogitate.ops.commands.control_requests import NoWait, request_controls
+from cogitate.ops.commands.control_requests import REFUSED, NoWait, request_controls
 from cogitate.ops.open_state import open_state
 from cogitate.ops.operator_requests import retry_request
+from cogitate.scheduler.config.controls import Retry
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.intake.checks import InputError
 from cogitate.tasks.job import split_job_id
@@ -30,7 +31,7 @@ def retry(
     """Repeat jobs that were late, failed, dead, denied or too_slow: a new job replaces the result of the heuristic.
 
     The new job is charged to the budget windows of its tick. It is refused if these have no room, or if the heuristic's
-    entry was repaired, summarised or pruned meanwhile.
+    entry was repaired, summarised or pruned meanwhile. Jobs that cannot be repeated are named, and the others sent.
     """
     logs.configure(verbose)
     try:
@@ -42,6 +43,18 @@ def retry(
         raise InputError(f"these jobs are of several runs ({', '.join(runs)}): retry those of one run at a time")
     with open_state(read_settings(data_dir=data_dir)) as client:
         history = JobHistory(client, runs[0])
-        controls = [retry_request(history.find(key)) for _, key in keys]
-    names = [f"retry {one}" for one in ids]
-    return request_controls(runs[0], controls, named=names, data_dir=data_dir, as_json=as_json, no_wait=no_wait)
+        controls: dict[str, Retry] = {}
+        faults = []
+        for one, (_, key) in zip(ids, keys, strict=True):
+            try:
+                controls[f"retry {one}"] = retry_request(history.find(key))
+            except InputError as error:
+                faults.append(str(error))
+    if not controls:
+        raise InputError("; ".join(faults))
+    for fault in faults:
+        typer.echo(f"not sent: {fault}", err=True)
+    sent = request_controls(
+        runs[0], [*controls.values()], named=[*controls], data_dir=data_dir, as_json=as_json, no_wait=no_wait
+    )
+    return REFUSED if faults else sent

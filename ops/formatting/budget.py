@@ -10,8 +10,9 @@ from rich.console import JustifyMethod
 from rich.table import Table
 
 from cogitate.scheduler.budget.budget import figure_of, format_limit, format_window
-from cogitate.scheduler.budget.budget_lines import BudgetLine, LimitInForce
+from cogitate.scheduler.budget.budget_lines import WHOLE_RUN, BudgetLine, LimitInForce
 from cogitate.scheduler.config.limits import LimitUnit, parse_limit_name
+from cogitate.scheduler.inspection.refusals import Refusal
 from cogitate.scheduler.journal.lines import reason_of
 
 COLUMNS = ("window", "scope", "unit", "spent", "in flight", "held", "limit", "overrun")
@@ -41,10 +42,30 @@ def denied_requests(refused: Mapping[str, int]) -> dict[str, int]:
     return {name: count for name, count in refused.items() if reason_of(name) == "denied"}
 
 
-def format_refusals(refused: Mapping[str, int], limits: Iterable[LimitInForce]) -> list[str]:
-    """Return a text for each limit that refused requests: its present value, and how many it refused."""
-    known = known_limits(limits)
-    return [f"{name}{f' = {known[name]}' if name in known else ''}, {count}×" for name, count in refused.items()]
+def format_refusals(refusals: Iterable[Refusal], lines: Iterable[BudgetLine] = ()) -> list[str]:
+    """Return a text for each limit that refused requests: its value then, and how many it refused.
+
+    Args:
+        lines: the run's budget; of a limit of the whole run it tells a rest that is too small for another job.
+    """
+    rooms = {f"run.{line.scope}.{line.unit}": line for line in lines if line.window == WHOLE_RUN}
+    said = []
+    for one in refusals:
+        text, line = f"{named_limit(one)}, {one.requests:,}×", rooms.get(one.limit)
+        left = 0 if line is None else line.room - line.counted
+        if line is not None and line.limit == one.value and 0 < left < one.reserves:
+            figure = figure_of(line.unit)
+            text += f"; {figure(left)} left, less than the {figure(one.reserves)} that one more job reserves"
+        said.append(text)
+    return said
+
+
+def named_limit(refusal: Refusal) -> str:
+    """Return the name of a limit that refused requests, with the value that it had then."""
+    if refusal.value is None:
+        return refusal.limit
+    figure = figure_of(parse_limit_name(refusal.limit).unit)
+    return f"{refusal.limit} = {format_limit(refusal.value, refusal.for_retries, figure)}"
 
 
 def limit_lines(limits: Iterable[LimitInForce]) -> list[str]:

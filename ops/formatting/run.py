@@ -13,7 +13,7 @@ from rich.text import Text
 
 from cogitate.hosting.shortfalls import shortfall_lines
 from cogitate.memory.clock import day_and_time
-from cogitate.ops.formatting.budget import budget_table, denied_requests, format_refusals
+from cogitate.ops.formatting.budget import budget_table, format_refusals
 from cogitate.ops.formatting.steering import format_cadence, format_mode, format_pace
 from cogitate.ops.formatting.warnings import format_slow_kind
 from cogitate.scheduler.config.price_table import ModelPrice
@@ -86,7 +86,7 @@ def degraded_lines(summary: RunSummary, servers: Mapping[str, str] | None = None
     lines = [f"{count} of {total} jobs ({100 * count / total:.1f}%) were degraded to a cheaper result or postponed."]
     for reason, times in reasons.items():
         line = f"  {times} {reason}: {MEANING[reason]}"
-        refused = format_refusals(denied_requests(summary.refused), summary.limits)
+        refused = format_refusals(summary.refusals, summary.budget)
         if reason == "denied" and refused:
             line += f" ({'; '.join(refused)})"
         lines.append(line)

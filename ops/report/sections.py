@@ -10,7 +10,7 @@ from markupsafe import Markup
 from cogitate.memory.clock import DAY, clock_in_force
 from cogitate.ops.formatting.axes import Axis, figure
 from cogitate.ops.formatting.budget import COLUMNS as BUDGET_COLUMNS
-from cogitate.ops.formatting.budget import budget_cells, budget_rows, denied_requests, known_limits
+from cogitate.ops.formatting.budget import budget_cells, budget_rows, named_limit
 from cogitate.ops.formatting.charts import Series, bar_chart, line_chart
 from cogitate.ops.formatting.endpoints import format_breaker, format_class
 from cogitate.ops.formatting.run import degraded_lines
@@ -236,15 +236,10 @@ def warnings_section(summary: RunSummary, figures: RunFigures) -> Section:
     if figures.failures:
         failed = [(kind, format_class(failure), count) for (kind, failure), count in figures.failures.most_common()]
         tables.append(ReportTable(("kind", "failure", "jobs"), failed, "Failures by class"))
-    if denied_requests(summary.refused):
-        tables.append(ReportTable(("limit", "requests refused"), _refusals(summary), "Refusals by limits"))
+    if summary.refusals:
+        refusals = [(named_limit(one), one.requests) for one in summary.refusals]
+        tables.append(ReportTable(("limit", "requests refused"), refusals, "Refusals by limits"))
     return Section("Warnings", [] if tables else ["There were none."], tables=tables)
-
-
-def _refusals(summary: RunSummary) -> list[Sequence[Cell]]:
-    known = known_limits(summary.limits)
-    denied = denied_requests(summary.refused).items()
-    return [(f"{name} = {known[name]}" if name in known else name, count) for name, count in denied]
 
 
 def _by_day(

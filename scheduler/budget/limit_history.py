@@ -52,6 +52,10 @@ class LimitHistory:
         """Return the limit of a window at its end, or now while it is open; None without a limit."""
         return self._tables_over(window)[-1].limit_of(window, scope, unit)
 
+    def at(self, tick: int) -> LimitTable:
+        """Return the limits by which a tick admits."""
+        return [self.first, *self._tables][sum(change.tick <= tick for change in self.changes)]
+
     @property
     def ever(self) -> LimitTable:
         """Return each limit ever set, with its latest value."""
@@ -61,8 +65,7 @@ class LimitHistory:
         period, _, index = window.partition(":")
         tables, starts = [self.first, *self._tables], [0, *(change.minute for change in self.changes)]
         if period == "tick":
-            before = sum(change.tick <= int(index) for change in self.changes)
-            return [tables[before]]
+            return [self.at(int(index))]
         if period == "day":
             begins, ends = int(index) * DAY, (int(index) + 1) * DAY
             first = max(i for i, start in enumerate(starts) if start <= begins)

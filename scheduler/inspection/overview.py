@@ -17,8 +17,9 @@ from cogitate.scheduler.budget.budget_lines import budget_lines
 from cogitate.scheduler.budget.forecast import forecast
 from cogitate.scheduler.config.kept_settings import kept_settings
 from cogitate.scheduler.inspection.recent import Recent, recent_ticks
+from cogitate.scheduler.inspection.refusals import limit_name
 from cogitate.scheduler.inspection.steering_vitals import SteeringVitals, steering_of
-from cogitate.scheduler.inspection.summary import SlowKind, limit_name, limits_of, slow_kinds
+from cogitate.scheduler.inspection.summary import SlowKind, limits_of, slow_kinds
 from cogitate.scheduler.inspection.vitals import RECENT, OpenKind, Window, open_kinds
 from cogitate.scheduler.ledger.errors import RunMissing
 from cogitate.scheduler.ledger.presence import format_state, host_of

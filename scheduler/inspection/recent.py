@@ -13,7 +13,7 @@ import msgspec
 
 from cogitate.scheduler.budget.budget import format_empty_pool
 from cogitate.scheduler.config.limits import LimitTable
-from cogitate.scheduler.inspection.summary import limit_name
+from cogitate.scheduler.inspection.refusals import limit_name
 from cogitate.scheduler.journal.lines import reason_of
 from cogitate.scheduler.journal.outlines import LineOutline, read_outline
 from cogitate.scheduler.journal.run_totals import spending

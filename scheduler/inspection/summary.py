@@ -28,6 +28,7 @@ from cogitate.scheduler.config.limits import LimitTable
 from cogitate.scheduler.config.price_table import ModelPrice
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.engine.token_estimates import HEADROOMS
+from cogitate.scheduler.inspection.refusals import Refusal, Refusals, limit_name
 from cogitate.scheduler.inspection.run_clock import clock_of
 from cogitate.scheduler.inspection.steering_vitals import SteeringVitals, steering_of
 from cogitate.scheduler.inspection.unjournalled import unjournalled
@@ -122,6 +123,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     shortfalls: list[ShortfallLine]  # jobs that no model answered, by endpoint and class of failure
     slow_kinds: list[SlowKind]  # kinds whose model was too slow to call for some of their jobs
     refused: dict[str, int]  # limit, named as in the settings -> requests that it refused
+    refusals: list[Refusal]  # the same, of the budget or the run's mode, by the value that the limit had
     limits: list[LimitInForce]
     prices: tuple[ModelPrice, ...]  # of the models that it may call; empty if it uses heuristics only
     headrooms: dict[str, int]  # model -> tokens for its reasoning that admission adds to each answer, as it learned
@@ -164,6 +166,7 @@ class RunReader:
         self._run = run
         self._store = RunStore.open(client, run)
         self._totals = RunTotals()
+        self._refusals = Refusals({})
 
     def read(self) -> RunSummary:
         """Return the current figures."""
@@ -177,12 +180,15 @@ class RunReader:
         trimmed = int(state.get(b"trimmed", 0))
         if self._totals.tick < trimmed:
             self._totals = totals_at_base(self._store)
+            self._refusals = Refusals(dict(self._totals.refused))
         totals = self._totals
         for line in read_journal(self._store, totals.tick + 1, tick):
             totals.add(line)
+            self._refusals.add(line, limits)
         refused: Counter[str] = Counter()
         for cell, count in totals.refused.items():
             refused[limit_name(limits.ever, cell)] += count
+        pools = pools_of(self._store)
         memories, unreadable = _memories(self._store)
         warnings = Counter(totals.warnings)
         if unreadable:
@@ -218,7 +224,8 @@ class RunReader:
                 {kind: facts["reason"].get("too_slow", 0) for kind, facts in totals.jobs.items()},
             ),
             refused=dict(sorted(refused.items())),
-            limits=limits_in_force(limits.now, pools_of(self._store)),
+            refusals=self._refusals.told(limits, pools),
+            limits=limits_in_force(limits.now, pools),
             prices=settings.prices(),
             headrooms=typed_json.decode(state.get(HEADROOMS.encode(), b"{}"), dict[str, int]),
             budget=budget_lines(self._store, limits.last_of),
@@ -272,21 +279,6 @@ def usage_by_owner(client: Redis, run: str) -> dict[str, Cost]:
     for spent in spending(unjournalled(store)):
         usage[spent.key.owner] = added(usage.get(spent.key.owner, Cost()), spent.cost)
     return dict(sorted(usage.items()))
-
-
-def limit_name(limits: LimitTable, cell: str) -> str:
-    """Return the limit behind a refusing cell such as "day:3 kind:reflect calls", or the wildcard limit that applies.
-
-    A refusal for another reason, such as a drained run or an unreachable ledger, is returned unchanged.
-    """
-    if " " not in cell:
-        return cell
-    window, rest = cell.split(" ", 1)
-    scope, unit = rest.rsplit(" ", 1)
-    period = window.partition(":")[0]
-    names = {name.text() for name, _ in limits}
-    exact = f"{period}.{scope}.{unit}"
-    return exact if exact in names or ":" not in scope else f"{period}.{scope.partition(':')[0]}:*.{unit}"
 
 
 def _memories(store: RunStore) -> tuple[dict[str, dict[str, int]], int]:

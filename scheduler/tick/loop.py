@@ -21,6 +21,7 @@ from typing import Literal, NamedTuple
 import structlog
 from redis.exceptions import RedisError
 
+from cogitate.memory.errors import quoted
 from cogitate.memory.profile import Profile
 from cogitate.memory.routing.routing import Routing
 from cogitate.scheduler.budget.budget import BudgetView
@@ -120,6 +121,7 @@ class RunLoop:
         )
         self._open: _OpenTick | None = None  # the tick whose body has not ended yet
         self._closed = False
+        self.failure = ""  # the error that ended this loop, and its tick; only its text, since an error holds frames
         self._left = False  # the ledger knows how this host left the run
         self._redelivers = redelivers
         self._posted = ""
@@ -176,7 +178,7 @@ class RunLoop:
         """
         self.calls.check_process()
         if self._failed or self._closed:
-            ended = "is closed" if self._closed else "was ended by an error"
+            ended = "is closed" if self._closed and not self.failure else f"was ended by an error{self.failure}"
             raise LedgerError(f'run {self.ledger.run!r}: this loop {ended}; open the run again with exist="resume"')
         return iter(self.ticks)
 
@@ -373,6 +375,9 @@ class RunLoop:
         """
         if self._left or self.calls.forked:
             return
+        error = sys.exception()
+        if error is not None and (self._open is None or error is not self._open.handling):
+            self.failure = f" in tick {self.calls.present} ({type(error).__name__}: {quoted(str(error))})"
         self._left, self._closed, self._open, self.calls.is_open = True, True, None, False
         with suppress(ValueError):  # it is running a step, and what interrupted that ends it
             self._steps.close()

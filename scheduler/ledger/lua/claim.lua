@@ -1,5 +1,5 @@
 -- A worker claims a job, unless overruns have used up what its attempt would take. From the second attempt on, the script
--- takes a reservation from the retry pool.
+-- takes a reservation from the retry pool, or from what the jobs of its tick left of a limit.
 --   KEYS[1]  cogitate:{<name>}:incarnation   string  nonce of the run's present incarnation
 -- and under cogitate:{<name>}:<nonce>: (the run's prefix) the keys of accounts.lua and retries.lua, and
 --   state         hash    tick, status, schema
@@ -63,7 +63,10 @@ if running ~= token then  -- otherwise this very claim was made and its reply lo
     end
     -- Where calls have cost more than they reserved, those that were admitted before that is known are not made.
     local passed = whole and reserved[unit] > 0 and held('spent') + reserved[unit] > whole
-    if passed or (claims > 0 and held('pool') + last[unit] > limit) then
+    local pooled = held('pool') + last[unit] <= limit
+    -- A tick admits no further jobs once it is committed: what they left of its limit serves further attempts.
+    local left = whole and window:sub(1, 5) == 'tick:' and held('reserved') + held('spent') + reserved[unit] <= whole
+    if passed or (claims > 0 and not (pooled or left)) then
       redis.call('HSET', name, 'empty', window .. ' ' .. scope .. ' ' .. UNITS[unit])
       give_up(run, key, name)
       return {'dead'}

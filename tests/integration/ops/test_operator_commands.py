@@ -254,6 +254,10 @@ def test_a_denied_job_can_be_retried_after_a_resume(
     served = next(one["id"] for one in plans if one["decision"] == "admitted")
     refused = cogitate("retry", served)
     assert (refused.returncode, served in refused.stderr) == (2, True)
+    mixed = cogitate("retry", served, denied[0], "--json")
+    (sent,) = json.loads(mixed.stdout.splitlines()[-1])["requests"]
+    assert (mixed.returncode, f"{RUN}/{sent['asked']['job']}") == (1, denied[0])
+    assert f"not sent: job {served} has the requested result" in mixed.stderr
 
 
 def test_an_owner_without_a_plan_is_reported(cogitate: Typed, small: Host) -> None:

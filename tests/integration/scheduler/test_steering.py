@@ -119,10 +119,21 @@ def test_a_limit_takes_effect_at_the_next_tick_and_is_journalled(tmp_path: Path)
 def test_a_limit_may_be_set_below_the_spending(tmp_path: Path) -> None:
     client = FakeRedis()
     loop = live(tmp_path, client, {35: [SetLimit("day.run.jobs", 0)]})
-    (line,) = [b for b in summarise_run(client, RUN).budget if (b.window, b.scope, b.unit) == ("day:0", "run", "jobs")]
+    summary = summarise_run(client, RUN)
+    (line,) = [b for b in summary.budget if (b.window, b.scope, b.unit) == ("day:0", "run", "jobs")]
     assert (line.spent, line.limit) == (8, 0)
-    assert summarise_run(client, RUN).refused == {"day.run.jobs": 4}
+    assert summary.refused == {"day.run.jobs": 4}
     proven(client, loop)
+
+
+def test_a_refusal_is_told_with_the_limit_that_held_then(tmp_path: Path) -> None:
+    client = FakeRedis()
+    live(tmp_path, client, LOWER)
+    summary = summarise_run(client, RUN)
+    told = [(one.limit, one.value) for one in summary.refusals]
+    assert told == [("day.run.jobs", 7)], "not the 40 of now"
+    assert {one.name: one.limit for one in summary.limits}["day.run.jobs"] == 40
+    assert sum(one.requests for one in summary.refusals) == summary.refused["day.run.jobs"]
 
 
 @pytest.mark.parametrize("stopped", [5, 6, 33, 34])

@@ -15,7 +15,7 @@ from fakeredis import FakeRedis
 from structlog.testing import capture_logs
 
 from cogitate import Observation, Profile, TickLoop
-from cogitate.errors import ConfigurationError, InputError, UsageError
+from cogitate.errors import ConfigurationError, InputError, LedgerError, UsageError
 from cogitate.hosting import open_loop
 from cogitate.hosting.mesa_minds import owner_of
 from cogitate.kinds import register
@@ -231,6 +231,40 @@ def test_a_step_that_fails_leaves_the_minds_as_they_were(redis: FakeRedis) -> No
         assert minds.loop.tick == 2
         model.step()
         assert minds.loop.tick > 2  # Mesa 3.5 makes up for the event that the error had left
+
+
+@pytest.mark.parametrize("where", ["who", "sees", "brief"])
+def test_an_error_of_the_hosts_in_a_tick_is_told_again_by_every_later_step(where: str, redis: FakeRedis) -> None:
+    class Growing(example("BoltzmannWealth")):  # type: ignore[misc]
+        def step(self) -> None:
+            super().step()
+            if steps_of(self) == 2:
+                type(self.agents[0])(self, self.agents[0].cell)
+
+    def fails(agent: Any) -> Any:
+        if steps_of(model) == 2:
+            raise ZeroDivisionError("no bell")
+        return {"who": resident(agent), "sees": None, "brief": {}}[where]
+
+    model = built(Growing, n=1, seed=1)
+    with minds_of(model, **{where: fails}, seconds_per_step=7 * 3600) as minds:
+        model.step()
+        with pytest.raises((ZeroDivisionError, InputError), match="no bell"):
+            model.step()
+        for _ in range(2):
+            with pytest.raises(LedgerError, match=r"ended by an error in tick 2 .*no bell.*resume"):
+                model.step()
+        assert minds.applied == []
+    model.step()
+    with minds_of(model, exist="resume", world="present", sees=lambda agent: "I am back.") as minds:
+        model.step()
+        assert minds.loop.tick == 2
+
+
+def test_a_perception_that_is_none_names_the_agent(redis: FakeRedis) -> None:
+    model = built("BoltzmannWealth", n=1, seed=1)
+    with minds_of(model, sees=lambda agent: 42), pytest.raises(InputError, match="`sees` returned 42 for agent:1: "):
+        model.step()
 
 
 def test_a_restarted_model_resumes_its_run(redis: FakeRedis) -> None:

@@ -21,6 +21,7 @@ from cogitate.ops.formatting.budget import (
 from cogitate.scheduler.budget.budget import figure_of, format_limit, format_refusal
 from cogitate.scheduler.budget.budget_lines import BudgetLine, LimitInForce, Pools, limits_in_force
 from cogitate.scheduler.config.limits import LimitTable
+from cogitate.scheduler.inspection.refusals import Refusal
 
 POOLS = Pools(0.2)
 TABLE = LimitTable({"tick.run.calls": 10, "day.owner:*.calls": 20, "day.owner:agent:eve.calls": 5, "day.run.jobs": 3})
@@ -31,6 +32,11 @@ def line(scope: str, spent: int, **more: Any) -> BudgetLine:
     limit = TABLE.limit_of("day:0", scope, "calls")
     facts: dict[str, Any] = {"window": "day:0", "unit": "calls", "reserved": 0, "overrun": 0} | more
     return BudgetLine(scope=scope, spent=spent, limit=limit, for_retries=POOLS.of("calls", limit), **facts)
+
+
+def refusal(limit: str, value: int | None, requests: int, reserves: int = 0) -> Refusal:
+    for_retries = POOLS.of("calls", value)
+    return Refusal(limit=limit, value=value, for_retries=for_retries, requests=requests, reserves=reserves)
 
 
 def test_a_limit_is_shown_with_its_retry_pool() -> None:
@@ -46,7 +52,7 @@ def test_a_limit_is_shown_with_its_retry_pool() -> None:
 
 
 def test_a_refusal_names_its_limit() -> None:
-    assert format_refusals({"tick.run.calls": 3, "draining": 1}, LIMITS) == [
+    assert format_refusals([refusal("tick.run.calls", 10, 3), refusal("draining", None, 1)]) == [
         "tick.run.calls = 8 + 2 for retries, 3×",
         "draining, 1×",
     ]
@@ -55,6 +61,22 @@ def test_a_refusal_names_its_limit() -> None:
     )
     assert format_refusal("day:0 kind:plan calls", TABLE.limit_of, POOLS.of) == "day 1 kind:plan calls", "lifted since"
     assert format_refusal("draining", TABLE.limit_of, POOLS.of) == "draining"
+
+
+@pytest.mark.parametrize(
+    ("value", "spent", "told"),
+    [
+        (12_000, 7_833, "; 1,767 left, less than the 2,200 that one more job reserves"),
+        (12_000, 7_000, ""),
+        (12_000, 9_600, ""),
+        (6_000, 7_833, ""),
+    ],
+)
+def test_a_rest_that_is_too_small_for_another_job_is_told(value: int, spent: int, told: str) -> None:
+    facts: dict[str, Any] = {"window": "run:0", "scope": "run", "unit": "tokens", "limit": 12_000, "for_retries": 2_400}
+    budget = [BudgetLine(**facts, reserved=0, spent=spent, overrun=0)]
+    (text,) = format_refusals([refusal("run.run.tokens", value, 46, reserves=2_200)], budget)
+    assert text.endswith(f" for retries, 46×{told}")
 
 
 def test_a_request_that_no_model_was_fast_enough_for_is_not_denied() -> None:
@@ -104,7 +126,7 @@ def test_money_is_shown_in_dollars() -> None:
     limits = LimitTable({"day.run.usd_micros": 30_000})
     in_force = limits_in_force(limits, POOLS)
     assert limit_lines(in_force) == ["day.run.usd_micros = $0.0240 + $0.0060 for retries"]
-    assert format_refusals({"day.run.usd_micros": 2}, in_force) == [
+    assert format_refusals([refusal("day.run.usd_micros", 30_000, 2)]) == [
         "day.run.usd_micros = $0.0240 + $0.0060 for retries, 2×"
     ]
     assert format_refusal("day:0 run usd_micros", limits.limit_of, POOLS.of).endswith("= $0.0240 + $0.0060 for retries")

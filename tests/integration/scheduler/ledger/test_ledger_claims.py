@@ -133,6 +133,18 @@ def test_the_cap_counts_claims_not_hints(client: Redis) -> None:
     sound(client)
 
 
+def test_what_the_jobs_of_a_tick_left_of_its_limit_serves_retries(client: Redis) -> None:
+    host = Host(client, limits={"tick.run.calls": 5})
+    first, second = host.turn(("think", OWNER), ("think", OTHER))
+    claims = worker(client)
+    for job in (first, first, first, second):  # 4 for first attempts and 1 for retries
+        assert settle(claims, claimed(claims, job), None) == "freed"
+    assert claimed(claims, first).number == 4
+    assert host.window(f"tick:{first.key.tick}") == {"reserved": 1, "spent": 4, "pool": 3}
+    assert claims.claim(second.id) == "dead", "the limit is used up"
+    sound(client)
+
+
 def test_a_job_without_a_retry_pool_is_dead(client: Redis) -> None:
     host = Host(client, limits={"day.run.calls": 10}, retry_share=0.1)
     first, second = host.turn(("think", OWNER), ("think", OTHER))

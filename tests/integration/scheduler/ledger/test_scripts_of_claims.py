@@ -137,6 +137,18 @@ def test_a_further_attempt_needs_room_in_the_retry_pool(
         assert run.exists(f"{RUN}retries") == 0
 
 
+@pytest.mark.parametrize(
+    ("window_name", "reserved", "granted"), [("tick:6", 300, True), ("tick:6", 301, False), ("day", 0, False)]
+)
+def test_a_retry_may_use_what_a_tick_left_of_its_limit(
+    run: Redis, window_name: str, reserved: int, granted: bool
+) -> None:
+    pools = [[window_name, "run", 2, 0, 500]]
+    run.hset(f"{RUN}job:k", mapping={"claims": 1, "last": "[1,90,4]", "latest": "t0", "pools": json.dumps(pools)})
+    run.hset(f"{RUN}window:{window_name}", mapping={"run|tokens|reserved": reserved, "run|tokens|spent": 100})
+    assert claim(run)[0] == ("ok" if granted else "dead")
+
+
 @pytest.mark.parametrize(("spent", "granted"), [(400, True), (401, False)])
 @pytest.mark.parametrize("claims", [0, 1])
 def test_no_attempt_is_made_that_would_pass_a_limit_after_overruns(

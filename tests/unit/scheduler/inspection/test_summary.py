@@ -16,10 +16,10 @@ from cogitate.scheduler.config.kept_settings import keep_settings
 from cogitate.scheduler.config.limits import LimitTable
 from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.inspection.refusals import limit_name
 from cogitate.scheduler.inspection.summary import (
     RunReader,
     ShortfallLine,
-    limit_name,
     lines_of_shortfalls,
     summarise_run,
     usage_by_owner,
