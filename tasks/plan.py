@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import msgspec
 from pydantic import BaseModel
 
-from cogitate.memory.appointments import appointments, names_time
+from cogitate.memory.appointments import appointments, calls_off, names_time, standing
 from cogitate.memory.clock import DAY, clock_time, date, day_and_time, day_of, next_morning
 from cogitate.memory.effects import Append, Effect
 from cogitate.memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
@@ -203,7 +203,7 @@ class Plan(Kind):
         profile = case.profile
         owed = find_owed(case.job.key.owner, case.entries, case.world.display_names, case.world.locations, start, end)
         told, places, language = _told(case), case.world.locations, language_of(case)
-        booked = with_owed(appointments(told, places, start, end), owed.timed)
+        booked = with_owed(appointments(told, places, start, end), standing(owed.timed, told))
         agreed = owed.numbers | {a.number for a in booked}
         entries, names = case.entries, case.world.display_names
         planned = partial(
@@ -438,7 +438,9 @@ def _told(case: Case) -> list[Entry]:
     """Return what tells the agent of times, in its words; its statements about itself count as made this morning."""
     names = case.world.display_names
     # Reflections only repeat earlier statements, perhaps in another's words.
-    entries = (e for e in (_dated(case), *case.entries) if e.type != "reflection" and names_time(e.text))
+    entries = (
+        e for e in (_dated(case), *case.entries) if e.type != "reflection" and (names_time(e.text) or calls_off(e.text))
+    )
     said = Entry(type="observation", text=case.profile.currently, minute=_window(case)[0])
     return [said, *(first_person(e, case.job.key.owner, names) for e in entries)]
 
