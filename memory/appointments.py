@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import takewhile, zip_longest
 from typing import NamedTuple
 
 from cogitate.memory.clock import DAY, Clock, clock_in_force, day_of
@@ -31,14 +32,23 @@ class Appointment(NamedTuple):
     number: int
 
 
+class _Mention(NamedTuple):
+    """A sentence that calls something off, or words of one that appoints, with the time and number of its entry."""
+
+    at: tuple[int, int]
+    words: frozenset[str]
+    told: frozenset[str]  # likewise, with the words for the one who told it
+
+
 def appointments(entries: Iterable[Entry], places: Sequence[Location], start: int, end: int) -> list[Appointment]:
     """Return the appointments that entries mention between `start` and `end` (game minutes, end excluded), by time.
 
     Of several mentions within half an hour the function keeps the one with a place, then the latest. Where the clock in
-    force has no times of day the result is empty.
+    force has no times of day the result is empty. What a later entry calls off or moves is left out.
     """
     if not clock_in_force().has_times:
         return []
+    entries = list(entries)
     found = [
         appointment
         for entry in entries
@@ -46,6 +56,7 @@ def appointments(entries: Iterable[Entry], places: Sequence[Location], start: in
         for sentence in _TIMED.of(entry.text)
         if (appointment := _appointment(sentence, entry, places, start, end)) is not None
     ]
+    found = standing(found, entries)
     found.sort(key=lambda a: (a.minute, a.location is None, -a.number))
     kept: list[Appointment] = []
     for appointment in found:
@@ -57,18 +68,62 @@ def appointments(entries: Iterable[Entry], places: Sequence[Location], start: in
     return kept
 
 
+def standing(found: Iterable[Appointment], entries: Iterable[Entry]) -> list[Appointment]:
+    """Return the appointments that no later entry calls off or moves.
+
+    Such an entry ends those whose subject, people or place it names; of several, those with which it shares most words.
+    """
+    kept, mentions = list(found), {e.number: e for e in entries if e.type != "plan"}
+    offs = [
+        _Mention((e.minute, e.number), _words(language_of(s).subject_of(s)), _words(s))
+        for e in sorted(mentions.values(), key=lambda e: (e.minute, e.number))
+        for s in _OFF.of(e.text)
+    ]
+    for off in offs if kept else ():
+        shares = {}
+        for one in kept:
+            entry = mentions.get(one.number)
+            if entry is not None and (entry.minute, entry.number) < off.at:
+                words = _words(" ".join((one.what, *_TIMED.of(entry.text))))
+                if words & off.words:
+                    shares[one] = len(words & off.told)
+        most = max(shares.values(), default=0)
+        kept = [one for one in kept if shares.get(one) != most]
+    return kept
+
+
+def calls_off(text: str) -> bool:
+    """Return whether a text calls an appointment off, or gives it another hour."""
+    return bool(_OFF.of(text))
+
+
+def _words(text: str) -> frozenset[str]:
+    return language_of(text).deed_words(text)
+
+
 def names_time(text: str) -> bool:
     """Return whether a text names a clock time."""
     return bool(_TIMES.of(text))
 
 
 def _timed_sentences(text: str) -> tuple[str, ...]:
-    """Return the sentences of a text that name a clock time; most texts have none."""
-    return tuple(filter(find_times, split_sentences(text))) if _TIMES.of(text) else ()
+    """Return the sentences of a text that name a clock time, are part of no story, and are not refused by the next."""
+    if not _TIMES.of(text):
+        return ()
+    language, sentences = language_of(text), split_sentences(text)
+    told = list(takewhile(lambda sentence: not language.is_tale(sentence), sentences))
+    followed = zip_longest(told, told[1:], fillvalue="")
+    return tuple(s for s, after in followed if find_times(s) and not (after and language.is_refusal(after)))
+
+
+def _off_sentences(text: str) -> tuple[str, ...]:
+    language = language_of(text)
+    return tuple(s for s in split_sentences(text) if language.is_called_off(s)) if language.is_called_off(text) else ()
 
 
 _TIMES = TextCache(lambda text: tuple(find_times(text)), most=300_000)  # items: one for most texts; some 20 MB
 _TIMED = TextCache(_timed_sentences, most=100_000)
+_OFF = TextCache(_off_sentences, most=100_000)
 
 
 def _appointment(sentence: str, entry: Entry, places: Sequence[Location], start: int, end: int) -> Appointment | None:

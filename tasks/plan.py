@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import msgspec
 from pydantic import BaseModel
 
-from cogitate.memory.appointments import appointments
+from cogitate.memory.appointments import appointments, standing
 from cogitate.memory.clock import DAY, clock_time, date, day_and_time, day_of, next_morning
 from cogitate.memory.effects import Append, Effect
 from cogitate.memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
@@ -201,7 +201,7 @@ class Plan(Kind):
         profile = case.profile
         owed = find_owed(case.job.key.owner, case.entries, case.world.display_names, case.world.locations, start, end)
         told, places, language = _told(case), case.world.locations, language_of(case)
-        booked = with_owed(appointments(told, places, start, end), owed.timed)
+        booked = with_owed(appointments(told, places, start, end), standing(owed.timed, told))
         agreed = owed.numbers | {a.number for a in booked}
         entries, names = case.entries, case.world.display_names
         planned = partial(

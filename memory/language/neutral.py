@@ -82,13 +82,27 @@ class Neutral:
 
     def appointed(self, sentence: str, minute: int, place: str) -> Appointed | None:
         """Return a sentence that names a day and an hour, with the day by its number."""
-        if sentence.endswith(QUESTIONS):
+        if sentence.endswith(QUESTIONS) or self._pack.leaves_open(sentence):
             return None
         dated = anchor_days(sentence, minute, self._pack)
         days, times = days_named(dated, self._pack), find_times(dated, self._pack)
         if not days or not times:
             return None
         return Appointed(times[0].minute, days[0], shorten(dated.rstrip(SPACED + UNSPACED), MAX_WHAT, "…"))
+
+    def is_called_off(self, sentence: str) -> bool:
+        """Return whether a sentence has words by which one refuses or calls off."""
+        return self._pack.refusals is not None and self._pack.refusals.search(fold(sentence)) is not None
+
+    is_refusal = is_called_off
+
+    def is_tale(self, sentence: str) -> bool:
+        """Return False: by what words one opens a story, is not known."""
+        return False
+
+    def subject_of(self, sentence: str) -> str:
+        """Return the sentence."""
+        return sentence
 
     def may_vow(self, text: str) -> bool:
         """Return whether a text has words by which one promises."""

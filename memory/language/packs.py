@@ -22,8 +22,9 @@ FILE = "phrases.toml"
 SAID = ("name", "day", "work", "errands", "again", "see_to", "keep", "quiet", "reasons", "quotes")
 DAYS = {"before": -2, "yesterday": -1, "today": 0, "tomorrow": 1, "after": 2}  # placeholders, by days from today
 _READ = ("colon", "not_after", "hours", "at", "before", "units", "am", "pm", "noon", "midnight", "half", "numbers")
+_OPEN = ("refusals", "doubts", "others", "own")
 _KEYS = frozenset(
-    (*SAID, *_READ, "days", "courtesies", "function_words", "letters", "vows", "grave", "within", "prefixes")
+    (*SAID, *_READ, *_OPEN, "days", "courtesies", "function_words", "letters", "vows", "grave", "within", "prefixes")
 )
 _TABLES = ("days", "reasons")
 _PLACEHOLDER = re.compile(r"\\\{\w+\\\}")
@@ -149,7 +150,27 @@ class Pack:
     @cached_property
     def vows(self) -> re.Pattern[str] | None:
         """What finds the words by which one promises."""
-        return self._cues("vows", "" if _runs_on(self.phrase("vows")) else "vows")
+        return self._cue("vows")
+
+    @cached_property
+    def refusals(self) -> re.Pattern[str] | None:
+        """What finds the words by which one refuses or calls off."""
+        return self._cue("refusals")
+
+    def leaves_open(self, sentence: str) -> bool:
+        """Return whether a sentence refuses, denies or doubts, or tells what others agree with one another."""
+        said = fold(sentence)
+        refused, doubted, agreed, own = self._left_open
+        is_open = any(cue is not None and cue.search(said) for cue in (refused, doubted))
+        is_agreed = agreed is not None and agreed.search(said) is not None
+        return is_open or (is_agreed and (own is None or own.search(said) is None))
+
+    @cached_property
+    def _left_open(self) -> tuple[re.Pattern[str] | None, ...]:
+        return tuple(map(self._cue, _OPEN))
+
+    def _cue(self, key: str) -> re.Pattern[str] | None:
+        return self._cues(key, "" if _runs_on(self.phrase(key)) else key)
 
     @cached_property
     def grave(self) -> re.Pattern[str] | None:

@@ -87,6 +87,22 @@ class Language(Protocol):
         """
         ...
 
+    def is_called_off(self, sentence: str) -> bool:
+        """Return whether a sentence calls an appointment off, or gives it another hour."""
+        ...
+
+    def is_refusal(self, sentence: str) -> bool:
+        """Return whether a sentence refuses or calls off what the one before it proposes."""
+        ...
+
+    def is_tale(self, sentence: str) -> bool:
+        """Return whether a sentence opens a story or a dream, to which the rest of its text belongs."""
+        ...
+
+    def subject_of(self, sentence: str) -> str:
+        """Return a sentence without the one who told it."""
+        ...
+
     def may_vow(self, text: str) -> bool:
         """Return whether a text has a word of promising, which is cheap to look for."""
         ...

@@ -15,6 +15,9 @@ from cogitate.memory.language.languages import languages_of
 from cogitate.memory.language.packs import DAYS, Pack, pack_of
 from cogitate.memory.language.quotations import outside_quotations
 
+_HOURS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_PAST_HOUR = {"half": 30, "quarter": 15, "five": 5, "ten": 10, "twenty": 20, "twenty-five": 25}
+_LATE = re.compile(r"\b(?:afternoon|evening|tonight)\b[^.!?;]{0,20}$", re.IGNORECASE)
 _TIME = re.compile(
     r"""(?<![\d:.,$€£])(?:
         (?P<h1>\d{1,2})(?:[:.](?P<m1>\d{2}))?\s*+(?:(?P<ap1>[ap])\.?m\b\.?\s*+)?(?:-|–|to|until|till)\s*+
@@ -23,7 +26,10 @@ _TIME = re.compile(
         | (?P<h3>\d{1,2}):(?P<m3>\d{2})(?![\d:])
         | (?P<h4>\d{1,2})\s?o['’]?clock\b
         | \b(?P<word>noon|midday|midnight)\b
-    )""",
+        | \b(?:(?P<m6>half|(?:a[ ])?quarter|five|ten|twenty|twenty-five)[ ](?P<way>past|to)[ ](?P<h6>__HOUR__)\b
+            |(?P<h7>__HOUR__)(?:[ ]o['’]?clock\b|(?=[ ](?:in[ ]the[ ](?:morning|afternoon|evening)|at[ ]night)\b)))
+          (?:[ ](?:in[ ]the|at)[ ](?P<part>morning|afternoon|evening|night)\b)?
+    )""".replace("__HOUR__", "|".join(_HOURS)),
     re.IGNORECASE | re.VERBOSE,
 )
 _MAY_NAME_TIME = re.compile(r"\d|noon|mid", re.IGNORECASE)  # stands in whatever `_TIME` finds
@@ -147,6 +153,8 @@ def _minute(match: re.Match[str]) -> int | None:
     part = match.groupdict()
     if part["word"]:
         return _WORDS[part["word"].lower()]
+    if word := part["h6"] or part["h7"]:
+        return _in_words(match, word.lower())
     hour = int(part["h1"] or part["h2"] or part["h3"] or part["h4"])
     minute = int(part["m1"] or part["m2"] or part["m3"] or 0)
     half = (part["ap1"] or part["ap2"] or part["apnext"] or "").lower()
@@ -161,6 +169,17 @@ def _minute(match: re.Match[str]) -> int | None:
     elif part["h4"] and 1 <= hour <= 6:
         hour += 12  # "3 o'clock" is said of the afternoon
     return hour * 60 + minute
+
+
+def _in_words(match: re.Match[str], word: str) -> int:
+    """Return the minute of an hour in words: "half past seven in the evening"."""
+    hour, said = _HOURS.index(word) + 1, (match["part"] or "").lower()
+    late = said in ("afternoon", "evening") or (not said and _LATE.search(match.string, 0, match.start()) is not None)
+    if late or (said == "night" and hour > 6) or (not said and hour <= 6):
+        hour = hour % 12 + 12  # without a part, as of "3 o'clock", the afternoon is meant
+    hour = hour % 24 if said != "morning" and not (said == "night" and word == "twelve") else hour % 12
+    away = _PAST_HOUR[match["m6"].lower().removeprefix("a ")] if match["m6"] else 0
+    return (hour * 60 + (away if match["way"] and match["way"].lower() == "past" else -away)) % DAY
 
 
 def _named(match: re.Match[str], pack: Pack) -> int | None:

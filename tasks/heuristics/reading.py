@@ -8,7 +8,7 @@ from operator import attrgetter
 from threading import Lock
 from typing import Generic, NamedTuple, TypeVar
 
-from cogitate.memory.appointments import appointments, names_time
+from cogitate.memory.appointments import appointments, calls_off, names_time
 from cogitate.memory.entry import Entry, is_dialogue, is_of_event
 from cogitate.memory.language.languages import languages_of
 from cogitate.memory.language.markup import prose
@@ -112,12 +112,12 @@ def parts_of(entry: Entry, names: Mapping[str, str], whole: bool) -> tuple[Part,
 
 
 def _timed(entry: Entry, owner: str, names: Mapping[str, str]) -> Entry | None:
-    return first_person(entry, owner, names) if names_time(entry.text) else None
+    return first_person(entry, owner, names) if names_time(entry.text) or calls_off(entry.text) else None
 
 
 #: What a reflection may tell of each entry.
 TOLD = FoundOnce(_told)
-#: Each entry that names a clock time, in its owner's words; None for all others.
+#: Each entry that names a clock time or calls an appointment off, in its owner's words; None for all others.
 TIMED = FoundOnce(_timed)
 
 

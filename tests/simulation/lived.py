@@ -24,7 +24,7 @@ from cogitate.scheduler.inspection.audit.audit import audit, audit_budget
 from cogitate.scheduler.journal.history import Change
 from cogitate.scheduler.tick.loop import Tick
 from cogitate.simulation.world import World
-from cogitate.tasks.plan import SOON
+from cogitate.tasks.plan_times import SOON
 from cogitate.tasks.registry import kind_of
 
 RUN = "days"

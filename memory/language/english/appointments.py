@@ -7,13 +7,14 @@ from collections.abc import Sequence
 
 from cogitate.memory.clock import date, day_of
 from cogitate.memory.language.commitments import MAX_WHAT, Appointed
+from cogitate.memory.language.english.certainty import is_moved, is_of_others, is_open
 from cogitate.memory.language.quotations import is_quoted
 from cogitate.memory.language.text import FUNCTION_WORDS
 from cogitate.memory.language.times import Time, find_times
 from cogitate.memory.language.truncation import shorten
 
 _NOUN = re.compile(
-    r"\b(party|meeting|appointment|date|dinner|lunch|breakfast|brunch|tea|coffee|class|lecture|seminar|concert|wedding|"
+    r"\b(party|meeting|appointment|date|dinner|supper|lunch|breakfast|brunch|tea|coffee|class|lecture|seminar|concert|wedding|"
     r"interview|workshop|rehearsal|ceremony|festival|celebration|gathering|reception|show|exam|picnic|debate|speech|"
     r"match|performance|funeral|auction|tournament|lesson|club|event|game)\b",
     re.IGNORECASE,
@@ -28,11 +29,12 @@ _OCCASION = re.compile(
 )
 #: Who remembers it holds it.
 _HOSTS = re.compile(r"\bI(?:['’]m| am) (?:holding|hosting|throwing|giving|organi[sz]ing)\b", re.IGNORECASE)
-_MEALS = frozenset({"dinner", "lunch", "breakfast", "brunch", "tea", "coffee"})
+_MEALS = frozenset({"dinner", "supper", "lunch", "breakfast", "brunch", "tea", "coffee"})
 _VERB = re.compile(
     r"\b(meet|join|visit|help|attend|come|arrive|pick up|bring|call|see|drop by|stop by|deliver|practi[cs]e)\b",
     re.IGNORECASE,
 )
+_PLEDGE = re.compile(r"\b(?:agreed|promised|arranged|decided) (?:with \w+ )?to (?P<deed>\w.*)")
 _PAST = re.compile(r"\b(yesterday|last (?:night|week|evening)|was|were|ago|attended|met)\b", re.I)
 _ONGOING = re.compile(
     r"\b(?:is|are)\s++(?!hosting|planning|throwing|organi[sz]ing|inviting|going|meeting|holding|giving|expecting)\w+ing\b",
@@ -68,14 +70,17 @@ def find_appointed(sentence: str, minute: int, place: str) -> Appointed | None:
         not times
         or _PAST.search(sentence)
         or _ONGOING.search(sentence)
-        or not any(cue.search(sentence) for cue in (_NOUN, _VERB, _OCCASION))
+        or not any(cue.search(sentence) for cue in (_NOUN, _VERB, _OCCASION, _PLEDGE))
+        or is_open(sentence)
+        or (not _OCCASION.search(sentence) and is_of_others(sentence, place))
     ):
         return None
     what = _what(sentence, times, place)
     verb = _VERB.search(sentence)
     if what and not _is_event(what) and is_quoted(sentence, verb.start() if verb else times[0].start):
         what = _said(sentence, minute)  # whose deed it is, the quotation says
-    return Appointed(times[0].minute, _day(sentence, minute), what) if what else None
+    time = times[-1 if is_moved(sentence) else 0]
+    return Appointed(time.minute, _day(sentence, minute), what) if what else None
 
 
 def _day(sentence: str, minute: int) -> int | None:
@@ -103,6 +108,8 @@ def _what(sentence: str, times: Sequence[Time], place: str) -> str:
         what = _event(bare, noun)
     elif verb:
         what = " ".join(_FURTHER.split(bare[verb.start() :], maxsplit=1)[0].split()[:14])
+    elif pledge := _PLEDGE.search(bare):
+        what = _FURTHER.split(pledge["deed"], maxsplit=1)[0]
     elif is_there:
         what = "be"
     else:

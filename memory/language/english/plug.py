@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cogitate.memory.language.english.appointments import find_appointed as appointed
+from cogitate.memory.language.english.certainty import is_called_off, is_refusal, is_tale, subject_of
 from cogitate.memory.language.english.clauses import split_clauses as clauses
 from cogitate.memory.language.english.courtesies import is_small_talk as is_courtesy
 from cogitate.memory.language.english.leanings import leaning
@@ -22,8 +23,11 @@ __all__ = [
     "deed_words",
     "heard",
     "is_account",
+    "is_called_off",
     "is_courtesy",
     "is_done",
+    "is_refusal",
+    "is_tale",
     "leaning",
     "may_vow",
     "noted",
@@ -32,6 +36,7 @@ __all__ = [
     "retold",
     "says_i",
     "stands_alone",
+    "subject_of",
     "tells_outcome",
     "told_after",
     "vow",

@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 
 from cogitate.memory.language.commitments import Vow, are_alike
+from cogitate.memory.language.english.certainty import is_vain
 from cogitate.memory.language.english.grammar import is_past, past_of
 from cogitate.memory.language.english.own_view import with_subject
 from cogitate.memory.language.text import stem, stems
@@ -77,6 +78,8 @@ def find_vow(sentence: str, spoken: bool) -> Vow | None:
     Args:
         spoken: somebody says the sentence.
     """
+    if is_vain(sentence):
+        return None
     if spoken and (given := _VOW.search(sentence)) and not _CONDITION.search(sentence):
         return Vow("I", "", given["deed"] or given["before"] or "", True)
     told = _TOLD.search(sentence)

@@ -1,0 +1,90 @@
+"""An appointment is what somebody asserts as agreed with its owner, and what no later statement ends."""
+
+from __future__ import annotations
+
+import pytest
+
+from cogitate.memory.appointments import appointments
+from cogitate.memory.clock import DAY
+from cogitate.memory.entry import Entry
+from cogitate.memory.language.times import find_times
+
+
+def kept(*texts: str) -> list[tuple[int, str]]:
+    """Return the minute of the next day and the words of what several entries appoint, told one after another."""
+    told = [Entry(type="observation", text=t, minute=600 + n, number=n) for n, t in enumerate(texts, 1)]
+    return [(one.minute - DAY, one.what) for one in appointments(told, (), DAY, 2 * DAY)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ben asked me to meet him at the mill tomorrow at 9:00. I said no.",
+        "Ben asked me to meet him at the mill tomorrow at 9:00, but I turned him down.",
+        "I did not agree to meet Ben tomorrow at 9:00.",
+        "If it stays dry, I will meet Ben tomorrow at 9:00.",
+        "I will meet Ben tomorrow at 9:00 unless it rains.",
+        "I might meet Ben tomorrow at 9:00.",
+        "Will Ben meet me tomorrow at 9:00?",
+        "Ben told me a story. The king agreed to meet the witch at 9:00.",
+        "I dreamt that I agreed to meet Ben tomorrow at 9:00.",
+        "Last year I agreed to meet Ben at 9:00.",
+        "Tom promised Mira to meet her tomorrow at 9:00.",
+        "Sam said that Tom wants to meet Mira tomorrow at 9:00.",
+        "Tom and Mira agreed to meet tomorrow at 9:00.",
+    ],
+)
+def test_what_is_open_or_of_others_is_no_appointment(text: str) -> None:
+    assert kept(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ben asked me to meet him tomorrow at 9:00, and I agreed.",
+        "Tom, Mira and I agreed to meet tomorrow at 9:00.",
+        'Mira told me: "Let us meet tomorrow at 9:00."',
+        "Don't forget to meet Ben tomorrow at 9:00.",
+        "If you like, come to the inn tomorrow at 9:00.",
+        "I met no one today. I agreed to meet Ben tomorrow at 9:00.",
+        "There is a concert tomorrow at 9:00.",
+    ],
+)
+def test_what_is_agreed_with_the_owner_is_one(text: str) -> None:
+    assert [minute for minute, _ in kept(text)] == [540]
+
+
+@pytest.mark.parametrize(
+    ("later", "hours"),
+    [
+        ("Mira told me that tomorrow's meeting at the inn is cancelled.", [780]),
+        ("Mira called our meeting off.", [780]),
+        ("Mira moved our meeting to tomorrow at 15:00.", [780, 900]),
+        ("Mira moved our meeting from 10:00 to 15:00 tomorrow.", [780, 900]),
+        ("Ben told me that the concert is cancelled.", [600, 780]),
+        ("I agreed to meet Ben at the bridge tomorrow at 16:00.", [600, 780, 960]),
+    ],
+)
+def test_a_later_statement_ends_or_moves_the_appointment_it_is_about(later: str, hours: list[int]) -> None:
+    first = "I agreed to meet Mira at the inn tomorrow at 10:00."
+    other = "I agreed to help Rosa in the orchard tomorrow at 13:00."
+    assert [minute for minute, _ in kept(first, other, later)] == hours
+    if hours == [780]:
+        assert [minute for minute, _ in kept(later, first, other)] == [600, 780]  # agreed anew
+
+
+@pytest.mark.parametrize(
+    ("text", "minute"),
+    [
+        ("half past seven in the evening", 1170),
+        ("tomorrow evening at half past seven", 1170),
+        ("quarter to nine", 525),
+        ("a quarter past three", 915),
+        ("ten at night", 1320),
+        ("eight o'clock in the morning", 480),
+        ("five to twelve at night", 1435),
+        ("seven in a row", None),
+    ],
+)
+def test_english_hours_in_words_are_read(text: str, minute: int | None) -> None:
+    assert [time.minute for time in find_times(text)] == ([] if minute is None else [minute])
