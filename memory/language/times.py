@@ -127,7 +127,8 @@ def _anchored(text: str, minute: int, pack: Pack, words: re.Pattern[str]) -> str
             return match[0]
         return named[:1].upper() + named[1:] if match[0][:1].isupper() else named
 
-    return outside_quotations(text, lambda part: words.sub(told, part))
+    anchored = outside_quotations(text, lambda part: words.sub(told, part))
+    return anchored.replace("  ", " ") if "" in pack.days.values() else anchored
 
 
 def days_named(text: str, pack: Pack | None = None) -> list[int]:

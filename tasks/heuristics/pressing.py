@@ -19,6 +19,7 @@ from cogitate.memory.language.markup import prose
 from cogitate.memory.language.port import is_courtesy, language_of
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.speakers import Speakers
+from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.profile import Location
 from cogitate.memory.retrieval.terms import TERMS
@@ -87,7 +88,8 @@ def quote(entry: Entry, names: Mapping[str, str]) -> str:
     line, language = parse_line(entry, names), language_of(entry.text)
     if line.speaker:
         return language.quoted(shorten(line.text, LONGEST_QUOTE, "…"), line.speaker, "", False, None)
-    return shorten(language.with_subject(line.text, "I").rstrip(SPACED + UNSPACED), LONGEST_QUOTE, "…")
+    text = anchor_days(line.text, entry.minute)
+    return shorten(language.with_subject(text, "I").rstrip(SPACED + UNSPACED), LONGEST_QUOTE, "…")
 
 
 def _is_told(entry: Entry, name: str, names: Mapping[str, str]) -> bool:

@@ -88,3 +88,21 @@ def test_a_later_statement_ends_or_moves_the_appointment_it_is_about(later: str,
 )
 def test_english_hours_in_words_are_read(text: str, minute: int | None) -> None:
     assert [time.minute for time in find_times(text)] == ([] if minute is None else [minute])
+
+
+@pytest.mark.parametrize(
+    ("text", "is_kept"),
+    [
+        ("Ich habe mit Rosa vereinbart, sie morgen um 9 Uhr zu treffen.", True),
+        ("Paul hat mich gebeten, morgen um 9 Uhr zu kommen. Ich habe abgelehnt.", False),
+        ("Wenn es nicht regnet, treffe ich Paul morgen um 9 Uhr.", False),
+        ("Rosa a promis à Paul de le voir demain à 9 heures.", False),
+        ("Rosa m'a promis de venir demain à 9 heures.", True),
+        ("Rosa prometió a Pablo verlo mañana a las 9.", False),
+        ("小红答应小明明天九点见面。", False),
+        ("小红答应我明天九点见面。", True),
+        ("Если не будет дождя, завтра в 9:00 встречаюсь с Томом.", False),
+    ],
+)
+def test_other_languages_tell_by_the_words_of_their_packs(text: str, *, is_kept: bool) -> None:
+    assert [minute for minute, _ in kept(text)] == [540] * is_kept
