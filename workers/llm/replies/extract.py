@@ -40,7 +40,8 @@ _WHOLE_END = re.compile(r"[}\]\"'”’\d]\s*\Z")  # after another letter, a val
 _MAX_WRAPPED = 3  # objects around an answer that are unwrapped
 _MAX_STARTS = 64  # openings tried; an answer made of brackets must not take quadratic time
 _MAX_REPAIRS = 4  # values repaired in one text
-_MAX_REPAIRED, _MAX_DEPTH = 12_000, 16  # characters and levels; beyond them a repair may take seconds
+_MAX_REPAIRED, _MAX_REPAIRED_DEPTH = 12_000, 16  # characters and levels; beyond them a repair may take seconds
+_MAX_DEPTH = 100  # levels of a value; deeper ones may exhaust the stack of what reads them
 
 
 def _refuse(name: str) -> NoReturn:
@@ -148,7 +149,7 @@ def _repaired(text: str) -> Any:
     for char in text:
         depth += (char in "{[") - (char in "}]")
         most = max(most, depth)
-    if len(text) > _MAX_REPAIRED or most > _MAX_DEPTH:
+    if len(text) > _MAX_REPAIRED or most > _MAX_REPAIRED_DEPTH:
         return None
     text = _NO_NUMBER.sub("null", _WIDE.sub(lambda mark: ":" if mark[1] == "：" else ",", text))
     text = text.replace('"""', '"') if '"' in text else text.replace("`", '"')
@@ -216,12 +217,14 @@ def wrapped_in(value: object) -> Iterator[object]:
 
 def _container(value: object) -> object:
     if isinstance(value, str) and value.lstrip().startswith(("{", "[")):
-        value, _ = _decode(value.strip(), 0)
+        value = clean(_decode(value.strip(), 0)[0])
     return value if isinstance(value, dict) or (isinstance(value, list) and dict in map(type, value)) else None
 
 
-def clean(value: Any) -> Any:
+def clean(value: Any, levels: int = _MAX_DEPTH) -> Any:
     """Return the JSON value without control characters, hidden ones and lone surrogates in its strings.
+
+    What lies deeper than so many levels is null.
 
     Tabs and line feeds stay. A lone surrogate ("\\ud800") is legal JSON and cannot be written as UTF-8.
     """
@@ -229,8 +232,10 @@ def clean(value: Any) -> Any:
         if value.isascii() and value.isprintable():
             return value
         return without_hidden(_CONTROL.sub("", value))
+    if isinstance(value, dict | list) and not levels:
+        return None
     if isinstance(value, dict):
-        return {clean(key): clean(item) for key, item in value.items()}
+        return {clean(key): clean(item, levels - 1) for key, item in value.items()}
     if isinstance(value, list):
-        return [clean(item) for item in value]
+        return [clean(item, levels - 1) for item in value]
     return value
