@@ -7,7 +7,8 @@ import unicodedata
 
 _LONGEST = 60  # characters that are looked at
 _DATE = re.compile(r"\d{4}-\d\d-\d\d[T ]?|\bday \d+\W*")
-_HAN = re.compile("[一二三四五六七八九十]+")
+_BELOW_100 = "(?:[一二三四五六七八九]?十[一二三四五六七八九]?|[一二三四五六七八九])"
+_HAN = re.compile(f"{_BELOW_100}(?=[点點时時分])|(?<=[点點时時]){_BELOW_100}")
 _CLOCK = re.compile(r"(?<![\d:])(\d{1,2})(?:\s?[:.,h時时点點시]\s?(\d{2}|半)?)?(?!\d)")
 _COMPACT = re.compile(r"t?([01]?\d|2[0-3])([0-5]\d)(?:\d\d)?(?: ?h\w*)?")
 _HOURS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
@@ -24,6 +25,7 @@ _BEFORE = re.compile(
     r"(?<![^\W\d_])(?:a\.? ?m\b|morning|vorm|morgen|matin|mañana|madrugada|manhã|matt|ochtend|förm|rano|ráno|утр|ранк|"
     r"sabah|sáng|pagi|صباح|सुबह)|上午|早上|凌晨|清晨|午前|朝|오전|아침|새벽"
 )
+_HALF_AT_END = re.compile(f"(?:{_BEFORE.pattern}|{_AFTER.pattern})$")  # of the next time, in Chinese
 _NOON = re.compile(
     r"(?<![^\W\d_])(?:noon|midday|mittag|midi|mediodía|meio-dia|mezzogiorno|południe|poledne|полдень|öğle)|正午|中午|정오"
 )
@@ -44,8 +46,11 @@ def minute_of_day(text: str) -> int | None:
         return int(compact[1]) * 60 + int(compact[2])
     if (found := _CLOCK.search(said)) is not None:
         hour, minute = int(found[1]), 30 if found[2] == "半" else int(found[2] or 0)
-        first = said[: until.start() if (until := _CLOCK.search(said, found.end())) is not None else None]
-        said = first if any(half.search(first) for half in (_BEFORE, _AFTER, _NIGHT)) else said
+        if (until := _CLOCK.search(said, found.end())) is not None:
+            first = _HALF_AT_END.sub("", said[: until.start()])
+            half = said[len(first) : until.start()] or said[until.end() :].removeprefix(" in the").lstrip()
+            is_noon_between = int(until[1]) % 12 < hour and _AFTER.match(half) is not None
+            said = first if is_noon_between or any(one.search(first) for one in (_BEFORE, _AFTER, _NIGHT)) else said
     elif (word := _HOUR_WORD.search(said)) is not None:
         hour, minute = _HOURS.index(word[1]) + 1, 0
     else:
@@ -63,8 +68,8 @@ def minute_of_day(text: str) -> int | None:
 def _digits(numeral: re.Match[str]) -> str:
     """Return a number below 100 in Chinese characters, such as "二十五", in digits."""
     tens, ten, ones = numeral[0].rpartition("十")
-    whole = int(unicodedata.numeric(tens[-1:] or "一")) if ten else 0
-    return str(10 * whole + int(unicodedata.numeric(ones[-1:] or "〇")))
+    whole = int(unicodedata.numeric(tens or "一")) if ten else 0
+    return str(10 * whole + int(unicodedata.numeric(ones or "〇")))
 
 
 def _is_later(said: str, hour: int) -> bool:

@@ -20,6 +20,7 @@ _RUN = re.compile(rf"(?:[^\W_]|[{MARKS}])+")
 _LIKE = 1 / 5  # share of a text's words in the instructions, above which it is in their language; of memories half
 _ENOUGH = 2  # shared words of content; a name counts for two
 _STEM = 4  # letters of a word that are compared; a character of several sounds counts for two
+_LONGEST = 4 * _STEM  # characters of a beginning, with the marks on its letters, which are not compared
 _HEAVY = re.compile("[\u30a1-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff]")
 
 
@@ -36,7 +37,7 @@ def is_about(text: str, shown: Iterable[str], content: PromptContent, *, least: 
     if not told or len(own) < least or not _can_be_compared(text, told, content):
         return True
     names = _names(text, content) & _names(" ".join((told, *content.people)), content)
-    names.update(person for person in content.people if person in text)
+    names.update(person for person in content.people if person == person.lower() and person in text)  # no capitals
     enough = 1 if _HEAVY.search(text) else _ENOUGH  # two such characters are a word of content, or a name
     return len(own & _stems(told)) + _ENOUGH * len(names) >= min(enough, len(own))
 
@@ -65,7 +66,7 @@ def _stems(text: str) -> set[str]:
 def _beginnings(run: str) -> Iterator[str]:
     for start in range(len(run) if is_unspaced(run[0]) else 1):
         weight = 0
-        for end, char in enumerate(run[start:], start + 1):
+        for end, char in enumerate(run[start : start + _LONGEST], start + 1):
             weight += 2 if _HEAVY.match(char) else not unicodedata.combining(char)
             if weight >= _STEM:
                 yield run[start:end]

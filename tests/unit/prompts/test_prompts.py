@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from cogitate.memory.profile import Profile
 from cogitate.prompts.answers import HELD_PHRASE, ActionAnswer, Activity, DailyPlan, ReflectionAnswer, SummaryAnswer
+from cogitate.prompts.clock_times import clock_text
 from cogitate.prompts.render import FOLDER, VALUES, TemplateError, Templates, check_templates, neutral
 from cogitate.tasks.act import Act
 from cogitate.tasks.integrate import Integrate
@@ -239,3 +240,29 @@ def test_a_smaller_share_of_memory_leaves_out_the_least_important() -> None:
     assert min(importances[n] for n in half.used) >= max(importances[n] for n in dropped)
     assert PROFILE.name in half.user
     assert WORLD.names[KLAUS] in half.user
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("周一上午9点", "9:00 AM"),
+        ("星期三 8:00", "8:00 AM"),
+        ("第二天早上7点", "7:00 AM"),
+        ("星期三七点", "7:00 AM"),
+        ("三月五日八点", "8:00 AM"),
+        ("十字路口 9:00", "9:00 AM"),
+        ("晚上十一点四十五", "11:45 PM"),
+        ("三点一起吃饭", "3:00 AM"),
+        ("一二三", "一二三"),
+        ("上午9点到下午5点", "9:00 AM"),
+        ("11 to 1 pm", "11:00 AM"),
+        ("11 to 1 in the afternoon", "11:00 AM"),
+        ("с 11 до 1 дня", "11:00 AM"),
+        ("11点到下午1点", "11:00 AM"),
+        ("5 to 7 pm", "5:00 PM"),
+        ("12 to 1 pm", "12:00 PM"),
+        ("7 for 2 hours in the evening", "7:00 PM"),
+    ],
+)
+def test_a_time_is_the_first_and_has_its_own_half_of_the_day(text: str, told: str) -> None:
+    assert clock_text(text) == told

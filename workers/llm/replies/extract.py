@@ -3,7 +3,8 @@
 A model may think before it answers, in tags of any name or in none, and write drafts there. So the last value that fits
 the schema is the answer (`cogitate.workers.llm.replies.reading`). A value that the text goes on about is a draft
 wherever it stands: amid a sentence, or before other words in a passage that a tag closes. A value about which the text
-says nothing is a draft if the tag, the label or the key before it, or the tag after it, names it so.
+says nothing is a draft if the tag, the label or the key before it, or the tag after it, names it so. But if nothing
+follows it, a label or a key that names a thought ("Thought process") may stand before the answer.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ _FENCE = re.compile(r"```[\w-]*")
 _WITHIN = frozenset(",?，；？、")  # marks with which a sentence goes on, or asks
 _COMMENT = re.compile(r"<!--(?:[^<]|<(?!!--))*?-->")
 #: How tags, labels and keys name what is no answer; the names are English in all models' templates.
-_STEMS = "(?:think|thought|reason|draft|scratch|analy[sz]|critique|monolog|思考|草稿)"
+_DRAFTS = "draft|scratch|critique|草稿"
+_STEMS = f"(?:{_DRAFTS}|think|thought|reason|analy[sz]|monolog|思考)"
+_DRAFT = re.compile(_DRAFTS, re.IGNORECASE)
 _THOUGHT = re.compile(_STEMS, re.IGNORECASE)
 _THOUGHT_ENDS = re.compile(f"(?:/|end)[^<>]{{0,40}}{_STEMS}|{_STEMS}[^<>]{{0,40}}end", re.IGNORECASE)
 _LABEL_END = re.compile(r"[:：](?=\W|\Z)")
@@ -40,7 +43,8 @@ _WHOLE_END = re.compile(r"[}\]\"'”’\d]\s*\Z")  # after another letter, a val
 _MAX_WRAPPED = 3  # objects around an answer that are unwrapped
 _MAX_STARTS = 64  # openings tried; an answer made of brackets must not take quadratic time
 _MAX_REPAIRS = 4  # values repaired in one text
-_MAX_REPAIRED, _MAX_DEPTH = 12_000, 16  # characters and levels; beyond them a repair may take seconds
+_MAX_REPAIRED, _MAX_REPAIRED_DEPTH = 12_000, 16  # characters and levels; beyond them a repair may take seconds
+_MAX_DEPTH = 100  # levels of a value; deeper ones may exhaust the stack of what reads them
 
 
 def _refuse(name: str) -> NoReturn:
@@ -58,9 +62,9 @@ def json_values(text: str) -> list[Any]:
 def values_in(text: str, *, cut: bool = False) -> list[tuple[Any, bool]]:
     """Return the objects and lists of objects in a model's text, the last first, without drafts and with clean strings.
 
-    NaN and Infinity are not JSON. What is within a value is part of it. A value that the text's end cuts off within a
-    string is not whole: there is none then, since what stands before it is a draft. Nor is there one if the text ends
-    with a colon, where it would have followed.
+    NaN and Infinity are not JSON. What is within a value is part of it. An answer that is cut off within a string, or
+    missing after a final colon, does not count, and what stands before it is a draft. A text that begins with a value
+    may end with a sentence and a colon.
 
     Args:
         cut: whether the text reached its cap of tokens; then only a value that ends the text is whole.
@@ -69,7 +73,8 @@ def values_in(text: str, *, cut: bool = False) -> list[tuple[Any, bool]]:
         Each with whether it has all its brackets. The parts of one without them are no answer.
     """
     text = _said(_COMMENT.sub("", text).strip().removeprefix("\ufeff").lstrip())
-    if _FENCE.sub("", text).rstrip().endswith((":", "：")):
+    said = _FENCE.sub("", text).strip()
+    if said.endswith((":", "：")) and (not said.startswith(("{", "[")) or _label(said.rpartition("\n")[2])):
         return []
     found: list[tuple[Any, bool, int, int]] = []
     position = repairs = 0
@@ -148,7 +153,7 @@ def _repaired(text: str) -> Any:
     for char in text:
         depth += (char in "{[") - (char in "}]")
         most = max(most, depth)
-    if len(text) > _MAX_REPAIRED or most > _MAX_DEPTH:
+    if len(text) > _MAX_REPAIRED or most > _MAX_REPAIRED_DEPTH:
         return None
     text = _NO_NUMBER.sub("null", _WIDE.sub(lambda mark: ":" if mark[1] == "：" else ",", text))
     text = text.replace('"""', '"') if '"' in text else text.replace("`", '"')
@@ -172,7 +177,8 @@ def _is_draft(text: str, places: Sequence[int]) -> bool:
     after = _FENCE.sub("\n", text[end : closing.start() if closing is not None else begins])
     if closing is not None and (_has_words(after) or _THOUGHT_ENDS.search(closing[0]) is not None):
         return True
-    if _opens_thought(_label(_FENCE.sub("\n", text[ended:start]))):
+    label = _label(_FENCE.sub("\n", text[ended:start]))
+    if _opens_thought(label, is_last=_TAG.search(label) is None and not _has_words(_TAG.sub("", text[end:]))):
         return True
     if not _has_words(before.rpartition("\n")[2]):
         return False
@@ -191,8 +197,10 @@ def _label(before: str) -> str:
     return line if len(re.findall(r"\w+", _TAG.sub(" ", line))) <= _LABEL else ""
 
 
-def _opens_thought(name: str) -> bool:
-    return _THOUGHT.search(name) is not None and _THOUGHT_ENDS.search(name) is None
+def _opens_thought(name: str, *, is_last: bool) -> bool:
+    """Return whether a tag, a label or a key names a value as no answer; of the last value, only as a draft."""
+    names = _DRAFT if is_last else _THOUGHT
+    return names.search(name) is not None and _THOUGHT_ENDS.search(name) is None
 
 
 def _has_words(text: str) -> bool:
@@ -206,7 +214,7 @@ def wrapped_in(value: object) -> Iterator[object]:
     """
     for _ in range(_MAX_WRAPPED):
         if isinstance(value, dict):
-            value = [part for key, part in value.items() if not _opens_thought(key)]
+            value = [part for key, part in value.items() if not _opens_thought(key, is_last=len(value) == 1)]
         parts = value if isinstance(value, list) else ()
         inner = [one for one in map(_container, parts) if one is not None]
         if len(inner) != 1:
@@ -216,12 +224,14 @@ def wrapped_in(value: object) -> Iterator[object]:
 
 def _container(value: object) -> object:
     if isinstance(value, str) and value.lstrip().startswith(("{", "[")):
-        value, _ = _decode(value.strip(), 0)
+        value = clean(_decode(value.strip(), 0)[0])
     return value if isinstance(value, dict) or (isinstance(value, list) and dict in map(type, value)) else None
 
 
-def clean(value: Any) -> Any:
+def clean(value: Any, levels: int = _MAX_DEPTH) -> Any:
     """Return the JSON value without control characters, hidden ones and lone surrogates in its strings.
+
+    What lies deeper than so many levels is null.
 
     Tabs and line feeds stay. A lone surrogate ("\\ud800") is legal JSON and cannot be written as UTF-8.
     """
@@ -229,8 +239,10 @@ def clean(value: Any) -> Any:
         if value.isascii() and value.isprintable():
             return value
         return without_hidden(_CONTROL.sub("", value))
+    if isinstance(value, dict | list) and not levels:
+        return None
     if isinstance(value, dict):
-        return {clean(key): clean(item) for key, item in value.items()}
+        return {clean(key): clean(item, levels - 1) for key, item in value.items()}
     if isinstance(value, list):
-        return [clean(item) for item in value]
+        return [clean(item, levels - 1) for item in value]
     return value

@@ -74,17 +74,20 @@ def read_as(model: type[BaseModel], value: object) -> BaseModel | Raised:
     return first
 
 
-def read(value: Any, schema: Schema) -> Any:
-    """Return a JSON value in the form that a schema asks for, as far as its meaning is clear; else unchanged."""
+def read(value: Any, schema: Schema, field: str = "") -> Any:
+    """Return a JSON value in the form that a schema asks for, as far as its meaning is clear; else unchanged.
+
+    Args:
+        field: the name of the field that has the value.
+    """
     if "anyOf" in schema:
         others = [one for one in schema["anyOf"] if one.get("type") != "null"]
-        return value if value is None or len(others) != 1 else read(value, others[0])
+        return value if value is None or len(others) != 1 else read(value, others[0], field)
     kind = schema.get("type")
     if kind in ("object", "array") and isinstance(value, str) and (within := json_values(value)):
         value = within[0]
     elif kind not in ("object", "array") and isinstance(value, dict):
-        is_number = kind != "string"
-        value = next((one for one in value.values() if isinstance(one, str) or (is_number and len(value) == 1)), value)
+        value = _part(value, field, is_text=kind == "string")
     if kind == "object":
         return _as_object(value, schema["properties"])
     if kind == "array":
@@ -92,6 +95,16 @@ def read(value: Any, schema: Schema) -> Any:
     if kind in ("integer", "number"):
         return _as_number(value, schema)
     return _as_text(value, schema.get("enum", ())) if kind == "string" else value
+
+
+def _part(value: dict[str, Any], field: str, *, is_text: bool) -> Any:
+    """Return the part of an object that its key names as the value, else the only part that may be it, else all."""
+    named = {_bare(str(key)): part for key, part in value.items()}
+    for key in (_bare(field), "text", "name") if is_text else (_bare(field),):
+        if key in named:
+            return named[key]
+    parts = [part for part in value.values() if not is_text or isinstance(part, str | list | dict)]
+    return parts[0] if len(parts) == 1 else value
 
 
 def _as_object(value: Any, fields: Mapping[str, Schema]) -> Any:
@@ -107,7 +120,7 @@ def _as_object(value: Any, fields: Mapping[str, Schema]) -> Any:
     for key, item in value.items():
         name = str(key) if key in fields else names.get(_bare(str(key)), str(key))
         if name == key or name not in value:
-            named[name] = read(item, fields[name]) if name in fields else item
+            named[name] = read(item, fields[name], name) if name in fields else item
     return named
 
 

@@ -28,6 +28,7 @@ SHAPES: Mapping[str, Shape] = {
     "letters and dots": filled("a.", "%"),
     "marks out of order": lambda length: "a" + "\u0301" * (length // 2) + "\u0316" * (length // 2),
     "line ends and tabs": filled("\n\t", "%"),
+    "marks on one Thai letter": filled("\u0e48", head="\u0e01"),
     "dashes": filled(" -", "%"),
     "sentences of a letter": filled("a.\n"),
     "initials": filled("a. "),

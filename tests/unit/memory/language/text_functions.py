@@ -72,6 +72,8 @@ from cogitate.tasks.recount import Recount
 from cogitate.tasks.reflect import Reflect, person_meant
 from cogitate.tasks.summarise import Summarise
 from cogitate.workers.answer_faults.fault import fault_of
+from cogitate.workers.answer_faults.prompt_content import PromptContent
+from cogitate.workers.answer_faults.relation import is_about
 from cogitate.workers.jobs.repair import describe_fault, repairs_of
 from cogitate.workers.llm.replies.error_responses import error_text, from_status
 from cogitate.workers.llm.replies.extract import json_values
@@ -299,6 +301,9 @@ FUNCTIONS_OF_ANSWERS: Mapping[str, Callable[[str], object]] = {
     ),
     "answer_faults.fault_of": lambda text: fault_of(
         SummaryAnswer.model_construct(summary=text), Prompt(system=text, user=text, answer=SummaryAnswer, version="v")
+    ),
+    "relation.is_about": lambda text: is_about(
+        text, ["Ann sings."], PromptContent(_prompted(Reflect(TEMPLATES), text))
     ),
     "repair.repairs_of": lambda text: repairs_of(TEMPLATES, text, text),
     "repair.complaint_of": lambda text: describe_fault(

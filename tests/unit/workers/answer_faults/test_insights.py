@@ -61,6 +61,23 @@ def test_an_insight_names_a_person_or_takes_up_a_memory(insight: str, memories: 
     )
 
 
+@pytest.mark.parametrize(
+    ("insight", "named"),
+    [
+        ("Also, the most important thing I learned is how limitations make us grow.", False),
+        ("The most important thing I learned is to rely on Al.", True),
+        ("我觉得阿林值得信赖一辈子", True),
+    ],
+)
+def test_a_listed_name_within_a_word_names_no_one(insight: str, named: bool) -> None:
+    memory = "李伟修好了烤箱。" if insight[0] == "我" else "Ben repaired the oven."
+    shown = (
+        "People (id: name):\n- agent:al: Al\n- agent:lin: 阿林\n\n<memories>\n"
+        f"- [day 1, 9:00 AM] {memory}\n</memories>\nWhat is learned?"
+    )
+    assert (fault_of(reflection(insight), prompt(ReflectionAnswer, shown)) is None) is named
+
+
 def test_a_run_with_custom_instructions_is_not_held_to_ours(tmp_path: Path) -> None:
     (tmp_path / "reflect.j2").write_text((FOLDER / "reflect.j2").read_text())
     insight = reflection("Ada concludes that the most important thing is time.")

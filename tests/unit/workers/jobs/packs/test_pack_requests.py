@@ -18,6 +18,7 @@ from cogitate.workers.llm.replies.failures import Failure
 from tests.unit.tasks.own_kind_case import Said
 from tests.unit.workers.jobs.packs.pack_case import OWNERS, StandIn, ask_all, call_of, memory_of, total
 
+ONE = '{"text": "a tune"}'
 CALLS = [call_of(owner) for owner in OWNERS]
 
 
@@ -93,6 +94,17 @@ def test_one_bad_prompt_is_found_by_halving_and_costs_no_more_than_all_reserved(
     ) <= 2  # beside it, at most the one whose request no reservation was left for
     assert total([one.usage for one in answers]).calls == len(stand_in.asked) <= len(CALLS)
     assert all(not one.text for one in answers if one.failure is not None)
+
+
+def test_an_item_that_is_nested_too_deep_costs_its_job_alone() -> None:
+    deep = '{"text":' * 480 + "1" + "}" * 480
+
+    def said(user: str, cases: list[tuple[int, str, str]]) -> str | None:
+        items = [f'{{"case": {n}, "answer": {deep if "cleo hid" in text else ONE}}}' for n, _, text in cases]
+        return f'{{"answers": [{", ".join(items)}]}}' if items else deep if "cleo hid" in user else None
+
+    answers = ask_all(CALLS, StandIn(said))
+    assert [one.failure is None for one in answers] == [owner != "cleo" for owner in OWNERS]
 
 
 @pytest.mark.parametrize("kind", ["rate_limited", "server", "auth", "timeout", "connection"])

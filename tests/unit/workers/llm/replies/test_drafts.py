@@ -87,6 +87,10 @@ def test_a_draft_is_passed_over_with_an_answer_after_it_and_without(tags: tuple[
         f"Reasoning: Maya has not spoken to Tom.\n\n{GOOD}",
         f"answer = {GOOD};",
         f"reflect({GOOD})",
+        f"{GOOD}\n\nAnything else you need:",
+        f"Thought process\n\n{GOOD}",
+        f"Reasoned answer:\n```json\n{GOOD}\n```<|im_end|>",
+        f'{{"analysis": {GOOD}}}',
     ],
 )
 def test_the_last_is_the_answer(text: str) -> None:
@@ -114,6 +118,11 @@ def test_the_last_is_the_answer(text: str) -> None:
         f"<details><summary>Reasoning</summary>\n\n{DRAFT}\n\n</details>",
         f"<!-- {DRAFT} -->",
         f"(maybe {DRAFT})",
+        f"Draft:\n{DRAFT}",
+        f'{{"draft": {DRAFT}}}',
+        f"Reasoning:\n{DRAFT}\nToo thin.",
+        f"{DRAFT}\n\nBetter:",
+        f"Attempt: {DRAFT}\n\nI try once more:",
         f"I could say {DRAFT}. No, Tom is not there.",
         f"Attempt:\n```json\n{DRAFT}\n```\nThis is too shallow. I try again:\n",
         f'{{"reasoning": "too thin", "draft": {DRAFT}}}',

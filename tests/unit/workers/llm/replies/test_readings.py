@@ -60,6 +60,23 @@ def test_the_documentation_has_every_kind_of_field() -> None:
     assert {row[0] for row in ROWS} == {*FIELDS}
 
 
+@pytest.mark.parametrize(
+    ("parts", "read"),
+    [
+        ({"type": "social", "text": "I can rely on Ben."}, "I can rely on Ben."),
+        ({"name": "Ben", "Insight": "I can rely on Ben."}, "I can rely on Ben."),
+        ({"content": "I can rely on Ben.", "significance": 3}, "I can rely on Ben."),
+        ({"reason": "He helped.", "thought": "I can rely on Ben."}, None),
+        ({"title": "A helper", "points": ["I can rely on Ben."]}, None),
+    ],
+)
+def test_the_part_of_an_object_is_read_as_its_text_only_if_it_is_clear_which(
+    parts: dict[str, Any], read: str | None
+) -> None:
+    made = read_as(ReflectionAnswer, {"insight": parts})
+    assert (made.insight if isinstance(made, ReflectionAnswer) else None) == read
+
+
 def test_what_has_a_default_or_stands_in_a_list_is_left_out() -> None:
     items = [
         {"time": "8:00", "description": "Bake bread", "location": None, "priority": "très"},
