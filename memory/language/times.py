@@ -32,7 +32,9 @@ _TIME = re.compile(
     )""".replace("__HOUR__", "|".join(_HOURS)),
     re.IGNORECASE | re.VERBOSE,
 )
-_MAY_NAME_TIME = re.compile(r"\d|noon|mid", re.IGNORECASE)  # stands in whatever `_TIME` finds
+_MAY_NAME_TIME = re.compile(
+    r"\d|noon|mid| past | to |clock|morning|evening|night", re.IGNORECASE
+)  # stands in whatever `_TIME` finds
 _RELATIVE = re.compile(
     r"\b(?P<until>(?:by|until|till|before|since|after|from|for|of|about) )?"
     r"(?:(?P<after>(?:the )?day after tomorrow)|(?P<next>tomorrow)|(?P<now>today)"

@@ -56,7 +56,6 @@ def test_cleaning_removes_interjections_and_those_addressed(said: str, left: str
 def test_speech_is_reported_in_the_third_person(subtests: pytest.Subtests) -> None:
     for said, told in [
         ("I lost my job as a banker.", "Jon lost his job as a banker."),
-        ("Lost my job as a banker.", "Jon lost his job as a banker."),
         ("I really love to dance and I've always danced.", "Jon really loves to dance and he has always danced."),
         ("I'm gonna try it myself.", "Jon is going to try it himself."),
         ("I don't have time.", "Jon said that he doesn't have time."),
@@ -75,7 +74,6 @@ def test_speech_is_reported_in_the_third_person(subtests: pytest.Subtests) -> No
         ("Мы ходили в парк вчера.", "Jon: Мы ходили в парк вчера."),
         ("Fuimos juntos al parque ayer.", "Jon: Fuimos juntos al parque ayer."),
         ("I 100% agree with you.", "Jon 100% agrees with Gina."),
-        ("Really made me proud.", "Jon said that it really made him proud."),
         ("That was fun.", "Jon said that it was fun."),
         ("That sign reminds me of you.", "Jon said that the sign reminds him of Gina."),
         ("'Embracing' is all about love.", "Jon said that 'Embracing' is all about love."),
