@@ -95,6 +95,25 @@ def test_one_bad_prompt_is_found_by_halving_and_costs_no_more_than_all_reserved(
     assert all(not one.text for one in answers if one.failure is not None)
 
 
+def test_an_answer_does_not_wait_for_the_halves_that_follow() -> None:
+    stand_in = StandIn(faults=["length"])
+    results = ask_together(CALLS, stand_in, PackSizes())
+    known = [next(results), next(results)]
+    assert stand_in.sizes == [4, 2]
+    assert all(isinstance(one, ModelAnswer) and one.failure is None and one.usage.tokens for _, one in known)
+    assert len([*results]) == 2
+
+
+def test_an_answer_that_names_a_person_of_another_case_alone_is_dropped() -> None:
+    def tells(user: str, cases: list[tuple[int, str, str]]) -> str:
+        said = {"ada": "dan stole the crown", "dan": "dan stole the crown", "ben": "cleo sings", "cleo": "all danced"}
+        text = {number: next(said[owner] for owner in OWNERS if f"for {owner}." in case) for number, _, case in cases}
+        return json.dumps({"answers": [{"case": number, "answer": {"text": one}} for number, one in text.items()]})
+
+    calls = [call_of(owner, f"{owner} hums" + ", and cleo sings" * (owner == "ben")) for owner in OWNERS]
+    assert texts_of(ask_all(calls, StandIn(tells))) == [None, "cleo sings", "all danced", "dan stole the crown"]
+
+
 @pytest.mark.parametrize("kind", ["rate_limited", "server", "auth", "timeout", "connection"])
 def test_a_failure_of_the_endpoint_is_that_of_every_job(kind: str) -> None:
     failure = Failure(kind=kind, retry_after=3.0)  # type: ignore[arg-type]
@@ -105,7 +124,8 @@ def test_a_failure_of_the_endpoint_is_that_of_every_job(kind: str) -> None:
 
 def test_a_refusal_of_the_gate_is_that_of_every_job() -> None:
     refused = Refused("breaker_open")
-    assert ask_together(CALLS, StandIn(lambda user, cases: refused), PackSizes()) == [refused] * 4
+    stand_in = StandIn(lambda user, cases: refused)
+    assert dict(ask_together(CALLS, stand_in, PackSizes())) == dict.fromkeys(range(4), refused)
 
 
 def test_what_a_failed_pack_cost_is_booked_if_the_gate_then_refuses() -> None:
