@@ -10,7 +10,7 @@ import pytest
 
 from cogitate.tasks.job import Cost
 from cogitate.workers.gate.gate import Refused
-from cogitate.workers.jobs.packs.prompt import LONGEST_SHARED_TEXT
+from cogitate.workers.jobs.packs.prompt import LONGEST_SHARED_TEXT, Passages, packed
 from cogitate.workers.jobs.packs.request import ask_together
 from cogitate.workers.jobs.packs.sizes import PackSizes
 from cogitate.workers.llm.answer import ModelAnswer
@@ -102,6 +102,15 @@ def test_an_answer_does_not_wait_for_the_halves_that_follow() -> None:
     assert stand_in.sizes == [4, 2]
     assert all(isinstance(one, ModelAnswer) and one.failure is None and one.usage.tokens for _, one in known)
     assert len([*results]) == 2
+
+
+@pytest.mark.parametrize("longer", [0, 1])
+def test_a_passage_is_foreign_from_its_length_on_wherever_it_stands(longer: int) -> None:
+    pack = packed([call.prompt for call in CALLS[:2]], "seed")
+    passages, other = Passages(pack, "", ()), memory_of(OWNERS[1])
+    parts = [other[at : at + LONGEST_SHARED_TEXT + longer] for at in range(len(other) - LONGEST_SHARED_TEXT - longer)]
+    assert parts
+    assert {passages.are_foreign(0, {"text": [f"#{part}#"]}) for part in parts if OWNERS[1] in part} == {longer == 1}
 
 
 def test_an_answer_that_names_a_person_of_another_case_alone_is_dropped() -> None:
