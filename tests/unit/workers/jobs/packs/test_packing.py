@@ -1,4 +1,4 @@
-"""Calls of one kind, model and run meet; those that may not wait, or may not share a request, go alone."""
+"""Calls of one kind, model and run form a batch; those that may not wait, or may not share a request, go alone."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_calls_that_meet_make_one_request() -> None:
     assert all(isinstance(one, ModelAnswer) and one.packed == 2 and one.failure is None for one in answers)
 
 
-def test_a_call_without_companions_is_made_alone() -> None:
+def test_a_call_without_others_is_made_alone() -> None:
     stand_in = StandIn()
     (answer,) = asked_at_once(packing(batch_wait=0.001), [call_of("ada")], stand_in)
     assert stand_in.sizes == [1]
