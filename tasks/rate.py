@@ -1,7 +1,5 @@
 """Rates the importance of entries that their host left unrated (streams design, task 4), many in one call.
 
-All owners have their turns at the same ticks, so that one packed call rates the entries of several.
-
 Only entries that are worth a call get here (`cogitate.scheduler.engine.rating`); until rated they count as ordinary.
 Where a model gives no rating, the run's prediction applies, which the request carries.
 
@@ -22,6 +20,7 @@ from cogitate.memory.language.text import normal
 from cogitate.memory.stream import Stream
 from cogitate.prompts.answers import RatingsAnswer
 from cogitate.prompts.render import Templates
+from cogitate.tasks import timing
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, NoParams, Prompt, WorldFacts
 from cogitate.tasks.persona import persona
@@ -30,13 +29,12 @@ from cogitate.tasks.recall import brief, share_of, without_repeats
 BATCH = 20  # entries of one call
 LEAST = 5  # smallest batch: a model that cannot rate so few is not worth more calls
 SIZE = "rate.batch"  # counter: entries of the owner's next call after a batch failed
-FEWEST = 8  # entries that are worth a call before the turn of all owners
-SOON = 10  # ticks between two turns of owners with so many
-TURNS = 4  # of all owners, between two reflections
+FEWEST = 8  # entries that are worth a call before the oldest has waited long
+EVERY = 10  # ticks between two turns of an owner
 
 
 class RateImportance(Kind):
-    """Due when a batch of unrated entries is full, and for what waits at turns that all owners share."""
+    """Due when a batch of unrated entries is full, and at the owner's turns when enough wait or one has waited long."""
 
     name = "rate"
     params = NoParams
@@ -53,7 +51,9 @@ class RateImportance(Kind):
     def due(self, moment: Moment) -> Iterable[Request]:
         """Return a request for the oldest unrated entries."""
         waiting, size = moment.stream.unrated(), moment.stream.head.counters.get(SIZE, BATCH)
-        if not waiting or (len(waiting) < size and moment.tick % _every(moment, size)):
+        if not waiting or (len(waiting) < size and not timing.is_turn(moment, EVERY)):
+            return ()
+        if len(waiting) < min(size, FEWEST) and moment.minute < _patient_until(moment):
             return ()
         taken = waiting[:size]
         estimates = {str(n): moment.estimate(moment.stream.entries[n]) for n in taken}
@@ -61,9 +61,12 @@ class RateImportance(Kind):
         return (Request(kind=self.name, owner=moment.owner, numbers=tuple(taken), params=params),)
 
     def wake(self, moment: Moment) -> int | None:
-        """Return the next turn while entries wait."""
-        first, size = moment.tick + 1, moment.stream.head.counters.get(SIZE, BATCH)
-        return first + -first % _every(moment, size) if moment.stream.unrated() else None
+        """Return the owner's next turn while enough entries wait, or the first at which the oldest has waited long."""
+        waiting, size = moment.stream.unrated(), moment.stream.head.counters.get(SIZE, BATCH)
+        if not waiting:
+            return None
+        enough = len(waiting) >= min(size, FEWEST)
+        return timing.next_turn(moment, EVERY, 0 if enough else timing.tick_at(moment, _patient_until(moment)))
 
     def heeds(self, entry: Entry, stream: Stream, world: WorldFacts, minute: int) -> bool:
         """Return whether an observed entry is unrated."""
@@ -111,10 +114,9 @@ class RateImportance(Kind):
         return _predicted(case, case.entries)
 
 
-def _every(moment: Moment, size: int) -> int:
-    """Return the ticks between two turns, which all owners share: those with enough entries have them more often."""
-    turns = max(1, moment.world.clock.ticks(moment.world.limits.reflection_interval // TURNS))
-    return min(SOON, turns) if len(moment.stream.unrated()) >= min(size, FEWEST) else turns
+def _patient_until(moment: Moment) -> int:
+    """Return the game time until which the oldest unrated entry waits for others."""
+    return moment.stream.entries[moment.stream.unrated()[0]].minute + moment.world.limits.reflection_interval // 6
 
 
 def _doubled(case: Case) -> tuple[Effect, ...]:

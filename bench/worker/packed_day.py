@@ -40,7 +40,11 @@ class Lived(NamedTuple):
 
 
 def live(world: Town | Story, pack: Literal["auto", "off"], ticks: int) -> Lived:
-    """Live a day, and count. The auditor must find nothing."""
+    """Live a day, and count.
+
+    Raises:
+        RuntimeError: if the auditor finds anything.
+    """
     with TemporaryDirectory(prefix="cogitate-") as folder, FakeEndpoint(latency=LATENCY) as endpoint:
         chosen = Settings(
             data_dir=Path(folder),
@@ -63,7 +67,8 @@ def live(world: Town | Story, pack: Literal["auto", "off"], ticks: int) -> Lived
         ) as loop:
             drive(loop, world)
             client = loop.ledger.client
-            assert audit(client, "day") == []
+            if findings := audit(client, "day"):
+                raise RuntimeError(f"the auditor found {findings}")
             sources, rated, asked = Counter[str](), 0, 0
             for line in read_journal(RunStore.open(client, "day"), 1, loop.tick):
                 for end, note in zip(line.core.ended, line.notes.ended, strict=True):
@@ -84,5 +89,6 @@ def table(agents: int, ticks: int) -> Table:
             live(Town(agents=agents) if name == "town" else Story(), pack, ticks) for pack in ("off", "auto")
         )
         rows += [Row(f"{name}, single", single), Row(f"{name}, packed", packed)]
-        rows.append(Row(f"{name}, packed to single", tuple(new / old for old, new in zip(single, packed, strict=True))))
+        ratios = (new / old if old else None for old, new in zip(single, packed, strict=True))
+        rows.append(Row(f"{name}, packed to single", tuple(ratios)))
     return Table("Packed calls of a day", COLUMNS, tuple(rows), decimals=2)

@@ -55,7 +55,8 @@ class Calls:
             Sharing(),
             Preparing(models),
             RealDayLimit(RealDay(client, settings)),  # real_day_tokens, real_day_usd
-            Packing(self.context_of, host_waits=settings.wait_seconds() > 0),  # pack
+            # pack; the only job of a process has no others to wait for
+            *([Packing(self.context_of, host_waits=settings.wait_seconds() > 0)] if settings.concurrency > 1 else []),
             # limits of an endpoint, wait, breaker_failures, _share, _window, _pause, _longest_pause
             Gating(self._gate, host_waits=settings.wait_seconds() > 0),
         )

@@ -80,8 +80,10 @@ FAULTS = ("pack_missing", "pack_swapped", "pack_repeated", "pack_bad_item", "len
 
 
 @pytest.mark.parametrize("part", range(2))
-def test_faults_of_packs_cost_attempts_and_no_job_its_one_end(tmp_path: Path, part: int) -> None:
+def test_faults_of_packs_cost_attempts_and_every_job_still_ends_once(tmp_path: Path, part: int) -> None:
     lived = live(tmp_path, "auto", dict.fromkeys(FAULTS[part::2], 0.15))
     assert len(lived.jobs) == len(OWNERS)
+    assert any(job.packed for job in lived.jobs)
+    assert all(job.ended for job in lived.jobs)
     assert (spent(lived.jobs).calls, spent(lived.jobs).tokens) == (lived.requests, lived.tokens)
     assert all(job.usage.tokens <= job.reserved.tokens for job in lived.jobs)

@@ -13,11 +13,11 @@ from cogitate.memory.limits import MemoryLimits
 from cogitate.memory.stream import Stream
 from cogitate.prompts.answers import RatingsAnswer
 from cogitate.prompts.render import Templates
-from cogitate.tasks.rate import BATCH, FEWEST, SOON, TURNS, RateImportance
+from cogitate.tasks.rate import BATCH, EVERY, FEWEST, RateImportance
 from tests.unit.tasks.kind_cases import KLAUS, case_of, due_turn, moment_of, observation, stream_of
 
 KIND = RateImportance(Templates())
-EVERY = MemoryLimits().reflection_interval // TURNS  # ticks of a minute between two turns
+PATIENT = MemoryLimits().reflection_interval // 6  # game minutes that an entry waits for others
 
 
 def unrated(count: int, text: str = "Saw a heron at pond {}.") -> Stream:
@@ -60,14 +60,14 @@ def test_invalid_ratings_are_refused(ratings: tuple[int, ...]) -> None:
     assert "cannot be rated" in (unmet({KLAUS: unrated(2)}, (rate((1, 2), ratings),)) or "")
 
 
-def test_entries_wait_for_the_turn_of_all_owners() -> None:
-    asked = [tick for tick in range(610, 610 + 2 * EVERY) if list(KIND.due(moment_of(unrated(1), tick)))]
-    assert asked == [4 * EVERY, 5 * EVERY], "so that one call may rate the entries of several"
-    assert KIND.wake(moment_of(unrated(1), 610)) == asked[0]
-    assert KIND.wake(moment_of(unrated(1), asked[0])) == asked[1]
-    asked = [tick for tick in range(610, 610 + EVERY) if list(KIND.due(moment_of(unrated(FEWEST), tick)))]
-    assert asked == [*range(610, 610 + EVERY, SOON)]
-    assert KIND.wake(moment_of(unrated(FEWEST), 610)) == 610 + SOON
+def test_few_entries_wait_for_others_and_enough_for_the_owners_turn_only() -> None:
+    few, enough = unrated(FEWEST - 1), unrated(FEWEST)
+    early, late = range(610, 610 + EVERY), range(600 + PATIENT, 600 + PATIENT + EVERY)
+    asked = [[t for t in ticks if list(KIND.due(moment_of(few, t)))] for ticks in (early, late)]
+    assert [*map(len, asked)] == [0, 1]
+    assert KIND.wake(moment_of(few, 610)) == asked[1][0], "the first turn at which the oldest has waited long"
+    (turn,) = (t for t in early if list(KIND.due(moment_of(enough, t))))
+    assert KIND.wake(moment_of(enough, turn)) == turn + EVERY
 
 
 def test_a_batch_does_not_wait() -> None:
@@ -76,7 +76,7 @@ def test_a_batch_does_not_wait() -> None:
         (request,) = KIND.due(moment_of(many, tick))
         assert request.numbers == tuple(range(1, BATCH + 1))
     assert request.params["estimates"]["1"] == rate_by_rule(many.entries[1])
-    for count, ticks in ((BATCH - 1, EVERY // SOON), (BATCH, EVERY)):
+    for count, ticks in ((BATCH - 1, 1), (BATCH, EVERY)):
         asked = [tick for tick in range(1000, 1000 + EVERY) if list(KIND.due(moment_of(unrated(count), tick)))]
         assert len(asked) == ticks
 

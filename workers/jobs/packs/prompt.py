@@ -11,9 +11,9 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import lru_cache
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, WithJsonSchema, create_model
@@ -31,9 +31,13 @@ INSTRUCTION = (
 
 LONGEST_SHARED_TEXT = 32  # characters of one case that the answer to another may repeat
 
+_PASSAGE = LONGEST_SHARED_TEXT + 1
+_BLOCK = (_PASSAGE + 1) // 2  # a passage holds one whole block of a text that is cut into blocks of this size
+
 _TAG = re.compile(r"<(/?)(\w+)>")
 _ENDING = re.compile(r"\n\nAnswer each of the \d+ cases between tags with ([0-9a-f]{12})\.\Z")
 _SPACE = re.compile(r"\s+")
+_WORD = re.compile(r"[^\W_]+")
 
 
 class PackedPrompt(NamedTuple):
@@ -96,7 +100,7 @@ def shared_part(users: Sequence[str]) -> str:
     return ""
 
 
-@cache
+@lru_cache(maxsize=64)
 def answers_class(answer: type[BaseModel]) -> type[BaseModel]:
     """Return the class of the answers to several cases, of any number. An item's answer is read by itself afterwards.
 
@@ -116,17 +120,48 @@ def answers_by_case(value: BaseModel, cases: int) -> Mapping[int, object]:
 
 
 class Passages:
-    """Finds what the answer to one case repeats of another: a passage that neither its own case nor all cases show."""
+    """Finds what the answer to one case takes from another: a passage or a name that its own prompt does not show.
 
-    def __init__(self, pack: PackedPrompt, system: str) -> None:
-        common = _grams(system) | _grams(pack.shared)
-        self._own = [_grams(case) | common for case in pack.cases]
-        self._all = frozenset().union(*self._own)
+    Args:
+        people: names of people whom the cases may mention.
+    """
+
+    def __init__(self, pack: PackedPrompt, system: str, people: Iterable[str]) -> None:
+        self._texts = pack.cases, f"{system}\n{pack.shared}"
+        self._cases, self._common = [_plain(case) for case in pack.cases], _plain(self._texts[1])
+        self._blocks = {case[at : at + _BLOCK] for case in self._cases for at in range(0, len(case), _BLOCK)}
+        parts = {part for name in people for part in name.split()}
+        self._words = {part for part in parts if part.upper() != part.lower()}
+        self._names = parts - self._words
 
     def are_foreign(self, index: int, answer: object) -> bool:
-        """Return whether an answer repeats a passage of another case than that with this index."""
-        own = self._own[index]
-        return any(gram in self._all and gram not in own for text in _texts(answer) for gram in _grams(text))
+        """Return whether an answer repeats a passage or a name of another case than that with this index."""
+        return any(self._is_foreign(index, text) for text in _texts(answer))
+
+    def _is_foreign(self, index: int, text: str) -> bool:
+        others = [place for place in range(len(self._cases)) if place != index]
+        shown = self._cases[index], self._common
+        for passage in self._passages(_plain(text)):
+            if not any(passage in one for one in shown) and any(passage in self._cases[other] for other in others):
+                return True
+        cases, common = self._texts
+        named = self._named(text)
+        named = named and named - self._named(cases[index]) - self._named(common)
+        return any(name in cases[other] for name in named for other in others)
+
+    def _passages(self, text: str) -> Iterator[str]:
+        """Yield the passages of a text that may be in a case: each in a case contains one of its blocks whole."""
+        starts = {
+            start
+            for at in range(len(text) - _BLOCK + 1)
+            if text[at : at + _BLOCK] in self._blocks
+            for start in range(max(0, at + _BLOCK - _PASSAGE), min(at, len(text) - _PASSAGE) + 1)
+        }
+        return (text[start : start + _PASSAGE] for start in sorted(starts))
+
+    def _named(self, text: str) -> set[str]:
+        """Return the names in a text: words of it, or in scripts without capitals any part."""
+        return self._words & set(_WORD.findall(text)) | {name for name in self._names if name in text}
 
 
 def _texts(value: object) -> Iterator[str]:
@@ -140,16 +175,15 @@ def _texts(value: object) -> Iterator[str]:
             yield from _texts(item)
 
 
-def _grams(text: str) -> set[str]:
-    text = _SPACE.sub(" ", text).casefold()
-    return {text[at : at + LONGEST_SHARED_TEXT + 1] for at in range(len(text) - LONGEST_SHARED_TEXT)}
+def _plain(text: str) -> str:
+    return _SPACE.sub(" ", text).casefold()
 
 
 def _name_outside(seed: str, texts: Sequence[str]) -> str:
     """Return 12 hexadecimal digits that none of these texts contains."""
-    tries = 0
-    while any((name := _digest(seed, str(tries), *texts)) in text for text in texts):
-        tries += 1
+    name = _digest(seed, *texts)
+    while any(name in text for text in texts):
+        name = _digest(name, *texts)
     return name
 
 

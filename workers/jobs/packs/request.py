@@ -1,14 +1,15 @@
 """Requests for several cases: one for all, halves of it after a failure, and the share of each job in their cost.
 
-A pack that fails for its size or its content is halved and asked again, as far as the reservations of its jobs allow.
+A pack that fails for its size or its content is halved and asked again, as far as the reservations of its jobs allow; a
+half that ends does not wait for the other.
 An item that is missing, unreadable or about another case costs its job this attempt; a further attempt is made alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
 
 import msgspec
 import structlog
@@ -18,7 +19,7 @@ from cogitate.tasks.job import Correction, Cost, added
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.call import Ask, Call
-from cogitate.workers.jobs.packs.prompt import Passages, answers_by_case, order_of, packed
+from cogitate.workers.jobs.packs.prompt import PackedPrompt, Passages, answers_by_case, order_of, packed
 from cogitate.workers.jobs.packs.shares import shares_of
 from cogitate.workers.jobs.packs.sizes import PackSizes
 from cogitate.workers.jobs.response_cache import CachedQuestion
@@ -35,150 +36,160 @@ log = structlog.get_logger()
 Result = ModelAnswer | Refused
 
 
-def ask_together(calls: Sequence[Call], following: Ask, sizes: PackSizes) -> list[Result]:
-    """Return the result of each call. The requests cost no more than the reservations of all.
+def ask_together(calls: Sequence[Call], following: Ask, sizes: PackSizes) -> Iterator[tuple[int, Result]]:
+    """Yield the index and the result of each call as soon as it is known.
+
+    No request costs more than what the jobs that it asks about have left of their reservations.
 
     Args:
         calls: of one kind to one model, with one system prompt and one class of answer.
     """
     if len(calls) == 1:
-        return [following(calls[0])]
+        yield 0, following(calls[0])
+        return
     ids = [one.claim.job.id for one in calls]
-    cases = [_Case(calls[i], i) for i in order_of(calls[0].claim.job.run, ids)]
-    results: dict[int, Result] = {}
-    used, reserved = _Used(calls), _reserved(calls)
-    waiting: list[tuple[list[_Case], ModelAnswer | None]] = [(cases, None)]  # each with how its pack failed
+    waiting = [_Group([_Case(calls[i], i) for i in order_of(calls[0].claim.job.run, ids)])]
     while waiting:
-        group, before = waiting.pop()
-        most = [used.cost, _most_of(group), *(_most_of(others) for others, _ in waiting)]
-        halves = [(half, before) for half in (group[len(group) // 2 :], group[: len(group) // 2])]
-        if not _is_within(_sum(most), reserved):
-            if before is not None:
-                results |= {case.place: before for case in group}
-                continue
-            if len(group) > 1:
-                waiting += halves
-                continue
-        if len(group) == 1:
-            answer = following(group[0].call)
-            if isinstance(answer, ModelAnswer):
-                used.count(group, answer, [1], [1])
-        else:
-            answer = _ask_pack(group, following, results, used, sizes)
-        if isinstance(answer, Refused):
-            results |= {case.place: answer if before is None else before for case in group}
-        elif len(group) == 1:
-            results[group[0].place] = answer
-        elif answer.failure is not None:
-            failed = replace(answer, text="", packed=len(group))  # no job sees the text of all
-            if answer.failure.kind in _OF_PACKS:
-                log.info("pack.halved", failure=answer.failure.kind, cases=len(group))
-                waiting += [(half, failed) for half, _ in halves]
+        group = waiting.pop()
+        if not group.is_affordable and (group.failed is not None or len(group.cases) > 1):
+            if group.failed is None:
+                waiting += group.halves(None)
             else:
-                results |= {case.place: failed for case in group}
-    return used.shared_out(results)
+                yield from ((case.place, case.answered(group.failed)) for case in group.cases)
+            continue
+        answer = following(group.call)
+        if isinstance(answer, Refused):
+            for case in group.cases:
+                yield case.place, answer if group.failed is None else case.answered(group.failed)
+            continue
+        if len(group.cases) == 1:
+            _share(answer, group.cases, [1], [1])
+            yield group.cases[0].place, group.cases[0].answered(answer)
+            continue
+        answers = _answers(group, answer)
+        if answer.failure is None or answer.failure.kind in _OF_PACKS:
+            clean = answer.failure is None and all(one.failure is None for one in answers)
+            sizes.ended(group.call.model, len(answers), clean=clean)
+        if answer.failure is not None and answer.failure.kind in _OF_PACKS:
+            log.info("pack.halved", failure=answer.failure.kind, cases=len(answers))
+            waiting += group.halves(answers[0])
+        else:
+            yield from ((case.place, case.answered(one)) for case, one in zip(group.cases, answers, strict=True))
 
 
-def _ask_pack(
-    group: Sequence[_Case], following: Ask, results: dict[int, Result], used: _Used, sizes: PackSizes
-) -> ModelAnswer | Refused:
-    """Ask once for all these cases; put the answer of each into `results`, unless the request failed."""
-    first = group[0].call
-    pack = packed([case.call.prompt for case in group], "\n".join(case.call.claim.job.id for case in group))
-    cap = sum(case.call.output_cap for case in group)
-    job = msgspec.structs.replace(first.claim.job, reserved=_reserved([case.call for case in group]))
-    claim = msgspec.structs.replace(first.claim, case=replace(first.claim.case, job=job))
-    answer = following(
-        Call(
-            claim=claim,
-            prompt=pack.prompt,
-            model=first.model,
-            output_cap=cap,
-            deadline=min(case.call.deadline for case in group),
-            question=CachedQuestion.of(pack.prompt, first.model, cap),
-        )
-    )
-    if isinstance(answer, Refused):
-        return answer
-    texts = [""] * len(group)
-    if answer.value is not None:
-        by_case = answers_by_case(answer.value, len(group))
-        passages = Passages(pack, first.prompt.system)
-        for index, case in enumerate(group):
+def _answers(group: _Group, answer: ModelAnswer) -> list[ModelAnswer]:
+    """Return the answer to each case of a packed request, and count its share of what the request used."""
+    cases, pack, count = group.cases, group.pack, len(group.cases)
+    if answer.value is None:
+        answers = [replace(answer, text="", packed=count)] * count  # no job sees the text of all
+    else:
+        answers = []
+        by_case, names = answers_by_case(answer.value, count), [case.call.claim.case.profile.name for case in cases]
+        passages = Passages(pack, cases[0].call.prompt.system, [*names, *cases[0].call.claim.case.world.names.values()])
+        for index, case in enumerate(cases):
             found = by_case.get(index + 1)
             foreign = passages.are_foreign(index, found)
-            if found is not None and not foreign:
-                texts[index] = msgspec.json.encode(found).decode()
-            results[case.place] = _read(texts[index], case.call.prompt, len(group), foreign=foreign)
+            text = "" if found is None or foreign else msgspec.json.encode(found).decode()
+            answers.append(_read(text, case.call.prompt, count, foreign=foreign))
     common = estimate_tokens(pack.prompt.system) + estimate_tokens(pack.shared)
-    prompt_sizes = [len(group) * estimate_tokens(case) + common for case in pack.cases]
-    used.count(group, answer, prompt_sizes, [len(text) for text in texts], packed_tokens=prompt_tokens(pack.prompt))
-    if answer.failure is None:
-        clean = all(_is_usable(results[case.place]) for case in group)
-        sizes.ended(first.model, len(group), clean=clean)
-    elif answer.failure.kind in _OF_PACKS:
-        sizes.ended(first.model, len(group), clean=False)
-    return answer
+    prompt_sizes = [count * estimate_tokens(case) + common for case in pack.cases]
+    _share(answer, cases, prompt_sizes, [len(one.text) for one in answers])
+    alone = [prompt_tokens(case.call.prompt) * answer.prompt_tokens // prompt_tokens(pack.prompt) for case in cases]
+    return [replace(one, prompt_tokens=tokens) for one, tokens in zip(answers, alone, strict=True)]
 
 
-class _Case(NamedTuple):
-    """A call of a pack, and its place among the calls that met."""
+def _share(
+    answer: ModelAnswer, cases: Sequence[_Case], prompt_sizes: Sequence[int], answer_sizes: Sequence[int]
+) -> None:
+    """Share out what a request used: the prompt by the size of each case, the answer by the size of its item."""
+    usage, model = answer.usage, cases[0].call.model
+    left, no_caps = [case.left for case in cases], [usage.tokens] * len(cases)
+    prompts = shares_of(min(answer.prompt_tokens or usage.tokens, usage.tokens), prompt_sizes, no_caps)
+    outputs = shares_of(usage.tokens - sum(prompts), answer_sizes, no_caps)
+    prices = [one * model.input_price + other * model.output_price for one, other in zip(prompts, outputs, strict=True)]
+    tokens = [one + other for one, other in zip(prompts, outputs, strict=True)]
+    shares = zip(
+        shares_of(usage.calls, [1] * len(cases), [one.calls for one in left]),
+        shares_of(usage.tokens, tokens, [one.tokens for one in left]),
+        shares_of(usage.usd_micros, prices, [one.usd_micros for one in left]),
+        strict=True,
+    )
+    thoughts = shares_of(answer.reasoning, answer_sizes, [answer.reasoning] * len(cases))
+    for case, share, thought in zip(cases, shares, thoughts, strict=True):
+        case.used = added(case.used, Cost(*share))
+        case.reasoning += thought
+        case.estimated |= answer.estimated
+
+
+@dataclass
+class _Case:
+    """A call of a pack, its place among the calls of the batch, and its share of the requests made so far."""
 
     call: Call
     place: int
+    used: Cost = Cost()
+    reasoning: int = 0
+    estimated: bool = False
+
+    @property
+    def left(self) -> Cost:
+        """Return what is left of the job's reservation."""
+        one, used = self.call.claim.job.reserved, self.used
+        return Cost(*(max(0, most - spent) for most, spent in zip(_fields(one), _fields(used), strict=True)))
+
+    def answered(self, answer: ModelAnswer) -> ModelAnswer:
+        """Return an answer with the shares of this case."""
+        return replace(answer, usage=self.used, estimated=self.estimated, reasoning=self.reasoning)
 
 
-class _Used:
-    """What the requests of a pack used, and by which weights that is shared out."""
+class _Group:
+    """Cases of one request, and how the request for these and others failed."""
 
-    def __init__(self, calls: Sequence[Call]) -> None:
-        self._calls = calls
-        self.cost = Cost()
-        self._tokens, self._prices, self._reasoning = ([0] * len(calls) for _ in range(3))
-        self._prompts = [0] * len(calls)
-        self._estimated = False
+    def __init__(self, cases: Sequence[_Case], failed: ModelAnswer | None = None) -> None:
+        self.cases = cases
+        self.failed = failed
 
-    def count(
-        self,
-        group: Sequence[_Case],
-        answer: ModelAnswer,
-        prompt_sizes: Sequence[int],
-        answer_sizes: Sequence[int],
-        packed_tokens: int = 0,
-    ) -> None:
-        """Add a request: the prompt's tokens by the size of each case, those of the answer by the size of its item."""
-        self.cost = added(self.cost, answer.usage)
-        self._estimated |= answer.estimated
-        no_caps, model = [answer.usage.tokens] * len(group), group[0].call.model
-        total = answer.usage.tokens
-        prompts = shares_of(min(answer.prompt_tokens or total, total), prompt_sizes, no_caps)
-        outputs = shares_of(total - sum(prompts), answer_sizes, no_caps)
-        thoughts = shares_of(answer.reasoning, answer_sizes, [answer.reasoning] * len(group))
-        for case, prompt, output, thought in zip(group, prompts, outputs, thoughts, strict=True):
-            self._tokens[case.place] += prompt + output
-            self._prices[case.place] += prompt * model.input_price + output * model.output_price
-            self._reasoning[case.place] += thought
-            alone = prompt_tokens(case.call.prompt) if packed_tokens else 0
-            self._prompts[case.place] = alone * answer.prompt_tokens // packed_tokens if packed_tokens else 0
+    @cached_property
+    def pack(self) -> PackedPrompt:
+        """The prompt for all."""
+        seed = "\n".join(case.call.claim.job.id for case in self.cases)
+        return packed([case.call.prompt for case in self.cases], seed)
 
-    def shared_out(self, results: dict[int, Result]) -> list[Result]:
-        """Return the results in the order of the calls, each answer with its share."""
-        paying = [index for index, result in sorted(results.items()) if isinstance(result, ModelAnswer)]
-        reserved = [self._calls[index].claim.job.reserved for index in paying]
-        calls = shares_of(self.cost.calls, [1] * len(paying), [one.calls for one in reserved])
-        tokens = shares_of(self.cost.tokens, [self._tokens[i] for i in paying], [one.tokens for one in reserved])
-        money = shares_of(self.cost.usd_micros, [self._prices[i] for i in paying], [one.usd_micros for one in reserved])
-        for index, *share in zip(paying, calls, tokens, money, strict=True):
-            result = results[index]
-            assert isinstance(result, ModelAnswer)
-            results[index] = replace(
-                result,
-                usage=Cost(*share),
-                estimated=self._estimated,
-                prompt_tokens=self._prompts[index] or result.prompt_tokens,
-                reasoning=self._reasoning[index],
-            )
-        return [results[index] for index in range(len(self._calls))]
+    @cached_property
+    def call(self) -> Call:
+        """The call for all."""
+        first = self.cases[0].call
+        if len(self.cases) == 1:
+            return first
+        prompt, cap = self.pack.prompt, sum(case.call.output_cap for case in self.cases)
+        job = msgspec.structs.replace(first.claim.job, reserved=self.left)
+        return Call(
+            claim=msgspec.structs.replace(first.claim, case=replace(first.claim.case, job=job)),
+            prompt=prompt,
+            model=first.model,
+            output_cap=cap,
+            deadline=min(case.call.deadline for case in self.cases),
+            question=CachedQuestion.of(prompt, first.model, cap),
+        )
+
+    @property
+    def left(self) -> Cost:
+        """Return what is left of the reservations of all."""
+        return reduce(added, (case.left for case in self.cases))
+
+    @property
+    def is_affordable(self) -> bool:
+        """Return whether the most that the request may cost is left."""
+        job, model = self.call.claim.job, self.call.model
+        correction = Correction(job.correction, job.correction_others)
+        correction = correction if model.name == job.model else correction.raised
+        most = upper_bound(model, corrected_tokens(self.call.prompt, correction), self.call.output_cap)
+        return all(one <= other for one, other in zip(_fields(most), _fields(self.left), strict=True))
+
+    def halves(self, failed: ModelAnswer | None) -> list[_Group]:
+        """Return both halves, the first one last."""
+        middle = len(self.cases) // 2
+        return [_Group(self.cases[middle:], failed), _Group(self.cases[:middle], failed)]
 
 
 def _read(text: str, prompt: Prompt, cases: int, *, foreign: bool) -> ModelAnswer:
@@ -190,32 +201,5 @@ def _read(text: str, prompt: Prompt, cases: int, *, foreign: bool) -> ModelAnswe
     return ModelAnswer(usage=Cost(), value=value, failure=failure, text=text, packed=cases)
 
 
-def _is_usable(result: Result) -> bool:
-    return isinstance(result, ModelAnswer) and result.failure is None
-
-
-def _most_of(group: Sequence[_Case]) -> Cost:
-    """Return the most that one request for these cases may cost."""
-    call = group[0].call
-    job = call.claim.job
-    correction = Correction(job.correction, job.correction_others)
-    correction = correction if call.model.name == job.model else correction.raised
-    cap = sum(case.call.output_cap for case in group)
-    prompts = [case.call.prompt for case in group]
-    prompt = prompts[0] if len(prompts) == 1 else packed(prompts, "").prompt
-    return upper_bound(call.model, corrected_tokens(prompt, correction), cap)
-
-
-def _reserved(calls: Sequence[Call]) -> Cost:
-    return _sum([call.claim.job.reserved for call in calls])
-
-
-def _sum(costs: Sequence[Cost]) -> Cost:
-    total = Cost()
-    for cost in costs:
-        total = added(total, cost)
-    return total
-
-
-def _is_within(most: Cost, reserved: Cost) -> bool:
-    return most.calls <= reserved.calls and most.tokens <= reserved.tokens and most.usd_micros <= reserved.usd_micros
+def _fields(cost: Cost) -> tuple[int, int, int]:
+    return cost.calls, cost.tokens, cost.usd_micros

@@ -68,7 +68,7 @@ def test_declarations_of_kinds_are_unchanged(kind: Kind, figures: tuple[Any, ...
     ("figures", "expected"),
     [
         # ticks between two looks
-        ((plan.EVERY, summarise.EVERY, rate.SOON, prune.EVERY, prune.SOON), (10, 10, 10, 100, 10)),
+        ((plan.EVERY, summarise.EVERY, rate.EVERY, prune.EVERY, prune.SOON), (10, 10, 10, 100, 10)),
         # entries that a prompt shows
         (
             (plan.SHOWN, act.SHOWN, reflect.SHOWN, reflect.EARLIER, integrate.MEMORIES, integrate.HISTORY),

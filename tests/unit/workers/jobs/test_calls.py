@@ -20,6 +20,7 @@ from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.call_layers import ASKING_FAILED, PROBE_WITHIN, Calls
+from cogitate.workers.jobs.packs.packing import Packing
 from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.replies.failures import Failure
 from tests.integration.workers.llm_case import CAP, MODEL, PROMPT, Mood, claim_of
@@ -107,6 +108,11 @@ def test_a_call_uses_the_jobs_model_within_cap_and_deadline(worker: Worker) -> N
     deadline = time.monotonic() + FAR
     assert worker.calls.ask(claim_of(JOB), PROMPT, MODEL, CAP, deadline) == GOOD
     assert worker.models.asked == [(PROMPT.user, MODEL.name, CAP, deadline)]
+
+
+def test_the_only_job_of_a_process_waits_for_no_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Packing, "ask", None)  # a call to it raises TypeError
+    assert Worker(concurrency=1).ask() == GOOD
 
 
 def test_a_refusal_names_the_cause_of_the_open_breaker(worker: Worker) -> None:

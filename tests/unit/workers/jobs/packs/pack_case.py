@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from cogitate.memory.profile import Profile
@@ -131,7 +132,7 @@ class StandIn:
 
 def ask_all(calls: Sequence[Call], stand_in: StandIn) -> list[ModelAnswer]:
     """Return the answers to calls that are asked together, none of which is refused."""
-    answers = ask_together(calls, stand_in, PackSizes())
+    answers = [answer for _, answer in sorted(ask_together(calls, stand_in, PackSizes()), key=itemgetter(0))]
     found = [one for one in answers if isinstance(one, ModelAnswer)]
     assert len(found) == len(calls)
     return found

@@ -10,7 +10,7 @@ import pytest
 
 from cogitate.tasks.job import Cost
 from cogitate.workers.gate.gate import Refused
-from cogitate.workers.jobs.packs.prompt import LONGEST_SHARED_TEXT
+from cogitate.workers.jobs.packs.prompt import LONGEST_SHARED_TEXT, Passages, packed
 from cogitate.workers.jobs.packs.request import ask_together
 from cogitate.workers.jobs.packs.sizes import PackSizes
 from cogitate.workers.llm.answer import ModelAnswer
@@ -89,9 +89,9 @@ def test_one_bad_prompt_is_found_by_halving_and_costs_no_more_than_all_reserved(
 
     stand_in = StandIn(filtered)
     answers = ask_all(CALLS, stand_in)
-    assert [one.failure is None for one in answers] == [owner != "cleo" for owner in OWNERS] or sum(
-        one.failure is not None for one in answers
-    ) <= 2  # beside it, at most the one whose request no reservation was left for
+    failed = {owner for owner, one in zip(OWNERS, answers, strict=True) if one.failure is not None}
+    assert "cleo" in failed
+    assert len(failed) <= 2, "beside it, at most the one whose request no reservation was left for"
     assert total([one.usage for one in answers]).calls == len(stand_in.asked) <= len(CALLS)
     assert all(not one.text for one in answers if one.failure is not None)
 
@@ -107,6 +107,34 @@ def test_an_item_that_is_nested_too_deep_costs_its_job_alone() -> None:
     assert [one.failure is None for one in answers] == [owner != "cleo" for owner in OWNERS]
 
 
+def test_an_answer_does_not_wait_for_the_halves_that_follow() -> None:
+    stand_in = StandIn(faults=["length"])
+    results = ask_together(CALLS, stand_in, PackSizes())
+    known = [next(results), next(results)]
+    assert stand_in.sizes == [4, 2]
+    assert all(isinstance(one, ModelAnswer) and one.failure is None and one.usage.tokens for _, one in known)
+    assert len([*results]) == 2
+
+
+@pytest.mark.parametrize("longer", [0, 1])
+def test_a_passage_is_foreign_from_its_length_on_wherever_it_stands(longer: int) -> None:
+    pack = packed([call.prompt for call in CALLS[:2]], "seed")
+    passages, other = Passages(pack, "", ()), memory_of(OWNERS[1])
+    parts = [other[at : at + LONGEST_SHARED_TEXT + longer] for at in range(len(other) - LONGEST_SHARED_TEXT - longer)]
+    assert parts
+    assert {passages.are_foreign(0, {"text": [f"#{part}#"]}) for part in parts if OWNERS[1] in part} == {longer == 1}
+
+
+def test_an_answer_that_names_a_person_of_another_case_alone_is_dropped() -> None:
+    def tells(user: str, cases: list[tuple[int, str, str]]) -> str:
+        said = {"ada": "dan stole the crown", "dan": "dan stole the crown", "ben": "cleo sings", "cleo": "all danced"}
+        text = {number: next(said[owner] for owner in OWNERS if f"for {owner}." in case) for number, _, case in cases}
+        return json.dumps({"answers": [{"case": number, "answer": {"text": one}} for number, one in text.items()]})
+
+    calls = [call_of(owner, f"{owner} hums" + ", and cleo sings" * (owner == "ben")) for owner in OWNERS]
+    assert texts_of(ask_all(calls, StandIn(tells))) == [None, "cleo sings", "all danced", "dan stole the crown"]
+
+
 @pytest.mark.parametrize("kind", ["rate_limited", "server", "auth", "timeout", "connection"])
 def test_a_failure_of_the_endpoint_is_that_of_every_job(kind: str) -> None:
     failure = Failure(kind=kind, retry_after=3.0)  # type: ignore[arg-type]
@@ -117,7 +145,8 @@ def test_a_failure_of_the_endpoint_is_that_of_every_job(kind: str) -> None:
 
 def test_a_refusal_of_the_gate_is_that_of_every_job() -> None:
     refused = Refused("breaker_open")
-    assert ask_together(CALLS, StandIn(lambda user, cases: refused), PackSizes()) == [refused] * 4
+    stand_in = StandIn(lambda user, cases: refused)
+    assert dict(ask_together(CALLS, stand_in, PackSizes())) == dict.fromkeys(range(4), refused)
 
 
 def test_what_a_failed_pack_cost_is_booked_if_the_gate_then_refuses() -> None:

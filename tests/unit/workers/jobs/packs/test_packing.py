@@ -1,13 +1,16 @@
-"""Calls of one kind, model and run meet; those that may not wait, or may not share a request, go alone."""
+"""Calls of one kind, model and run form a batch; those that may not wait, or may not share a request, go alone."""
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+import threading
+import time
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from typing import Any
 
 import msgspec
 import pytest
 
+from cogitate.prompts.constraints import Constraint
 from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.call import Call
 from cogitate.workers.jobs.packs.packing import Packing
@@ -18,8 +21,8 @@ from tests.unit.workers.jobs.packs.pack_case import MODEL, OWNERS, StandIn, call
 FAR = 60.0  # seconds
 
 
-def packing(patience: float = FAR, *, host_waits: bool = False, context: int = 0) -> Packing:
-    return Packing(lambda model: context, host_waits=host_waits, patience=patience)
+def packing(batch_wait: float = FAR, *, host_waits: bool = False, context: int = 0) -> Packing:
+    return Packing(lambda model: context, host_waits=host_waits, batch_wait=batch_wait)
 
 
 def asked_at_once(layer: Packing, calls: list[Call], stand_in: StandIn) -> list[ModelAnswer | Refused]:
@@ -34,9 +37,9 @@ def test_calls_that_meet_make_one_request() -> None:
     assert all(isinstance(one, ModelAnswer) and one.packed == 2 and one.failure is None for one in answers)
 
 
-def test_a_call_without_companions_is_made_alone() -> None:
+def test_a_call_without_others_is_made_alone() -> None:
     stand_in = StandIn()
-    (answer,) = asked_at_once(packing(patience=0.001), [call_of("ada")], stand_in)
+    (answer,) = asked_at_once(packing(batch_wait=0.001), [call_of("ada")], stand_in)
     assert stand_in.sizes == [1]
     assert isinstance(answer, ModelAnswer)
     assert answer.packed == 0
@@ -55,30 +58,38 @@ OFF = msgspec.structs.replace(MODEL, pack="off")
         {"packs": False},
     ],
 )
-def test_a_call_that_may_not_share_waits_for_no_other(alone: dict[str, Any]) -> None:
+def test_calls_that_may_not_share_go_alone(alone: dict[str, Any]) -> None:
     stand_in = StandIn()
-    packing().ask(call_of("ada", **alone), stand_in)  # it would wait for a minute
-    assert stand_in.sizes == [1]
+    asked_at_once(packing(), [call_of(owner, **alone) for owner in ("ada", "ben")], stand_in)
+    assert stand_in.sizes == [1, 1]
+
+
+def test_calls_whose_schema_holds_their_choices_go_alone() -> None:
+    stand_in, enforced = StandIn(), (Constraint("text", ("la", "lo")),)
+    calls = [call_of(owner) for owner in ("ada", "ben")]
+    chosen = [one._replace(prompt=dataclasses.replace(one.prompt, enforced=enforced)) for one in calls]
+    asked_at_once(packing(), chosen, stand_in)
+    assert stand_in.sizes == [1, 1]
 
 
 def test_where_a_host_waits_for_results_only_the_tick_of_the_request_counts() -> None:
     stand_in = StandIn()
     layer = packing(host_waits=True)
-    layer.ask(call_of("ada", due=4), stand_in)
-    asked_at_once(layer, [call_of("ada", due=5), call_of("ben", due=5)], stand_in)
-    assert stand_in.sizes == [1, 2]
+    for due in (4, 5):
+        asked_at_once(layer, [call_of("ada", due=due), call_of("ben", due=due)], stand_in)
+    assert stand_in.sizes == [1, 1, 2]
 
 
 @pytest.mark.parametrize("other", [{"run": "village"}, {"system": "Hum low."}])
 def test_different_questions_do_not_meet(other: dict[str, Any]) -> None:
     stand_in = StandIn()
-    asked_at_once(packing(patience=0.2), [call_of("ada"), call_of("ben", **other)], stand_in)
+    asked_at_once(packing(batch_wait=2.0), [call_of("ada"), call_of("ben", **other)], stand_in)
     assert stand_in.sizes == [1, 1]
 
 
 def test_a_pack_stays_within_the_context_of_its_model() -> None:
     stand_in = StandIn()
-    asked_at_once(packing(patience=0.2, context=250), [call_of("ada"), call_of("ben")], stand_in)
+    asked_at_once(packing(batch_wait=2.0, context=250), [call_of("ada"), call_of("ben")], stand_in)
     assert stand_in.sizes == [1, 1]
 
 
@@ -94,6 +105,49 @@ def test_an_error_is_raised_in_every_thread() -> None:
         both = [threads.submit(layer.ask, call_of(owner), fails) for owner in ("ada", "ben")]
         found = [one.exception(FAR) for one in both]
     assert [type(one) for one in found] == [Broken, Broken]
+
+
+class Interrupted(BaseException):
+    """A signal's exception."""
+
+
+def test_an_interrupted_wait_leaves_no_batch_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(self: threading.Event, timeout: float | None = None) -> bool:
+        raise Interrupted
+
+    layer, stand_in = packing(batch_wait=0.001), StandIn()
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Event, "wait", interrupted)
+        with pytest.raises(Interrupted):
+            layer.ask(call_of("ada"), stand_in)
+    layer.ask(call_of("ben"), stand_in)
+    assert stand_in.sizes == [1], "the next call waits for no thread that is gone"
+
+
+def test_a_call_waits_for_the_thread_that_asks_only_as_long_as_for_its_deadline(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("cogitate.workers.jobs.packs.packing.GRACE", 0.0)
+    ended = threading.Event()
+
+    def hangs(call: Call) -> ModelAnswer | Refused:
+        ended.wait(FAR)
+        return Refused("no_slot")
+
+    layer, late = packing(), time.monotonic()
+    with ThreadPoolExecutor(2) as threads:
+        both = [threads.submit(layer.ask, call_of(owner)._replace(deadline=late), hangs) for owner in ("ada", "ben")]
+        done, (leading,) = wait(both, FAR, return_when=FIRST_COMPLETED)
+        ended.set()
+    assert isinstance(next(iter(done)).exception(), TimeoutError)
+    assert leading.result() == Refused("no_slot")
+
+
+def test_the_learned_context_is_read_outside_the_lock() -> None:
+    locked: list[bool] = []
+    layer = Packing(lambda model: locked.append(layer._lock.locked()) or 0, host_waits=False, batch_wait=0.001)
+    layer.ask(call_of("ada"), StandIn())
+    assert locked == [False]
 
 
 def test_packs_grow_with_success() -> None:
