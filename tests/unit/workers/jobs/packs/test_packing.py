@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 import time
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
@@ -65,7 +66,7 @@ def test_calls_that_may_not_share_go_alone(alone: dict[str, Any]) -> None:
 
 
 def test_calls_whose_schema_holds_their_choices_go_alone() -> None:
-    stand_in, enforced = StandIn(), (Constraint("text", ("la", "lo")),)
+    stand_in, enforced = StandIn(), (Constraint(field="text", choices=("la", "lo")),)
     calls = [call_of(owner) for owner in ("ada", "ben")]
     chosen = [one._replace(prompt=dataclasses.replace(one.prompt, enforced=enforced)) for one in calls]
     asked_at_once(packing(), chosen, stand_in)
