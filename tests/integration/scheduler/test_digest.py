@@ -21,7 +21,7 @@ from tests.patience import LONGEST
 
 Eventually = Callable[..., None]
 
-UNDISTURBED = "46b490b7422928736a8e0170955bba9a"  # of TOWN: whatever changes it changes what agents think
+UNDISTURBED = "f5055d895f82a7e4eac4c48ccc90bb03"  # of TOWN: whatever changes it changes what agents think
 TOWN = ("run", "--town", 5, "--ticks", 575, "--run", "town", "--audit")  # plans, reflections, cuts and prunes of a day
 
 
