@@ -310,9 +310,10 @@ def _timed(item: PlanItem, told: Callable[[int], str]) -> str:
 
 
 def _dated(case: Case) -> Entry:
-    """Return the sentences of the long-term summary that name a day; all others are undated."""
-    dated = [s for s in split_sentences(case.job.summary) if _DAY.search(s)]
-    return Entry(type="summary", text=" ".join(dated), minute=case.job.minute)
+    """Return the sentences of the long-term summary that name a day, as the owner says them; all others are undated."""
+    dated = " ".join(s for s in split_sentences(case.job.summary) if _DAY.search(s))
+    called = re.escape(case.profile.name.partition(" ")[0])  # summaries use first names
+    return Entry(type="summary", text=re.sub(rf"\b{called}\b(?!['’])", "I", dated), minute=case.job.minute)
 
 
 def _next_morning(moment: Moment) -> int:

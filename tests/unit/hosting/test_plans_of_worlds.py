@@ -97,7 +97,7 @@ def test_a_market_in_chinese_speaks_chinese(cogitate_loop: Loops) -> None:
     loop = cogitate_loop(owners=owners, locations=places, ticks=370)
     assert plans(loop, {"agent:wang": "城管说今天要清理没有执照的摊位。"}) == {
         "agent:wang": [
-            ("处理：城管说今天要清理没有执照的摊位", None),
+            ("处理：城管说第1天要清理没有执照的摊位", None),
             ("开摊", "stall"),
             ("卖菜", "stall"),
             ("王丽正在攒钱买三轮车", None),
