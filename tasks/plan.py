@@ -17,7 +17,7 @@ from cogitate.memory.clock import DAY, clock_time, date, day_and_time, day_of, n
 from cogitate.memory.effects import Append, Effect
 from cogitate.memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
 from cogitate.memory.language.endings import with_end
-from cogitate.memory.language.languages import ENGLISH
+from cogitate.memory.language.languages import ENGLISH, is_english
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.times import is_over, parse_clock
 from cogitate.memory.language.truncation import shorten
@@ -312,8 +312,12 @@ def _timed(item: PlanItem, told: Callable[[int], str]) -> str:
 def _dated(case: Case) -> Entry:
     """Return the sentences of the long-term summary that name a day, as the owner says them; all others are undated."""
     dated = " ".join(s for s in split_sentences(case.job.summary) if _DAY.search(s))
-    called = re.escape(case.profile.name.partition(" ")[0])  # summaries use first names
-    return Entry(type="summary", text=re.sub(rf"\b{called}\b(?!['’])", "I", dated), minute=case.job.minute)
+    if is_english(dated):
+        name = case.profile.name
+        first = name.partition(" ")[0]  # as summaries call the owner; followed by another name it is somebody else's
+        called = rf"(?<!\w)(?:{re.escape(name)}|{re.escape(first)}(?! [A-Z]))(?![\w'’])"
+        dated = re.sub(called, "I", dated)
+    return Entry(type="summary", text=dated, minute=case.job.minute)
 
 
 def _next_morning(moment: Moment) -> int:

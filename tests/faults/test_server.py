@@ -11,6 +11,8 @@ import threading
 import time
 from pathlib import Path
 
+import pytest
+
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.tick.loop import Tick
@@ -67,7 +69,7 @@ def test_a_server_that_stalls_is_waited_for(
 
 
 def test_a_host_that_carries_on_is_not_stopped_by_a_stall(
-    endpoint: FakeEndpoint, tmp_path: Path, eventually: Eventually
+    endpoint: FakeEndpoint, tmp_path: Path, eventually: Eventually, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Check that a host carries on while the server stalls: a call without a timeout would wait for ever."""
     settings = settings_of(tmp_path, endpoint, socket_timeout=TIMEOUT, on_outage="carry_on", wait=0.0)
@@ -94,7 +96,10 @@ def test_a_host_that_carries_on_is_not_stopped_by_a_stall(
         assert {ended.reason for _, ended, _ in ends} <= {"none", "late", "denied"}
         assert {ended.reason for _, ended, _ in ends if ended.key.kind == "plan"} == {"late"}
         refused = {line.core.tick for line in town.lines() for one in line.core.decided if one.refused == "away"}
-        assert refused & set(range(MORNING + 1, MORNING + CARRIED + 1)), "a busy machine may stall it again later"
+        stalled = set(range(MORNING + 1, MORNING + CARRIED + 1))
+        assert refused & stalled
+        outages = capsys.readouterr().out.count("ledger.away")  # a busy machine may make a second one
+        assert refused <= stalled or outages > 1
         town.proven()
 
 

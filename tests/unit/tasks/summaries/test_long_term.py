@@ -65,6 +65,27 @@ def test_a_plan_without_a_model_keeps_appointments_that_only_the_summary_remembe
     assert not any("book" in item.description for item in items)
 
 
+@pytest.mark.parametrize(
+    ("summary", "places"),
+    [
+        ("Klaus Mueller promised Maria to meet at Hobbs Cafe on day 2 at 5 pm.", ["cafe"]),
+        ("Klaus Weber promised Maria to meet at Hobbs Cafe on day 2 at 5 pm.", []),
+        ("Bo promised Maria to meet at Hobbs Cafe on day 2 at 5 pm.", []),
+    ],
+)
+def test_a_summary_binds_its_owner_alone(summary: str, places: list[str]) -> None:
+    case = a_case(KINDS[0])
+    case = Case(
+        job=msgspec.structs.replace(case.job, summary=summary),
+        profile=case.profile,
+        world=case.world,
+        memories=case.memories,
+    )
+    (append, *_) = KINDS[0].heuristic(case)
+    items = append.entry.items  # type: ignore[union-attr]
+    assert [item.location for item in items if item.location and item.minute == 1440 + 17 * 60] == places
+
+
 def test_lines_are_told_with_speakers_and_numbered_days() -> None:
     entry = Entry(type="message", text="See you tomorrow at noon.", minute=1500, subjects=("agent:maria", KLAUS))
     assert format_entries([entry], {"agent:maria": "Maria Lopez"}) == "Maria Lopez: See you on day 3 at noon."
