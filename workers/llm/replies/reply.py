@@ -11,8 +11,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ValidationError
 
-from cogitate.scheduler.config.endpoints import Model
-from cogitate.scheduler.config.prices import call_cost
+from cogitate.scheduler.config.endpoints import Model, call_cost
 from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.llm.replies.content import in_utf8, text_of, texts_of
