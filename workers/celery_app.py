@@ -24,14 +24,13 @@ from cogitate.workers import about
 from cogitate.workers.jobs import metrics, model_lane, preparation
 from cogitate.workers.processes import lifeline, worker_presence
 from cogitate.workers.processes.log_formats import escape_foreign, format_foreign, json_processors, text_processors
-from cogitate.workers.transport import flower_broker
 from cogitate.workers.transport import redis_transport as transport
-from cogitate.workers.transport.broker_url import kombu_url, tls
+from cogitate.workers.transport.broker_url import correct_flower, kombu_url, tls
 from cogitate.workers.transport.event_batches import EventBatches
 
 about.register()
 transport.register()
-flower_broker.register()
+correct_flower()
 lifeline.register()
 metrics.register()
 model_lane.register()
