@@ -24,7 +24,7 @@ from structlog.testing import capture_logs
 
 from cogitate.scheduler.config.endpoints import Endpoint
 from cogitate.workers.llm.client import ModelClient, _tls
-from cogitate.workers.llm.clients import EventLoopThread
+from cogitate.workers.llm.event_loop import EventLoopThread
 from cogitate.workers.llm.replies.failures import Failure, ModelAnswer
 from cogitate.workers.llm.requests.address import Unlisted, address_of, offered_models
 from cogitate.workers.llm.requests.dialect import DialectStore
