@@ -35,12 +35,12 @@ from cogitate.workers.jobs import metrics, model_lane
 from cogitate.workers.processes import worker_process
 from cogitate.workers.processes.logs import escape_foreign, format_foreign, json_processors, text_processors
 from cogitate.workers.processes.worker_process import BEFORE_CLAIM, reason_of
-from cogitate.workers.transport import flower_broker, redis_transport
-from cogitate.workers.transport.broker_url import kombu_url, tls
+from cogitate.workers.transport import redis_transport
+from cogitate.workers.transport.broker_url import correct_flower, kombu_url, tls
 from cogitate.workers.transport.event_batches import EventBatches
 
 redis_transport.register()
-flower_broker.register()
+correct_flower()
 worker_process.register()
 metrics.register()
 model_lane.register()

@@ -248,7 +248,7 @@ def test_an_app_that_is_loaded_brings_all_that_a_worker_and_flower_need() -> Non
     transport, flower, begins, ready, about = run.stdout.splitlines()
     guarded = "cogitate.workers.transport.redis_transport:Transport"
     assert transport == f"{guarded} {guarded}"
-    assert flower == "cogitate.workers.transport.flower_broker"
+    assert flower == "cogitate.workers.transport.broker_url"
     assert begins.split() == [
         "cogitate.workers.celery_app._leave_out_banner",
         "cogitate.workers.celery_app._prepare",
