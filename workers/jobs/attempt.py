@@ -64,8 +64,7 @@ from cogitate.workers.jobs.repair import (
     without_reasons,
     without_repair,
 )
-from cogitate.workers.llm.answer import ModelAnswer
-from cogitate.workers.llm.replies.failures import NOT_OF_PROMPTS
+from cogitate.workers.llm.replies.failures import NOT_OF_PROMPTS, ModelAnswer
 from cogitate.workers.llm.requests.prompt_check import WrongPrompt
 from cogitate.workers.llm.requests.tokens import PromptDoesNotFit, corrected_tokens, fit, prompt_parts
 

@@ -19,8 +19,7 @@ from cogitate.scheduler.config.endpoints import Endpoint, usd_micros
 from cogitate.scheduler.config.settings import ConfigurationError
 from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Prompt
-from cogitate.workers.llm.connections.http import HttpResponse, PooledRequest
-from cogitate.workers.llm.connections.pool import Exchange
+from cogitate.workers.llm.http import Exchange, HttpResponse, PooledRequest
 from cogitate.workers.llm.replies.failures import FAILURE_KINDS
 from cogitate.workers.llm.requests.address import address_of
 from cogitate.workers.llm.requests.tokens import prompt_tokens

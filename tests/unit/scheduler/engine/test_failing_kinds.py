@@ -28,7 +28,7 @@ from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost, JobKey
 from cogitate.tasks.kind import Case, Prompt
 from cogitate.tasks.registry import register
-from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.replies.failures import ModelAnswer
 from cogitate.workers.llm.requests.prompt_check import MAX_NUMBER, MAX_USED, MAX_VERSION, WrongPrompt, check_prompt
 from tests.unit.tasks.own_kind_case import Own, Said, asked_every_tick, remembered
 

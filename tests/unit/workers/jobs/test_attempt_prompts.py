@@ -23,8 +23,7 @@ from cogitate.tasks.registry import register
 from cogitate.tasks.shown import within
 from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.attempt import Adjustment, AttemptOutcome
-from cogitate.workers.llm.answer import ModelAnswer
-from cogitate.workers.llm.replies.failures import Failure, FailureKind
+from cogitate.workers.llm.replies.failures import Failure, FailureKind, ModelAnswer
 from cogitate.workers.llm.requests.tokens import prompt_parts, prompt_tokens
 from tests.unit.tasks.own_kind_case import Own, Said, remembered
 from tests.unit.workers.attempts_case import (
