@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 
 import msgspec
 
@@ -20,6 +20,8 @@ from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.config.tables import fields_of
 from cogitate.scheduler.config.tuning import KEPT_TUNING
 from cogitate.tasks.kind import WorldFacts
+
+SCHEMA = 7
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -62,20 +64,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def world(self) -> WorldFacts:
         """Return the constants that kinds of job see."""
-        return WorldFacts(
-            locations=self.locations,
-            limits=self.limits,
-            clock=self.clock,
-            morning=self.morning,
-            spread=self.spread,
-            act_interval=self.act_interval,
-            names=self.names,
-            scope_names=self.scope_names,
-            routines=self.routines,
-            languages=self.languages,
-            retrieval=self.profile,
-            kind_retrieval=self.kind_retrieval,
-        )
+        same = {one.name: getattr(self, one.name) for one in fields(WorldFacts) if one.name != "retrieval"}
+        return WorldFacts(retrieval=self.profile, **same)
 
     def minute(self, tick: int) -> int:
         """Return the game time of a tick, in total minutes."""

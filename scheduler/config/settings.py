@@ -337,29 +337,12 @@ class Settings(
 
     def memory_limits(self) -> MemoryLimits:
         """Return the limits of every owner's memory."""
-        return MemoryLimits(
-            max_observations=self.max_observations,
-            max_reflections=self.max_reflections,
-            max_plans=self.tuning.max_plans,
-            importance_threshold=self.tuning.importance_threshold,
-            reflection_interval=self.reflection_interval,
-            reflection_trigger=self.reflection_trigger,
-            reflection_trigger_max=self.reflection_trigger_max,
-            summary_threshold=self.tuning.summary_threshold,
-            retention=self.retention_days * 1440,
-            max_archived=self.tuning.max_archived,
-            policy=self.policy,
-            policies=self.policies,
-            on_failure=self.on_failure,
-            cells=self.cells,
-            token_limit=self.token_limit,
-            compress_at=self.tuning.compress_at,
-            compress_to=self.tuning.compress_to,
-            retain=self.tuning.retain,
-            passes=self.tuning.passes,
-            max_history=self.tuning.public_history_max_length,
-            recount_on_failure=self.tuning.recount_on_failure,
-        )
+        other: dict[str, Any] = {
+            "retention": self.retention_days * 1440,
+            "max_history": self.tuning.public_history_max_length,
+        }
+        same = (name for name in MemoryLimits.__struct_fields__ if name not in other)
+        return MemoryLimits(**other, **{name: getattr(self.tuning if name in TUNED else self, name) for name in same})
 
     def routing(self) -> Routing:
         """Return the routing of events, with the event types of the routing design."""

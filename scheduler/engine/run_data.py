@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, fields
 
 import msgspec
 
@@ -50,15 +51,7 @@ class WorldTurn:
 
 def copied(turn: WorldTurn) -> WorldTurn:
     """Return a copy of a turn that changes to the other leave alone."""
-    return WorldTurn(
-        joins=dict(turn.joins),
-        leaves=list(turn.leaves),
-        world_effects=list(turn.world_effects),
-        observed=list(turn.observed),
-        requests=list(turn.requests),
-        slots=turn.slots.copy(),
-        triggers=list(turn.triggers),
-    )
+    return WorldTurn(**{one.name: copy(getattr(turn, one.name)) for one in fields(turn)})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -228,14 +228,7 @@ def lines_of_shortfalls(found: Shortfalls, endpoints: Mapping[str, str]) -> list
     lines = [
         ShortfallLine(
             endpoint=endpoints.get(one.model, ""),
-            model=one.model,
-            failure=one.failure,
-            because=one.because,
-            first=one.first,
-            first_minute=one.first_minute,
-            last=one.last,
-            last_minute=one.last_minute,
-            kinds=dict(sorted(one.kinds.items())),
+            **msgspec.structs.asdict(one) | {"kinds": dict(sorted(one.kinds.items()))},
         )
         for one in found.values()
     ]

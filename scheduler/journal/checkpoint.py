@@ -19,7 +19,7 @@ import msgspec
 from cogitate.memory import typed_json
 from cogitate.memory.snapshot import dump, load
 from cogitate.memory.stream import Stream
-from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.journal.lines import JournalError, next_chain, wrong_version
 from cogitate.scheduler.journal.run_totals import RunTotals
 from cogitate.scheduler.ledger.run_store import RunStore, pack, unpack

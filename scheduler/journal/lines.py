@@ -20,8 +20,7 @@ from cogitate.memory.profile import Profile
 from cogitate.memory.unreadable import as_it_is, effect_as_it_is
 from cogitate.scheduler.budget.admission import DecidedLine, Grant
 from cogitate.scheduler.config.controls import Control, ControlAnswer
-from cogitate.scheduler.config.facts import Facts
-from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.config.facts import SCHEMA, Facts
 from cogitate.scheduler.latency.due_ticks import TOO_SLOW
 from cogitate.scheduler.ledger.answer_times import Overdue, Timed
 from cogitate.scheduler.ledger.claims import PromptCount, Reason, Source, Tried

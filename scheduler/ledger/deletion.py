@@ -10,10 +10,9 @@ from redis import Redis
 
 from cogitate.scheduler.ledger.connect import scan_keys
 from cogitate.scheduler.ledger.errors import RunHeld
-from cogitate.scheduler.ledger.keys import RUNS, incarnation_key, run_base, run_prefix
+from cogitate.scheduler.ledger.keys import RUNS, incarnation_key, run_base, run_prefix, script
 from cogitate.scheduler.ledger.presence import check_unheld
 from cogitate.scheduler.ledger.run_store import RunStore, incarnation_of
-from cogitate.scheduler.ledger.scripts import script
 
 _BATCH = 500  # keys a round trip
 

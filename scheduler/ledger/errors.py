@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cogitate.memory.errors import CogitateError
-from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.config.facts import SCHEMA
 
 NAMED = 5  # at most so many parts of a run in one message
 

@@ -20,7 +20,7 @@ from redis.exceptions import RedisError
 from structlog.contextvars import bound_contextvars
 
 from cogitate.scheduler.config.controls import read_asked
-from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.ledger.answer_times import read_claimed, read_timed
 from cogitate.scheduler.ledger.connect import why_keys_vanish
 from cogitate.scheduler.ledger.errors import (
@@ -32,9 +32,8 @@ from cogitate.scheduler.ledger.errors import (
     RunUnreadable,
     wrong_schema,
 )
-from cogitate.scheduler.ledger.keys import RUNS, incarnation_key, new_nonce, run_base
+from cogitate.scheduler.ledger.keys import RUNS, Reply, incarnation_key, new_nonce, run_base, script
 from cogitate.scheduler.ledger.run_store import RunStore
-from cogitate.scheduler.ledger.scripts import Reply, script
 from cogitate.scheduler.ledger.step_replies import (
     Advanced,
     BoundaryInput,

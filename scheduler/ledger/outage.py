@@ -25,7 +25,7 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.errors import LedgerError, LedgerUnavailable
-from cogitate.scheduler.ledger.scripts import Reply
+from cogitate.scheduler.ledger.keys import Reply
 
 log = structlog.get_logger()
 

@@ -24,8 +24,7 @@ from redis.exceptions import RedisError
 
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.connect import read_hash
-from cogitate.scheduler.ledger.keys import new_nonce, real_day_key
-from cogitate.scheduler.ledger.scripts import script
+from cogitate.scheduler.ledger.keys import new_nonce, real_day_key, script
 from cogitate.tasks.job import Cost
 
 log = structlog.get_logger()

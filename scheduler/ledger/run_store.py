@@ -13,7 +13,7 @@ from typing import Any, Self
 from redis import Redis
 from redis.client import Pipeline
 
-from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.ledger.connect import (
     read_at_once,
     read_fields,

@@ -19,7 +19,7 @@ import msgspec
 from redis import Redis
 
 from cogitate.memory import typed_json
-from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.ledger.connect import read_hash
 from cogitate.scheduler.ledger.keys import WORKERS
 from cogitate.scheduler.ledger.presence import HostProcess, exists, is_here

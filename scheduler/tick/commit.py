@@ -19,8 +19,7 @@ import structlog
 from redis.exceptions import RedisError
 
 from cogitate.memory.clock import DAY, day_of
-from cogitate.scheduler.config.facts import Facts
-from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.config.facts import SCHEMA, Facts
 from cogitate.scheduler.engine.part import Part
 from cogitate.scheduler.engine.run_data import FinishedTick
 from cogitate.scheduler.engine.run_state import RunState

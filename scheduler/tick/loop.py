@@ -42,8 +42,7 @@ from cogitate.scheduler.tick.garbage import FullCollections
 from cogitate.scheduler.tick.pace import Pace
 from cogitate.scheduler.tick.restore import restore
 from cogitate.scheduler.tick.result_collector import Publish, ResultCollector
-from cogitate.scheduler.tick.tick_iterator import OneDriver, ends_before, redeliver
-from cogitate.scheduler.tick.tick_iterator import Tick as Tick
+from cogitate.scheduler.tick.tick_iterator import OneDriver, Tick, ends_before, redeliver
 from cogitate.scheduler.tick.trimming import JournalTrimmer
 from cogitate.scheduler.tick.world_calls import WorldCalls
 

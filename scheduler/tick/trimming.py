@@ -18,7 +18,7 @@ import structlog
 
 from cogitate.memory.clock import day_of
 from cogitate.memory.snapshot import dump
-from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.journal.checkpoint import (
     JournalCheckpoint,
