@@ -36,7 +36,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     clock_names: str | None = None
     start_minute: int = 0  # game time of tick 0
     morning: int = 360
-    spread: int = 0  # minutes; 0 also in runs of versions that spread nothing
+    spread: int = 0  # minutes
     act_interval: int = 0  # ticks; 0: agents choose no actions
     names: dict[str, str] = msgspec.field(default_factory=dict)
     # How memories are scored; None: the default profile. A string as default would be omitted or not by its identity.

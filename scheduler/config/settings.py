@@ -132,7 +132,7 @@ class Settings(
         wanted = str(cls.model_fields[info.field_name or ""].annotation)
         for one in (value, *value.values()) if isinstance(value, dict) else (value,):
             if isinstance(one, bool) and "bool" not in wanted:
-                raise ValueError("true and false are no numbers")
+                raise ValueError("true and false are not numbers")
             text = one.get_secret_value() if isinstance(one, SecretStr) else one
             if isinstance(text, str) and "Path" not in wanted and not text.isascii() and SURROGATES.search(text):
                 raise ValueError("it holds an invalid character: a byte that is not UTF-8, or half of a surrogate pair")
@@ -371,7 +371,7 @@ class PinnedSettings(Settings):
 
 
 def check_owners(limits: Iterable[LimitName]) -> None:
-    """Check the owners that limits name; a run that already keeps other names goes on with them.
+    """Check the owners that limits name; a run that already keeps other names may continue with them.
 
     Raises:
         InputError: for a name that no owner can have.

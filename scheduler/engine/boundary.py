@@ -22,7 +22,9 @@ from cogitate.tasks.kind import Case, Kind
 from cogitate.tasks.recall import replaced_entry
 
 _WITHOUT_RESULT: Mapping[str, Reason] = {"open": "late", "dead": "dead"}
-_OF_RESULT = sorted(set(Result.__struct_fields__) & set(EndNote.__struct_fields__))  # what a note tells of a result
+_OF_RESULT = sorted(
+    set(Result.__struct_fields__) & set(EndNote.__struct_fields__)
+)  # fields of a result that a note repeats
 
 
 class Closing(NamedTuple):

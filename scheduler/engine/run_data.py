@@ -50,7 +50,7 @@ class WorldTurn:
 
 
 def copied(turn: WorldTurn) -> WorldTurn:
-    """Return a copy of a turn that changes to the other leave alone."""
+    """Return a copy of a turn that later changes to the original do not affect."""
     return WorldTurn(**{one.name: copy(getattr(turn, one.name)) for one in fields(turn)})
 
 
@@ -152,7 +152,7 @@ class RunData:
         return self._world[1]
 
     def world_of(self, version: int) -> WorldFacts:
-        """Return the world that jobs of this version see, one object for all: a crowd's names are put together once."""
+        """Return the world that jobs of this version see: one object, since building a crowd's names takes time."""
         facts = self.facts_at[version]
         if facts is self.facts:
             return self.world()

@@ -12,7 +12,7 @@ from redis.commands.core import Script
 
 RUNS = "cogitate:runs"  # set of run names
 
-#: Keys that a run has once, under its prefix; `job:`, `window:`, `due:` and `ready:` it has several of.
+#: Keys that a run has once, under its prefix; it has several of `job:`, `window:`, `due:` and `ready:`.
 RunKey = Literal[
     "state",
     "jobs",
@@ -98,7 +98,7 @@ def endpoint_keys(endpoint: str) -> list[str]:
     return [f"cogitate:endpoint:{{{endpoint}}}:{part}" for part in ("gate", "slots", "counters", "times")]
 
 
-#: The halves in Redis of the engine's parts that have one, in the order in which a host is shown what they keep.
+#: The Lua side of the engine's parts, in the order in which replies show what they keep.
 _PARTS = ("parts", "late", "corrections", "retries")
 
 _PRELUDES: dict[str, tuple[str, ...]] = {
@@ -131,5 +131,5 @@ def source(name: str) -> str:
 
 
 def script(client: Redis, name: str) -> Script:
-    """Return a script bound to a client; it is sent by its digest, and loaded when the server does not know it."""
+    """Return a script bound to a client; it is called by its digest, and loaded if the server does not know it."""
     return client.register_script(source(name))

@@ -29,7 +29,7 @@ from cogitate.tasks.job import Cost
 
 log = structlog.get_logger()
 
-KEPT_SECONDS = 40 * 86_400  # how long the figures of a day can be looked at
+KEPT_SECONDS = 40 * 86_400  # how long the figures of a day are kept
 
 
 class Held(NamedTuple):

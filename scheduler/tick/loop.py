@@ -325,8 +325,8 @@ class RunLoop:
         """Commit the tick that is open now, not only when the next one is asked for.
 
         Args:
-            posted: digest of the message in which the host reported its turn, to be kept with the tick. Who reports
-                is told that the tick is committed, so the reply is read here.
+            posted: digest of the message in which the host reported its turn, kept with the tick. The answer to the
+                message confirms the commit, so the reply is read here.
 
         Raises:
             Fenced, LedgerUnavailable: when it, or the tick before it, cannot be committed; that ends the loop.
@@ -341,7 +341,7 @@ class RunLoop:
             undo.pop_all()
 
     def finish(self) -> None:
-        """Commit the tick that is open, whose body has ended, and say that this host has left the run.
+        """Commit the open tick, whose body has ended, and record that this host has left the run.
 
         The run can be resumed, unless that was its last tick. After an error of the loop itself this is `abandon`.
 

@@ -107,8 +107,8 @@ def test_unreadable_data_is_logged_once_and_bounded() -> None:
     assert [(entry["what"], entry["key"]) for entry in logs] == [
         ("a late answer's job", "x" * MOST_CELL),
         ("a late answer's job", "odd"),
-        ("what an ended job came to", "odd"),
-        ("what an earlier attempt used", "odd"),
+        ("the usage of an ended job", "odd"),
+        ("the usage of an earlier attempt", "odd"),
     ]
 
 
