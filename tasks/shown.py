@@ -24,7 +24,7 @@ from cogitate.memory.language.endings import SPACED, UNSPACED
 from cogitate.memory.language.truncation import last_between_words
 from cogitate.memory.language.word_count import count_words
 from cogitate.memory.stream import Stream
-from cogitate.memory.summaries.size import SummarySize
+from cogitate.memory.summaries.long_term import SummarySize
 from cogitate.prompts.render import Rendered, TemplateError, neutral
 from cogitate.tasks.job import Job
 from cogitate.tasks.kind import Case, Kind, Prompt

@@ -8,8 +8,7 @@ from cogitate.memory.language.commitments import MAX_WHAT, Appointed, Vow, are_a
 from cogitate.memory.language.endings import QUESTIONS, SPACED, UNSPACED, has_end, joined, with_end
 from cogitate.memory.language.packs import Pack, fold
 from cogitate.memory.language.sentences import split_sentences
-from cogitate.memory.language.speakers import Speakers
-from cogitate.memory.language.talk import Speech, Talk
+from cogitate.memory.language.talk import Speakers, Speech, Talk
 from cogitate.memory.language.text import stems, words
 from cogitate.memory.language.times import anchor_days, days_named, find_times
 from cogitate.memory.language.truncation import shorten

@@ -14,8 +14,7 @@ from cogitate.memory.language.english import plug as english
 from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, languages_of
 from cogitate.memory.language.neutral import Neutral
 from cogitate.memory.language.packs import pack_of, packs
-from cogitate.memory.language.speakers import Speakers
-from cogitate.memory.language.talk import Speech, Talk
+from cogitate.memory.language.talk import Speakers, Speech, Talk
 
 
 class Language(Protocol):

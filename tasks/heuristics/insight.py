@@ -18,7 +18,7 @@ from cogitate.memory.language.endings import QUESTIONS, joined
 from cogitate.memory.language.languages import ENGLISH
 from cogitate.memory.language.port import is_courtesy, language_of
 from cogitate.memory.language.sentences import split_sentences
-from cogitate.memory.language.speakers import Speakers
+from cogitate.memory.language.talk import Speakers
 from cogitate.memory.language.text import normal, stems
 from cogitate.memory.retrieval.scoring import rating
 from cogitate.tasks.heuristics.findings import promises_of, typed_findings

@@ -18,7 +18,7 @@ from cogitate.memory.language.endings import SPACED, UNSPACED
 from cogitate.memory.language.markup import prose
 from cogitate.memory.language.port import is_courtesy, language_of
 from cogitate.memory.language.sentences import split_sentences
-from cogitate.memory.language.speakers import Speakers
+from cogitate.memory.language.talk import Speakers
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.profile import Location
