@@ -11,9 +11,9 @@ from operator import lt
 from typing import Literal
 
 from cogitate.memory.entry import Entry, EntryType, is_dialogue, is_of_event
-from cogitate.memory.language.endings import QUESTIONS
 from cogitate.memory.language.languages import ENGLISH, UNDETERMINED
 from cogitate.memory.language.meanings import is_theme, rarity
+from cogitate.memory.language.sentences import QUESTIONS
 from cogitate.memory.language.text import extract_keywords, normal, normalized, words
 from cogitate.memory.retrieval.scoring import bm25, rating
 from cogitate.memory.retrieval.terms import TERMS, THEMED_TERMS, Terms, term_counts, themed_counts

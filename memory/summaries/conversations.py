@@ -15,11 +15,11 @@ import msgspec
 
 from cogitate.memory.clock import DAY, at_time, clock_in_force
 from cogitate.memory.entry import MAX_TEXT, Entry, is_dialogue, is_of_event
-from cogitate.memory.language.endings import with_end
 from cogitate.memory.language.languages import ENGLISH, UNDETERMINED, languages_of
 from cogitate.memory.language.markup import prose
 from cogitate.memory.language.packs import pack_of
 from cogitate.memory.language.port import language_of
+from cogitate.memory.language.sentences import with_end
 from cogitate.memory.language.talk import Utterance
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten

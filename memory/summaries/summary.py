@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import groupby
 
-from cogitate.memory.language.endings import joined
+from cogitate.memory.language.sentences import joined
 from cogitate.memory.language.talk import Utterance
 from cogitate.memory.language.word_count import count_words
 from cogitate.memory.summaries.parts import LEAST_PART, PART, line_in_parts, sentence_in_parts

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from itertools import takewhile
 
-from cogitate.memory.language.endings import SPACED, UNSPACED
+from cogitate.memory.language.sentences import SPACED, UNSPACED
 from cogitate.memory.language.text import words
 from cogitate.tasks.kind import Prompt
 

@@ -7,7 +7,7 @@ from collections import Counter
 from itertools import combinations
 from typing import Any
 
-from cogitate.memory.language.endings import SPACED, UNSPACED
+from cogitate.memory.language.sentences import SPACED, UNSPACED
 from cogitate.memory.language.text import words as words_of
 from cogitate.workers.answer_faults.fields import lists_of
 from cogitate.workers.answer_faults.prompt_content import bare

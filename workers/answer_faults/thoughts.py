@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cogitate.memory.language.endings import QUESTIONS, SPACED, UNSPACED
+from cogitate.memory.language.sentences import QUESTIONS, SPACED, UNSPACED
 from cogitate.prompts.answers import HELD_PHRASE, ActionAnswer, DailyPlan, ReflectionAnswer, StepPlan
 
 THOUGHTS = (ActionAnswer, DailyPlan, ReflectionAnswer, StepPlan)

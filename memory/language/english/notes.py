@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 
 from cogitate.memory.clock import on_date
-from cogitate.memory.language.endings import QUESTIONS
 from cogitate.memory.language.english.grammar import is_past
 from cogitate.memory.language.quotations import without_quotations
+from cogitate.memory.language.sentences import QUESTIONS
 from cogitate.memory.language.tables import english
 from cogitate.memory.language.text import FUNCTION_WORDS, words
 

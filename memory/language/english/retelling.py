@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from cogitate.memory.language.endings import has_end, with_end
 from cogitate.memory.language.english.address import addressee, clean, without_own_name
 from cogitate.memory.language.english.courtesies import is_small_talk
 from cogitate.memory.language.english.grammar import STATES, has_verb, is_adverb, is_past
@@ -17,6 +16,7 @@ from cogitate.memory.language.english.persons import pronouns_of
 from cogitate.memory.language.english.references import leans_on_somebody, leans_on_something
 from cogitate.memory.language.english.reported import is_english as is_english_clause
 from cogitate.memory.language.english.reported import is_request, third_person
+from cogitate.memory.language.sentences import has_end, with_end
 from cogitate.memory.language.tables import english
 from cogitate.memory.language.talk import Speech, Talk
 from cogitate.memory.language.text import BASE_FORMS, FUNCTION_WORDS, WHITE_SPACE
