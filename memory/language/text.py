@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from functools import lru_cache
 from itertools import groupby
 from types import MappingProxyType
@@ -17,7 +18,7 @@ from typing import Literal
 from cogitate.memory.language.tables import english, read_table
 
 #: Irregular English form -> base form, lower case: "went" finds "go", which a suffix stemmer cannot know.
-BASE_FORMS = MappingProxyType(
+BASE_FORMS: Mapping[str, str] = MappingProxyType(
     {
         form: base
         for base, _, forms in (line.partition(":") for line in read_table("english")["irregular"].split("\n"))
