@@ -12,11 +12,10 @@ from cogitate.memory.clock import DAY
 from cogitate.memory.entry import Entry
 from cogitate.memory.routing.routing import RULES, Event
 from cogitate.memory.routing.scopes import location_owner
-from cogitate.simulation.story.council import CONSENSUS, session
+from cogitate.simulation.story.company import QUESTS
+from cogitate.simulation.story.council import CONSENSUS, MATTERS, session
 from cogitate.simulation.story.days import WORKDAYS, day_of_story
-from cogitate.simulation.story.matters import MATTERS
 from cogitate.simulation.story.people import COUNCILLORS, NAMES, OWNERS, PEOPLE, name
-from cogitate.simulation.story.quests import QUESTS
 from cogitate.simulation.story.story import Story
 from cogitate.simulation.story.tavern import EVENT_TYPES, TALK, reckoning
 from cogitate.simulation.world import Heard, LocationLeft, NarratedWorld, Report, StoryEvent
