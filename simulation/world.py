@@ -1,4 +1,4 @@
-"""The interface of a world to the tick loop, a protocol: any object with these members satisfies it. And a still world."""
+"""The interface of a world to the tick loop (a protocol: any object with these members is one), and a still world."""
 
 from __future__ import annotations
 
