@@ -12,7 +12,7 @@ from cogitate.scheduler.config.kind_modules import load_kinds
 from cogitate.scheduler.config.settings import Settings
 from cogitate.tasks.registry import kinds
 from cogitate.workers.jobs.model_lane import SPARE
-from cogitate.workers.processes import import_paths
+from cogitate.workers.processes.worker_process import adopt_import_paths
 from cogitate.workers.transport.broker_url import kombu_url, tls
 from cogitate.workers.transport.hints import ASKING, QUICK
 
@@ -37,7 +37,7 @@ def __getattr__(name: str) -> object:
 
 
 _settings = Settings()
-import_paths.adopt()
+adopt_import_paths()
 load_kinds(_settings)
 
 # Messages are JSON only. Pickle would let anyone who can write to Redis run code in a worker.

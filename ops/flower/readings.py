@@ -31,10 +31,16 @@ from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.inspection.overview import HOUR, SHORT, RunOverview, Spenders, run_overview, spenders_today
 from cogitate.scheduler.inspection.recent import Recent, recent_ticks
 from cogitate.scheduler.inspection.redis_problems import refused_writes
-from cogitate.scheduler.inspection.run_clock import clock_of
-from cogitate.scheduler.inspection.steering_vitals import steering_history, steering_of
-from cogitate.scheduler.inspection.summary import limits_of
-from cogitate.scheduler.inspection.vitals import RunHead, Window, budget_vitals, cadence_vitals, run_heads
+from cogitate.scheduler.inspection.stored_run import clock_of, limits_of
+from cogitate.scheduler.inspection.vitals import (
+    RunHead,
+    Window,
+    budget_vitals,
+    cadence_vitals,
+    run_heads,
+    steering_history,
+    steering_of,
+)
 from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.journal.lines import JournalError
 from cogitate.scheduler.ledger.connect import PATIENCE, connect

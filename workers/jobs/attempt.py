@@ -16,8 +16,7 @@ from cogitate.memory.effects import Effect
 from cogitate.memory.errors import text_of
 from cogitate.memory.host_code import ENDS_PROCESS, Raised, captured
 from cogitate.prompts.render import Rendered, TemplateError, Templates
-from cogitate.scheduler.config.endpoints import Model
-from cogitate.scheduler.config.prices import room_for_answer
+from cogitate.scheduler.config.endpoints import Model, room_for_answer
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.intake.effects import check_effects
 from cogitate.scheduler.intake.kind_effects import (

@@ -15,8 +15,7 @@ from pydantic import BaseModel, SecretStr
 from structlog.testing import capture_logs
 
 from cogitate.ops.fake_llm.server import FakeEndpoint
-from cogitate.scheduler.config.endpoints import Endpoint
-from cogitate.scheduler.config.prices import usd_micros
+from cogitate.scheduler.config.endpoints import Endpoint, usd_micros
 from cogitate.scheduler.config.settings import ConfigurationError
 from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Prompt

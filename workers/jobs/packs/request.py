@@ -14,7 +14,7 @@ from functools import cached_property, reduce
 import msgspec
 import structlog
 
-from cogitate.scheduler.config.prices import upper_bound
+from cogitate.scheduler.config.endpoints import upper_bound
 from cogitate.tasks.job import Correction, Cost, added
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.gate.gate import Refused

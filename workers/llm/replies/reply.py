@@ -15,8 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
-from cogitate.scheduler.config.endpoints import Model
-from cogitate.scheduler.config.prices import call_cost
+from cogitate.scheduler.config.endpoints import Model, call_cost
 from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.llm.replies.error_responses import from_success

@@ -21,9 +21,9 @@ from cogitate.scheduler.inspection.audit.audit import audit
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.inspection.summary import summarise_run
+from cogitate.scheduler.journal.ends import Shortfalls, note_shortfall
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import Ended, EndNote
-from cogitate.scheduler.journal.shortfalls import Shortfalls, note_shortfall
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost, JobKey
 from cogitate.tasks.kind import Case, Prompt

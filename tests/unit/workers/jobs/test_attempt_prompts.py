@@ -15,8 +15,7 @@ from cogitate.memory import typed_json
 from cogitate.memory.effects import Append, Archive, Effect, ReplaceSummary
 from cogitate.memory.summaries.size import SummarySize
 from cogitate.prompts.answers import ActionAnswer, Answer, SummaryAnswer
-from cogitate.scheduler.config.endpoints import KindOfModelSettings, Model, ModelSettings
-from cogitate.scheduler.config.prices import call_cost, upper_bound
+from cogitate.scheduler.config.endpoints import KindOfModelSettings, Model, ModelSettings, call_cost, upper_bound
 from cogitate.scheduler.ledger.claims import PromptCount
 from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Case, Prompt

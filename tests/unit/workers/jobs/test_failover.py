@@ -11,9 +11,8 @@ import pytest
 from fakeredis import FakeRedis
 
 from cogitate.memory.profile import Profile
-from cogitate.scheduler.config.endpoints import Endpoint, KindOfModel, Model
+from cogitate.scheduler.config.endpoints import Endpoint, KindOfModel, Model, upper_bound
 from cogitate.scheduler.config.facts import Facts
-from cogitate.scheduler.config.prices import upper_bound
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.ledger.claims import Claim
 from cogitate.tasks.job import Cost, Job, JobKey

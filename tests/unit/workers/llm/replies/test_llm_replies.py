@@ -10,8 +10,7 @@ import msgspec
 import pytest
 from pydantic import BaseModel, Field
 
-from cogitate.scheduler.config.endpoints import Model
-from cogitate.scheduler.config.prices import call_cost
+from cogitate.scheduler.config.endpoints import Model, call_cost
 from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.llm.replies.error_responses import error_text, from_status
