@@ -11,7 +11,7 @@ from cogitate.memory.apply import apply, unmet
 from cogitate.memory.effects import Effect
 from cogitate.memory.entry import Entry
 from cogitate.memory.limits import MemoryLimits
-from cogitate.memory.policies.receiving import receive
+from cogitate.memory.policies.cells import receive
 from cogitate.memory.profile import Profile
 from cogitate.memory.retrieval.scoring import rating
 from cogitate.memory.routing.history import is_shared
