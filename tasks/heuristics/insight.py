@@ -2,7 +2,8 @@
 
 It tells the sentence that is nearest to the centre of the period, what stands out by its importance, what is nearest to
 the centre of the rest, and one typed finding: what became of a promise, what is coming, what was promised. What was
-said is quoted. It claims nothing that no entry says, and tells nothing that the latest reflections told already.
+said is quoted. It claims nothing that no entry says, and tells what the latest reflections told already only where
+nothing else of the period matters.
 """
 
 from __future__ import annotations
@@ -81,6 +82,14 @@ def find_insight(recalled: Recalled, least: int = TRIVIAL + 1) -> Insight:
         elif fresh(finding.text, frozenset() if finding.is_outcome else frozenset(stems(finding.text))):
             chosen.append(finding)
             break
+    if not chosen:  # what matters and recurs is told again: the period was not quiet
+        recurring = sorted(_sentences(recalled, NOTABLE, over, again=True), key=lambda s: (-s.importance, -s.number))
+        told_again = ((s, recalled.by_number[s.number]) for s in recurring)
+        chosen = [
+            Finding(tell(recalled, entry, s.part.text), (s.number,))
+            for s, entry in told_again
+            if entry.type != "summary" and not _is_courteous(recalled, entry, s.part.text)
+        ][:1]
     text = joined(f.text for f in chosen)
     return Insight(text or quiet(recalled.language), tuple(sorted({n for f in chosen for n in f.evidence}))[-EVIDENCE:])
 
@@ -139,14 +148,17 @@ def _is_courteous(recalled: Recalled, entry: Entry, said: str) -> bool:
     return is_dialogue(entry) and is_courtesy(said, Speakers(recalled.of(s) for s in entry.subjects))
 
 
-def _sentences(recalled: Recalled, least: int, over: Collection[tuple[int, str]]) -> list[Sentence]:
+def _sentences(
+    recalled: Recalled, least: float, over: Collection[tuple[int, str]], *, again: bool = False
+) -> list[Sentence]:
     """Return the sentences of the recent entries that may be told, in order of time.
 
     Args:
         over: entries' numbers, each with a sentence of it that gives a promise of which a later entry says more.
+        again: what an earlier entry says in the same words is told as well.
     """
     told = {e.number: one for e, one in zip(recalled.entries, recalled.told, strict=True)}
-    known = {told[e.number].key for e in recalled.before}
+    known = set() if again else {told[e.number].key for e in recalled.before}
     past: dict[int, list[str]] = {}
     for number, said in over:
         past.setdefault(number, []).append(said)

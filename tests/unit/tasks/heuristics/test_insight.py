@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -327,5 +328,19 @@ def test_every_word_of_an_insight_stands_in_its_evidence(entries: list[Entry]) -
 )
 def test_a_grave_event_is_told_despite_a_similar_one_elsewhere(text: str, importance: int, is_told: bool) -> None:
     earlier = Entry(type="reflection", text="Alarm: hull breach in the Lab!", minute=1100, importance=5)
-    insight = noticed(observation(text, 1150, importance=importance), before=[earlier])
-    assert insight == ((text, (1,)) if is_told else (QUIET, ()))
+    alarm, soup = observation(text, 1150, importance=importance), observation("The cook made soup.", 1160, importance=4)
+    insight = noticed(alarm, soup, before=[earlier])
+    assert insight.text.startswith(text) if is_told else insight == ("The cook made soup.", (2,))
+
+
+@pytest.mark.parametrize("language", ["en", "es"])
+def test_what_matters_and_recurs_makes_no_quiet_period(language: str) -> None:
+    text = {"en": "The barometer fell sharply.", "es": "El barómetro cayó en picado."}[language]
+    first = msgspec.structs.replace(observation(text, 300, importance=8), number=7)
+    told = Entry(type="reflection", text=text, minute=1100, importance=5, number=8)
+    again = observation(text, DAY + 300, importance=8)
+    trivial = observation("The cook made soup.", DAY + 310, importance=3)
+    for least in (2, NOTABLE):
+        assert noticed(again, before=[first, told], minute=DAY + 1200, least=least) == (text, (1,))
+    once = noticed(trivial, before=[first, told], minute=DAY + 1200, least=NOTABLE)
+    assert once == (QUIET, ())
