@@ -211,7 +211,7 @@ def _choice(case: Case) -> tuple[dict[str, str], tuple[int, ...]]:
     at the best remembered place, what resembles the agent's activity, place or trade, and the first that is listed.
     """
     situation, profile, world = case.job.params, case.profile, case.world
-    names = world.display_names
+    names, language = world.display_names, language_of(case)
     here, actions, item = _text(situation, "location"), _texts(situation, "actions"), _item(situation, "item")
     places = {action: _place_named(action, case) or here for action in actions}
     needs = [f"{name} {meter.end} {NEEDS.get(name, '')}" for name, meter in _meters(situation).items() if meter.presses]
@@ -219,14 +219,16 @@ def _choice(case: Case) -> tuple[dict[str, str], tuple[int, ...]]:
     chosen, reason = _likest(actions, reasons)
     used: tuple[int, ...] = ()
     if not chosen:
-        for matter in find_pressing(profile.name, case.entries, names, world.locations, case.job.minute):
+        pressing = find_pressing(profile.name, case.entries, names, world.locations, case.job.minute, language=language)
+        for matter in pressing:
             if chosen := choose_action(actions, matter.text, whole_words=True):
-                used, reason = (matter.number,), quote(matter, names)
+                used, reason = (matter.number,), quote(matter, names, language)
                 break
     if not chosen:
-        reasons = [(item.description, "Going on with the plan")] if item else []
-        reasons += [(NEEDS["energy"], "Night time")] if _is_night(case.job.minute) else []
-        chosen, reason = _likest(actions, reasons)
+        if item:
+            chosen, reason = _likest(_planned_at(item, actions, case), [(item.description, "Going on with the plan")])
+        if not chosen and _is_night(case.job.minute):
+            chosen, reason = _likest(actions, [(NEEDS["energy"], "Night time")])
     if not chosen:
         place, remembered = _company(case, here)
         chosen = next((action for action in actions if place and places[action] == place), "")
@@ -244,6 +246,13 @@ def _choice(case: Case) -> tuple[dict[str, str], tuple[int, ...]]:
         chosen, reason = actions[0], "Nothing calls for another action"
     place = places[chosen]
     return _action("move_to" if place != here else "stay", place, chosen, reason), used
+
+
+def _planned_at(item: PlanItem, actions: Iterable[str], case: Case) -> list[str]:
+    """Return the actions that a plan item's place allows: those at this place, and at none in particular."""
+    named = find_place(item.description, case.world.locations)
+    place = item.location or (named.id if named is not None else "")
+    return [action for action in actions if not place or _place_named(action, case) in ("", place)]
 
 
 def _likest(actions: Sequence[str], reasons: Iterable[tuple[str, str]]) -> tuple[str, str]:

@@ -200,7 +200,7 @@ class Plan(Kind):
         profile = case.profile
         owed = find_owed(case.job.key.owner, case.entries, case.world.display_names, case.world.locations, start, end)
         told, places, language = _told(case), case.world.locations, language_of(case)
-        booked = with_owed(appointments(told, places, start, end), standing(owed.timed, told))
+        booked = with_owed(appointments(told, places, start, end), standing(owed.timed, told), owed.by_others)
         agreed = owed.numbers | {a.number for a in booked}
         entries, names = case.entries, case.world.display_names
         planned = partial(
@@ -218,11 +218,13 @@ class Plan(Kind):
             owed=owed.untimed,
             language=language,
         )
-        pressing = find_pressing(profile.name, entries, names, places, start, agreed)
-        slots = planned(pressing=[quote(entry, names) for entry in pressing])
+        pressing = find_pressing(profile.name, entries, names, places, start, agreed, language=language)
+        slots = planned(pressing=[quote(entry, names, language) for entry in pressing])
         if {slot.phrase for slot in slots} <= {NOTHING_KNOWN, WORK}:
-            pressing = find_pressing(profile.name, entries, names, places, start, agreed, is_empty=True)
-            slots = planned(pressing=[quote(entry, names) for entry in pressing])
+            pressing = find_pressing(
+                profile.name, entries, names, places, start, agreed, is_empty=True, language=language
+            )
+            slots = planned(pressing=[quote(entry, names, language) for entry in pressing])
         if not case.world.clock.has_times:
             slots.sort(key=lambda slot: -slot.priority)
         used = {a.number for a in booked if a.number} | {entry.number for entry in pressing}

@@ -102,6 +102,12 @@ def _function_words() -> dict[str, str]:
 
 
 @cache
+def function_words_of(language: str) -> frozenset[str]:
+    """Return the function words of a language in Latin letters, or of one that a host brings; none of English."""
+    return frozenset(_function_words().get(language, "").split())
+
+
+@cache
 def _table() -> dict[str, tuple[str, ...]]:
     """Return the languages of each function word."""
     found: dict[str, tuple[str, ...]] = {}
@@ -113,5 +119,5 @@ def _table() -> dict[str, tuple[str, ...]]:
     return found
 
 
-for _cached in (languages_of, _by_script, _function_words, _table):
+for _cached in (languages_of, _by_script, _function_words, function_words_of, _table):
     forget_with_packs(_cached.cache_clear)

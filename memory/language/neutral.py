@@ -103,6 +103,9 @@ class Neutral:
         told = not sentence.endswith(QUESTIONS) and not self.may_vow(sentence)
         return told and are_alike(self.deed_words(deed), frozenset(stems(sentence)))
 
+    def tells_done(self, sentence: str) -> bool:
+        return not sentence.endswith(QUESTIONS) and self._pack.tells_done(sentence)
+
     def is_done(self, sentence: str, deed: str) -> bool:
         return False  # the form of a verb is not known
 

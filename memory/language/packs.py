@@ -23,9 +23,8 @@ SAID = ("name", "day", "work", "errands", "again", "see_to", "keep", "quiet", "r
 DAYS = {"before": -2, "yesterday": -1, "today": 0, "tomorrow": 1, "after": 2}  # placeholders, by days from today
 _READ = ("colon", "not_after", "hours", "at", "before", "units", "am", "pm", "noon", "midnight", "half", "numbers")
 _OPEN = ("refusals", "doubts", "others", "own")
-_KEYS = frozenset(
-    (*SAID, *_READ, *_OPEN, "days", "courtesies", "function_words", "letters", "vows", "grave", "within", "prefixes")
-)
+_WAYS = ("courtesies", "vows", "grave", "within", "prefixes", "done", "undone")
+_KEYS = frozenset((*SAID, *_READ, *_OPEN, *_WAYS, "between", "days", "function_words", "letters"))
 _TABLES = ("days", "reasons")
 _PLACEHOLDER = re.compile(r"\\\{\w+\\\}")
 _WORD = rf"[\w{MARKS}]"
@@ -91,7 +90,11 @@ class Pack:
 
     def listed(self, items: Iterable[str]) -> str:
         """Return the items of a plan as one text."""
-        return ("；" if self.is_wide else "; ").join(items)
+        return (self.phrase("between").partition("|")[2] or "; ").join(items)
+
+    def named(self, names: Iterable[str]) -> str:
+        """Return names as one text."""
+        return (self.phrase("between").partition("|")[0] or ", ").join(names)
 
     @property
     def is_wide(self) -> bool:
@@ -178,6 +181,16 @@ class Pack:
         is_open = any(cue is not None and cue.search(said) for cue in (refused, doubted))
         is_agreed = agreed is not None and agreed.search(said) is not None
         return is_open or (is_agreed and (own is None or own.search(said) is None))
+
+    def tells_done(self, sentence: str) -> bool:
+        """Return whether a sentence tells that something is mended or settled."""
+        done, undone = self._done
+        said = fold(sentence)
+        return done is not None and done.search(said) is not None and not (undone is not None and undone.search(said))
+
+    @cached_property
+    def _done(self) -> tuple[re.Pattern[str] | None, ...]:
+        return self._cue("done"), self._cue("undone")
 
     @cached_property
     def _left_open(self) -> tuple[re.Pattern[str] | None, ...]:

@@ -115,6 +115,9 @@ class Language(Protocol):
     def is_done(self, sentence: str, deed: str) -> bool:
         """Return whether a sentence tells that a deed was done, by anybody."""
 
+    def tells_done(self, sentence: str) -> bool:
+        """Return whether a sentence tells that what was out of order is mended or settled."""
+
     def heard(self, text: str, speaker: str, listener: str) -> str:
         """Return what another said as one tells it of oneself: with the speaker named for "I", and no "you".
 
@@ -139,6 +142,14 @@ def language_of(text: str, around: str = UNDETERMINED) -> Language:
 def language_called(code: str) -> Language:
     """Return what knows a language by its ISO 639 code."""
     return english if code in (ENGLISH, UNDETERMINED) else Neutral(pack_of(code))
+
+
+def frame_of(text: str, owner: str) -> Language:
+    """Return what quotes a text in the words of the language in which its owner thinks, here `owner`.
+
+    An owner who thinks in English quotes in the language of the text.
+    """
+    return language_of(text) if owner == ENGLISH else language_called(owner)
 
 
 def is_courtesy(sentence: str, speakers: Speakers) -> bool:

@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from functools import cache, lru_cache
+from functools import lru_cache
 
-from cogitate.memory.language.languages import ENGLISH, UNDETERMINED, languages_of
+from cogitate.memory.language.languages import ENGLISH, UNDETERMINED, function_words_of, languages_of
 from cogitate.memory.language.meanings import themes
-from cogitate.memory.language.tables import read_table
 from cogitate.memory.language.text import is_unspaced, stem, stems, words
 from cogitate.memory.retrieval.text_cache import TextCache
 
@@ -87,7 +86,7 @@ def _stems(text: str, language: str) -> list[str]:
 
 
 def _words(text: str, language: str) -> list[str]:
-    function_words = _function_words(language)
+    function_words = function_words_of(language)
     return [word for word in words(text) if word not in function_words]
 
 
@@ -96,11 +95,6 @@ def _parts(word: str) -> list[str]:
         return _HAN.findall(word)
     letters = _SYLLABLES if _HANGUL.match(word) else _BEGINNING
     return [word[:letters]] if len(word) >= letters else []
-
-
-@cache
-def _function_words(language: str) -> frozenset[str]:
-    return frozenset(read_table("function_words").get(language, "").split())
 
 
 @lru_cache(maxsize=65_536)

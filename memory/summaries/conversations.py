@@ -199,12 +199,12 @@ def summarise_entries(
 
 def _listed(first: Entry, people: Sequence[str], names: Mapping[str, str], language: str) -> str:
     """Return who talked, where and when, without a word of English."""
-    clock = clock_in_force()
-    day = pack_of(language).day(first.minute)
+    clock, pack = clock_in_force(), pack_of(language)
+    day = pack.day(first.minute)
     when = f"{day} {first.minute % DAY // 60:02}:{first.minute % 60:02}".strip() if clock.has_times else ""
     when = when or day
     place = [resolve_name(first.location, names)] if first.location else []
-    return with_end(" · ".join([", ".join(people), *place, when]))
+    return with_end(" · ".join([pack.named(people), *place, when]))
 
 
 def is_header(sentence: str) -> bool:

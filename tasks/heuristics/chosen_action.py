@@ -2,32 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from cogitate.memory.language.text import normal, stems
+from cogitate.memory.language.languages import ENGLISH, UNDETERMINED, function_words_of, languages_of
+from cogitate.memory.language.text import is_unspaced, normal, stem, stems, words
 
 PART = 4  # characters: shorter ones are endings
+SHORT = 2  # characters: so short are most prepositions and articles
 
 
 def choose_action(actions: Sequence[str], text: str, *, whole_words: bool = False) -> str:
     """Return the action that shares most words with a text, or else most parts of words, the first of several.
 
-    "" is returned where no action is like the text.
+    "" is returned where no action is like the text. Function words do not count.
 
     Args:
         whole_words: parts do not count, as in a long text, where any may stand.
     """
-    for parts in (stems,) if whole_words else (stems, _parts):
-        wanted = set(parts(text))
-        shares = [1.0 if normal(one) == normal(text) else _share(wanted, set(parts(one))) for one in actions]
-        if (best := max(shares, default=0.0)) > 0:
-            return actions[shares.index(best)]
-    return ""
+    wanted, named = _content(text), [_content(action) for action in actions]
+    shares = [
+        1.0 if normal(one) == normal(text) else _share({*wanted}, {*said})
+        for one, said in zip(actions, named, strict=True)
+    ]
+    if not whole_words and not any(shares):
+        shares = [_share_of_parts(wanted, said) for said in named]
+    best = max(shares, default=0)
+    return actions[shares.index(best)] if best > 0 else ""
 
 
-def _parts(text: str) -> list[str]:
-    """Return every run of four characters in the words of a text, which compounds and inflected words share."""
-    return [word[at : at + PART] for word in stems(text) for at in range(len(word) - PART + 1)]
+def _content(text: str) -> list[str]:
+    """Return the stems of a text without function words; where these are not known, without the shortest words."""
+    languages = languages_of(text)
+    if languages[0] in (ENGLISH, UNDETERMINED):
+        return stems(text)
+    without = frozenset[str]().union(*map(function_words_of, languages))
+    return [
+        stem(word)
+        for word in words(text)
+        if word not in without and (without or len(word) > SHORT or is_unspaced(word[0]) or not word.isalpha())
+    ]
+
+
+def _share_of_parts(wanted: Iterable[str], named: Iterable[str]) -> float:
+    """Return how alike the parts of words are, of which one at least begins its word: alike endings tell nothing."""
+    begin = {word[:PART] for word in (*wanted, *named) if len(word) >= PART}
+    ours, theirs = _parts(wanted), _parts(named)
+    return len(ours & theirs & begin) / len(ours | theirs) if theirs else 0.0
+
+
+def _parts(found: Iterable[str]) -> set[str]:
+    """Return every run of four characters in words, which compounds and inflected words share."""
+    return {word[at : at + PART] for word in found for at in range(len(word) - PART + 1)}
 
 
 def _share(wanted: set[str], named: set[str]) -> float:

@@ -101,7 +101,7 @@ def build(
     slots = [Slot(start + 30 * at, SEE_TO + what, None, 5, PRESSING, "see_to") for at, what in enumerate(seen_to)]
     slots = [*map(told, slots), *timed]
     left = [Slot(0, text, None, 4, LEFT_UNDONE) for text in owed[:1]]
-    left += _taken_up(unfinished, slots, places, told, phrases, status)
+    left += _taken_up(unfinished, [*slots, *untimed], places, told, phrases, status)
     for minute, slot in zip(_TAKEN_UP, left, strict=False):
         slots.append(_at(slot, _free(slots, midnight + minute, start, closes)))
     for slot in untimed:

@@ -12,7 +12,7 @@ from itertools import pairwise
 from cogitate.memory.appointments import appointments
 from cogitate.memory.clock import DAY, clock_in_force, clock_time, date, day_of
 from cogitate.memory.entry import is_dialogue
-from cogitate.memory.language.languages import is_english
+from cogitate.memory.language.languages import ENGLISH, is_english
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.times import anchor_days, find_times
 from cogitate.memory.summaries.conversations import parse_line
@@ -65,7 +65,7 @@ def _coming(recalled: Recalled) -> Iterable[Finding]:
             when = f"{_day(item.minute, recalled.minute)} at {clock_time(item.minute)}"
             quote = tell(recalled, entry, said)
             told_so = date(item.minute) in quote and _names_hour(quote, item.minute)
-            told_so = told_so or not is_english(entry.text)
+            told_so = told_so or recalled.language != ENGLISH or not is_english(entry.text)
             yield Finding(quote if told_so else f"For {when}: {quote}", (item.number,))
 
 

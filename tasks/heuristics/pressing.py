@@ -7,15 +7,16 @@ no times of day, of the time since the last plan.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from itertools import chain, islice
 
 from cogitate.memory.appointments import Appointment, appointments, standing
 from cogitate.memory.clock import DAY, clock_in_force
 from cogitate.memory.entry import Entry
+from cogitate.memory.language.languages import ENGLISH
 from cogitate.memory.language.markup import prose
-from cogitate.memory.language.port import is_courtesy, language_of
+from cogitate.memory.language.port import frame_of, is_courtesy, language_of
 from cogitate.memory.language.sentences import SPACED, UNSPACED, split_sentences
 from cogitate.memory.language.talk import Speakers
 from cogitate.memory.language.times import anchor_days
@@ -47,6 +48,7 @@ def find_pressing(
     agreed: Collection[int] = (),
     *,
     is_empty: bool = False,
+    language: str = ENGLISH,
 ) -> list[Entry]:
     """Return the entries that a plan is to see to, the most important first, of equal ones the newest.
 
@@ -55,6 +57,7 @@ def find_pressing(
         start: game minute at which the plan begins.
         agreed: numbers of the entries that promise or appoint something.
         is_empty: the plan has nothing else.
+        language: of the owner's plans.
     """
     least = NOTABLE if is_empty else IMPORTANT
     since = start - DAY
@@ -67,7 +70,7 @@ def find_pressing(
     found = [
         e
         for e in chain((e for e in seen if not _is_done_or_said(e.text, name)), told)
-        if e.importance >= least and e.number not in agreed and prose(e.text)
+        if e.importance >= least and e.number not in agreed and prose(e.text) and not _is_settled(e, seen)
     ]
     if not found:
         return []
@@ -75,7 +78,7 @@ def find_pressing(
     open_ = (
         entry
         for entry in sorted(found, key=lambda e: (-e.importance, -e.minute, -e.number))
-        if not any(text.endswith(quote(entry, names)) for text in planned)
+        if not any(text.endswith(quote(entry, names, language)) for text in planned)
         and not appointments([entry], places, entry.minute - DAY, entry.minute + _AHEAD)
         and standing([Appointment(entry.minute, entry.text, None, entry.number)], entries)  # no later one calls it off
         and not _is_answered(entry, seen[bisect_right(seen, BY_TIME(entry), key=BY_TIME) :])
@@ -83,13 +86,17 @@ def find_pressing(
     return [*islice(open_, MOST_PRESSING)]
 
 
-def quote(entry: Entry, names: Mapping[str, str]) -> str:
-    """Return an entry as a plan quotes it."""
-    line, language = parse_line(entry, names), language_of(entry.text)
+def quote(entry: Entry, names: Mapping[str, str], language: str = ENGLISH) -> str:
+    """Return an entry as a plan quotes it, in which another's words stand in a frame of a language."""
+    line = parse_line(entry, names)
     if line.speaker:
-        return language.quoted(shorten(line.text, LONGEST_QUOTE, "…"), line.speaker, "", False, None)
+        return frame_of(line.text, language).quoted(
+            shorten(line.text, LONGEST_QUOTE, "…"), line.speaker, "", False, None
+        )
     text = anchor_days(line.text, entry.minute)
-    return shorten(language.with_subject(text, "I").rstrip(SPACED + UNSPACED), LONGEST_QUOTE, "…")
+    return shorten(
+        language_of(line.text, language).with_subject(text, "I").rstrip(SPACED + UNSPACED), LONGEST_QUOTE, "…"
+    )
 
 
 def _is_told(entry: Entry, name: str, names: Mapping[str, str]) -> bool:
@@ -104,6 +111,16 @@ def _is_done_or_said(text: str, name: str) -> bool:
     told = language_of(text).with_subject(text, "I")
     who = next((who for who in ("I ", "We ", f"{name} ") if told.startswith(who)), "")
     return quoted_speaker(text) != "" or (who != "" and _FINDING.match(told, len(who)) is None)
+
+
+def _is_settled(entry: Entry, seen: Sequence[Entry]) -> bool:
+    """Return whether an entry says that its matter is done, or matters little beside an earlier one about the same."""
+    if language_of(entry.text).tells_done(entry.text):
+        return True
+    if entry.importance >= IMPORTANT:
+        return False
+    before = seen[: bisect_left(seen, BY_TIME(entry), key=BY_TIME)]
+    return any(one.importance > entry.importance and _is_answered(one, (entry,)) for one in before)
 
 
 def _is_answered(entry: Entry, later: Sequence[Entry]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -23,6 +24,7 @@ from cogitate.memory.summaries.conversations import parse_line, resolve_name
 
 MOST_QUOTED = 240  # characters of a sentence that is quoted
 KEEP = "Keep the promise"  # opens an item of a plan
+_LABEL = re.compile(r"\s?[:：]")  # after the name of who speaks
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,11 @@ class _People:
         subjects = dict.fromkeys(chain.from_iterable(e.subjects for e in self._entries))
         return {resolve_name(s, self.names): s for s in (*subjects, self.owner)}
 
+    def labels(self, sentence: str) -> str:
+        """Return the name that stands before a sentence with a colon, if it is somebody's."""
+        name = _LABEL.split(sentence, maxsplit=1)[0] if _LABEL.search(sentence) else ""
+        return name if name in self._ids or name in self.names.values() else ""
+
     def called(self, name: str) -> str:
         """Return the owner with a name."""
         owner = self.meant[name] = self._ids.get(name, name)
@@ -179,8 +186,10 @@ def _made(entry: Entry, people: _People) -> Iterable[Promise]:
     line = parse_line(entry, people.names)
     language = language_of(line.text)
     for sentence in split_sentences(line.text):
-        vow = None if sentence.endswith(QUESTIONS) else language.vow(sentence, bool(line.speaker))
-        if vow is not None and (promise := _promise(entry, line.speaker, sentence, vow, people)):
+        label = "" if line.speaker else people.labels(sentence)  # in a summary, the one whose words follow
+        speaker = line.speaker or label
+        vow = None if sentence.endswith(QUESTIONS) else language.vow(sentence, bool(speaker))
+        if vow is not None and (promise := _promise(entry, speaker, sentence, vow, people)):
             yield promise
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from cogitate.memory.clock import day_of
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.languages import ENGLISH
-from cogitate.memory.language.port import language_of
+from cogitate.memory.language.port import frame_of, language_of
 from cogitate.memory.language.sentences import has_end, with_end
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
@@ -79,7 +79,8 @@ class Finding(NamedTuple):
 
 def tell(recalled: Recalled, entry: Entry, sentence: str) -> str:
     """Return a sentence of an entry as its owner tells it: what was said as a quote, all else as it was noted."""
-    line, language, said = parse_line(entry, recalled.names), language_of(sentence), shorten(sentence, MOST_QUOTED)
+    line, said = parse_line(entry, recalled.names), shorten(sentence, MOST_QUOTED)
+    language = language_of(sentence, recalled.language)
     if not line.speaker:
         me = "I" if recalled.says_i else recalled.name
         noted = language.noted(said, me, recalled.name, recalled.names.values(), _doers(recalled, entry))
@@ -90,7 +91,9 @@ def tell(recalled: Recalled, entry: Entry, sentence: str) -> str:
     to_me = recalled.says_i and others == [recalled.owner]
     listener = "" if len(others) != 1 else "me" if to_me else recalled.of(others[0])
     is_mine = recalled.says_i and line.speaker == recalled.name
-    return language.quoted(said, line.speaker, listener, is_mine, entry.minute if is_dated else None)
+    return frame_of(sentence, recalled.language).quoted(
+        said, line.speaker, listener, is_mine, entry.minute if is_dated else None
+    )
 
 
 def _doers(recalled: Recalled, entry: Entry) -> set[str]:

@@ -38,6 +38,13 @@ _MOVED = re.compile(
     r"\b(?:move[sd]?|shift(?:s|ed)?|reschedule[sd]?|postpone[sd]?|put off|brought forward|delayed|instead)\b",
     re.IGNORECASE,
 )
+#: What was out of order and is so no more.
+_DONE = re.compile(
+    r"\b(?:is|are|was|were|been|got) (?:\w+ly |now |already |all |both )?"
+    r"(?:repaired|fixed|mended|patched|done|finished|completed|solved|resolved|settled|restored|replaced|extinguished|"
+    r"put out|back in (?:order|service|operation)|under control|(?:working|running) again)\b",
+    re.IGNORECASE,
+)
 _TALE = re.compile(
     r"\b(?:told|tells|recited|recites|sang|sings|heard|read)\b[^.!?]{0,40}\b(?:story|tale|legend|fable|myth|ballad|poem|joke)\b|"
     r"\b(?:story|tale|legend|fable|myth|ballad|novel) (?:of|about|that|in which|where)\b|"
@@ -99,6 +106,12 @@ def is_called_off(sentence: str) -> bool:
 def is_moved(sentence: str) -> bool:
     """Return whether a sentence gives an appointment another hour."""
     return _MOVED.search(sentence) is not None and bool(find_times(sentence))
+
+
+def tells_done(sentence: str) -> bool:
+    """Return whether a sentence tells that what was out of order is mended or settled."""
+    found = _DONE.search(sentence)
+    return found is not None and not any(cue.search(sentence) for cue in (_NEGATION, _CONDITION, _QUESTION))
 
 
 def is_tale(sentence: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cogitate.memory.language.english.appointments import find_appointed as appointed
-from cogitate.memory.language.english.certainty import is_called_off, is_refusal, is_tale, subject_of
+from cogitate.memory.language.english.certainty import is_called_off, is_refusal, is_tale, subject_of, tells_done
 from cogitate.memory.language.english.clauses import split_clauses as clauses
 from cogitate.memory.language.english.courtesies import is_small_talk as is_courtesy
 from cogitate.memory.language.english.memorable import changes_a_life, leaning
@@ -35,6 +35,7 @@ __all__ = [
     "says_i",
     "stands_alone",
     "subject_of",
+    "tells_done",
     "tells_outcome",
     "told_after",
     "vow",

@@ -33,6 +33,25 @@ def test_the_likest_is_found_in_any_script_and_in_parts_of_words(actions: list[s
 
 
 def test_of_a_long_text_whole_words_alone_may_count() -> None:
-    assert choose_action(["look around"], "The ground shook.") == "look around"
-    assert choose_action(["look around"], "The ground shook.", whole_words=True) == ""
+    assert choose_action(["look around"], "The roundabout shook.") == "look around"
+    assert choose_action(["look around"], "The roundabout shook.", whole_words=True) == ""
     assert choose_action(["修理船体", "休息"], "船体被撞破了。", whole_words=True) == "修理船体"
+
+
+SHIP = ["revisar el motor", "preparar la comida", "descansar en el camarote", "observar ballenas"]
+
+
+@pytest.mark.parametrize(
+    ("actions", "text"),
+    [
+        (SHIP, "La radio dijo que viene un temporal del suroeste."),
+        (SHIP, "El barómetro bajó a 980 hectopascales."),
+        (SHIP, "Al final mañana no puedo en el laboratorio."),
+        (["den Motor prüfen", "in der Kajüte ruhen"], "In der Nacht kommt ein Sturm auf den Hafen zu."),
+        (["проверить мотор на палубе"], "Шторм идёт на гавань."),
+        (["القراءة في المكتبة"], "العاصفة في الميناء"),
+        (["look around"], "The ground shook."),
+    ],
+)
+def test_articles_prepositions_and_endings_make_no_likeness(actions: list[str], text: str) -> None:
+    assert choose_action(actions, text) == ""

@@ -24,6 +24,7 @@ def noticed(
     repeats: Mapping[int, int] | None = None,
     minute: int = 1200,
     least: int = 2,
+    language: str = "en",
 ) -> Insight:
     by_importance = sorted(stream_of(*recent).live(), key=lambda e: (-e.importance, e.number))
     recalled = Recalled(
@@ -34,6 +35,7 @@ def noticed(
         minute=minute,
         repeats=repeats or {},
         places=PLACES,
+        language=language,
     )
     return find_insight(recalled, least)
 
@@ -344,3 +346,9 @@ def test_what_matters_and_recurs_makes_no_quiet_period(language: str) -> None:
         assert noticed(again, before=[first, told], minute=DAY + 1200, least=least) == (text, (1,))
     once = noticed(trivial, before=[first, told], minute=DAY + 1200, least=NOTABLE)
     assert once == (QUIET, ())
+
+
+def test_another_is_quoted_in_the_language_of_the_owner() -> None:
+    said = message("Quedan 12 kilos.", 1100, importance=6)
+    assert noticed(said, language="es").text == "Maria Lopez: «Quedan 12 kilos.»"
+    assert noticed(said).text == 'Maria Lopez told Klaus Mueller: "Quedan 12 kilos."'

@@ -10,6 +10,7 @@ from cogitate.memory.clock import DAY
 from cogitate.memory.effects import MarkAccessed
 from cogitate.memory.entry import Entry, PlanItem
 from cogitate.memory.profile import Profile
+from cogitate.tasks.heuristics.pressing import find_pressing, quote
 from cogitate.tasks.kind import WorldFacts
 from tests.unit.tasks.kind_cases import KLAUS, MARIA, WORLD, case_of, message, observation, stream_of
 from tests.unit.tasks.plan.plan_case import KIND, MORNING, made
@@ -124,3 +125,35 @@ def test_an_occupation_is_planned_beside_what_an_empty_plan_sees_to() -> None:
         stream_of(seen("A mouse ran by.", importance=5)), NOW, profile=Profile(name="R7", occupation="cook")
     ).items
     assert [item.description for item in items] == ["See to it: A mouse ran by", "Work as a cook"]
+
+
+@pytest.mark.parametrize(
+    ("broke", "mended", "not_yet"),
+    [
+        ("The wheel of the big cart broke.", "The wheel of the big cart is repaired.", "The wheel must be repaired."),
+        ("Se rompió la rueda del carro.", "Reparé la rueda del carro.", "La rueda del carro no está reparada."),
+        ("Das Rad des Karrens ist gebrochen.", "Ich habe das Rad repariert.", "Das Rad muss repariert werden."),
+        ("La roue est cassée.", "La roue est réparée.", "La roue n'est pas réparée."),
+        ("Колесо сломалось.", "Я починил колесо.", "Колесо ещё не починили."),
+        ("انكسرت عجلة العربة الكبيرة.", "أصلحت عجلة العربة الكبيرة.", "لم يتم إصلاح العجلة."),
+        ("荷車の車輪が壊れた。", "私は荷車の車輪を直した。", "荷車の車輪はまだ直っていない。"),
+        ("车轮坏了。", "我把车轮修好了。", "车轮还没修好。"),
+    ],
+)
+def test_what_is_mended_presses_no_more(broke: str, mended: str, not_yet: str) -> None:
+    def pressing(*entries: Entry) -> list[str]:
+        return [e.text for e in find_pressing("R7", stream_of(*entries).live(), {}, (), NOW, is_empty=True)]
+
+    assert pressing(seen(broke)) == [broke]
+    assert pressing(seen(mended)) == []
+    assert pressing(seen(not_yet)) == [not_yet]
+
+
+def test_of_a_matter_that_eased_a_plan_sees_to_nothing() -> None:
+    assert seen_to(seen(OXYGEN), seen("Oxygen in module B fell no further.", NOW - 30, importance=5)) == []
+    assert seen_to(seen("Oxygen in module B fell no further.", NOW - 30, importance=5)) != []
+
+
+def test_another_is_quoted_in_the_language_of_the_plan() -> None:
+    said = message("Quedan 12 kilos.", NOW - 60, importance=6)
+    assert quote(said, {MARIA: "Ada"}, "es") == "Ada: «Quedan 12 kilos.»"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import msgspec
+import pytest
 
 from cogitate.memory.effects import Append
 from cogitate.memory.entry import MAX_TEXT, Entry, PlanItem
@@ -17,6 +18,7 @@ from tests.unit.tasks.kind_cases import (
     KLAUS,
     MARIA,
     PROFILE,
+    WORLD,
     case_of,
     message,
     moment_of,
@@ -121,3 +123,33 @@ def test_the_longest_item_that_can_be_stored_is_taken_up_again_within_the_limit(
     (again,) = [text for text in planned(stream_of(), unfinished=[{"description": longest}]) if "roof" in text]
     assert len(again) == MAX_TEXT
     assert again.startswith("Take up again: Mend the roof")
+
+
+@pytest.mark.parametrize(
+    ("name", "language", "promise"),
+    [
+        ("鈴木健", "ja", "明日の午前9時までに鯛を十匹用意すると約束します。"),
+        ("Yao Chen", "es", "Prometo hacer el inventario mañana a las 9."),
+        ("Yao Chen", "de", "Ich verspreche, morgen um 9 Uhr den Bestand zu zählen."),
+    ],
+)
+def test_a_promise_in_another_language_is_its_givers_to_keep(name: str, language: str, promise: str) -> None:
+    world = replace(WORLD, names={KLAUS: "Nuria", MARIA: name})
+    said = message(f"{name}: {promise}", 900)
+    summary = Entry(type="summary", text=f"{name}：{promise}", minute=910, importance=5, subjects=(MARIA, KLAUS))
+    for owner, keeps in ((KLAUS, False), (MARIA, True)):
+        profile = Profile(name=world.names[owner], language=language)
+        for memories in ((said,), (summary,), (said, summary)):
+            case = case_of(KIND, stream_of(*memories, owner=owner), MORNING, profile=profile, world=world)
+            (append, *_) = KIND.heuristic(case)
+            assert isinstance(append, Append)
+            assert append.entry is not None
+            assert any("9" in item.description for item in append.entry.items) is keeps, append.entry.text
+
+
+def test_a_wish_that_was_left_undone_is_planned_once() -> None:
+    profile = Profile(
+        name="Nuria", language="es", currently="Nuria quiere llegar a Lima.", routine="8:00 desayunar; leer un libro"
+    )
+    found = planned(stream_of(), profile, unfinished=[{"description": "Nuria quiere llegar a Lima", "priority": 4}])
+    assert len([one for one in found if "llegar a Lima" in one]) == 1
