@@ -27,7 +27,7 @@ from redis.exceptions import RedisError
 
 from bench.soak.soak_faults import ENDPOINT_FAULTS, Faults
 from bench.table import Row, Table
-from cogitate.ops.commands.replay import scratch
+from cogitate.ops.commands.verify import scratch
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.audit.audit import audit

@@ -10,10 +10,9 @@ import typer
 
 from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal
-from cogitate.ops.command_options import AsJson, DataDir, EveryOwner, RunName, Verbose, read_settings
-from cogitate.ops.commands.control_requests import NoWait, request_controls
+from cogitate.ops.command_options import AsJson, DataDir, EveryOwner, RunName, Verbose, open_state, read_settings
+from cogitate.ops.commands.steer import NoWait, request_controls
 from cogitate.ops.formatting.budget import budget_table, limit_lines
-from cogitate.ops.open_state import open_state
 from cogitate.ops.operator_requests import limit_request
 from cogitate.scheduler.budget.budget import figure_of, format_limit
 from cogitate.scheduler.budget.budget_lines import budget_lines, limits_in_force, pools_of
@@ -22,14 +21,6 @@ from cogitate.scheduler.config.settings import ConfigurationError
 from cogitate.scheduler.inspection.run_clock import clock_of
 from cogitate.scheduler.inspection.summary import limits_of
 from cogitate.scheduler.ledger.run_store import RunStore
-
-EXAMPLE = """
-Example: cogitate budget town-1 set day.tokens 200000
-
-Example: cogitate budget town-1 set run.usd 0.50
-
-Example: cogitate budget town-1 unset day.kind:reflect.calls
-"""
 
 Action = Literal["show", "set", "unset"]
 

@@ -11,11 +11,10 @@ import typer
 
 from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal
-from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose, read_settings
-from cogitate.ops.formatting.amounts import format_cost
-from cogitate.ops.formatting.endpoints import format_class
+from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose, open_state, read_settings
+from cogitate.ops.formatting.budget import format_cost
 from cogitate.ops.formatting.job_life import format_dead, job_json, job_life
-from cogitate.ops.open_state import open_state
+from cogitate.ops.formatting.vitals import format_class
 from cogitate.scheduler.budget.budget import format_refusal
 from cogitate.scheduler.budget.budget_lines import pools_of
 from cogitate.scheduler.inspection.job_history import JobHistory, JobRecord, JobState
@@ -25,13 +24,6 @@ from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import split_job_id
 from cogitate.workers.jobs.capture import Captured, captured_of
-
-JOB = "Example: cogitate job town-1/360/plan/agent:isabella/0/0"
-JOBS = """
-Example: cogitate jobs town-1 --state late --kind plan
-
-Example: cogitate jobs town-1 --owner agent:isabella --last 10
-"""
 
 
 def jobs(

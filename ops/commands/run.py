@@ -26,16 +26,16 @@ from cogitate.ops.command_options import (
     Verbose,
     check_limited,
     data_dir_option,
+    open_state,
     program_name,
     read_settings,
 )
-from cogitate.ops.commands.audit import audit_at_end, tick_auditor
 from cogitate.ops.commands.progress import RunProgress
 from cogitate.ops.commands.run_choice import RunChoice, new_run, resumed_run
-from cogitate.ops.formatting.amounts import real_day_line
+from cogitate.ops.commands.verify import audit_at_end, tick_auditor
+from cogitate.ops.doctor.endpoints import warn_of_missing_models
+from cogitate.ops.formatting.budget import real_day_line
 from cogitate.ops.formatting.run import Took, print_summary, report_json
-from cogitate.ops.missing_models import warn_of_missing_models
-from cogitate.ops.open_state import open_state
 from cogitate.ops.signals import Interruption, interruptible
 from cogitate.ops.world_choice import (
     DEFAULT_AGENTS,
@@ -57,14 +57,6 @@ from cogitate.scheduler.ledger.run_store import run_exists
 from cogitate.scheduler.tick.loop import Tick
 from cogitate.simulation.world import World
 from cogitate.workers.llm.requests.address import servers_of
-
-EXAMPLE = """
-Example: cogitate run --town 10 --days 2 --workers 3
-
-Example: cogitate run --story --seed 4
-
-Example: cogitate run --recorded DIR --llm openai --limit-usd 0.50
-"""
 
 
 def run(

@@ -23,13 +23,13 @@ from cogitate.ops.command_options import (
     Llm,
     Verbose,
     check_limited,
+    open_state,
     read_settings,
 )
 from cogitate.ops.estimate.demand import DEFAULTS, Demand, Range, demand_of
 from cogitate.ops.estimate.estimates import KindDay, RunEstimate, estimate
-from cogitate.ops.formatting.axes import figure
+from cogitate.ops.formatting.charts import figure
 from cogitate.ops.formatting.run import price_lines
-from cogitate.ops.open_state import open_state
 from cogitate.ops.world_choice import DEFAULT_AGENTS
 from cogitate.scheduler.budget.budget import figure_of, format_limit, retry_pool
 from cogitate.scheduler.budget.settings_checks import check_limits, check_models, check_prices
@@ -38,12 +38,6 @@ from cogitate.scheduler.config.limits import parse_limit_name
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.endpoint_vitals import usual_seconds
 from cogitate.tasks.registry import kinds
-
-EXAMPLE = """
-Example: cogitate estimate --agents 100 --days 7 --llm openai --limit-usd 5
-
-Example: cogitate estimate --agents 25 --reflect-every 360 --json
-"""
 
 
 def estimate_run(

@@ -8,11 +8,16 @@ from typing import Literal
 import msgspec
 
 from cogitate.memory.clock import clock_in_force, day_and_time, hours, span
-from cogitate.ops.formatting.amounts import format_cost, real_day_line
-from cogitate.ops.formatting.budget import denied_requests
-from cogitate.ops.formatting.endpoints import format_breaker, format_class
-from cogitate.ops.formatting.steering import format_by, format_every, format_pressure
-from cogitate.ops.formatting.warnings import format_failing_worker, format_slow_kind
+from cogitate.ops.formatting.budget import denied_requests, format_cost, real_day_line
+from cogitate.ops.formatting.vitals import (
+    format_breaker,
+    format_by,
+    format_class,
+    format_every,
+    format_failing_worker,
+    format_pressure,
+    format_slow_kind,
+)
 from cogitate.scheduler.budget.budget import format_limit, format_window
 from cogitate.scheduler.config.limits import LimitUnit
 from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals

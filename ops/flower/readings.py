@@ -16,11 +16,9 @@ from redis import Redis
 from cogitate.memory.clock import clock_in_force, day_and_time
 from cogitate.ops.flower.cards import FEW, LAGS, amount, cards_of, graded, money_window, run_day, since
 from cogitate.ops.flower.charts import charts_of
-from cogitate.ops.formatting.amounts import format_cost
-from cogitate.ops.formatting.budget import denied_requests
-from cogitate.ops.formatting.endpoints import format_breaker, format_class
+from cogitate.ops.formatting.budget import denied_requests, format_cost
 from cogitate.ops.formatting.job_life import job_life
-from cogitate.ops.formatting.steering import format_every
+from cogitate.ops.formatting.vitals import format_breaker, format_class, format_every
 from cogitate.ops.operator_requests import format_control, is_retryable
 from cogitate.scheduler.budget.budget import format_limit, format_refusal, format_window
 from cogitate.scheduler.budget.budget_lines import limits_in_force, pools_of

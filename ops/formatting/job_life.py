@@ -24,8 +24,8 @@ from cogitate.memory.effects import (
     TakeWaiting,
     Tell,
 )
-from cogitate.ops.formatting.amounts import by_unit, format_cost
-from cogitate.ops.formatting.endpoints import format_class
+from cogitate.ops.formatting.budget import by_unit, format_cost
+from cogitate.ops.formatting.vitals import format_class
 from cogitate.scheduler.budget.budget import format_empty_pool, format_limited_cell
 from cogitate.scheduler.config.limits import LIMIT_UNITS, LimitUnit
 from cogitate.scheduler.inspection.job_history import JobRecord, LateAnswer

@@ -14,8 +14,7 @@ from rich.text import Text
 from cogitate.hosting.shortfalls import shortfall_lines
 from cogitate.memory.clock import day_and_time
 from cogitate.ops.formatting.budget import budget_table, format_refusals
-from cogitate.ops.formatting.steering import format_cadence, format_mode, format_pace
-from cogitate.ops.formatting.warnings import format_slow_kind
+from cogitate.ops.formatting.vitals import format_cadence, format_mode, format_pace, format_slow_kind
 from cogitate.scheduler.config.price_table import ModelPrice
 from cogitate.scheduler.engine.parts import FIGURES
 from cogitate.scheduler.inspection.summary import RunSummary

@@ -20,26 +20,15 @@ from cogitate.hosting import logs
 from cogitate.hosting.pace_fit import fit_lines, known_before, pace_fit
 from cogitate.hosting.terminal import Terminal
 from cogitate.memory.clock import clock_time
-from cogitate.ops.command_options import AsJson, DataDir, LimitTokens, LimitUsd, Verbose, read_settings
-from cogitate.ops.load.asserts import check_names, failures, numbers, parse
-from cogitate.ops.load.figures import LoadRecorder, TickFigures, figures
-from cogitate.ops.load.from_run import run_profile
+from cogitate.ops.command_options import AsJson, DataDir, LimitTokens, LimitUsd, Verbose, open_state, read_settings
+from cogitate.ops.load.figures import LoadRecorder, TickFigures, check_names, failures, figures, numbers, parse
 from cogitate.ops.load.page import load_page
-from cogitate.ops.load.profiles import PROFILES, LoadProfile, Phase, profile_of, recorded_profile
+from cogitate.ops.load.profiles import PROFILES, LoadProfile, Phase, profile_of, recorded_profile, run_profile
 from cogitate.ops.load.run import LoadTest, load_settings
-from cogitate.ops.open_state import open_state
 from cogitate.ops.signals import interruptible
 from cogitate.scheduler.config.endpoints import DEFAULT
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.simulation.story.story import AGENTS
-
-EXAMPLE = """
-Example: cogitate load --profile outage
-
-Example: cogitate load --profile steady --agents 100 --assert "late_share<0.05" --json
-
-Example: cogitate load --demand job_demand.csv
-"""
 
 
 def load(

@@ -13,11 +13,10 @@ from redis import Redis
 from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal
 from cogitate.memory.clock import day_and_time
-from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose, read_settings
-from cogitate.ops.formatting.amounts import by_unit, format_cost
+from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose, open_state, read_settings
+from cogitate.ops.formatting.budget import by_unit, format_cost
 from cogitate.ops.formatting.run import degraded, ended_jobs
-from cogitate.ops.formatting.warnings import print_left_out
-from cogitate.ops.open_state import open_state
+from cogitate.ops.formatting.vitals import print_left_out
 from cogitate.ops.report.estimate_section import Compared, compare, estimate_of, estimate_section
 from cogitate.ops.report.page import Page, Section
 from cogitate.ops.report.run_figures import RunFigures, run_figures
@@ -35,12 +34,6 @@ from cogitate.scheduler.engine.parts import FIGURES
 from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
 from cogitate.scheduler.inspection.summary import RunSummary, summarise_run
 from cogitate.scheduler.journal.unreadable_entries import unreadable_entries_of
-
-EXAMPLE = """
-Example: cogitate report town-1
-
-Example: cogitate report town-1 --out reports/monday.html --json
-"""
 
 
 def report(

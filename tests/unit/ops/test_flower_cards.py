@@ -21,7 +21,7 @@ from cogitate.ops.flower.cards import (
     workers_card,
 )
 from cogitate.ops.flower.readings import refusals_of, row_of
-from cogitate.ops.formatting.warnings import format_slow_kind
+from cogitate.ops.formatting.vitals import format_slow_kind
 from cogitate.scheduler.budget.budget_lines import BudgetLine
 from cogitate.scheduler.budget.forecast import forecast
 from cogitate.scheduler.config.limits import LimitUnit
