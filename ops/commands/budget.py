@@ -61,7 +61,7 @@ def budget(
         store = RunStore.open(client, run)
         if limited.owner and not client.hexists(store.key("owners"), limited.owner):
             warning = f"{limited.owner} is not in run {run}: the limit holds once it joins"
-            Terminal(stderr=True).print(warning, highlight=False)
+            Terminal(stderr=True).print(warning)
         pools = pools_of(store)
     limit, unit = control.value, limited.unit
     new = "lifted" if limit is None else format_limit(limit, pools.of(unit, limit), figure_of(unit))
@@ -77,9 +77,9 @@ def _show(run: str, data_dir: DataDir, *, every_owner: bool, as_json: bool) -> i
         lines = [line for line in budget_lines(store, limits.last_of) if line.limit is not None]
     console = Terminal(stderr=as_json)
     for line_of_limit in limit_lines(in_force):
-        console.print(line_of_limit, highlight=False)
+        console.print(line_of_limit)
     for change in limits.changes:
-        console.print(f"changed at tick {change.tick:,}", highlight=False)
+        console.print(f"changed at tick {change.tick:,}")
     with clock.in_force():
         table = budget_table(lines, in_force, fold=not every_owner, width=console.width)
     if lines:

@@ -72,14 +72,14 @@ def export(
             assert out is not None
             saved = write_save(client, run, _streams(client, run), out)
             for line in saved.lines(run, out):
-                Terminal(stderr=True).print(line, highlight=False, soft_wrap=True)
+                Terminal(stderr=True).print(line)
             return 0
         if form == "parquet":
             assert out is not None
             rows = _ROWS[what](client, run, settings.data_dir)
             with private_file(out) as file:
                 count = write_parquet(file, what, rows)
-            Terminal(stderr=True).print(f"{count:,} rows of {what} of run {run}", highlight=False)
+            Terminal(stderr=True).print(f"{count:,} rows of {what} of run {run}")
             return 0
         lines = _LINES[what](client, run, settings.data_dir)
         if out is None:
@@ -87,7 +87,7 @@ def export(
         else:
             with private_file(out) as file:
                 count = sum(1 for line in lines if file.write(line + b"\n"))
-    Terminal(stderr=True).print(f"{count:,} lines of {what} of run {run}", highlight=False)
+    Terminal(stderr=True).print(f"{count:,} lines of {what} of run {run}")
     return 0
 
 

@@ -29,8 +29,7 @@ from cogitate.workers.jobs.capture import Captured, captured_of
 def jobs(
     run: RunName,
     state: Annotated[
-        JobState | None,
-        typer.Option("--state", help="The state of an open job, or the end or reason of an ended one."),
+        JobState | None, typer.Option("--state", help="The state of an open job, or the end or reason of an ended one.")
     ] = None,
     kind: Annotated[str | None, typer.Option("--kind", metavar="KIND", help="The kind of job, such as plan.")] = None,
     owner: Annotated[
@@ -50,9 +49,9 @@ def jobs(
         found = history.newest(last, state=state, kind=kind, owner=owner)
     console = Terminal(stderr=as_json)
     for line in _lines(found) if found else ["no such job"]:
-        console.print(line, highlight=False, soft_wrap=True)
+        console.print(line)
     if history.trimmed and (not last or len(found) < last):
-        console.print(f"jobs that ended up to tick {history.trimmed:,} are no longer in the journal", highlight=False)
+        console.print(f"jobs that ended up to tick {history.trimmed:,} are no longer in the journal")
     if as_json:
         print(json.dumps({"run": run, "jobs": [_brief(one) for one in found]}), flush=True)
     return 0
@@ -108,9 +107,9 @@ def job(
     with clock.in_force():
         life = list(job_life(found, refusal, limit_of))
     for name, text in life:
-        console.print(f"{name:<10} {text}", highlight=False, soft_wrap=True)
+        console.print(f"{name:<10} {text}")
     for name, text in _texts(texts) if prompt else ():
-        console.print(f"\n{name}\n{text}", highlight=False, soft_wrap=True)
+        console.print(f"\n{name}\n{text}")
     if as_json:
         kept = {"texts": msgspec.to_builtins(texts)} if prompt else {}
         print(json.dumps(job_json(found) | kept), flush=True)

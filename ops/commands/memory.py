@@ -83,11 +83,11 @@ def memory(
         if query is None:
             console.print(_entries_table(kept, entries, salience, last) if entries else NOTHING)
             if last and len(entries) > last:
-                console.print(f"the newest {last:,} of {len(entries):,}; --last 0 shows all", highlight=False)
+                console.print(f"the newest {last:,} of {len(entries):,}; --last 0 shows all")
         else:
             console.print(found_table(found) if found else NOTHING)
             if found and not any(part.name == "relevance" and part.value for one in found for part in one.parts):
-                console.print("None of these matches the query: recency and importance rank them.", highlight=False)
+                console.print("None of these matches the query: recency and importance rank them.")
     if as_json:
         facts = _json(kept, entries, salience)
         if query is not None:
@@ -105,12 +105,10 @@ def _print_head(console: Terminal, kept: StoredMemory) -> None:
     console.print(
         f"{kept.owner} of run {kept.run}{left}: tick {kept.tick:,}, {day_and_time(kept.minute)}\n"
         f"{len(live):,} live {named} ({', '.join(f'{n} {name}' for name, n in sorted(types.items())) or 'none'}), "
-        f"{len(entries) - len(live):,} archived, {repeats:,} repeats counted",
-        highlight=False,
-        soft_wrap=True,
+        f"{len(entries) - len(live):,} archived, {repeats:,} repeats counted"
     )
     if kept.view.summary:
-        console.print("Long-term summary:", kept.view.summary, highlight=False, soft_wrap=True)
+        console.print("Long-term summary:", kept.view.summary)
 
 
 def _entries_table(kept: StoredMemory, entries: Sequence[Entry], salience: Mapping[int, Scored], last: int) -> Table:
@@ -216,11 +214,7 @@ def _scored(one: Scored) -> dict[str, Any]:
 
 
 def plan(
-    run: RunName,
-    owner: OwnerName,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-    verbose: Verbose = 0,
+    run: RunName, owner: OwnerName, data_dir: DataDir = None, as_json: AsJson = False, verbose: Verbose = 0
 ) -> int:
     """Show the plan in force with the present status of each item, and which is next."""
     logs.configure(verbose)
@@ -230,21 +224,17 @@ def plan(
     found = kept.stream.entries[plan.number] if plan is not None else None
     console = Terminal(stderr=as_json)
     with kept.view.clock.in_force():
-        console.print(f"{owner} of run {run}: {day_and_time(kept.minute)}", highlight=False)
+        console.print(f"{owner} of run {run}: {day_and_time(kept.minute)}")
         if plan is None or found is None:
             console.print("no plan in force")
         else:
             until = f"until {day_and_time(found.valid_until)}" if kept.view.clock.has_times else "until the next plan"
             how = "provisionally by a heuristic" if found.provisional else "as requested"
-            console.print(
-                f"Plan {found.number}, created {how} at tick {found.tick:,}, {until}: {found.text}",
-                highlight=False,
-                soft_wrap=True,
-            )
+            console.print(f"Plan {found.number}, created {how} at tick {found.tick:,}, {until}: {found.text}")
             console.print(items_table(plan.items))
             for label, present in (("Now", plan.now), ("Next", plan.next)):
                 if present is not None:
-                    console.print(f"{label}: {present.description}", highlight=False, soft_wrap=True)
+                    console.print(f"{label}: {present.description}")
     if as_json:
         facts_of_plan: dict[str, object] | None = None
         if plan is not None and found is not None:

@@ -145,7 +145,7 @@ def run(
         settings = settings_for(world, settings)
 
     err, out = Terminal(stderr=True), Terminal(stderr=as_json)
-    with interruptible(lambda text: err.print(text, highlight=False)) as interruption:
+    with interruptible(lambda text: err.print(text)) as interruption:
         loop: TickLoop | None = None
         try:
             began = time.monotonic()
@@ -167,16 +167,14 @@ def run(
         except KeyboardInterrupt as stopped:
             if loop is not None and loop.tick < made.ticks:  # the loop was closed by the first signal
                 stopped.add_note(_resume_hint(made.name, again))
-            err.print(
-                "; ".join(["stopped at once", *getattr(stopped, "__notes__", ())]), highlight=False, soft_wrap=True
-            )
+            err.print("; ".join(["stopped at once", *getattr(stopped, "__notes__", ())]))
             return interruption.exit_code
         took = Took(
             wall_s=time.monotonic() - began, tick_seconds=loop.tick_seconds, ticks_per_day=made.world.ticks_per_day
         )
         print_summary(out, summary, took, servers_of(loop.settings))
         if day.limited and any(line.failure == "real_day_spent" for line in summary.shortfalls):
-            out.print(real_day_line(day), highlight=False, soft_wrap=True)
+            out.print(real_day_line(day))
         _print_next_steps(out.print, summary, loop.settings, min(made.world.owners()), again)
         if as_json:
             print(json.dumps(report_json(summary, took)), flush=True)
@@ -216,7 +214,7 @@ def _host_run(
             for line in paced_lines(
                 loop.settings, loop.state.latencies, len(made.world.owners()), usual_seconds(loop.ledger.client)
             ):
-                err.print(line, highlight=False, soft_wrap=True)
+                err.print(line)
             progress = RunProgress(loop, made.ticks, err)
             with interruption.softened(loop.stop), progress.drawn():
                 check = tick_auditor(loop) if audit else None
@@ -279,4 +277,4 @@ def _print_next_steps(
     lines.append(("see all settings", f"{name} config"))
     print_line("\nWhat to try next", style="bold")
     for what, command in lines:
-        print_line(f"  {what:<18} {command}", highlight=False, soft_wrap=True)
+        print_line(f"  {what:<18} {command}")

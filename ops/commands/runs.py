@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 import typer
 from redis import Redis
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
@@ -69,15 +69,15 @@ def show_runs(client: Redis, settings: Settings, as_json: bool) -> None:
         console.width = max(console.width, longest + OTHERS)  # a narrower terminal wraps the lines
         console.print(_table(found, longest))
     elif not damaged:
-        console.print("no runs yet; start one with: cogitate run", highlight=False)
+        console.print("no runs yet; start one with: cogitate run")
     day = RealDay(client, settings).spending()
     if day.limited:
-        console.print(real_day_line(day), highlight=False, soft_wrap=True)
+        console.print(real_day_line(day))
     for why in damaged.values():
-        console.print(why, highlight=False, soft_wrap=True, style="yellow")
+        console.print(why, style="yellow")
     wrong = redis_problems(client)
     for what in wrong:
-        console.print(f"Redis {what}", highlight=False, soft_wrap=True, style="yellow")
+        console.print(f"Redis {what}", style="yellow")
     if as_json:
         unreadable = [{"run": name, "status": UNREADABLE, "why": why} for name, why in damaged.items()]
         runs = [_json(one) for one in found] + unreadable
@@ -87,13 +87,7 @@ def show_runs(client: Redis, settings: Settings, as_json: bool) -> None:
 
 def _json(one: RunSummary) -> dict[str, object]:
     facts = {name: getattr(one, name) for name in ("run", "status", "held", "tick", "minute", "agents")}
-    return {
-        **facts,
-        "jobs": ended_jobs(one),
-        "spent": by_unit(one.spent),
-        "host": one.host,
-        "digest": one.digest,
-    }
+    return {**facts, "jobs": ended_jobs(one), "spent": by_unit(one.spent), "host": one.host, "digest": one.digest}
 
 
 def _table(found: list[RunSummary], longest: int) -> Table:
@@ -147,14 +141,14 @@ def status(
     if endpoints:
         console.print(endpoints_table(endpoints))
     if day.limited:
-        console.print(real_day_line(day), highlight=False, soft_wrap=True)
+        console.print(real_day_line(day))
     for missing in workers.missing:
         said = f"Worker {missing.worker} has sent no heartbeat for {missing.seconds:.0f} s"
-        console.print(said, highlight=False, soft_wrap=True, style="yellow")
+        console.print(said, style="yellow")
     for failing in workers.failing:
-        console.print(format_failing_worker(failing), highlight=False, soft_wrap=True, style="yellow")
+        console.print(format_failing_worker(failing), style="yellow")
     for what in wrong:
-        console.print(f"Redis {what}", highlight=False, soft_wrap=True, style="yellow")
+        console.print(f"Redis {what}", style="yellow")
     if as_json:
         found = msgspec.to_builtins(summary) | ({"real_day": real_day_json(day)} if day.limited else {})
         if endpoints:
@@ -170,7 +164,7 @@ def status(
 EVERY = 0.5  # seconds between two reads
 
 
-def watch_run(client: Redis, run: str, console: Console) -> RunSummary:
+def watch_run(client: Redis, run: str, console: Terminal) -> RunSummary:
     """Show a run until its host leaves it, and return its last summary.
 
     Without a host the display says so, and waits until a host resumes the run or the user presses Ctrl-C.
@@ -185,7 +179,7 @@ def watch_run(client: Redis, run: str, console: Console) -> RunSummary:
         while True:
             line = one_line(summary)
             if line != printed:
-                console.print(line, highlight=False, soft_wrap=True)
+                console.print(line)
                 printed = line
             if summary.status not in ("running", "paused"):
                 return summary
@@ -242,7 +236,7 @@ def delete(
     with open_state(settings) as client:
         keys = delete_run(client, run, force=force)
         files = remove_exported(settings.data_dir, run)
-    console.print(f"Run {run} is gone ({keys:,} keys, {files:,} files of its journal)", highlight=False)
+    console.print(f"Run {run} is gone ({keys:,} keys, {files:,} files of its journal)")
     if as_json:
         print(json.dumps({"run": run, "keys": keys, "files": files}), flush=True)
     return 0

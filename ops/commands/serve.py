@@ -107,9 +107,9 @@ def gateway(
     def started(url: str) -> None:
         print(url, flush=True)  # flushed, so that a program that starts the gateway can read the first line at once
         whom = "hosts with a token" if known else "programs of this machine"
-        err.print(f"serving {whom} at {url}; its requests: {url}/openapi.json", highlight=False, soft_wrap=True)
+        err.print(f"serving {whom} at {url}; its requests: {url}/openapi.json")
 
-    with interruptible(lambda text: err.print(text, highlight=False)) as interruption:
+    with interruptible(lambda text: err.print(text)) as interruption:
         try:
             serve(settings, known, address=address, port=port, started=started)
         except KeyboardInterrupt:  # the server raises the signal again after its end

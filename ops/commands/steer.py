@@ -45,7 +45,7 @@ def request_controls(
         outcomes = ask(client, run, controls, wait=0.0 if no_wait else WAIT, by=_operator())
     console = Terminal(stderr=as_json)
     for name, outcome in zip(named, outcomes, strict=True):
-        console.print(f"{name}: {format_outcome(outcome)}", highlight=False, soft_wrap=True)
+        console.print(f"{name}: {format_outcome(outcome)}")
     if as_json:
         print(json.dumps({"run": run, "requests": [_facts(outcome) for outcome in outcomes]}), flush=True)
     return exit_code(outcomes, no_wait)
@@ -113,7 +113,7 @@ def cancel(
     This cannot be undone: a cancelled run cannot be resumed. The exit code is 1 when you answer no.
     """
     if not yes and not is_confirmed("cancel", run, f"End run {run} for good? It cannot be resumed."):
-        Terminal(stderr=True).print("the run continues", highlight=False)
+        Terminal(stderr=True).print("the run continues")
         return 1
     return _set(run, SetMode("cancelled"), "cancel", no_wait, data_dir, as_json, verbose)
 
@@ -131,8 +131,7 @@ def throttle(
     factor: Annotated[
         float | None,
         typer.Argument(
-            metavar="[FACTOR]",
-            help="Share of the usual cadence, up to 1; 0: never. Without it, show the cadence.",
+            metavar="[FACTOR]", help="Share of the usual cadence, up to 1; 0: never. Without it, show the cadence."
         ),
     ] = None,
     pin: Annotated[
@@ -152,7 +151,7 @@ def throttle(
             store = RunStore.open(client, run)
             found, clock = steering_of(store), clock_of(store)
         with clock.in_force():
-            Terminal(stderr=as_json).print(format_cadence(found), highlight=False, soft_wrap=True)
+            Terminal(stderr=as_json).print(format_cadence(found))
         if as_json:
             print(json.dumps({"run": run, **msgspec.to_builtins(found)}), flush=True)
         return 0

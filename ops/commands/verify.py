@@ -33,12 +33,7 @@ class AuditFailed(CogitateError, RuntimeError):
     """A run breaks an invariant; the message names it."""
 
 
-def audit_run(
-    run: RunName,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-    verbose: Verbose = 0,
-) -> int:
+def audit_run(run: RunName, data_dir: DataDir = None, as_json: AsJson = False, verbose: Verbose = 0) -> int:
     """Check every invariant of a run, during the run or later: ends of jobs, budgets, streams, numbers, hashes.
 
     Each finding is a line. The exit code is 1 if there are any.
@@ -50,8 +45,8 @@ def audit_run(
     print_left_out(left_out)
     console = Terminal(stderr=as_json)
     for finding in findings:
-        console.print(finding, highlight=False, soft_wrap=True)
-    console.print(f"Run {run}: {len(findings) or 'no'} finding{'' if len(findings) == 1 else 's'}", highlight=False)
+        console.print(finding)
+    console.print(f"Run {run}: {len(findings) or 'no'} finding{'' if len(findings) == 1 else 's'}")
     if as_json:
         facts = {"run": run, "findings": findings, "left_out": [one._asdict() for one in left_out]}
         print(json.dumps(facts), flush=True)
@@ -119,9 +114,7 @@ def replay_run(
     before = f" from the checkpoint of tick {rebuilt.first - 1:,} on" if rebuilt.first > 1 else ""
     Terminal(stderr=as_json).print(
         f"Run {run}: {rebuilt.ticks - rebuilt.first + 1:,} ticks replayed{before}; {rebuilt.entries:,} "
-        f"entries of {rebuilt.owners:,} streams were rebuilt and agree. Digest {rebuilt.digest}, chain {rebuilt.chain}",
-        highlight=False,
-        soft_wrap=True,
+        f"entries of {rebuilt.owners:,} streams were rebuilt and agree. Digest {rebuilt.digest}, chain {rebuilt.chain}"
     )
     if as_json:
         facts = {"run": run, **rebuilt._asdict(), "left_out": [one._asdict() for one in left_out]}

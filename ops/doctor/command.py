@@ -196,9 +196,7 @@ def _knowledge(about: Mapping[str, WorkerAbout], kinds: Sequence[str]) -> Iterat
         lacking = [kind for kind in kinds if kind not in facts["kinds"]]
         if lacking:
             yield failed(
-                f"worker {worker}",
-                f"does not know {', '.join(lacking)}",
-                "give it the host's setting `kinds`",
+                f"worker {worker}", f"does not know {', '.join(lacking)}", "give it the host's setting `kinds`"
             )
         if facts["schema"] != SCHEMA:
             yield failed(

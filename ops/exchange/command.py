@@ -139,8 +139,7 @@ def import_memories(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="The file or the folder to read.", show_default=False)],
     name: Annotated[str, typer.Option("--run", metavar="NAME", help="The run to create.", show_default=False)],
     form: Annotated[
-        Form | None,
-        typer.Option("--format", help="The format of PATH (default: by its name).", show_default=False),
+        Form | None, typer.Option("--format", help="The format of PATH (default: by its name).", show_default=False)
     ] = None,
     sample: Annotated[
         str | None,
@@ -172,7 +171,7 @@ def import_memories(
     found = read_dialogue(path, sample) if chosen == "dialogue" else _READERS[chosen](path)
     err = Terminal(stderr=True)
     for line in _left_out_lines(found):
-        err.print(line, highlight=False, soft_wrap=True)
+        err.print(line)
     if strict and (invalid := found.left_out.total() - found.valid):
         raise InputError(f"{path}: {invalid:,} invalid items: --strict creates no run")
     with open_state(settings, create=True) as client:
@@ -181,11 +180,11 @@ def import_memories(
         if there and not (replace or unfinished):
             raise RunExists(f"run {name!r} exists already: choose another name (--run), or replace it (--replace)")
         if unfinished:
-            err.print(f"run {name}: an import that was interrupted has left it empty; it is made anew", highlight=False)
+            err.print(f"run {name}: an import that was interrupted has left it empty; it is made anew")
             replace = True
         made = import_run(found, name, settings, replace=replace, form=chosen)
     for line in _lines(made, found, settings):
-        Terminal(stderr=as_json).print(line, highlight=False, soft_wrap=True)
+        Terminal(stderr=as_json).print(line)
     if as_json:
         print(json.dumps(_as_json(made, found, chosen)), flush=True)
     return 0

@@ -79,9 +79,7 @@ def fake_llm(
         print(url, flush=True)
         said.print(
             f"Counts: {url.removesuffix('/v1')}/stats. Ctrl-C ends it. Point a run at it with:\n"
-            f"  OPENAI_API_KEY=any COGITATE_BASE_URL={url} {program_name()} run --llm openai --limit-tokens 1000000",
-            highlight=False,
-            soft_wrap=True,
+            f"  OPENAI_API_KEY=any COGITATE_BASE_URL={url} {program_name()} run --llm openai --limit-tokens 1000000"
         )
 
     with interruptible(lambda _: None):

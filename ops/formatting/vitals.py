@@ -131,6 +131,6 @@ def print_left_out(found: Sequence[LeftOut]) -> None:
     """Print on stderr which entries are left out, and why."""
     terminal = Terminal(stderr=True)
     for one in found[:MOST]:
-        terminal.print(f"Warning: {one}", highlight=False, soft_wrap=True)
+        terminal.print(f"Warning: {one}")
     if len(found) > MOST:
-        terminal.print(f"Warning: and {len(found) - MOST:,} more entries", highlight=False, soft_wrap=True)
+        terminal.print(f"Warning: and {len(found) - MOST:,} more entries")

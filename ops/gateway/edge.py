@@ -254,12 +254,7 @@ def problem_response(refusal: Refusal) -> JSONResponse:
 
 def too_long(most: int) -> Refusal:
     """Build the refusal of a body that is too long."""
-    return Refusal(
-        413,
-        "too_long",
-        f"the body is longer than {most:,} bytes",
-        "send less in one message",
-    )
+    return Refusal(413, "too_long", f"the body is longer than {most:,} bytes", "send less in one message")
 
 
 def _without_port(host: str) -> str:

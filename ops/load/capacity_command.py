@@ -161,7 +161,7 @@ def _search(plan: LoadSearchPlan, *, workers: int, probe_seconds: float | None, 
     levels = ", ".join(level.text() for level in plan.levels)
     _say(console, f"from {plan.text(1)} to {plan.text(plan.most)}, until one of these breaks: {levels}")
     with ExitStack() as stack:
-        interruption = stack.enter_context(interruptible(lambda text: console.print(text, highlight=False)))
+        interruption = stack.enter_context(interruptible(lambda text: console.print(text)))
         try:
             with interruption.softened(prober.stop):
                 knees = search.run()
@@ -182,4 +182,4 @@ def _search(plan: LoadSearchPlan, *, workers: int, probe_seconds: float | None, 
 
 
 def _say(console: Terminal, line: str) -> None:
-    console.print(line, highlight=False, soft_wrap=True)
+    console.print(line)

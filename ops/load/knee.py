@@ -201,11 +201,7 @@ class LoadSearch:
 
 
 _WITH = {False: "controller off", True: "controller on"}
-_COST = (
-    ("reflections", "reflections"),
-    ("reflections by a model", "reflections_by_model"),
-    ("tokens", "tokens"),
-)
+_COST = (("reflections", "reflections"), ("reflections by a model", "reflections_by_model"), ("tokens", "tokens"))
 
 
 def answer_lines(search: LoadSearch, knees: Mapping[bool, Knee]) -> list[str]:

@@ -115,9 +115,7 @@ PROFILES: Mapping[str, LoadProfile] = {
     profile.name: profile
     for profile in (
         LoadProfile(
-            name="steady",
-            about="the same load for ten hours",
-            phases=[Phase(name="steady", minutes=10 * HOUR)],
+            name="steady", about="the same load for ten hours", phases=[Phase(name="steady", minutes=10 * HOUR)]
         ),
         LoadProfile(
             name="ramp",

@@ -61,7 +61,7 @@ def report(
     print_left_out(left_out)
     page.write(path)
     console = Terminal(stderr=as_json)
-    console.print(f"wrote {path} ({path.stat().st_size / 1000:.0f} kB)", highlight=False, soft_wrap=True)
+    console.print(f"wrote {path} ({path.stat().st_size / 1000:.0f} kB)")
     if as_json:
         print(json.dumps(_facts(run, path, figures, compared)), flush=True)
     return 0
