@@ -23,6 +23,7 @@ from cogitate.scheduler.config.limits import LimitUnit
 from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals
 from cogitate.scheduler.inspection.overview import RunOverview, Spenders
 from cogitate.scheduler.inspection.vitals import Window
+from cogitate.scheduler.latency.due_ticks import RUN_ENDS
 from cogitate.scheduler.ledger.claims import split_failure
 from cogitate.scheduler.ledger.presence import HELD
 from cogitate.scheduler.ledger.real_day import DaySpending
@@ -190,8 +191,11 @@ def late_card(run: RunOverview) -> Card:
     """Return the number of jobs in the last hour that were late, or skipped as too slow."""
     late, slow = run.short("late"), run.short("too_slow")
     lines = _kinds(run, ("late", "too_slow"))
-    if slow:
-        lines.append(f"{late:,} late; {slow:,} not asked, since answers took longer than they may wait")
+    over = min(slow, run.hour.refused.get(RUN_ENDS, 0))
+    if over:
+        lines.append(f"{over:,} not asked, since the run ends before their answers")
+    if slow > over:
+        lines.append(f"{late:,} late; {slow - over:,} not asked, since answers took longer than they may wait")
         lines += [format_slow_kind(one) for one in run.slow_kinds[:SHOWN]]
     return Card(
         name="late",

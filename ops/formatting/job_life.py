@@ -103,7 +103,7 @@ def format_reason(one: JobRecord) -> str:
     """Return why a job got less than it requested; "" if the reason's name suffices."""
     if one.reason == "failed":
         return format_failure(one.failure)
-    return format_dead(one) if one.reason == "dead" else MEANING.get(one.reason, "")
+    return format_dead(one) if one.reason == "dead" else MEANING.get(one.refused, MEANING.get(one.reason, ""))
 
 
 def format_dead(one: JobRecord) -> str:

@@ -19,6 +19,7 @@ from cogitate.scheduler.config.price_table import ModelPrice
 from cogitate.scheduler.engine.parts import FIGURES
 from cogitate.scheduler.inspection.summary import RunSummary
 from cogitate.scheduler.journal.ends import MEANING
+from cogitate.scheduler.latency.due_ticks import RUN_ENDS
 
 DEGRADED = ("denied", "too_slow", "late", "failed", "dead")
 
@@ -84,7 +85,12 @@ def degraded_lines(summary: RunSummary, servers: Mapping[str, str] | None = None
     count = reasons.total()
     lines = [f"{count} of {total} jobs ({100 * count / total:.1f}%) were degraded to a cheaper result or postponed."]
     for reason, times in reasons.items():
-        line = f"  {times} {reason}: {MEANING[reason]}"
+        over = min(times, summary.refused.get(RUN_ENDS, 0)) if reason == "too_slow" else 0
+        if over:
+            lines.append(f"  {over} {reason}: {MEANING[RUN_ENDS]}")
+        if over == times:
+            continue
+        line = f"  {times - over} {reason}: {MEANING[reason]}"
         refused = format_refusals(summary.refusals, summary.budget)
         if reason == "denied" and refused:
             line += f" ({'; '.join(refused)})"

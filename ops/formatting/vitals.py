@@ -120,7 +120,7 @@ def format_slow_kind(one: SlowKind) -> str:
     line = f"{one.kind}: nearly every answer came within {one.ticks:,} ticks (late ones count), "
     line += f"of {one.most:,}{real} that it may wait"
     if one.ticks <= one.most:
-        line += "; these had others ahead of them, were wanted sooner or would end after the last tick"
+        line += "; these had others ahead of them or were wanted sooner"
     return line
 
 

@@ -22,7 +22,7 @@ from cogitate.scheduler.budget.admission import DecidedLine, Grant
 from cogitate.scheduler.config.controls import Control, ControlAnswer
 from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.config.versions import SCHEMA
-from cogitate.scheduler.latency.due_ticks import TOO_SLOW
+from cogitate.scheduler.latency.due_ticks import UNTIMELY
 from cogitate.scheduler.ledger.answer_times import Overdue, Timed
 from cogitate.scheduler.ledger.claims import PromptCount, Reason, Source, Tried
 from cogitate.scheduler.ledger.packing import pack, unpack
@@ -42,7 +42,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def reason_of(refused: str) -> Reason:
     """Return why a request that was refused gets less than it wanted."""
-    return "too_slow" if refused == TOO_SLOW else "denied"
+    return "too_slow" if refused in UNTIMELY else "denied"
 
 
 class Repeat(NamedTuple):
@@ -123,7 +123,7 @@ class EndNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     model: str = ""
     prompt: str = ""
     failure: str = ""  # its class; of an unusable answer "unusable:" and the check that it has not passed
-    because: str = ""  # of "breaker_open": the failure that opened it; of "unusable:kind": where; of "denied": the cell
+    because: str = ""  # of "breaker_open": the failure that opened it; of "unusable:kind": where; of "denied": the cell; or "run_ends"
     empty: str = ""  # the cell whose retry pool had no room for another attempt
     refusal: str = ""  # what was wrong in its kind's own code: what that made has changed nothing
     count: PromptCount | None = None

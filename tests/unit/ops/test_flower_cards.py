@@ -405,6 +405,12 @@ def test_too_slow_is_explained_by_its_figures() -> None:
     assert [line for line in card.lines if "130" in line] == [format_slow_kind(one) for one in kinds[:2]]
 
 
+def test_jobs_without_a_tick_left_do_not_blame_the_model() -> None:
+    card = late_card(run(hour=hour(reasons={"too_slow": 12}, refused={"run_ends": 12})))
+    assert any("the run ends" in line for line in card.lines)
+    assert not any("took longer" in line for line in card.lines)
+
+
 def test_failing_names_its_first_cause() -> None:
     causes = {"late": 9, "overloaded": 5, "timeout": 2, "auth": 1}
     card = failing_card(run(hour=hour(ends={"applied": 20}, reasons={"failed": 8, "late": 9}, failures=causes)))
