@@ -120,9 +120,7 @@ def _close(
             model=model,
             failure=failure,
             refusal=made.refusal,
-            because=item.job.refused
-            if item.job.refused != TOO_SLOW and reason in ("denied", "too_slow") and not failure
-            else "",
+            because="" if failure or reason not in ("denied", "too_slow") else item.job.refused.replace(TOO_SLOW, ""),
         )
         counts_as = Cost() if reason == "none" else reservation(item)
     else:
