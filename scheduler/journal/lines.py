@@ -123,7 +123,9 @@ class EndNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     model: str = ""
     prompt: str = ""
     failure: str = ""  # its class; of an unusable answer "unusable:" and the check that it has not passed
-    because: str = ""  # of "breaker_open": the failure that opened it; of "unusable:kind": where; of "denied": the cell; or "run_ends"
+    because: str = (
+        ""  # of "breaker_open": the failure that opened it; of "unusable:kind": where; else the cell, or "run_ends"
+    )
     empty: str = ""  # the cell whose retry pool had no room for another attempt
     refusal: str = ""  # what was wrong in its kind's own code: what that made has changed nothing
     count: PromptCount | None = None
