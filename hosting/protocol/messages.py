@@ -23,7 +23,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from cogitate.hosting.protocol.refusals import malformed
+from cogitate.hosting.protocol.answers import malformed
 from cogitate.memory import typed_json
 from cogitate.memory.effects import Effect
 from cogitate.memory.errors import InputError, quoted, require_list, text_of

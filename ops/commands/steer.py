@@ -19,8 +19,8 @@ from cogitate.ops.formatting.vitals import format_cadence
 from cogitate.ops.operator_requests import cadence_request, format_outcome, retry_request
 from cogitate.scheduler.config.controls import Control, Retry, SetMode
 from cogitate.scheduler.inspection.job_history import JobHistory
-from cogitate.scheduler.inspection.run_clock import clock_of
-from cogitate.scheduler.inspection.steering_vitals import steering_of
+from cogitate.scheduler.inspection.stored_run import clock_of
+from cogitate.scheduler.inspection.vitals import steering_of
 from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.steering.operators import ControlOutcome, ask

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
+from typing import TYPE_CHECKING
 
 import msgspec
 from celery import Celery
@@ -39,7 +40,9 @@ from cogitate.scheduler.ledger.connect import ServerSilent, connect_to_read
 from cogitate.scheduler.ledger.presence import HELD
 from cogitate.scheduler.ledger.worker_signs import WorkersSeen, workers_seen
 from cogitate.tasks.registry import kinds
-from cogitate.workers.about import WorkerAbout
+
+if TYPE_CHECKING:
+    from cogitate.workers.celery_app import WorkerAbout
 
 STYLE = {"ok": "green", "warning": "yellow", "failed": "bold red"}
 

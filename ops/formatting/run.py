@@ -16,7 +16,7 @@ from cogitate.memory.clock import day_and_time
 from cogitate.ops.formatting.budget import budget_table, format_refusals
 from cogitate.ops.formatting.vitals import format_cadence, format_mode, format_pace, format_slow_kind
 from cogitate.scheduler.config.price_table import ModelPrice
-from cogitate.scheduler.engine.parts import FIGURES
+from cogitate.scheduler.engine.engine import FIGURES
 from cogitate.scheduler.inspection.summary import RunSummary
 from cogitate.scheduler.journal.ends import MEANING
 from cogitate.scheduler.latency.due_ticks import RUN_ENDS

@@ -10,8 +10,8 @@ from cogitate.hosting.terminal import Terminal
 from cogitate.memory.clock import span
 from cogitate.memory.unreadable import LeftOut
 from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals
-from cogitate.scheduler.inspection.steering_vitals import SteeringVitals
 from cogitate.scheduler.inspection.summary import SlowKind
+from cogitate.scheduler.inspection.vitals import SteeringVitals
 from cogitate.scheduler.ledger.claims import split_failure
 from cogitate.scheduler.ledger.worker_signs import FailingWorker
 from cogitate.workers.llm.replies.failures import STATUS

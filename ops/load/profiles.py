@@ -17,7 +17,7 @@ from redis import Redis
 
 from cogitate.memory.clock import DAY
 from cogitate.ops.world_choice import minutes_per_tick
-from cogitate.scheduler.config.kept_settings import kept_settings
+from cogitate.scheduler.config.facts import kept_settings
 from cogitate.scheduler.config.settings import ConfigurationError
 from cogitate.scheduler.journal.exported import all_lines
 from cogitate.scheduler.ledger.run_store import RunStore

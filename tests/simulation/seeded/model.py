@@ -22,8 +22,7 @@ from cogitate.prompts.answers import (
 from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.answer_faults.prompt_content import PromptContent
-from cogitate.workers.llm.answer import ModelAnswer
-from cogitate.workers.llm.replies.failures import Failure, FailureKind
+from cogitate.workers.llm.replies.failures import Failure, FailureKind, ModelAnswer
 from tests.simulation.seeded.actors import current
 
 OVERFLOWS = 17  # of so many prompts one is too long for the model

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from cogitate.ops.formatting.run import degraded_lines
-from cogitate.scheduler.config.kept_settings import keep_settings
+from cogitate.scheduler.config.facts import keep_settings
 from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.scheduler.inspection.summary import summarise_run
 from cogitate.tasks.job import JobKey
@@ -35,9 +35,8 @@ def test_late_answers_that_replaced_something_are_counted_over_all_kinds(
 
 
 def test_a_job_without_a_tick_left_does_not_blame_the_model() -> None:
-    slow, over = (
-        decided(JobKey(1, "act", ANN, n, 0), "dropped", why) for n, why in enumerate(("too_slow", "run_ends"))
-    )
+    refusals = enumerate(("too_slow", "run_ends"))
+    slow, over = (decided(JobKey(1, "act", ANN, number, 0), "dropped", why) for number, why in refusals)
     store = store_of(
         lines(ticks=[({"decided": (slow, over)}, {})]), settings=keep_settings(PinnedSettings()), digest="d", chain="c"
     )

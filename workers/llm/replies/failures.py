@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
+from pydantic import BaseModel
 from pydantic_core import ErrorDetails
+
+from cogitate.tasks.job import Cost
 
 FailureKind = Literal[
     "connection",
@@ -183,3 +186,23 @@ def describe_places(errors: Sequence[ErrorDetails]) -> str:
         path = ".".join(str(p) if re.fullmatch(r"\w{1,32}", str(p), re.ASCII) else "?" for p in error["loc"])
         places.append(f"{path or 'answer'}: {error['type']}")
     return "; ".join(places)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelAnswer:
+    """A model's answer to one question: a value or a failure, never both, and its cost."""
+
+    usage: Cost  # calls: requests that were sent; tokens: prompt and output, reasoning included
+    estimated: bool = False  # part of the usage was not reported and is a high estimate
+    value: BaseModel | None = None
+    failure: Failure | None = None
+    prompt_tokens: int = 0  # as reported by the endpoint; 0: not reported
+    reasoning: int = 0  # reasoning tokens in the output, as reported by the endpoint
+    text: str = field(default="", repr=False)  # the model's text, usable or not
+    packed: int = 0  # cases that one request asked; 0: it asked this one alone
+    saved: bool = False  # it was the answer to another call, so it costs this one nothing
+
+    @property
+    def retryable(self) -> bool:
+        """Return whether another attempt may help."""
+        return self.failure is not None and self.failure.retryable
