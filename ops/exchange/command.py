@@ -42,7 +42,7 @@ from cogitate.scheduler.budget.settings_checks import check_prices
 from cogitate.scheduler.config.settings import Settings, check_run_name
 from cogitate.scheduler.ledger.errors import RunExists
 from cogitate.scheduler.ledger.run_store import RunStore, run_names
-from cogitate.simulation.still import StillWorld
+from cogitate.simulation.world import StillWorld
 
 IMPORTED = "imported"  # key in a run's description that marks an import
 
