@@ -40,12 +40,17 @@ Verbose = Annotated[
 ]
 
 
-def read_settings(**flags: Any) -> Settings:
+def read_settings(verbose: int | None = None, /, **flags: Any) -> Settings:
     """Return the effective settings: flags override `COGITATE_*`, these override cogitate.toml, and that the defaults.
+
+    Args:
+        verbose: configure logging for so many -v; None: it is configured already.
 
     Raises:
         ConfigurationError: when a value is invalid, or a variable or the file cannot be read.
     """
+    if verbose is not None:
+        logs.configure(verbose)
     settings = Settings(**{name: value for name, value in flags.items() if value is not None})
     logs.follow(settings)
     return settings

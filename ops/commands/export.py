@@ -13,7 +13,6 @@ import msgspec
 import typer
 from redis import Redis
 
-from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal, visible_json
 from cogitate.memory import typed_json
 from cogitate.memory.errors import InputError, how_to_install
@@ -61,8 +60,7 @@ def export(
     verified on the way. Trimmed ticks come from the files in the data folder, if these exist; jobs that ended in them
     are omitted. The exit code is 1 when the journal was changed.
     """
-    logs.configure(verbose)
-    settings = read_settings(data_dir=data_dir)
+    settings = read_settings(verbose, data_dir=data_dir)
     if form == "parquet" and out is None:
         raise InputError("--format parquet writes a file: give --out FILE")
     if form == "generative-agents" and (out is None or what != "memories"):

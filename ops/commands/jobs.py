@@ -9,19 +9,17 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal
 from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose, open_state, read_settings
 from cogitate.ops.formatting.budget import format_cost
 from cogitate.ops.formatting.job_life import format_dead, job_json, job_life
 from cogitate.ops.formatting.vitals import format_class
+from cogitate.ops.operator_requests import parse_job_id
 from cogitate.scheduler.budget.budget import format_refusal
 from cogitate.scheduler.budget.budget_lines import pools_of
 from cogitate.scheduler.inspection.job_history import JobHistory, JobRecord, JobState
 from cogitate.scheduler.inspection.stored_run import clock_of, limits_of
-from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.ledger.run_store import RunStore
-from cogitate.tasks.job import split_job_id
 from cogitate.workers.jobs.capture import Captured, captured_of
 
 
@@ -42,8 +40,7 @@ def jobs(
     verbose: Verbose = 0,
 ) -> int:
     """List open jobs from the ledger, then ended jobs from the journal, the newest first."""
-    logs.configure(verbose)
-    with open_state(read_settings(data_dir=data_dir)) as client:
+    with open_state(read_settings(verbose, data_dir=data_dir)) as client:
         history = JobHistory(client, run)
         found = history.newest(last, state=state, kind=kind, owner=owner)
     console = Terminal(stderr=as_json)
@@ -88,12 +85,8 @@ def job(
     verbose: Verbose = 0,
 ) -> int:
     """Show a job from its request to its effects: budget, attempts, model, prompt, failure, end, source, reason."""
-    logs.configure(verbose)
-    try:
-        run, key = split_job_id(job_id)
-    except ValueError as error:
-        raise InputError(str(error)) from error
-    settings = read_settings(data_dir=data_dir)
+    run, key = parse_job_id(job_id)
+    settings = read_settings(verbose, data_dir=data_dir)
     with open_state(settings) as client:
         found = JobHistory(client, run).find(key)
         store = RunStore.open(client, run)

@@ -14,7 +14,6 @@ from rich.box import SIMPLE
 from rich.table import Table
 from rich.text import Text
 
-from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal, visible
 from cogitate.memory.clock import clock_time, day_and_time
 from cogitate.memory.entry import INTO_SUMMARY, Entry, EntryType, Marks, PlanItem
@@ -64,8 +63,7 @@ def memory(
     With --query it shows what the query retrieves, and with --context lines for a prompt. The notes name
     ratings, repeats, provisional entries, and the entry or summary that an archived one went into.
     """
-    logs.configure(verbose)
-    with open_state(read_settings(data_dir=data_dir)) as client:
+    with open_state(read_settings(verbose, data_dir=data_dir)) as client:
         kept = read_memory(client, run, owner, tick)
     print_left_out(kept.left_out)
     view, named, wanted = kept.view, about or [], [cast("EntryType", one) for one in types or []]  # recall checks them
@@ -217,8 +215,7 @@ def plan(
     run: RunName, owner: OwnerName, data_dir: DataDir = None, as_json: AsJson = False, verbose: Verbose = 0
 ) -> int:
     """Show the plan in force with the present status of each item, and which is next."""
-    logs.configure(verbose)
-    with open_state(read_settings(data_dir=data_dir)) as client:
+    with open_state(read_settings(verbose, data_dir=data_dir)) as client:
         kept = read_memory(client, run, owner)
     plan = kept.view.plan()
     found = kept.stream.entries[plan.number] if plan is not None else None

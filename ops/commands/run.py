@@ -13,7 +13,6 @@ import typer
 from redis import Redis
 from redis.exceptions import RedisError
 
-from cogitate.hosting import logs
 from cogitate.hosting.pace_fit import paced_lines
 from cogitate.hosting.terminal import Terminal
 from cogitate.hosting.tick_loop import TickLoop
@@ -99,8 +98,8 @@ def run(
     verbose: Verbose = 0,
 ) -> int:
     """Run a world whose agents plan, reflect and remember within a budget. It needs no Redis, no model and no key."""
-    logs.configure(verbose)
     settings = read_settings(
+        verbose,
         workers=workers,
         llm=llm,
         limit_usd=limit_usd,

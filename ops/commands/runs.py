@@ -14,7 +14,6 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal, visible
 from cogitate.ops.command_options import (
     AsJson,
@@ -48,8 +47,7 @@ OTHERS = 62  # the fewest characters of all columns but the name
 
 def runs(data_dir: DataDir = None, as_json: AsJson = False, verbose: Verbose = 0) -> int:
     """List the runs of a data folder with status, tick, spending and last host."""
-    logs.configure(verbose)
-    settings = read_settings(data_dir=data_dir)
+    settings = read_settings(verbose, data_dir=data_dir)
     with open_state(settings) as client:
         show_runs(client, settings, as_json)
     return 0
@@ -123,11 +121,10 @@ def status(
     verbose: Verbose = 0,
 ) -> int:
     """Show a run's jobs, budget, memories and warnings."""
-    logs.configure(verbose)
     if watch and run is None:
         raise ConfigurationError("--watch needs a run: cogitate status RUN --watch")
     console = Terminal(stderr=as_json)
-    settings = read_settings(data_dir=data_dir)
+    settings = read_settings(verbose, data_dir=data_dir)
     with open_state(settings) as client:
         if run is None:
             show_runs(client, settings, as_json)
@@ -227,12 +224,11 @@ def delete(
 
     The exit code is 1 when you answer no, 2 when a host holds the run.
     """
-    logs.configure(verbose)
     console = Terminal(stderr=True)
     if not yes and not is_confirmed("delete", run, f"Remove run {run}, its memories and its journal?"):
         console.print("nothing was removed")
         return 1
-    settings = read_settings(data_dir=data_dir)
+    settings = read_settings(verbose, data_dir=data_dir)
     with open_state(settings) as client:
         keys = delete_run(client, run, force=force)
         files = remove_exported(settings.data_dir, run)

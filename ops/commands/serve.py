@@ -11,7 +11,6 @@ from typing import Annotated
 
 import typer
 
-from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal
 from cogitate.memory.errors import how_to_install
 from cogitate.ops.command_options import DataDir, LimitTokens, LimitUsd, Llm, Verbose, check_limited, read_settings
@@ -29,8 +28,7 @@ def worker(context: typer.Context, data_dir: DataDir = None) -> int:
 
     A worker that dies is restarted. The first Ctrl-C or SIGTERM lets it finish its jobs, the second stops it at once.
     """
-    logs.configure(0)
-    settings = read_settings(data_dir=data_dir)
+    settings = read_settings(0, data_dir=data_dir)
     url = settings.state_url()
     check_soon(url)
     if HELP.intersection(context.args):
@@ -90,14 +88,13 @@ def gateway(
     verbose: Verbose = 0,
 ) -> int:
     """Serve hosts in any language: they open a run, post a turn for each tick, and apply the returned changes."""
-    logs.configure(verbose)
     if find_spec("uvicorn") is None or find_spec("fastapi") is None:
         raise ConfigurationError(f"the gateway needs further packages: {how_to_install('gateway')}")
     from cogitate.ops.gateway.edge import read_tokens
     from cogitate.ops.gateway.server import serve
 
     settings = read_settings(
-        workers=workers, llm=llm, limit_usd=limit_usd, limit_tokens=limit_tokens, data_dir=data_dir
+        verbose, workers=workers, llm=llm, limit_usd=limit_usd, limit_tokens=limit_tokens, data_dir=data_dir
     )
     check_limited(settings)
     known = read_tokens(tokens, settings.gateway_token)
@@ -129,14 +126,13 @@ def host(
     verbose: Verbose = 0,
 ) -> int:
     """Serve a parent process in any language: one JSON message a line in, one answer a line out."""
-    logs.configure(verbose)
     if not stdio:
         raise ConfigurationError("give --stdio: messages come from stdin, a line each; for HTTP run cogitate gateway")
     from cogitate.hosting.protocol.host_table import HostTable
     from cogitate.hosting.protocol.stdio import StdioHost
 
     settings = read_settings(
-        workers=workers, llm=llm, limit_usd=limit_usd, limit_tokens=limit_tokens, data_dir=data_dir
+        verbose, workers=workers, llm=llm, limit_usd=limit_usd, limit_tokens=limit_tokens, data_dir=data_dir
     )
     check_limited(settings)
     answers = os.fdopen(os.dup(1), "wb")

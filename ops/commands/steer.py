@@ -16,7 +16,7 @@ from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal
 from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose, Yes, is_confirmed, open_state, read_settings
 from cogitate.ops.formatting.vitals import format_cadence
-from cogitate.ops.operator_requests import cadence_request, format_outcome, retry_request
+from cogitate.ops.operator_requests import cadence_request, format_outcome, parse_job_id, retry_request
 from cogitate.scheduler.config.controls import Control, Retry, SetMode
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.inspection.stored_run import clock_of
@@ -25,7 +25,6 @@ from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.steering.operators import ControlOutcome, ask
 from cogitate.scheduler.steering.throttle import KIND
-from cogitate.tasks.job import split_job_id
 
 WAIT = 30.0  # seconds
 REFUSED, WAITS = 1, 3  # exit codes
@@ -182,10 +181,7 @@ def retry(
     entry was repaired, summarised or pruned meanwhile. Jobs that cannot be repeated are named, and the others sent.
     """
     logs.configure(verbose)
-    try:
-        keys = [split_job_id(one) for one in ids]
-    except ValueError as error:
-        raise InputError(str(error)) from error
+    keys = [parse_job_id(one) for one in ids]
     runs = sorted({run for run, _ in keys})
     if len(runs) > 1:
         raise InputError(f"these jobs are of several runs ({', '.join(runs)}): retry those of one run at a time")

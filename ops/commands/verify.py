@@ -13,7 +13,6 @@ from typing import Annotated
 import typer
 from redis import Redis
 
-from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.errors import CogitateError
@@ -38,8 +37,7 @@ def audit_run(run: RunName, data_dir: DataDir = None, as_json: AsJson = False, v
 
     Each finding is a line. The exit code is 1 if there are any.
     """
-    logs.configure(verbose)
-    with open_state(read_settings(data_dir=data_dir)) as client:
+    with open_state(read_settings(verbose, data_dir=data_dir)) as client:
         findings = audit(client, run)
         left_out = unreadable_entries_of(client, run)
     print_left_out(left_out)
@@ -105,8 +103,7 @@ def replay_run(
 
     The exit code is 1 when the journal or a stream was changed; the message names the tick.
     """
-    logs.configure(verbose)
-    settings = read_settings(data_dir=data_dir)
+    settings = read_settings(verbose, data_dir=data_dir)
     with open_state(settings) as client, scratch() as empty:
         rebuilt = replay(client, run, empty, exported_journal(client, settings.data_dir, run))
         left_out = unreadable_entries_of(client, run)

@@ -14,7 +14,6 @@ from redis.exceptions import RedisError
 from rich.table import Table
 from rich.text import Text
 
-from cogitate.hosting import logs
 from cogitate.hosting.finding import Finding, failed, ok, warning
 from cogitate.hosting.pace_fit import examine_pace
 from cogitate.hosting.terminal import Terminal
@@ -52,8 +51,7 @@ def doctor(data_dir: DataDir = None, as_json: AsJson = False, verbose: Verbose =
 
     This calls no model and changes nothing. The exit code is 1 if a check failed.
     """
-    logs.configure(verbose)
-    settings = read_settings(data_dir=data_dir)
+    settings = read_settings(verbose, data_dir=data_dir)
     findings = [*examine_configuration(settings), *_examine_servers(settings)]
     if as_json:
         print(json.dumps([msgspec.to_builtins(finding) for finding in findings]), flush=True)

@@ -11,7 +11,6 @@ from typing import Annotated, Literal, NamedTuple
 import typer
 from redis import Redis
 
-from cogitate.hosting import logs
 from cogitate.hosting.opening import description_of
 from cogitate.hosting.terminal import Terminal
 from cogitate.hosting.tick_loop import PATIENT, TickLoop
@@ -160,8 +159,7 @@ def import_memories(
 
     This calls no model and starts no worker. It counts skipped items and names them on stderr.
     """
-    logs.configure(verbose)
-    settings = read_settings(llm=llm, limit_usd=limit_usd, limit_tokens=limit_tokens, data_dir=data_dir)
+    settings = read_settings(verbose, llm=llm, limit_usd=limit_usd, limit_tokens=limit_tokens, data_dir=data_dir)
     check_limited(settings)
     check_prices(settings)
     check_run_name(name)

@@ -150,20 +150,19 @@ def host_card(run: RunOverview, *, no_writes: bool = False) -> Card:
     """Return whether a host is active on the run, can commit its ticks, and keeps its pace."""
     lag, took = run.steering.lag, run.steering.host_ms
     figures: dict[str, int | float] = {"lag": lag, "host_ms": took, "held": int(run.held)}
-    pace = f"{lag:,} ticks behind, {took:.1f} ms a tick"
-    if run.status in HELD and no_writes:
-        lines = ["no tick is committed: Redis takes no writes", f"the last was tick {run.tick:,}, by {run.host}"]
-        return Card(name="host", label="Host", value="cannot write", grade="bad", lines=lines, figures=figures)
-    if run.status in HELD and not run.held:
-        lines = [f"no host is at work: {run.resume or OWN_PROGRAM}", f"the last was {run.host}"]
-        return Card(name="host", label="Host", value="gone", grade="bad", lines=lines, figures=figures)
+    grade: Grade = "bad"
     if run.status not in HELD:
-        return Card(
-            name="host", label="Host", value="left", grade="", lines=[f"the run is {run.status}"], figures=figures
-        )
-    grade: Grade = "warn" if lag > LAGS or run.status == "paused" else "good"
-    value = "paused" if run.status == "paused" else "alive"
-    return Card(name="host", label="Host", value=value, grade=grade, lines=[pace, run.host], figures=figures)
+        value, grade, lines = "left", "", [f"the run is {run.status}"]
+    elif no_writes:
+        value = "cannot write"
+        lines = ["no tick is committed: Redis takes no writes", f"the last was tick {run.tick:,}, by {run.host}"]
+    elif not run.held:
+        value, lines = "gone", [f"no host is at work: {run.resume or OWN_PROGRAM}", f"the last was {run.host}"]
+    else:
+        value = "paused" if run.status == "paused" else "alive"
+        grade = "warn" if lag > LAGS or run.status == "paused" else "good"
+        lines = [f"{lag:,} ticks behind, {took:.1f} ms a tick", run.host]
+    return Card(name="host", label="Host", value=value, grade=grade, lines=lines, figures=figures)
 
 
 def workers_card(run: RunOverview, workers: WorkersSeen, *, no_writes: bool = False) -> Card:

@@ -179,17 +179,9 @@ def _bound(address: str, port: int) -> socket.socket:
         ConfigurationError: when it cannot.
     """
     try:
-        family, kind, protocol, _, where = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0]
-        listening = socket.socket(family, kind, protocol)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listening.bind(where)
-            listening.listen(128)
-        except OSError:
-            listening.close()
-            raise
+        family, *_, where = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0]
+        return socket.create_server(where[:2], family=family, backlog=128)
     except OSError as error:
         raise ConfigurationError(
             f"--address {address} --port {port}: cannot listen there: {error.strerror or error}"
         ) from None
-    return listening

@@ -10,7 +10,6 @@ import msgspec
 import typer
 from redis import Redis
 
-from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal
 from cogitate.memory.clock import day_and_time
 from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose, open_state, read_settings
@@ -51,8 +50,7 @@ def report(
     The file loads nothing and runs no script, so that you can mail, keep and print it. It contains no prompt and no
     memory. The journal is verified on the way; the exit code is 1 when it was changed.
     """
-    logs.configure(verbose)
-    settings = read_settings(data_dir=data_dir)
+    settings = read_settings(verbose, data_dir=data_dir)
     load_kinds(settings)
     path = out or Path(f"{run}.html")
     with open_state(settings) as client:
