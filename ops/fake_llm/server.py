@@ -288,7 +288,7 @@ class FakeEndpoint:
         Raises:
             ValueError: when an option is invalid.
         """
-        given = {"latency": latency, "faults": faults}
+        given: dict[str, Any] = {"latency": latency, "faults": faults}
         self.behave(
             replace(self._server.options, **{name: value for name, value in given.items() if value is not None})
         )
