@@ -15,17 +15,17 @@ import msgspec
 
 from cogitate.memory.clock import DAY, at_time, clock_in_force
 from cogitate.memory.entry import MAX_TEXT, Entry, is_dialogue, is_of_event
-from cogitate.memory.language.endings import with_end
 from cogitate.memory.language.languages import ENGLISH, UNDETERMINED, languages_of
 from cogitate.memory.language.markup import prose
 from cogitate.memory.language.packs import pack_of
 from cogitate.memory.language.port import language_of
+from cogitate.memory.language.sentences import with_end
+from cogitate.memory.language.talk import Utterance
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.language.word_count import count_words
 from cogitate.memory.summaries.statements import is_statement_of_event, statement_of, told_apart
 from cogitate.memory.summaries.summary import summarise
-from cogitate.memory.summaries.telling import Utterance
 from cogitate.memory.summaries.units import MAX_SPEAKER
 
 GAP = 30  # game minutes: a pause this long ends a conversation (streams design)

@@ -18,13 +18,14 @@ from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.errors import CogitateError
 from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose, open_state, read_settings
 from cogitate.ops.formatting.vitals import print_left_out
-from cogitate.scheduler.inspection.audit.audit import audit, audit_budget
+from cogitate.scheduler.inspection.audit import audit, audit_budget
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.journal.exported import exported_journal
 from cogitate.scheduler.journal.history import unreadable_entries_of
 from cogitate.scheduler.ledger.ledger import HostLedger
 from cogitate.scheduler.ledger.outage import Pause
 from cogitate.scheduler.tick.loop import Tick
+from cogitate.scheduler.tick.tick_iterator import Tick
 from cogitate.workers.processes.embedded import EmbeddedServer
 
 

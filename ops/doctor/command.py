@@ -30,10 +30,10 @@ from cogitate.scheduler.budget.settings_checks import (
     check_prices,
     check_spending,
 )
+from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.config.kind_modules import load_kinds
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.config.settings_faults import misspelt_variables
-from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.inspection.vitals import UNREADABLE, RunHead, run_heads
 from cogitate.scheduler.ledger.connect import ServerSilent, connect_to_read
 from cogitate.scheduler.ledger.presence import HELD

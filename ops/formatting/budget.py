@@ -13,7 +13,7 @@ from rich.table import Table
 from cogitate.scheduler.budget.budget import figure_of, format_limit, format_window
 from cogitate.scheduler.budget.budget_lines import WHOLE_RUN, BudgetLine, LimitInForce
 from cogitate.scheduler.config.limits import LimitUnit, parse_limit_name
-from cogitate.scheduler.inspection.refusals import Refusal
+from cogitate.scheduler.inspection.stored_run import Refusal
 from cogitate.scheduler.journal.lines import reason_of
 from cogitate.scheduler.ledger.real_day import DaySpending
 from cogitate.tasks.job import Cost

@@ -14,11 +14,10 @@ from itertools import chain, islice
 from cogitate.memory.appointments import appointments
 from cogitate.memory.clock import DAY, clock_in_force
 from cogitate.memory.entry import Entry
-from cogitate.memory.language.endings import SPACED, UNSPACED
 from cogitate.memory.language.markup import prose
 from cogitate.memory.language.port import is_courtesy, language_of
-from cogitate.memory.language.sentences import split_sentences
-from cogitate.memory.language.speakers import Speakers
+from cogitate.memory.language.sentences import SPACED, UNSPACED, split_sentences
+from cogitate.memory.language.talk import Speakers
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.profile import Location
