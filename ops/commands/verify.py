@@ -24,7 +24,6 @@ from cogitate.scheduler.journal.exported import exported_journal
 from cogitate.scheduler.journal.history import unreadable_entries_of
 from cogitate.scheduler.ledger.ledger import HostLedger
 from cogitate.scheduler.ledger.outage import Pause
-from cogitate.scheduler.tick.loop import Tick
 from cogitate.scheduler.tick.tick_iterator import Tick
 from cogitate.workers.processes.embedded import EmbeddedServer
 
