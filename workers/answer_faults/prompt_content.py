@@ -14,12 +14,13 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import takewhile
 
-from cogitate.memory.language.endings import SPACED, UNSPACED
+from cogitate.memory.language.sentences import SPACED, UNSPACED
 from cogitate.memory.language.text import MARKS, is_unspaced, words
 from cogitate.tasks.kind import Prompt
 
 _FORM = "with JSON only"  # the end of a repair
-_ASKED = re.compile(r"You (?:decide|plan|reflect) (?:for|as) ([^,.]+)")  # the beginning of built-in prompts
+#: How built-in prompts address the model.
+ASKED = re.compile(r"You (?:decide|plan|reflect) (?:for|as) ([^,.]+)", re.IGNORECASE)
 _NEAR = re.compile(r"Near(?: [^:]+)?: (.+)")
 _PEOPLE = "People (id: name):\n"
 _FENCE = re.compile(r"^</?\w+>$", re.MULTILINE)
@@ -54,7 +55,7 @@ class PromptContent:
         """Return the names of the character, of those near it and of the choices, each as `name_of` returns it."""
         found = [*self.choices]
         for line in self.user.split("\n"):
-            if line.startswith("You ") and (asked := _ASKED.match(line)) is not None:
+            if line.startswith("You ") and (asked := ASKED.match(line)) is not None:
                 found.append(asked[1])
             elif line.startswith("Near") and (near := _NEAR.match(line)) is not None:
                 found.extend(near[1].split(", "))

@@ -9,9 +9,9 @@ from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
-from cogitate.memory.language.endings import SPACED, UNSPACED
+from cogitate.memory.language.sentences import SPACED, UNSPACED
 from cogitate.memory.language.text import words as words_of
-from cogitate.workers.answer_faults.prompt_content import PromptContent, bare, name_of
+from cogitate.workers.answer_faults.prompt_content import ASKED, PromptContent, bare, name_of
 
 
 class Fault(str):
@@ -130,7 +130,6 @@ _DECLINES = re.compile(
     r"\bi (cannot|can['’]t|can not) (assist|comply|fulfill?|generate|help with|provide|reflect)\b",
     re.IGNORECASE,
 )
-_ADDRESSED = re.compile(r"you (?:decide|plan|reflect) (?:for|as)\b", re.IGNORECASE)  # how prompts address the model
 _ROLE = re.compile(
     r"\b(?:the|this|a) character\b(?! (?:of|in an? |in the |from))|\bJSON\b|\b(?:previous|earlier) answer\b|"
     r"\b(?:previous|prior) instructions\b|\bsystem prompt\b",
@@ -188,7 +187,7 @@ def fault_of_wording(text: str, said: list[str], content: PromptContent) -> str 
         return f"{found[0]!r} is no word; write what the character would"
     if text.count("{") != text.count("}") or text.count("[") != text.count("]"):
         return "a bracket in it has no other half"
-    if _ADDRESSED.match(text) is not None or _copies(said, content.system):
+    if ASKED.match(text) is not None or _copies(said, content.system):
         return Fault("it repeats the instructions instead of following them", "copied")
     return None
 

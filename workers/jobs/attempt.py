@@ -21,8 +21,8 @@ from redis.exceptions import RedisError
 
 from cogitate.memory.host_code import Raised, captured
 from cogitate.prompts.render import TemplateError, Templates
+from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
-from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.intake.kind_effects import (
     EFFECTS_REFUSED,
     PROMPT_FAILED,

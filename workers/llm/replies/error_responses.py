@@ -27,11 +27,13 @@ from cogitate.workers.llm.replies.failures import Failure, FailureKind
 
 _LONGEST = 86_400.0  # seconds; a longer wait counts as this one
 _EPOCH = 1_000_000_000.0  # a larger number of seconds is a time, not a wait
-_DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
-_ASKS = r"(?:try(?: again)? (?:in|after):?|wait(?: for)?|retryDelay:?) ?"
-_IN_TEXT = re.compile(_ASKS + r"((?:\d{1,6}(?:\.\d{1,15})?(?:ms|[dhms])(?![a-z]))+)", re.IGNORECASE)
-_IN_WORDS = re.compile(_ASKS + r"(\d{1,6}(?:\.\d{1,15})?) ?(milli)?(second|minute|hour|day)", re.IGNORECASE)
-_UNITS = {"day": 86_400.0, "hour": 3_600.0, "minute": 60.0, "second": 1.0}
+_PART = r"\d{1,6}(?:\.\d{1,15})? ?(?:milliseconds?|ms|days?|d|hours?|h|minutes?|m|seconds?|s)(?![a-z])"  # "1.5 s"
+_DURATION = re.compile(rf"(?:{_PART}[ ,]{{0,2}})+", re.IGNORECASE)
+_IN_TEXT = re.compile(
+    rf"(?:try(?: again)? (?:in|after):?|wait(?: for)?|retryDelay:?) ?({_DURATION.pattern})", re.IGNORECASE
+)
+_COUNTED = re.compile(r"([\d.]+) ?(milli|ms|[dhms])", re.IGNORECASE)
+_UNITS = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001, "milli": 0.001}
 _RESET = re.compile(r"(x-)?ratelimit(bysize)?-reset(-.+)?|(x|anthropic)-ratelimit-.+-reset")
 _LIMIT = re.compile(r"\b(?:r|remaining)=(\d{1,9})[;, ]{1,3}(?:t|reset)=(\d{1,9})\b")  # `"default";r=0;t=30`
 
@@ -65,11 +67,8 @@ def _retry_after(value: str, now: float) -> float | None:
 
 def _in_words(text: str) -> float | None:
     """Return the seconds that the words of an error name: "try again in 1m30s", "retry after 20 seconds"."""
-    if (found := _IN_TEXT.search(text)) is not None:
-        return _duration(found[1])
-    if (found := _IN_WORDS.search(text)) is not None:
-        return float(found[1]) * _UNITS[found[3].lower()] * (0.001 if found[2] else 1.0)
-    return None
+    found = _IN_TEXT.search(text)
+    return None if found is None else _duration(found[1])
 
 
 def _reset(headers: Mapping[str, str], limited: bool, now: float) -> float | None:
@@ -96,8 +95,8 @@ def _reset(headers: Mapping[str, str], limited: bool, now: float) -> float | Non
 def _until(value: str, now: float) -> float | None:
     """Return the seconds that a header names: as a number, a duration, a date, or a time since 1970."""
     if not _is_number(value):
-        if _DURATION.fullmatch(value.lower()):
-            return _duration(value)
+        if (seconds := _duration(value)) is not None:
+            return seconds
         at = _date(value)
         return None if at is None else at - now
     number = float(value)
@@ -124,12 +123,10 @@ def _is_number(value: str) -> bool:
 
 
 def _duration(value: str) -> float | None:
-    """Return the seconds of a duration such as "1m30.5s" or "120ms"."""
-    found = _DURATION.fullmatch(value.lower())
-    if found is None or not value:
+    """Return the seconds of a duration such as "1m30.5s", "120ms" or "20 seconds"; None if it is none."""
+    if _DURATION.fullmatch(value) is None:
         return None
-    units = (*_UNITS.values(), 0.001)
-    return sum(float(part) * unit for part, unit in zip(found.groups(), units, strict=True) if part)
+    return sum(float(count) * _UNITS[unit.lower()] for count, unit in _COUNTED.findall(value))
 
 
 class Wording(NamedTuple):
@@ -144,21 +141,17 @@ def _wording(kind: FailureKind, statuses: str, words: str) -> Wording:
     return Wording(kind, frozenset(map(int, statuses.split())), re.compile(words, re.IGNORECASE))
 
 
-#: An account that no wait refills; other words of money also occur in errors about rates.
-_EMPTY = re.compile(r"insufficient|余额|budget", re.IGNORECASE)
 #: The first wording that matches decides.
 WORDINGS = (
-    _wording("quota_exhausted", "400 402 403 412 429 500", _EMPTY.pattern),
-    _wording("context_overflow", "413 429", r"too large"),  # larger than what a minute allows
+    _wording("context_overflow", "429", r"too large"),  # larger than what a minute allows
     _wording("rate_limited", "400 403 429 500", r"rate.?limit|per.?minute|\b[rt]p[md]\b"),
-    _wording("quota_exhausted", "400 403 412 429", r"credit|billing"),
-    _wording("quota_exhausted", "400 403 412", r"quota|\baccount|usage limit"),  # with 429 a quota may be of a minute
+    _wording("quota_exhausted", "400 402 403 429 500", r"insufficient|余额|budget|credit|billing"),
+    _wording("quota_exhausted", "400 403", r"quota|\baccount|usage limit"),  # with 429 a quota may be of a minute
     _wording(
         "context_overflow",
         "400 413 422 500",
         r"context(?! (?:deadline|cancel))|(prompt|input) (is too|length)|token limit|`inputs`",
     ),
-    _wording("overloaded", "400 403 429 500", r"overloaded"),
     _wording("auth", "400 403 404", r"api.(secret.)?key"),
     _wording("filtered", "400 403 422 451 498 499", r"content|flagged|guidelines|sensitive"),
     _wording("model_missing", "400 401 403 404 410 422", r"(?<![a-z])models?(?![a-z])"),
@@ -174,6 +167,7 @@ _BY_STATUS: dict[int, FailureKind] = {
     408: "timeout",
     409: "conflict",
     410: "model_missing",
+    412: "quota_exhausted",  # Fireworks: the account is suspended
     413: "context_overflow",
     423: "conflict",
     424: "server",  # Bedrock and text-generation-inference: the model failed
@@ -185,7 +179,7 @@ _BY_STATUS: dict[int, FailureKind] = {
     529: "overloaded",
 }
 _OF_PAGES = frozenset({400, 404, 410, 421})  # with which what has no API sends a web page
-_OF_FIREWALLS = frozenset({403, 451})  # with which what lies before an API sends text; an API sends JSON
+_OF_FIREWALLS = frozenset({403, 451})  # with which what lies before an API sends a web page
 _PAGE = re.compile(r"\s*<(!doctype|html)", re.IGNORECASE)
 
 _CODE = re.compile(r"[a-z][a-z0-9_]{1,47}")
@@ -292,14 +286,12 @@ def _kind(status: int, body: object, headers: Mapping[str, str]) -> FailureKind:
     is_page = _PAGE.match(text) is not None
     if status < 400 or (status in _OF_PAGES and is_page):
         return "no_completion"  # a redirect, or a web page: this is not the address of an API
-    if status in _OF_FIREWALLS and is_page:
+    if status in _OF_FIREWALLS and (is_page or (text.strip() and "html" in headers.get("Content-Type", ""))):
         return "blocked"
-    named = status == 429 and requested_wait(headers, text, limited=False) is not None
+    is_limit = status == 429 and requested_wait(headers, text, limited=False) is not None
     for wording in WORDINGS:
         if status in wording.statuses and wording.words.search(text):
-            if named and wording.kind == "quota_exhausted" and not _EMPTY.search(text):
+            if is_limit and wording.kind == "quota_exhausted":
                 continue  # what recovers at a named time is a limit
             return wording.kind
-    if status in _OF_FIREWALLS and isinstance(body, str) and text.strip():
-        return "blocked"
     return _BY_STATUS.get(status, "server" if status >= 500 else "bad_request")
