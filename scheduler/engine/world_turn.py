@@ -26,7 +26,7 @@ from cogitate.scheduler.ledger.streams import chunked
 
 
 class Owners(Part):
-    """The comings and goings of a tick."""
+    """Lets owners join and leave."""
 
     def __init__(self, state: RunState) -> None:
         self._state = state
@@ -137,7 +137,7 @@ class Remembered(NamedTuple):
 
 
 class Remembering(Part):
-    """Takes in observations. Its indexes hold no truth: they are made anew from the streams."""
+    """Takes in observations. Its indexes are caches, rebuilt from the streams."""
 
     def __init__(self, *, coalesce: bool) -> None:
         self._coalesce = coalesce
