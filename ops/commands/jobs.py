@@ -20,7 +20,7 @@ from cogitate.scheduler.budget.budget_lines import pools_of
 from cogitate.scheduler.inspection.job_history import JobHistory, JobRecord, JobState
 from cogitate.scheduler.inspection.stored_run import clock_of, limits_of
 from cogitate.scheduler.ledger.run_store import RunStore
-from cogitate.workers.jobs.capture import Captured, captured_of
+from cogitate.workers.jobs.stored_texts import Captured, captured_of
 
 
 def jobs(
