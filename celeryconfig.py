@@ -12,9 +12,9 @@ from cogitate.scheduler.config.kind_modules import load_kinds
 from cogitate.scheduler.config.settings import Settings
 from cogitate.tasks.registry import kinds
 from cogitate.workers.jobs.model_lane import SPARE
-from cogitate.workers.processes import import_paths
+from cogitate.workers.processes.worker_process import adopt_import_paths
 from cogitate.workers.transport.broker_url import kombu_url, tls
-from cogitate.workers.transport.turns import ASKING, QUICK
+from cogitate.workers.transport.hints import ASKING, QUICK
 
 
 def __getattr__(name: str) -> object:
@@ -37,7 +37,7 @@ def __getattr__(name: str) -> object:
 
 
 _settings = Settings()
-import_paths.adopt()
+adopt_import_paths()
 load_kinds(_settings)
 
 # Messages are JSON only. Pickle would let anyone who can write to Redis run code in a worker.
@@ -77,7 +77,7 @@ broker_transport_options = {
     # kombu would record each message that a worker holds in Redis and delete it again, two round trips a job, to
     # redeliver it when the worker vanishes. The host repeats hints anyway, and sooner.
     "ack_emulation": False,
-    # Two lists a queue (cogitate.workers.transport.turns); the default of four makes each BRPOP twice as long.
+    # Two lists a queue (cogitate.workers.transport.hints); the default of four makes each BRPOP twice as long.
     "priority_steps": [QUICK, ASKING],
     # Without these a stalled server blocks for as long as it stalls. Above kombu's own BRPOP of one second.
     "socket_timeout": max(2.0, _settings.socket_timeout),

@@ -38,7 +38,7 @@ from cogitate.scheduler.ledger.errors import (
     RunRolledBack,
     RunUnreadable,
 )
-from cogitate.scheduler.tick.redelivery import WorldDiverged
+from cogitate.scheduler.tick.tick_iterator import WorldDiverged
 from cogitate.scheduler.tick.world_calls import NoSuchOwner
 from cogitate.tasks.kind_check import KindError
 from cogitate.tasks.registry import UnknownKind

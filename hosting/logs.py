@@ -12,7 +12,7 @@ import traceback
 import structlog
 
 from cogitate.scheduler.config.settings import Settings
-from cogitate.workers.processes.log_formats import json_processors, text_processors
+from cogitate.workers.processes.logs import json_processors, text_processors
 
 
 def quiet() -> bool:

@@ -22,7 +22,7 @@ from redis.exceptions import RedisError
 from cogitate.scheduler.budget.budget import window_of
 from cogitate.scheduler.config.limits import LimitName, parse_limit_name
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.engine.turn import FinishedTick
+from cogitate.scheduler.engine.run_data import FinishedTick
 from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
 from cogitate.scheduler.inspection.redis_problems import refused_writes
 from cogitate.scheduler.inspection.vitals import BudgetVitals, CadenceVitals, budget_vitals, cadence_vitals

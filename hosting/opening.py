@@ -12,7 +12,7 @@ from redis import Redis
 
 from cogitate.memory.errors import quoted
 from cogitate.scheduler.budget.settings_checks import check_prices
-from cogitate.scheduler.config.kept_settings import keep_settings, kept_settings
+from cogitate.scheduler.config.facts import keep_settings, kept_settings
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.inspection.endpoint_vitals import usual_seconds
 from cogitate.scheduler.journal.exported import ExportedJournal, journal_folder, remove_exported
@@ -24,9 +24,8 @@ from cogitate.scheduler.ledger.ledger import HostLedger, Value
 from cogitate.scheduler.ledger.presence import check_unheld
 from cogitate.scheduler.ledger.run_store import RunStore, run_exists
 from cogitate.scheduler.tick.arguments import check_flag
-from cogitate.scheduler.tick.commit_thread import CommitThread, SendCommit, commit_at_once
+from cogitate.scheduler.tick.commit import CommitThread, SendCommit, commit_at_once, let_go
 from cogitate.scheduler.tick.doubts import unused_settings
-from cogitate.scheduler.tick.leaving import let_go
 
 Exist = Literal["create", "resume", "replace"]
 World = Literal["repeat", "present"]

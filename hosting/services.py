@@ -10,8 +10,7 @@ from redis import Redis
 
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.config.urls import redact_url
-from cogitate.scheduler.ledger.connect import check, connect
-from cogitate.scheduler.ledger.eviction import check_keeps_runs
+from cogitate.scheduler.ledger.connect import check, check_keeps_runs, connect
 from cogitate.scheduler.tick.result_collector import Publish
 from cogitate.workers.processes.embedded import EmbeddedServer
 from cogitate.workers.processes.server_keeper import ServerKeeper

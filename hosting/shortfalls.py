@@ -14,9 +14,9 @@ import structlog
 
 from cogitate.memory.clock import day_and_time
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.engine.turn import FinishedTick
+from cogitate.scheduler.engine.run_data import FinishedTick
 from cogitate.scheduler.inspection.summary import ShortfallLine, lines_of_shortfalls
-from cogitate.scheduler.journal.shortfalls import OF_KINDS, Shortfalls, breaker_cause, note_shortfall
+from cogitate.scheduler.journal.ends import OF_KINDS, Shortfalls, breaker_cause, note_shortfall
 from cogitate.scheduler.ledger.claims import split_failure
 from cogitate.workers.gate.verdict import WHAT_TO_CHECK
 from cogitate.workers.llm.replies.failures import STATUS

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn, Self
 from redis import Redis
 
 from cogitate.hosting import logs
+from cogitate.hosting.body_calls import RunReadings
 from cogitate.hosting.opening import (
     Exist,
     RunOpening,
@@ -23,7 +24,6 @@ from cogitate.hosting.opening import (
     prior_now,
     resumed_settings,
 )
-from cogitate.hosting.run_readings import RunReadings
 from cogitate.hosting.tick_handover import AsyncTicks, TickBlock, in_thread, one_by_one
 from cogitate.memory.errors import InputError, UsageError, quoted
 from cogitate.memory.profile import Location, Profile
@@ -45,7 +45,7 @@ from cogitate.scheduler.inspection.endpoint_vitals import unreachable_endpoints
 from cogitate.scheduler.ledger.outage import outage_of
 from cogitate.scheduler.ledger.presence import Presence
 from cogitate.scheduler.tick.arguments import Arguments
-from cogitate.scheduler.tick.commit_thread import commit_at_once
+from cogitate.scheduler.tick.commit import commit_at_once
 from cogitate.scheduler.tick.doubts import (
     UNUSED_OWNER,
     tell_ignored,

@@ -8,8 +8,7 @@ import structlog
 
 from cogitate.scheduler.config.endpoints import Model
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
-from cogitate.workers.llm.requests.address import address_of
-from cogitate.workers.llm.sdk import Unlisted, offered_models
+from cogitate.workers.llm.requests.address import Unlisted, address_of, offered_models
 
 TIMEOUT = 3.0  # seconds for each endpoint, the most that this delays a run's start
 

@@ -3,40 +3,47 @@
 Settings are in `celeryconfig`. A task only passes the id to `cogitate.workers.jobs.runner.run_job`, which claims the
 job from the ledger: a message is a hint, and a false one changes nothing. `transport` refuses messages that are not
 hints.
+
+A worker prepares before its first message. One with a broken template, or with settings that its runner refuses, would
+fail on every message, although other workers could run the jobs. It exits with one line that says why, and records the
+reason in place of its heartbeat, so that `cogitate status`, `cogitate doctor` and Flower report it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sys
 import traceback
 from collections.abc import Callable
-from importlib.metadata import entry_points
-from typing import Any
+from importlib.metadata import entry_points, version
+from typing import Any, TypedDict
 
 import click
 import structlog
 from celery import Celery, signals
+from celery.worker import state
+from celery.worker.control import inspect_command
+from redis.exceptions import RedisError
 
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
-from cogitate.tasks.registry import kinds
-from cogitate.workers import about
-from cogitate.workers.jobs import metrics, model_lane, preparation
-from cogitate.workers.processes import lifeline, worker_presence
-from cogitate.workers.processes.log_formats import escape_foreign, format_foreign, json_processors, text_processors
-from cogitate.workers.transport import flower_broker
-from cogitate.workers.transport import redis_transport as transport
-from cogitate.workers.transport.broker_url import kombu_url, tls
+from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.ledger.connect import connect
+from cogitate.scheduler.ledger.worker_signs import WorkerTrouble, give_sign
+from cogitate.tasks.registry import kinds, use_prompts
+from cogitate.workers.jobs import metrics, model_lane
+from cogitate.workers.processes import worker_process
+from cogitate.workers.processes.logs import escape_foreign, format_foreign, json_processors, text_processors
+from cogitate.workers.processes.worker_process import BEFORE_CLAIM, reason_of
+from cogitate.workers.transport import redis_transport
+from cogitate.workers.transport.broker_url import correct_flower, kombu_url, tls
 from cogitate.workers.transport.event_batches import EventBatches
 
-about.register()
-transport.register()
-flower_broker.register()
-lifeline.register()
+redis_transport.register()
+correct_flower()
+worker_process.register()
 metrics.register()
 model_lane.register()
-preparation.register()
-worker_presence.register()
 
 FLOWER_PAGES = "cogitate.flower"  # entry points that extend Flower; this package must not import what they load
 
@@ -55,9 +62,7 @@ def make_app(broker: str | None = None) -> Celery:
 
 def _task() -> Callable[..., str]:
     def run(job_id: str) -> str:
-        from cogitate.workers.jobs.runner import (
-            run_job,  # here, as neither publishing nor Flower needs the model's client
-        )
+        from cogitate.workers.jobs.runner import run_job  # imported here, for the same reason as `warm_up`
 
         return run_job(job_id)
 
@@ -78,19 +83,72 @@ def _make_app_for_command() -> Celery:
                 for pages in entry_points(group=FLOWER_PAGES):
                     pages.load()()
     except ConfigurationError as error:
-        if not lifeline.is_child():
+        if not worker_process.is_child():
             raise SystemExit(f"cogitate: {error}") from None
         print(f"cogitate: {error}", file=sys.stderr)
-        raise SystemExit(lifeline.CANNOT_START) from None
+        raise SystemExit(worker_process.CANNOT_START) from None
     except Exception:
-        if not lifeline.is_child():
+        if not worker_process.is_child():
             raise
         traceback.print_exc()
-        raise SystemExit(lifeline.CANNOT_START) from None
+        raise SystemExit(worker_process.CANNOT_START) from None
     return made
 
 
 app = _make_app_for_command()
+
+
+class WorkerAbout(TypedDict):
+    """A worker's description of itself."""
+
+    version: str  # of this product
+    schema: int  # that it reads
+    kinds: list[str]  # that it knows
+
+
+@inspect_command(help="Version, schema and kinds of this worker.")  # type: ignore[untyped-decorator]
+def about(state: object) -> WorkerAbout:
+    """Return a worker's description of itself, as `celery -A cogitate inspect about` shows it."""
+    return {"version": version("cogitate"), "schema": SCHEMA, "kinds": [kind.name for kind in kinds()]}
+
+
+@signals.celeryd_after_setup.connect  # type: ignore[untyped-decorator]
+def _prepare(sender: str, instance: Any, **_: object) -> None:
+    """Load what jobs need, which takes a second, or exit."""
+    try:
+        if "prefork" in getattr(instance.pool_cls, "__module__", str(instance.pool_cls)):
+            use_prompts(Settings().prompts)  # threads do not survive a fork: each child makes its runner
+        else:
+            _warm_up()
+    except (RedisError, OSError):  # the server is down: the first job tries again
+        pass
+    except Exception as error:
+        why = reason_of(error)
+        print(f"cogitate: this worker cannot run jobs: {why}", file=sys.stderr, flush=True)
+        _record_trouble(sender, why)
+        raise SystemExit(worker_process.CANNOT_START) from None
+    BEFORE_CLAIM.end_with(_end)
+
+
+@signals.worker_process_init.connect  # type: ignore[untyped-decorator]
+def _warm_up(**_: object) -> None:
+    from cogitate.workers.jobs.runner import warm_up  # imported here: neither publishing nor Flower needs it
+
+    warm_up()
+
+
+def _end() -> None:
+    """Take no further messages, finish the running jobs, and exit."""
+    redis_transport.take_within(lambda: 0)
+    state.should_stop = worker_process.USELESS
+
+
+def _record_trouble(worker: str, why: str) -> None:
+    settings = Settings()
+    with contextlib.suppress(RedisError, OSError, ConfigurationError):  # the log still says why
+        client = connect(settings.state_url(), settings.socket_timeout, retries=0)
+        give_sign(client, worker, worker_process.supervisor(), (), WorkerTrouble(why=why, ended=True))
+        client.close()
 
 
 @signals.after_setup_logger.connect  # type: ignore[untyped-decorator]

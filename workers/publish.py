@@ -29,7 +29,7 @@ from redis.retry import Retry
 from cogitate.scheduler.config.settings import Settings
 from cogitate.tasks.job import Job
 from cogitate.workers.celery_app import make_app
-from cogitate.workers.transport.turns import ASKING, QUICK, queue_hints
+from cogitate.workers.transport.hints import ASKING, QUICK, queue_hints
 
 CHUNK = 500  # messages in one LPUSH; some 0.5 MB, far below the server's limits
 MAX_SHOWN = 80  # characters of an owner in the display fields

@@ -24,7 +24,7 @@ from cogitate.ops.fake_llm.server import MODEL, FakeEndpoint
 from cogitate.ops.load.run import wait_for_workers
 from cogitate.ops.world_driver import drive
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.engine.turn import FinishedTick
+from cogitate.scheduler.engine.run_data import FinishedTick
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import JournalError

@@ -16,7 +16,7 @@ from cogitate.memory.profile import Profile
 from cogitate.ops.fake_llm.server import MODEL, FakeEndpoint
 from cogitate.ops.load.run import wait_for_workers
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.engine.turn import FinishedTick
+from cogitate.scheduler.engine.run_data import FinishedTick
 from cogitate.simulation.recorded.recording import Recording
 from cogitate.tasks.registry import kind_names
 from cogitate.workers.processes.embedded import EmbeddedServer

@@ -18,7 +18,10 @@ import openai
 async def call(url: str, request: dict[str, Any], in_flight: int, library: str) -> None:
     """Call repeatedly, and parse each answer as JSON."""
     http_client = openai.DefaultAioHttpClient() if library == "aiohttp" else None
-    async with openai.AsyncOpenAI(base_url=url, api_key="any", max_retries=0, http_client=http_client) as client:
+    patience = openai.Timeout(600, connect=60)  # a busy machine takes long to open hundreds of connections
+    async with openai.AsyncOpenAI(
+        base_url=url, api_key="any", max_retries=0, timeout=patience, http_client=http_client
+    ) as client:
 
         async def again() -> None:
             while True:

@@ -15,11 +15,19 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from cogitate.hosting.opening import check_model, description_of
-from cogitate.hosting.protocol.answers import Closed, Opened, Status, Steered, Ticked
-from cogitate.hosting.protocol.hosted_run import HostedRun
+from cogitate.hosting.protocol.answers import (
+    Closed,
+    Opened,
+    Refusal,
+    Status,
+    Steered,
+    Ticked,
+    malformed,
+    missing,
+    not_open,
+)
+from cogitate.hosting.protocol.hosted_run import HostedRun, PostedLoop
 from cogitate.hosting.protocol.messages import OpenRun, Steer, Turn
-from cogitate.hosting.protocol.posted_loop import PostedLoop
-from cogitate.hosting.protocol.refusals import Refusal, malformed, missing, not_open
 from cogitate.hosting.services import Processes, open_processes
 from cogitate.memory.errors import quoted
 from cogitate.scheduler.budget.settings_checks import check_prices, check_spending

@@ -23,7 +23,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from cogitate.hosting.protocol.refusals import malformed
+from cogitate.hosting.protocol.answers import malformed
 from cogitate.memory import typed_json
 from cogitate.memory.effects import Effect
 from cogitate.memory.errors import InputError, quoted, require_list, text_of
@@ -107,7 +107,7 @@ class Message(BaseModel):
 
 
 class ProfileFields(Message):
-    """An agent's identity; only `name` is required."""
+    """An agent's identity, with the fields of `Profile`; only `name` is required."""
 
     name: Annotated[str, Field(min_length=1, max_length=MAX_LABEL)]
     age: Annotated[Number, Field(ge=0, le=MAX_INTEGER)] | None = None
@@ -116,6 +116,7 @@ class ProfileFields(Message):
     background: Told = ""
     currently: Told = ""
     routine: Told | Annotated[tuple[Told, ...], BeforeValidator(require_list), Field(max_length=MOST)] = ""
+    language: Label = ""
     group: Label = ""
     home: Label = ""
     work: Label = ""

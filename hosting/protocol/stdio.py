@@ -10,10 +10,10 @@ import structlog
 from pydantic import BaseModel, Field, JsonValue, ValidationError
 
 from cogitate.hosting.logs import where_raised
+from cogitate.hosting.protocol.answers import Refusal, malformed, refusal_of
 from cogitate.hosting.protocol.host_table import HostTable
 from cogitate.hosting.protocol.messages import Message, OpenRun, Steer, Turn, read_json
 from cogitate.hosting.protocol.questions import Question
-from cogitate.hosting.protocol.refusals import Refusal, malformed, refusal_of
 from cogitate.memory.errors import CogitateError, first_fault, quoted
 
 MAX_LINE = 8_000_000  # bytes

@@ -16,7 +16,7 @@ from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose, read
 from cogitate.ops.formatting.warnings import print_left_out
 from cogitate.ops.open_state import open_state
 from cogitate.scheduler.inspection.audit.audit import audit, audit_budget
-from cogitate.scheduler.journal.unreadable_entries import unreadable_entries_of
+from cogitate.scheduler.journal.history import unreadable_entries_of
 from cogitate.scheduler.ledger.ledger import HostLedger
 from cogitate.scheduler.ledger.outage import Pause
 from cogitate.scheduler.tick.loop import Tick

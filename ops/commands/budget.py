@@ -19,8 +19,7 @@ from cogitate.scheduler.budget.budget import figure_of, format_limit
 from cogitate.scheduler.budget.budget_lines import budget_lines, limits_in_force, pools_of
 from cogitate.scheduler.config.limits import MAX_LIMIT, parse_limit_name
 from cogitate.scheduler.config.settings import ConfigurationError
-from cogitate.scheduler.inspection.run_clock import clock_of
-from cogitate.scheduler.inspection.summary import limits_of
+from cogitate.scheduler.inspection.stored_run import clock_of, limits_of
 from cogitate.scheduler.ledger.run_store import RunStore
 
 EXAMPLE = """

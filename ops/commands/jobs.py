@@ -19,8 +19,7 @@ from cogitate.ops.open_state import open_state
 from cogitate.scheduler.budget.budget import format_refusal
 from cogitate.scheduler.budget.budget_lines import pools_of
 from cogitate.scheduler.inspection.job_history import JobHistory, JobRecord, JobState
-from cogitate.scheduler.inspection.run_clock import clock_of
-from cogitate.scheduler.inspection.summary import limits_of
+from cogitate.scheduler.inspection.stored_run import clock_of, limits_of
 from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import split_job_id

@@ -19,7 +19,7 @@ from cogitate.ops.formatting.warnings import print_left_out
 from cogitate.ops.open_state import open_state
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.journal.exported import exported_journal
-from cogitate.scheduler.journal.unreadable_entries import unreadable_entries_of
+from cogitate.scheduler.journal.history import unreadable_entries_of
 from cogitate.workers.processes.embedded import EmbeddedServer
 
 EXAMPLE = "Example: cogitate replay town-1 --verify"

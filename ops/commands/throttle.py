@@ -15,8 +15,8 @@ from cogitate.ops.commands.control_requests import NoWait, request_controls
 from cogitate.ops.formatting.steering import format_cadence
 from cogitate.ops.open_state import open_state
 from cogitate.ops.operator_requests import cadence_request
-from cogitate.scheduler.inspection.run_clock import clock_of
-from cogitate.scheduler.inspection.steering_vitals import steering_of
+from cogitate.scheduler.inspection.stored_run import clock_of
+from cogitate.scheduler.inspection.vitals import steering_of
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.steering.throttle import KIND
 

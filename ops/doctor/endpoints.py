@@ -16,9 +16,8 @@ from cogitate.scheduler.engine.token_estimates import HEADROOMS
 from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals, endpoint_vitals
 from cogitate.scheduler.ledger.errors import NewerSchema, OlderSchema, RunMissing, RunUnreadable
 from cogitate.scheduler.ledger.run_store import RunStore, run_names
-from cogitate.workers.llm.requests.address import Address, address_of
+from cogitate.workers.llm.requests.address import Address, Unlisted, address_of, offered_models
 from cogitate.workers.llm.requests.dialect import KnownDialect, known_dialects
-from cogitate.workers.llm.sdk import Unlisted, offered_models
 
 TIMEOUT = 10.0  # seconds
 MUCH = 0.2  # share of failed calls that causes a warning

@@ -12,8 +12,7 @@ from redis.exceptions import RedisError, ResponseError
 
 from cogitate.hosting.finding import Finding, failed, ok, warning
 from cogitate.scheduler.inspection.redis_problems import redis_problems
-from cogitate.scheduler.ledger.connect import SILENT
-from cogitate.scheduler.ledger.eviction import KEEPS, REMEDY, eviction_of
+from cogitate.scheduler.ledger.connect import KEEPS, REMEDY, SILENT, eviction_of
 
 OLDEST = (6, 2)  # version of Redis; every Valkey is newer
 PINGS = 20

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
+from typing import TYPE_CHECKING
 
 from celery import Celery
 from kombu.exceptions import OperationalError
@@ -13,7 +14,9 @@ from cogitate.hosting.finding import Finding, failed, ok, warning
 from cogitate.ops.formatting.warnings import format_failing_worker
 from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.ledger.worker_signs import WorkersSeen
-from cogitate.workers.about import WorkerAbout
+
+if TYPE_CHECKING:
+    from cogitate.workers.celery_app import WorkerAbout
 
 ANSWER_WITHIN = 2.0  # seconds
 

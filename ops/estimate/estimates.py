@@ -16,8 +16,8 @@ import msgspec
 from cogitate.memory.clock import DAY
 from cogitate.ops.estimate.demand import NOTHING, Demand, Range
 from cogitate.scheduler.budget.budget import retry_pool
+from cogitate.scheduler.config.endpoints import call_cost, upper_bound
 from cogitate.scheduler.config.limits import LIMIT_UNITS, LimitTable, Period
-from cogitate.scheduler.config.prices import call_cost, upper_bound
 from cogitate.scheduler.config.settings import Settings
 from cogitate.tasks.kind import Kind
 

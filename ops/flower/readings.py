@@ -31,10 +31,16 @@ from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.inspection.overview import HOUR, SHORT, RunOverview, Spenders, run_overview, spenders_today
 from cogitate.scheduler.inspection.recent import Recent, recent_ticks
 from cogitate.scheduler.inspection.redis_problems import refused_writes
-from cogitate.scheduler.inspection.run_clock import clock_of
-from cogitate.scheduler.inspection.steering_vitals import steering_history, steering_of
-from cogitate.scheduler.inspection.summary import limits_of
-from cogitate.scheduler.inspection.vitals import RunHead, Window, budget_vitals, cadence_vitals, run_heads
+from cogitate.scheduler.inspection.stored_run import clock_of, limits_of
+from cogitate.scheduler.inspection.vitals import (
+    RunHead,
+    Window,
+    budget_vitals,
+    cadence_vitals,
+    run_heads,
+    steering_history,
+    steering_of,
+)
 from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.journal.lines import JournalError
 from cogitate.scheduler.ledger.connect import PATIENCE, connect
@@ -46,7 +52,7 @@ from cogitate.scheduler.ledger.worker_signs import workers_seen
 from cogitate.scheduler.tick.figure_history import Span, figure_history
 from cogitate.tasks.job import split_job_id
 from cogitate.workers.jobs.metrics_server import redis_state
-from cogitate.workers.transport.turns import TICKETS, tickets_key
+from cogitate.workers.transport.hints import TICKETS, tickets_key
 
 MOST_OWNERS = 20
 MOST_RUNS = 30  # with their figures

@@ -17,7 +17,7 @@ from cogitate.ops.formatting.budget import budget_table, format_refusals
 from cogitate.ops.formatting.steering import format_cadence, format_mode, format_pace
 from cogitate.ops.formatting.warnings import format_slow_kind
 from cogitate.scheduler.config.price_table import ModelPrice
-from cogitate.scheduler.engine.parts import FIGURES
+from cogitate.scheduler.engine.engine import FIGURES
 from cogitate.scheduler.inspection.summary import RunSummary
 from cogitate.scheduler.journal.ends import MEANING
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cogitate.memory.clock import span
-from cogitate.scheduler.inspection.steering_vitals import SteeringVitals
+from cogitate.scheduler.inspection.vitals import SteeringVitals
 
 _CAUSES = {"late": "late results", "failed": "failed jobs", "budget": "the budget's pace"}
 _BY = {"controller": "left to the controller", "pinned": "pinned by an operator", "settings": "the controller is off"}

@@ -13,12 +13,22 @@ from fastapi.responses import JSONResponse, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
-from cogitate.hosting.protocol.answers import Closed, Memories, Opened, Problem, Status, Steered, Ticked
+from cogitate.hosting.protocol.answers import (
+    Closed,
+    Memories,
+    Opened,
+    Problem,
+    Refusal,
+    Status,
+    Steered,
+    Ticked,
+    malformed,
+    refusal_of,
+)
 from cogitate.hosting.protocol.host_table import HostTable
 from cogitate.hosting.protocol.hosted_run import HostedRun
 from cogitate.hosting.protocol.messages import OpenRun, Steer, Turn
 from cogitate.hosting.protocol.questions import Question
-from cogitate.hosting.protocol.refusals import Refusal, malformed, refusal_of
 from cogitate.memory.errors import CogitateError, quoted
 from cogitate.ops.gateway.edge import Failures, Guard, StrictRoute, problem_response
 from cogitate.ops.gateway.tokens import Tokens

@@ -12,8 +12,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cogitate.hosting.logs import where_raised
+from cogitate.hosting.protocol.answers import Refusal, refusal_of
 from cogitate.hosting.protocol.messages import read_json
-from cogitate.hosting.protocol.refusals import Refusal, refusal_of
 from cogitate.memory.errors import quoted
 from cogitate.ops.gateway.tokens import ONLY, Tokens
 

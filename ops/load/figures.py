@@ -17,7 +17,7 @@ from cogitate.ops.formatting.run import tick_ms
 from cogitate.ops.load.profiles import LoadProfile
 from cogitate.scheduler.budget.budget_lines import WHOLE_RUN, accounts_of
 from cogitate.scheduler.config.controls import FULL
-from cogitate.scheduler.engine.turn import FinishedTick
+from cogitate.scheduler.engine.run_data import FinishedTick
 from cogitate.scheduler.journal.run_totals import spending
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.steering.throttle import KIND

@@ -9,7 +9,7 @@ from redis import Redis
 
 from cogitate.ops.load.profiles import Demanded, LoadProfile, Phase, sorted_demand
 from cogitate.ops.world_choice import minutes_per_tick
-from cogitate.scheduler.config.kept_settings import kept_settings
+from cogitate.scheduler.config.facts import kept_settings
 from cogitate.scheduler.config.settings import ConfigurationError
 from cogitate.scheduler.journal.exported import all_lines
 from cogitate.scheduler.ledger.run_store import RunStore

@@ -23,7 +23,7 @@ from cogitate.ops.world_choice import WorldChoice, event_types_of, settings_for
 from cogitate.ops.world_driver import drive
 from cogitate.scheduler.config.controls import FULL, SetCadence
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.engine.turn import FinishedTick
+from cogitate.scheduler.engine.run_data import FinishedTick
 from cogitate.scheduler.inspection.vitals import open_kinds
 from cogitate.scheduler.intake.observations import Observation
 from cogitate.scheduler.steering.operators import ask

@@ -12,7 +12,7 @@ from cogitate.ops.estimate.demand import DEFAULTS, Range
 from cogitate.ops.estimate.estimates import KindDay, RunEstimate, estimate
 from cogitate.ops.report.page import Cell, ReportTable, Section
 from cogitate.ops.report.run_figures import RunFigures
-from cogitate.scheduler.config.kept_settings import kept_settings
+from cogitate.scheduler.config.facts import kept_settings
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost
 from cogitate.tasks.registry import kinds

@@ -15,8 +15,8 @@ from redis import Redis
 from cogitate.memory.clock import DAY, Clock, day_of
 from cogitate.memory.effects import Append, Archive, Effect, TakeWaiting
 from cogitate.scheduler.config.controls import FULL, SetCadence
-from cogitate.scheduler.config.kept_settings import kept_settings
-from cogitate.scheduler.inspection.unjournalled import unjournalled
+from cogitate.scheduler.config.facts import kept_settings
+from cogitate.scheduler.inspection.stored_run import unjournalled
 from cogitate.scheduler.journal.checkpoint import load_checkpoint, load_checkpoint_streams
 from cogitate.scheduler.journal.exported import all_lines
 from cogitate.scheduler.journal.lines import EndNote, ReadLine

@@ -19,7 +19,7 @@ from cogitate.ops.report.page import Cell, ReportTable, Section
 from cogitate.ops.report.run_figures import BOUNDARY, RunFigures
 from cogitate.scheduler.budget.budget import format_limit, window_of
 from cogitate.scheduler.budget.budget_lines import BudgetLine
-from cogitate.scheduler.engine.parts import FIGURES
+from cogitate.scheduler.engine.engine import FIGURES
 from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals
 from cogitate.scheduler.inspection.summary import RunSummary
 from cogitate.tasks.job import Cost

@@ -10,7 +10,7 @@ import msgspec
 from redis.exceptions import RedisError
 
 from cogitate.scheduler.budget.budget import BudgetView, retry_pool, window_of, window_order
-from cogitate.scheduler.config.kept_settings import kept_settings
+from cogitate.scheduler.config.facts import kept_settings
 from cogitate.scheduler.config.limits import LIMIT_UNITS, PERIODS, UNITS, LimitTable, LimitUnit
 from cogitate.scheduler.ledger.errors import LedgerUnavailable
 from cogitate.scheduler.ledger.run_store import RunStore

@@ -11,8 +11,7 @@ from cogitate.memory.entry import MAX_TEXT
 from cogitate.scheduler.budget.briefs import Brief, checked_brief, checked_tier, no_brief
 from cogitate.scheduler.budget.budget import AT_ONCE, MILLION, BudgetView, Guarantee, Release
 from cogitate.scheduler.config.controls import FULL
-from cogitate.scheduler.config.endpoints import Model
-from cogitate.scheduler.config.prices import upper_bound
+from cogitate.scheduler.config.endpoints import Model, upper_bound
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.config.tiers import TIERS, ModelOption, Tier, TierRule, usual_tier
 from cogitate.scheduler.latency.due_ticks import Bounds

@@ -17,9 +17,9 @@ from cogitate.scheduler.config.tiers import ModelOption
 from cogitate.scheduler.engine.boundary import Closing
 from cogitate.scheduler.engine.open_jobs import OpenJob, job_writes
 from cogitate.scheduler.engine.part import Part, TickState
+from cogitate.scheduler.engine.run_data import Deferred
 from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.engine.triggers import ScopeTrigger, recounts
-from cogitate.scheduler.engine.turn import Deferred
 from cogitate.scheduler.journal.ends import LEFT
 from cogitate.scheduler.journal.history import note_served
 from cogitate.scheduler.journal.lines import Postponed

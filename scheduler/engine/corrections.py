@@ -1,22 +1,28 @@
-"""Corrections of admission's view by the real costs of ended jobs that it counts in full.
+"""Usage that becomes known late: corrections of admission's view, and the usage of earlier attempts.
 
 A job that ends without a result (late, dead, cancelled) counts its full reservation, since the cost of its attempts may
 not be known yet. The ledger reports the cost when it is known (`lua/corrections.lua`): nothing for an unclaimed job,
-otherwise the usage of the newest attempt; earlier ones are the retry pool's. The next boundary moves the view, the
-tick's line says so, and the step that commits it removes the correction: each is applied once, at the same tick on
-resume and in a replay. A cost that never becomes known stays counted in full; the host keeps the newest `MOST` jobs.
+otherwise the usage of the newest attempt. The next boundary moves the view, the tick's line says so, and the step that
+commits it removes the correction: each is applied once, at the same tick on resume and in a replay. A cost that never
+becomes known stays counted in full; the host keeps the newest `MOST` jobs.
 
 Where boundaries wait for results, nothing may depend on how far workers were with a cancelled job: it keeps counting in
 full, and its correction reports only the spending.
 
+The retry pool carries the usage of attempts before a job's newest one (`cogitate.scheduler.budget.budget`), so it
+decides nothing; it is journalled so that owners, kinds and days are charged. The ledger notes it when such an attempt
+settles, or when a newer one follows a settled one (`lua/retries.lua`), and shows it until a tick has journalled it:
+with the job's end or, if the job has ended, at the next boundary.
+
 Keys under the run's prefix:
     charged      hash  job key -> `Charged`, JSON
-    corrections  hash  job key -> what it came to
+    corrections  hash  job key -> its final usage
+    retries      hash  token -> a job and what it used
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -26,13 +32,13 @@ from cogitate.scheduler.budget.budget import BudgetView, Cell
 from cogitate.scheduler.engine.boundary import Closing
 from cogitate.scheduler.engine.open_jobs import OpenJob, reservation
 from cogitate.scheduler.engine.part import AuditedRun, JobRecords, Part, TickState
-from cogitate.scheduler.journal.lines import Correction
+from cogitate.scheduler.journal.lines import Correction, EndNote, Retried
 from cogitate.scheduler.journal.run_totals import MOST, WITHOUT_RESULT, oldest
 from cogitate.scheduler.ledger.ledger import Records, Value, Write
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.step_replies import Unreadable, read_shown
 from cogitate.scheduler.ledger.streams import chunked
-from cogitate.tasks.job import Cost, JobKey
+from cogitate.tasks.job import Cost, JobKey, added
 
 
 class Charged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -202,3 +208,71 @@ def read_learned(raw: Sequence[bytes], unreadable: list[Unreadable]) -> list[Lea
         return Learned(JobKey.parse(job), Cost(*known.usage), known.saved, known.at)
 
     return read_shown(raw, "what an ended job came to", read, unreadable)
+
+
+class RetriedAttempt(NamedTuple):
+    """The usage of an attempt that a newer one of its job has superseded."""
+
+    token: str
+    key: JobKey
+    used: Cost
+
+
+class _Retry(msgspec.Struct):
+    """The same, as the ledger keeps it."""
+
+    job: str
+    used: tuple[int, int, int]
+
+
+_RETRY = typed_json.decoder(_Retry)
+
+
+class Retries(Part):
+    """The usage that the ledger has shown and no tick has journalled yet."""
+
+    def __init__(self) -> None:
+        self._shown: list[RetriedAttempt] = []  # at the boundary of this tick
+        self._journalled: list[str] = []  # tokens
+
+    def begin(self, tick: TickState) -> None:
+        """Read the usage that the ledger shows."""
+        self._shown = read_retries(tick.boundary.shown.get("retries", ()), tick.run.unreadable)
+
+    def end(self, tick: TickState) -> None:
+        """Journal the usage that the ledger shows: with the ends of its jobs, or, of jobs that ended before, itself."""
+        shown, notes = self._shown, (closing.note for closing in tick.closings)
+        tick.notes["ended"] = self.close(shown, notes)
+        tick.notes["retried"] = self.rest(shown, tick.run.open, tick.closed)
+
+    def close(self, shown: Iterable[RetriedAttempt], notes: Iterable[EndNote]) -> tuple[EndNote, ...]:
+        """Return the notes of jobs that end, each with the usage of its earlier attempts."""
+        used = {note.key: note for note in notes}
+        for retry in shown:
+            note = used.get(retry.key)
+            if note is not None:
+                used[retry.key] = msgspec.structs.replace(note, retried=added(note.retried, retry.used))
+                self._journalled.append(retry.token)
+        return tuple(used.values())
+
+    def rest(self, shown: Iterable[RetriedAttempt], *known: Collection[JobKey]) -> tuple[Retried, ...]:
+        """Return the usage for jobs that had ended before, which are not among the known ones."""
+        late = [retry for retry in shown if not any(retry.key in keys for keys in known)]
+        self._journalled += [retry.token for retry in late]
+        return tuple(Retried(retry.key, retry.used) for retry in late)
+
+    # -- with the ledger -----------------------------------------------------------------------------
+
+    def take_writes(self) -> list[Write]:
+        gone, self._journalled = sorted(self._journalled), []
+        return list(chunked("HDEL", "retries", gone))
+
+
+def read_retries(raw: Sequence[bytes], unreadable: list[Unreadable]) -> list[RetriedAttempt]:
+    """Return the usage of earlier attempts, as shown by the ledger, in order."""
+
+    def read(token: str, value: bytes) -> RetriedAttempt:
+        known = _RETRY.decode(value)
+        return RetriedAttempt(token, JobKey.parse(known.job), Cost(*known.used))
+
+    return sorted(read_shown(raw, "what an earlier attempt used", read, unreadable))

@@ -1,26 +1,58 @@
-"""The steps of one tick: the boundary, and the end after the world's turn. No I/O, no clock, no randomness."""
+"""The steps of one tick, and the parts that carry them out, in order. No I/O, no clock, no randomness."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
 from cogitate.memory.entry import Entry
 from cogitate.scheduler.config.controls import ControlRequest
+from cogitate.scheduler.engine.admitting import Admitting
+from cogitate.scheduler.engine.answer_times import AnswerTimes
 from cogitate.scheduler.engine.boundary import Closing, close_due
+from cogitate.scheduler.engine.corrections import Corrections, Retries
 from cogitate.scheduler.engine.heuristics_ahead import HeuristicsAhead
-from cogitate.scheduler.engine.part import Part, TickState
-from cogitate.scheduler.engine.parts import parts_of
+from cogitate.scheduler.engine.late_answers import LateAnswers
+from cogitate.scheduler.engine.part import Figure, Part, TickState
+from cogitate.scheduler.engine.rating import Rater
+from cogitate.scheduler.engine.retention import Limits, Retention
+from cogitate.scheduler.engine.run_data import FinishedTick, WorldTurn
 from cogitate.scheduler.engine.run_state import RunState
-from cogitate.scheduler.engine.turn import FinishedTick, WorldTurn
+from cogitate.scheduler.engine.token_estimates import TokenEstimates
+from cogitate.scheduler.engine.world_turn import Owners, Remembering, Steered
 from cogitate.scheduler.intake.kind_effects import PROMPT_FAILED
 from cogitate.scheduler.journal.ends import JobEnd, ends_at_boundary
 from cogitate.scheduler.journal.history import Change
 from cogitate.scheduler.journal.lines import Core, TickNotes
+from cogitate.scheduler.ledger.run_store import RunKey
 from cogitate.scheduler.ledger.step_replies import BoundaryInput
 from cogitate.tasks.heuristics.reading import read_ahead
 from cogitate.tasks.job import JobKey
+
+#: The class of each part, and how the engine of a run gets its own. Readers of a run use what the classes declare.
+PARTS: Mapping[type[Part], Callable[[RunState], Part]] = {
+    Owners: Owners,
+    Remembering: lambda state: Remembering(coalesce=state.rules.coalesce),
+    Rater: lambda state: state.rater,
+    TokenEstimates: lambda state: state.estimates,
+    Limits: lambda _: Limits(),
+    Retention: lambda _: Retention(),
+    Steered: Steered,
+    Admitting: Admitting,
+    LateAnswers: LateAnswers,
+    Corrections: lambda _: Corrections(),
+    AnswerTimes: AnswerTimes,
+    Retries: lambda _: Retries(),
+}
+
+HASHES: tuple[RunKey, ...] = tuple(name for part in PARTS for name in part.hashes)
+FIGURES: tuple[Figure, ...] = tuple(figure for part in PARTS for figure in part.figures)
+
+
+def parts_of(state: RunState) -> list[Part]:
+    return [make(state) for make in PARTS.values()]
+
 
 OnePart = TypeVar("OnePart", bound=Part)
 Rest = ParamSpec("Rest")

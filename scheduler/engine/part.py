@@ -1,7 +1,7 @@
 """A part of the engine: one feature of a run, whole, from the boundary to what the ledger keeps of it.
 
 The engine ends the jobs that are due and tells each part of each end (`ended`). Then it calls each part in the order of
-`cogitate.scheduler.engine.parts`: `begin` at the boundary, `end` after the world's turn. A part puts what it journals
+`cogitate.scheduler.engine.engine`: `begin` at the boundary, `end` after the world's turn. A part puts what it journals
 into `TickState.core` and `TickState.notes`. The commit writes what `take_records` and `take_writes` return, and `load`
 reads it back on resume. The auditor and the run's summary read what the class declares: `hashes`, `audit`, `figures`. A
 new feature is a new part and a line of that list.
@@ -21,8 +21,7 @@ from cogitate.memory.stream import Stream
 from cogitate.scheduler.config.controls import ControlRequest
 from cogitate.scheduler.engine.boundary import Closing, cancelled
 from cogitate.scheduler.engine.open_jobs import OpenJob, counted
-from cogitate.scheduler.engine.run_data import RunData
-from cogitate.scheduler.engine.turn import WorldTurn
+from cogitate.scheduler.engine.run_data import RunData, WorldTurn
 from cogitate.scheduler.journal.run_totals import Charge
 from cogitate.scheduler.ledger.ledger import Records, Value, Write
 from cogitate.scheduler.ledger.run_store import RunKey, RunStore

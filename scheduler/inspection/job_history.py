@@ -12,7 +12,7 @@ from redis.client import Pipeline
 from cogitate.memory import typed_json
 from cogitate.memory.effects import Effect
 from cogitate.scheduler.engine.part import LONGEST_AFTER_END
-from cogitate.scheduler.inspection.unjournalled import unjournalled
+from cogitate.scheduler.inspection.stored_run import unjournalled
 from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.journal.checkpoint import load_base
 from cogitate.scheduler.journal.ends import how_ended

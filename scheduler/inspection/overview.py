@@ -15,12 +15,12 @@ from cogitate.memory.clock import DAY, USUAL, Clock
 from cogitate.scheduler.budget.budget import window_of
 from cogitate.scheduler.budget.budget_lines import budget_lines
 from cogitate.scheduler.budget.forecast import forecast
-from cogitate.scheduler.config.kept_settings import kept_settings
+from cogitate.scheduler.config.facts import kept_settings
 from cogitate.scheduler.inspection.recent import Recent, recent_ticks
 from cogitate.scheduler.inspection.refusals import limit_name
-from cogitate.scheduler.inspection.steering_vitals import SteeringVitals, steering_of
-from cogitate.scheduler.inspection.summary import SlowKind, limits_of, slow_kinds
-from cogitate.scheduler.inspection.vitals import RECENT, OpenKind, Window, open_kinds
+from cogitate.scheduler.inspection.stored_run import limits_of
+from cogitate.scheduler.inspection.summary import SlowKind, slow_kinds
+from cogitate.scheduler.inspection.vitals import RECENT, OpenKind, SteeringVitals, Window, open_kinds, steering_of
 from cogitate.scheduler.ledger.errors import RunMissing
 from cogitate.scheduler.ledger.presence import format_state, host_of
 from cogitate.scheduler.ledger.run_store import RunStore

@@ -11,7 +11,7 @@ from redis.client import Pipeline
 
 from cogitate.memory import typed_json
 from cogitate.scheduler.budget.budget_lines import Accounts, accounts_of
-from cogitate.scheduler.engine.parts import HASHES
+from cogitate.scheduler.engine.engine import HASHES
 from cogitate.scheduler.ledger.errors import RunMissing
 from cogitate.scheduler.ledger.run_store import RunStore
 

@@ -17,7 +17,7 @@ from cogitate.memory.stream import Stream
 from cogitate.memory.unreadable import LeftOut, leave_out, unreadable
 from cogitate.memory.view import MemoryView, subjects_named
 from cogitate.scheduler.config.facts import Facts
-from cogitate.scheduler.inspection.run_clock import kept_facts
+from cogitate.scheduler.inspection.stored_run import kept_facts
 from cogitate.scheduler.intake.checks import InputError, near_owners
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import load_streams

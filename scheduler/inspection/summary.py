@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from functools import lru_cache
 
 import msgspec
 from redis import Redis
@@ -21,27 +20,23 @@ from cogitate.scheduler.budget.budget_lines import (
     pools_of,
     spent_of,
 )
-from cogitate.scheduler.budget.limit_history import LimitHistory
 from cogitate.scheduler.budget.rules import adaptive_bounds
-from cogitate.scheduler.config.kept_settings import kept_settings
-from cogitate.scheduler.config.limits import LimitTable
+from cogitate.scheduler.config.facts import kept_settings
 from cogitate.scheduler.config.price_table import ModelPrice
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.engine.token_estimates import HEADROOMS
 from cogitate.scheduler.inspection.refusals import Refusal, Refusals, limit_name
-from cogitate.scheduler.inspection.run_clock import clock_of
-from cogitate.scheduler.inspection.steering_vitals import SteeringVitals, steering_of
-from cogitate.scheduler.inspection.unjournalled import unjournalled
+from cogitate.scheduler.inspection.stored_run import clock_of, limits_of, unjournalled
+from cogitate.scheduler.inspection.vitals import SteeringVitals, steering_of
 from cogitate.scheduler.journal.checkpoint import load_base
+from cogitate.scheduler.journal.ends import Shortfalls
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.run_totals import RunTotals, spending
-from cogitate.scheduler.journal.shortfalls import Shortfalls
 from cogitate.scheduler.latency.latencies import Latencies
 from cogitate.scheduler.ledger.errors import RunMissing
 from cogitate.scheduler.ledger.presence import format_state, host_of
 from cogitate.scheduler.ledger.run_store import RunStore, check_schema
 from cogitate.scheduler.ledger.streams import load_streams
-from cogitate.scheduler.steering.steering import read_steering
 from cogitate.tasks.job import Cost, JobKey, added
 from cogitate.tasks.registry import is_kind, kind_of
 
@@ -146,17 +141,6 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     def unpriced(self) -> tuple[str, ...]:
         """Return the models whose price, and so whose spending in money, is unknown."""
         return tuple(price.model for price in self.prices if price.origin == "unknown")
-
-
-def limits_of(store: RunStore) -> LimitHistory:
-    """Return the past and present limits of a run."""
-    return LimitHistory(_kept_limits(store.state_field("settings")), read_steering(store).limits)
-
-
-@lru_cache(maxsize=8)  # a watched run is read at every tick, and building settings takes milliseconds
-def _kept_limits(settings: bytes) -> LimitTable:
-    """Return the limits that a run was created with."""
-    return kept_settings(settings).limit_table()
 
 
 class RunReader:

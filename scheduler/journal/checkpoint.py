@@ -22,8 +22,7 @@ from cogitate.memory.stream import Stream
 from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.journal.lines import JournalError, next_chain, wrong_version
 from cogitate.scheduler.journal.run_totals import RunTotals
-from cogitate.scheduler.ledger.packing import pack, unpack
-from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.run_store import RunStore, pack, unpack
 
 PAGE = 100  # streams a round trip
 

@@ -1,11 +1,14 @@
-"""Reading the journal back: verified lines, and what they changed."""
+"""The journal read back: verified lines, what they changed, and what they say of unreadable entries."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
+import msgspec
+from redis import Redis
 from redis.client import Pipeline
 
 from cogitate.memory import typed_json
@@ -13,12 +16,19 @@ from cogitate.memory.apply import apply, unmet
 from cogitate.memory.entry import Entry
 from cogitate.memory.routing.repeats import count_repeat
 from cogitate.memory.stream import Stream
-from cogitate.memory.unreadable import leave_out
-from cogitate.scheduler.journal.checkpoint import JournalCheckpoint, read_checkpoint, trimmed_tick
+from cogitate.memory.unreadable import LeftOut, leave_out, unreadable
+from cogitate.scheduler.journal.checkpoint import (
+    JournalCheckpoint,
+    load_base,
+    load_checkpoint_streams,
+    read_checkpoint,
+    trimmed_tick,
+)
 from cogitate.scheduler.journal.ends import Change as Change
 from cogitate.scheduler.journal.ends import changes_of_end
 from cogitate.scheduler.journal.lines import Core, JournalError, JournalLine, ReadLine, read_line, unpack_line
 from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.streams import UNREADABLE, load_streams
 from cogitate.tasks.job import JobKey
 
 PAGE = 50  # lines a round trip: a busy hour of a town of hundreds takes 40 KB each
@@ -177,3 +187,45 @@ def observed_again(seen: Iterable[tuple[str, Entry]], core: Core) -> bool:
 def note_served(streams: Mapping[str, Stream], key: JobKey) -> None:
     """Remember when an owner was last served, for the order in which scarce budget is given out."""
     streams[key.owner].set_counter(f"served:{key.kind}", key.tick)
+
+
+def unreadable_entries_of(client: Redis, run: str) -> list[LeftOut]:
+    """Return the unreadable entries of a run, including those of owners that have left.
+
+    Streams with other damage are skipped; the commands that need them report it.
+    """
+    store = RunStore.open(client, run)
+    owners = {*store.fields("owners"), *store.fields("retired")}
+    found: list[LeftOut] = []
+    for owner in sorted(name.decode() for name in owners):
+        with suppress(*UNREADABLE):
+            found += unreadable(load_streams(store, [owner]).values())
+    return found
+
+
+def check_kind_wrote(store: RunStore, owner: str, entry: Entry) -> None:
+    """Check that an unreadable entry matches its journal: a kind wrote it that way, and nothing changed it since.
+
+    Raises:
+        ValueError: when the entry differs.
+    """
+    if _plain(_as_written(store, owner, entry)) != _plain(entry):
+        raise ValueError(f"entry {entry.number} of {owner} differs from the journal")
+
+
+def _as_written(store: RunStore, owner: str, entry: Entry) -> Entry | None:
+    """Return the entry from the line of its tick, or from the checkpoint of a journal that begins later."""
+    if entry.tick <= trimmed_tick(store):
+        base = load_base(store)
+        streams = load_checkpoint_streams(store, base) if base is not None else {}
+        return streams[owner].entries.get(entry.number) if owner in streams else None
+    for line in read_journal(store, entry.tick, entry.tick):
+        for change in changes_of(line):
+            if change.entry is not None and (change.owner, change.entry.number) == (owner, entry.number):
+                return change.entry
+    return None
+
+
+def _plain(entry: Entry | None) -> object:
+    """Return the entry without its later rating."""
+    return entry and msgspec.to_builtins(msgspec.structs.replace(entry, importance=0, rated=0))

@@ -25,7 +25,7 @@ from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.latency.due_ticks import TOO_SLOW
 from cogitate.scheduler.ledger.answer_times import Overdue, Timed
 from cogitate.scheduler.ledger.claims import PromptCount, Reason, Source, Tried
-from cogitate.scheduler.ledger.packing import pack, unpack
+from cogitate.scheduler.ledger.run_store import pack, unpack
 from cogitate.tasks.job import Cost, JobKey
 
 End = Literal["applied", "dropped", "deferred", "stale", "cancelled"]
@@ -333,3 +333,55 @@ def read_line(stored: bytes, tick: int, digest: str, chain: str) -> ReadLine:
             f"tick {tick}: digest {line.digest} of tick {core.tick} does not follow; expected {expected}"
         )
     return ReadLine(core, line.notes, line.digest, now)
+
+
+class EndOutline(msgspec.Struct):
+    """The end of a job."""
+
+    key: JobKey
+    end: str
+    reason: str = "none"
+
+
+class DecisionOutline(msgspec.Struct):
+    """Admission's decision on a request."""
+
+    key: JobKey
+    decision: str
+    refused: str = ""
+
+
+class CoreOutline(msgspec.Struct):
+    """The countable part of a line's core."""
+
+    tick: int
+    minute: int  # game time, total minutes
+    ended: tuple[EndOutline, ...] = ()
+    decided: tuple[DecisionOutline, ...] = ()
+
+
+class NotesOutline(msgspec.Struct):
+    """The notes of a line that say what was spent."""
+
+    ended: tuple[EndNote, ...] = ()
+    corrected: tuple[Correction, ...] = ()
+    retried: tuple[Retried, ...] = ()
+
+
+class LineOutline(msgspec.Struct):
+    """One tick in outline."""
+
+    v: int
+    core: CoreOutline
+    notes: NotesOutline
+
+
+_OUTLINE = typed_json.decoder(LineOutline)
+
+
+def read_outline(stored: bytes) -> LineOutline:
+    """Return the outline of a line as the ledger keeps it."""
+    try:
+        return _OUTLINE.decode(unpack_line(stored)[1])
+    except msgspec.DecodeError as error:
+        raise JournalError(f"the journal was changed, a line of it cannot be read: {error}") from error

@@ -21,9 +21,8 @@ from cogitate.scheduler.budget.admission import DecidedLine, Grant
 from cogitate.scheduler.budget.budget import Cell, amounts
 from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.config.limits import UNITS
-from cogitate.scheduler.journal.ends import how_ended
+from cogitate.scheduler.journal.ends import Shortfalls, how_ended, note_shortfall
 from cogitate.scheduler.journal.lines import Correction, EndNote, ReadLine, Retried, reason_of
-from cogitate.scheduler.journal.shortfalls import Shortfalls, note_shortfall
 from cogitate.scheduler.ledger.answer_times import Timed
 from cogitate.scheduler.ledger.claims import Reason
 from cogitate.tasks.job import Cost, JobKey, added

@@ -22,6 +22,7 @@ from structlog.contextvars import bound_contextvars
 from cogitate.scheduler.config.controls import read_asked
 from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.ledger.answer_times import read_claimed, read_timed
+from cogitate.scheduler.ledger.connect import why_keys_vanish
 from cogitate.scheduler.ledger.errors import (
     Fenced,
     LedgerError,
@@ -31,7 +32,6 @@ from cogitate.scheduler.ledger.errors import (
     RunUnreadable,
     wrong_schema,
 )
-from cogitate.scheduler.ledger.eviction import why_keys_vanish
 from cogitate.scheduler.ledger.keys import RUNS, incarnation_key, new_nonce, run_base
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.scripts import Reply, script

@@ -23,8 +23,7 @@ from cogitate.memory.entry import Archived, Head
 from cogitate.memory.stream import Stream
 from cogitate.memory.unreadable import read_entry, read_head, read_marks
 from cogitate.scheduler.ledger.ledger import Value, Write
-from cogitate.scheduler.ledger.packing import pack, unpack
-from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.run_store import RunStore, pack, unpack
 
 CHUNK = 500  # pairs a command; Lua's unpack fails between 7,000 and 8,000 values
 

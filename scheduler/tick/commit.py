@@ -1,29 +1,84 @@
-"""The commits of finished ticks: what each writes, where the run stands after it, and the reply to it."""
+"""The commits of finished ticks, and how a host leaves its run after an error.
+
+A commit may be under way while its host continues: the reply is read when the next tick needs it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import threading
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import partial
-from typing import NamedTuple
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 import msgspec
+import structlog
+from redis.exceptions import RedisError
 
 from cogitate.memory.clock import DAY, day_of
 from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.engine.part import Part
+from cogitate.scheduler.engine.run_data import FinishedTick
 from cogitate.scheduler.engine.run_state import RunState
-from cogitate.scheduler.engine.turn import FinishedTick
 from cogitate.scheduler.journal.lines import write_line
+from cogitate.scheduler.ledger.errors import LedgerError
 from cogitate.scheduler.ledger.ledger import Apply, Commit, HostLedger, Write
 from cogitate.scheduler.ledger.step_replies import Advanced, BoundaryInput
 from cogitate.scheduler.ledger.streams import chunked, stream_writes, world_writes
-from cogitate.scheduler.tick.commit_thread import SendCommit
 from cogitate.scheduler.tick.figure_history import FigureHistory
 from cogitate.scheduler.tick.restore import Restored
 from cogitate.scheduler.tick.result_collector import ResultCollector
 from cogitate.tasks.job import Job
+
+T = TypeVar("T")
+
+
+class SendCommit(Protocol):
+    """A way to have a commit carried out. The host may not use its ledger until it has the reply."""
+
+    def __call__(self, commit: Callable[[], T], /) -> Future[T]:
+        """Begin a commit, and return its reply, which raises whatever the commit raised."""
+
+
+def commit_at_once(commit: Callable[[], T], /) -> Future[T]:
+    """Commit while the host stands still; an error is raised here."""
+    reply: Future[T] = Future()
+    reply.set_result(commit())
+    return reply
+
+
+class CommitThread:
+    """A thread that carries out the commits of one host, one after the other, while the host does other work.
+
+    It is a daemon, unlike those of an executor: a process that ends does not wait for a server that is away.
+    """
+
+    def __init__(self) -> None:
+        self._sent: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
+        Thread(target=self._live, name="commit", daemon=True).start()
+
+    def __call__(self, commit: Callable[[], T], /) -> Future[T]:
+        """Begin a commit, and return while it is under way."""
+        reply: Future[T] = Future()
+        self._sent.put((commit, reply))
+        return reply
+
+    def close(self) -> None:
+        """End the thread after what it has to carry out."""
+        self._sent.put(None)
+
+    def _live(self) -> None:
+        while (sent := self._sent.get()) is not None:
+            commit, reply = sent
+            try:
+                reply.set_result(commit())
+            except BaseException as error:  # it is raised where the reply is read
+                reply.set_exception(error)
+
 
 KEPT_DAYS = 7  # a day's accounts can be looked at for so many days after it; later the journal still has each job's
 
@@ -193,3 +248,31 @@ def ticks_of_ended_window(facts: Facts, window: str, number: int, named: Collect
     if kept_until >= number or any(first <= tick <= last for tick in named):
         return None
     return first, last
+
+
+log = structlog.get_logger()
+
+SAID_SOON = 2.0  # seconds that a host which fails may take to tell its ledger
+
+
+def let_go(
+    ledger: HostLedger, status: Literal["finished", "stopped", "cancelled"], sent: Future[Any] | None = None
+) -> None:
+    """Tell a ledger that answers soon how a host that meets an error has left its run; raise nothing.
+
+    Args:
+        sent: the reply to a commit that is under way, which comes first.
+    """
+
+    def say() -> None:
+        if sent is not None:
+            with suppress(Exception):  # there is an error already: this one would hide it
+                sent.result()
+        try:
+            ledger.let_go(status)
+        except (RedisError, LedgerError, OSError) as error:  # as above
+            log.info("run.left_unsaid", run=ledger.run, error=f"{type(error).__name__}: {error}"[:200])
+
+    saying = threading.Thread(target=say, name="leaving", daemon=True)
+    saying.start()
+    saying.join(SAID_SOON)

@@ -11,8 +11,7 @@ from cogitate.memory.host_code import Raised, captured
 from cogitate.scheduler.intake.checks import MAX_NUMBERS, MAX_OWNER, check_texts, reason
 from cogitate.scheduler.journal.ends import JobEnd
 from cogitate.scheduler.tick.loop import RunLoop
-from cogitate.scheduler.tick.redelivery import WorldDiverged, remedy
-from cogitate.scheduler.tick.tick_iterator import Tick
+from cogitate.scheduler.tick.tick_iterator import Tick, WorldDiverged, remedy
 from cogitate.tasks.job import split_job_id
 
 Params = Mapping[str, Any] | Callable[[str], Mapping[str, Any]] | None  # of each job, or by its owner

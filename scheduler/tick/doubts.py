@@ -16,7 +16,7 @@ from cogitate.memory.routing.scopes import location_owner
 from cogitate.scheduler.budget.budget import BudgetView, amounts, figure_of
 from cogitate.scheduler.budget.rules import Rules
 from cogitate.scheduler.budget.settings_checks import strangers
-from cogitate.scheduler.config.kept_settings import KEPT, keep_settings
+from cogitate.scheduler.config.facts import KEPT, keep_settings
 from cogitate.scheduler.config.limits import PERIODS, UNITS, LimitName
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.engine.run_state import RunState

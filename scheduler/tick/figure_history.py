@@ -1,9 +1,9 @@
-"""The history of a run's figures, for charts: kept with each tick, bounded, and decided on by nothing.
+"""Figures of ticks for people, which decide nothing: ended jobs, counted and logged, and a bounded history for charts.
 
     history  hash  "t<tick>" -> figures of a tick, of the newest `KEPT_TICKS`;
                    "h<hour>" -> those of an hour of game time, of the newest `KEPT_HOURS`
 
-Each field is written as a whole by the step that commits the tick, so that a restart loses and doubles nothing.
+The step that commits a tick writes each field as a whole, so that a restart loses and doubles nothing.
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import msgspec
+import structlog
 
 from cogitate.memory import typed_json
-from cogitate.scheduler.config.kept_settings import kept_settings
+from cogitate.scheduler.config.facts import kept_settings
+from cogitate.scheduler.engine.run_data import FinishedTick
 from cogitate.scheduler.engine.run_state import RunState
-from cogitate.scheduler.journal.lines import Core, TickNotes
+from cogitate.scheduler.intake.kind_effects import PROMPT_FAILED
+from cogitate.scheduler.journal.lines import Core, TickNotes, reason_of
 from cogitate.scheduler.journal.run_totals import spending
 from cogitate.scheduler.ledger.ledger import Write
 from cogitate.scheduler.ledger.run_store import RunStore
@@ -150,3 +153,47 @@ def thinned(points: Sequence[Figures]) -> list[Figures]:
         else:
             found.append(point)
     return found
+
+
+log = structlog.get_logger()
+
+
+class EndedJobs:
+    """The jobs of a run that have ended in this process."""
+
+    def __init__(self, run: str) -> None:
+        self.counts: Counter[tuple[str, str, str]] = Counter()  # by kind, source and reason
+        self._run = run
+        self._refused: set[str] = set()  # kinds whose refused effects the log already has
+        self._failed: set[str] = set()  # kinds whose faults when they are asked the log already has
+
+    def note(self, finished: FinishedTick) -> None:
+        """Count the jobs that a tick ends, and log what it lost or refused."""
+        core, notes = finished.core, finished.notes.ended
+        self.counts.update(
+            (ended.key.kind, note.source, ended.reason) for ended, note in zip(core.ended, notes, strict=True)
+        )
+        self.counts.update(
+            (decided.key.kind, "none", reason_of(decided.refused))
+            for decided in core.decided
+            if decided.decision in ("deferred", "dropped")
+        )
+        for loss in finished.losses():
+            log.warning(loss.name, run=self._run, tick=core.tick, owner=loss.owner, amount=loss.amount)
+        for note in notes:
+            if note.refusal and note.failure != PROMPT_FAILED and note.key.kind not in self._refused:
+                self._refused.add(note.key.kind)
+                log.warning(
+                    "job.effects_refused",
+                    run=self._run,
+                    tick=core.tick,
+                    kind=note.key.kind,
+                    owner=note.key.owner,
+                    why=note.refusal,
+                )
+        for fault in finished.faults:
+            if fault.kind not in self._failed:
+                self._failed.add(fault.kind)
+                log.warning(
+                    "kind.failed", run=self._run, tick=core.tick, kind=fault.kind, owner=fault.owner, why=fault.why
+                )

@@ -29,23 +29,20 @@ from cogitate.scheduler.budget.rules import Rules
 from cogitate.scheduler.config.controls import ControlRequest
 from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.engine.engine import RunEngine
+from cogitate.scheduler.engine.run_data import FinishedTick
 from cogitate.scheduler.engine.run_state import RunState
-from cogitate.scheduler.engine.turn import FinishedTick
 from cogitate.scheduler.journal.ends import JobEnd, ends_after_turn
 from cogitate.scheduler.journal.exported import ExportedJournal
 from cogitate.scheduler.ledger.errors import LedgerError
 from cogitate.scheduler.ledger.ledger import Apply, HostLedger
 from cogitate.scheduler.ledger.step_replies import BoundaryInput, UnreadableLog
-from cogitate.scheduler.tick.commit import Committer
-from cogitate.scheduler.tick.commit_thread import SendCommit, commit_at_once
-from cogitate.scheduler.tick.ended_jobs import EndedJobs
+from cogitate.scheduler.tick.commit import Committer, SendCommit, commit_at_once, let_go
+from cogitate.scheduler.tick.figure_history import EndedJobs
 from cogitate.scheduler.tick.garbage import FullCollections
-from cogitate.scheduler.tick.leaving import let_go
 from cogitate.scheduler.tick.pace import Pace
-from cogitate.scheduler.tick.redelivery import ends_before, redeliver
 from cogitate.scheduler.tick.restore import restore
 from cogitate.scheduler.tick.result_collector import Publish, ResultCollector
-from cogitate.scheduler.tick.tick_iterator import OneDriver
+from cogitate.scheduler.tick.tick_iterator import OneDriver, ends_before, redeliver
 from cogitate.scheduler.tick.tick_iterator import Tick as Tick
 from cogitate.scheduler.tick.trimming import JournalTrimmer
 from cogitate.scheduler.tick.world_calls import WorldCalls

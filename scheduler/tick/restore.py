@@ -24,11 +24,10 @@ from cogitate.scheduler.engine.part import Part
 from cogitate.scheduler.engine.run_data import LoopState, Streams
 from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.journal.checkpoint import load_base, load_checkpoint_streams
-from cogitate.scheduler.journal.history import pass_journal, redo
+from cogitate.scheduler.journal.history import check_kind_wrote, pass_journal, redo
 from cogitate.scheduler.journal.run_totals import RunTotals, wrong_facts
-from cogitate.scheduler.journal.unreadable_entries import check_kind_wrote
+from cogitate.scheduler.ledger.connect import why_keys_vanish
 from cogitate.scheduler.ledger.errors import LedgerError, RunAltered, RunUnreadable
-from cogitate.scheduler.ledger.eviction import why_keys_vanish
 from cogitate.scheduler.ledger.ledger import HostLedger, Value, Write
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import chunked, differences, load_streams, load_world

@@ -16,10 +16,9 @@ from cogitate.memory.routing.routing import Event, Routed, Routing, Strategy, ro
 from cogitate.memory.routing.scope_context import MAX_ENTRIES, scope_context
 from cogitate.memory.routing.scopes import WORLD, location_owner
 from cogitate.memory.view import MemoryView
-from cogitate.scheduler.engine.run_data import LiveMemory
+from cogitate.scheduler.engine.run_data import LiveMemory, WorldTurn, copied
 from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.engine.triggers import location_left, story_event
-from cogitate.scheduler.engine.turn import WorldTurn, copied
 from cogitate.scheduler.intake.checks import (
     MAX_LABEL,
     MAX_NUMBERS,

@@ -11,7 +11,7 @@ from cogitate.scheduler.engine.open_jobs import load_open_jobs
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.tick.loop import Tick
 from cogitate.workers.publish import Publisher
-from cogitate.workers.transport.turns import ASKING, tickets_key
+from cogitate.workers.transport.hints import ASKING, tickets_key
 from tests.faults.attacked import AGENTS, MORNING, RUN, Attacked, Eventually, settings_of
 
 PLANS = tickets_key("cogitate:plan", ASKING)

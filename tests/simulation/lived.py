@@ -19,7 +19,7 @@ from cogitate.memory.stream import Stream
 from cogitate.memory.summaries.conversations import conversations
 from cogitate.ops.world_driver import drive
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.engine.turn import FinishedTick
+from cogitate.scheduler.engine.run_data import FinishedTick
 from cogitate.scheduler.inspection.audit.audit import audit, audit_budget
 from cogitate.scheduler.journal.history import Change
 from cogitate.scheduler.tick.loop import Tick

@@ -29,8 +29,8 @@ from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.engine.engine import RunEngine
 from cogitate.scheduler.engine.open_jobs import OpenJob
+from cogitate.scheduler.engine.run_data import WorldTurn
 from cogitate.scheduler.engine.run_state import RunState
-from cogitate.scheduler.engine.turn import WorldTurn
 from cogitate.scheduler.journal.history import redo
 from cogitate.scheduler.journal.lines import TickNotes, read_line, write_line
 from cogitate.scheduler.ledger.claims import Result

@@ -7,19 +7,130 @@ alike. The model is shown the fault once (`cogitate.workers.jobs.repair`); after
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
 from pydantic import BaseModel
 
-from cogitate.prompts.answers import Answer, IntegratedAnswer, ReflectionAnswer, SummaryAnswer
+from cogitate.memory.language.endings import QUESTIONS, SPACED, UNSPACED
+from cogitate.memory.language.text import MARKS, words
+from cogitate.prompts.answers import (
+    HELD_PHRASE,
+    ActionAnswer,
+    Answer,
+    DailyPlan,
+    IntegratedAnswer,
+    ReflectionAnswer,
+    StepPlan,
+    SummaryAnswer,
+)
+from cogitate.prompts.constraints import Constraint
 from cogitate.tasks.kind import Prompt
-from cogitate.workers.answer_faults.constrained import fault_of_constraints
-from cogitate.workers.answer_faults.fields import TIME, texts_of
-from cogitate.workers.answer_faults.found import Fault, found
-from cogitate.workers.answer_faults.insights import fault_of_insight
-from cogitate.workers.answer_faults.prompt_content import PromptContent, name_of
-from cogitate.workers.answer_faults.relation import is_about
-from cogitate.workers.answer_faults.repeats import fault_of_fields, repeats_itself
-from cogitate.workers.answer_faults.thoughts import THOUGHTS, fault_of_thought
-from cogitate.workers.answer_faults.wording import fault_of_wording, words_in
+from cogitate.workers.answer_faults.prompt_content import PromptContent, bare, is_about, name_of
+from cogitate.workers.answer_faults.wording import (
+    TIME,
+    Fault,
+    fault_of_fields,
+    fault_of_wording,
+    found,
+    repeats_itself,
+    texts_of,
+    words_in,
+)
+
+
+def fault_of_constraints(value: dict[str, Any], constraints: Iterable[Constraint]) -> Fault | None:
+    """Return the first value of an answer that breaks a constraint, as a fault worded for the model."""
+    for one in constraints:
+        for given in _values(value, one.field.split(".")):
+            if one.choices and given not in one.choices:
+                return Fault(
+                    f"{one.field} is {str(given)[:100]!r}: choose one of {', '.join(one.choices)}", "constraint"
+                )
+            if isinstance(given, bool) or not isinstance(given, str | list | int | float):
+                continue
+            size, verb = (given, "is") if isinstance(given, int | float) else (len(given), "has")
+            if one.least is not None and size < one.least:
+                return Fault(f"{one.field} {verb} {size}: at least {one.least} is required", "constraint")
+            if one.most is not None and size > one.most:
+                return Fault(f"{one.field} {verb} {size}: at most {one.most} is allowed", "constraint")
+    return None
+
+
+def _values(value: Any, path: Sequence[str]) -> Iterator[Any]:
+    """Yield the values at a path, through lists; null yields nothing."""
+    if not path:
+        if value is not None:
+            yield value
+    elif isinstance(value, list):
+        for part in value:
+            yield from _values(part, path)
+    elif isinstance(value, dict):
+        yield from _values(value.get(path[0]), path[1:])
+
+
+_I = rf"(?:[^\W\d_][{MARKS}]*){{1,4}}"
+_SPEAKER = re.compile(rf"\W*{_I}\s?[,，、،]\s?([^,，、،]{{2,60}})[,，、،]")  # "I, Ben Cole, have …"
+
+
+def fault_of_insight(insight: str, content: PromptContent) -> str | None:
+    """Return why an insight violates the instructions or adds nothing new, or None."""
+    plain = bare(insight)
+    if plain in map(bare, content.reflections):
+        return "the character has concluded this before; go beyond it"
+    if plain in content.user.casefold() and any(plain in bare(text) for text in content.memories):
+        return Fault("it only repeats a memory; say what follows from it", "copied")
+    if not content.built_in:
+        return None
+    speaker = _SPEAKER.match(insight)
+    if speaker is not None and _is_another(speaker[1], content):
+        return f"{speaker[1]!r} is not the character; write the insight as the character"
+    if not is_about(insight, content.memories, content):
+        return "the insight is not about what the memories say: name persons, places and facts of them"
+    return None
+
+
+def _is_another(name: str, content: PromptContent) -> bool:
+    """Return whether a text is the name of a listed person, or all names that are not the character's.
+
+    In a script without capitals, what the memories have is taken for a name.
+    """
+    if name in content.people:
+        return True
+    if name.upper() == name.lower():
+        is_name = any(name in memory for memory in content.memories)
+    else:
+        is_name = all(part[0].isupper() for part in name.split())
+    return is_name and content.vocabulary.isdisjoint(words(name))
+
+
+THOUGHTS = (ActionAnswer, DailyPlan, ReflectionAnswer, StepPlan)
+_QUOTED = re.compile(r"\"[^\"]*\"|“[^“”]*”|«[^«»]*»|„[^„“”]*[“”]|「[^「」]*」|『[^『』]*』")
+_MARKUP = re.compile(  # of a page, of a prompt, of a model's template
+    r"</[a-z][\w-]{0,30}>|<\|[\w ]{1,30}\|>|\[/?INST\]|\A(?:assistant|system|user): ", re.IGNORECASE
+)
+_MARKS = SPACED + UNSPACED
+_ENDED = re.compile(f"([^{_MARKS}]+)([{_MARKS}]*)")  # a sentence and its end
+_COLON = re.compile("[:：]")
+
+
+def fault_of_thought(text: str, field: str) -> str | None:
+    """Return why a text is not a thought, action or reason of a character, or None."""
+    if any(mark in text for mark in QUESTIONS):
+        sentences = [one for one in _ENDED.findall(_QUOTED.sub("", text)) if any(map(str.isalnum, one[0]))]
+        if sentences and all(_asks(end) and not _COLON.search(said) for said, end in sentences):
+            return f"{text[:40]!r} only asks; say what the character thinks or does"
+    if (found := _MARKUP.search(text)) is not None:
+        return f"{found[0].strip()!r} is no word; write what the character would"
+    if len(text) == HELD_PHRASE and text[-1].isalnum() and field != "insight":  # a server cut it to fit the schema
+        return f"{text[:40]!r} is cut off after {HELD_PHRASE} characters; be brief"
+    return None
+
+
+def _asks(end: str) -> bool:
+    return any(mark in end for mark in QUESTIONS)
+
 
 _COMPARED = 3  # words of content from which a summary is compared with what it sums up
 

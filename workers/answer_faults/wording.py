@@ -1,14 +1,126 @@
-"""Faults in the wording of any text: placeholders, dates, fragments, and words about the task or the model."""
+"""Faults in the wording of any text: placeholders, dates, fragments, repeats, words about the task or the model."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterator
 from functools import lru_cache
+from itertools import combinations
+from typing import Any
 
-from cogitate.memory.language.text import words
-from cogitate.workers.answer_faults.found import Fault
-from cogitate.workers.answer_faults.prompt_content import PromptContent, name_of
-from cogitate.workers.answer_faults.repeats import runs
+from cogitate.memory.language.endings import SPACED, UNSPACED
+from cogitate.memory.language.text import words as words_of
+from cogitate.workers.answer_faults.prompt_content import ASKED, PromptContent, bare, name_of
+
+
+class Fault(str):
+    """A fault of an answer, worded for the model; `check` names the check that found it.
+
+    The text may quote the answer, so only the name of the check is stored and logged.
+    """
+
+    check: str
+
+    def __new__(cls, told: str, check: str) -> Fault:
+        """Return a fault with the name of its check, an identifier."""
+        made = super().__new__(cls, told)
+        made.check = check
+        return made
+
+
+def found(told: str | None, check: str) -> Fault | None:
+    """Return a check's text as a fault with the check's name, unless the text is a named fault already."""
+    return told if told is None or isinstance(told, Fault) else Fault(told, check)
+
+
+_DIGITS = re.compile(r"\d+(?:st|nd|rd|th)?")
+TIME = re.compile(r"\d{1,2}(:\d\d)? ?([ap]\.?m\.?)?", re.IGNORECASE)
+
+
+def texts_of(value: Any, field: str = "") -> Iterator[tuple[str, str]]:
+    """Yield all texts of an answer's value, each with its field as a constraint names it, such as "items.place"."""
+    if isinstance(value, str):
+        yield field, value
+    elif isinstance(value, dict):
+        for name, part in value.items():
+            yield from texts_of(part, f"{field}.{name}" if field else name)
+    elif isinstance(value, list):
+        for part in value:
+            yield from texts_of(part, field)
+
+
+def lists_of(value: Any, choices: frozenset[str]) -> Iterator[list[str]]:
+    """Yield the texts of each list of objects: one per object, without times, figures and choices."""
+    if isinstance(value, dict):
+        for part in value.values():
+            yield from lists_of(part, choices)
+    elif isinstance(value, list) and value:
+        rows = [
+            " ".join(
+                _DIGITS.sub("", t.casefold()) for _, t in texts_of(part) if t not in choices and not TIME.fullmatch(t)
+            )
+            for part in value
+        ]
+        if any(rows):
+            yield rows
+
+
+_SENTENCE = re.compile(f"[^{SPACED}{UNSPACED}]+")
+_ONE_WORD = 4  # repetitions from which a text of a single word is a fault
+_SAID_TWICE = 6  # words from which a repeated sentence is a fault
+_LONG = 16  # words from which a text is checked for loops
+_VARIED = 0.7  # share of different groups of three words among all: prose is above 0.9
+_FEW = 4  # equal items that a day may have: "Work" before lunch, after it, after tea, …
+_SAME = 0.75  # share of equal items that a day may have
+
+
+def repeats_itself(text: str, words: list[str]) -> bool:
+    """Return whether a text of these words repeats one word or sentence, or loops."""
+    if len(words) > 1 and _times(text) >= _ONE_WORD:
+        return True
+    parts = (words_of(one) for one in _SENTENCE.findall(text))
+    said = [" ".join(part) for part in parts if len(part) >= _SAID_TWICE]
+    return len(said) != len(set(said)) or (len(words) >= _LONG and len(runs(words, 3)) / (len(words) - 2) < _VARIED)
+
+
+def _times(text: str) -> int:
+    """Return how many times a text repeats the same letters, if it consists of nothing else."""
+    letters = "".join(char for char in text.casefold() if char.isalpha())
+    return len(letters) // (letters + letters).find(letters, 1) if letters else 0
+
+
+def fault_of_fields(value: Any, choices: frozenset[str]) -> str | None:
+    """Return a fault if two fields of an answer, or too many items of a list in it, are the same; else None."""
+    if (twice := _said_in_two_fields(value, choices)) is not None:
+        return f"{twice[0]!r} and {twice[1]!r} say the same"
+    for items in lists_of(value, choices):
+        most = max(Counter(items).values())
+        if most >= _FEW and most > _SAME * len(items):
+            return f"{most} of {len(items)} items are the same"
+        if 2 * len(set(items)) < len(items):
+            return f"only {len(set(items))} of {len(items)} items differ"
+    return None
+
+
+def _said_in_two_fields(value: Any, choices: frozenset[str]) -> tuple[str, str] | None:
+    """Return two text fields of one object of which one repeats or begins with the other, or None."""
+    if isinstance(value, list):
+        return next((found for part in value if (found := _said_in_two_fields(part, choices)) is not None), None)
+    if not isinstance(value, dict):
+        return None
+    texts = {name: bare(text) for name, text in value.items() if isinstance(text, str) and text not in choices}
+    for (one, said), (other, again) in combinations(texts.items(), 2):
+        short, long = sorted((said, again), key=len)
+        if len(words_of(short)) > 1 and long.startswith(short):
+            return one, other
+    return _said_in_two_fields(list(value.values()), choices)
+
+
+def runs(words: list[str], length: int) -> set[tuple[str, ...]]:
+    """Return all groups of `length` consecutive words."""
+    return {tuple(words[start : start + length]) for start in range(len(words) - length + 1)}
+
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _FILLER = frozenset({"lorem ipsum", "null", "placeholder", "string", "tbd", "todo"})
@@ -18,7 +130,6 @@ _DECLINES = re.compile(
     r"\bi (cannot|can['’]t|can not) (assist|comply|fulfill?|generate|help with|provide|reflect)\b",
     re.IGNORECASE,
 )
-_ADDRESSED = re.compile(r"you (?:decide|plan|reflect) (?:for|as)\b", re.IGNORECASE)  # how prompts address the model
 _ROLE = re.compile(
     r"\b(?:the|this|a) character\b(?! (?:of|in an? |in the |from))|\bJSON\b|\b(?:previous|earlier) answer\b|"
     r"\b(?:previous|prior) instructions\b|\bsystem prompt\b",
@@ -45,7 +156,7 @@ _COPIED = 0.5  # share of a text's words within such runs of the instructions
 
 def words_in(text: str) -> list[str]:
     """Return the words of a text in lower case: runs of ASCII letters, otherwise words as retrieval counts them."""
-    return _WORD.findall(text.lower()) if text.isascii() else words(text)
+    return _WORD.findall(text.lower()) if text.isascii() else words_of(text)
 
 
 def fault_of_wording(text: str, said: list[str], content: PromptContent) -> str | None:
@@ -76,7 +187,7 @@ def fault_of_wording(text: str, said: list[str], content: PromptContent) -> str 
         return f"{found[0]!r} is no word; write what the character would"
     if text.count("{") != text.count("}") or text.count("[") != text.count("]"):
         return "a bracket in it has no other half"
-    if _ADDRESSED.match(text) is not None or _copies(said, content.system):
+    if ASKED.match(text) is not None or _copies(said, content.system):
         return Fault("it repeats the instructions instead of following them", "copied")
     return None
 

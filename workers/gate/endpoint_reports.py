@@ -24,7 +24,7 @@ from cogitate.scheduler.config.endpoints import Endpoint
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.keys import endpoint_keys
 from cogitate.workers.gate.verdict import WHAT_TO_CHECK, verdict_of
-from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.replies.failures import ModelAnswer
 
 EVERY = 0.2  # seconds between two batches of reports that are not urgent
 SECOND = 1_000_000  # microseconds

@@ -31,8 +31,7 @@ from cogitate.scheduler.ledger.scripts import Reply
 from cogitate.workers import lua
 from cogitate.workers.gate.endpoint_reports import SECOND, Entered, Report, Reports, Spacing
 from cogitate.workers.gate.verdict import verdict_of
-from cogitate.workers.llm.answer import ModelAnswer
-from cogitate.workers.llm.replies.failures import CLASSES, Failure
+from cogitate.workers.llm.replies.failures import CLASSES, Failure, ModelAnswer
 
 _EARLY = 0.003  # seconds by which a waiting call asks again early, so that it leaves on time
 _PROBE_NAP = 0.05  # seconds between two checks for the end of another worker's probe

@@ -16,8 +16,7 @@ from cogitate.memory.effects import Effect
 from cogitate.memory.errors import text_of
 from cogitate.memory.host_code import ENDS_PROCESS, Raised, captured
 from cogitate.prompts.render import Rendered, TemplateError, Templates
-from cogitate.scheduler.config.endpoints import Model
-from cogitate.scheduler.config.prices import room_for_answer
+from cogitate.scheduler.config.endpoints import Model, room_for_answer
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.intake.effects import check_effects
 from cogitate.scheduler.intake.kind_effects import (
@@ -65,8 +64,7 @@ from cogitate.workers.jobs.repair import (
     without_reasons,
     without_repair,
 )
-from cogitate.workers.llm.answer import ModelAnswer
-from cogitate.workers.llm.replies.failures import NOT_OF_PROMPTS
+from cogitate.workers.llm.replies.failures import NOT_OF_PROMPTS, ModelAnswer
 from cogitate.workers.llm.requests.prompt_check import WrongPrompt
 from cogitate.workers.llm.requests.tokens import PromptDoesNotFit, corrected_tokens, fit, prompt_parts
 

@@ -10,7 +10,7 @@ from cogitate.scheduler.ledger.claims import Claim
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.response_cache import CachedQuestion
-from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.replies.failures import ModelAnswer
 
 
 class Call(NamedTuple):

@@ -30,8 +30,8 @@ from cogitate.workers.gate.gate import Gate, MayWait, Refused
 from cogitate.workers.jobs.call import Ask, Call, Layer
 from cogitate.workers.jobs.packs.packing import Packing
 from cogitate.workers.jobs.response_cache import CachedQuestion, ResponseCache
-from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.clients import ModelClients
+from cogitate.workers.llm.replies.failures import ModelAnswer
 
 ASKING_FAILED = "asking_failed"
 PROBE_WITHIN = 5.0  # seconds within which a recovered endpoint answers a probe

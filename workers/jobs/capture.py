@@ -17,7 +17,7 @@ from cogitate.tasks.job import JobKey
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.kept_texts import KeptTexts
-from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.replies.failures import ModelAnswer
 
 MOST_ATTEMPTS = 20  # of one job; the largest `claim_cap`
 MOST_ANSWER = 100_000  # characters of an answer that are stored

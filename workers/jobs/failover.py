@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from cogitate.scheduler.config.endpoints import Model
-from cogitate.scheduler.config.prices import upper_bound
+from cogitate.scheduler.config.endpoints import Model, upper_bound
 from cogitate.scheduler.ledger.claims import Claim
 from cogitate.tasks.job import Correction
 from cogitate.tasks.kind import Kind

@@ -26,8 +26,7 @@ from cogitate.tasks.job import Cost, Job
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.jobs.kept_texts import KeptTexts
 from cogitate.workers.jobs.repair import OF_ANSWERS
-from cogitate.workers.llm.answer import ModelAnswer
-from cogitate.workers.llm.replies.failures import Failure, FailureKind
+from cogitate.workers.llm.replies.failures import Failure, FailureKind, ModelAnswer
 from cogitate.workers.llm.replies.reply import Reply, validated
 from cogitate.workers.llm.requests.schema import narrowed_schema
 

@@ -46,7 +46,7 @@ from cogitate.workers.jobs.metrics import attempted
 from cogitate.workers.jobs.model_lane import SPARE, ModelLane, slots_of_worker
 from cogitate.workers.llm.clients import ModelClients
 from cogitate.workers.llm.requests.dialect import DialectStore
-from cogitate.workers.processes.before_claim import BEFORE_CLAIM, reason_of
+from cogitate.workers.processes.worker_process import BEFORE_CLAIM, reason_of
 from cogitate.workers.transport import redis_transport
 
 log = structlog.get_logger()

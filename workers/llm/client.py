@@ -11,10 +11,11 @@ import asyncio
 import contextlib
 import json
 import logging
+import re
 import ssl
 import threading
 import urllib.parse
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import msgspec
@@ -23,20 +24,53 @@ import structlog
 from cogitate.memory import typed_json
 from cogitate.scheduler.config.endpoints import Endpoint, Model
 from cogitate.tasks.kind import Prompt
-from cogitate.workers.llm.answer import ModelAnswer
-from cogitate.workers.llm.connections.event_loop import EventLoopThread
-from cogitate.workers.llm.connections.http import HttpResponse, NoResponse, PooledRequest
-from cogitate.workers.llm.connections.pool import Exchange
+from cogitate.workers.llm.event_loop import EventLoopThread
+from cogitate.workers.llm.http import Exchange, HttpResponse, NoResponse, PooledRequest
 from cogitate.workers.llm.replies.context_lengths import ContextLengths
 from cogitate.workers.llm.replies.error_responses import error_text, from_status
-from cogitate.workers.llm.replies.failures import Failure, charged_in_doubt
-from cogitate.workers.llm.replies.redaction import Redaction
-from cogitate.workers.llm.replies.reply import Reply, cost_of, read_completion, validated
-from cogitate.workers.llm.replies.usage import is_possible, read_usage
+from cogitate.workers.llm.replies.extract import clean
+from cogitate.workers.llm.replies.failures import Failure, ModelAnswer, charged_in_doubt
+from cogitate.workers.llm.replies.reply import Reply, cost_of, is_possible, read_completion, read_usage, validated
 from cogitate.workers.llm.requests.address import address_of, request_to
 from cogitate.workers.llm.requests.dialect import REFUSALS, Dialect, Dialects, DialectStore
 from cogitate.workers.llm.requests.schema import full_schema
 from cogitate.workers.llm.requests.tokens import prompt_tokens
+
+_SHORTEST = 12  # characters; real keys are no shorter
+_ESCAPED = re.compile(r"\\{1,8}(?:u([0-9a-fA-F]{4})|/)")  # JSON within JSON multiplies the backslashes
+
+
+class Redaction:
+    """The keys that were sent to an endpoint, which may repeat them.
+
+    A key that is too short to be real, such as "none" for a local server, is not redacted: it may be any word.
+    """
+
+    def __init__(self, keys: Iterable[str]) -> None:
+        real = sorted((key for key in keys if len(key) >= _SHORTEST), key=len, reverse=True)
+        self._keys = re.compile("|".join(map(re.escape, real)), re.IGNORECASE) if real else None
+
+    def of_text(self, text: str) -> str:
+        """Replace each key in a text with "[key]".
+
+        A text that hides a key behind escapes or invisible characters is dropped as a whole.
+        """
+        if self._keys is None:
+            return text
+        found = self._keys.sub("[key]", text)
+        if found.isascii() and "\\" not in found:
+            return found
+        letters = _ESCAPED.sub(lambda one: chr(int(one[1], 16)) if one[1] else "/", found).replace("\\", "")
+        read: str = clean(letters)
+        return "" if self._keys.search(read) else found
+
+    def of_reply(self, reply: Reply) -> Reply:
+        """Return the reply with keys redacted in its stored parts. Its text is complete here, even if streamed."""
+        failure = reply.failure
+        if failure is not None and failure.detail:
+            failure = replace(failure, detail=self.of_text(failure.detail))
+        return replace(reply, text=self.of_text(reply.text), failure=failure)
+
 
 CONNECT_TIMEOUT = 10.0  # seconds
 _OF_REQUESTS = ("bad_request", "unsupported", "server", "model_missing")  # what a refused parameter may look like

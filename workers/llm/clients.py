@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from cogitate.scheduler.config.endpoints import Endpoint
-from cogitate.workers.llm.connections.event_loop import EventLoopThread
+from cogitate.workers.llm.event_loop import EventLoopThread
 from cogitate.workers.llm.requests.dialect import DialectStore
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ import structlog
 from cogitate.memory.entry import Entry
 from cogitate.memory.retrieval.similarity import SimilarityUnavailable
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
-from cogitate.workers.llm.requests.address import Address, address_of
-from cogitate.workers.llm.sdk import open_client
+from cogitate.workers.llm.requests.address import Address, address_of, open_client
 
 if TYPE_CHECKING:
     import openai

@@ -37,7 +37,7 @@ from cogitate.scheduler.config.urls import SERVER_FILE
 from cogitate.scheduler.journal.private_files import open_private_log
 from cogitate.scheduler.ledger.connect import SILENT, ServerSilent
 from cogitate.workers.processes import server_guard
-from cogitate.workers.processes.log_tail import log_tail
+from cogitate.workers.processes.logs import log_tail
 
 LOG_FILE = "server.log"
 LOCK_FILE = "server.lock"  # held while a server is being started or stopped

@@ -24,9 +24,14 @@ from pydantic import SecretStr
 from cogitate.scheduler.config import tuning
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.journal.private_files import open_private_log
-from cogitate.workers.processes import import_paths
-from cogitate.workers.processes.lifeline import CANNOT_START, PARENT_VARIABLE, USELESS
-from cogitate.workers.processes.log_tail import log_tail, redact_secrets
+from cogitate.workers.processes.logs import log_tail, redact_secrets
+from cogitate.workers.processes.worker_process import (
+    CANNOT_START,
+    PARENT_VARIABLE,
+    PATHS_VARIABLE,
+    USELESS,
+    import_paths,
+)
 
 FIRST_DELAY = 0.2  # seconds until a dead worker is restarted; doubles with each quick death
 LONGEST_DELAY = 10.0
@@ -59,7 +64,7 @@ def worker_environment(settings: Settings) -> dict[str, str]:
         else:
             environment[f"COGITATE_{name.upper()}"] = _as_variable(value)
     environment[tuning.VARIABLE] = json.dumps(settings.tuning.changed())
-    environment[import_paths.VARIABLE] = import_paths.handed_on()
+    environment[PATHS_VARIABLE] = import_paths()
     return environment
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ssl
+import sys
 from collections.abc import Mapping
-from typing import TypeVar
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from typing import Any, TypeVar
+from urllib.parse import parse_qs, parse_qsl, quote, unquote, urlencode, urlsplit
 
 from cogitate.scheduler.config.settings import ConfigurationError
 
@@ -67,3 +68,24 @@ def _choice(name: str, value: str, known: Mapping[str, T]) -> T:
     if value not in known:
         raise ConfigurationError(f"{name}={value[:80]!r} in the broker's URL is not one of {', '.join(known)}")
     return known[value]
+
+
+def correct_flower() -> None:
+    """Correct Flower's class in this process, if Flower is loaded."""
+    broker = sys.modules.get("flower.utils.broker")
+    if broker is None:
+        return
+    stock: Any = broker.RedisSocket
+    if stock.__module__ == __name__:
+        return
+
+    class RedisSocket(stock):  # type: ignore[misc]
+        """The stock class, connected to the database of the URL."""
+
+        def __init__(self, broker_url: str, *args: Any, **kwargs: Any) -> None:
+            super().__init__(broker_url, *args, **kwargs)
+            settings = self.redis.connection_pool.connection_kwargs
+            settings["path"] = unquote(settings["path"])
+            settings["db"] = int(parse_qs(urlsplit(broker_url).query).get("virtual_host", ["0"])[0])
+
+    broker.RedisSocket = RedisSocket  # type: ignore[attr-defined]

@@ -9,7 +9,7 @@ It works around two faults of kombu 5.7.0 that end a worker:
   ends the worker, or makes it reconnect and take the same item over and over. The transport drops it and logs
   `message.refused`.
 
-It also takes the hints of a queue in turn by run (`cogitate.workers.transport.turns`), and takes none of jobs that ask
+It also takes the hints of a queue in turn by run (`cogitate.workers.transport.hints`), and takes none of jobs that ask
 a model while this process has no room for them, since another worker may have. With plenty of room it takes several
 together, which saves two round trips for each but the first.
 
@@ -32,8 +32,16 @@ from kombu.utils.json import loads
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from cogitate.tasks.registry import is_kind
-from cogitate.workers.transport.envelope import MessageRefused, check_envelope, check_hint
-from cogitate.workers.transport.turns import ASKING, DRAWN, QUICK, next_hints, tickets_key
+from cogitate.workers.transport.hints import (
+    ASKING,
+    DRAWN,
+    QUICK,
+    MessageRefused,
+    check_envelope,
+    check_hint,
+    next_hints,
+    tickets_key,
+)
 
 SCHEMES = ("redis", "rediss")  # "redis+socket://" is kombu's "redis" with a path
 ROOM_INTERVAL = 0.05  # seconds between two checks for room

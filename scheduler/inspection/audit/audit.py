@@ -18,21 +18,21 @@ from cogitate.memory.stream import Stream
 from cogitate.scheduler.budget.budget_lines import BudgetLine, budget_lines, jobs_of, lines_of
 from cogitate.scheduler.budget.limit_history import LimitHistory
 from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.engine.engine import PARTS
 from cogitate.scheduler.engine.part import AuditedRun
-from cogitate.scheduler.engine.parts import PARTS
 from cogitate.scheduler.engine.run_data import LoopState
 from cogitate.scheduler.inspection.audit.accounts import (
     over_limit,
+    stray_keys,
     wrong_attempts,
     wrong_lists,
     wrong_reservations,
     wrong_spending,
     wrong_view,
 )
-from cogitate.scheduler.inspection.audit.keys import stray_keys
 from cogitate.scheduler.inspection.audit.streams import passed_unseen, wrong_streams
 from cogitate.scheduler.inspection.snapshot import AccountsSnapshot, take_snapshot
-from cogitate.scheduler.inspection.summary import limits_of
+from cogitate.scheduler.inspection.stored_run import limits_of
 from cogitate.scheduler.journal.checkpoint import check_streams, content_hash, load_base, load_checkpoint_streams
 from cogitate.scheduler.journal.history import JournalTrimmed, pass_journal, redo
 from cogitate.scheduler.journal.lines import JournalError, ReadLine

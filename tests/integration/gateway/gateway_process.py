@@ -19,7 +19,7 @@ OURS = ("COGITATE_", "OPENAI_")
 DYING = """
 import os, signal, sys
 from cogitate.hosting.protocol.hosted_run import HostedRun
-from cogitate.hosting.protocol.posted_loop import PostedLoop
+from cogitate.hosting.protocol.hosted_run import PostedLoop
 from cogitate.scheduler.ledger.ledger import HostLedger
 
 moment, at = sys.argv[1], int(sys.argv[2])

@@ -109,8 +109,8 @@ def test_the_broker_page_reads_the_database_of_the_url(valkey: EmbeddedServer) -
     code = """
 import asyncio, sys
 import flower.utils.broker as broker
-from cogitate.workers.transport import flower_broker
-flower_broker.register()
+from cogitate.workers.transport.broker_url import correct_flower
+correct_flower()
 found = broker.Broker(sys.argv[1], broker_options={"global_keyprefix": "cogitate:"})
 print(asyncio.run(found.queues(["unread"]))[0]["messages"])
 """

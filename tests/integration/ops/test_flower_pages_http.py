@@ -24,8 +24,8 @@ from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
 from cogitate.scheduler.inspection.job_history import JobHistory, JobRecord
 from cogitate.scheduler.inspection.recent import recent_ticks
-from cogitate.scheduler.inspection.summary import limits_of, summarise_run
-from cogitate.scheduler.inspection.unjournalled import unjournalled
+from cogitate.scheduler.inspection.stored_run import limits_of, unjournalled
+from cogitate.scheduler.inspection.summary import summarise_run
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import reason_of
 from cogitate.scheduler.journal.run_totals import spending

@@ -16,7 +16,7 @@ from cogitate.memory.stream import Stream
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.audit.audit import audit
 from cogitate.scheduler.inspection.replay import replay
-from cogitate.scheduler.tick.redelivery import WorldDiverged
+from cogitate.scheduler.tick.tick_iterator import WorldDiverged
 
 ANN, BEN = "agent:ann", "agent:ben"
 TICKS = 54

@@ -22,7 +22,7 @@ from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import JournalError
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.tick.loop import Tick
-from cogitate.scheduler.tick.redelivery import WorldDiverged
+from cogitate.scheduler.tick.tick_iterator import WorldDiverged
 from cogitate.simulation.town.town import Town
 from tests.integration.scheduler.ledger.ledger_case import KINDS, OTHER, OWNER, Host, claimed, settle, worker
 

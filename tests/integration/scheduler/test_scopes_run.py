@@ -15,9 +15,8 @@ from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.scheduler.inspection.audit.audit import audit
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.ledger.run_store import RunStore
-from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.client import ModelClient
-from cogitate.workers.llm.replies.failures import Failure
+from cogitate.workers.llm.replies.failures import Failure, ModelAnswer
 from tests.integration.scheduler.scopes_run_case import (
     ALICE,
     BOB,

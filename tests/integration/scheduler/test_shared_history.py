@@ -11,9 +11,8 @@ from cogitate import Event, Tick, TickLoop
 from cogitate.errors import InputError
 from cogitate.memory.routing.scopes import WORLD
 from cogitate.ops.fake_llm.server import FakeEndpoint
-from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.client import ModelClient
-from cogitate.workers.llm.replies.failures import Failure
+from cogitate.workers.llm.replies.failures import Failure, ModelAnswer
 from tests.integration.scheduler.scopes_run_case import ALICE, BOB, EVE, GROUP, played
 
 

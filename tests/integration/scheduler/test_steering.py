@@ -30,8 +30,9 @@ from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.audit.audit import audit
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.inspection.replay import replay
-from cogitate.scheduler.inspection.steering_vitals import steering_of
-from cogitate.scheduler.inspection.summary import limits_of, summarise_run
+from cogitate.scheduler.inspection.stored_run import limits_of
+from cogitate.scheduler.inspection.summary import summarise_run
+from cogitate.scheduler.inspection.vitals import steering_of
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import ReadLine
 from cogitate.scheduler.ledger.errors import LedgerError, RunMissing

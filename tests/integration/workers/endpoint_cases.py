@@ -36,9 +36,8 @@ from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.call_layers import Calls
-from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.clients import ModelClients
-from cogitate.workers.llm.replies.failures import CLASSES
+from cogitate.workers.llm.replies.failures import CLASSES, ModelAnswer
 from tests.ports import free_ports
 
 Case = Mapping[str, Any]

@@ -24,7 +24,8 @@ from cogitate.scheduler.config.limits import UNITS
 from cogitate.scheduler.inspection.audit.audit import audit
 from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
 from cogitate.scheduler.inspection.replay import replay
-from cogitate.scheduler.inspection.summary import limits_of, summarise_run
+from cogitate.scheduler.inspection.stored_run import limits_of
+from cogitate.scheduler.inspection.summary import summarise_run
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import EndNote
 from cogitate.scheduler.ledger.run_store import RunStore

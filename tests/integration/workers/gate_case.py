@@ -14,8 +14,7 @@ from cogitate.scheduler.ledger.keys import endpoint_keys
 from cogitate.tasks.job import Cost
 from cogitate.workers.gate.endpoint_reports import Entered
 from cogitate.workers.gate.gate import Gate, Refused
-from cogitate.workers.llm.answer import ModelAnswer
-from cogitate.workers.llm.replies.failures import CLASSES, Failure, FailureKind
+from cogitate.workers.llm.replies.failures import CLASSES, Failure, FailureKind, ModelAnswer
 
 NAME = "town-llm"
 MakeGate = Callable[..., Gate]

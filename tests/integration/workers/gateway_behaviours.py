@@ -181,7 +181,7 @@ GATEWAYS = (
     failed("stopped while it said a limit", "server", "told", said("rate limit exceeded", finish="abort")),
     # errors with a status of success
     failed("an error of a code in words", "rate_limited", "none", whole(error={"code": "rate_limit_exceeded"})),
-    failed("an error of a type in words", "overloaded", "none", whole(error={"type": "overloaded_error"})),
+    failed("an error of a type in words", "server", "none", whole(error={"type": "overloaded_error"})),
     failed("an error with a status of its own", "rate_limited", "none", whole(error={"status": 429, "message": "x"})),
     failed("an error of an empty account", "quota_exhausted", "none", whole(error={"code": "insufficient_quota"})),
     failed("an error of a wrong key", "auth", "none", whole(error={"message": "Incorrect API key provided"})),
@@ -224,7 +224,7 @@ GATEWAYS = (
         "none",
         _error(400, success=False, errors=[{"message": "model not found", "code": 5007}]),
     ),
-    failed("an overload with another status", "overloaded", "none", refused(500, "AnthropicException - Overloaded")),
+    failed("an overload with another status", "server", "none", refused(500, "AnthropicException - Overloaded")),
     failed("a limit with another status", "rate_limited", "none", _error(403, message="API rate limit exceeded")),
     failed("a failed dependency", "server", "none", refused(424, "Request failed during generation")),
     failed("a lock", "conflict", "none", refused(423, "locked")),

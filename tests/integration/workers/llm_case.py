@@ -18,8 +18,8 @@ from cogitate.scheduler.ledger.claims import Claim
 from cogitate.tasks.job import Job
 from cogitate.tasks.kind import Case, Prompt, WorldFacts
 from cogitate.workers.llm import client as llm  # noqa: F401 - loaded now: that takes a second, and some deadlines here are shorter
-from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.clients import ModelClients
+from cogitate.workers.llm.replies.failures import ModelAnswer
 from cogitate.workers.llm.requests.tokens import prompt_tokens
 
 MODEL = Model(name="default", model="stand-in", input_price=150_000, cached_input_price=75_000, output_price=600_000)

@@ -37,7 +37,7 @@ from cogitate.tasks.job import Cost, Job
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.jobs.capture import Capture, Captured, captured_of
 from cogitate.workers.jobs.response_cache import ResponseCache
-from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.replies.failures import ModelAnswer
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.patience import LONGEST
 

@@ -17,9 +17,9 @@ from cogitate.tasks.job import Job, JobKey
 from cogitate.workers.gate.gate import Gate
 from cogitate.workers.jobs.call_layers import Calls
 from cogitate.workers.llm import client as llm
-from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.clients import ModelClients
-from cogitate.workers.llm.connections.http import PooledRequest
+from cogitate.workers.llm.http import PooledRequest
+from cogitate.workers.llm.replies.failures import ModelAnswer
 from tests.integration.workers.llm_case import CAP, KEY, MODEL, PROMPT, claim_of
 
 JOB = Job(

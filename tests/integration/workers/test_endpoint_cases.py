@@ -14,7 +14,8 @@ ALWAYS, PROMPT, MODEL = {"kind": "always"}, {"kind": "prompt"}, {"kind": "model"
 def case(
     name: str, trigger: dict[str, Any], status: int, body: object, scope: str, retry: str, wait: float | None = None
 ) -> Case:
-    headers = {"content-type": "text/html" if isinstance(body, str) else "application/json"}
+    kinds = {str: "text/html" if str(body).startswith("<") else "text/plain"}
+    headers = {"content-type": kinds.get(type(body), "application/json")}
     if wait is not None:
         headers["retry-after"] = str(wait)
     right = {"outcome": "no_answer", "scope": scope, "retry": retry, "wait_s": wait}
@@ -39,7 +40,10 @@ CASES = [
     case("the key, forbidden", ALWAYS, 403, NO, "key", "never"),
     case("the account", ALWAYS, 402, NO, "account", "never"),
     case("a firewall", ALWAYS, 403, "<!doctype html><p>Nein", "network", "later"),
-    case("a firewall, in words", ALWAYS, 403, "Nein", "network", "later"),
+    case("a prompt, forbidden in plain text", PROMPT, 403, "Nein", "prompt", "never"),
+    case("a model, forbidden in plain text", MODEL, 403, "Nein", "model", "never"),
+    case("a model, failing on a working server", MODEL, 500, NO, "model", "later"),
+    case("the key, forbidden in plain text", ALWAYS, 403, "Nein", "key", "never"),
     case("a login page", ALWAYS, 511, "<!doctype html><p>Nein", "network", "later"),
     case("the proxy", ALWAYS, 407, "<!doctype html><p>Nein", "network", "never"),
     case("the server", ALWAYS, 500, NO, "endpoint", "later"),

@@ -15,7 +15,7 @@ from cogitate.tasks.job import Job, JobKey
 from cogitate.workers.processes.embedded import EmbeddedServer
 from cogitate.workers.processes.supervisor import worker_command, worker_environment
 from cogitate.workers.publish import Publisher
-from cogitate.workers.transport.turns import QUICK, TICKETS, hints_key, next_hints
+from cogitate.workers.transport.hints import QUICK, TICKETS, hints_key, next_hints
 
 QUEUE = "cogitate:reflect"
 MANY, FEW = 500, 6

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from cogitate.scheduler.config.prices import usd_micros
+from cogitate.scheduler.config.endpoints import usd_micros
 from cogitate.tasks.job import Cost
 from tests.integration.workers.llm_case import BOUND, GOOD, MODEL, Mood, ask, client_of, completion, server_saying
 

@@ -15,13 +15,11 @@ from pydantic import BaseModel, SecretStr
 from structlog.testing import capture_logs
 
 from cogitate.ops.fake_llm.server import FakeEndpoint
-from cogitate.scheduler.config.endpoints import Endpoint
-from cogitate.scheduler.config.prices import usd_micros
+from cogitate.scheduler.config.endpoints import Endpoint, usd_micros
 from cogitate.scheduler.config.settings import ConfigurationError
 from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Prompt
-from cogitate.workers.llm.connections.http import HttpResponse, PooledRequest
-from cogitate.workers.llm.connections.pool import Exchange
+from cogitate.workers.llm.http import Exchange, HttpResponse, PooledRequest
 from cogitate.workers.llm.replies.failures import FAILURE_KINDS
 from cogitate.workers.llm.requests.address import address_of
 from cogitate.workers.llm.requests.tokens import prompt_tokens

@@ -30,6 +30,7 @@ def saying(status: int, body: bytes, **headers: str) -> FakeResponse:
         (saying(403, PAGE), "blocked"),
         (saying(451, PAGE), "blocked"),
         (saying(403, b"code 17: nein"), "blocked"),
+        (FakeResponse(status=403, body=b"code 17: nein", content_type="text/plain"), "forbidden"),
         (saying(511, PAGE), "blocked"),
         (saying(302, b"", Location="http://login.invalid/?from=here"), "blocked"),
         (saying(302, b"", Location="/elsewhere"), "no_completion"),

@@ -19,8 +19,7 @@ from cogitate.workers import publish
 from cogitate.workers.celery_app import make_app
 from cogitate.workers.processes.embedded import EmbeddedServer
 from cogitate.workers.publish import Publisher, display_args, display_kwargs
-from cogitate.workers.transport.envelope import check_hint
-from cogitate.workers.transport.turns import hints_key
+from cogitate.workers.transport.hints import check_hint, hints_key
 
 KINDS = [kind.name for kind in kinds()]
 RANDOM = {"delivery_tag", "reply_to"}  # of the properties: new for every message, and for every app

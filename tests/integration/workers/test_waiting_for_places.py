@@ -12,7 +12,7 @@ from cogitate.memory.profile import Profile
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.scheduler.config.settings import Settings
 from cogitate.workers.processes.embedded import EmbeddedServer
-from cogitate.workers.transport.turns import ASKING, hints_key, tickets_key
+from cogitate.workers.transport.hints import ASKING, hints_key, tickets_key
 
 MANY, FEW, PLACES = 40, 3, 2
 SLOTS = PLACES + 1

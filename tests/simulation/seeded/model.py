@@ -24,8 +24,7 @@ from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.answer_faults.prompt_content import PromptContent
 from cogitate.workers.jobs.packs.prompt import cases_in
-from cogitate.workers.llm.answer import ModelAnswer
-from cogitate.workers.llm.replies.failures import Failure, FailureKind
+from cogitate.workers.llm.replies.failures import Failure, FailureKind, ModelAnswer
 from tests.simulation.seeded.actors import current
 
 KINDS = (DailyPlan, ReflectionAnswer, ActionAnswer, RatingsAnswer, IntegratedAnswer, SummaryAnswer)

@@ -145,7 +145,7 @@ class HostProcess(Process):
 
 
 class Meanwhile(Generic[T]):
-    """A commit that another thread of its host carries out, as `cogitate.scheduler.tick.commit_thread.CommitThread`
+    """A commit that another thread of its host carries out, as `cogitate.scheduler.tick.commit.CommitThread`
     does."""
 
     def __init__(self, host: HostProcess, commit: Callable[[], T]) -> None:

@@ -28,7 +28,7 @@ from redis.exceptions import ResponseError
 
 import cogitate.hosting.inline
 import cogitate.hosting.tick_loop
-import cogitate.scheduler.config.kept_settings
+import cogitate.scheduler.config.facts
 import cogitate.scheduler.ledger.claims
 import cogitate.scheduler.ledger.ledger
 import cogitate.scheduler.tick.loop
@@ -48,7 +48,7 @@ from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.call import Ask, Call
 from cogitate.workers.jobs.call_layers import Sharing
 from cogitate.workers.jobs.heartbeat import Heartbeat
-from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.replies.failures import ModelAnswer
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.simulation.seeded.actors import SimulatedEvent, SimulatedFlag, SimulatedFuture, SimulatedTime, current
 from tests.simulation.seeded.model import SimulatedModel
@@ -146,7 +146,7 @@ def simulating() -> Iterator[Server]:
         undo.enter_context(patch.object(cogitate.hosting.inline, "InlinePublisher", _publisher))
         undo.enter_context(patch.object(cogitate.hosting.tick_loop, "check_model", lambda settings: None))
         # Reading the environment is slow, and so is reading a script anew for each worker.
-        undo.enter_context(patch.object(cogitate.scheduler.config.kept_settings, "Settings", cache(Settings)))
+        undo.enter_context(patch.object(cogitate.scheduler.config.facts, "Settings", cache(Settings)))
         for module in (cogitate.workers.gate.gate, cogitate.workers.jobs.kept_texts):
             undo.enter_context(patch.object(module.resources, "files", cache(resources.files)))
         for module in (cogitate.scheduler.ledger.claims, cogitate.scheduler.ledger.ledger):

@@ -10,7 +10,7 @@ from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.call import Ask, Call
 from cogitate.workers.jobs.packs.request import Result, ask_together
 from cogitate.workers.jobs.packs.sizes import PackSizes
-from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.replies.failures import ModelAnswer
 from tests.simulation.seeded.actors import current
 from tests.simulation.seeded.model import own_answer
 

@@ -15,13 +15,19 @@ import msgspec
 import pytest
 from fakeredis import FakeRedis
 
-from cogitate import MemoryView
+from cogitate import Location, MemoryView, Profile
+from cogitate.hosting.protocol.messages import LocationFields, ProfileFields
 from cogitate.memory import Scored
 from cogitate.scheduler.inspection.audit.audit import audit
 from tests.gateway_client import Client, Served, serving
 from tests.unit.gateway.village_case import ADA, BEN, OPEN, STATEMENT, turn
 
 LAST = 400
+
+
+def test_the_protocol_takes_each_field_of_a_profile_and_a_location() -> None:
+    for message, struct in ((ProfileFields, Profile), (LocationFields, Location)):
+        assert list(message.model_fields) == [field.name for field in msgspec.structs.fields(struct)]
 
 
 @pytest.fixture(scope="module")

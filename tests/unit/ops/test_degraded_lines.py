@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from cogitate.ops.formatting.run import degraded_lines
-from cogitate.scheduler.config.kept_settings import keep_settings
+from cogitate.scheduler.config.facts import keep_settings
 from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.scheduler.inspection.summary import summarise_run
 from cogitate.tasks.job import JobKey

@@ -28,9 +28,8 @@ from cogitate.scheduler.config.limits import LimitUnit
 from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals
 from cogitate.scheduler.inspection.overview import RunOverview, Spenders
 from cogitate.scheduler.inspection.recent import KindTally, Recent
-from cogitate.scheduler.inspection.steering_vitals import SteeringVitals
 from cogitate.scheduler.inspection.summary import SlowKind
-from cogitate.scheduler.inspection.vitals import OpenKind, Window
+from cogitate.scheduler.inspection.vitals import OpenKind, SteeringVitals, Window
 from cogitate.scheduler.ledger.real_day import DaySpending
 from cogitate.scheduler.ledger.worker_signs import FailingWorker, MissingWorker, WorkersSeen
 from cogitate.tasks.job import Cost

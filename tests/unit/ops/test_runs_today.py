@@ -10,7 +10,7 @@ from fakeredis import FakeRedis
 
 from cogitate.ops.commands import runs as module
 from cogitate.ops.commands.runs import show_runs
-from cogitate.scheduler.config.kept_settings import keep_settings
+from cogitate.scheduler.config.facts import keep_settings
 from cogitate.scheduler.config.settings import PinnedSettings, Settings
 from cogitate.scheduler.inspection.summary import summarise_run
 from cogitate.scheduler.ledger.real_day import Held, RealDay

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from cogitate.scheduler.budget.settings_checks import check_limits, check_spending
 from cogitate.scheduler.config.endpoints import Endpoint, ModelSettings
-from cogitate.scheduler.config.kept_settings import KEPT
+from cogitate.scheduler.config.facts import KEPT
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.config.settings_faults import read_tables
 from cogitate.scheduler.config.tables import TABLE_OF

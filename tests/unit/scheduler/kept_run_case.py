@@ -15,8 +15,7 @@ from cogitate.memory.profile import Profile
 from cogitate.memory.snapshot import dump
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.budget.admission import DecidedLine
-from cogitate.scheduler.config.facts import Facts
-from cogitate.scheduler.config.kept_settings import keep_settings
+from cogitate.scheduler.config.facts import Facts, keep_settings
 from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.engine.run_data import LoopState

@@ -17,10 +17,20 @@ from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.scheduler.engine.corrections import Charged
 from cogitate.scheduler.engine.late_answers import Awaited
 from cogitate.scheduler.engine.triggers import ScopeTrigger
-from cogitate.scheduler.journal.lines import Core, Correction, Ended, EndNote, Stepped, TickNotes
-from cogitate.scheduler.journal.outlines import CoreOutline, DecisionOutline, EndOutline, NotesOutline
+from cogitate.scheduler.journal.ends import Shortfall
+from cogitate.scheduler.journal.lines import (
+    Core,
+    CoreOutline,
+    Correction,
+    DecisionOutline,
+    Ended,
+    EndNote,
+    EndOutline,
+    NotesOutline,
+    Stepped,
+    TickNotes,
+)
 from cogitate.scheduler.journal.run_totals import JobBeginning, RunTotals
-from cogitate.scheduler.journal.shortfalls import Shortfall
 from cogitate.scheduler.latency.latencies import Known, LatencyPrior
 from cogitate.scheduler.ledger.claims import Result
 from cogitate.tasks.job import JobKey

@@ -32,7 +32,7 @@ from cogitate.effects import (
     Tell,
 )
 from cogitate.memory import typed_json
-from cogitate.scheduler.engine.turn import WorldTurn
+from cogitate.scheduler.engine.run_data import WorldTurn
 from cogitate.scheduler.inspection.audit.audit import audit
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.inspection.replay import replay

@@ -30,7 +30,7 @@ from cogitate.memory.language.hidden_characters import visible
 from cogitate.ops import cli
 from cogitate.scheduler.config.tables import TABLE_OF
 from cogitate.tasks.job import Reads
-from cogitate.workers.processes.log_formats import escape_foreign, text_processors
+from cogitate.workers.processes.logs import escape_foreign, text_processors
 from tests.unit.scheduler.test_wrong_inputs import ADA, opened
 
 LONGEST = 2_100  # characters of a message

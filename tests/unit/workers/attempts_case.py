@@ -16,8 +16,7 @@ from cogitate.tasks.kind import Case, Prompt, WorldFacts
 from cogitate.tasks.registry import register
 from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.attempt import NO_ADJUSTMENT, Adjustment, AttemptOutcome, Attempts
-from cogitate.workers.llm.answer import ModelAnswer
-from cogitate.workers.llm.replies.failures import Failure, FailureKind
+from cogitate.workers.llm.replies.failures import Failure, FailureKind, ModelAnswer
 from tests.unit.tasks.own_kind_case import Own, Said
 
 RESERVED, USED = Cost(calls=1, tokens=500), Cost(calls=1, tokens=120)

@@ -8,6 +8,7 @@ import os
 import ssl
 import subprocess
 import sys
+from importlib.metadata import version
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,11 +20,12 @@ from celery import Celery, current_app
 
 from cogitate import workers
 from cogitate.scheduler.config.settings import ConfigurationError
+from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.tasks.registry import kind_names
 from cogitate.workers import celery_app as module
 from cogitate.workers.celery_app import FLOWER_PAGES, make_app
 from cogitate.workers.jobs import runner
-from cogitate.workers.processes import lifeline
+from cogitate.workers.processes import worker_process
 from cogitate.workers.transport.event_batches import EventBatches
 
 
@@ -106,7 +108,7 @@ class Command:
 
 @pytest.fixture
 def command(monkeypatch: pytest.MonkeyPatch) -> Command:
-    monkeypatch.delenv(lifeline.PARENT_VARIABLE, raising=False)
+    monkeypatch.delenv(worker_process.PARENT_VARIABLE, raising=False)
     return Command(monkeypatch)
 
 
@@ -148,11 +150,11 @@ def test_an_operator_sees_where_another_error_comes_from(command: Command) -> No
 def test_a_hosts_worker_that_cannot_start_reports_by_code_and_log(
     command: Command, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: Exception, told: str
 ) -> None:
-    monkeypatch.setenv(lifeline.PARENT_VARIABLE, "42")
+    monkeypatch.setenv(worker_process.PARENT_VARIABLE, "42")
     command.error = error
     with pytest.raises(SystemExit) as ended:
         module._make_app_for_command()
-    assert ended.value.code == lifeline.CANNOT_START
+    assert ended.value.code == worker_process.CANNOT_START
     out, err = capsys.readouterr()
     assert (out, err.startswith(told)) == ("", True)
 
@@ -211,6 +213,10 @@ def test_a_worker_that_logs_json_prints_no_banner(log: str, quiet: bool, monkeyp
     assert worker.quiet is quiet
 
 
+def test_a_worker_names_its_version_its_schema_and_its_kinds() -> None:
+    assert module.about(None) == {"version": version("cogitate"), "schema": SCHEMA, "kinds": kind_names()}
+
+
 REGISTERED = """
 import weakref
 import flower.utils.broker
@@ -233,7 +239,7 @@ print("about" in Panel.data)
 
 def test_an_app_that_is_loaded_brings_all_that_a_worker_and_flower_need() -> None:
     environment = os.environ | {
-        lifeline.PARENT_VARIABLE: str(os.getpid()),
+        worker_process.PARENT_VARIABLE: str(os.getpid()),
         "COGITATE_REDIS_URL": "redis://localhost:1/0",
     }
     run = subprocess.run(
@@ -242,14 +248,15 @@ def test_an_app_that_is_loaded_brings_all_that_a_worker_and_flower_need() -> Non
     transport, flower, begins, ready, about = run.stdout.splitlines()
     guarded = "cogitate.workers.transport.redis_transport:Transport"
     assert transport == f"{guarded} {guarded}"
-    assert flower == "cogitate.workers.transport.flower_broker"
-    told = ("cogitate.workers.celery_app._leave_out_banner", "cogitate.workers.jobs.model_lane._note_slots")
+    assert flower == "cogitate.workers.transport.broker_url"
     assert begins.split() == [
-        *told,
-        "cogitate.workers.jobs.preparation._prepare",
-        "cogitate.workers.processes.lifeline._start",
+        "cogitate.workers.celery_app._leave_out_banner",
+        "cogitate.workers.celery_app._prepare",
+        "cogitate.workers.jobs.model_lane._note_slots",
+        "cogitate.workers.processes.worker_process._start_watch",
     ]
-    assert {"cogitate.workers.processes.worker_presence._start", "cogitate.workers.jobs.metrics._start"} <= set(
-        ready.split()
-    )
+    assert {
+        "cogitate.workers.jobs.metrics._start",
+        "cogitate.workers.processes.worker_process._start_presence",
+    } <= set(ready.split())
     assert about == "True"

@@ -17,7 +17,7 @@ from cogitate.tasks.job import Job, JobKey, split_job_id
 from cogitate.workers.celery_app import make_app
 from cogitate.workers.jobs.runner import run_job
 from cogitate.workers.publish import Template
-from cogitate.workers.transport.envelope import MessageRefused, check_envelope, check_hint
+from cogitate.workers.transport.hints import MessageRefused, check_envelope, check_hint
 
 JOB = Job(run="town", key=JobKey(420, "plan", "agent:ann", 0, 0), minute=420, due=425, reads=())
 HINT: dict[str, Any] = json.loads(Template(make_app("redis://localhost/1"), "plan").render(JOB, "a-tag"))

@@ -18,7 +18,7 @@ from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.call import Ask, Call
 from cogitate.workers.jobs.packs.request import Result, ask_together
 from cogitate.workers.jobs.packs.sizes import PackSizes
-from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.replies.failures import ModelAnswer
 from cogitate.workers.llm.requests.tokens import prompt_tokens
 
 BATCH_WAIT = 0.05  # seconds without a further call, after which a batch is sent

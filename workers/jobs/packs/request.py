@@ -14,7 +14,7 @@ from functools import cached_property, reduce
 import msgspec
 import structlog
 
-from cogitate.scheduler.config.prices import upper_bound
+from cogitate.scheduler.config.endpoints import upper_bound
 from cogitate.tasks.job import Correction, Cost, added
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.gate.gate import Refused
@@ -23,8 +23,7 @@ from cogitate.workers.jobs.packs.prompt import PackedPrompt, Passages, answers_b
 from cogitate.workers.jobs.packs.shares import shares_of
 from cogitate.workers.jobs.packs.sizes import PackSizes
 from cogitate.workers.jobs.response_cache import CachedQuestion
-from cogitate.workers.llm.answer import ModelAnswer
-from cogitate.workers.llm.replies.failures import CLASSES, Failure
+from cogitate.workers.llm.replies.failures import CLASSES, Failure, ModelAnswer
 from cogitate.workers.llm.replies.reply import Reply, validated
 from cogitate.workers.llm.requests.tokens import corrected_tokens, estimate_tokens, prompt_tokens
 

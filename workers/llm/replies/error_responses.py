@@ -6,17 +6,126 @@ one job, not an endpoint. `tests/fixtures/error-wordings.json` holds responses o
 
 A provider's error text may contain part of the key or of the prompt, so the client uses it to classify the failure and
 then drops it: a `Failure` holds only kind, status and an error code.
+
+Endpoints express a requested wait in many ways: `Retry-After` (RFC 9110, section 10.2.3) in seconds or as a date,
+`retry-after-ms`, `x-ratelimit-reset-*` next to each limit's remainder, `RateLimit` with both in one
+(draft-ietf-httpapi-ratelimit-headers), or a field or the words of the error.
 """
 
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
 
 from cogitate.workers.llm.replies.context_lengths import named_context
 from cogitate.workers.llm.replies.failures import Failure, FailureKind
-from cogitate.workers.llm.replies.requested_waits import requested_wait
+
+_LONGEST = 86_400.0  # seconds; a longer wait counts as this one
+_EPOCH = 1_000_000_000.0  # a larger number of seconds is a time, not a wait
+_PART = r"\d{1,6}(?:\.\d{1,15})? ?(?:milliseconds?|ms|days?|d|hours?|h|minutes?|m|seconds?|s)(?![a-z])"  # "1.5 s"
+_DURATION = re.compile(rf"(?:{_PART}[ ,]{{0,2}})+", re.IGNORECASE)
+_IN_TEXT = re.compile(
+    rf"(?:try(?: again)? (?:in|after):?|wait(?: for)?|retryDelay:?) ?({_DURATION.pattern})", re.IGNORECASE
+)
+_COUNTED = re.compile(r"([\d.]+) ?(milli|ms|[dhms])", re.IGNORECASE)
+_UNITS = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001, "milli": 0.001}
+_RESET = re.compile(r"(x-)?ratelimit(bysize)?-reset(-.+)?|(x|anthropic)-ratelimit-.+-reset")
+_LIMIT = re.compile(r"\b(?:r|remaining)=(\d{1,9})[;, ]{1,3}(?:t|reset)=(\d{1,9})\b")  # `"default";r=0;t=30`
+
+
+def requested_wait(headers: Mapping[str, str], error_text: str = "", *, limited: bool = True) -> float | None:
+    """Return the seconds to wait, or None if the response names no time.
+
+    Args:
+        error_text: the words of the error, see `failures.error_text`.
+        limited: whether a limit caused the error. If not, only an exhausted limit counts: many providers report with
+            every response when their limits reset.
+    """
+    named = {name.lower(): value.strip() for name, value in headers.items()}
+    now = _date(named.get("date", "")) or time.time()  # dates follow the server's clock, which may differ
+    wait = _milliseconds(named.get("retry-after-ms", ""))
+    if wait is None:
+        waits = [_retry_after(value.strip(), now) for name, value in headers.items() if name.lower() == "retry-after"]
+        wait = max((one for one in waits if one is not None), default=None)
+    if wait is None:
+        wait = _in_words(error_text)
+    if wait is None:
+        wait = _reset(named, limited, now)
+    return None if wait is None else min(max(wait, 0.0), _LONGEST)
+
+
+def _retry_after(value: str, now: float) -> float | None:
+    """Return the seconds of a `Retry-After`, with or without a unit ("5 seconds")."""
+    seconds = _until(value, now)
+    return _in_words(f"wait {value}") if seconds is None else seconds
+
+
+def _in_words(text: str) -> float | None:
+    """Return the seconds that the words of an error name: "try again in 1m30s", "retry after 20 seconds"."""
+    found = _IN_TEXT.search(text)
+    return None if found is None else _duration(found[1])
+
+
+def _reset(headers: Mapping[str, str], limited: bool, now: float) -> float | None:
+    """Return the wait until the exhausted limit resets.
+
+    If no remainders are reported, return the shortest wait that a response to a `limited` request names.
+    """
+    waits, used_up = [], []
+    for name, value in headers.items():
+        if _RESET.fullmatch(name) is None or (wait := _until(value, now)) is None:
+            continue
+        waits.append(wait)
+        if headers.get(name.replace("reset", "remaining")) in ("0", "0.0"):
+            used_up.append(wait)
+    for remaining, reset in _LIMIT.findall(headers.get("ratelimit", "")):
+        waits.append(float(reset))
+        if int(remaining) == 0:
+            used_up.append(float(reset))
+    if used_up:
+        return max(used_up)
+    return min(waits, default=None) if limited else None
+
+
+def _until(value: str, now: float) -> float | None:
+    """Return the seconds that a header names: as a number, a duration, a date, or a time since 1970."""
+    if not _is_number(value):
+        if (seconds := _duration(value)) is not None:
+            return seconds
+        at = _date(value)
+        return None if at is None else at - now
+    number = float(value)
+    if number < _EPOCH:
+        return number
+    return (number / 1000 if number > 1000 * _EPOCH else number) - now
+
+
+def _milliseconds(value: str) -> float | None:
+    return float(value) / 1000 if _is_number(value) else None
+
+
+def _date(value: str) -> float | None:
+    """Return the seconds since 1970 of a date."""
+    try:
+        at = datetime.fromisoformat(value) if value[:4].isdigit() else parsedate_to_datetime(value)
+        return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def _is_number(value: str) -> bool:
+    return value.replace(".", "", 1).isdigit() and value.isascii()
+
+
+def _duration(value: str) -> float | None:
+    """Return the seconds of a duration such as "1m30.5s", "120ms" or "20 seconds"; None if it is none."""
+    if _DURATION.fullmatch(value) is None:
+        return None
+    return sum(float(count) * _UNITS[unit.lower()] for count, unit in _COUNTED.findall(value))
 
 
 class Wording(NamedTuple):
@@ -31,21 +140,17 @@ def _wording(kind: FailureKind, statuses: str, words: str) -> Wording:
     return Wording(kind, frozenset(map(int, statuses.split())), re.compile(words, re.IGNORECASE))
 
 
-#: An account that no wait refills; other words of money also occur in errors about rates.
-_EMPTY = re.compile(r"insufficient|余额|budget", re.IGNORECASE)
 #: The first wording that matches decides.
 WORDINGS = (
-    _wording("quota_exhausted", "400 402 403 412 429 500", _EMPTY.pattern),
-    _wording("context_overflow", "413 429", r"too large"),  # larger than what a minute allows
+    _wording("context_overflow", "429", r"too large"),  # larger than what a minute allows
     _wording("rate_limited", "400 403 429 500", r"rate.?limit|per.?minute|\b[rt]p[md]\b"),
-    _wording("quota_exhausted", "400 403 412 429", r"credit|billing"),
-    _wording("quota_exhausted", "400 403 412", r"quota|\baccount|usage limit"),  # with 429 a quota may be of a minute
+    _wording("quota_exhausted", "400 402 403 429 500", r"insufficient|余额|budget|credit|billing"),
+    _wording("quota_exhausted", "400 403", r"quota|\baccount|usage limit"),  # with 429 a quota may be of a minute
     _wording(
         "context_overflow",
         "400 413 422 500",
         r"context(?! (?:deadline|cancel))|(prompt|input) (is too|length)|token limit|`inputs`",
     ),
-    _wording("overloaded", "400 403 429 500", r"overloaded"),
     _wording("auth", "400 403 404", r"api.(secret.)?key"),
     _wording("filtered", "400 403 422 451 498 499", r"content|flagged|guidelines|sensitive"),
     _wording("model_missing", "400 401 403 404 410 422", r"(?<![a-z])models?(?![a-z])"),
@@ -61,6 +166,7 @@ _BY_STATUS: dict[int, FailureKind] = {
     408: "timeout",
     409: "conflict",
     410: "model_missing",
+    412: "quota_exhausted",  # Fireworks: the account is suspended
     413: "context_overflow",
     423: "conflict",
     424: "server",  # Bedrock and text-generation-inference: the model failed
@@ -72,12 +178,12 @@ _BY_STATUS: dict[int, FailureKind] = {
     529: "overloaded",
 }
 _OF_PAGES = frozenset({400, 404, 410, 421})  # with which what has no API sends a web page
-_OF_FIREWALLS = frozenset({403, 451})  # with which what lies before an API sends text; an API sends JSON
+_OF_FIREWALLS = frozenset({403, 451})  # with which what lies before an API sends a web page
 _PAGE = re.compile(r"\s*<(!doctype|html)", re.IGNORECASE)
 
 _CODE = re.compile(r"[a-z][a-z0-9_]{1,47}")
 _READ = 4_000  # characters of an error's text that are read
-_IN_TEXT = ("code", "type", "status", "param", "message", "msg", "status_msg", "detail", "reason", "raw", "quotaId")
+_SAID = ("code", "type", "status", "param", "message", "msg", "status_msg", "detail", "reason", "raw", "quotaId")
 _NAMED = ("retryDelay", "n_ctx")  # fields whose value means nothing without their name
 #: Fields with details (Gemini, OpenRouter), with all of the error (Cloudflare, MiniMax), or with a relayed error.
 _PARTS = ("details", "violations", "metadata", "errors", "base_resp", "error")
@@ -163,7 +269,7 @@ def _words(node: object, depth: int) -> Iterator[str]:
         for part in node[:10]:
             yield from _words(part, depth)
     elif isinstance(node, Mapping) and depth:
-        for key in (*_IN_TEXT, *_NAMED):
+        for key in (*_SAID, *_NAMED):
             if value := node.get(key):
                 yield (f"{key} " if key in _NAMED else "") + str(value)[:_READ]
         for key in _WAITS:
@@ -179,14 +285,12 @@ def _kind(status: int, body: object, headers: Mapping[str, str]) -> FailureKind:
     is_page = _PAGE.match(text) is not None
     if status < 400 or (status in _OF_PAGES and is_page):
         return "no_completion"  # a redirect, or a web page: this is not the address of an API
-    if status in _OF_FIREWALLS and is_page:
+    if status in _OF_FIREWALLS and (is_page or (text.strip() and "html" in headers.get("Content-Type", ""))):
         return "blocked"
-    named = status == 429 and requested_wait(headers, text, limited=False) is not None
+    is_limit = status == 429 and requested_wait(headers, text, limited=False) is not None
     for wording in WORDINGS:
         if status in wording.statuses and wording.words.search(text):
-            if named and wording.kind == "quota_exhausted" and not _EMPTY.search(text):
+            if is_limit and wording.kind == "quota_exhausted":
                 continue  # what recovers at a named time is a limit
             return wording.kind
-    if status in _OF_FIREWALLS and isinstance(body, str) and text.strip():
-        return "blocked"
     return _BY_STATUS.get(status, "server" if status >= 500 else "bad_request")

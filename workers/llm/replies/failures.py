@@ -7,11 +7,17 @@ A class is a first guess, from a response's status and words. The gate decides b
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from dataclasses import dataclass, field
+from importlib import resources
+from typing import Literal, get_args
 
+from pydantic import BaseModel
 from pydantic_core import ErrorDetails
+
+from cogitate.memory import typed_json
+from cogitate.tasks.job import Cost
 
 FailureKind = Literal[
     "connection",
@@ -46,7 +52,8 @@ Scope = Literal["prompt", "parameter", "model", "key", "account", "endpoint", "n
 Again = Literal["now", "later", "never"]
 
 
-class FailureClass(NamedTuple):
+@dataclass(frozen=True)
+class FailureClass:
     """A class of failure."""
 
     scope: Scope  # what is at fault, by a first guess
@@ -56,89 +63,10 @@ class FailureClass(NamedTuple):
     check: str = ""  # what an operator must check
 
 
-CLASSES: Mapping[FailureKind, FailureClass] = {
-    "connection": FailureClass("network", "later", "no connection, or one that broke before the answer was complete"),
-    "dns": FailureClass(
-        "network",
-        "later",
-        "the name of the endpoint's host, or of its proxy, has no address",
-        check="the host's name has no address: check base_url, and the DNS of this machine",
-    ),
-    "tls": FailureClass(
-        "network",
-        "later",
-        "no TLS connection, or a certificate that this machine does not trust",
-        check="no trusted TLS connection: check base_url, what intercepts TLS on the way, and SSL_CERT_FILE",
-    ),
-    "proxy": FailureClass(
-        "network",
-        "never",
-        "the proxy refuses this worker",
-        status="407",
-        check="the proxy refuses this worker: check user and password in HTTPS_PROXY or HTTP_PROXY, or set NO_PROXY",
-    ),
-    "blocked": FailureClass(
-        "network",
-        "later",
-        "a proxy, a firewall or a login page answers in the endpoint's place",
-        status="511",
-        check="something between this worker and the endpoint answers in its place: check proxy, firewall, the login "
-        "page of the network, and base_url",
-    ),
-    "timeout": FailureClass(
-        "endpoint", "later", "the answer was not complete by the deadline; or the server timed out"
-    ),
-    "auth": FailureClass(
-        "key",
-        "never",
-        "the endpoint does not accept the key",
-        status="401",
-        check="the endpoint refuses the key: check api_key, or the variable that api_key_variable names",
-    ),
-    "forbidden": FailureClass(
-        "key",
-        "never",
-        "the endpoint forbids the call; which calls fail shows whether a prompt, a model or the key is at fault",
-        status="403",
-        check="the endpoint forbids these calls: check which models the key may use, and from where",
-    ),
-    "quota_exhausted": FailureClass(
-        "account",
-        "never",
-        "the account is empty or suspended",
-        status="402 or 429",
-        check="the account is exhausted: check its quota and billing, or configure another endpoint",
-    ),
-    "model_missing": FailureClass(
-        "model",
-        "never",
-        "the endpoint does not offer the model",
-        status="404",
-        check="the endpoint does not know the model: check model, and base_url",
-    ),
-    "unsupported": FailureClass("parameter", "now", "a part of the request is refused; the next call omits it"),
-    "bad_request": FailureClass(
-        "prompt", "never", "the endpoint refuses the request and names no known cause", status="4xx"
-    ),
-    "conflict": FailureClass("prompt", "later", "the request conflicts with another one", status="409"),
-    "rate_limited": FailureClass("model", "later", "a limit of requests or tokens is used up", status="429"),
-    "server": FailureClass("endpoint", "later", "the server failed", status="5xx"),
-    "overloaded": FailureClass("endpoint", "later", "the server is busy, or loads the model", status="503 or 529"),
-    "context_overflow": FailureClass("prompt", "never", "the prompt is too long; a shorter one may be asked"),
-    "filtered": FailureClass("prompt", "never", "a content filter stopped prompt or answer"),
-    "refused": FailureClass("prompt", "now", "the model declined"),
-    "truncated": FailureClass("prompt", "now", "the answer reached its cap of tokens"),
-    "empty": FailureClass("prompt", "now", "no choices, or no text"),
-    "not_json": FailureClass("prompt", "now", "no JSON object in the answer, or broken JSON in the response"),
-    "wrong_schema": FailureClass("prompt", "now", "a JSON object that does not match the schema"),
-    "no_completion": FailureClass(
-        "endpoint",
-        "later",
-        "the response is not a model's: a web page, another service",
-        check="base_url does not lead to a model's API: check it; it often ends in /v1",
-    ),
-    "too_large": FailureClass("prompt", "never", "the response exceeded the cap in bytes"),
-}
+CLASSES: Mapping[FailureKind, FailureClass] = typed_json.convert(
+    tomllib.loads((resources.files(__package__) / "failure_classes.toml").read_text(encoding="utf-8")),
+    dict[FailureKind, FailureClass],
+)
 
 #: The HTTP status that a class stands for.
 STATUS: Mapping[str, str] = {kind: one.status for kind, one in CLASSES.items() if one.status}
@@ -183,3 +111,23 @@ def describe_places(errors: Sequence[ErrorDetails]) -> str:
         path = ".".join(str(p) if re.fullmatch(r"\w{1,32}", str(p), re.ASCII) else "?" for p in error["loc"])
         places.append(f"{path or 'answer'}: {error['type']}")
     return "; ".join(places)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelAnswer:
+    """A model's answer to one question: a value or a failure, never both, and its cost."""
+
+    usage: Cost  # calls: requests that were sent; tokens: prompt and output, reasoning included
+    estimated: bool = False  # part of the usage was not reported and is a high estimate
+    value: BaseModel | None = None
+    failure: Failure | None = None
+    prompt_tokens: int = 0  # as reported by the endpoint; 0: not reported
+    reasoning: int = 0  # reasoning tokens in the output, as reported by the endpoint
+    text: str = field(default="", repr=False)  # the model's text, usable or not
+    packed: int = 0  # cases that one request asked; 0: it asked this one alone
+    saved: bool = False  # it was the answer to another call, so it costs this one nothing
+
+    @property
+    def retryable(self) -> bool:
+        """Return whether another attempt may help."""
+        return self.failure is not None and self.failure.retryable

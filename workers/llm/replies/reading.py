@@ -7,6 +7,7 @@ the readings.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from functools import reduce
@@ -43,6 +44,8 @@ def answer_in(text: str, model: type[BaseModel], *, cut: bool = False) -> BaseMo
     Args:
         cut: whether the text reached its cap of tokens.
     """
+    if (exact := _exact(text, model)) is not None:
+        return exact
     values = values_in(text, cut=cut)
     objects = [one for one, _ in reversed(values) if isinstance(one, dict)]
     wrong: Raised | None = None
@@ -53,6 +56,18 @@ def answer_in(text: str, model: type[BaseModel], *, cut: bool = False) -> BaseMo
                 return made
             wrong = wrong or made
     return wrong
+
+
+def _exact(text: str, model: type[BaseModel]) -> BaseModel | None:
+    """Return a text that is one object of plain characters and fits its class as it stands; it needs no reading."""
+    if not text.isascii() or not text.startswith("{") or "\\" in text or "\x7f" in text:
+        return None
+    try:
+        value = json.loads(text, parse_constant=int)  # NaN and Infinity are not JSON
+    except (ValueError, RecursionError):
+        return None
+    made = captured(model.model_validate, value, strict=True, extra="forbid")
+    return None if type(made) is Raised else made
 
 
 def read_as(model: type[BaseModel], value: object) -> BaseModel | Raised:

@@ -1,27 +1,240 @@
-"""The reading of completions: the answer, its usage, and its failure."""
+"""The reading of completions in any shape that endpoints use: the answer's text, its usage, and its failure.
+
+Some gateways send a stream of events unasked; its chunks are joined first.
+"""
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
-from cogitate.scheduler.config.endpoints import Model
-from cogitate.scheduler.config.prices import call_cost
+from cogitate.scheduler.config.endpoints import Model, call_cost
 from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Prompt
-from cogitate.workers.llm.replies.content import in_utf8, text_of, texts_of
 from cogitate.workers.llm.replies.error_responses import from_success
-from cogitate.workers.llm.replies.event_stream import is_stream, joined
 from cogitate.workers.llm.replies.failures import Failure, FailureKind, describe_places
 from cogitate.workers.llm.replies.reading import answer_in
-from cogitate.workers.llm.replies.usage import Usage, read_usage
 from cogitate.workers.llm.requests.tokens import estimate_tokens, prompt_tokens
+
+_CHARSET = re.compile(r"charset=\"?([\w-]{1,40})", re.IGNORECASE)
+#: Encodings that a response may declare; others, such as Punycode, are slow or not text encodings.
+_ENCODING = re.compile("iso8859-15?|cp125[12]|koi8-r|gb18030|gbk|gb2312|big5|shift_jis|euc_jp|euc_kr")
+
+
+def in_utf8(content: bytes, headers: Mapping[str, str]) -> bytes:
+    """Return the body of a response in UTF-8, with U+FFFD for invalid bytes.
+
+    Some servers split a character where a token ends within it; the rest of the answer is still usable.
+    """
+    if (encoding := json.detect_encoding(content)) not in ("utf-8", "utf-8-sig"):
+        return content.decode(encoding, errors="replace").encode()
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        pass
+    else:
+        return content
+    named = _CHARSET.search(headers.get("Content-Type", ""))
+    return content.decode(_known(named[1]) if named is not None else "utf-8", errors="replace").encode()
+
+
+def text_of(content: object) -> str:
+    """Return a message's content: a string, the joined strings of a list of parts, one part, or an object as JSON."""
+    if isinstance(content, list):
+        return "".join(map(_text_of_part, content))
+    if isinstance(content, dict):
+        return _text_of_part(content) if content.get("type") in ("text", "output_text") else json.dumps(content)
+    return content if isinstance(content, str) else ""
+
+
+def texts_of(message: Mapping[str, object], beside: str) -> tuple[str, str]:
+    """Return the text of an answer, and its reasoning.
+
+    Some gateways return the answer as the arguments of a tool call, and some servers report an answer without reasoning
+    as reasoning: either is the answer if there is no other.
+
+    Args:
+        beside: text beside the message.
+    """
+    text = text_of(message.get("content")) or beside
+    thought = text_of(message.get("reasoning_content") or message.get("reasoning"))
+    if "{" not in text and (arguments := arguments_in(message)):
+        text = f"{text}\n{arguments}"
+    if not text.strip() and thought.strip().startswith("{") and thought.strip().endswith("}"):
+        return thought, ""
+    return text, thought
+
+
+def arguments_in(message: Mapping[str, object]) -> str:
+    """Return the arguments of the first function that a message calls, or the part of them in a stream's chunk."""
+    calls = message.get("tool_calls")
+    first = calls[0] if isinstance(calls, list) and calls else None
+    called = message.get("function_call")
+    if isinstance(first, Mapping) and not first.get("index"):  # parts of a stream have one
+        called = first.get("function")
+    return text_of(called.get("arguments")) if isinstance(called, Mapping) else ""
+
+
+def _text_of_part(part: object) -> str:
+    text = part.get("text") if isinstance(part, dict) else part
+    return text if isinstance(text, str) else ""
+
+
+def _known(charset: str) -> str:
+    try:
+        name = codecs.lookup(charset).name
+    except LookupError:
+        return "utf-8"
+    return name if _ENCODING.fullmatch(name) is not None else "utf-8"
+
+
+_BEGINS = (b"data:", b"event:", b"id:", b"retry:", b":")  # what a line of a stream begins with; the last is a comment
+_MARK = b"\xef\xbb\xbf"  # byte order mark, which may begin a stream
+_DONE = b"[DONE]"
+_TEXTS = ("content", "reasoning_content", "reasoning", "refusal")
+
+
+def is_stream(content: bytes) -> bool:
+    """Return whether the body of a response is a stream of events."""
+    return content[:1_000].removeprefix(_MARK).lstrip().startswith(_BEGINS)
+
+
+def joined(content: bytes) -> dict[str, Any] | None:
+    """Return the completion that a stream's chunks add up to; None if the stream is incomplete or holds none.
+
+    Only the first choice counts. A stream is complete if it gives a finish reason or an error, or ends with the marker
+    for its end after some text.
+    """
+    texts: dict[str, list[str]] = {name: [] for name in _TEXTS}
+    arguments: list[str] = []
+    ended = None
+    whole: dict[str, Any] = {}
+    for chunk in _chunks(content):
+        whole |= {key: value for key, value in chunk.items() if value is not None and key != "choices"}
+        choices = chunk.get("choices")
+        choice = next(filter(_is_first_choice, choices), None) if isinstance(choices, list) else None
+        if choice is None:
+            continue
+        ended = choice.get("finish_reason") or ended
+        if choice.get("usage") is not None:
+            whole["usage"] = choice["usage"]  # Kimi
+        said = choice.get("delta") or choice.get("message")
+        if isinstance(said, Mapping):
+            for name, parts in texts.items():
+                parts.append(text_of(said.get(name)))
+            arguments.append(arguments_in(said))
+    message: dict[str, Any] = {name: "".join(parts) for name, parts in texts.items()}
+    if any(arguments):
+        message["function_call"] = {"arguments": "".join(arguments)}
+    if ended is None and "error" not in whole:
+        if not any(message.values()) or not content.rstrip().endswith(_DONE):
+            return None
+        ended = "stop"
+    if ended is not None or any(message.values()):
+        whole["choices"] = [{"message": message, "finish_reason": ended or "error", "error": whole.get("error")}]
+    return whole
+
+
+def _is_first_choice(choice: object) -> bool:
+    return isinstance(choice, Mapping) and not choice.get("index")
+
+
+def _chunks(content: bytes) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects of the events. An object may span several lines of an event."""
+    lines: list[bytes] = []
+    for line in (*content.removeprefix(_MARK).splitlines(), b""):
+        if line.startswith(b"data:"):
+            lines.append(line.removeprefix(b"data:"))
+            if (chunk := _decoded(lines[-1])) is None:
+                continue
+        elif line or not lines:
+            continue
+        else:
+            chunk = _decoded(b"\n".join(lines))
+        lines.clear()
+        if isinstance(chunk, dict):
+            yield chunk
+
+
+def _decoded(data: bytes) -> object:
+    """Return the JSON value; None if it is "[DONE]" or incomplete."""
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+
+
+_MOST_TOKENS = 100_000_000  # tokens; no model reads or writes so many in one call, so a larger count is wrong
+_ADDED = 100_000  # tokens that a gateway or a template may add to a prompt
+_MOST_WRITTEN = 1_000_000  # tokens that no model writes in one call
+
+
+class Usage(NamedTuple):
+    """Tokens of one call. Hidden reasoning counts as output."""
+
+    prompt: int
+    output: int
+    cached: int = 0  # prompt tokens read from the provider's cache
+    reasoning: int = 0  # output tokens that are not part of the answer
+
+
+def read_usage(response: Mapping[str, object]) -> Usage | None:
+    """Return the usage in a chat completion, or None if it is missing, negative, NaN, absurd, or has no prompt.
+
+    Some providers leave reasoning out of `completion_tokens`. If the total exceeds prompt and completion, or reasoning
+    alone exceeds the completion, the excess is output too. A cached count above the prompt's is ignored. DeepSeek
+    reports cached tokens in separate fields, and Anthropic does not include them in the prompt's tokens.
+    """
+    usage = response.get("usage")
+    if not isinstance(usage, Mapping):
+        return None
+    prompt, output = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+    separate = _count(usage.get("prompt_cache_hit_tokens")) or 0
+    asked, answered = "prompt", "completion"
+    if prompt is None and output is None:  # the names of Anthropic and of the Responses API, behind some gateways
+        prompt, output = _count(usage.get("input_tokens")), _count(usage.get("output_tokens"))
+        asked, answered = "input", "output"
+        if prompt is not None:  # Anthropic counts only what was neither read from its cache nor written to it
+            separate = _count(usage.get("cache_read_input_tokens")) or 0
+            prompt += separate + (_count(usage.get("cache_creation_input_tokens")) or 0)
+    total = _count(usage.get("total_tokens"))
+    if prompt and usage.get(f"{answered}_tokens") is None and total is not None and total > prompt:
+        output = total - prompt
+    if not prompt or output is None:  # no call has an empty prompt; some servers leave out what they had cached
+        return None
+    reasoning = _detail(usage, f"{answered}_tokens_details", "reasoning_tokens")
+    if reasoning > output:
+        output += reasoning
+    cached = _detail(usage, f"{asked}_tokens_details", "cached_tokens") or separate
+    output = max(output, (total or 0) - prompt)
+    return Usage(prompt, output, cached if cached <= prompt else 0, min(reasoning, output))
+
+
+def is_possible(usage: Usage, sent_bytes: int) -> bool:
+    """Return whether this usage is possible for a call that sent so many bytes; no token is shorter than a byte."""
+    return usage.prompt <= sent_bytes + _ADDED and usage.output <= _MOST_WRITTEN
+
+
+def _detail(usage: Mapping[str, object], group: str, name: str) -> int:
+    """Return a count of OpenAI's usage details; 0 when it is missing."""
+    details = usage.get(group)
+    return (_count(details.get(name)) or 0) if isinstance(details, Mapping) else 0
+
+
+def _count(value: object) -> int | None:
+    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 10:
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return int(value) if 0 <= value <= _MOST_TOKENS and value == int(value) else None  # NaN fails the first comparison
+
 
 #: Finish reasons of incomplete generations, as named by OpenAI and compatible providers.
 _ENDS: Mapping[str, FailureKind] = {

@@ -29,10 +29,9 @@ from cogitate.workers.llm.requests.schema import BOUNDS, narrowed_schema, plain_
 Form = Literal["json_schema", "json_object", "text"]
 _BELOW: dict[Form, Form] = {"json_schema": "json_object", "json_object": "text"}
 
-# What requests contain, by the names that errors repeat. Where an error names nothing, parts are left out in turn.
-_BOUNDS_NAMED = re.compile("|".join(re.sub("(?=[A-Z])", "_?", bound) for bound in BOUNDS), re.IGNORECASE)
-_FORM_NAMED = re.compile(r"response.?(format|schema)|json.?(schema|object)|no endpoints found that", re.IGNORECASE)
-_SCHEMA_NAMED = re.compile(r"schema|grammar", re.IGNORECASE)
+# An error names a part of a request by the request's own key, or by these words. Where it names none, parts are left
+# out in turn.
+_SCHEMA_NAMED = re.compile(r"schema|grammar|endpoints found that", re.IGNORECASE)
 _SYSTEM_NAMED = re.compile(r"(system|developer) (role|message|prompt|instruction)|\broles?\b", re.IGNORECASE)
 _REQUIRED = re.compile(r"\b([a-z]\w{2,40}) must be (?:set to )?(true|false)\b", re.IGNORECASE)
 REFUSALS = frozenset({400, 404, 415, 422, 500, 501})  # statuses with which servers reject a parameter
@@ -63,18 +62,19 @@ class Dialect:
             parameters: of the model, that the request held.
         """
         for name in parameters:
-            if re.search(rf"(?<![a-z]){re.escape(name)}(?![a-z])", text, re.IGNORECASE):
+            if _names(text, name):
                 return self._without(name)
         if (found := _REQUIRED.search(text)) is not None and found[1] not in (*dict(self.switches), "stream"):
             return replace(self, switches=(*self.switches, (found[1], found[2].lower() == "true")))
-        if re.search(rf"(?<!\w){self.cap}(?!\w)", text):
+        if _names(text, self.cap):
             return self._recapped()
-        if (self.form, self.schema) == ("json_schema", "full") and _BOUNDS_NAMED.search(text):
+        is_full = (self.form, self.schema) == ("json_schema", "full")
+        if is_full and _names(text, *BOUNDS):
             return replace(self, schema="plain")
-        if self.form in _BELOW and _FORM_NAMED.search(text):
+        if self.form in _BELOW and _names(text, "response_format", "response_schema", "json_schema", "json_object"):
             return replace(self, form=_BELOW[self.form])
         if self.form == "json_schema" and _SCHEMA_NAMED.search(text):
-            return replace(self, schema="plain") if self.schema == "full" else replace(self, form="json_object")
+            return replace(self, schema="plain") if is_full else replace(self, form="json_object")
         if self.system == "message" and _SYSTEM_NAMED.search(text):
             return replace(self, system="merged")
         return None
@@ -136,6 +136,12 @@ class Dialect:
             body["messages"] = [{"role": "system", "content": system}, {"role": "user", "content": user}]
         kept = {name: value for name, value in parameters.items() if name not in self.left_out}
         return body | kept | dict(self.switches)
+
+
+def _names(text: str, *keys: str) -> bool:
+    """Return whether an error names a key of the request, however it is written: "minItems", "min_items"."""
+    spelled = (re.sub("_|(?=[A-Z])", "[ _-]?", key) for key in keys)
+    return re.search(rf"(?<![a-z])(?:{'|'.join(spelled)})(?![a-z])", text, re.IGNORECASE) is not None
 
 
 def schema_instruction(schema: Mapping[str, object]) -> str:

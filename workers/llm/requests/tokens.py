@@ -20,10 +20,12 @@ to 1.45 times. `cogitate.scheduler.engine.token_estimates` corrects both parts o
 from __future__ import annotations
 
 import re
+import tomllib
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
+from importlib import resources
 from typing import NamedTuple
 
 from pydantic import BaseModel
@@ -53,57 +55,11 @@ _MOST_PARTS = 512  # cached instructions and prompts in flight, which are counte
 _MOST_LINES = 50_000  # cached lines: fifty memories for each of a thousand agents
 _LONGEST_LINE = 600  # characters of a cached line; a memory in a prompt has at most 500
 
-# Words of four letters and more that are one token in each of the five vocabularies (shorter ones cost one anyway).
-_COMMON = frozenset(
-    """
-    about activities activity after again also always another answer anything around array asked back because been
-    before being between book both came character child children class clean close college come conversation could
-    description dinner does doing done down during each early even evening every everyone false family father
-    feeling felt first found friend friends from gave getting give going good great have having help here home hour
-    house idea ideas important instructions integer interesting into items just keep know last later left library
-    like little location long look looking lunch made make making many maybe memory might month more morning most
-    mother much music must need needs never next night nothing object often only open other over painting paper park
-    party people person place plan plans priority project properties reading really required research room said same
-    says school seen shop should some someone something start started still street string student such summary table
-    take taking talking than that their them then there these they thing things think thinking this through time
-    today together told tomorrow took town type under using very want week well went were what when where which
-    while wife will with without work working would writing year your
-    """.split()  # noqa: SIM905 - a list literal of 180 strings would not be easier to read
-)
-
+_RATES = tomllib.loads((resources.files(__package__) / "token_rates.toml").read_text(encoding="utf-8"))
+_COMMON = frozenset(_RATES["common_words"].split())
 _LONGEST_TOKEN = 1 + max(map(len, _COMMON))  # the most characters that count as one token: a space and a word
 
-# Hundredths of a token per character, from this code point on.
-_SCRIPTS: tuple[tuple[int, int], ...] = (
-    (0x80, 200),  # punctuation, phonetic letters, combining marks
-    (0x370, 125),  # Greek
-    (0x400, 200),  # Cyrillic
-    (0x410, 60),  # … of the Russian alphabet
-    (0x450, 200),
-    (0x451, 60),
-    (0x452, 200),
-    (0x530, 210),  # Armenian
-    (0x590, 120),  # Hebrew
-    (0x600, 115),  # Arabic
-    (0x66E, 180),  # … of further languages
-    (0x780, 200),
-    (0x800, 300),
-    (0x900, 155),  # Devanagari
-    (0x980, 230),
-    (0xA00, 350),  # Gurmukhi
-    (0xA80, 230),
-    (0xE00, 175),  # Thai
-    (0xE80, 300),
-    (0x10A0, 210),  # Georgian
-    (0x1100, 300),
-    (0x3000, 125),  # kana
-    (0x3100, 150),  # Han
-    (0xA000, 300),
-    (0xAC00, 140),  # Hangul
-    (0xD7B0, 300),
-    (0xFF00, 150),  # full width
-    (0x10000, 400),
-)
+_SCRIPTS: list[list[int]] = _RATES["scripts"]
 _STARTS = [start for start, _ in _SCRIPTS]
 
 

@@ -15,8 +15,7 @@ from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Profile
 from cogitate.memory.routing.routing import Routing
 from cogitate.scheduler.budget.rules import Rules, view_of
-from cogitate.scheduler.config.facts import Facts
-from cogitate.scheduler.config.kept_settings import keep_settings
+from cogitate.scheduler.config.facts import Facts, keep_settings
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.config.tiers import ModelOption
 from cogitate.scheduler.inspection.audit.audit import audit

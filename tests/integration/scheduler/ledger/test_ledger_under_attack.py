@@ -17,7 +17,7 @@ from cogitate.scheduler.ledger.errors import RunUnreadable
 from cogitate.workers.jobs.heartbeat import Heartbeat
 from cogitate.workers.jobs.runner import Runner
 from cogitate.workers.processes.embedded import EmbeddedServer
-from cogitate.workers.processes.log_formats import json_processors
+from cogitate.workers.processes.logs import json_processors
 from tests.integration.scheduler.ledger.ledger_case import OTHER, OWNER, Host, claimed, settle, worker
 
 Damage = Callable[[Any, str, str], object]  # client, prefix, the job's key in Redis

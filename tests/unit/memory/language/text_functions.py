@@ -72,13 +72,11 @@ from cogitate.tasks.recount import Recount
 from cogitate.tasks.reflect import Reflect, person_meant
 from cogitate.tasks.summarise import Summarise
 from cogitate.workers.answer_faults.fault import fault_of
-from cogitate.workers.answer_faults.prompt_content import PromptContent
-from cogitate.workers.answer_faults.relation import is_about
+from cogitate.workers.answer_faults.prompt_content import PromptContent, is_about
 from cogitate.workers.jobs.repair import describe_fault, repairs_of
-from cogitate.workers.llm.replies.error_responses import error_text, from_status
+from cogitate.workers.llm.replies.error_responses import error_text, from_status, requested_wait
 from cogitate.workers.llm.replies.extract import json_values
 from cogitate.workers.llm.replies.reply import read_completion, validated
-from cogitate.workers.llm.replies.requested_waits import requested_wait
 from cogitate.workers.llm.requests import tokens
 from cogitate.workers.llm.requests.dialect import Dialect
 from tests.unit.tasks.kind_cases import (

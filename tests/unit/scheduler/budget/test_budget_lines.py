@@ -14,7 +14,7 @@ from cogitate.scheduler.budget.budget_lines import (
     lines_of,
     pools_of,
 )
-from cogitate.scheduler.config.kept_settings import keep_settings
+from cogitate.scheduler.config.facts import keep_settings
 from cogitate.scheduler.config.limits import LimitTable
 from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.scheduler.ledger.run_store import RunStore

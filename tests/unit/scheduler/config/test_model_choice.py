@@ -11,8 +11,7 @@ import pytest
 
 from cogitate.ops.commands.config import mask_secrets
 from cogitate.ops.error_messages import error_message
-from cogitate.scheduler.config.facts import facts_of
-from cogitate.scheduler.config.kept_settings import KEPT, keep_settings, kept_settings
+from cogitate.scheduler.config.facts import KEPT, facts_of, keep_settings, kept_settings
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.workers.processes.supervisor import worker_environment
 

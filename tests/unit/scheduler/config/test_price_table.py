@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cogitate.scheduler.budget.settings_checks import check_prices
-from cogitate.scheduler.config.kept_settings import keep_settings, kept_settings
+from cogitate.scheduler.config.facts import keep_settings, kept_settings
 from cogitate.scheduler.config.price_table import _table, listed_price
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 

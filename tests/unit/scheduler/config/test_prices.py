@@ -7,8 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from cogitate.scheduler.config.endpoints import KindOfModelSettings, Model, ModelSettings
-from cogitate.scheduler.config.prices import call_cost, room_for_answer, upper_bound, usd_micros
+from cogitate.scheduler.config.endpoints import (
+    KindOfModelSettings,
+    Model,
+    ModelSettings,
+    call_cost,
+    room_for_answer,
+    upper_bound,
+    usd_micros,
+)
 from cogitate.tasks.job import Cost
 
 PRICED = {"model": "m", "input_price": 1_000_000, "output_price": 4_000_000}

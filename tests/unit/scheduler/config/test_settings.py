@@ -13,7 +13,7 @@ from cogitate.ops.commands.config import mask_secrets, setting_origin
 from cogitate.scheduler.budget.briefs import no_brief
 from cogitate.scheduler.budget.rules import rules_of
 from cogitate.scheduler.budget.settings_checks import check_spending
-from cogitate.scheduler.config.kept_settings import KEPT, keep_settings, kept_settings
+from cogitate.scheduler.config.facts import KEPT, keep_settings, kept_settings
 from cogitate.scheduler.config.settings import ConfigurationError, Settings, check_run_name
 from cogitate.scheduler.config.settings_faults import FORMER, SettingsRefused
 from cogitate.tasks.registry import kinds

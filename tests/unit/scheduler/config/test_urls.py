@@ -10,7 +10,7 @@ from cogitate.scheduler.config.settings import ConfigurationError, PinnedSetting
 from cogitate.scheduler.config.urls import redact_url, secrets_of
 from cogitate.scheduler.ledger.connect import connect
 from cogitate.workers.llm.requests.address import address_of
-from cogitate.workers.processes.log_tail import redact_secrets
+from cogitate.workers.processes.logs import redact_secrets
 
 WITH_SECRET = (
     "redis://me:hush@h:1/0",

@@ -19,7 +19,7 @@ from cogitate.scheduler.engine.boundary import Closing, cancelled, close_due
 from cogitate.scheduler.engine.late_answers import apply_late
 from cogitate.scheduler.engine.open_jobs import OpenJob
 from cogitate.scheduler.intake.kind_effects import EFFECTS_REFUSED, KindEffects
-from cogitate.scheduler.journal.shortfalls import Shortfalls, note_shortfall
+from cogitate.scheduler.journal.ends import Shortfalls, note_shortfall
 from cogitate.scheduler.ledger.claims import PromptCount, Result
 from cogitate.scheduler.ledger.step_replies import DueJob, JobState
 from cogitate.tasks.job import Cost, JobKey

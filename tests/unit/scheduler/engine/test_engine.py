@@ -27,10 +27,10 @@ from cogitate.scheduler.engine.answer_times import AnswerTimes
 from cogitate.scheduler.engine.corrections import Corrections
 from cogitate.scheduler.engine.engine import RunEngine
 from cogitate.scheduler.engine.late_answers import LateAnswers
-from cogitate.scheduler.engine.remembering import Remembering
+from cogitate.scheduler.engine.run_data import FinishedTick, WorldTurn
 from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.engine.triggers import location_left
-from cogitate.scheduler.engine.turn import FinishedTick, WorldTurn
+from cogitate.scheduler.engine.world_turn import Remembering
 from cogitate.scheduler.journal.history import redo
 from cogitate.scheduler.journal.lines import Core, ReadLine, TickNotes
 from cogitate.scheduler.latency.due_ticks import Bounds

@@ -21,14 +21,14 @@ from cogitate.scheduler.inspection.audit.audit import audit
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.inspection.summary import summarise_run
+from cogitate.scheduler.journal.ends import Shortfalls, note_shortfall
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import Ended, EndNote
-from cogitate.scheduler.journal.shortfalls import Shortfalls, note_shortfall
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost, JobKey
 from cogitate.tasks.kind import Case, Prompt
 from cogitate.tasks.registry import register
-from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.replies.failures import ModelAnswer
 from cogitate.workers.llm.requests.prompt_check import MAX_NUMBER, MAX_USED, MAX_VERSION, WrongPrompt, check_prompt
 from tests.unit.tasks.own_kind_case import Own, Said, asked_every_tick, remembered
 

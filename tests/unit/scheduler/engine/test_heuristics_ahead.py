@@ -17,7 +17,7 @@ from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.scheduler.engine.boundary import cancelled
 from cogitate.scheduler.engine.heuristics_ahead import HeuristicsAhead
 from cogitate.scheduler.engine.open_jobs import OpenJob, OpenJobs
-from cogitate.scheduler.engine.turn import WorldTurn
+from cogitate.scheduler.engine.run_data import WorldTurn
 from cogitate.scheduler.intake.kind_effects import KindEffects, made_without_model
 from cogitate.tasks.job import JobKey
 from tests.unit.scheduler.scheduler_case import ANN, BOB, open_job

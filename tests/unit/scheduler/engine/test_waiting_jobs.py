@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from cogitate.scheduler.config.controls import FULL, SetCadence
-from cogitate.scheduler.engine.turn import FinishedTick
+from cogitate.scheduler.engine.run_data import FinishedTick
 from cogitate.tasks.kind import Moment
 from tests.unit.scheduler.engine.test_engine import Run
 from tests.unit.scheduler.scheduler_case import ANN, BOB, Thinker, seen

@@ -11,7 +11,7 @@ import pytest
 
 from cogitate import Observation, Profile, TickLoop
 from cogitate.memory import typed_json
-from cogitate.scheduler.config.kept_settings import keep_settings
+from cogitate.scheduler.config.facts import keep_settings
 from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import Core, TickNotes

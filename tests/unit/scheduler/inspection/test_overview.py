@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from cogitate.scheduler.config.kept_settings import keep_settings
+from cogitate.scheduler.config.facts import keep_settings
 from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.scheduler.inspection.overview import RunOverview, run_overview, spenders_today
 from cogitate.scheduler.inspection.recent import KindTally, Recent

@@ -11,14 +11,12 @@ from fakeredis import FakeRedis
 from cogitate.memory.effects import Append, SetCounter
 from cogitate.memory.entry import Entry
 from cogitate.scheduler.config.controls import FULL
-from cogitate.scheduler.config.facts import Facts
-from cogitate.scheduler.config.kept_settings import keep_settings
+from cogitate.scheduler.config.facts import Facts, keep_settings
 from cogitate.scheduler.config.limits import LimitTable
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.inspection.recent import Failed, recent_ticks
-from cogitate.scheduler.inspection.steering_vitals import steering_of
-from cogitate.scheduler.inspection.vitals import RunHead, open_kinds, run_heads
+from cogitate.scheduler.inspection.vitals import RunHead, open_kinds, run_heads, steering_of
 from cogitate.scheduler.journal.history import changes_of, observed_again, read_journal
 from cogitate.scheduler.journal.lines import (
     Core,

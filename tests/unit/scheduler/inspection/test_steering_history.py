@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from cogitate.scheduler.config.controls import ControlAnswer, ControlRequest, Retry, SetCadence, SetLimit, SetMode
-from cogitate.scheduler.config.kept_settings import keep_settings
+from cogitate.scheduler.config.facts import keep_settings
 from cogitate.scheduler.config.settings import PinnedSettings
-from cogitate.scheduler.inspection.steering_vitals import SteeringStep, steering_history
+from cogitate.scheduler.inspection.vitals import SteeringStep, steering_history
 from cogitate.scheduler.ledger.run_store import RunStore
 from tests.unit.scheduler.run_lines_case import store_of
 

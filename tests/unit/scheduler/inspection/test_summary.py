@@ -11,12 +11,12 @@ from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Profile
 from cogitate.memory.stream import Stream
 from cogitate.ops.formatting.run import open_line
-from cogitate.scheduler.config.facts import Facts
-from cogitate.scheduler.config.kept_settings import keep_settings
+from cogitate.scheduler.config.facts import Facts, keep_settings
 from cogitate.scheduler.config.limits import LimitTable
 from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.inspection.refusals import limit_name
+from cogitate.scheduler.inspection.stored_run import Unjournalled, unjournalled
 from cogitate.scheduler.inspection.summary import (
     RunReader,
     ShortfallLine,
@@ -24,10 +24,9 @@ from cogitate.scheduler.inspection.summary import (
     summarise_run,
     usage_by_owner,
 )
-from cogitate.scheduler.inspection.unjournalled import Unjournalled, unjournalled
 from cogitate.scheduler.inspection.vitals import budget_vitals, cadence_vitals, open_kinds
+from cogitate.scheduler.journal.ends import Shortfall
 from cogitate.scheduler.journal.lines import Correction, Ended, EndNote, Retried
-from cogitate.scheduler.journal.shortfalls import Shortfall
 from cogitate.scheduler.ledger.errors import NewerSchema, RunMissing
 from cogitate.scheduler.ledger.presence import this_process
 from cogitate.scheduler.ledger.run_store import RunStore

@@ -16,8 +16,10 @@ from cogitate.scheduler.journal.checkpoint import content_hash
 from cogitate.scheduler.journal.history import changes_of
 from cogitate.scheduler.journal.lines import (
     Core,
+    DecisionOutline,
     Ended,
     EndNote,
+    EndOutline,
     JournalError,
     JournalLine,
     TickNotes,
@@ -25,10 +27,10 @@ from cogitate.scheduler.journal.lines import (
     next_digest,
     pack_line,
     read_line,
+    read_outline,
     unpack_line,
     write_line,
 )
-from cogitate.scheduler.journal.outlines import DecisionOutline, EndOutline, read_outline
 from cogitate.tasks.job import Cost, JobKey
 
 KEY = JobKey(1, "plan", "agent:ä/b", 0, 0)
@@ -93,7 +95,7 @@ def says(stored: bytes) -> tuple[str, bytes] | None:
 
 
 def test_a_line_is_decompressed_up_to_a_servers_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cogitate.scheduler.ledger.packing.MOST_BYTES", len(unpack_line(LINES[0])[1]) - 1)
+    monkeypatch.setattr("cogitate.scheduler.ledger.run_store.MOST_BYTES", len(unpack_line(LINES[0])[1]) - 1)
     with pytest.raises(JournalError, match=r"^tick 1: the journal was changed: a line of it is cut short"):
         check(LINES)
 

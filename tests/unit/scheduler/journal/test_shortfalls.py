@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from cogitate.scheduler.intake.kind_effects import EFFECTS_REFUSED
+from cogitate.scheduler.journal.ends import Shortfall, Shortfalls, note_shortfall
 from cogitate.scheduler.journal.lines import Ended, EndNote
-from cogitate.scheduler.journal.shortfalls import Shortfall, Shortfalls, note_shortfall
 from cogitate.tasks.job import JobKey
 from tests.unit.scheduler.scheduler_case import ANN
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from fakeredis import FakeRedis
 
-from cogitate.scheduler.engine.retries import RetriedAttempt, Retries
-from cogitate.scheduler.inspection.unjournalled import Unjournalled, unjournalled
+from cogitate.scheduler.engine.corrections import RetriedAttempt, Retries
+from cogitate.scheduler.inspection.stored_run import Unjournalled, unjournalled
 from cogitate.scheduler.journal.lines import Correction, EndNote, Retried
 from cogitate.scheduler.journal.run_totals import Spent, spending
 from cogitate.scheduler.ledger.ledger import Write

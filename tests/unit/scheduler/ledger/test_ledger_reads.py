@@ -22,9 +22,8 @@ from cogitate.scheduler.config.controls import ControlAnswer, ControlRequest, Se
 from cogitate.scheduler.config.limits import MAX_LIMIT
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.config.versions import SCHEMA
-from cogitate.scheduler.engine.corrections import Learned, read_learned
+from cogitate.scheduler.engine.corrections import Learned, RetriedAttempt, read_learned, read_retries
 from cogitate.scheduler.engine.late_answers import LateAnswer, read_offers
-from cogitate.scheduler.engine.retries import RetriedAttempt, read_retries
 from cogitate.scheduler.engine.run_data import LiveMemory
 from cogitate.scheduler.journal.exported import journal_folder, remove_exported
 from cogitate.scheduler.ledger.answer_times import Timed, note_of, read_timed

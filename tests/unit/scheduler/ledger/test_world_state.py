@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from redis import Redis
 
-from cogitate.scheduler.ledger.packing import MOST_BYTES, pack
-from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.run_store import MOST_BYTES, RunStore, pack
 from cogitate.scheduler.ledger.streams import load_world, world_writes
 
 STATE = b'{"bodies":' + b'{"x":1},' * 1000 + b"}"
@@ -57,7 +56,7 @@ def test_a_changed_state_is_refused(changed: bytes, said: str) -> None:
 def test_a_state_that_unpacks_beyond_a_servers_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     client = FakeRedis()
     keep(client, 60, STATE)
-    monkeypatch.setattr("cogitate.scheduler.ledger.packing.MOST_BYTES", len(STATE) - 1)
+    monkeypatch.setattr("cogitate.scheduler.ledger.run_store.MOST_BYTES", len(STATE) - 1)
     with pytest.raises(ValueError, match="is cut short, or something follows it"):
         load_world(RunStore(client, "run:"))
 

@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 from cogitate.memory.errors import InputError
 from cogitate.memory.profile import Location, Profile
 from cogitate.memory.routing.routing import EventRule
-from cogitate.scheduler.config.kept_settings import keep_settings
+from cogitate.scheduler.config.facts import keep_settings
 from cogitate.scheduler.config.settings import PinnedSettings, Settings
 from cogitate.scheduler.config.tiers import usual_tier
 from cogitate.scheduler.tick.arguments import Arguments, check_client, check_settings

@@ -16,7 +16,7 @@ from cogitate import TickLoop
 from cogitate.errors import Fenced, LedgerError
 from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.scheduler.inspection.audit.audit import audit
-from cogitate.scheduler.tick.commit_thread import CommitThread, commit_at_once
+from cogitate.scheduler.tick.commit import CommitThread, commit_at_once
 from tests.patience import LONGEST
 from tests.repository import ROOT
 from tests.unit.hosting.short_loop_case import Loops, live, opened, status
@@ -246,7 +246,7 @@ def test_a_host_that_is_interrupted_waits_for_no_tick(cogitate_loop: Loops) -> N
 
 def test_a_process_does_not_wait_for_a_commit_that_never_ends() -> None:
     host = (
-        "import threading; from cogitate.scheduler.tick.commit_thread import CommitThread;"
+        "import threading; from cogitate.scheduler.tick.commit import CommitThread;"
         "begun = threading.Event();"
         "CommitThread()(lambda: (begun.set(), threading.Event().wait()));"
         "begun.wait()"

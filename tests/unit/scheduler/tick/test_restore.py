@@ -14,9 +14,8 @@ from cogitate.errors import LedgerError
 from cogitate.memory import typed_json
 from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.scheduler.engine.corrections import Corrections
-from cogitate.scheduler.engine.run_data import LoopState
+from cogitate.scheduler.engine.run_data import Deferred, LoopState
 from cogitate.scheduler.engine.triggers import ScopeTrigger
-from cogitate.scheduler.engine.turn import Deferred
 from cogitate.scheduler.ledger.errors import RunUnreadable
 from cogitate.scheduler.tick.restore import restore
 from cogitate.tasks.job import Request

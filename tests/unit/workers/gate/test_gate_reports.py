@@ -19,8 +19,7 @@ from cogitate.tasks.job import Cost
 from cogitate.workers.gate import endpoint_reports
 from cogitate.workers.gate.endpoint_reports import Entered, Report, Reports, Spacing, arguments_of, batches_of
 from cogitate.workers.gate.gate import Gate, Refused
-from cogitate.workers.llm.answer import ModelAnswer
-from cogitate.workers.llm.replies.failures import Failure
+from cogitate.workers.llm.replies.failures import Failure, ModelAnswer
 
 FAR = 30.0  # seconds
 USED = Cost(calls=1, tokens=120)

@@ -15,8 +15,7 @@ from cogitate.memory import typed_json
 from cogitate.memory.effects import Append, Archive, Effect, ReplaceSummary
 from cogitate.memory.summaries.size import SummarySize
 from cogitate.prompts.answers import ActionAnswer, Answer, SummaryAnswer
-from cogitate.scheduler.config.endpoints import KindOfModelSettings, Model, ModelSettings
-from cogitate.scheduler.config.prices import call_cost, upper_bound
+from cogitate.scheduler.config.endpoints import KindOfModelSettings, Model, ModelSettings, call_cost, upper_bound
 from cogitate.scheduler.ledger.claims import PromptCount
 from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Case, Prompt
@@ -24,8 +23,7 @@ from cogitate.tasks.registry import register
 from cogitate.tasks.shown import within
 from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.attempt import Adjustment, AttemptOutcome
-from cogitate.workers.llm.answer import ModelAnswer
-from cogitate.workers.llm.replies.failures import Failure, FailureKind
+from cogitate.workers.llm.replies.failures import Failure, FailureKind, ModelAnswer
 from cogitate.workers.llm.requests.tokens import prompt_parts, prompt_tokens
 from tests.unit.tasks.own_kind_case import Own, Said, remembered
 from tests.unit.workers.attempts_case import (

@@ -12,7 +12,7 @@ from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs import attempt as module
 from cogitate.workers.jobs.attempt import AttemptOutcome, Attempts
 from cogitate.workers.jobs.capture import Capture
-from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.replies.failures import ModelAnswer
 from tests.unit.tasks.own_kind_case import Own, Said
 from tests.unit.workers.attempts_case import (
     RESERVED,

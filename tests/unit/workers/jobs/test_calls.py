@@ -21,8 +21,7 @@ from cogitate.tasks.kind import Prompt
 from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.call_layers import ASKING_FAILED, PROBE_WITHIN, Calls
 from cogitate.workers.jobs.packs.packing import Packing
-from cogitate.workers.llm.answer import ModelAnswer
-from cogitate.workers.llm.replies.failures import Failure
+from cogitate.workers.llm.replies.failures import Failure, ModelAnswer
 from tests.integration.workers.llm_case import CAP, MODEL, PROMPT, Mood, claim_of
 
 RESERVED = Cost(calls=1, tokens=500, usd_micros=90)

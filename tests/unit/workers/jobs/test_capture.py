@@ -16,7 +16,7 @@ from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.tasks.kind import Case, WorldFacts
 from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.capture import MOST_ATTEMPTS, Capture, Captured, captured_of
-from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.replies.failures import ModelAnswer
 from tests.integration.workers.llm_case import PROMPT
 
 KEY = JobKey(3, "plan", "agent:ada", 0, 0)

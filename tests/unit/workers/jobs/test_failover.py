@@ -11,9 +11,8 @@ import pytest
 from fakeredis import FakeRedis
 
 from cogitate.memory.profile import Profile
-from cogitate.scheduler.config.endpoints import Endpoint, KindOfModel, Model
+from cogitate.scheduler.config.endpoints import Endpoint, KindOfModel, Model, upper_bound
 from cogitate.scheduler.config.facts import Facts
-from cogitate.scheduler.config.prices import upper_bound
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.ledger.claims import Claim
 from cogitate.tasks.job import Cost, Job, JobKey
@@ -22,8 +21,7 @@ from cogitate.tasks.registry import register
 from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.attempt import NO_ADJUSTMENT, Adjustment, AttemptOutcome, Attempts
 from cogitate.workers.jobs.failover import Candidate, candidates_of, within_context
-from cogitate.workers.llm.answer import ModelAnswer
-from cogitate.workers.llm.replies.failures import Failure, FailureKind
+from cogitate.workers.llm.replies.failures import Failure, FailureKind, ModelAnswer
 from tests.unit.tasks.own_kind_case import Own, Said
 
 USED = Cost(calls=1, tokens=120)

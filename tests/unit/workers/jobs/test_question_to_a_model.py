@@ -18,8 +18,7 @@ from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.workers.gate.endpoint_reports import Entered, Spacing
 from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.call_layers import Calls, Gating, RealDayLimit
-from cogitate.workers.llm.answer import ModelAnswer
-from cogitate.workers.llm.replies.failures import Failure
+from cogitate.workers.llm.replies.failures import Failure, ModelAnswer
 from tests.integration.workers.llm_case import CAP, MODEL, PROMPT, Mood, claim_of
 
 JOB = Job(

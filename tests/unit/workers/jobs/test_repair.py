@@ -14,7 +14,7 @@ from cogitate.scheduler.config.endpoints import Model, ModelSettings
 from cogitate.tasks.kind import Case, Prompt
 from cogitate.workers.answer_faults.fault import fault_of
 from cogitate.workers.jobs.repair import ask_no_reasons, describe_fault, repairs_of, without_reasons
-from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.replies.failures import ModelAnswer
 from cogitate.workers.llm.requests.schema import full_schema
 from tests.unit.tasks.own_kind_case import Own
 from tests.unit.workers.answer_faults.case import REFLECT, prompt

@@ -19,8 +19,7 @@ from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.jobs.repair import OF_ANSWERS
 from cogitate.workers.jobs.response_cache import CachedQuestion, ResponseCache
-from cogitate.workers.llm.answer import ModelAnswer
-from cogitate.workers.llm.replies.failures import Failure, FailureKind
+from cogitate.workers.llm.replies.failures import Failure, FailureKind, ModelAnswer
 from tests.integration.workers.llm_case import CAP, MODEL, PROMPT, Mood
 
 TEXT = '{"word": "grey", "strength": 3}'

@@ -17,8 +17,7 @@ from cogitate.tasks.job import Cost
 from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.call import Ask, Call
 from cogitate.workers.jobs.call_layers import Sharing
-from cogitate.workers.llm.answer import ModelAnswer
-from cogitate.workers.llm.replies.failures import Failure
+from cogitate.workers.llm.replies.failures import Failure, ModelAnswer
 
 GOOD = ModelAnswer(usage=Cost(calls=1, tokens=7))
 LATE = Refused("late")

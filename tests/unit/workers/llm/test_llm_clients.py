@@ -12,7 +12,7 @@ import pytest
 from cogitate.scheduler.config.endpoints import Endpoint
 from cogitate.workers.llm import client as llm
 from cogitate.workers.llm.clients import ModelClients
-from cogitate.workers.llm.connections.event_loop import EventLoopThread
+from cogitate.workers.llm.event_loop import EventLoopThread
 
 FAR = 30.0  # seconds
 

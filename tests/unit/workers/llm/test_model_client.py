@@ -23,13 +23,11 @@ from pydantic import BaseModel, SecretStr
 from structlog.testing import capture_logs
 
 from cogitate.scheduler.config.endpoints import Endpoint
-from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.client import ModelClient, _tls
-from cogitate.workers.llm.connections.event_loop import EventLoopThread
-from cogitate.workers.llm.replies.failures import Failure
-from cogitate.workers.llm.requests.address import address_of
+from cogitate.workers.llm.event_loop import EventLoopThread
+from cogitate.workers.llm.replies.failures import Failure, ModelAnswer
+from cogitate.workers.llm.requests.address import Unlisted, address_of, offered_models
 from cogitate.workers.llm.requests.dialect import DialectStore
-from cogitate.workers.llm.sdk import Unlisted, offered_models
 from tests.integration.workers.llm_case import CAP, GOOD, KEY, MODEL, PROMPT, Mood, completion
 
 FAR = 60.0  # seconds
@@ -377,7 +375,7 @@ def test_a_call_cancelled_elsewhere_is_cancelled(client: ModelClient, stand_in: 
 
 
 def _call() -> Any:
-    from cogitate.workers.llm.connections.pool import Exchange
+    from cogitate.workers.llm.http import Exchange
 
     return Exchange(time.monotonic() + FAR)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from structlog.testing import capture_logs
 
 from cogitate.scheduler.config.settings import ConfigurationError
-from cogitate.workers.processes.before_claim import MOST_IN_TURN, FailuresBeforeClaim, reason_of
+from cogitate.workers.processes.worker_process import MOST_IN_TURN, FailuresBeforeClaim, reason_of
 
 
 def test_a_worker_without_claims_ends_once_with_a_reason() -> None:

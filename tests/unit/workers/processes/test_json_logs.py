@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import structlog
 
-from cogitate.workers.processes.log_formats import format_foreign, json_processors, placed
+from cogitate.workers.processes.logs import format_foreign, json_processors, placed
 
 KEY = "7/plan/agent:ada/0/0"
 

@@ -16,8 +16,8 @@ from structlog.testing import capture_logs
 
 from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.workers.jobs.runner import tune
-from cogitate.workers.processes import lifeline
-from cogitate.workers.processes.lifeline import GRACE, LOOK_EVERY, PARENT_VARIABLE
+from cogitate.workers.processes import worker_process as module
+from cogitate.workers.processes.worker_process import GRACE, LOOK_EVERY, PARENT_VARIABLE
 
 HOST = 4242
 
@@ -29,8 +29,8 @@ class Process:
         self.left, self.did = looks, list[Any]()
         monkeypatch.setattr(os, "getppid", self.parent)
         monkeypatch.setattr(os, "kill", lambda pid, number: self.did.append((pid == os.getpid(), number)))
-        monkeypatch.setattr(lifeline, "_done", SimpleNamespace(wait=self.did.append))
-        monkeypatch.setattr(lifeline, "Settings", lambda: PinnedSettings(job_deadline=70.0))
+        monkeypatch.setattr(module, "_done", SimpleNamespace(wait=self.did.append))
+        monkeypatch.setattr(module, "Settings", lambda: PinnedSettings(job_deadline=70.0))
 
     def parent(self) -> int:
         self.left -= 1
@@ -43,7 +43,7 @@ def test_a_worker_without_a_host_finishes_its_jobs_and_is_killed_if_that_takes_t
 ) -> None:
     process = Process(monkeypatch, looks)
     with capture_logs() as logs:
-        lifeline._watch(HOST)
+        module._watch(HOST)
     assert process.did == [
         *[LOOK_EVERY] * looks,
         (True, signal.SIGTERM),
@@ -62,10 +62,11 @@ def test_only_a_worker_that_a_host_started_watches_it(
     else:
         monkeypatch.setenv(PARENT_VARIABLE, value)
     connected: list[Any] = []
+    monkeypatch.setattr(signals, "worker_ready", SimpleNamespace(connect=lambda _: None))
     monkeypatch.setattr(signals, "worker_init", SimpleNamespace(connect=connected.append))
-    assert lifeline.is_child() is child
-    lifeline.register()
-    assert connected == ([lifeline._start] if child else [])
+    assert module.is_child() is child
+    module.register()
+    assert connected == ([module._start_watch] if child else [])
 
 
 def test_the_watch_is_a_thread_that_keeps_no_worker_from_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,9 +79,9 @@ def test_the_watch_is_a_thread_that_keeps_no_worker_from_its_end(monkeypatch: py
 
     monkeypatch.setattr(threading, "Thread", thread)
     monkeypatch.setenv(PARENT_VARIABLE, str(HOST))
-    lifeline._start()
+    module._start_watch()
     (how,) = made
-    assert (how["target"], how["args"], how["daemon"], started) == (lifeline._watch, (HOST,), True, [True])
+    assert (how["target"], how["args"], how["daemon"], started) == (module._watch, (HOST,), True, [True])
     assert how["name"] == "lifeline", "a dump of the threads names it"
 
 

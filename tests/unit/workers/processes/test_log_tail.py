@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cogitate.scheduler.config.settings import PinnedSettings
-from cogitate.workers.processes.log_tail import READ, log_tail, redact_secrets
+from cogitate.workers.processes.logs import READ, log_tail, redact_secrets
 
 
 def written(folder: Path, text: str | bytes) -> Path:

@@ -15,9 +15,7 @@ from pydantic import SecretStr
 from structlog.testing import capture_logs
 
 from cogitate.scheduler.config.settings import PinnedSettings, Settings
-from cogitate.workers.processes import import_paths
 from cogitate.workers.processes import supervisor as module
-from cogitate.workers.processes.lifeline import CANNOT_START, PARENT_VARIABLE
 from cogitate.workers.processes.supervisor import (
     FIRST_DELAY,
     GIVE_UP,
@@ -30,6 +28,7 @@ from cogitate.workers.processes.supervisor import (
     worker_command,
     worker_environment,
 )
+from cogitate.workers.processes.worker_process import CANNOT_START, PARENT_VARIABLE, PATHS_VARIABLE
 from tests.patience import LONGEST
 from tests.repository import ROOT
 
@@ -274,7 +273,7 @@ def test_a_worker_has_exactly_the_settings_of_its_host(monkeypatch: pytest.Monke
     assert json.loads(found["COGITATE_ENDPOINTS"])["ours"]["api_key"] == "another key"
     assert json.loads(found["COGITATE_LIMITS"]) == {"run.run.calls": 3}
     assert found["PYTHONPATH"] == "/mine", "as the host has it: the worker searches the host's own paths before"
-    assert json.loads(found[import_paths.VARIABLE]) == [str(Path(path).absolute()) for path in sys.path]
+    assert json.loads(found[PATHS_VARIABLE]) == [str(Path(path).absolute()) for path in sys.path]
     assert worker_command("me@%h")[-6:-2] == ["--hostname", "me@%h", "--loglevel", "warning"]
 
 

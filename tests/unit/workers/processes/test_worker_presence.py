@@ -16,10 +16,8 @@ from redis.exceptions import ConnectionError as Away
 
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.ledger.worker_signs import NO_TROUBLE, WorkerTrouble
-from cogitate.workers.processes import lifeline
-from cogitate.workers.processes import worker_presence as module
-from cogitate.workers.processes.before_claim import MOST_IN_TURN, FailuresBeforeClaim
-from cogitate.workers.processes.worker_presence import WorkerPresence
+from cogitate.workers.processes import worker_process as module
+from cogitate.workers.processes.worker_process import MOST_IN_TURN, PARENT_VARIABLE, FailuresBeforeClaim, WorkerPresence
 
 FAR = 30.0  # seconds
 KINDS = ("plan", "reflect")
@@ -61,7 +59,7 @@ class Signs:
 
 @pytest.fixture
 def signs(monkeypatch: pytest.MonkeyPatch) -> Signs:
-    monkeypatch.delenv(lifeline.PARENT_VARIABLE, raising=False)
+    monkeypatch.delenv(PARENT_VARIABLE, raising=False)
     return Signs(monkeypatch)
 
 
@@ -100,8 +98,8 @@ def test_a_worker_that_cannot_withdraw_its_presence_ends(signs: Signs) -> None:
 
 
 def test_a_hosts_worker_names_its_host(signs: Signs, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(lifeline.PARENT_VARIABLE, str(os.getppid()))
-    monkeypatch.setattr(lifeline, "process_of", lambda pid: ("host", pid))
+    monkeypatch.setenv(PARENT_VARIABLE, str(os.getppid()))
+    monkeypatch.setattr(module, "process_of", lambda pid: ("host", pid))
     assert WorkerPresence(signs.client, "one", KINDS)._supervisor == ("host", os.getppid())
 
 
@@ -168,6 +166,7 @@ def test_a_worker_lives_from_its_first_message_to_its_end(monkeypatch: pytest.Mo
     monkeypatch.setattr(signals, "worker_ready", ready)
     monkeypatch.setattr(signals, "worker_shutdown", ended)
     monkeypatch.setattr(module, "connect", lambda *where, **how: connected.append((where, how)) or client)
+    monkeypatch.delenv(PARENT_VARIABLE, raising=False)
     module.register()
     assert Presence.made == []
     ready.send(sender=sender)
@@ -188,5 +187,5 @@ def test_a_worker_without_a_ledger_gives_no_sign(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(module, "WorkerPresence", Presence)
     monkeypatch.setattr(module, "Settings", lambda: SETTINGS)
     monkeypatch.setattr(module, "connect", refuse)
-    module._start(Consumer(Celery()))
+    module._start_presence(Consumer(Celery()))
     assert Presence.made == []

@@ -35,7 +35,7 @@ def config(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
 def test_every_name_is_a_setting_that_celery_knows(config: ModuleType) -> None:
     known = {name for name, _ in flatten(NAMESPACES)}
     ours = {name for name in vars(config) if name.islower() and not name.startswith(("_", "@"))}  # "@…": pytest's
-    imported = {"annotations", "import_paths", "kinds", "kombu_url", "load_kinds", "tls"}
+    imported = {"adopt_import_paths", "annotations", "kinds", "kombu_url", "load_kinds", "tls"}
     assert ours - imported - known == set()
 
 

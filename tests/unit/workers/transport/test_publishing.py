@@ -16,8 +16,7 @@ from cogitate.scheduler.config.settings import Settings
 from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.workers import publish as module
 from cogitate.workers.publish import Publisher, display_args, display_kwargs
-from cogitate.workers.transport.envelope import check_hint
-from cogitate.workers.transport.turns import ASKING, DRAWN, QUICK, hints_key, tickets_key
+from cogitate.workers.transport.hints import ASKING, DRAWN, QUICK, check_hint, hints_key, tickets_key
 
 SETTINGS = Settings(redis_url="redis://localhost:1/0", socket_timeout=7.0)
 

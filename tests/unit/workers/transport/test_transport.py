@@ -17,11 +17,10 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from structlog.testing import capture_logs
 
 from cogitate.workers.transport import redis_transport
-from cogitate.workers.transport.envelope import MessageRefused, check_envelope
+from cogitate.workers.transport.broker_url import correct_flower
 from cogitate.workers.transport.event_batches import INTERVAL, LIMIT, EventBatches
-from cogitate.workers.transport.flower_broker import register as correct_flower
+from cogitate.workers.transport.hints import ASKING, QUICK, MessageRefused, check_envelope
 from cogitate.workers.transport.redis_transport import ROOM_INTERVAL, Channel, Transport
-from cogitate.workers.transport.turns import ASKING, QUICK
 from tests.unit.workers.test_messages_under_attack import HINT
 
 # -- channels ----------------------------------------------------------------------------------------

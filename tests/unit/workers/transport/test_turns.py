@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from fakeredis import FakeRedis
 
-from cogitate.workers.transport.turns import (
+from cogitate.workers.transport.hints import (
     ASKING,
     KEPT,
     QUICK,

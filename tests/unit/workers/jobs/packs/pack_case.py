@@ -20,9 +20,8 @@ from cogitate.workers.jobs.packs.prompt import cases_in
 from cogitate.workers.jobs.packs.request import ask_together
 from cogitate.workers.jobs.packs.sizes import PackSizes
 from cogitate.workers.jobs.response_cache import CachedQuestion
-from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.replies.error_responses import from_status
-from cogitate.workers.llm.replies.failures import Failure
+from cogitate.workers.llm.replies.failures import Failure, ModelAnswer
 from cogitate.workers.llm.replies.reply import Reply, cost_of, read_completion, validated
 from cogitate.workers.llm.requests.dialect import Dialect
 from tests.unit.tasks.own_kind_case import Own, Said

@@ -13,8 +13,7 @@ from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.packs.prompt import LONGEST_SHARED_TEXT, Passages, packed
 from cogitate.workers.jobs.packs.request import ask_together
 from cogitate.workers.jobs.packs.sizes import PackSizes
-from cogitate.workers.llm.answer import ModelAnswer
-from cogitate.workers.llm.replies.failures import Failure
+from cogitate.workers.llm.replies.failures import Failure, ModelAnswer
 from tests.unit.tasks.own_kind_case import Said
 from tests.unit.workers.jobs.packs.pack_case import OWNERS, StandIn, ask_all, call_of, memory_of, total
 

@@ -16,7 +16,7 @@ from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.call import Call
 from cogitate.workers.jobs.packs.packing import Packing
 from cogitate.workers.jobs.packs.sizes import FIRST, FIRST_PAUSE, MOST, PackSizes
-from cogitate.workers.llm.answer import ModelAnswer
+from cogitate.workers.llm.replies.failures import ModelAnswer
 from tests.unit.workers.jobs.packs.pack_case import MODEL, OWNERS, StandIn, call_of
 
 FAR = 60.0  # seconds

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cogitate.workers.llm.replies.event_stream import is_stream, joined
+from cogitate.workers.llm.replies.reply import is_stream, joined
 
 
 def chunk(content: object = "", **more: Any) -> bytes:

@@ -10,21 +10,19 @@ import msgspec
 import pytest
 from pydantic import BaseModel, Field
 
-from cogitate.scheduler.config.endpoints import Model
-from cogitate.scheduler.config.prices import call_cost
+from cogitate.scheduler.config.endpoints import Model, call_cost
 from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Prompt
-from cogitate.workers.llm.answer import ModelAnswer
 from cogitate.workers.llm.replies.error_responses import error_text, from_status
 from cogitate.workers.llm.replies.extract import clean, json_values
 from cogitate.workers.llm.replies.failures import (
     FAILURE_KINDS,
     Failure,
+    ModelAnswer,
     charged_in_doubt,
     describe_places,
 )
-from cogitate.workers.llm.replies.reply import Reply, cost_of, read_completion, validated
-from cogitate.workers.llm.replies.usage import Usage
+from cogitate.workers.llm.replies.reply import Reply, Usage, cost_of, read_completion, validated
 from cogitate.workers.llm.requests.schema import full_schema, plain_schema
 from cogitate.workers.llm.requests.tokens import estimate_tokens, prompt_tokens
 

@@ -7,8 +7,8 @@ import json
 import pytest
 from pydantic import BaseModel
 
+from cogitate.workers.llm.client import Redaction
 from cogitate.workers.llm.replies.failures import Failure
-from cogitate.workers.llm.replies.redaction import Redaction
 from cogitate.workers.llm.replies.reply import Reply, read_completion, validated
 
 

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from cogitate.workers.llm.replies import requested_waits as module
-from cogitate.workers.llm.replies.requested_waits import requested_wait
+from cogitate.workers.llm.replies import error_responses as module
+from cogitate.workers.llm.replies.error_responses import requested_wait
 
 NOW = 1_800_000_000.0
 DAY = 86_400.0

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from cogitate.scheduler.config.endpoints import Model
-from cogitate.scheduler.config.prices import call_cost, upper_bound, usd_micros
+from cogitate.scheduler.config.endpoints import Model, call_cost, upper_bound, usd_micros
 from cogitate.tasks.job import Correction, Cost
 from cogitate.tasks.kind import Case, Kind, Prompt
 from cogitate.workers.llm.requests import tokens

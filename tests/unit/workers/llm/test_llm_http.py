@@ -9,8 +9,8 @@ import aiohttp
 import pytest
 from multidict import CIMultiDict
 
-from cogitate.workers.llm.connections import http
-from cogitate.workers.llm.connections.http import NoResponse, PooledRequest
+from cogitate.workers.llm import http
+from cogitate.workers.llm.http import NoResponse, PooledRequest
 from cogitate.workers.llm.requests.address import Request
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cogitate.workers.llm.connections.event_loop import EventLoopThread
+from cogitate.workers.llm.event_loop import EventLoopThread
 
 FAR = 30.0  # seconds
 

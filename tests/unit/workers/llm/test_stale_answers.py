@@ -6,9 +6,8 @@ import re
 
 import pytest
 
-from cogitate.workers.llm.answer import ModelAnswer
-from cogitate.workers.llm.connections.stale_answers import REQUEST_ID, StaleAnswers
-from cogitate.workers.llm.replies.failures import Failure
+from cogitate.workers.llm.http import REQUEST_ID, StaleAnswers
+from cogitate.workers.llm.replies.failures import Failure, ModelAnswer
 
 MOST = 1_000  # earlier answers that are recognised
 

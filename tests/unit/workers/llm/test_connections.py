@@ -11,7 +11,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from cogitate.workers.llm.connections.pool import (
+from cogitate.workers.llm.http import (
     EXCHANGE,
     MOST_INTERIM,
     Exchange,

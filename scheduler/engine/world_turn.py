@@ -1,0 +1,201 @@
+"""Parts for what a tick takes from outside: owners who join and leave, operators' requests, effects, observations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from cogitate.memory.apply import apply, unmet
+from cogitate.memory.effects import Effect
+from cogitate.memory.entry import Entry
+from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.policies.receiving import receive
+from cogitate.memory.profile import Profile
+from cogitate.memory.retrieval.scoring import rating
+from cogitate.memory.routing.history import is_shared
+from cogitate.memory.routing.repeats import RepeatIndex, count_repeat
+from cogitate.memory.stream import Stream
+from cogitate.scheduler.engine.part import Part, TickState
+from cogitate.scheduler.engine.run_state import RunState
+from cogitate.scheduler.journal.lines import Repeat
+from cogitate.scheduler.ledger.ledger import Write
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.streams import chunked
+
+
+class Owners(Part):
+    """The comings and goings of a tick."""
+
+    def __init__(self, state: RunState) -> None:
+        self._state = state
+        self._writes: list[Write] = []
+        self._changed_facts = False
+
+    def end(self, tick: TickState) -> None:
+        """Let owners join and leave. Jobs that read the memory of one who leaves are cancelled."""
+        state, joins, leaves = self._state, dict(sorted(tick.turn.joins.items())), sorted(tick.turn.leaves)
+        self._changed_facts = self._join(tick.number, joins)
+        for owner in leaves:
+            tick.cancel([key for key, item in state.open.items() if any(r.owner == owner for r in item.job.reads)])
+            state.deferred = [waiting for waiting in state.deferred if waiting.request.owner != owner]
+            state.retired.add(owner)
+        tick.core["unread"] = self._leave_out()
+        tick.core["joined"] = tuple(joins.items())
+        tick.core["left"] = tuple(leaves)
+        tick.core["facts"] = state.facts if self._changed_facts else None
+        self._writes = [Write("HSET", "owners", (owner, msgspec.json.encode(joins[owner]))) for owner in joins]
+        for owner in leaves:
+            self._writes += [Write("HDEL", "owners", (owner,)), Write("HSET", "retired", (owner, tick.number))]
+
+    def _join(self, tick: int, joins: dict[str, Profile]) -> bool:
+        """Add owners, and return whether the facts have changed."""
+        state = self._state
+        if not joins and state.facts_at.get(state.facts_version) is state.facts:
+            return False
+        for owner, profile in joins.items():
+            state.streams[owner] = Stream(owner)
+            state.profiles[owner] = profile
+            state.cadence.touch(owner)
+        named = {owner: state.profiles[owner].name for owner in sorted(state.profiles)}
+        agents = {owner: name for owner, name in named.items() if owner.startswith("agent:")}
+        others = {owner: name for owner, name in named.items() if owner not in agents}
+        shared = {owner: state.profiles[owner] for owner in others if is_shared(owner)}
+        state.facts = msgspec.structs.replace(
+            state.facts,
+            names=agents,
+            scope_names=others,
+            routines={owner: profile.routine for owner, profile in shared.items() if profile.routine},
+            languages={owner: profile.language for owner, profile in shared.items() if profile.language},
+        )
+        state.facts_version = tick
+        state.facts_at[tick] = state.facts
+        return True
+
+    def _leave_out(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        """Return the entries that a resumed run lacks, once, for the journal of its first tick."""
+        state = self._state
+        gone: dict[str, list[int]] = {}
+        for one in state.left_out:
+            gone.setdefault(one.owner, []).append(one.number)
+            state.warnings["memory.unreadable"] += 1
+        state.left_out = []
+        return tuple((owner, tuple(sorted(numbers))) for owner, numbers in sorted(gone.items()))
+
+    # -- with the ledger -----------------------------------------------------------------------------
+
+    def take_writes(self) -> list[Write]:
+        state = self._state
+        writes, self._writes = self._writes, []
+        if self._changed_facts:
+            writes.append(Write("HSET", "facts", (state.facts_version, msgspec.json.encode(state.facts))))
+            writes += chunked("HDEL", "facts", list(state.take_stale_facts()))
+            self._changed_facts = False
+        return writes
+
+
+class Steered(Part):
+    """Applies the requests of operators, and lets the controller of the cadence take its step."""
+
+    def __init__(self, state: RunState) -> None:
+        self._state = state
+
+    def begin(self, tick: TickState) -> None:
+        """Show the controller how jobs have ended at the boundary."""
+        self._state.steering.throttle.see((closing.ended for closing in tick.closings), tick.number)
+
+    def end(self, tick: TickState) -> None:
+        """Take what operators request. A cancelled run cancels every job and request that waits."""
+        state, steering = self._state, self._state.steering
+        for owner in tick.turn.leaves:
+            steering.throttle.postponing.forget(owner)
+        before = steering.mode
+        tick.core["controls"] = steering.take(tick.controls, tick.number, tick.minute)
+        tick.core["stepped"] = steering.throttle.step(state.view, tick.minute, state.facts.minute(tick.number - 1))
+        if before == "draining" and steering.mode in ("running", "paused"):
+            state.touch_all()
+        if steering.mode == "cancelled":
+            tick.cancel(state.open)
+            state.deferred = []
+
+    # -- with the ledger -----------------------------------------------------------------------------
+
+    def take_writes(self) -> list[Write]:
+        return self._state.steering.take_writes()
+
+    def load(self, store: RunStore) -> None:
+        self._state.steering.load(store)
+
+
+class Remembered(NamedTuple):
+    """The observations of a tick, by how they were remembered."""
+
+    observed: tuple[tuple[str, Entry], ...]  # appended, in this order
+    waiting: tuple[tuple[str, Entry], ...]  # kept in the head, in this order
+    repeated: tuple[Repeat, ...]
+
+
+class Remembering(Part):
+    """Takes in observations. Its indexes hold no truth: they are made anew from the streams."""
+
+    def __init__(self, *, coalesce: bool) -> None:
+        self._coalesce = coalesce
+        self._indexes: dict[str, RepeatIndex] = {}
+
+    def end(self, tick: TickState) -> None:
+        """Apply the effects that the world requested, then take in what owners have observed."""
+        run, turn = tick.run, tick.turn
+        applied = self._apply(tick, turn.world_effects)
+        tick.touched |= {effect.owner for effect in applied}
+        tick.touched |= {owner for owner, _ in turn.observed if not run.streams[owner].entries}
+        remembered = self.take_in(run.streams, turn.observed, tick.number, run.facts.limits)
+        tick.core["world_effects"] = tuple(applied)
+        tick.core |= remembered._asdict()
+        for owner in turn.leaves:
+            self._indexes.pop(owner, None)
+
+    def take_in(
+        self, streams: Mapping[str, Stream], observed: Iterable[tuple[str, Entry]], tick: int, limits: MemoryLimits
+    ) -> Remembered:
+        """Append observations to their owners' streams, have them wait for a free cell, or count them as repeats.
+
+        Cells, token windows and shared histories keep every statement: those designs count them.
+        """
+        appended: list[tuple[str, Entry]] = []
+        waiting: list[tuple[str, Entry]] = []
+        repeated: list[Repeat] = []
+        for owner, entry in observed:
+            stream = streams[owner]
+            index = self._index(stream) if self._coalesces(owner, limits) else None
+            number = index.repeated(entry) if index is not None else None
+            if number is None:
+                (appended if receive(stream, entry, limits, tick) else waiting).append((owner, entry))
+                if index is not None:
+                    index.note_appended()
+            else:
+                importance = entry.importance or rating(stream.entries[number])
+                count_repeat(stream, number, entry.minute, importance)
+                repeated.append(Repeat(owner, number, entry.minute, importance))
+        return Remembered(tuple(appended), tuple(waiting), tuple(repeated))
+
+    @staticmethod
+    def _apply(tick: TickState, effects: Iterable[Effect]) -> list[Effect]:
+        """Apply the effects that the world requested, and return those whose preconditions hold."""
+        applied = []
+        for effect in effects:
+            if unmet(tick.run.streams, (effect,)) is not None:
+                tick.run.warnings["world.effect_refused"] += 1
+                continue
+            apply(tick.run.streams, (effect,), tick.number)
+            applied.append(effect)
+        return applied
+
+    def _coalesces(self, owner: str, limits: MemoryLimits) -> bool:
+        return self._coalesce and limits.policy_of(owner) == "stream" and not is_shared(owner)
+
+    def _index(self, stream: Stream) -> RepeatIndex:
+        index = self._indexes.get(stream.owner)
+        if index is None:
+            index = self._indexes[stream.owner] = RepeatIndex(stream)
+        return index
