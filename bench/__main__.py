@@ -118,7 +118,7 @@ def main() -> int:
     arguments = parser.parse_args()
     logs.quiet()
     if arguments.command == "enqueue":
-        from bench.ledger import enqueue
+        from bench import enqueue
 
         print_tables([enqueue.table()], arguments.json)
         return 0
@@ -148,7 +148,7 @@ def main() -> int:
         print_tables([start.table()], arguments.json)
         return 0
     if arguments.command == "advance":
-        from bench.ledger import advance
+        from bench import advance
 
         print_tables([advance.table()], arguments.json)
         return 0
@@ -209,7 +209,7 @@ def main() -> int:
         print(paced_towns.measure(arguments.rates, arguments.latencies, arguments.seconds, arguments.before))
         return 0
     if arguments.command == "soak":
-        from bench.soak import soak
+        from bench import soak
 
         wrong = soak.soak(
             arguments.agents,
@@ -242,9 +242,9 @@ def main() -> int:
             print(table, end="\n\n", flush=True)
         return 0
     if arguments.command == "week":
-        from bench.readability import week
+        from bench.readability import readability
 
-        print(week.markdown())
+        print(readability.markdown())
         return 0
     if arguments.command == "digests":
         from bench import digests

@@ -11,11 +11,10 @@ from cogitate.memory.clock import Clock
 from cogitate.memory.routing.routing import EventRule, Strategy
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.simulation.recorded.player import RecordedWorld
-from cogitate.simulation.still import StillWorld
 from cogitate.simulation.story.story import Story
 from cogitate.simulation.town.perception import Perception
 from cogitate.simulation.town.town import Town
-from cogitate.simulation.world import NarratedWorld, World
+from cogitate.simulation.world import NarratedWorld, StillWorld, World
 
 DEFAULT_AGENTS = 25
 

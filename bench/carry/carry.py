@@ -17,8 +17,7 @@ from pathlib import Path
 from statistics import stdev
 
 from bench.carry import story_questions, town_questions
-from bench.carry.many_speakers import games, meetings
-from bench.carry.questions import Asked, Question
+from bench.carry.questions import Asked, Question, games, meetings
 from bench.quality.locomo import ADVERSARIAL, entries_of
 from bench.quality.recordings import RecordedConversation, load_conversations, read_conversations
 from bench.table import Row, Table

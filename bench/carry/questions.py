@@ -1,9 +1,16 @@
-"""Questions with known answers: what a memory is asked, and which of its entries contain the answer."""
+"""Questions with known answers: what a memory is asked, and which of its entries contain the answer.
+
+Of recorded talk of many: meetings with questions (QMSum's), and games with summaries of their pieces (CRD3's).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from cogitate.memory.entry import Entry
 
@@ -29,3 +36,49 @@ class Asked:
     def now(self) -> int:
         """Return the game time at which the questions are asked."""
         return self.entries[-1].minute
+
+
+_FEWEST = 5  # words of a sentence that is asked
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+
+
+def meetings(data: Path) -> list[Asked]:
+    """Return recorded meetings with their questions; the turns that answer one are its evidence."""
+    return [_meeting(**one) for one in recorded(data / "qmsum")]
+
+
+def _meeting(name: str, turns: list[dict[str, str]], qs: list[dict[str, Any]]) -> Asked:
+    lines = [_line(turn["sp"], turn["text"], name, number) for number, turn in enumerate(turns, start=1)]
+    questions = (Question(one["q"], one["cat"], frozenset(place + 1 for place in one["ev"])) for one in qs)
+    return Asked(name, lines, tuple(questions))
+
+
+def games(data: Path) -> list[Asked]:
+    """Return all recorded games as one memory. Each sentence of a summary asks for the lines of its piece."""
+    entries: list[Entry] = []
+    questions: list[Question] = []
+    for piece in sorted(recorded(data / "crd3"), key=lambda one: str(one["ep"])):
+        first = len(entries) + 1
+        entries += [_line(who, text, piece["ep"], number) for number, (who, text) in enumerate(piece["turns"], first)]
+        lines = frozenset(range(first, len(entries) + 1))
+        told = [one for one in _SENTENCE_END.split(piece["ref"]) if len(one.split()) >= _FEWEST]
+        questions += [Question(sentence, "summary", lines) for sentence in told]
+    return [Asked("games", entries, tuple(questions))] if questions else []
+
+
+def _line(speaker: str, text: str, scene: str, number: int) -> Entry:
+    return Entry(
+        type="message",
+        text=text,
+        minute=number,
+        number=number,
+        subjects=(speaker,),
+        source="dialogue",
+        source_id=scene,
+    )
+
+
+def recorded(folder: Path) -> Iterator[dict[str, Any]]:
+    """Yield the meetings or pieces in the files of a folder; none without it."""
+    for file in sorted(folder.glob("*.json")):
+        yield from json.loads(file.read_text(encoding="utf-8"))

@@ -15,8 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.recording.load_profile import CALLS_PER_INSIGHT, CALLS_PER_REFLECTION
-from bench.recording.reflections import reflections
+from bench.recording.load_profile import CALLS_PER_INSIGHT, CALLS_PER_REFLECTION, reflections
 from cogitate.simulation.recorded.recording import Persona, Recording, read_recording
 
 RATING, THOUGHT = "recorded_rating", "recorded_thought"

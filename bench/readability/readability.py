@@ -1,7 +1,10 @@
-"""`python -m bench readability`: faults per thousand sentences in the texts that heuristics write."""
+"""The texts that heuristics write: `python -m bench readability` counts faults per thousand sentences, and
+`python -m bench week` prints a week's reflections and summaries unedited, sampled with a fixed seed.
+"""
 
 from __future__ import annotations
 
+import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -78,3 +81,24 @@ def _quoted(sentences: Sequence[Sentence]) -> float:
     words = sum(len(s.text.split()) for s in sentences)
     quoted = sum(len(quote.split()) for s in sentences for quote in QUOTED.findall(s.text))
     return _per_thousand(quoted, words)
+
+
+SEED = 0
+SAMPLED = 20  # of each type
+
+
+def markdown() -> str:
+    """Return the sampled texts of a week as Markdown, in the order in which they were written."""
+    return sampled(of_town(agents=6, days=7, minutes_per_tick=10, seed=SEED))
+
+
+def sampled(made: Sequence[Made]) -> str:
+    """Return a sample of the reflections and summaries among these texts."""
+    lines: list[str] = []
+    for kind, title in (("reflection", "Reflections"), ("summary", "Summaries")):
+        texts = [text for text in made if text.type == kind]
+        chosen = sorted(random.Random(SEED).sample(range(len(texts)), min(SAMPLED, len(texts))))
+        lines += [f"## {title}", ""]
+        lines += [f"- **{texts[index].name}, {texts[index].when}**: {texts[index].text}" for index in chosen]
+        lines.append("")
+    return "\n".join(lines).rstrip()

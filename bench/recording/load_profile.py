@@ -3,10 +3,38 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import groupby
 from typing import Any
 
-from bench.recording.reflections import reflections
+from cogitate.simulation.recorded.nodes import Node
 from cogitate.simulation.recorded.recording import Recording
+
+
+@dataclass
+class Reflections:
+    """The times at which an agent reflected, and the counters at the end."""
+
+    times: list[datetime] = field(default_factory=list)
+    counter: int = 0  # importance left until the next reflection
+    events: int = 0  # events since the last reflection
+
+
+def reflections(nodes: Iterable[Node], trigger: int) -> Reflections:
+    """Apply the rule to nodes in order of time."""
+    found = Reflections(counter=trigger)
+    events = (node for node in nodes if node.type == "event")
+    for when, step in groupby(events, key=lambda node: node.created):
+        for node in step:
+            found.counter -= node.poignancy
+            found.events += 1
+        if found.counter <= 0:
+            found.times.append(when)
+            found.counter, found.events = trigger, 0
+    return found
+
 
 CALLS_PER_REFLECTION, CALLS_PER_INSIGHT = 4, 2  # the original's model calls
 

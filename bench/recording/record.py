@@ -16,8 +16,7 @@ from typing import Any
 
 import msgspec
 
-from bench.recording.load_profile import job_demand, reflection_times
-from bench.recording.reflections import reflections
+from bench.recording.load_profile import job_demand, reflection_times, reflections
 from cogitate.memory.clock import DAY, clock_time
 from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Profile

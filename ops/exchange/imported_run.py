@@ -14,7 +14,7 @@ from cogitate.ops.exchange.incoming import Incoming
 from cogitate.ops.world_choice import WorldChoice, minutes_per_tick
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.run_store import RunStore
-from cogitate.simulation.still import StillWorld
+from cogitate.simulation.world import StillWorld
 
 IMPORTED = "imported"  # key in a run's description that marks an import
 

@@ -5,13 +5,46 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+import msgspec
+
 from cogitate.memory.entry import Entry
 from cogitate.memory.routing.routing import Event
 from cogitate.memory.routing.scopes import WORLD
 from cogitate.simulation.story.people import COMPANY, NAMES, PEOPLE, RANGER, SCHOLAR, SOLDIER, TRAVELLERS, name
-from cogitate.simulation.story.quests import QUESTS, Quest, Scene
+from cogitate.simulation.tables import read_table
 from cogitate.simulation.town.chance import Chance
 from cogitate.simulation.world import Heard, LocationLeft, Report, StoryEvent
+
+
+class Scene(msgspec.Struct, frozen=True):
+    """A visit to one place."""
+
+    place: str
+    objective: str  # id
+    lines: tuple[tuple[str, str], ...]
+    npcs: tuple[str, ...] = ()  # NPCs at the place
+    encounter: str = ""  # id of a fight or a trap that ends when the company leaves
+    cleared: bool = False  # no danger remains there
+
+
+class Quest(msgspec.Struct, frozen=True):
+    """A quest with two endings."""
+
+    id: str
+    title: str
+    giver: str
+    task: str  # the giver's words on hiring the company
+    scenes: tuple[Scene, Scene]
+    endings: tuple[Scene, Scene]
+    pay: int  # silver
+
+
+class _Table(msgspec.Struct, frozen=True):
+    quests: tuple[Quest, ...]
+
+
+QUESTS = read_table(__package__, "quests", _Table).quests
+
 
 HIRED = 480  # minutes of the day
 ARRIVALS = (570, 750, 990)

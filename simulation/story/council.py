@@ -4,13 +4,49 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import msgspec
+
 from cogitate.memory.entry import Entry
 from cogitate.memory.routing.routing import Event
 from cogitate.memory.routing.scopes import WORLD
-from cogitate.simulation.story.matters import CERTAINTIES, MATTERS, Matter, Side
 from cogitate.simulation.story.people import COUNCIL, COUNCILLORS, REEVE, name
+from cogitate.simulation.tables import read_table
 from cogitate.simulation.town.chance import Chance
 from cogitate.simulation.world import Heard, LocationLeft, Report
+
+
+class Argument(msgspec.Struct, frozen=True):
+    """A statement for a side, with the speaker's reason."""
+
+    speaker: str
+    text: str
+    reasoning: str
+
+
+class Side(msgspec.Struct, frozen=True):
+    """One answer to a matter."""
+
+    motion: str  # completes "voted to …"
+    arguments: tuple[Argument, ...]
+    outcome: str  # what the valley hears in the afternoon
+    coins: int  # gained by a councillor's household in the season
+
+
+class Matter(msgspec.Struct, frozen=True):
+    """A question that the council decides by vote: two councillors for each side, and one undecided."""
+
+    topic: str  # completes "discussed …"
+    opening: str
+    sides: tuple[Side, Side]
+
+
+class _Table(msgspec.Struct, frozen=True):
+    matters: tuple[Matter, ...]
+
+
+MATTERS = read_table(__package__, "matters", _Table).matters
+CERTAINTIES = ("high", "medium", "low")
+
 
 OPENS, BALLOT, RESUMES, RESULTS = 570, 640, 840, 945  # minutes of the day
 CONSENSUS = 4  # of five votes

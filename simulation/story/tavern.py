@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import msgspec
+
 from cogitate.memory.entry import Entry
 from cogitate.memory.routing.routing import Event, EventRule
 from cogitate.memory.routing.scopes import WORLD
 from cogitate.simulation.story.company import Arrival, Journey
 from cogitate.simulation.story.council import Session
 from cogitate.simulation.story.people import COUNCILLORS, INNKEEPER, PEDDLER, RANGER, REGULARS, TRAVELLERS, name
-from cogitate.simulation.story.tavern_talk import EXCHANGES, LETTERS, PROMISES
+from cogitate.simulation.tables import read_table
 from cogitate.simulation.town.chance import Chance
 from cogitate.simulation.world import Heard, LocationLeft, Report
 
@@ -24,6 +26,20 @@ EVENT_TYPES = {
 }
 
 
+class Letter(msgspec.Struct, frozen=True):
+    """A letter that Barnaby Stout brings and reads aloud, as the listeners report it."""
+
+    sender: str
+    text: str
+
+
+class _Talk(msgspec.Struct, frozen=True):
+    exchanges: tuple[tuple[str, ...], ...]
+    promises: tuple[tuple[str, str, str], ...]
+    letters: tuple[Letter, ...]
+
+
+TALK = read_table(__package__, "tavern", _Talk)
 _STRANGERS = (  # the travellers' comments on a vote
     "A valley that votes to {motion} is a valley that thinks about next year.",
     "I have no vote here, and I am glad of it. I would not know whether to {motion} or not.",
@@ -36,7 +52,7 @@ class Promise(NamedTuple):
 
     giver: str
     taker: str
-    number: int  # of PROMISES
+    number: int  # of TALK.promises
     kept: bool
 
 
@@ -59,7 +75,7 @@ def evening(seed: int, day: int, session: Session, journey: Journey) -> Evening:
     promise = promise_of(seed, day, guests)
     reports += _line(promise.giver, promise.taker, _promised(promise), LETTER - 4, f"evening-{day}", 6)
     if day % 2 == 0:
-        letter = LETTERS[(Chance(seed, "letters").below(len(LETTERS)) + day // 2) % len(LETTERS)]
+        letter = TALK.letters[(Chance(seed, "letters").below(len(TALK.letters)) + day // 2) % len(TALK.letters)]
         read = Event(
             kind="letter_read",
             speaker=PEDDLER,
@@ -79,12 +95,12 @@ def promise_of(seed: int, day: int, guests: tuple[str, ...]) -> Promise:
     """Return the promise of an evening, and whether it will be kept."""
     chance = Chance(seed, "promise", day)
     giver, taker = chance.shuffled(guests)[:2]
-    return Promise(giver, taker, (day + chance.below(2)) % len(PROMISES), chance.percent(60))
+    return Promise(giver, taker, (day + chance.below(2)) % len(TALK.promises), chance.percent(60))
 
 
 def reckoning(promise: Promise) -> list[tuple[int, Report]]:
     """Return the outcome of a promise, as both people remember it the next day."""
-    told = PROMISES[promise.number][1 if promise.kept else 2].format(A=name(promise.giver), B=name(promise.taker))
+    told = TALK.promises[promise.number][1 if promise.kept else 2].format(A=name(promise.giver), B=name(promise.taker))
     entry = Entry(
         type="observation",
         text=told,
@@ -96,15 +112,15 @@ def reckoning(promise: Promise) -> list[tuple[int, Report]]:
 
 
 def _promised(promise: Promise) -> str:
-    return PROMISES[promise.number][0].format(b=_first(promise.taker))
+    return TALK.promises[promise.number][0].format(b=_first(promise.taker))
 
 
 def _talk(seed: int, day: int, guests: tuple[str, ...], chance: Chance) -> list[tuple[int, Report]]:
     """Return four exchanges; none repeats before all others have occurred."""
     reports: list[tuple[int, Report]] = []
     four = 4
-    times, part = divmod(four * day, len(EXCHANGES))
-    chosen = Chance(seed, "exchanges", times).shuffled(EXCHANGES)[part : part + four]
+    times, part = divmod(four * day, len(TALK.exchanges))
+    chosen = Chance(seed, "exchanges", times).shuffled(TALK.exchanges)[part : part + four]
     minute = OPENS
     for number, exchange in enumerate(chosen):
         one, other = chance.shuffled(guests)[:2]

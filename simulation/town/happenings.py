@@ -8,12 +8,12 @@ from cogitate.simulation.town import phrases
 from cogitate.simulation.town.appointments import is_taken
 from cogitate.simulation.town.chance import Chance
 from cogitate.simulation.town.conversation import learn
+from cogitate.simulation.town.people import COMMON_EPISODES, INDOOR_EPISODES
 from cogitate.simulation.town.perception import Seen, thought
 from cogitate.simulation.town.places import public_id
 from cogitate.simulation.town.setting import Setting
 from cogitate.simulation.town.state import FULL, Meeting, News, Promise, State, acquaint
 from cogitate.simulation.town.topics import when
-from cogitate.simulation.town.trades import COMMON_EPISODES, INDOOR_EPISODES
 
 INVITE_AT = 435  # minutes after 00:00 at which all people are up
 PEOPLE_PER_EVENT = 9

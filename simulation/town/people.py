@@ -8,128 +8,56 @@ import msgspec
 
 from cogitate.memory.profile import Profile
 from cogitate.simulation.naming import slug
+from cogitate.simulation.tables import read_table
 from cogitate.simulation.town.chance import Chance
 from cogitate.simulation.town.places import district_of, home_id, public_id, public_name
-from cogitate.simulation.town.trades import TRADES, Trade
 from cogitate.simulation.usual_day import usual_day
+
+Episodes = tuple[tuple[str, int], ...]  # events, with their importance
+
+
+class Trade(msgspec.Struct, frozen=True):
+    """An occupation. Times are minutes after 00:00."""
+
+    title: str
+    article: str
+    place: str  # kind of a public place, or "home"
+    start: int
+    end: int
+    duty: str  # "who …", for the background
+    activities: tuple[str, ...]  # visible activities, "-ing" forms
+    episodes: Episodes  # at work
+    shares: tuple[str, ...]  # remarks about work
+    ages: tuple[int, int] = (22, 64)
+    asked: str = "How is work"  # opens the question that others ask about it
+
+
+class _Work(msgspec.Struct, frozen=True):
+    common_episodes: Episodes
+    indoor_episodes: Episodes
+    trades: tuple[Trade, ...]
+
+
+_WORK = read_table(__package__, "trades", _Work)
+TRADES = _WORK.trades
+COMMON_EPISODES = _WORK.common_episodes  # at any work
+INDOOR_EPISODES = _WORK.indoor_episodes  # only under a roof
+
 
 MAX_PEOPLE = 1000
 
-#: Given names; those not in Latin script carry a Latin spelling for the owner's id.
-GIVEN: tuple[str | tuple[str, str], ...] = (
-    "Isabella",
-    "Jonas",
-    "Amara",
-    "Klára",
-    "Mateo",
-    ("Анна", "anna"),
-    "Tomás",
-    "Yuki",
-    "Elif",
-    "Oskar",
-    "Priya",
-    "Björn",
-    "Leila",
-    "Samuel",
-    "Zoë",
-    "Henrik",
-    "Fatima",
-    "Luca",
-    "Noémie",
-    "Viktor",
-    "Chen",
-    "Rosa",
-    "Emeka",
-    "Ingrid",
-    "Pavel",
-    "Marta",
-    "Hugo",
-    "Aisha",
-    "Niklas",
-    "Sofía",
-    "Darius",
-    "Ewa",
-    "Kofi",
-    "Linnéa",
-    "Arjun",
-    "Clara",
-    "Miguel",
-    "Hana",
-    "Felix",
-    "Nadia",
-)
-FAMILY: tuple[str | tuple[str, str], ...] = (
-    "Rossi",
-    "Lindqvist",
-    "Okafor",
-    "Nováková",
-    "Herrera",
-    ("Ковальская", "kovalskaya"),
-    "Carvalho",
-    "Tanaka",
-    "Yılmaz",
-    "Brandt",
-    "Nair",
-    "Halvorsen",
-    "Haddad",
-    "Whitfield",
-    "Laurent",
-    "Vestergaard",
-    "Benali",
-    "Moretti",
-    "Dubois",
-    "Horvath",
-    "Wei",
-    "Delgado",
-    "Adeyemi",
-    "Sørensen",
-    "Dvořák",
-)
-TRAITS = (
-    "warm",
-    "curious",
-    "stubborn",
-    "patient",
-    "witty",
-    "shy",
-    "generous",
-    "orderly",
-    "dreamy",
-    "blunt",
-    "cheerful",
-    "cautious",
-    "restless",
-    "loyal",
-    "ambitious",
-    "thoughtful",
-)
 SHY, OUTGOING = frozenset({"shy", "cautious", "dreamy"}), frozenset({"warm", "cheerful", "witty", "curious"})
 
-#: hobby, kind of the place it happens at
-HOBBIES: tuple[tuple[str, str], ...] = (
-    ("chess", "park"),
-    ("folk songs", "pub"),
-    ("sketching boats", "harbour"),
-    ("old maps", "library"),
-    ("bird watching", "park"),
-    ("baking contests", "cafe"),
-    ("dominoes", "plaza"),
-    ("poetry", "library"),
-    ("fishing", "harbour"),
-    ("quiz nights", "pub"),
-    ("growing roses", "park"),
-    ("street photography", "plaza"),
-)
-PROJECTS = (
-    "is saving for a small boat",
-    "is preparing for the regional {hobby} meeting",
-    "hopes to repaint the front door",
-    "is learning to cook three new dishes",
-    "is looking for a lost family photograph",
-    "wants to get to know the neighbours",
-    "is thinking about taking on an apprentice",
-    "is writing a long letter to a sister abroad",
-)
+
+class _Names(msgspec.Struct, frozen=True):
+    given: tuple[str | tuple[str, str], ...]
+    family: tuple[str | tuple[str, str], ...]
+    traits: tuple[str, ...]
+    hobbies: tuple[tuple[str, str], ...]
+    projects: tuple[str, ...]
+
+
+_NAMES = read_table(__package__, "people", _Names)
 
 
 @dataclass(frozen=True)
@@ -160,9 +88,9 @@ def _spelt(name: str | tuple[str, str]) -> tuple[str, str]:
 
 def _name(index: int) -> tuple[str, str]:
     """Return the index-th name and its id. All 1,000 differ; the first 25 share neither given nor family names."""
-    turn, step = divmod(index, len(GIVEN))
-    given, given_id = _spelt(GIVEN[step])
-    family, family_id = _spelt(FAMILY[(step + turn) % len(FAMILY)])
+    turn, step = divmod(index, len(_NAMES.given))
+    given, given_id = _spelt(_NAMES.given[step])
+    family, family_id = _spelt(_NAMES.family[(step + turn) % len(_NAMES.family)])
     return f"{given} {family}", f"agent:{given_id}-{family_id}"
 
 
@@ -173,8 +101,8 @@ def person(seed: int, index: int) -> Person:
     district = district_of(index)
     kinds = len(TRADES)
     trade = TRADES[(index + index // kinds * 5 + seed) % kinds]
-    hobby, hobby_kind = HOBBIES[(index * 5 + chance.below(3)) % len(HOBBIES)]
-    traits = tuple(chance.shuffled(TRAITS)[:3])
+    hobby, hobby_kind = _NAMES.hobbies[(index * 5 + chance.below(3)) % len(_NAMES.hobbies)]
+    traits = tuple(chance.shuffled(_NAMES.traits)[:3])
     age = trade.ages[0] + chance.below(trade.ages[1] - trade.ages[0] + 1)
     wake = min(330 + chance.below(7) * 15, trade.start - 60)
     bed = 1320 + chance.below(5) * 15
@@ -183,7 +111,7 @@ def person(seed: int, index: int) -> Person:
     work = home if trade.place == "home" else public_id(trade.place, district)
     years = 1 + chance.below(max(2, age - 18))
     place_name = "home" if trade.place == "home" else public_name(trade.place, district)
-    project = chance.pick(PROJECTS).format(hobby=hobby)
+    project = chance.pick(_NAMES.projects).format(hobby=hobby)
     profile = Profile(
         name=name,
         age=age,

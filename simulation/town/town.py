@@ -15,8 +15,7 @@ from cogitate.memory.effects import Append, Effect, SetPlanStatus, Tell
 from cogitate.memory.profile import Location, Profile
 from cogitate.simulation.town import appointments, conversation, happenings
 from cogitate.simulation.town.chance import Chance
-from cogitate.simulation.town.conduct import act
-from cogitate.simulation.town.options import doing_of, options
+from cogitate.simulation.town.conduct import act, doing_of, options
 from cogitate.simulation.town.perception import Perception, Seen
 from cogitate.simulation.town.setting import Setting
 from cogitate.simulation.town.state import FULL, Body, State

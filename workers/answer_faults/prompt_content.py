@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import takewhile
 
-from cogitate.memory.language.endings import SPACED, UNSPACED
+from cogitate.memory.language.sentences import SPACED, UNSPACED
 from cogitate.memory.language.text import MARKS, is_unspaced, words
 from cogitate.tasks.kind import Prompt
 

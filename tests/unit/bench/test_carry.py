@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench.carry import carry, story_questions, town_questions
-from bench.carry.many_speakers import games, meetings
-from bench.carry.questions import Asked, Question
+from bench.carry.questions import Asked, Question, games, meetings
 from cogitate.memory.entry import Entry
 from cogitate.memory.retrieval.candidates import Matching
 from cogitate.memory.retrieval.retrieval import DEFAULT

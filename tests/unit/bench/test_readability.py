@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.readability import week
+from bench.readability import readability
 from bench.readability.checks import CHECKS, Sentence, sentences_of
 from bench.readability.made import Made, lived
 from bench.readability.readability import table
@@ -70,4 +70,4 @@ def test_the_ship_is_lived_and_read() -> None:
 
 def test_the_page_of_a_week_shows_its_commands_output() -> None:
     page = (ROOT / "docs" / "explanation" / "a-week.md").read_text(encoding="utf-8")
-    assert page.partition("\n---\n")[2].strip() == week.markdown()
+    assert page.partition("\n---\n")[2].strip() == readability.markdown()

@@ -9,11 +9,11 @@ import pytest
 from cogitate.memory.profile import Location, Profile
 from cogitate.ops.world_choice import WorldChoice, event_types_of, settings_for
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
-from cogitate.simulation.still import StillWorld
 from cogitate.simulation.story.people import SETTINGS
 from cogitate.simulation.story.story import Story
 from cogitate.simulation.town.perception import Perception
 from cogitate.simulation.town.town import Town
+from cogitate.simulation.world import StillWorld
 
 
 @pytest.mark.parametrize(

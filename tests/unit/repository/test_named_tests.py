@@ -80,15 +80,12 @@ def session(project: Path, page: str, *arguments: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-def test_tests_that_passed_or_were_skipped_are_shown(project: Path) -> None:
-    page = "`tests/test_it.py::test_passes`, `tests/test_it.py::test_skips`, `tests/test_it.py`, `tests/named_tests.py`"
-    code, out = session(project, page)
-    assert (code, "UNSHOWN" in out) == (0, False)
-
-
 @pytest.mark.parametrize("processes", [(), ("--numprocesses", "2")])
-def test_files_and_classes_whose_tests_were_all_skipped_are_shown(project: Path, processes: tuple[str, ...]) -> None:
-    names = ("test_all_skipped.py", "test_all_skipped.py::TestWithin", "test_it.py::TestSkips")
+def test_tests_that_passed_and_files_and_classes_that_were_all_skipped_are_shown(
+    project: Path, processes: tuple[str, ...]
+) -> None:
+    passed = ("test_it.py::test_passes", "test_it.py::test_skips", "test_it.py", "named_tests.py")
+    names = (*passed, "test_all_skipped.py", "test_all_skipped.py::TestWithin", "test_it.py::TestSkips")
     code, out = session(project, "".join(f"| a row | `tests/{name}` |\n" for name in names), *processes)
     assert (code, "UNSHOWN" in out) == (0, False)
 
@@ -110,7 +107,7 @@ def test_tests_that_were_not_seen_to_pass_fail_the_session(project: Path, proces
 
 @pytest.mark.parametrize(
     "part",
-    [("tests/test_it.py",), ("-k", "passes"), ("-m", "parametrize"), ("-m", "parametrize", "--numprocesses", "2")],
+    [("tests/test_it.py",), ("-k", "passes"), ("-m", "parametrize", "--numprocesses", "2")],
 )
 def test_a_partial_session_reports_nothing(project: Path, part: tuple[str, ...]) -> None:
     assert session(project, "tests/test_gone.py::test_gone", *part)[0] == 0

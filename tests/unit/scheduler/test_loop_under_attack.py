@@ -33,7 +33,7 @@ from cogitate.effects import (
 )
 from cogitate.memory import typed_json
 from cogitate.scheduler.engine.run_data import WorldTurn
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.inspection.summary import summarise_run
@@ -208,7 +208,7 @@ EFFECT = st.one_of(
 Call = Callable[[TickLoop], object]
 #: Each example is two lives of a run. It is not made smaller when it fails: that would be hundreds.
 LIVES = settings(
-    max_examples=12,
+    max_examples=8,
     phases=[Phase.explicit, Phase.generate],
     database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
@@ -408,15 +408,15 @@ def test_every_call_and_every_argument_is_attacked() -> None:
 
 
 @pytest.mark.parametrize("name", CALLS)
-@LIVES
+@settings(LIVES, max_examples=4)  # with many calls each: a life costs more than a call
 @given(data=st.data())
 def test_accepted_arguments_can_be_stored(name: str, tmp_path: Path, data: st.DataObject) -> None:
     decides = name.startswith("decide")
     others = st.one_of(*(call for other, call in CALLS.items() if decides or not other.startswith("decide")))
     attacks = {
-        2: data.draw(st.lists(CALLS[name], min_size=4, max_size=8)),
-        3: data.draw(st.lists(others, max_size=4)),
-        4: data.draw(st.lists(CALLS[name], min_size=1, max_size=4)),
+        2: data.draw(st.lists(CALLS[name], min_size=10, max_size=20)),
+        3: data.draw(st.lists(others, min_size=4, max_size=8)),
+        4: data.draw(st.lists(CALLS[name], min_size=5, max_size=10)),
     }
     client = FakeRedis()
     refused = lived(opened(client, tmp_path), lambda tick: attacks.get(tick, []))

@@ -12,14 +12,12 @@ from cogitate.memory.clock import DAY
 from cogitate.memory.entry import Entry
 from cogitate.memory.routing.routing import RULES, Event
 from cogitate.memory.routing.scopes import location_owner
-from cogitate.simulation.story.council import CONSENSUS, session
+from cogitate.simulation.story.company import QUESTS
+from cogitate.simulation.story.council import CONSENSUS, MATTERS, session
 from cogitate.simulation.story.days import WORKDAYS, day_of_story
-from cogitate.simulation.story.matters import MATTERS
 from cogitate.simulation.story.people import COUNCILLORS, NAMES, OWNERS, PEOPLE, name
-from cogitate.simulation.story.quests import QUESTS
 from cogitate.simulation.story.story import Story
-from cogitate.simulation.story.tavern import EVENT_TYPES, reckoning
-from cogitate.simulation.story.tavern_talk import EXCHANGES, LETTERS, PROMISES
+from cogitate.simulation.story.tavern import EVENT_TYPES, TALK, reckoning
 from cogitate.simulation.world import Heard, LocationLeft, NarratedWorld, Report, StoryEvent
 
 SEEDS = range(12)
@@ -47,10 +45,10 @@ def texts() -> list[str]:
         *(matter.opening for matter in MATTERS),
         *(quest.task for quest in QUESTS),
         *(line for scene in scenes for _, line in scene.lines),
-        *(letter.text for letter in LETTERS),
+        *(letter.text for letter in TALK.letters),
         *(text for events in WORKDAYS.values() for text, _ in events),
-        *(line.format(a="Maud", b="Rolf") for exchange in EXCHANGES for line in exchange),
-        *(part.format(b="Rolf", A="Maud Fenwick", B="Rolf Harding") for promise in PROMISES for part in promise),
+        *(line.format(a="Maud", b="Rolf") for exchange in TALK.exchanges for line in exchange),
+        *(part.format(b="Rolf", A="Maud Fenwick", B="Rolf Harding") for promise in TALK.promises for part in promise),
     ]
 
 

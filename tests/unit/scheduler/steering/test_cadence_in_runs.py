@@ -23,6 +23,7 @@ RARE = ("agent:eve", "agent:flo")  # see something every few hours
 TALK = ("npc:gus", "npc:hob")  # see one thing, hear a few words, and nothing else ever changes what they remember
 OWNERS = {owner: Profile(name=owner.partition(":")[2].title()) for owner in (*BUSY, *RARE, *TALK)}
 SEEN = ("Rain falls on the square.", "Somebody sings in the street.", "The baker sells bread.", "A dog barks.")
+TICKS, LEFT = 540, 330  # a day and a half; when one of them leaves
 SAID = ("Will you come to the fair on Friday?", "I promise to mend your roof.", "My sister is ill.", "Good night.")
 
 
@@ -44,7 +45,7 @@ def lived(loop: TickLoop, seed: int) -> str:
 
     for tick in loop:
         for _ in range(chance.choice((0, 0, 1, 1, 4))):
-            owner = chance.choice((*BUSY[: 4 if tick.number <= 500 else 3], BUSY[0], BUSY[0]))
+            owner = chance.choice((*BUSY[: 4 if tick.number <= LEFT else 3], BUSY[0], BUSY[0]))
             observe(owner, tick.minute, talk=chance.random() < 0.3)
         for owner in RARE:
             if chance.random() < 0.01:
@@ -54,7 +55,7 @@ def lived(loop: TickLoop, seed: int) -> str:
                 observe(owner, tick.minute, talk=tick.number > 90)
         if 100 < tick.number < 112:
             observe(TALK[1], tick.minute, talk=True)  # enough to be summarised
-        if tick.number == 500:
+        if tick.number == LEFT:
             loop.leave(BUSY[3])
     return loop.digest
 
@@ -84,7 +85,7 @@ def test_asking_everybody_at_every_tick_changes_nothing(
             policies={"agent:ann": policy},  # the others have the stream
         )
         places = (Location(id="cafe", name="Café"),)
-        loop = cogitate_loop(run=run, owners=OWNERS, settings=settings, locations=places, ticks=800)
+        loop = cogitate_loop(run=run, owners=OWNERS, settings=settings, locations=places, ticks=TICKS)
         return lived(loop, seed=5)
 
     asked: list[str] = []

@@ -1,1 +1,0 @@
-"""Measure the ledger's steps and the publishing of hints."""

@@ -1,1 +1,0 @@
-"""Run a town under faults for days."""
