@@ -16,7 +16,7 @@ from unittest.mock import patch
 from bench.table import Row, Table
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.effects import Rate
-from cogitate.ops.fake_llm import server
+from cogitate.ops.fake_llm import completions, server
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.ops.world_choice import event_types_of, settings_for
 from cogitate.ops.world_driver import drive
@@ -63,7 +63,7 @@ def live(world: Town | Story, pack: Literal["auto", "off"], ticks: int) -> Lived
         sent.append(len(schema) + sum(len(message["content"]) for message in request["messages"]))
         return completed(request, *rest)
 
-    completed = server.complete
+    completed = completions.complete
     server._understood.cache_clear()  # a request that it knows would not be counted
     with (
         TemporaryDirectory(prefix="cogitate-") as folder,

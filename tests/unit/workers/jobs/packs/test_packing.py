@@ -180,7 +180,8 @@ def test_a_model_that_cannot_answer_two_is_asked_alone_for_longer_each_time() ->
 
 def test_a_batch_waits_while_calls_follow_one_another(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each wait ends without the batch being full, and another call has joined during the first."""
-    layer, stand_in, threads = packing(batch_wait=0.01), StandIn(), []
+    layer, stand_in = packing(batch_wait=0.01), StandIn()
+    threads: list[ThreadPoolExecutor] = []
     layer._sizes._of(MODEL).size = 8
     follower = call_of("ben")
     real = threading.Event.wait
