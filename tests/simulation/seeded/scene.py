@@ -77,7 +77,7 @@ def packed_scene(number: int) -> Scene:
         latency={"prune": 2, **later},
         pack_wait=2 * STEP,
         limits={"tick.run.calls": 12, "day.run.calls": 80, "day.kind:prune.jobs": 3},
-        models={"default": ModelSettings(model="m", pack="auto")},
+        models={"default": ModelSettings(pack="auto")},
     )
     return replace(usual, settings=settings, ticks=usual.ticks + MORE)
 
