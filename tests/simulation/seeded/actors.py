@@ -149,7 +149,7 @@ class SimulatedFlag:
 
     def wait(self, timeout: float) -> bool:
         """Wait for several steps of others, since each takes simulated time."""
-        wait_until(lambda: self._is_set, timeout + 100 * STEP)
+        wait_until(lambda: self._is_set, timeout + 200 * STEP)
         return self._is_set
 
 
