@@ -34,7 +34,7 @@ from cogitate.memory import typed_json
 from cogitate.ops.commands.replay import scratch
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.replay import Replayed, replay
 from cogitate.scheduler.inspection.summary import summarise_run
 from cogitate.scheduler.journal.exported import all_lines, exported_journal

@@ -38,8 +38,10 @@ FORMER = {
 
 
 class BodyCalls:
-    """The calls of a loop's body: reports of the world, requests for jobs, and views of memories."""
+    """A loop as its host uses it: reports of the world, requests for jobs, and readings of the run."""
 
+    settings: Settings
+    _last_spending: Spending | None = None  # once the loop has closed
     _loop: RunLoop
     _async_ticks: AsyncTicks
     _similarity: Similarity | None  # of the settings' embeddings, for memory views
@@ -256,19 +258,7 @@ class BodyCalls:
         """
         return self._loop.calls.memory(owner, self._similarity if similarity is None else similarity)
 
-    if not TYPE_CHECKING:  # a type checker is to find misspelt names
-
-        def __getattr__(self, name: str) -> NoReturn:
-            advice = f": {FORMER[name]}" if name in FORMER else ""
-            what = f"{type(self).__name__!r} object has no attribute {name!r}{advice}"
-            raise AttributeError(what, name=name, obj=self)
-
-
-class RunReadings(BodyCalls):
-    """The readings of a loop, and the pace that it changes."""
-
-    settings: Settings
-    _last_spending: Spending | None = None  # once the loop has closed
+    # -- readings, at any time -----------------------------------------------------------------------
 
     @property
     def tick(self) -> int:
@@ -364,3 +354,10 @@ class RunReadings(BodyCalls):
         if self.settings.adapts():
             settings = self.settings.model_copy(update={"tick_rate": tick_rate})
             self.state.latencies.begin_anew(prior_now(self.ledger.client, settings))
+
+    if not TYPE_CHECKING:  # a type checker is to find misspelt names
+
+        def __getattr__(self, name: str) -> NoReturn:
+            advice = f": {FORMER[name]}" if name in FORMER else ""
+            what = f"{type(self).__name__!r} object has no attribute {name!r}{advice}"
+            raise AttributeError(what, name=name, obj=self)

@@ -14,7 +14,8 @@ from contextlib import ExitStack
 from typing import Any
 
 from cogitate.memory.errors import UsageError
-from cogitate.scheduler.tick.loop import RunLoop, Tick
+from cogitate.scheduler.tick.loop import RunLoop
+from cogitate.scheduler.tick.tick_iterator import Tick
 
 
 def one_by_one(loop: RunLoop, begin: Callable[[], object]) -> Callable[[], Tick | None]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NoReturn, Self
 from redis import Redis
 
 from cogitate.hosting import logs
-from cogitate.hosting.body_calls import RunReadings
+from cogitate.hosting.body_calls import BodyCalls
 from cogitate.hosting.opening import (
     Exist,
     RunOpening,
@@ -56,8 +56,9 @@ from cogitate.scheduler.tick.doubts import (
     unused_arguments,
 )
 from cogitate.scheduler.tick.garbage import full_collections
-from cogitate.scheduler.tick.loop import RunLoop, Tick, Watcher
+from cogitate.scheduler.tick.loop import RunLoop, Watcher
 from cogitate.scheduler.tick.result_collector import Publish
+from cogitate.scheduler.tick.tick_iterator import Tick
 from cogitate.tasks.registry import kind_names, kinds, use_prompts
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ if TYPE_CHECKING:
 PATIENT = 15.0  # if boundaries wait at least this many seconds for results, they may wait for workers to start too
 
 
-class TickLoop(RunReadings):
+class TickLoop(BodyCalls):
     """One run, ready to be iterated.
 
     Without a Redis URL in the settings, the loop starts an embedded Valkey in the data folder, and worker processes;

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.routing.routing import Event
-from cogitate.scheduler.tick.loop import Tick
+from cogitate.scheduler.tick.tick_iterator import Tick
 from cogitate.simulation.world import Heard, LocationLeft, NarratedWorld, Report, StoryEvent, World
 
 CHECKPOINT_EVERY = 60  # ticks

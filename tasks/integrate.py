@@ -24,8 +24,7 @@ from cogitate.memory.routing.context import Context, context_window
 from cogitate.memory.routing.history import is_shared
 from cogitate.memory.routing.routing import INTEGRATE, stage_of
 from cogitate.memory.stream import Stream
-from cogitate.memory.summaries.long_term import estimate_tokens, fold_or_cut
-from cogitate.memory.summaries.size import SummarySize
+from cogitate.memory.summaries.long_term import SummarySize, estimate_tokens, fold_or_cut
 from cogitate.memory.summaries.statements import told_apart
 from cogitate.memory.summaries.votes import OwnVotes
 from cogitate.prompts.answers import IntegratedAnswer

@@ -16,8 +16,7 @@ from cogitate.memory.language.word_count import count_words
 from cogitate.memory.limits import Policy
 from cogitate.memory.policies import cells, window
 from cogitate.memory.stream import Stream
-from cogitate.memory.summaries.long_term import estimate_tokens, format_entries, tokens_of_words
-from cogitate.memory.summaries.size import SummarySize
+from cogitate.memory.summaries.long_term import SummarySize, estimate_tokens, format_entries, tokens_of_words
 from cogitate.prompts.answers import SummaryAnswer
 from cogitate.prompts.render import Templates
 from cogitate.tasks import timing

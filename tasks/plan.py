@@ -16,9 +16,9 @@ from cogitate.memory.appointments import appointments, standing
 from cogitate.memory.clock import DAY, clock_time, date, day_and_time, day_of, next_morning
 from cogitate.memory.effects import Append, Effect
 from cogitate.memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
-from cogitate.memory.language.endings import with_end
 from cogitate.memory.language.languages import ENGLISH, is_english
-from cogitate.memory.language.sentences import split_sentences
+from cogitate.memory.language.packs import pack_of
+from cogitate.memory.language.sentences import split_sentences, with_end
 from cogitate.memory.language.times import is_over, parse_clock
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.routing.routing import stage_of
@@ -32,7 +32,6 @@ from cogitate.tasks.heuristics.identity import GOING_ON, fulfilled_wish, pursuit
 from cogitate.tasks.heuristics.owed import Owed, find_owed, with_owed
 from cogitate.tasks.heuristics.pressing import find_pressing, quote
 from cogitate.tasks.heuristics.reading import TIMED
-from cogitate.tasks.heuristics.spoken import Phrases
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.meters import Meter, format_meters, meter_params, read_meters
@@ -300,7 +299,7 @@ def _listed(items: Iterable[PlanItem], start: int, language: str) -> str:
     """Return the text of a plan: its day, and each item with its time if it has one."""
     if language == ENGLISH:
         return with_end(f"Plan for {date(start)}: {'; '.join(_timed(item, clock_time) for item in items)}")
-    phrases = Phrases(language)
+    phrases = pack_of(language)
     listed = phrases.listed(_timed(item, lambda minute: f"{minute % DAY // 60:02}:{minute % 60:02}") for item in items)
     return phrases.labelled(phrases.day(start), with_end(listed))
 

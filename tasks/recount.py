@@ -22,7 +22,7 @@ from cogitate.memory.language.times import anchor_days
 from cogitate.memory.routing.scopes import WORLD, cursor_of, place_of
 from cogitate.memory.stream import Stream
 from cogitate.memory.summaries.conversations import resolve_name, shown_line, summarise_entries
-from cogitate.memory.summaries.size import SummarySize
+from cogitate.memory.summaries.long_term import SummarySize
 from cogitate.prompts.answers import SummaryAnswer
 from cogitate.prompts.render import Templates
 from cogitate.tasks import timing

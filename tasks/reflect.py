@@ -22,8 +22,7 @@ from pydantic import BaseModel
 from cogitate.memory.clock import DAY, day_of
 from cogitate.memory.effects import Append, Effect, SetCounter, Tell
 from cogitate.memory.entry import Entry, is_dialogue
-from cogitate.memory.language.endings import QUESTIONS
-from cogitate.memory.language.sentences import split_sentences
+from cogitate.memory.language.sentences import QUESTIONS, split_sentences
 from cogitate.memory.language.text import words
 from cogitate.memory.retrieval.scoring import ORDINARY, rating
 from cogitate.memory.routing.repeats import REPEATED

@@ -20,11 +20,11 @@ from pydantic import BaseModel
 from cogitate.memory.effects import AdvanceCursor, Append, Archive, Effect, ReplaceSummary, SetCounter
 from cogitate.memory.entry import Entry
 from cogitate.memory.errors import CogitateError
-from cogitate.memory.language.endings import SPACED, UNSPACED
+from cogitate.memory.language.sentences import SPACED, UNSPACED
 from cogitate.memory.language.truncation import last_between_words
 from cogitate.memory.language.word_count import count_words
 from cogitate.memory.stream import Stream
-from cogitate.memory.summaries.size import SummarySize
+from cogitate.memory.summaries.long_term import SummarySize
 from cogitate.prompts.render import Rendered, TemplateError, neutral
 from cogitate.tasks.job import Job
 from cogitate.tasks.kind import Case, Kind, Prompt

@@ -26,8 +26,8 @@ from celery.worker import state
 from celery.worker.control import inspect_command
 from redis.exceptions import RedisError
 
+from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
-from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.ledger.connect import connect
 from cogitate.scheduler.ledger.worker_signs import WorkerTrouble, give_sign
 from cogitate.tasks.registry import kinds, use_prompts

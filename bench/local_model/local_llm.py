@@ -38,7 +38,7 @@ from cogitate.memory.stream import Stream
 from cogitate.ops.world_driver import drive
 from cogitate.scheduler.config.endpoints import Endpoint, ModelSettings
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals, endpoint_vitals
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import Ended

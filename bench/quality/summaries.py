@@ -21,9 +21,9 @@ from bench.carry.questions import recorded
 from bench.quality.recordings import RecordedConversation, Turn, load_conversations
 from bench.table import Cell, Row, Table
 from cogitate.memory.language.sentences import split_sentences
+from cogitate.memory.language.talk import Utterance
 from cogitate.memory.language.text import FUNCTION_WORDS, stems, words
 from cogitate.memory.summaries.summary import summarise
-from cogitate.memory.summaries.telling import Utterance
 
 if TYPE_CHECKING:
     from rouge_score.rouge_scorer import RougeScorer

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 from bench.readability.made import Made
 from cogitate.memory.language.english.grammar import has_verb
-from cogitate.memory.language.irregular import BASE_FORMS
 from cogitate.memory.language.sentences import split_sentences
-from cogitate.memory.language.text import FUNCTION_WORDS
+from cogitate.memory.language.text import BASE_FORMS, FUNCTION_WORDS
 from cogitate.memory.language.times import find_times
 
 QUOTED = re.compile(r"“[^”]*”|\"[^\"]*\"|«[^»]*»")

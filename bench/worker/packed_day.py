@@ -19,7 +19,7 @@ from cogitate.ops.world_choice import event_types_of, settings_for
 from cogitate.ops.world_driver import drive
 from cogitate.scheduler.config.endpoints import Endpoint, ModelSettings
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.simulation.story.story import Story

@@ -23,7 +23,7 @@ from cogitate.ops.fake_llm.completions import FakeResponse, complete, error
 from cogitate.ops.fake_llm.server import FakeEndpoint, Rule
 from cogitate.scheduler.config.endpoints import Endpoint, ModelSettings
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.intake.observations import Observation
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import EndNote

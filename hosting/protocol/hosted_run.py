@@ -33,7 +33,7 @@ from cogitate.scheduler.journal.ends import JobEnd
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import ReadLine
 from cogitate.scheduler.ledger.connect import connect
-from cogitate.scheduler.tick.loop import Tick
+from cogitate.scheduler.tick.tick_iterator import Tick
 from cogitate.tasks.job import JobKey, job_id
 from cogitate.tasks.registry import kinds
 

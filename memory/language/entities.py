@@ -5,15 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from cogitate.memory.language.tables import english
 from cogitate.memory.language.text import FUNCTION_WORDS, words
 
 _TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
-NUMBER_WORDS = frozenset(
-    words(
-        "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-        "eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million dozen half"
-    )
-)
+NUMBER_WORDS = english("numbers")
 _TIMES = frozenset(words("today tonight tomorrow yesterday noon midnight morning evening weekend сегодня завтра вчера"))
 #: Words that report, which say nothing of what is reported.
 REPORTING_WORDS = frozenset(words("mentioned told suggested asked said"))

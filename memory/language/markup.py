@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from cogitate.memory.language.endings import SPACED, UNSPACED, with_end
+from cogitate.memory.language.sentences import SPACED, UNSPACED, with_end
 
 _MARKED = re.compile(r"[*_`#>|@\[{\n]|^\s*(?:[-•–+(]|\d{1,3}[.)]\s)")
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)

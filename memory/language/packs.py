@@ -79,6 +79,20 @@ class Pack:
         """Return a text after a label and a colon; the text alone where there is no label."""
         return f"{label}{self.phrase('colon') or ': '}{text}" if label else text
 
+    def to_do(self, phrase: str, what: str = "", place: str = "") -> str:
+        """Return what is to be done: a phrase with what it is about and where, or these alone."""
+        named = self.phrase(phrase)
+        said = self.labelled(named, what) if named and what else named or what
+        return self.bracketed(said, place)
+
+    def without(self, phrase: str, text: str) -> str:
+        """Return a text without the phrase before it and its colon."""
+        return text.removeprefix(self.labelled(self.phrase(phrase), ""))
+
+    def listed(self, items: Iterable[str]) -> str:
+        """Return the items of a plan as one text."""
+        return ("；" if self.is_wide else "; ").join(items)
+
     @property
     def is_wide(self) -> bool:
         """Whether marks are as wide as characters, with no space after them."""
@@ -275,6 +289,11 @@ def use_packs(folder: Path | None) -> None:
 def packs() -> Mapping[str, Mapping[str, Any]]:
     """Return the tables of all languages that have a pack, by ISO 639-1 code."""
     return read_table("phrases") | _OF_HOST
+
+
+def phrases_of(phrase: str) -> frozenset[str]:
+    """Return a phrase in every language that has it."""
+    return frozenset(str(table[phrase]) for table in packs().values() if phrase in table)
 
 
 def pack_of(language: str) -> Pack:

@@ -14,8 +14,7 @@ from cogitate.memory.language.english import plug as english
 from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, languages_of
 from cogitate.memory.language.neutral import Neutral
 from cogitate.memory.language.packs import pack_of, packs
-from cogitate.memory.language.speakers import Speakers
-from cogitate.memory.language.talk import Speech, Talk
+from cogitate.memory.language.talk import Speakers, Speech, Talk
 
 
 class Language(Protocol):
@@ -23,31 +22,24 @@ class Language(Protocol):
 
     def is_courtesy(self, sentence: str, speakers: Speakers) -> bool:
         """Return whether a sentence holds nothing but thanks, praise and encouragement."""
-        ...
 
     def stands_alone(self, sentence: str) -> bool:
         """Return whether no pronoun of a sentence refers to an earlier one."""
-        ...
 
     def clauses(self, sentence: str) -> list[str]:
         """Return the parts of a sentence that may stand alone."""
-        ...
 
     def retold(self, clause: str, speech: Speech, talk: Talk) -> str:
         """Return a clause as a sentence of a summary; "" if it is not worth telling, or unclear what it means."""
-        ...
 
     def told_after(self, sentence: str, minute: int) -> str:
         """Return a sentence told at game time `minute`: what it says of a time that is over by then is in the past."""
-        ...
 
     def resolved(self, sentence: str, before: str) -> str:
         """Return a sentence with the subject of the sentence `before` it in the place of its opening pronoun."""
-        ...
 
     def says_i(self, text: str) -> bool:
         """Return whether a text calls the one who wrote it "I"."""
-        ...
 
     def noted(self, sentence: str, me: str, name: str, names: Collection[str], doers: Collection[str]) -> str:
         """Return a note as it is told later.
@@ -58,7 +50,6 @@ class Language(Protocol):
             names: of all whom the note may name.
             doers: the names of those of whom the same was noted.
         """
-        ...
 
     def quoted(self, said: str, speaker: str, listener: str, is_mine: bool, minute: int | None) -> str:
         """Return what was said, quoted, with who said it to whom.
@@ -68,15 +59,12 @@ class Language(Protocol):
             is_mine: "I" said it.
             minute: game time whose day is told as well, if any.
         """
-        ...
 
     def with_subject(self, text: str, subject: str) -> str:
         """Return an observation with the subject that it leaves out: "Saw a cat" becomes "Ada saw a cat"."""
-        ...
 
     def leaning(self, stemmed: frozenset[str], of_itself: bool) -> float:
         """Return how memorable a text seems by its stems and whether it is about its owner; 2.9 is neutral."""
-        ...
 
     def appointed(self, sentence: str, minute: int, place: str) -> Appointed | None:
         """Return the appointment that a sentence mentions, or None.
@@ -85,27 +73,21 @@ class Language(Protocol):
             minute: game time at which it was said.
             place: the name of the place that it names, or "".
         """
-        ...
 
     def is_called_off(self, sentence: str) -> bool:
         """Return whether a sentence calls an appointment off, or gives it another hour."""
-        ...
 
     def is_refusal(self, sentence: str) -> bool:
         """Return whether a sentence refuses or calls off what the one before it proposes."""
-        ...
 
     def is_tale(self, sentence: str) -> bool:
         """Return whether a sentence opens a story or a dream, to which the rest of its text belongs."""
-        ...
 
     def subject_of(self, sentence: str) -> str:
         """Return a sentence without the one who told it."""
-        ...
 
     def may_vow(self, text: str) -> bool:
         """Return whether a text has a word of promising, which is cheap to look for."""
-        ...
 
     def vow(self, sentence: str, spoken: bool) -> Vow | None:
         """Return the promise that a sentence gives, or tells of.
@@ -113,18 +95,15 @@ class Language(Protocol):
         Args:
             spoken: somebody says the sentence.
         """
-        ...
 
     def deed_words(self, deed: str) -> frozenset[str]:
         """Return the stems of a deed without the day and the hour at which it is due."""
-        ...
 
     def tells_outcome(self, text: str) -> str:
         """Return who kept or broke a promise by a text that says so in so many words.
 
         "I" is the one who says it, "you" one whom it is said to, "?" somebody else, and "" stands for no such text.
         """
-        ...
 
     def is_account(self, sentence: str, deed: str, giver: str, by_giver: bool) -> bool:
         """Return whether a sentence tells that the giver of a promise did the deed, or did not.
@@ -132,11 +111,9 @@ class Language(Protocol):
         Args:
             by_giver: the giver tells it.
         """
-        ...
 
     def is_done(self, sentence: str, deed: str) -> bool:
         """Return whether a sentence tells that a deed was done, by anybody."""
-        ...
 
     def heard(self, text: str, speaker: str, listener: str) -> str:
         """Return what another said as one tells it of oneself: with the speaker named for "I", and no "you".
@@ -144,11 +121,9 @@ class Language(Protocol):
         Args:
             listener: oneself, if the speaker spoke to nobody else.
         """
-        ...
 
     def changes_a_life(self, text: str) -> bool:
         """Return whether a text tells what people remember for the rest of their lives."""
-        ...
 
 
 def language_of(text: str, around: str = UNDETERMINED) -> Language:

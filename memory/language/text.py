@@ -9,30 +9,29 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from functools import lru_cache
 from itertools import groupby
+from types import MappingProxyType
 from typing import Literal
 
-from cogitate.memory.language.irregular import BASE_FORMS
+from cogitate.memory.language.tables import english, read_table
 
-_SPEC_STOP_WORDS = """
-a an the is was were be been being have has had do does did will would could should may might must shall can to of in
-for on with at by from as into through during before after above below between under again further then once here there
-when where why how all each few more most other some such no nor not only own same so than too very just and but or if i
-"""
-_FURTHER_FUNCTION_WORDS = """
-am are it its itself this that these those he him his himself she her hers herself they them their theirs themselves we
-us our ours ourselves you your yours yourself yourselves me my mine myself what which who whom whose about against
-because until while up down out off over both any s t d m ll re ve don didn doesn isn wasn weren aren hasn haven hadn
-wouldn couldn shouldn
-"""
+#: Irregular English form -> base form, lower case: "went" finds "go", which a suffix stemmer cannot know.
+BASE_FORMS: Mapping[str, str] = MappingProxyType(
+    {
+        form: base
+        for base, _, forms in (line.partition(":") for line in read_table("english")["irregular"].split("\n"))
+        for form in forms.split()
+    }
+)
 
 #: Stop words of the streams design, task 5, as listed there.
-STOP_WORDS: frozenset[str] = frozenset(_SPEC_STOP_WORDS.split())
+STOP_WORDS = english("stop_words")
 
 #: Further English function words, and the ends of contractions (`words` splits "don't" into "don" and "t").
 #: They carry no topic, so `stems` leaves them out; the design's keywords keep those longer than two letters.
-FUNCTION_WORDS: frozenset[str] = STOP_WORDS | frozenset(_FURTHER_FUNCTION_WORDS.split())
+FUNCTION_WORDS = STOP_WORDS | english("function_words")
 
 #: Scripts that write no spaces between words, as halves of a character class: kana and Han, and Thai to Khmer.
 KANA_AND_HAN = "\u3005-\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"

@@ -32,6 +32,20 @@ def has_space(stream: Stream, limits: MemoryLimits) -> bool:
     return stream.observed() < limits.cells and not stream.head.waiting
 
 
+def receive(stream: Stream, entry: Entry, limits: MemoryLimits, tick: int) -> bool:
+    """Append an observed entry, or queue it in the head while the policy `cells` has no free cell for it.
+
+    Returns:
+        Whether the entry was appended.
+    """
+    policy = limits.policy_of(stream.owner)
+    if policy == "cells" and entry.type in OBSERVED_TYPES and not has_space(stream, limits):
+        stream.wait(entry)
+        return False
+    stream.append(entry, tick)
+    return True
+
+
 def most_waiting(limits: MemoryLimits) -> int:
     """Return the number of memories that may wait."""
     return 2 * limits.cells

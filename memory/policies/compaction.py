@@ -16,10 +16,9 @@ from dataclasses import dataclass
 from cogitate.memory.clock import day_of
 from cogitate.memory.effects import Append, Archive, Effect
 from cogitate.memory.entry import MAX_TEXT, OBSERVED_TYPES, Entry, EntryType, is_dialogue
-from cogitate.memory.language.endings import QUESTIONS, joined, with_end
 from cogitate.memory.language.languages import is_english
 from cogitate.memory.language.port import language_of
-from cogitate.memory.language.sentences import split_sentences
+from cogitate.memory.language.sentences import QUESTIONS, joined, split_sentences, with_end
 from cogitate.memory.language.text import stems
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten

@@ -11,10 +11,9 @@ from operator import lt
 from typing import Literal
 
 from cogitate.memory.entry import Entry, EntryType, is_dialogue, is_of_event
-from cogitate.memory.language.endings import QUESTIONS
 from cogitate.memory.language.languages import ENGLISH, UNDETERMINED
-from cogitate.memory.language.meanings.concepts import is_theme
-from cogitate.memory.language.meanings.frequency import rarity
+from cogitate.memory.language.meanings import is_theme, rarity
+from cogitate.memory.language.sentences import QUESTIONS
 from cogitate.memory.language.text import extract_keywords, normal, normalized, words
 from cogitate.memory.retrieval.scoring import bm25, rating
 from cogitate.memory.retrieval.terms import TERMS, THEMED_TERMS, Terms, term_counts, themed_counts
@@ -66,9 +65,9 @@ class Matching:
         fields: the parts of an entry that are searched. `speaker` is the name of who says a line that does not begin
             with it.
         themes: the weight of a theme or of a part of a word that an entry shares with the query; a shared word weighs 1
-            (`meanings.concepts`, `terms`).
+            (`meanings`, `terms`).
         rarity: whether a word of the query counts the less, the more frequent it is in English: a memory is too small
-            to tell that "thing" or "happen" asks for nothing (`meanings.frequency`).
+            to tell that "thing" or "happen" asks for nothing (`meanings`).
     """
 
     fields: tuple[Field, ...] = ("text",)

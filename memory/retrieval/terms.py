@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 
 from cogitate.memory.language.languages import ENGLISH, UNDETERMINED, languages_of
-from cogitate.memory.language.meanings.concepts import themes
+from cogitate.memory.language.meanings import themes
 from cogitate.memory.language.tables import read_table
 from cogitate.memory.language.text import is_unspaced, stem, stems, words
 from cogitate.memory.retrieval.text_cache import TextCache

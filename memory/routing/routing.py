@@ -20,7 +20,7 @@ from pydantic import BeforeValidator, ConfigDict, Field
 from cogitate.memory.clock import DAY
 from cogitate.memory.entry import MAX_TEXT, UNRATED, Entry
 from cogitate.memory.errors import HostInput, require_list
-from cogitate.memory.language.endings import has_end, with_end
+from cogitate.memory.language.sentences import has_end, with_end
 from cogitate.memory.language.truncation import Content, Truncation, first_words
 from cogitate.memory.summaries.conversations import resolve_name
 

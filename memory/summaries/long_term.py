@@ -11,14 +11,18 @@ from typing import NamedTuple
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import split_sentences
+from cogitate.memory.language.talk import Utterance
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.word_count import count_words
 from cogitate.memory.summaries.conversations import parse_line
 from cogitate.memory.summaries.critical import critical_value, share_of_words
 from cogitate.memory.summaries.parts import PART, end_of_word, sentence_in_parts
 from cogitate.memory.summaries.summary import BREVITY, choose_units
-from cogitate.memory.summaries.telling import Utterance
 from cogitate.memory.summaries.units import Unit, first_sentences, units
+
+_ASKED = 0.8  # share of the bound that a model is asked for
+_TOKENS_OF_WORD = 2
+_BESIDES = 100  # tokens of JSON and thought
 
 
 def estimate_tokens(text: str) -> int:
@@ -128,3 +132,32 @@ def _newest(parts: Sequence[str], room: int) -> Sequence[str]:
     while first and (left := left - count_words(parts[first - 1])) >= 0:
         first -= 1
     return parts[first:]
+
+
+class SummarySize(NamedTuple):
+    """The size of one kind of summary: one number determines the words to ask for, the tokens to allow and the bound.
+
+    Models miscount words, so the bound is a quarter above the requested words. A word may take two tokens (names, other
+    languages), and JSON and brief reasoning take some more.
+    """
+
+    bound: int  # tokens by `estimate_tokens`: 1.3 for each word; no longer summary is stored
+
+    @property
+    def words(self) -> int:
+        """Return the number of words to request from a model."""
+        return max(10, int(words_of_tokens(self.bound) * _ASKED))
+
+    @property
+    def output_cap(self) -> int:
+        """Return the tokens that a model's answer may have."""
+        return _TOKENS_OF_WORD * words_of_tokens(self.bound) + _BESIDES
+
+    def fits(self, text: str) -> bool:
+        """Return whether a text is within the bound."""
+        return estimate_tokens(text) <= self.bound
+
+    def cut(self, text: str) -> tuple[str, int]:
+        """Return the newest part of a text within the bound, whole sentences if one fits, and the tokens cut off."""
+        kept = cut_oldest(text, self.bound)
+        return kept, estimate_tokens(text) - estimate_tokens(kept)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from itertools import chain, groupby
 
+from cogitate.memory.language.talk import Utterance
 from cogitate.memory.language.word_count import LONG, count_words
-from cogitate.memory.summaries.telling import Utterance
 from cogitate.memory.summaries.units import clauses_of, first_sentences
 
 PART = -1  # in place of the game time of a line that is a part of a sentence

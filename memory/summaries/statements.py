@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 from cogitate.memory.entry import Entry, is_of_event
-from cogitate.memory.language.endings import has_end, with_end
-from cogitate.memory.summaries.telling import Utterance
+from cogitate.memory.language.sentences import has_end, with_end
+from cogitate.memory.language.talk import Utterance
 
 _PARTS = re.compile(r" \| (?=[A-Z][a-z]+: )")
 _TOPIC = re.compile(r" on (\S.*)$")

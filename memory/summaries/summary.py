@@ -13,10 +13,10 @@ from collections.abc import Iterable, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import groupby
 
-from cogitate.memory.language.endings import joined
+from cogitate.memory.language.sentences import joined
+from cogitate.memory.language.talk import Utterance
 from cogitate.memory.language.word_count import count_words
 from cogitate.memory.summaries.parts import LEAST_PART, PART, line_in_parts, sentence_in_parts
-from cogitate.memory.summaries.telling import Utterance
 from cogitate.memory.summaries.units import Unit, first_sentences, units
 
 BREVITY = 0.7  # how much the size of a unit counts against it, from 0 to 1

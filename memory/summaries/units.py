@@ -12,11 +12,9 @@ from cogitate.memory.language.entities import REPORTING_WORDS, is_number, is_tim
 from cogitate.memory.language.languages import ENGLISH, is_english, languages_of
 from cogitate.memory.language.port import Language, is_courtesy, language_called, language_of
 from cogitate.memory.language.sentences import split_sentences
-from cogitate.memory.language.speakers import Speakers
-from cogitate.memory.language.talk import Speech, Talk
+from cogitate.memory.language.talk import Speakers, Speech, Talk, Utterance
 from cogitate.memory.language.text import FUNCTION_WORDS, normal, stem, words
 from cogitate.memory.language.word_count import count_words
-from cogitate.memory.summaries.telling import Utterance
 from cogitate.memory.summaries.transcripts import without_directions
 
 MOST_SENTENCES = 300  # of one text that a summary chooses from; prose of 4,000 characters has a hundred

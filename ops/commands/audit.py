@@ -15,11 +15,11 @@ from cogitate.memory.errors import CogitateError
 from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose, read_settings
 from cogitate.ops.formatting.warnings import print_left_out
 from cogitate.ops.open_state import open_state
-from cogitate.scheduler.inspection.audit.audit import audit, audit_budget
+from cogitate.scheduler.inspection.audit import audit, audit_budget
 from cogitate.scheduler.journal.history import unreadable_entries_of
 from cogitate.scheduler.ledger.ledger import HostLedger
 from cogitate.scheduler.ledger.outage import Pause
-from cogitate.scheduler.tick.loop import Tick
+from cogitate.scheduler.tick.tick_iterator import Tick
 
 EXAMPLE = "Example: cogitate audit town-1"
 

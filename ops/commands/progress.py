@@ -14,7 +14,7 @@ from rich.text import Text
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.clock import clock_time, day_number
 from cogitate.scheduler.budget.budget import BudgetView, Cell, figure_of, format_limit, window_of
-from cogitate.scheduler.tick.loop import Tick
+from cogitate.scheduler.tick.tick_iterator import Tick
 
 PLAIN_EVERY = 240  # game minutes between two lines outside a terminal
 

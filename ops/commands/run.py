@@ -54,7 +54,7 @@ from cogitate.scheduler.inspection.summary import RunSummary, summarise_run
 from cogitate.scheduler.ledger.errors import Fenced, LedgerError, RunExists, RunHeld
 from cogitate.scheduler.ledger.real_day import RealDay
 from cogitate.scheduler.ledger.run_store import run_exists
-from cogitate.scheduler.tick.loop import Tick
+from cogitate.scheduler.tick.tick_iterator import Tick
 from cogitate.simulation.world import World
 from cogitate.workers.llm.requests.address import servers_of
 

@@ -12,7 +12,7 @@ from redis.exceptions import RedisError
 
 from cogitate.hosting.finding import Finding, failed, ok, warning
 from cogitate.ops.formatting.warnings import format_failing_worker
-from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.ledger.worker_signs import WorkersSeen
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from rich.table import Table
 from cogitate.scheduler.budget.budget import figure_of, format_limit, format_window
 from cogitate.scheduler.budget.budget_lines import WHOLE_RUN, BudgetLine, LimitInForce
 from cogitate.scheduler.config.limits import LimitUnit, parse_limit_name
-from cogitate.scheduler.inspection.refusals import Refusal
+from cogitate.scheduler.inspection.stored_run import Refusal
 from cogitate.scheduler.journal.lines import reason_of
 
 COLUMNS = ("window", "scope", "unit", "spent", "in flight", "held", "limit", "overrun")

@@ -28,7 +28,7 @@ from cogitate.scheduler.inspection.vitals import open_kinds
 from cogitate.scheduler.intake.observations import Observation
 from cogitate.scheduler.steering.operators import ask
 from cogitate.scheduler.steering.throttle import KIND
-from cogitate.scheduler.tick.loop import Tick
+from cogitate.scheduler.tick.tick_iterator import Tick
 from cogitate.simulation.town.perception import Seen
 from cogitate.simulation.town.town import Town
 from cogitate.simulation.world import World

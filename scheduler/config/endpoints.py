@@ -101,7 +101,7 @@ class ModelSettings(BaseModel):
         return value
 
     def price(self, name: str, base_url: str | None) -> ModelPrice:
-        """Return what its tokens are counted at: the prices that are stated, and those of the table for the rest."""
+        """Return its price: what is stated, completed from the table."""
         model, stated = self.model or "", (self.input_price, self.output_price)
         listed = listed_price(model, base_url) if None in stated and self._has_listed_tiers() else None
         given = ModelPrice(
@@ -122,7 +122,7 @@ class ModelSettings(BaseModel):
         """Return the model as a run keeps it under this name.
 
         Args:
-            price: what its tokens are counted at; None: its price at the default endpoint of the client.
+            price: its price; None: that at the default endpoint of the client.
         """
         price = price or self.price(name, None)
         known = price.input is not None and price.output is not None
@@ -187,7 +187,7 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     pack: Pack = "off"  # whether one request may think for several owners
     kinds: dict[str, KindOfModel] = msgspec.field(default_factory=dict)  # by kind of job
     percent: int = 100  # of the prices, that a request costs at most
-    priced: bool = True  # otherwise its prices are not known, and stand at 0
+    priced: bool = True  # otherwise its prices are unknown and stored as 0
     service_tiers: dict[str, int] = msgspec.field(default_factory=dict)  # per cent of the prices that each tier costs
 
     def headroom_of(self, kind: str) -> int:
@@ -208,7 +208,9 @@ def check_name(name: str) -> str:
         ValueError: if the name is invalid.
     """
     if not _NAME.fullmatch(name):
-        raise ValueError(f"{name[:80]!r} names no endpoint or model: use lower-case letters, digits, '.', '_' or '-'")
+        raise ValueError(
+            f"{name[:80]!r} is not a name of an endpoint or a model: use lower-case letters, digits, '.', '_' or '-'"
+        )
     return name
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 
 import msgspec
 
@@ -21,6 +21,8 @@ from cogitate.scheduler.config.tables import fields_of
 from cogitate.scheduler.config.tuning import KEPT_TUNING
 from cogitate.tasks.kind import WorldFacts
 
+SCHEMA = 7
+
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The run's constants as the ledger keeps them. Workers compute from these, never from their own settings."""
@@ -34,7 +36,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     clock_names: str | None = None
     start_minute: int = 0  # game time of tick 0
     morning: int = 360
-    spread: int = 0  # minutes; 0 also in runs of versions that spread nothing
+    spread: int = 0  # minutes
     act_interval: int = 0  # ticks; 0: agents choose no actions
     names: dict[str, str] = msgspec.field(default_factory=dict)
     # How memories are scored; None: the default profile. A string as default would be omitted or not by its identity.
@@ -62,20 +64,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def world(self) -> WorldFacts:
         """Return the constants that kinds of job see."""
-        return WorldFacts(
-            locations=self.locations,
-            limits=self.limits,
-            clock=self.clock,
-            morning=self.morning,
-            spread=self.spread,
-            act_interval=self.act_interval,
-            names=self.names,
-            scope_names=self.scope_names,
-            routines=self.routines,
-            languages=self.languages,
-            retrieval=self.profile,
-            kind_retrieval=self.kind_retrieval,
-        )
+        same = {one.name: getattr(self, one.name) for one in fields(WorldFacts) if one.name != "retrieval"}
+        return WorldFacts(retrieval=self.profile, **same)
 
     def minute(self, tick: int) -> int:
         """Return the game time of a tick, in total minutes."""

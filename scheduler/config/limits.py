@@ -52,7 +52,7 @@ class LimitName(NamedTuple):
 
 
 class LimitError(CogitateError, ValueError):
-    """A limit has a name or a value that cannot be used; the message shows it and what would be right."""
+    """A limit has an invalid name or value; the message shows it and what to give instead."""
 
 
 def parse_limit_name(text: str) -> LimitName:

@@ -58,7 +58,7 @@ def listed_price(model: str, base_url: str | None) -> ListedPrice | None:
     """
     try:
         host = urlsplit(base_url or os.environ.get("OPENAI_BASE_URL") or _OPENAI).hostname
-    except ValueError:  # the URL cannot be used: the call says so
+    except ValueError:  # an invalid URL, which the call reports
         return None
     table = _table()
     vendors = [table[host]] if host in table else list(table.values())

@@ -132,7 +132,7 @@ class Settings(
         wanted = str(cls.model_fields[info.field_name or ""].annotation)
         for one in (value, *value.values()) if isinstance(value, dict) else (value,):
             if isinstance(one, bool) and "bool" not in wanted:
-                raise ValueError("true and false are no numbers")
+                raise ValueError("true and false are not numbers")
             text = one.get_secret_value() if isinstance(one, SecretStr) else one
             if isinstance(text, str) and "Path" not in wanted and not text.isascii() and SURROGATES.search(text):
                 raise ValueError("it holds an invalid character: a byte that is not UTF-8, or half of a surrogate pair")
@@ -337,29 +337,12 @@ class Settings(
 
     def memory_limits(self) -> MemoryLimits:
         """Return the limits of every owner's memory."""
-        return MemoryLimits(
-            max_observations=self.max_observations,
-            max_reflections=self.max_reflections,
-            max_plans=self.tuning.max_plans,
-            importance_threshold=self.tuning.importance_threshold,
-            reflection_interval=self.reflection_interval,
-            reflection_trigger=self.reflection_trigger,
-            reflection_trigger_max=self.reflection_trigger_max,
-            summary_threshold=self.tuning.summary_threshold,
-            retention=self.retention_days * 1440,
-            max_archived=self.tuning.max_archived,
-            policy=self.policy,
-            policies=self.policies,
-            on_failure=self.on_failure,
-            cells=self.cells,
-            token_limit=self.token_limit,
-            compress_at=self.tuning.compress_at,
-            compress_to=self.tuning.compress_to,
-            retain=self.tuning.retain,
-            passes=self.tuning.passes,
-            max_history=self.tuning.public_history_max_length,
-            recount_on_failure=self.tuning.recount_on_failure,
-        )
+        other: dict[str, Any] = {
+            "retention": self.retention_days * 1440,
+            "max_history": self.tuning.public_history_max_length,
+        }
+        same = (name for name in MemoryLimits.__struct_fields__ if name not in other)
+        return MemoryLimits(**other, **{name: getattr(self.tuning if name in TUNED else self, name) for name in same})
 
     def routing(self) -> Routing:
         """Return the routing of events, with the event types of the routing design."""
@@ -388,7 +371,7 @@ class PinnedSettings(Settings):
 
 
 def check_owners(limits: Iterable[LimitName]) -> None:
-    """Check the owners that limits name; a run that already keeps other names goes on with them.
+    """Check the owners that limits name; a run that already keeps other names may continue with them.
 
     Raises:
         InputError: for a name that no owner can have.

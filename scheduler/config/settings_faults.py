@@ -47,10 +47,12 @@ def check_file() -> None:
     path = Path(TOML)
     if not path.is_file():
         if path.is_symlink() or path.exists():
-            raise ConfigurationError(f"{path.absolute()} is no file: remove it, or put one there")
+            raise ConfigurationError(f"{path.absolute()} is not a file: remove it, or replace it by one")
         return
     if path.stat().st_size > LARGEST:
-        raise ConfigurationError(f"{path.absolute()} has more than {LARGEST:,} bytes: it cannot be a file of settings")
+        raise ConfigurationError(
+            f"{path.absolute()} has more than {LARGEST:,} bytes: this is too large for a file of settings"
+        )
 
 
 def check_variables(known: Collection[str]) -> None:

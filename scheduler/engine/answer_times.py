@@ -1,4 +1,4 @@
-"""What a boundary learns of the times at which answers come, and of what the calls of open jobs have used."""
+"""Facts that a boundary learns about answers: when they arrived, and the usage of open jobs' calls."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class AnswerTimes(Part):
     def __init__(self, state: RunState) -> None:
         self._state = state
         self._timed: tuple[Timed, ...] = ()  # of this tick
-        self._answered: list[OpenJob] = []  # of which this tick has learned what their calls used
+        self._answered: list[OpenJob] = []  # those whose usage this tick has learned
 
     def begin(self, tick: TickState) -> None:
-        """Learn how long answers took, and count what waits for its due tick as what its call used."""
+        """Learn how long answers took, and count a job that waits for its due tick by its actual usage."""
         known = self._state.latencies
         self._timed = known.take(tick.boundary.timed, tick.number, ChainMap(tick.closed, self._state.open))
         for key in tick.closed:
@@ -37,16 +37,16 @@ class AnswerTimes(Part):
         tick.notes["overdue"] = self._learn_overdue(tick.boundary.overdue, late, tick.number)
 
     def ended(self, tick: TickState, closing: Closing, item: OpenJob) -> None:
-        """Forget that the answer to a job was there."""
+        """Forget that a job's answer had arrived."""
         self._state.latencies.ended(closing.ended.key)
 
     def end(self, tick: TickState) -> None:
-        """Note the open jobs of which the boundary has learned what their calls used."""
+        """Note the open jobs whose usage the boundary has learned."""
         found = {fact.key: self._state.open[fact.key] for fact in self._timed if fact.key in self._state.open}
         self._answered = [item for item in found.values() if item.answered is not None]
 
     def _count_answers(self, timed: Iterable[Timed]) -> None:
-        """Count a job whose answer waits for its due tick as what its call used."""
+        """Count a job whose answer waits for its due tick by its actual usage."""
         state = self._state
         for fact in timed:
             item = state.open.get(fact.key)
@@ -55,7 +55,7 @@ class AnswerTimes(Part):
                 state.open[fact.key] = msgspec.structs.replace(item, answered=fact.used)
 
     def _learn_overdue(self, facts: Iterable[Overdue], late: Mapping[JobKey, Job], tick: int) -> tuple[Overdue, ...]:
-        """Learn from jobs that ended late while a worker had them, and return what was new."""
+        """Learn from jobs that ended late while a worker had them, and return the new facts."""
         state, new = self._state, []
         for fact in facts:
             job = late.get(fact.key)

@@ -22,6 +22,9 @@ from cogitate.tasks.kind import Case, Kind
 from cogitate.tasks.recall import replaced_entry
 
 _WITHOUT_RESULT: Mapping[str, Reason] = {"open": "late", "dead": "dead"}
+_OF_RESULT = sorted(
+    set(Result.__struct_fields__) & set(EndNote.__struct_fields__)
+)  # fields of a result that a note repeats
 
 
 class Closing(NamedTuple):
@@ -148,24 +151,8 @@ def _close(
 
 def note_of(key: JobKey, result: Result, attempts: int = 0, arrival: int = 0) -> EndNote:
     """Return the circumstances of a job's end with a result."""
-    return EndNote(
-        key=key,
-        source=result.source,
-        usage=result.usage,
-        attempts=attempts,
-        arrival=arrival,
-        model=result.model,
-        prompt=result.prompt,
-        failure=result.failure,
-        because=result.because,
-        refusal=result.refusal,
-        count=result.count,
-        unreported=result.unreported,
-        reasoning=result.reasoning,
-        packed=result.packed,
-        saved=result.saved,
-        tries=result.tries,
-    )
+    told = {name: getattr(result, name) for name in _OF_RESULT}
+    return EndNote(key=key, attempts=attempts, arrival=arrival, **told)
 
 
 def close(ended: Ended, note: EndNote, counts_as: Cost, streams: Mapping[str, Stream], tick: int) -> Closing:

@@ -179,7 +179,7 @@ class Corrections(Part):
                 found.append(
                     f"job {key}: counts as {kept.reserved} since tick {kept.ended}, but as {said} by the journal"
                 )
-            # Where a day's window is gone, so are the attempts whose usage never came.
+            # When a day's window is deleted, so are the attempts whose usage never arrived.
             known = key in unsettled or key in corrections
             if not known and all(c.window in run.windows for c in kept.cells if c.period == "day"):
                 found.append(f"job {key}: counts in full, but no attempt or correction will report its usage")
@@ -201,13 +201,13 @@ class Corrections(Part):
 
 
 def read_learned(raw: Sequence[bytes], unreadable: list[Unreadable]) -> list[Learned]:
-    """Return the final usage of ended jobs, as shown by the ledger. A job of which it is unreadable counts in full."""
+    """Return the final usage of ended jobs, as shown by the ledger. A job with an unreadable one counts in full."""
 
     def read(job: str, value: bytes) -> Learned:
         known = _USAGE.decode(value)
         return Learned(JobKey.parse(job), Cost(*known.usage), known.saved, known.at)
 
-    return read_shown(raw, "what an ended job came to", read, unreadable)
+    return read_shown(raw, "the usage of an ended job", read, unreadable)
 
 
 class RetriedAttempt(NamedTuple):
@@ -275,4 +275,4 @@ def read_retries(raw: Sequence[bytes], unreadable: list[Unreadable]) -> list[Ret
         known = _RETRY.decode(value)
         return RetriedAttempt(token, JobKey.parse(known.job), Cost(*known.used))
 
-    return sorted(read_shown(raw, "what an earlier attempt used", read, unreadable))
+    return sorted(read_shown(raw, "the usage of an earlier attempt", read, unreadable))

@@ -113,7 +113,7 @@ class RunEngine:
 
     @_by_its_clock
     def begin(self, tick: int, boundary: BoundaryInput) -> list[Change]:
-        """Pass the boundary: end the jobs that are due and apply their effects, then let each part do its share.
+        """Pass the boundary: end the due jobs and apply their effects, then call each part.
 
         Returns:
             The changes for the world, in order.
@@ -154,7 +154,7 @@ class RunEngine:
     def end(
         self, tick: int, turn: WorldTurn, controls: Sequence[ControlRequest | None] = (), *, away: bool = False
     ) -> FinishedTick:
-        """End the tick that has begun: each part does its share, in order."""
+        """End the tick that has begun: call each part, in order."""
         state, begun, self._tick = self.state, self._tick, None
         assert begun is not None
         assert begun.number == tick

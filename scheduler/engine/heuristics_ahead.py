@@ -101,7 +101,7 @@ class HeuristicsAhead(Part):
         return self._made.get(key)
 
     def _next(self, latest: int, unfit: set[str]) -> str | None:
-        """Return the kind whose first job is due soonest, at `latest` or before; None if there is none."""
+        """Return the kind whose first job is due soonest, at `latest` or before; None without one."""
         firsts = [(queue[0], kind) for kind, queue in self._queues.items() if queue and kind not in unfit]
         (due, _), kind = min(firsts, default=((latest + 1, None), None))
         return kind if due <= latest else None

@@ -41,7 +41,7 @@ MOST = 1_000  # jobs of a run that are awaited
 
 
 class ProvisionalEntry(NamedTuple):
-    """An entry that stands in the place of an answer."""
+    """An entry that holds the place of an answer."""
 
     owner: str
     number: int
@@ -161,7 +161,7 @@ class LateAnswers(Part):
         return [*chunked("HDEL", "awaited", gone), *chunked("HDEL", "offered", gone)]
 
     def load(self, store: RunStore) -> None:
-        """Read back the awaited jobs, without those of which an entry was left out.
+        """Read back the awaited jobs, except those with an entry that was left out.
 
         Raises:
             ValueError: when the entries are not provisional ones of this run.

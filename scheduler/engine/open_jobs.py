@@ -9,8 +9,8 @@ import msgspec
 from cogitate.memory import typed_json
 from cogitate.scheduler.budget.admission import Grant
 from cogitate.scheduler.budget.budget import BudgetView, Cell, amounts
+from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.config.limits import UNITS
-from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.ledger.ledger import Value, Write
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import chunked

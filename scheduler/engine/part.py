@@ -49,14 +49,14 @@ class TickState:
     closed: dict[JobKey, OpenJob] = field(default_factory=dict)  # the same jobs, as they were open
     applied: list[Closing] = field(default_factory=list)  # all changes of memory at the boundary, in order
     touched: set[str] = field(default_factory=set)  # owners whose memory has changed by more than observations
-    cut: set[str] = field(default_factory=set)  # owners of which a limit of memory was enforced
+    cut: set[str] = field(default_factory=set)  # owners whose memory was cut to a limit
     opened: list[OpenJob] = field(default_factory=list)
     faults: Sequence[KindFault] = ()  # of kinds that were asked whether they are due
     core: dict[str, Any] = field(default_factory=dict)  # fields of the line's `Core`, by name
     notes: dict[str, Any] = field(default_factory=dict)  # fields of the line's `TickNotes`, by name
 
     def close(self, closing: Closing) -> None:
-        """Take a job that has its end out of the open ones, and tell every part."""
+        """Remove a job that has ended from the open ones, and notify every part."""
         item = self.run.open.close(closing.ended.key)
         self.closings.append(closing)
         self.closed[closing.ended.key] = item
@@ -70,7 +70,7 @@ class TickState:
             self.close(cancelled(self.run.open[key]))
 
     def apply(self, closing: Closing) -> None:
-        """Note what an end, or an answer after it, has changed in memory."""
+        """Record what an end, or a late answer, has changed in memory."""
         self.applied.append(closing)
         self.touched |= {effect.owner for effect in closing.ended.effects}
 
@@ -80,7 +80,7 @@ class TickState:
         return sorted((self.touched | {owner for owner, _ in self.turn.observed}) & self.run.streams.keys())
 
     def count_losses(self, effects: Iterable[Any]) -> None:
-        """Warn of what effects have lost."""
+        """Count as warnings what effects have lost."""
         for loss in losses(effects):
             self.run.warnings[loss.name] += loss.amount
 
@@ -90,7 +90,7 @@ class Figure(NamedTuple):
 
     name: str  # in `RunTotals.figures`, and in the summary as JSON
     end: str  # the one that `sentence` is about
-    sentence: str  # on its count, which takes the place of {}
+    sentence: str  # about its count, which replaces {}
 
     @property
     def label(self) -> str:
@@ -100,7 +100,7 @@ class Figure(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class AuditedRun:
-    """One instant of a run for the checks of parts: the ledger's side of it, and what the journal leads to."""
+    """One instant of a run, for the audits of parts: the ledger's state, and the state that the journal implies."""
 
     tick: int
     trimmed: int  # the journal's lines up to this tick were removed
@@ -114,19 +114,19 @@ class AuditedRun:
 
 
 class Part:
-    """One feature of a run. By default a part has no share in a step."""
+    """One feature of a run. By default a part does nothing in a step."""
 
     hashes: ClassVar[tuple[RunKey, ...]] = ()  # of the ledger, each job -> record, that belong to this part alone
     figures: ClassVar[tuple[Figure, ...]] = ()
 
     def begin(self, tick: TickState) -> None:
-        """Do its share of the boundary. The jobs that are due have ended."""
+        """Act at the boundary, when the due jobs have ended."""
 
     def ended(self, tick: TickState, closing: Closing, item: OpenJob) -> None:
-        """Take note of a job that has its end, at the boundary or by being cancelled."""
+        """Note a job that has ended, at the boundary or by cancellation."""
 
     def end(self, tick: TickState) -> None:
-        """Do its share of the end of the tick, after the world's turn."""
+        """Act at the end of the tick, after the world's turn."""
 
     def take_records(self) -> Records | None:
         """Return the records of jobs that end with this tick, for the step that ends them; None for a part without."""
@@ -145,7 +145,7 @@ class Part:
 
     @classmethod
     def audit(cls, run: AuditedRun) -> list[str]:
-        """Return a sentence for each thing that is wrong with what the ledger keeps for the part.
+        """Return a sentence for each fault in what the ledger keeps for the part.
 
         Raises:
             ValueError: when some of it cannot be read.
@@ -169,7 +169,7 @@ class JobRecords(Generic[Record]):
         self._new.add(key)
 
     def drop(self, key: JobKey) -> None:
-        """Forget a job, in the ledger too, which may still know one that this host does not."""
+        """Forget a job, also in the ledger, which may know jobs that this host does not."""
         self.records.pop(key, None)
         if key in self._new:
             self._new.remove(key)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, fields
 
 import msgspec
 
@@ -49,16 +50,8 @@ class WorldTurn:
 
 
 def copied(turn: WorldTurn) -> WorldTurn:
-    """Return a copy of a turn that changes to the other leave alone."""
-    return WorldTurn(
-        joins=dict(turn.joins),
-        leaves=list(turn.leaves),
-        world_effects=list(turn.world_effects),
-        observed=list(turn.observed),
-        requests=list(turn.requests),
-        slots=turn.slots.copy(),
-        triggers=list(turn.triggers),
-    )
+    """Return a copy of a turn that later changes to the original do not affect."""
+    return WorldTurn(**{one.name: copy(getattr(turn, one.name)) for one in fields(turn)})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,7 +152,7 @@ class RunData:
         return self._world[1]
 
     def world_of(self, version: int) -> WorldFacts:
-        """Return the world that jobs of this version see, one object for all: a crowd's names are put together once."""
+        """Return the world that jobs of this version see: one object, since building a crowd's names takes time."""
         facts = self.facts_at[version]
         if facts is self.facts:
             return self.world()

@@ -15,10 +15,10 @@ correction of all others; prompts with more teach the one for other scripts, fro
 least half of the estimate for their Latin part is taken off: instructions in English are never estimated at more than
 twice their tokens. So a high estimate for one part makes up for a low one of the other in prompts of the same mixture.
 
-The run keeps it in `state`, field "tokens", and a resumed run goes on with it.
+The run keeps it in `state`, field "tokens", and a resumed run continues with it.
 
-The room that a model's reasoning takes beyond an answer is learned too, from answers that ended at their cap amid
-reasoning: admission reserves by it. It is in `state`, field "headrooms".
+The room that a model's reasoning takes beyond an answer is learned too, from answers that reached their cap amid
+reasoning, and admission reserves it. It is in `state`, field "headrooms".
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A trigger waits, with the run's own state, while its scope has a recount that is open or deferred; so no two jobs ever
 start from one cursor. Which messages it tells is settled when it becomes a request: those since the cursor, up to the
-tick of the trigger. It goes on waiting while its recount is open: what did not fit into that prompt is told by a
-further request. A recount that fails tells nothing, and leaves its messages to the trigger behind it.
+tick of the trigger. It keeps waiting while its recount is open: a further request recounts what did not fit into that
+prompt. A recount that fails tells nothing, and leaves its messages to the next trigger.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from cogitate.memory.apply import apply, unmet
 from cogitate.memory.effects import Effect
 from cogitate.memory.entry import Entry
 from cogitate.memory.limits import MemoryLimits
-from cogitate.memory.policies.receiving import receive
+from cogitate.memory.policies.cells import receive
 from cogitate.memory.profile import Profile
 from cogitate.memory.retrieval.scoring import rating
 from cogitate.memory.routing.history import is_shared
@@ -26,7 +26,7 @@ from cogitate.scheduler.ledger.streams import chunked
 
 
 class Owners(Part):
-    """The comings and goings of a tick."""
+    """Lets owners join and leave."""
 
     def __init__(self, state: RunState) -> None:
         self._state = state
@@ -137,7 +137,7 @@ class Remembered(NamedTuple):
 
 
 class Remembering(Part):
-    """Takes in observations. Its indexes hold no truth: they are made anew from the streams."""
+    """Takes in observations. Its indexes are caches, rebuilt from the streams."""
 
     def __init__(self, *, coalesce: bool) -> None:
         self._coalesce = coalesce

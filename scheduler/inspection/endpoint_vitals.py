@@ -16,6 +16,7 @@ from cogitate.scheduler.ledger.connect import read_members
 from cogitate.scheduler.ledger.keys import ENDPOINTS, endpoint_keys
 
 _SECOND = 1_000_000  # microseconds
+_COUNTED = ("calls", "requests", "tokens", "estimated", "reasoning", "waits", "openings")  # as the gate names them
 
 BreakerState = Literal["closed", "open", "half-open"]
 
@@ -108,16 +109,10 @@ def _vitals(
         p50=percentile(ordered, 50),
         p95=percentile(ordered, 95),
         in_flight=in_flight,
-        calls=counts.get("calls", 0),
-        requests=counts.get("requests", 0),
-        tokens=counts.get("tokens", 0),
-        estimated=counts.get("estimated", 0),
-        reasoning=counts.get("reasoning", 0),
         failures=_named(counts, "failures:"),
         refused=_named(counts, "refused:"),
-        waits=counts.get("waits", 0),
         waited=counts.get("waited_ms", 0) / 1000,
-        openings=counts.get("openings", 0),
+        **{name: counts.get(name, 0) for name in _COUNTED},
     )
 
 

@@ -42,6 +42,8 @@ JobState = Literal[
 ]
 _JOB = typed_json.decoder(Job)
 
+_CIRCUMSTANCES = ("source", "packed", "prompt", "failure", "empty", "because", "refusal", "appended", "tries")
+
 Wanted = Callable[[JobKey, str, str], bool]  # by key, end and reason
 
 
@@ -59,6 +61,9 @@ class LateAnswer(msgspec.Struct, frozen=True, kw_only=True):
     effects: tuple[Effect, ...]  # if `stale`: what it would have changed
     appended: tuple[int, ...]  # numbers of the entries that it appended
     tries: tuple[Tried, ...] = ()  # attempts of the worker that staged it
+
+
+_OF_NOTE = sorted(set(LateAnswer.__struct_fields__) & set(EndNote.__struct_fields__))  # what it tells of its note
 
 
 class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -256,19 +261,11 @@ class JobHistory:
             state=how_ended(ended, note),
             ended=tick,
             reason=ended.reason,
-            source=note.source,
             claims=note.attempts,
-            packed=note.packed,
-            **self._usage(ended, note),
             model=note.model or self._asked_model(ended.key, note),
-            prompt=note.prompt,
-            failure=note.failure,
-            empty=note.empty,
-            because=note.because,
-            refusal=note.refusal,
             effects=ended.effects,
-            appended=note.appended,
-            tries=note.tries,
+            **self._usage(ended, note),
+            **{name: getattr(note, name) for name in _CIRCUMSTANCES},
             late=self._late.get(ended.key),
         )
 
@@ -349,19 +346,8 @@ class JobHistory:
         """Record what a line says about jobs that had already ended."""
         self._learn_usage(line.notes.corrected, line.notes.retried, line.core.tick)
         for ended, note in line.later_ends:
-            self._late[ended.key] = LateAnswer(
-                tick=line.core.tick,
-                end=ended.end,
-                source=note.source,
-                usage=note.usage,
-                saved=note.saved,
-                model=note.model,
-                prompt=note.prompt,
-                failure=note.failure,
-                effects=ended.effects,
-                appended=note.appended,
-                tries=note.tries,
-            )
+            told = {name: getattr(note, name) for name in _OF_NOTE}
+            self._late[ended.key] = LateAnswer(tick=line.core.tick, end=ended.end, effects=ended.effects, **told)
 
     def _id(self, key: JobKey) -> str:
         return f"{self._run}/{key.text()}"

@@ -17,8 +17,7 @@ from cogitate.scheduler.budget.budget_lines import budget_lines
 from cogitate.scheduler.budget.forecast import forecast
 from cogitate.scheduler.config.facts import kept_settings
 from cogitate.scheduler.inspection.recent import Recent, recent_ticks
-from cogitate.scheduler.inspection.refusals import limit_name
-from cogitate.scheduler.inspection.stored_run import limits_of
+from cogitate.scheduler.inspection.stored_run import limit_name, limits_of
 from cogitate.scheduler.inspection.summary import SlowKind, slow_kinds
 from cogitate.scheduler.inspection.vitals import RECENT, OpenKind, SteeringVitals, Window, open_kinds, steering_of
 from cogitate.scheduler.ledger.errors import RunMissing

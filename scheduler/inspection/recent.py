@@ -13,7 +13,7 @@ import msgspec
 
 from cogitate.scheduler.budget.budget import format_empty_pool
 from cogitate.scheduler.config.limits import LimitTable
-from cogitate.scheduler.inspection.refusals import limit_name
+from cogitate.scheduler.inspection.stored_run import limit_name
 from cogitate.scheduler.journal.lines import LineOutline, read_outline, reason_of
 from cogitate.scheduler.journal.run_totals import spending
 from cogitate.scheduler.latency.due_ticks import TOO_SLOW

@@ -25,8 +25,7 @@ from cogitate.scheduler.config.facts import kept_settings
 from cogitate.scheduler.config.price_table import ModelPrice
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.engine.token_estimates import HEADROOMS
-from cogitate.scheduler.inspection.refusals import Refusal, Refusals, limit_name
-from cogitate.scheduler.inspection.stored_run import clock_of, limits_of, unjournalled
+from cogitate.scheduler.inspection.stored_run import Refusal, Refusals, clock_of, limit_name, limits_of, unjournalled
 from cogitate.scheduler.inspection.vitals import SteeringVitals, steering_of
 from cogitate.scheduler.journal.checkpoint import load_base
 from cogitate.scheduler.journal.ends import Shortfalls
@@ -228,14 +227,7 @@ def lines_of_shortfalls(found: Shortfalls, endpoints: Mapping[str, str]) -> list
     lines = [
         ShortfallLine(
             endpoint=endpoints.get(one.model, ""),
-            model=one.model,
-            failure=one.failure,
-            because=one.because,
-            first=one.first,
-            first_minute=one.first_minute,
-            last=one.last,
-            last_minute=one.last_minute,
-            kinds=dict(sorted(one.kinds.items())),
+            **msgspec.structs.asdict(one) | {"kinds": dict(sorted(one.kinds.items()))},
         )
         for one in found.values()
     ]

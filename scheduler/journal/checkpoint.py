@@ -1,8 +1,8 @@
-"""A checkpoint of the journal: what all lines up to a tick come to, as one chained entry, so that they can be removed.
+"""A checkpoint of the journal: the sum of all lines up to a tick, as one chained entry, so that they can be removed.
 
-It stands between the line of its tick and the next: the chain runs on over it, the digest does not see it. The entry
-holds the fold of the lines (`cogitate.scheduler.journal.run_totals`) and the content hash of each stream; the streams
-themselves lie beside it. Keys under the run's prefix, `<t>` being the tick:
+It stands between the line of its tick and the next. The chain covers it, the digest does not. The entry holds the fold
+of the lines (`cogitate.scheduler.journal.run_totals`) and the content hash of each stream; the streams themselves are
+stored beside it. Keys under the run's prefix, `<t>` being the tick:
     journal_checkpoints     hash  tick -> the chained entry
     journal_checkpoint:<t>  hash  owner -> its stream at the end of that tick, JSON, compressed
     state                   hash  trimmed: the lines up to this tick are gone; there is a checkpoint of it
@@ -19,7 +19,7 @@ import msgspec
 from cogitate.memory import typed_json
 from cogitate.memory.snapshot import dump, load
 from cogitate.memory.stream import Stream
-from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.journal.lines import JournalError, next_chain, wrong_version
 from cogitate.scheduler.journal.run_totals import RunTotals
 from cogitate.scheduler.ledger.run_store import RunStore, pack, unpack
@@ -36,7 +36,7 @@ class JournalCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
     after: str  # the chain before this entry
     totals: RunTotals = msgspec.field(name="standing")
     streams: dict[str, str]  # owner -> content hash of its stream
-    retired: dict[str, str]  # the same of those that have left
+    retired: dict[str, str]  # the same, for owners that have left
 
 
 _CHECKPOINT = typed_json.decoder(JournalCheckpoint)
@@ -120,7 +120,7 @@ def _unpacked(body: bytes | None) -> bytes:
     try:
         return unpack(body or b"")
     except ValueError:
-        return b""  # which is no stream's
+        return b""  # not the content of any stream
 
 
 def check_streams(
@@ -129,10 +129,10 @@ def check_streams(
     retired: Mapping[str, Stream],
     base: JournalCheckpoint | None,
 ) -> None:
-    """Make sure that rebuilt streams are those of a checkpoint.
+    """Check that rebuilt streams equal those of a checkpoint.
 
     Args:
-        retired: streams of those who have left since `base`.
+        retired: streams of owners that have left since `base`.
         base: the checkpoint that they were rebuilt from.
     """
     before = base.retired if base is not None else {}

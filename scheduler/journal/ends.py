@@ -53,9 +53,10 @@ MEANING: Mapping[str, str] = {  # of the reason of an end that a cheaper result 
 class JobEnd(NamedTuple):
     """The end of one job.
 
-    `end` is "applied": its effects took effect, if it had any; "refused": its kind made what cannot be used; "stale": a
-    precondition of its effects no longer held; "cancelled": by an operator, or since an owner has left;
-    "dropped": the budget refused it, and its kind says so; "deferred": refused, and tried again as job `next`.
+    `end` is "applied": its effects took effect, if it had any; "refused": its kind returned an unusable result;
+    "stale": a precondition of its effects no longer held; "cancelled": by an operator, or because an owner has left;
+    "dropped": the budget refused it, and its kind drops refused jobs; "deferred": refused, and tried again as job
+    `next`.
     """
 
     id: str  # as `loop.request` returns it
@@ -160,12 +161,12 @@ Shortfalls = dict[str, Shortfall]  # "model|failure|because" -> it
 
 
 def breaker_cause(note: EndNote) -> str:
-    """Return the class of the failure that opened the breaker because of which a job's model was not asked, or ""."""
+    """Return the class of the failure that opened the breaker, if a job's model was not asked because of it, or ""."""
     return note.because if note.failure == "breaker_open" else ""
 
 
 def note_shortfall(found: Shortfalls, ended: Ended, note: EndNote, model: str, tick: int, minute: int) -> None:
-    """Take note of a job's end, if a failure that is known by its class is behind it.
+    """Count a job's end, if a classified failure caused it.
 
     Args:
         model: that admission gave to the job; empty: it asks none.

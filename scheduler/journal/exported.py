@@ -61,7 +61,7 @@ def all_lines(client: Redis, data_dir: Path, run: str) -> Iterator[ReadLine]:
 
 
 def remove_exported(data_dir: Path, run: str) -> int:
-    """Remove what was exported of a run, earlier incarnations included. Returns how many files."""
+    """Remove the exported lines of a run, earlier incarnations included, and return the number of files."""
     removed = 0
     for folder in sorted((data_dir / FOLDER).glob(f"{run}-*")):
         if _NONCE.fullmatch(folder.name.removeprefix(f"{run}-")):
@@ -82,7 +82,7 @@ class ExportedJournal:
         self.folder = folder
 
     def write(self, first: int, last: int, entries: Iterable[bytes]) -> None:
-        """Write the entries of some ticks. On return they are on disk, all of them; before, none of them count.
+        """Write the entries of some ticks to a file, which takes its name once all of them are on disk.
 
         Raises:
             OSError: when they cannot be written.
@@ -137,7 +137,7 @@ class ExportedJournal:
         if waiting is not None:
             yield waiting
         if tick < last:
-            raise JournalError(f"tick {tick + 1}: it is in no file of {self.folder}")
+            raise JournalError(f"tick {tick + 1}: no file in {self.folder} has it")
 
     def _files(self) -> list[tuple[int, int, Path]]:
         found = []

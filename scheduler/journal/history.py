@@ -40,7 +40,7 @@ class JournalTrimmed(JournalError):
     def __init__(self, tick: int, trimmed: int) -> None:
         super().__init__(
             f"tick {tick}: the journal was trimmed, its lines up to tick {trimmed} are no longer in the ledger; "
-            "what was exported of them lies in the data folder of the host that ran it, under journal/"
+            "exported lines are in the data folder of the host that ran it, under journal/"
         )
 
 

@@ -20,8 +20,7 @@ from cogitate.memory.profile import Profile
 from cogitate.memory.unreadable import as_it_is, effect_as_it_is
 from cogitate.scheduler.budget.admission import DecidedLine, Grant
 from cogitate.scheduler.config.controls import Control, ControlAnswer
-from cogitate.scheduler.config.facts import Facts
-from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.config.facts import SCHEMA, Facts
 from cogitate.scheduler.latency.due_ticks import TOO_SLOW
 from cogitate.scheduler.ledger.answer_times import Overdue, Timed
 from cogitate.scheduler.ledger.claims import PromptCount, Reason, Source, Tried
@@ -117,7 +116,7 @@ class EndNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     key: JobKey
     source: Source
     usage: Cost = Cost()
-    retried: Cost = Cost()  # what attempts before the newest used, as far as it was known
+    retried: Cost = Cost()  # the known usage of attempts before the newest
     attempts: int = 0
     arrival: int = 0  # its result was the n-th of the run to be staged; 0: it has none
     model: str = ""
@@ -125,10 +124,10 @@ class EndNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     failure: str = ""  # its class; of an unusable answer "unusable:" and the check that it has not passed
     because: str = ""  # of "breaker_open": the failure that opened it; of "unusable:kind": where; of "denied": the cell
     empty: str = ""  # the cell whose retry pool had no room for another attempt
-    refusal: str = ""  # what was wrong in its kind's own code: what that made has changed nothing
+    refusal: str = ""  # the fault of the kind's own code, whose result changed nothing
     count: PromptCount | None = None
     unreported: bool = False  # the usage is an estimate
-    reasoning: int = 0  # tokens of the usage that were reasoning, by the model's word
+    reasoning: int = 0  # tokens of the usage that were reasoning, as the model reports
     packed: int = 0  # jobs that one request asked for together
     saved: bool = False  # nothing was spent: the usage is that of an identical call
     appended: tuple[int, ...] = ()  # numbers given to the entries it appended

@@ -1,4 +1,4 @@
-"""Files that hold what agents remember: their owner alone may read them, and they are there whole or not at all."""
+"""Files with memories of agents: only their owner may read them, and they are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ PART = ".part"  # ends the name of a file that is being written
 def private_file(path: Path) -> Iterator[BinaryIO]:
     """Yield a file to write, which takes its name when the block ends and its content is on disk.
 
-    An error in the block leaves what was at the path before, and nothing beside it. What is there and is no file, such
-    as a pipe, is written as it is.
+    After an error in the block, the path has its former content. A path that is not a regular file, such as a pipe, is
+    written directly.
 
     Raises:
         OSError: when it cannot be written.
@@ -43,7 +43,7 @@ def private_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def open_private_log(path: Path) -> BinaryIO:
-    """Open a log to append to, which its owner alone may read from now on, also where it was open to others.
+    """Open a log to append to, and restrict reading to its owner.
 
     Raises:
         OSError: when it cannot be opened, or belongs to another user.
@@ -61,7 +61,7 @@ def open_private_log(path: Path) -> BinaryIO:
 def private_folder(path: Path) -> Iterator[Path]:
     """Yield a folder to fill, which takes the place of a missing or empty one when the block ends.
 
-    An error in the block leaves nothing of it.
+    An error in the block removes it.
 
     Raises:
         OSError: when it cannot be made.

@@ -65,9 +65,9 @@ MOST = 5_000  # jobs of a run that are remembered
 
 
 def oldest(charged: Mapping[JobKey, int], tick: int) -> list[JobKey]:
-    """Return the jobs that are remembered no more: of those that ended before `tick`, all but the `MOST` newest.
+    """Return the jobs to forget: of those that ended before `tick`, all but the `MOST` newest.
 
-    Of those that end with it most is known as soon as it is committed.
+    The usage of most jobs that end with `tick` is known as soon as it is committed.
     """
     ended = sorted((at, key) for key, at in charged.items() if at < tick)
     return [key for _, key in ended[: max(0, len(ended) - MOST)]]
@@ -113,7 +113,7 @@ class RunTotals(msgspec.Struct, kw_only=True):
     shortfalls: Shortfalls = msgspec.field(default_factory=dict)
     open: dict[str, JobBeginning] = msgspec.field(default_factory=dict)  # jobs without an end, by key
     promised: dict[str, int] = msgspec.field(default_factory=dict)  # successor of a deferred job -> tick that named it
-    view: Amounts = msgspec.field(default_factory=dict)  # what admission must believe is held
+    view: Amounts = msgspec.field(default_factory=dict)  # what admission counts as held
     known: Amounts = msgspec.field(default_factory=dict)  # what ended jobs' latest attempts cost
     unknown: Amounts = msgspec.field(default_factory=dict)  # what those of jobs without a result may have cost
     charged: dict[str, Charge] = msgspec.field(default_factory=dict)  # such jobs, as far as they may be corrected
@@ -124,7 +124,7 @@ class RunTotals(msgspec.Struct, kw_only=True):
         return {"late_answers": self.late_answers}
 
     def add(self, line: ReadLine) -> None:
-        """Take note of the next tick."""
+        """Add the next tick."""
         core, notes = line.core, line.notes
         self.tick, self.minute = core.tick, core.minute
         self.profiles.update(core.joined)
@@ -208,7 +208,7 @@ class RunTotals(msgspec.Struct, kw_only=True):
             _book(self.view, cells, note.usage)
 
     def _count_answer(self, timed: Timed) -> None:
-        """Count a job whose answer waits for its due tick as what that used."""
+        """Count a job whose answer waits for its due tick by its actual usage."""
         text = timed.key.text()
         opening = self.open.get(text)
         if opening is None or opening.note is None or timed.used == Cost():
@@ -218,7 +218,7 @@ class RunTotals(msgspec.Struct, kw_only=True):
         self.open[text] = msgspec.structs.replace(opening, answered=timed.used)
 
     def _correct(self, correction: Correction) -> None:
-        """Count a job as what it came to, in those of its windows that were not forgotten."""
+        """Count a job by its final usage, in those of its windows that were not forgotten."""
         charge = self.charged.pop(correction.key.text(), None)
         if charge is None:
             return
@@ -241,7 +241,7 @@ class RunTotals(msgspec.Struct, kw_only=True):
 
 
 def wrong_facts(kept: Mapping[int, Facts], totals: RunTotals) -> bool:
-    """Return whether the facts that are kept are not those that the journal says."""
+    """Return whether the stored facts differ from the journal's."""
     said = totals.facts
     return max(said, default=0) not in kept or any(said.get(version) != facts for version, facts in kept.items())
 

@@ -43,10 +43,10 @@ class Timed(NamedTuple):
 
 
 class Overdue(NamedTuple):
-    """A job that ended late while a worker had it; without ticks, the news that no answer to it will come."""
+    """A job that ended late while a worker had it."""
 
     key: JobKey
-    ticks: int  # its age at its end; 0: its worker was lost, or its call failed
+    ticks: int  # its age at its end; 0: its worker was lost or its call failed, so no answer will come
 
 
 class _Note(msgspec.Struct, array_like=True):
@@ -81,7 +81,7 @@ def read_timed(raw: Iterable[bytes]) -> list[Timed | None]:
 
 
 def read_claimed(raw: Iterable[bytes]) -> dict[JobKey, int]:
-    """Return the ticks at which jobs were claimed, as far as the notes on their answers tell."""
+    """Return the ticks at which jobs were claimed, from the notes on their answers that have them."""
     found = {}
     for one in raw:
         with contextlib.suppress(ValueError, RecursionError):  # `read_timed` reports it

@@ -19,12 +19,10 @@ from cogitate.memory.effects import Effect
 from cogitate.memory.profile import Profile
 from cogitate.memory.unreadable import read_entry
 from cogitate.scheduler.config.endpoints import Model
-from cogitate.scheduler.config.facts import Facts
-from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.config.facts import SCHEMA, Facts
 from cogitate.scheduler.ledger.answer_times import note_of
-from cogitate.scheduler.ledger.keys import incarnation_key, new_nonce, run_base
+from cogitate.scheduler.ledger.keys import Reply, incarnation_key, new_nonce, run_base, script
 from cogitate.scheduler.ledger.run_store import RunStore, incarnation_of
-from cogitate.scheduler.ledger.scripts import Reply, script
 from cogitate.tasks.job import Cost, Job, JobKey, split_job_id
 from cogitate.tasks.kind import Case, WorldFacts, build_case
 

@@ -31,7 +31,7 @@ SILENT = "it is paused, stopped or busy, or the way there is slow"
 
 
 class ServerSilent(ConfigurationError):
-    """A Redis server takes connections and answers nothing. Let its process go on, or start it anew."""
+    """A Redis server accepts connections but does not answer. Resume its process, or restart it."""
 
 
 def connect(url: str, timeout: float, *, retries: int = 3, client: type[Redis] = Redis) -> Redis:
@@ -50,10 +50,10 @@ def connect(url: str, timeout: float, *, retries: int = 3, client: type[Redis] =
 
 
 def connect_to_read(url: str, timeout: float) -> Redis:
-    """Return a client that opens a closed connection again, and tries no call again that had no answer in time.
+    """Return a client that reopens a closed connection, and never repeats a call that timed out.
 
-    The retries of a call and of its connection multiply: a stopped server would take sixteen timeouts. No PING goes
-    before a call, since a server that cannot write to its disk refuses it and answers reads.
+    The retries of a call and of its connection multiply: a stopped server would cost sixteen timeouts. No PING precedes
+    a call, since a server that cannot write to its disk refuses PING but answers reads.
 
     Raises:
         ConfigurationError: when the URL cannot be read.
@@ -82,7 +82,7 @@ def _client(url: str, timeout: float, retry: Retry, client: type[Redis], **optio
 
 
 def impatient(client: Redis, seconds: float) -> Redis:
-    """Return a client of the same server that tries no call again, and waits no longer than this or its own timeout."""
+    """Return a client of the same server that retries nothing, and waits no longer than this or its own timeout."""
     pool = client.connection_pool
     seconds = min(seconds, pool.connection_kwargs.get("socket_timeout") or seconds)
     options = {**pool.connection_kwargs, "socket_timeout": seconds, "socket_connect_timeout": seconds}
@@ -182,10 +182,10 @@ REMEDY = f"set maxmemory-policy {KEEPS} (CONFIG SET maxmemory-policy {KEEPS}, an
 
 
 class Eviction(msgspec.Struct, frozen=True):
-    """A server's rule for making room, as it tells it to every user that may ask for INFO."""
+    """A server's eviction policy, as INFO reports it."""
 
-    policy: str  # maxmemory-policy; "" where the server does not tell
-    bounded: bool  # maxmemory is set, so that the policy comes into play
+    policy: str  # maxmemory-policy; "" if the server does not report it
+    bounded: bool  # maxmemory is set, so the policy applies
     evicted: int = 0  # keys since the server started
 
     @property
@@ -195,7 +195,7 @@ class Eviction(msgspec.Struct, frozen=True):
 
 
 def eviction_of(client: Redis) -> Eviction:
-    """Return a server's rule for making room.
+    """Return a server's eviction policy.
 
     Raises:
         RedisError: when the server cannot be asked.
@@ -208,7 +208,7 @@ def eviction_of(client: Redis) -> Eviction:
 
 
 def check_keeps_runs(client: Redis, server: str) -> None:
-    """Check that a server does not evict runs, as far as it tells.
+    """Check that a server is not configured to evict runs.
 
     Raises:
         ConfigurationError: when it would.
@@ -216,7 +216,7 @@ def check_keeps_runs(client: Redis, server: str) -> None:
     try:
         found = eviction_of(client)
     except RedisError:
-        return  # what the server refuses otherwise is told by the first step
+        return  # the first step reports any other fault of the server
     if found.threatens_runs:
         raise ConfigurationError(
             f"Redis at {server} evicts keys when its memory is full (maxmemory-policy {found.policy}), and a run would "
@@ -225,7 +225,7 @@ def check_keeps_runs(client: Redis, server: str) -> None:
 
 
 def why_keys_vanish(client: Redis) -> str:
-    """Return what an error about keys that are gone adds: the server evicts, or begins empty; "" if it does neither."""
+    """Return a clause on why keys vanished: the server evicts, or restarts empty; "" if neither holds."""
     try:
         found, server = eviction_of(client), client.info()
     except RedisError:

@@ -1,7 +1,7 @@
-"""Deleting a run: first, in one step, the keys that hosts and workers check before they write; then all others.
+"""Deletion of a run: first, in one step, the keys that hosts and workers check before they write; then all others.
 
-A host that goes on is fenced, a worker's claim, heartbeat or result is answered `gone`: none brings a key back. When a
-deletion is interrupted between the two, the name stays known, and deleting it again removes what is left.
+A host that continues is fenced, and a worker's claim, heartbeat or result is answered `gone`, so none restores a key.
+After a deletion that was interrupted between the two, the name is still listed, and a second deletion removes the rest.
 """
 
 from __future__ import annotations
@@ -10,23 +10,22 @@ from redis import Redis
 
 from cogitate.scheduler.ledger.connect import scan_keys
 from cogitate.scheduler.ledger.errors import RunHeld
-from cogitate.scheduler.ledger.keys import RUNS, incarnation_key, run_base, run_prefix
+from cogitate.scheduler.ledger.keys import RUNS, incarnation_key, run_base, run_prefix, script
 from cogitate.scheduler.ledger.presence import check_unheld
 from cogitate.scheduler.ledger.run_store import RunStore, incarnation_of
-from cogitate.scheduler.ledger.scripts import script
 
 _BATCH = 500  # keys a round trip
 
 
 def delete_run(client: Redis, run: str, *, force: bool = False) -> int:
-    """Remove every key of a run, those of earlier incarnations included, and its name. Returns how many keys.
+    """Remove every key of a run, those of earlier incarnations included, and its name; return the number of keys.
 
     Args:
-        force: even while a host is at work on the run; that host is fenced at its next step.
+        force: delete even while a host is active on the run; that host is fenced at its next step.
 
     Raises:
         RunMissing: when there is no such run, and nothing of an earlier one.
-        RunHeld: when a host is at work on it and `force` is not given; nothing was removed.
+        RunHeld: when a host is active on it and `force` is not set; nothing is removed.
     """
     incarnation = incarnation_of(client, run)
     if incarnation is None and not client.sismember(RUNS, run):

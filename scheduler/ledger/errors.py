@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cogitate.memory.errors import CogitateError
-from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.config.facts import SCHEMA
 
-NAMED = 5  # at most so many parts of a run in one message
+NAMED = 5  # parts of a run that one message names
 
 
 class LedgerError(CogitateError, RuntimeError):
@@ -24,14 +24,14 @@ class Fenced(LedgerError):
 class RunRolledBack(LedgerError):
     """The ledger has lost steps that it had committed, as after a power loss, so this host is ahead of it.
 
-    Stop, and resume the run from where the ledger stands; start it anew where the ledger has lost all of it.
+    Stop, and resume the run from the ledger's tick; if the ledger has lost all of it, create the run again.
     """
 
 
 class LedgerUnavailable(LedgerError):
     """Redis did not come back within `outage_wait`, or the host buffered more than `outage_buffer` bytes for it.
 
-    Resume the run when Redis is back: it goes on from the last committed tick.
+    Resume the run when Redis is back: it continues from the last committed tick.
     """
 
 
@@ -40,7 +40,7 @@ class RunExists(LedgerError):
 
 
 class RunHeld(LedgerError):
-    """Another host is at work on this run. Wait until it has left, or pass `take_over=True`, which fences it."""
+    """Another host is active on this run. Wait until it has left, or pass `take_over=True`, which fences it."""
 
 
 class RunMissing(LedgerError):

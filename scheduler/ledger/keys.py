@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import secrets
-from typing import Literal, get_args
+from functools import cache
+from importlib import resources
+from typing import Any, Literal, get_args
+
+from redis import Redis
+from redis.commands.core import Script
 
 RUNS = "cogitate:runs"  # set of run names
 
-#: Keys that a run has once, under its prefix; `job:`, `window:`, `due:` and `ready:` it has several of.
+#: Keys that a run has once, under its prefix; it has several of `job:`, `window:`, `due:` and `ready:`.
 RunKey = Literal[
     "state",
     "jobs",
@@ -91,3 +96,40 @@ def real_day_key(date: str) -> str:
 def endpoint_keys(endpoint: str) -> list[str]:
     """Return the keys of an endpoint: gate, slots, counters and times. They belong to no run and outlive every run."""
     return [f"cogitate:endpoint:{{{endpoint}}}:{part}" for part in ("gate", "slots", "counters", "times")]
+
+
+#: The Lua side of the engine's parts, in the order in which replies show what they keep.
+_PARTS = ("parts", "late", "corrections", "retries")
+
+_PRELUDES: dict[str, tuple[str, ...]] = {
+    "acquire": (),
+    "claim": ("accounts", "parts", "retries"),
+    "settle": ("accounts", *_PARTS),
+    "beat": (),
+    "ask_ready": ("fence",),
+    "ready": (),
+    "collect": ("fence", "accounts", "rows", *_PARTS),
+    "advance": ("fence", "accounts", "rows", *_PARTS),
+    "present": (),
+    "checkpoint": ("fence",),
+    "trim": ("fence",),
+    "finish": ("fence",),
+    "control": (),
+    "delete": (),
+    "real_day": (),
+}
+
+
+Reply = list[Any]  # of a script: texts as bytes, integers, and lists of them
+
+
+@cache
+def source(name: str) -> str:
+    """Return the text of a script, preludes first."""
+    folder = resources.files(__package__) / "lua"
+    return "\n".join((folder / f"{part}.lua").read_text(encoding="utf-8") for part in (*_PRELUDES[name], name))
+
+
+def script(client: Redis, name: str) -> Script:
+    """Return a script bound to a client; it is called by its digest, and loaded if the server does not know it."""
+    return client.register_script(source(name))

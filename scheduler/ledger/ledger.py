@@ -20,7 +20,7 @@ from redis.exceptions import RedisError
 from structlog.contextvars import bound_contextvars
 
 from cogitate.scheduler.config.controls import read_asked
-from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.ledger.answer_times import read_claimed, read_timed
 from cogitate.scheduler.ledger.connect import why_keys_vanish
 from cogitate.scheduler.ledger.errors import (
@@ -32,9 +32,8 @@ from cogitate.scheduler.ledger.errors import (
     RunUnreadable,
     wrong_schema,
 )
-from cogitate.scheduler.ledger.keys import RUNS, incarnation_key, new_nonce, run_base
+from cogitate.scheduler.ledger.keys import RUNS, Reply, incarnation_key, new_nonce, run_base, script
 from cogitate.scheduler.ledger.run_store import RunStore
-from cogitate.scheduler.ledger.scripts import Reply, script
 from cogitate.scheduler.ledger.step_replies import (
     Advanced,
     BoundaryInput,
@@ -124,7 +123,7 @@ class HostLedger:
 
     @classmethod
     def resume(cls, client: Redis, run: str) -> HostLedger:
-        """Take an existing run over; every other host of it is fenced from now on.
+        """Take over an existing run; every other host of it is fenced from now on.
 
         Raises:
             RunMissing: when there is no run of this name.
@@ -215,7 +214,7 @@ class HostLedger:
         self._step(self._trim, [tick])
 
     def finish(self, status: Literal["finished", "stopped", "cancelled"]) -> None:
-        """Confirm that this host still holds the run, and say how it left it.
+        """Confirm that this host still holds the run, and record how it left it.
 
         Raises:
             Fenced: when another host has taken the run meanwhile.
@@ -227,7 +226,7 @@ class HostLedger:
             self.outage.settle()
 
     def ask_ready(self, keys: Sequence[JobKey]) -> None:
-        """Note that trial hints of these keys are asked for, and forget any others."""
+        """Register trial hints with these keys, and forget any others."""
         self._step(self._ask_ready, [key.text() for key in keys])
 
     def answered(self, keys: Sequence[JobKey]) -> set[JobKey]:
@@ -253,7 +252,7 @@ class HostLedger:
         return bool(self._present(keys=[self.store.key("state")], args=args))
 
     def let_go(self, status: Literal["finished", "stopped", "cancelled"]) -> None:
-        """Say how this host left the run, from wherever an error has interrupted it; nothing if the run is not its own.
+        """Record how this host left the run after an error at any point; do nothing if the run is no longer its own.
 
         Raises:
             Fenced: when another host takes the run at this moment.
@@ -268,7 +267,7 @@ class HostLedger:
         self._step(self._finish, [status])
 
     def go_on(self) -> None:
-        """Let a paused run go on: workers may claim its jobs again."""
+        """Unpause a run: workers may claim its jobs again."""
         self._step(self._finish, ["running"])
 
     def wait_asked(self, timeout: float) -> None:
@@ -304,7 +303,7 @@ class HostLedger:
 
     @property
     def away(self) -> bool:
-        """Return whether the host goes on without its ledger."""
+        """Return whether the host continues without its ledger."""
         return self.outage is not None and not self.outage.back()
 
     def _step(self, lua: Script, args: Sequence[Value]) -> Reply | None:

@@ -25,19 +25,19 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.errors import LedgerError, LedgerUnavailable
-from cogitate.scheduler.ledger.scripts import Reply
+from cogitate.scheduler.ledger.keys import Reply
 
 log = structlog.get_logger()
 
 Step = Callable[[], Reply]
 T = TypeVar("T")
 
-REFUSALS = ("MISCONF", "NOREPLICAS", "MASTERDOWN", "TRYAGAIN")  # how servers begin to refuse what they may take later
+REFUSALS = ("MISCONF", "NOREPLICAS", "MASTERDOWN", "TRYAGAIN")  # prefixes of temporary refusals
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0  # seconds between two tries
 
 
 class Outage(Protocol):
-    """A host's way to bear the absence of its ledger; `LedgerUnavailable` ends it."""
+    """A host's policy while its ledger is unavailable; `LedgerUnavailable` ends the wait."""
 
     lost: float  # seconds that it has waited for the ledger so far
 
@@ -54,7 +54,7 @@ class Outage(Protocol):
         """Note that a call other than a step has failed."""
 
     def settle(self) -> None:
-        """Have everything written, before a host says that it is done."""
+        """Write everything that is buffered, before a host reports that it is done."""
 
 
 def outage_of(settings: Settings, run: str, alive: Callable[[], object]) -> Outage:
@@ -89,7 +89,7 @@ class Pause:
         return self.read(step)
 
     def read(self, look: Callable[[], T]) -> T:
-        """Ask until there is an answer; a connection that was merely closed costs nothing but a second try."""
+        """Retry until there is an answer; a closed connection costs only a second try."""
         began, tries, pause = self._clock(), 0, FIRST_PAUSE
         while True:
             try:
@@ -144,7 +144,7 @@ class CarryOn:
         self._kept: deque[_Kept] = deque()
         self._bytes = 0
         self._said = False
-        self._answers = threading.Event()  # the server does, as far as is known
+        self._answers = threading.Event()  # set while the server is believed to answer
         self._answers.set()
         self.lost = 0.0
 

@@ -1,7 +1,7 @@
 """Presence of a run's host: a heartbeat that a thread of the host renews in the ledger.
 
-It informs people, and hosts that would take the run from a living one. No guarantee depends on it: the fence keeps two
-hosts apart that both believe to hold the run, whatever a clock says.
+It informs people, and hosts that are about to take a run from a live host. No guarantee depends on it: the fence
+separates two hosts that both believe they hold the run, whatever a clock says.
 
 The sign names the host's process. On the same machine, readers check the process, so they notice at once that a host
 was killed; on another machine, the host counts as gone when its sign is older than the lease.
@@ -26,7 +26,7 @@ from cogitate.scheduler.ledger.run_store import RunStore
 
 log = structlog.get_logger()
 
-LEAST = 1.0  # seconds that a sign is good for, at least
+LEAST = 1.0  # seconds: the shortest lease of a sign
 SIGNS_A_LEASE = 4
 HELD = ("running", "paused")  # statuses of a run that a host has not left
 
@@ -35,9 +35,9 @@ class HostProcess(msgspec.Struct, frozen=True, kw_only=True):
     """The process of a host."""
 
     name: str  # of its machine
-    machine: str  # what tells this machine, and this set of process ids, from any other
+    machine: str  # identifies the machine and its process namespace
     pid: int
-    began: str  # when the process began, as its machine counts; "" where that cannot be told
+    began: str  # when the process began, as its machine counts; "" if unknown
 
     def text(self) -> str:
         return f"{self.name}:{self.pid}"
@@ -65,15 +65,15 @@ def host_of(store: RunStore) -> HostProcess | None:
 
 
 def format_state(status: str, held: bool) -> str:
-    """Return a run's status, and that its host has not left it but is gone."""
+    """Return a run's status, marked if its host vanished without leaving the run."""
     return f"{status}, no host" if status in HELD and not held else status
 
 
 def check_unheld(store: RunStore, run: str, what_to_do: str) -> None:
-    """Refuse a run that a living host is at work on.
+    """Refuse a run that has an active host.
 
     Args:
-        what_to_do: how to have it all the same, after "stop it first, or".
+        what_to_do: the alternative that the message names after "stop it first, or".
 
     Raises:
         RunHeld: naming the host.
@@ -112,7 +112,7 @@ class Presence:
             pass
 
     def _renewed(self) -> bool:
-        """Give a sign; returns whether there is any use in giving another."""
+        """Give a sign, and return whether to give another."""
         try:
             return self._ledger.present(self._sign, self._lease)
         except (RedisError, OSError, ValueError) as error:  # the loop meets the error too, and reports it
@@ -134,14 +134,13 @@ def exists(process: HostProcess) -> bool:
     except ProcessLookupError:
         return False
     except OSError:
-        pass  # another user's
+        pass  # the process belongs to another user
     began = _began(process.pid)
     return began is None or began == process.began
 
 
 def _began(pid: int) -> str | None:
-    """Return when a process began, in clock ticks since its machine was booted; "" once it has ended and only its
-    parent does not know yet; None where it cannot be told."""
+    """Return when a process began, in clock ticks since the boot; "" for a zombie, None if unknown."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     except OSError:
@@ -156,5 +155,5 @@ def _machine() -> str:
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip())
         parts.append(str(Path("/proc/self/ns/pid").readlink()))
     except OSError:
-        pass  # no Linux: its name must do
+        pass  # not Linux: the name has to suffice
     return " ".join(parts)

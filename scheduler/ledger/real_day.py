@@ -24,13 +24,12 @@ from redis.exceptions import RedisError
 
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.connect import read_hash
-from cogitate.scheduler.ledger.keys import new_nonce, real_day_key
-from cogitate.scheduler.ledger.scripts import script
+from cogitate.scheduler.ledger.keys import new_nonce, real_day_key, script
 from cogitate.tasks.job import Cost
 
 log = structlog.get_logger()
 
-KEPT_SECONDS = 40 * 86_400  # how long the figures of a day can be looked at
+KEPT_SECONDS = 40 * 86_400  # how long the figures of a day are kept
 
 
 class Held(NamedTuple):

@@ -13,7 +13,7 @@ from typing import Any, Self
 from redis import Redis
 from redis.client import Pipeline
 
-from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.ledger.connect import (
     read_at_once,
     read_fields,
@@ -48,7 +48,7 @@ def missing_run(client: Redis, run: str, to_do: str = "") -> RunMissing:
     """Return the error that names the runs there are, and why a server may have lost this one.
 
     Args:
-        to_do: what the run was wanted for, such as " to resume".
+        to_do: the purpose of the run, such as " to resume".
     """
     names = run_names(client)
     lost = why_keys_vanish(client) if not names or client.sismember(RUNS, run) else ""
@@ -206,7 +206,7 @@ class RunStore:
         return self.client.llen(self.key(name))
 
     def pipeline(self) -> Pipeline:
-        """Return a pipeline on the run's server, whose commands others may come between."""
+        """Return a pipeline on the run's server; commands of other clients may come between its own."""
         return self.client.pipeline(transaction=False)
 
     def read_at_once(self, queue: Callable[[Pipeline], object]) -> list[Any]:
@@ -226,7 +226,7 @@ def unpack(packed: bytes) -> bytes:
     """Return the data that was packed.
 
     Raises:
-        ValueError: when this is not what `pack` made; the message completes "it …".
+        ValueError: when this is not what `pack` made; the message completes a sentence such as "the state …".
     """
     unpacking = zlib.decompressobj()
     try:

@@ -1,4 +1,4 @@
-"""The ledger's replies to a host's steps, as the host reads them. What cannot be read is reported and passed over.
+"""The ledger's replies to a host's steps, as the host reads them. Unreadable values are reported and skipped.
 
 Each part of the engine reads what the ledger shows for it (`BoundaryInput.shown`).
 """
@@ -49,8 +49,8 @@ class BoundaryInput(NamedTuple):
 
     rows: list[DueJob]
     controls: Sequence[ControlRequest | None] = ()  # requests of operators
-    timed: Sequence[Timed | None] = ()  # the times at which answers were there
-    claimed: Mapping[JobKey, int] = {}  # the ticks at which their jobs were claimed, as far as it was noted
+    timed: Sequence[Timed | None] = ()  # the times at which answers arrived
+    claimed: Mapping[JobKey, int] = {}  # the ticks at which their jobs were claimed, where noted
     overdue: Sequence[Overdue] = ()  # of the jobs that end late here, those that a worker has; and guesses to take back
     shown: Mapping[str, Sequence[bytes]] = {}  # for parts of the engine, by name of a hash: field, value, …
 

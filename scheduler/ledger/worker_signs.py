@@ -19,22 +19,22 @@ import msgspec
 from redis import Redis
 
 from cogitate.memory import typed_json
-from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.ledger.connect import read_hash
 from cogitate.scheduler.ledger.keys import WORKERS
 from cogitate.scheduler.ledger.presence import HostProcess, exists, is_here
 
 EVERY = 2.0  # seconds between two signs
-GOOD_FOR = 6.0  # seconds
+GOOD_FOR = 6.0  # seconds after its last sign during which a worker counts as alive
 MISSED_FOR = 3600.0  # seconds after which a worker is no longer missed
-SETTLED = 0  # `began` of a worker that succeeds none: it has taken a place, or is of an older version
+SETTLED = 0  # `began` of a worker that can take no place: it has taken one, or is of an older version
 _SECOND = 1_000_000  # microseconds
 
 
 class WorkerTrouble(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The reason why a worker claims no jobs."""
 
-    failures: int = 0  # messages in turn of which it could not claim the job
+    failures: int = 0  # consecutive messages whose job it could not claim
     why: str = ""
     ended: bool = False  # it has ended for this reason
 
@@ -52,7 +52,7 @@ class _Sign(msgspec.Struct, frozen=True):
 
 
 class MissingWorker(msgspec.Struct, frozen=True, kw_only=True):
-    """A worker that has neither said that it ends nor given a sign for a while."""
+    """A worker that gives no sign, although it has not ended in order."""
 
     worker: str
     seconds: float  # since its last sign
@@ -62,9 +62,9 @@ class FailingWorker(msgspec.Struct, frozen=True, kw_only=True):
     """A worker that can claim no job."""
 
     worker: str
-    failures: int  # messages in turn of which it could not claim the job; 0: it ended before the first
+    failures: int  # consecutive messages whose job it could not claim; 0: it ended before the first
     why: str
-    ended: bool  # it has ended for this reason; otherwise it is alive and goes on taking messages
+    ended: bool  # it has ended for this reason; otherwise it is alive and still takes messages
 
 
 class WorkersSeen(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,9 +12,8 @@ from redis import Redis
 from cogitate.memory import typed_json
 from cogitate.scheduler.config.controls import Control, ControlAnswer, ControlRequest, SetMode
 from cogitate.scheduler.ledger.errors import LedgerError
-from cogitate.scheduler.ledger.keys import incarnation_key, new_nonce, run_base
+from cogitate.scheduler.ledger.keys import incarnation_key, new_nonce, run_base, script
 from cogitate.scheduler.ledger.run_store import RunStore
-from cogitate.scheduler.ledger.scripts import script
 
 MOST_WAITING = 100  # unanswered requests to one run
 MOST_NAME = 100  # characters of an operator's name

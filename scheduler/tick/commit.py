@@ -19,8 +19,7 @@ import structlog
 from redis.exceptions import RedisError
 
 from cogitate.memory.clock import DAY, day_of
-from cogitate.scheduler.config.facts import Facts
-from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.config.facts import SCHEMA, Facts
 from cogitate.scheduler.engine.part import Part
 from cogitate.scheduler.engine.run_data import FinishedTick
 from cogitate.scheduler.engine.run_state import RunState
@@ -45,7 +44,7 @@ class SendCommit(Protocol):
 
 
 def commit_at_once(commit: Callable[[], T], /) -> Future[T]:
-    """Commit while the host stands still; an error is raised here."""
+    """Commit while the host waits; raise its error here."""
     reply: Future[T] = Future()
     reply.set_result(commit())
     return reply
@@ -76,11 +75,11 @@ class CommitThread:
             commit, reply = sent
             try:
                 reply.set_result(commit())
-            except BaseException as error:  # it is raised where the reply is read
+            except BaseException as error:  # raised where the reply is read
                 reply.set_exception(error)
 
 
-KEPT_DAYS = 7  # a day's accounts can be looked at for so many days after it; later the journal still has each job's
+KEPT_DAYS = 7  # days after which a day's accounts are deleted; the journal still has each job's
 
 
 class Position(NamedTuple):
@@ -138,8 +137,8 @@ class Committer:
 
         Args:
             checkpoint: the world's state, if it gave one.
-            lag: ticks that a paced host is behind its schedule, for those who watch.
-            host_us: microseconds of the host's own work at the previous tick, also for those who watch.
+            lag: ticks that a paced host is behind its schedule, for monitoring.
+            host_us: microseconds of the host's own work at the previous tick, for monitoring.
             posted: digest of the message in which the host reported its turn.
         """
         before, number = self.position, finished.core.tick
@@ -252,13 +251,13 @@ def ticks_of_ended_window(facts: Facts, window: str, number: int, named: Collect
 
 log = structlog.get_logger()
 
-SAID_SOON = 2.0  # seconds that a host which fails may take to tell its ledger
+SAID_SOON = 2.0  # seconds that a failing host may take to inform its ledger
 
 
 def let_go(
     ledger: HostLedger, status: Literal["finished", "stopped", "cancelled"], sent: Future[Any] | None = None
 ) -> None:
-    """Tell a ledger that answers soon how a host that meets an error has left its run; raise nothing.
+    """Tell the ledger how a host that meets an error leaves its run, if it answers soon; raise nothing.
 
     Args:
         sent: the reply to a commit that is under way, which comes first.

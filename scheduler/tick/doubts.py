@@ -1,4 +1,4 @@
-"""Warnings about input that is valid and probably not meant. Each is logged once, and changes nothing."""
+"""Warnings about input that is valid but probably a mistake. Each is logged once, and changes nothing."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Doubts:
         self._told: set[str] = set()
 
     def look(self, owner: str, entry: Entry, tick: int, minute: int) -> None:
-        """Look at an observation of a tick."""
+        """Check an observation of a tick."""
         state = self._state
         if entry.minute == tick != minute:
             self._tell(
@@ -72,7 +72,7 @@ class Doubts:
     def look_at_names(self, names: Iterable[str]) -> None:
         """Check the names in an event, and warn about unknown ones."""
         for name in names:
-            if not name.startswith(_SCOPES):  # others are looked at with each observation
+            if not name.startswith(_SCOPES):  # others are checked with each observation
                 called = self._called(name) or near_owners(name, self._state.streams)
                 self._tell("event.unknown_name", name, what=name, then=_meant(called) if called else "kept as it is")
 
@@ -83,7 +83,7 @@ class Doubts:
         return sorted(owner for owner, profile in self._state.profiles.items() if profile.name == name)[:_NAMED]
 
     def look_at_profiles(self, profiles: Mapping[str, Profile]) -> None:
-        """Look at homes, places of work and of habits, and groups; a run without locations lacks none."""
+        """Check homes, places of work and of habits, and groups; a run without locations knows every place."""
         places = PlaceIndex(self._state.facts.locations)
         known = [*places.order, *places.kinds]
         for owner, profile in sorted(profiles.items()):
@@ -205,7 +205,7 @@ def tell_strangers(state: RunState, settings: Settings, owners: Iterable[str]) -
 
 
 def tell_unasked(run: str, settings: Settings, given: Settings) -> None:
-    """Warn of a model or an endpoint that a host sets for a run in which no model thinks."""
+    """Warn of a model or an endpoint that a host sets for a run that asks no model."""
     names: list[str] = [name for name in ("base_url", "model") if name in given.model_fields_set]
     if given.embeddings is not None:
         names = [name for name in names if name != "base_url"]  # which embeddings may use

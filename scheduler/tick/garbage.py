@@ -1,12 +1,12 @@
 """Full garbage collections of Python, moved from the ticks of a paced host to the time between them.
 
 A full collection walks every container of the process: with ten thousand agents it takes a tenth of a second, and
-Python begins it wherever the last allocation happens to be. While a paced loop runs, Python's own full collections are
-put off, and the loop collects in its idle time. What has survived is frozen, so that the next collection walks only
-what is new; now and then everything is thawed and walked, as what is frozen may have become garbage.
+Python starts it at an arbitrary allocation. While a paced loop runs, Python's own full collections are postponed, and
+the loop collects in its idle time. Survivors are frozen, so that the next collection walks only new objects; now and
+then everything is thawed and walked, since frozen objects may have become garbage.
 
-The collector belongs to the whole process: the loops of several threads share what is changed here, the last one to end
-undoes it, and nothing is changed that the program has chosen for itself.
+The collector belongs to the whole process: loops in several threads share these changes, the last one to end undoes
+them, and settings that the program has chosen for itself stay unchanged.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from collections.abc import Callable
 from typing import Self
 
 PUT_OFF = 50  # times as many collections of the middle generation come before an automatic full one
-WHOLE_AGAIN = 300.0  # seconds until everything is walked again, if there is time for it
-WHOLE_AT_LAST = 1200.0  # seconds until it is walked in any case
+WHOLE_AGAIN = 300.0  # seconds until everything is walked again, given idle time
+WHOLE_AT_LAST = 1200.0  # seconds until it is walked even without
 PYTHONS_OWN = 1000  # Python 3.12 freezes its immortal objects, some hundreds; a program that freezes, thousands
-ROOM = 1.25  # idle time that a collection wants, in times of what the last one took
+ROOM = 1.25  # idle time that a collection needs, as a multiple of the last one's duration
 
 
 class FullCollections:
@@ -40,7 +40,7 @@ class FullCollections:
         self._walked: float | None = None  # when everything was walked last; None: not yet
 
     def begin(self) -> None:
-        """Put automatic full collections off, unless the program collects by itself."""
+        """Postpone automatic full collections, unless the program controls them itself."""
         with self._lock:
             self._loops += 1
             young, middle, full = gc.get_threshold()
@@ -52,7 +52,7 @@ class FullCollections:
             gc.set_threshold(*self._set)
 
     def end(self) -> None:
-        """Leave the collector as the program had it, once no loop is running."""
+        """Restore the collector's settings once no loop is running."""
         with self._lock:
             self._loops -= 1
             if self._loops or self._found is None:
@@ -64,9 +64,9 @@ class FullCollections:
             self._found = None
 
     def collect(self, left: float) -> None:
-        """Collect if there is something to collect, and it fits into the seconds that are left.
+        """Collect if there is garbage to expect, and time for it in the seconds that are left.
 
-        The first collection, and one of everything that has been put off for long, happen in any case.
+        The first collection, and a long overdue one of everything, happen in any case.
         """
         if self._found is None or not self._lock.acquire(blocking=False):  # another loop collects
             return

@@ -42,8 +42,7 @@ from cogitate.scheduler.tick.garbage import FullCollections
 from cogitate.scheduler.tick.pace import Pace
 from cogitate.scheduler.tick.restore import restore
 from cogitate.scheduler.tick.result_collector import Publish, ResultCollector
-from cogitate.scheduler.tick.tick_iterator import OneDriver, ends_before, redeliver
-from cogitate.scheduler.tick.tick_iterator import Tick as Tick
+from cogitate.scheduler.tick.tick_iterator import OneDriver, Tick, ends_before, redeliver
 from cogitate.scheduler.tick.trimming import JournalTrimmer
 from cogitate.scheduler.tick.world_calls import WorldCalls
 
@@ -326,8 +325,8 @@ class RunLoop:
         """Commit the tick that is open now, not only when the next one is asked for.
 
         Args:
-            posted: digest of the message in which the host reported its turn, to be kept with the tick. Who reports
-                is told that the tick is committed, so the reply is read here.
+            posted: digest of the message in which the host reported its turn, kept with the tick. The answer to the
+                message confirms the commit, so the reply is read here.
 
         Raises:
             Fenced, LedgerUnavailable: when it, or the tick before it, cannot be committed; that ends the loop.
@@ -342,7 +341,7 @@ class RunLoop:
             undo.pop_all()
 
     def finish(self) -> None:
-        """Commit the tick that is open, whose body has ended, and say that this host has left the run.
+        """Commit the open tick, whose body has ended, and record that this host has left the run.
 
         The run can be resumed, unless that was its last tick. After an error of the loop itself this is `abandon`.
 

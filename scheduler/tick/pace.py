@@ -1,4 +1,4 @@
-"""The pace of a host whose ticks follow a real clock, and how much of a job's time counts as its model's.
+"""The pace of a host whose ticks follow a real clock, and the part of a job's time that counts as its model's.
 
 Due ticks follow the model. A job that waited for dead workers, or for another worker to take over, counts only from its
 claim. A host that was stopped catches up on the ticks that it missed, and many of them pass while a model answers in a
@@ -7,7 +7,7 @@ Once a fault is over, it has no further effect.
 
 Jobs that wait while workers are busy wait for their model: how many are ahead is part of a latency.
 
-These are looks at a clock and at workers. Their results are in a boundary's facts, and so in the journal.
+These observations depend on a clock and on workers. They enter a boundary's facts, and so the journal.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from cogitate.scheduler.ledger.answer_times import Overdue, Timed
 from cogitate.scheduler.ledger.step_replies import BoundaryInput, Collected
 from cogitate.tasks.job import JobKey
 
-KEPT = 14_400  # ticks whose begin is remembered: ten days of a run whose ticks are minutes
+KEPT = 14_400  # ticks whose start is remembered: ten days of a run whose ticks are minutes
 MOST_LOST = 1_000  # jobs that are remembered to have lost a worker
-BEATS = 2  # a living worker beats so often within half a lease
+BEATS = 2  # heartbeats of a live worker within half a lease
 
 
 class Pace:
@@ -55,7 +55,7 @@ class Pace:
         return None if begun is None else (self._clock() - begun) * self.rate
 
     def change(self, rate: float) -> None:
-        """Let the ticks after the one that was due last follow at another rate."""
+        """Change the rate from the newest due tick on."""
         self.rate = rate
         self._first, self._began = self._newest
 
@@ -92,7 +92,7 @@ class ModelTimes:
         self._lost: deque[str] = deque(maxlen=MOST_LOST)  # jobs that have lost a worker
 
     def look(self, tick: int, collected: Collected, expired: Sequence[str], now: float) -> None:
-        """Take note of who is at work."""
+        """Note which workers are active."""
         if self._looked is not None:  # in a longer gap this host was blind
             self._time += min(now - self._looked, self._interval)
         self._looked = now

@@ -50,7 +50,7 @@ class Restored(NamedTuple):
 
 
 def restore(ledger: HostLedger, state: RunState, parts: Sequence[Part]) -> Restored:
-    """Fill `state` from the ledger, and return where the run stands; a new run is empty.
+    """Fill `state` from the ledger, and return the run's position; a new run is empty.
 
     Raises:
         RunUnreadable, RunAltered: if the stored run is damaged, or differs from what its host wrote.
@@ -102,13 +102,13 @@ def _text(value: bytes | None) -> str:
 
 
 class Seals:
-    """The seals that the ledger holds, as far as this host knows."""
+    """The seals that this host believes the ledger holds."""
 
     def __init__(self) -> None:
         self._kept: dict[str, str] = {}
 
     def take_writes(self, state: RunState, changed: Iterable[Stream], tick: int, *, run_changed: bool) -> list[Write]:
-        """Return the commands that seal what a tick leads to."""
+        """Return the commands that seal the state after a tick."""
         found = {stream.owner: stream.seal() for stream in changed}
         if run_changed or FACTS not in self._kept:  # owners come only with a change of the run
             found |= {o: stream.seal() for o, stream in state.streams.items() if o not in self._kept and o not in found}
@@ -153,7 +153,7 @@ def _seal_of_owners(state: RunState) -> str:
 
 
 def _unlike_journal(store: RunStore, state: RunState, tick: int) -> Iterator[str]:
-    """Yield the parts of the state that differ from what the journal leads to."""
+    """Yield the parts of the state that differ from the state that the journal implies."""
     base = load_base(store)
     totals = base.totals if base is not None else RunTotals()
     streams = load_checkpoint_streams(store, base) if base is not None else {}

@@ -29,9 +29,9 @@ log = structlog.get_logger()
 
 Publish = Callable[[Sequence[Job]], int]
 
-ASKED_AGAIN = 1.0  # seconds after which a paused host looks whether it still holds its run, or is to stop
+ASKED_AGAIN = 1.0  # seconds after which a paused host checks whether it still holds its run, or must stop
 MOST_INTERVALS = 16  # hint intervals between two hints of one job, at most
-LOOKS_A_LEASE = 4  # at least so many looks without a heartbeat, before a lease has run out
+LOOKS_A_LEASE = 4  # looks without a heartbeat, at the least, before a lease expires
 
 
 class Leases:
@@ -181,12 +181,12 @@ class ResultCollector:
             waited = self._clock() - now
             self._life.silence += waited
             known, shown = shown, self._look(tick, jobs)
-        if shown is None:  # the ledger is away: this host goes by what it was shown last, and calls the rest late
+        if shown is None:  # the ledger is away: use what it showed last, and call the rest late
             shown = known if known is not None else BoundaryInput(_unseen(tick, jobs))
         return self._times.told(tick, shown._replace(rows=[row for row in shown.rows if row.key in jobs]))
 
     def pause(self, tick: int, stopping: Callable[[], bool]) -> None:
-        """Wait until an operator lets the run go on at `tick`, drains or cancels it, or this host is to stop."""
+        """Wait until an operator resumes the run at `tick`, drains or cancels it, or this host must stop."""
         while not stopping():
             collected = self._ledger.collect(tick, self._apply)
             if collected is not None and wanted_mode(collected.boundary.controls) not in (None, "paused"):
@@ -229,7 +229,7 @@ class ResultCollector:
 
 
 def _unseen(tick: int, jobs: Mapping[JobKey, OpenJob]) -> list[DueJob]:
-    """Return the jobs that are due, as far as a host knows that cannot ask the ledger."""
+    """Return the jobs that are due by the knowledge of a host that cannot ask the ledger."""
     due = sorted(key for key, item in jobs.items() if item.job.due <= tick)
     return [DueJob(key, "open" if jobs[key].admitted else "held", None, 0) for key in due]
 

@@ -35,7 +35,7 @@ class OneDriver:
     """The rule that hands out a loop's ticks to one iterator at a time; another continues once that is gone.
 
     Args:
-        open_tick: returns how to name the tick whose body has not ended; "" when there is none.
+        open_tick: returns the name of the tick whose body has not ended; "" without one.
     """
 
     def __init__(self, ticks: Generator[Tick, None, None], open_tick: Callable[[], str]) -> None:
@@ -66,7 +66,7 @@ class OneDriver:
         return self.seen()
 
     def advance(self) -> Tick | None:
-        """Return the next tick, whose turn the body of the open one goes on with; None after the last.
+        """Return the next tick, in which the body of the open one continues; None after the last.
 
         Raises:
             UsageError: while the loop itself is at work.
@@ -156,7 +156,7 @@ def _check_repeated(turn: WorldTurn, core: Core, last: int, checkpoint: int) -> 
 
 
 def remedy(last: int, checkpoint: int) -> str:
-    """Return what to do when a world has diverged."""
+    """Return the remedy for a world that has diverged."""
     return (
         f'Nothing is lost: open the run again with world="present" to go on at tick {last + 1} with the world as it '
         "is; or, for a world that is deterministic, restore it from loop.restored, its checkpoint of tick "

@@ -1,13 +1,13 @@
-"""Keeping the journal short: checkpoints, export, removal; all between two ticks, each step fenced.
+"""Trimming of the journal: checkpoints, export, removal; all between two ticks, each step fenced.
 
 At the first tick of each game day a checkpoint is written (`cogitate.scheduler.journal.checkpoint`). Lines up to a
 checkpoint are removed once `keep` whole game days lie behind it and the world has given a checkpoint since:
 a resumed world must be handed the ticks since then again. So the journal of a world that never gives one is never
-trimmed. Before anything is removed it is on disk in files (`cogitate.scheduler.journal.exported`), unless that is
-switched off.
+trimmed. Lines are exported to files (`cogitate.scheduler.journal.exported`) before they are removed, unless export is
+off.
 
-A host may die between any two steps: the next one writes the checkpoint of the same tick again, exports the same bytes
-again, or finds that all is done.
+A host may die between any two steps: the next one rewrites the checkpoint of the same tick, exports the same bytes
+again, or finds everything done.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import structlog
 
 from cogitate.memory.clock import day_of
 from cogitate.memory.snapshot import dump
-from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.journal.checkpoint import (
     JournalCheckpoint,
@@ -38,7 +38,7 @@ from cogitate.scheduler.tick.commit import Position
 
 log = structlog.get_logger()
 
-STEP_BYTES = 1_000_000  # of streams that one step carries, about
+STEP_BYTES = 1_000_000  # approximate size of the streams in one step
 
 
 class JournalTrimmer:
@@ -75,7 +75,7 @@ class JournalTrimmer:
         behind = (t for t in self._checkpoints if t <= at.checkpoint_tick and self._day(t) + self._keep <= day)
         base = max(behind, default=0)
         if base > self._trimmed and base != self._refused:
-            self._remove(base)  # before more is written
+            self._remove(base)  # frees memory before more is written
         if day > self._day(max(self._checkpoints, default=0)):
             return self._write_checkpoint(at, windows)
         return at.chain

@@ -73,8 +73,8 @@ class WorldCalls:
         self.present: int  # the tick whose turn it is, from the first that `open` names
         self._routing = routing
         self.is_open = False  # the world has the turn
-        self.boundary = 0  # the last tick whose boundary has been passed: memory is as of it
-        self.redelivering = False  # a resumed tick runs again: owners that have left since may still be seen
+        self.boundary = 0  # the last tick whose boundary has passed: memory is as of it
+        self.redelivering = False  # a resumed tick runs again, when owners that have left since were present
         self._state = state
         self._turn = WorldTurn()
         self._checkpoint: bytes | None = None
@@ -105,7 +105,7 @@ class WorldCalls:
         return self._checkpoint is not None
 
     def mark(self) -> Mark:
-        """Return the turn as it is, to go back to."""
+        """Return the present turn, as a point to go back to."""
         return Mark(copied(self._turn), self._checkpoint)
 
     def back_to(self, mark: Mark) -> None:

@@ -13,16 +13,15 @@ from itertools import pairwise
 
 from cogitate.memory.appointments import Appointment
 from cogitate.memory.clock import DAY, day_of
-from cogitate.memory.language.endings import SPACED, UNSPACED
 from cogitate.memory.language.languages import ENGLISH
-from cogitate.memory.language.sentences import split_sentences
+from cogitate.memory.language.packs import Pack, pack_of, phrases_of
+from cogitate.memory.language.sentences import SPACED, UNSPACED, split_sentences
 from cogitate.memory.language.text import stems
 from cogitate.memory.language.times import find_times
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.profile import Profile
 from cogitate.memory.routines import Habit, read_routine
 from cogitate.tasks.heuristics.identity import pursuit_of, work_of
-from cogitate.tasks.heuristics.spoken import Phrases, phrases_of
 from cogitate.tasks.heuristics.whereabouts import place_of
 from cogitate.tasks.meters import Meter
 from cogitate.tasks.place_index import PlaceIndex
@@ -82,7 +81,7 @@ def build(
         owed: what it promised somebody to do, the oldest first.
         language: in which the items are told.
     """
-    midnight, phrases = day_of(start) * DAY, Phrases(language)
+    midnight, phrases = day_of(start) * DAY, pack_of(language)
     told = _teller(phrases, language, profile, places)
     timed, untimed = _habits(profile, routine, places, start, end, visits or {}, language)
     work = _work(profile, places) if profile.work or not routine else None  # a routine names a place that is guessed
@@ -196,14 +195,14 @@ def _gives_way(slot: Slot, appointment: Appointment, places: PlaceIndex) -> bool
     return len(words & set(stems(appointment.what))) >= ALIKE * max(1, len(words))
 
 
-def _teller(phrases: Phrases, language: str, profile: Profile, places: PlaceIndex) -> Callable[[Slot], Slot]:
+def _teller(phrases: Pack, language: str, profile: Profile, places: PlaceIndex) -> Callable[[Slot], Slot]:
     """Return what tells a slot in a language: in phrases of it, with what the profile and the places say."""
     if language == ENGLISH:
         return lambda slot: slot
     return lambda slot: replace(slot, text=_told(slot, phrases, profile, places))
 
 
-def _told(slot: Slot, phrases: Phrases, profile: Profile, places: PlaceIndex) -> str:
+def _told(slot: Slot, phrases: Pack, profile: Profile, places: PlaceIndex) -> str:
     what = {
         WORK: profile.occupation.strip(),
         "again": phrases.without("again", slot.text.removeprefix(AGAIN)),
@@ -243,7 +242,7 @@ def _taken_up(
     slots: Sequence[Slot],
     places: PlaceIndex,
     told: Callable[[Slot], Slot],
-    phrases: Phrases,
+    phrases: Pack,
     status: Mapping[str, Meter],
 ) -> list[Slot]:
     """Yesterday's unfinished items that today's plan does not repeat anyway, the most important first."""

@@ -14,21 +14,21 @@ from math import sqrt
 from typing import NamedTuple
 
 from cogitate.memory.entry import Entry, is_dialogue
-from cogitate.memory.language.endings import QUESTIONS, joined
 from cogitate.memory.language.languages import ENGLISH
+from cogitate.memory.language.packs import pack_of, phrases_of
 from cogitate.memory.language.port import is_courtesy, language_of
-from cogitate.memory.language.sentences import split_sentences
-from cogitate.memory.language.speakers import Speakers
+from cogitate.memory.language.sentences import QUESTIONS, joined, split_sentences
+from cogitate.memory.language.talk import Speakers
 from cogitate.memory.language.text import normal, stems
 from cogitate.memory.retrieval.scoring import rating
 from cogitate.tasks.heuristics.findings import promises_of, typed_findings
 from cogitate.tasks.heuristics.promises import MOST_QUOTED
 from cogitate.tasks.heuristics.reading import BY_TIME, parts_of
 from cogitate.tasks.heuristics.recalled import Finding, Recalled, tell
-from cogitate.tasks.heuristics.spoken import Phrases, quiet_reflections
 from cogitate.tasks.heuristics.themes import TRIVIAL, Sentence, most_central, read, scores, word_weights
 
 QUIET = "It's been a quiet period. Nothing particularly notable has happened."  # streams design, task 8
+_NOTHING = "…"  # in a language of which no phrase is known
 NOTABLE = 4  # importance from which something is told beside something else, or where fewer than three were observed
 EVIDENCE = 20  # entries at most (streams design)
 MOST_CENTRAL = 3  # sentences beside the typed finding
@@ -87,12 +87,12 @@ def find_insight(recalled: Recalled, least: int = TRIVIAL + 1) -> Insight:
 
 def quiet(language: str) -> str:
     """Return a reflection on a time without events."""
-    return QUIET if language == ENGLISH else Phrases(language).quiet
+    return QUIET if language == ENGLISH else pack_of(language).phrase("quiet") or _NOTHING
 
 
 def is_quiet(text: str) -> bool:
     """Return whether a reflection tells of a time without events, in any language."""
-    return text == QUIET or text in quiet_reflections()
+    return text in (QUIET, _NOTHING) or text in phrases_of("quiet")
 
 
 def _outstanding(recent: Sequence[Entry], scored: Sequence[tuple[float, Sentence]]) -> list[tuple[float, Sentence]]:

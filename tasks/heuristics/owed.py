@@ -9,16 +9,15 @@ from dataclasses import dataclass
 from cogitate.memory.appointments import Appointment
 from cogitate.memory.clock import DAY, clock_in_force, day_of
 from cogitate.memory.entry import Entry
-from cogitate.memory.language.endings import SPACED, UNSPACED
 from cogitate.memory.language.languages import ENGLISH, UNDETERMINED, languages_of
 from cogitate.memory.language.packs import pack_of
 from cogitate.memory.language.place_names import find_place
+from cogitate.memory.language.sentences import SPACED, UNSPACED
 from cogitate.memory.language.text import stems
 from cogitate.memory.language.times import anchor_days, days_named, find_times
 from cogitate.memory.profile import Location
 from cogitate.memory.summaries.conversations import resolve_name
 from cogitate.tasks.heuristics.promises import KEEP, Promise, find_promises
-from cogitate.tasks.heuristics.spoken import Phrases
 
 _ALIKE = 0.6  # share of an appointment's words that a promise repeats
 _CLOSE = 30  # minutes between two mentions of one appointment
@@ -74,7 +73,7 @@ def _reminder(promise: Promise, names: Mapping[str, str]) -> str:
     """Return what is to be done, in the language in which it was promised."""
     language = languages_of(promise.said)[0]
     if language not in (ENGLISH, UNDETERMINED):
-        return Phrases(language).to_do("keep", anchor_days(promise.said, promise.minute).rstrip(SPACED + UNSPACED))
+        return pack_of(language).to_do("keep", anchor_days(promise.said, promise.minute).rstrip(SPACED + UNSPACED))
     taker = f" to {resolve_name(promise.taker, names)}" if promise.taker else ""
     return f"{KEEP}{taker}: {promise.reminder}"
 

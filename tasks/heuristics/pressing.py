@@ -11,14 +11,13 @@ from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from itertools import chain, islice
 
-from cogitate.memory.appointments import appointments
+from cogitate.memory.appointments import Appointment, appointments, standing
 from cogitate.memory.clock import DAY, clock_in_force
 from cogitate.memory.entry import Entry
-from cogitate.memory.language.endings import SPACED, UNSPACED
 from cogitate.memory.language.markup import prose
 from cogitate.memory.language.port import is_courtesy, language_of
-from cogitate.memory.language.sentences import split_sentences
-from cogitate.memory.language.speakers import Speakers
+from cogitate.memory.language.sentences import SPACED, UNSPACED, split_sentences
+from cogitate.memory.language.talk import Speakers
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.profile import Location
@@ -78,6 +77,7 @@ def find_pressing(
         for entry in sorted(found, key=lambda e: (-e.importance, -e.minute, -e.number))
         if not any(text.endswith(quote(entry, names)) for text in planned)
         and not appointments([entry], places, entry.minute - DAY, entry.minute + _AHEAD)
+        and standing([Appointment(entry.minute, entry.text, None, entry.number)], entries)  # no later one calls it off
         and not _is_answered(entry, seen[bisect_right(seen, BY_TIME(entry), key=BY_TIME) :])
     )
     return [*islice(open_, MOST_PRESSING)]

@@ -12,10 +12,9 @@ from typing import NamedTuple
 from cogitate.memory.clock import date
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.commitments import Vow, are_alike
-from cogitate.memory.language.endings import QUESTIONS
 from cogitate.memory.language.packs import forget_with_packs
 from cogitate.memory.language.port import language_of
-from cogitate.memory.language.sentences import split_sentences
+from cogitate.memory.language.sentences import QUESTIONS, split_sentences
 from cogitate.memory.language.text import stems
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten

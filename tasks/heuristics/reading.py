@@ -14,7 +14,7 @@ from cogitate.memory.language.languages import languages_of
 from cogitate.memory.language.markup import prose
 from cogitate.memory.language.packs import forget_with_packs
 from cogitate.memory.language.port import is_courtesy, language_of
-from cogitate.memory.language.speakers import Speakers
+from cogitate.memory.language.talk import Speakers
 from cogitate.memory.language.text import normal
 from cogitate.memory.retrieval.terms import TERMS
 from cogitate.memory.summaries.conversations import first_person, parse_line, resolve_name

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from cogitate.memory.clock import day_of
 from cogitate.memory.entry import Entry
-from cogitate.memory.language.endings import has_end, with_end
 from cogitate.memory.language.languages import ENGLISH
 from cogitate.memory.language.port import language_of
+from cogitate.memory.language.sentences import has_end, with_end
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.profile import Location

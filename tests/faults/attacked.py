@@ -23,14 +23,14 @@ from cogitate.ops.world_choice import WorldChoice
 from cogitate.ops.world_driver import drive
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.config.urls import SERVER_FILE
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.inspection.summary import summarise_run
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import Ended, EndNote, ReadLine
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import load_streams
-from cogitate.scheduler.tick.loop import Tick
+from cogitate.scheduler.tick.tick_iterator import Tick
 from cogitate.workers.processes.embedded import EmbeddedServer
 from cogitate.workers.processes.supervisor import WorkerPool, worker_environment
 from tests.integration.command import command

@@ -16,12 +16,12 @@ import pytest
 from redis import Redis
 
 from cogitate.hosting.inline import InlinePublisher
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.summary import summarise_run
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.ledger.claims import Claim, Claims
+from cogitate.scheduler.ledger.keys import script
 from cogitate.scheduler.ledger.run_store import RunStore
-from cogitate.scheduler.ledger.scripts import script
 from cogitate.tasks.job import Cost, Job
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.faults.dropped_anywhere import SETTINGS, TICKS, SteadyBeat, Visit, Watch, watched_client

@@ -9,7 +9,7 @@ from pathlib import Path
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.scheduler.engine.open_jobs import load_open_jobs
 from cogitate.scheduler.ledger.run_store import RunStore
-from cogitate.scheduler.tick.loop import Tick
+from cogitate.scheduler.tick.tick_iterator import Tick
 from cogitate.workers.publish import Publisher
 from cogitate.workers.transport.hints import ASKING, tickets_key
 from tests.faults.attacked import AGENTS, MORNING, RUN, Attacked, Eventually, settings_of

@@ -15,7 +15,7 @@ import pytest
 
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.scheduler.ledger.run_store import RunStore
-from cogitate.scheduler.tick.loop import Tick
+from cogitate.scheduler.tick.tick_iterator import Tick
 from tests.faults.attacked import AGENTS, MORNING, RUN, Attacked, Eventually, settings_of, warnings_in
 
 TIMEOUT = 0.5  # seconds; of sockets, where a server stalls

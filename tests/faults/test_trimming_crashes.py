@@ -16,7 +16,7 @@ from redis import Redis
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.ops.world_driver import drive
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.journal.exported import ExportedJournal, journal_folder
 from cogitate.scheduler.ledger.keys import incarnation_key

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from cogitate.ops.fake_llm.server import FakeEndpoint
-from cogitate.scheduler.tick.loop import Tick
+from cogitate.scheduler.tick.tick_iterator import Tick
 from tests.faults.attacked import AGENTS, MORNING, Attacked, Eventually, settings_of
 
 

@@ -20,9 +20,9 @@ from cogitate.memory.summaries.conversations import conversations
 from cogitate.ops.world_driver import drive
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.engine.run_data import FinishedTick
-from cogitate.scheduler.inspection.audit.audit import audit, audit_budget
+from cogitate.scheduler.inspection.audit import audit, audit_budget
 from cogitate.scheduler.journal.history import Change
-from cogitate.scheduler.tick.loop import Tick
+from cogitate.scheduler.tick.tick_iterator import Tick
 from cogitate.simulation.world import World
 from cogitate.tasks.plan_times import SOON
 from cogitate.tasks.registry import kind_of

@@ -15,10 +15,10 @@ from redis import Redis
 from cogitate.memory.clock import DAY
 from cogitate.ops.fake_llm.completions import complete
 from cogitate.ops.fake_llm.server import FakeEndpoint
-from cogitate.scheduler.inspection.audit.audit import audit_budget
+from cogitate.scheduler.inspection.audit import audit_budget
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.ledger.run_store import RunStore
-from cogitate.scheduler.tick.loop import Tick
+from cogitate.scheduler.tick.tick_iterator import Tick
 from cogitate.simulation.recorded.player import RecordedWorld
 from cogitate.simulation.recordings import SMALL
 from cogitate.simulation.town.town import Town

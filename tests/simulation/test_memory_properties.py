@@ -24,9 +24,8 @@ from cogitate.memory.stream import Stream
 from cogitate.memory.summaries.conversations import conversations
 from cogitate.prompts.answers import Activity, DailyPlan, ReflectionAnswer, SummaryAnswer
 from cogitate.scheduler.budget.rules import rules_of, view_of
-from cogitate.scheduler.config.facts import facts_of
+from cogitate.scheduler.config.facts import SCHEMA, facts_of
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.engine.engine import RunEngine
 from cogitate.scheduler.engine.open_jobs import OpenJob
 from cogitate.scheduler.engine.run_data import WorldTurn

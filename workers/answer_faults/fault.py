@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from cogitate.memory.language.endings import QUESTIONS, SPACED, UNSPACED
+from cogitate.memory.language.sentences import QUESTIONS, SPACED, UNSPACED
 from cogitate.memory.language.text import MARKS, words
 from cogitate.prompts.answers import (
     HELD_PHRASE,

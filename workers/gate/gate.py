@@ -26,8 +26,7 @@ from redis.exceptions import RedisError
 from structlog.contextvars import get_contextvars
 
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.ledger.keys import ENDPOINTS, endpoint_keys, new_nonce
-from cogitate.scheduler.ledger.scripts import Reply
+from cogitate.scheduler.ledger.keys import ENDPOINTS, Reply, endpoint_keys, new_nonce
 from cogitate.workers import lua
 from cogitate.workers.gate.endpoint_reports import SECOND, Entered, Report, Reports, Spacing
 from cogitate.workers.gate.verdict import verdict_of

@@ -20,8 +20,8 @@ from celery import signals
 from redis import Redis
 from redis.exceptions import RedisError
 
+from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
-from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.ledger.claims import (
     Claim,
     Claims,

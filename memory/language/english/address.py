@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from cogitate.memory.language.speakers import Speakers, beginning_of, folded, forms_of
+from cogitate.memory.language.talk import Speakers, beginning_of, folded, forms_of
 
 _EMOJI = re.compile("[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d]+")
 _SPACE = re.compile(r"\s+")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from cogitate.memory.language.endings import QUESTIONS, SPACED, UNSPACED, full_stop
 from cogitate.memory.language.english.grammar import has_verb, word_set
+from cogitate.memory.language.sentences import QUESTIONS, SPACED, UNSPACED, full_stop
 
 _CONJUNCTION = r"(?:but|and\s++so|so|and)\s++(?=(?:I|we|it|they|he|she|there|this|that)(?:['’]\w++)?\s++[\w'’]++\s++\w)"
 _CLAUSE = re.compile(

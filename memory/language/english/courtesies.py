@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from cogitate.memory.language.speakers import Speakers
+from cogitate.memory.language.tables import english
+from cogitate.memory.language.talk import Speakers
 from cogitate.memory.language.text import FUNCTION_WORDS, words
 
 _DEAR = "treasure|angel|star|gem|saint|life-?saver|hero|legend"
@@ -33,22 +34,7 @@ _FORMULA = re.compile(
     re.IGNORECASE,
 )
 _ADDRESSED = re.compile(r", you(?=[.!?…]*$)")
-_EMPTY_WORDS = frozenset(
-    words(
-        "hey hi hello bye goodbye wow oh yeah yes yep ok okay thanks thank thx congrats congratulations awesome "
-        "amazing great cool wonderful fantastic incredible impressive beautiful lovely nice sweet good well glad "
-        "happy sorry see talk soon later take care look check sound sounds looks like love know let sure definitely "
-        "totally absolutely exactly agree agreed really appreciate keep going go luck proud job way back long time "
-        "happening new up tell share hear heard mean means lot much thing things stuff something anything "
-        "everything day week weekend gonna wanna gotta kinda haha lol hope hoping get got give giving make makes "
-        "pic pics picture photo photos idea support help encouragement words kind cheers enjoy fun excited exciting "
-        "best wish wishing always never cute perfect inspiring inspired worries worry think thinking thought guess "
-        "bet right one guys pretty super interesting say said seem seems feel feels come came want wants catch chat "
-        "morning afternoon evening night "
-        "bit miss missed year ready work hard worth believe tough rough must man dude buddy bunch ton million lots "
-        "friend girl"
-    )
-)
+_EMPTY_WORDS = english("empty")
 
 
 def is_small_talk(sentence: str, speakers: Speakers) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from cogitate.memory.language.irregular import BASE_FORMS
+from cogitate.memory.language.tables import english
+from cogitate.memory.language.text import BASE_FORMS
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -29,22 +30,11 @@ SINGULAR: Mapping[str, str] = {
 #: The same for "they"; other verbs stay.
 PLURAL: Mapping[str, str] = {"am": "are", "was": "were", "wasn't": "weren't"}
 
-#: May stand between a subject and its verb, as may words in -ly.
-ADVERBS = word_set(
-    "just also still always never even already only often ever too sometimes now then both so not either"
-)
-#: Verbs left out subjects often stand before: "hope to see you", "lost my job".
-STATES = word_set(
-    "hope love wish want need think guess bet feel got had made went took started found lost saw met did bought just "
-    "can't won't didn't don't haven't might will would could tried finished decided agree appreciate totally "
-    "really never"
-)
+ADVERBS = english("adverbs")
+STATES = english("states")
 #: Verbs that an "it" was left out before: "sounds good", "was fun".
 IMPERSONAL = word_set("sounds looks seems feels helps gives makes keeps means reminds takes was is")
-_AUXILIARIES = word_set(
-    "can could will would should may might must can't cannot couldn't won't wouldn't shouldn't mustn't had hadn't did "
-    "didn't used left"
-)
+_AUXILIARIES = english("auxiliaries")
 _FINITE = (
     IMPERSONAL
     | _AUXILIARIES
@@ -59,25 +49,12 @@ _VOWELS = frozenset("aeiouy")
 _PASTS = {"have": "had", "be": "was", "do": "did", "leave": "left", "rise": "rose"} | {
     base: form for form, base in reversed(list(BASE_FORMS.items()))
 }
-#: Irregular forms of nouns and adjectives, and of the present.
-_NO_PASTS = word_set(
-    "children feet geese knives leaves lives men mice people shelves thieves teeth wives wolves women better best "
-    "worse worst goes"
-)
+_NO_PASTS = english("no_pasts")
 _STRESSED = word_set("prefer refer infer confer transfer defer admit commit permit submit omit compel expel propel")
 _PAST_IN_EED = word_set("agreed disagreed freed guaranteed decreed refereed treed")
-_NO_VERBS = word_set(
-    "guys all both two and or to in at so too for with on as but is was has who that the a an this these those my your "
-    "here there now then yet again today tonight tomorrow yesterday before after "
-    "our his her their some any"
-)
+_NO_VERBS = english("no_verbs")
 _SHORT_VERBS = ("n't", "'ll", "'m", "'re", "'ve", "'d")
-#: After these, "you" is an object; otherwise it is a subject.
-_BEFORE_OBJECT = word_set(
-    "to for of with about at from on by than like and see love thank help tell give show let make wish hear miss "
-    "support know remind ask get keep teach send call join back beside behind without "
-    "lend bring offer buy pay owe hand invite visit meet follow trust"
-)
+_BEFORE_OBJECT = english("before_object")
 
 
 def agree(verb: str, forms: Mapping[str, str]) -> str:

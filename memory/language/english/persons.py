@@ -4,9 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from cogitate.memory.language.english.grammar import PLURAL, SINGULAR, agree, is_adverb, takes_object
-from cogitate.memory.language.english.pronouns import pronouns_of
+from cogitate.memory.language.tables import english
+
+
+class Pronouns(NamedTuple):
+    """The forms that replace "I", "me", "my", "mine" and "myself"; `plural` says which verbs follow."""
+
+    subject: str
+    object: str
+    possessive: str
+    absolute: str
+    reflexive: str
+    plural: bool = False
+
+
+SHE = Pronouns("she", "her", "her", "hers", "herself")
+HE = Pronouns("he", "him", "his", "his", "himself")
+THEY = Pronouns("they", "them", "their", "theirs", "themselves", plural=True)
+_PRONOUNS = dict.fromkeys(english("hers"), SHE) | dict.fromkeys(english("his"), HE)
 
 _TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)*|\s+|[^\w\s]|_")
 _EXPANSIONS = {
@@ -35,6 +53,12 @@ _ALWAYS_OF_SUBJECT = {"are", "were", "aren't", "weren't", "have", "haven't"}
 _BEFORE_NOUN = {"the", "that", "this", "a", "old", "new", "silver", "gold", "coal", "iron", "salt"}  # "the old mine"
 _ME = {"me", "my", "mine", "myself"}
 _WE = {"we": "they", "us": "them", "our": "their", "ours": "theirs", "ourselves": "themselves"}
+
+
+def pronouns_of(name: str) -> Pronouns:
+    """Return the pronouns that nearly everyone of this given name goes by, or "they" where there is no such custom."""
+    first = name.split(maxsplit=1)[0].casefold() if name.split() else ""
+    return _PRONOUNS.get(first, THEY)
 
 
 def tokens_of(sentence: str) -> list[str]:

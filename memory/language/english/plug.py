@@ -6,10 +6,8 @@ from cogitate.memory.language.english.appointments import find_appointed as appo
 from cogitate.memory.language.english.certainty import is_called_off, is_refusal, is_tale, subject_of
 from cogitate.memory.language.english.clauses import split_clauses as clauses
 from cogitate.memory.language.english.courtesies import is_small_talk as is_courtesy
-from cogitate.memory.language.english.leanings import leaning
-from cogitate.memory.language.english.life_events import changes_a_life
-from cogitate.memory.language.english.notes import noted, quoted, says_i
-from cogitate.memory.language.english.own_view import heard, with_subject
+from cogitate.memory.language.english.memorable import changes_a_life, leaning
+from cogitate.memory.language.english.notes import heard, noted, quoted, says_i, with_subject
 from cogitate.memory.language.english.promises import deed_words, is_account, is_done, may_vow, tells_outcome
 from cogitate.memory.language.english.promises import find_vow as vow
 from cogitate.memory.language.english.references import leans_on_others, resolved

@@ -8,7 +8,7 @@ from functools import lru_cache
 from cogitate.memory.language.commitments import Vow, are_alike
 from cogitate.memory.language.english.certainty import is_vain
 from cogitate.memory.language.english.grammar import is_past, past_of
-from cogitate.memory.language.english.own_view import with_subject
+from cogitate.memory.language.english.notes import with_subject
 from cogitate.memory.language.text import stem, stems
 from cogitate.memory.language.times import anchor_days, find_times
 

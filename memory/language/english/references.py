@@ -9,28 +9,15 @@ from __future__ import annotations
 import re
 
 from cogitate.memory.language.english.grammar import is_adverb, is_inflected, word_set
-from cogitate.memory.language.irregular import BASE_FORMS
-from cogitate.memory.language.text import FUNCTION_WORDS
+from cogitate.memory.language.tables import english
+from cogitate.memory.language.text import BASE_FORMS, FUNCTION_WORDS
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _PERSON = word_set("he she him her his hers himself herself")
 _SEVERAL = word_set("they them their theirs themselves")
-_KIN = word_set(
-    "mother father mom dad brother sister wife husband son daughter friend friends boss aunt uncle neighbour neighbor "
-    "child children woman women man men girl boy captain doctor nurse teacher somebody someone everybody everyone "
-    "nobody host people parents couple guest guests cousin grandmother grandfather colleague"
-)
-#: Words in -s that are no plurals.
-_NO_PLURALS = word_set(
-    "this is was has does as us his its yes always perhaps sometimes afterwards towards thus unless besides news "
-    "it's that's there's he's she's what's who's let's"
-)
-#: Capitalised at the start of a sentence, these are no names.
-_OPENERS = word_set(
-    "yes no yeah well maybe perhaps please thanks thank hi hello hey today tomorrow yesterday tonight good great nice "
-    "lucky let let's remember look tell ask give take keep try one two many most glad happy sorry even once last next "
-    "every another later soon here's what's that's it's there's"
-)
+_KIN = english("kin")
+_NO_PLURALS = english("no_plurals")
+_OPENERS = english("openers")
 _VERBS = frozenset(BASE_FORMS.values())
 _BE = r"(?:is|was|are|were|will|would|sounds?|means?|makes?|made|helps?|helped)"
 #: "this" and the like without a noun

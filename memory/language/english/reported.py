@@ -13,23 +13,18 @@ from collections.abc import Collection, Sequence
 
 from cogitate.memory.language.english.grammar import IMPERSONAL, has_verb, is_adverb, word_set
 from cogitate.memory.language.english.persons import replace_persons, tokens_of
+from cogitate.memory.language.tables import english
 from cogitate.memory.language.text import FUNCTION_WORDS, words
 
 _FIRST = word_set("i im my")
 _YOU = word_set("you your yours yourself")
 _DENIALS = word_set("never not")
-_FEELINGS = word_set(
-    "excited glad happy proud stoked thrilled grateful thankful impressed keen sad nervous ready interested pumped "
-    "lucky honored psyched eager worried passionate curious"
-)
+_FEELINGS = english("feelings")
 _VERY = word_set("so super really pretty very")
 _DOING = word_set("going looking working trying planning thinking hoping feeling wishing finishing getting")
 _WISHES = word_set("hope wish bet")
 _TOWARDS = word_set("to forward on about for up")
-_REQUESTS = word_set(
-    "keep take check try make remember go give start stay focus look believe let come tell show call send bring ask "
-    "follow enjoy have be get stop put use find don't never join visit add read watch listen gather reach"
-)
+_REQUESTS = english("requests")
 _OPENS_THING = word_set("a an the my our your this these those some another")
 _ABOUT_THAT = word_set("is was would will must really sounds looks makes made helped means meant could can")
 _AND_I = re.compile(r"(?P<other>[A-Z][\w'-]*+(?: [A-Z][\w'-]*+)?) and I (?P<rest>\w.*)", re.DOTALL)

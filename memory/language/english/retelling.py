@@ -9,17 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from cogitate.memory.language.endings import has_end, with_end
 from cogitate.memory.language.english.address import addressee, clean, without_own_name
 from cogitate.memory.language.english.courtesies import is_small_talk
 from cogitate.memory.language.english.grammar import STATES, has_verb, is_adverb, is_past
-from cogitate.memory.language.english.pronouns import pronouns_of
+from cogitate.memory.language.english.persons import pronouns_of
 from cogitate.memory.language.english.references import leans_on_somebody, leans_on_something
 from cogitate.memory.language.english.reported import is_english as is_english_clause
 from cogitate.memory.language.english.reported import is_request, third_person
-from cogitate.memory.language.irregular import BASE_FORMS
+from cogitate.memory.language.sentences import has_end, with_end
+from cogitate.memory.language.tables import english
 from cogitate.memory.language.talk import Speech, Talk
-from cogitate.memory.language.text import FUNCTION_WORDS, WHITE_SPACE, words
+from cogitate.memory.language.text import BASE_FORMS, FUNCTION_WORDS, WHITE_SPACE
 from cogitate.memory.language.truncation import ELLIPSIS
 
 _CUT = re.compile(r"^\s*(?:-{1,3}|[–—…])|(?:-|[–—])[\"'”’]?\.?$")
@@ -31,17 +31,8 @@ _DIGIT = re.compile(r"\d")
 _MARKS = WHITE_SPACE + "!?.…,;:'-"
 _CLOSING_QUOTES = '”"»)]'
 _VOW = re.compile(r"^I promise[,:]? (?:that )?I(?:'ll| will) ", re.IGNORECASE)
-#: A clause that opens so is no sentence, unless a comma brings its main clause.
-_SUBORDINATE = frozenset(
-    words(
-        "if even when whenever because since while although though unless until as especially which who both either "
-        "such"
-    )
-)
-#: What opens an exclamation and no statement: "Well done, you mended my gate".
-_EXCLAIMS = frozenset(
-    words("thanks thank congrats congratulations sorry well bravo good great nice oh ah alas dear big")
-)
+_SUBORDINATE = english("subordinate")
+_EXCLAIMS = english("exclaims")
 _CONNECTIVE = re.compile(r"^(?:(?:and|but|or|however|anyway|so(?! (?:many|much|few|far|long)\b))\b,? )+", re.IGNORECASE)
 #: Sentences that no rule retells: with an apparent form of address at the end ("I swear it, my queen."), and gestures.
 _CALLS = re.compile(r", (?:my |you )?[a-z]{3,}[.!]*$|^here(?:['’]s| is| are)\b", re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""Tables of words by language, as data: function words, and packs of phrases and words."""
+"""Tables of words by language, as data: function words, packs of phrases and words, English words for its rules."""
 
 from __future__ import annotations
 
@@ -10,5 +10,10 @@ from typing import Any
 
 @cache
 def read_table(name: str) -> dict[str, Any]:
-    """Return a table by its name, such as "life_events"; languages are keys, by ISO 639-1 code."""
+    """Return a table by its name, such as "phrases"; keys are languages by ISO 639-1 code, or those of `english`."""
     return tomllib.loads((resources.files(__package__) / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def english(name: str) -> frozenset[str]:
+    """Return a list of English words."""
+    return frozenset(read_table("english")[name].split())

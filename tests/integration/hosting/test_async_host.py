@@ -10,7 +10,7 @@ import pytest
 from redis import Redis
 
 from cogitate import Observation, Profile, Settings, TickLoop
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.workers.processes.embedded import EmbeddedServer
 
 OWNERS = {"agent:ada": Profile(name="Ada Smith")}

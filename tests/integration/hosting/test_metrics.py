@@ -26,8 +26,8 @@ from cogitate.ops.doctor.command import examine_runs
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.ops.world_choice import WorldChoice
 from cogitate.ops.world_driver import drive
+from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
-from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.inspection.summary import summarise_run
 from cogitate.scheduler.inspection.vitals import run_heads
 from cogitate.scheduler.ledger.claims import Claim, Claims

@@ -11,7 +11,7 @@ import pytest
 
 from cogitate import Observation, Profile, Settings, TickLoop
 from cogitate.ops.commands.audit import audit_at_end, tick_auditor
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.ledger.outage import outage_of
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.workers.processes.embedded import EmbeddedServer

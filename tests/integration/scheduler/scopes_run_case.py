@@ -10,7 +10,7 @@ from fakeredis import FakeRedis
 from cogitate import Profile, Settings, Tick, TickLoop
 from cogitate.memory.entry import Entry
 from cogitate.memory.routing.scopes import WORLD
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.replay import replay
 
 INN, ROAD, BOB, EVE, ALICE, GROUP = (

@@ -10,7 +10,7 @@ import pytest
 from redis import Redis
 
 from cogitate import Observation, Profile, Settings, TickLoop
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.ledger.errors import RunAltered
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.workers.processes.embedded import EmbeddedServer

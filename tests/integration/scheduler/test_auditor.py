@@ -14,8 +14,8 @@ from redis import Redis
 
 from cogitate.memory import typed_json
 from cogitate.memory.effects import Archive
-from cogitate.scheduler.config.versions import SCHEMA
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.config.facts import SCHEMA
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import Core, Correction, Ended, TickNotes, write_line
 from cogitate.scheduler.ledger.run_store import RunStore

@@ -19,7 +19,7 @@ from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.ops.fake_llm.stats import Stats
 from cogitate.ops.report.run_figures import run_figures
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.summary import summarise_run, usage_by_owner
 from cogitate.scheduler.inspection.vitals import budget_vitals, open_kinds
 from tests.integration.command import typed

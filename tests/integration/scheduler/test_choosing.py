@@ -19,7 +19,7 @@ from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import ReadLine
 from cogitate.scheduler.ledger.run_store import RunStore
-from cogitate.scheduler.tick.loop import Tick
+from cogitate.scheduler.tick.tick_iterator import Tick
 from cogitate.simulation.recorded.player import RecordedWorld
 from cogitate.simulation.recordings import SMALL
 from cogitate.simulation.town.town import Town

@@ -14,7 +14,7 @@ from cogitate.memory.entry import Entry, Marks
 from cogitate.memory.profile import Profile
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.tick.tick_iterator import WorldDiverged
 

@@ -15,7 +15,7 @@ import cogitate.scheduler.journal.run_totals
 from cogitate.ops.report.run_figures import run_figures
 from cogitate.scheduler.budget.budget_lines import BudgetLine
 from cogitate.scheduler.config.limits import LimitTable
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.inspection.recent import recent_ticks
 from cogitate.scheduler.inspection.replay import replay

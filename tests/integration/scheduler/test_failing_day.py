@@ -9,7 +9,7 @@ from typing import Any
 from cogitate.ops.fake_llm.faults import FAULTS
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.ops.fake_llm.stats import Stats
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
 from cogitate.tasks.registry import kinds
 from cogitate.workers.processes.embedded import EmbeddedServer

@@ -15,7 +15,7 @@ from cogitate import Profile, Settings, TickLoop
 from cogitate.hosting.inline import InlinePublisher
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.ops.formatting.run import degraded_lines
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.inspection.summary import summarise_run
 from cogitate.scheduler.journal.history import changes_of, read_journal

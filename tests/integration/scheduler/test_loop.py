@@ -14,15 +14,14 @@ from cogitate.memory.effects import Append, Archive, SetPlanStatus
 from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Profile
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.inspection.summary import summarise_run
 from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import JournalError
 from cogitate.scheduler.ledger.run_store import RunStore
-from cogitate.scheduler.tick.loop import Tick
-from cogitate.scheduler.tick.tick_iterator import WorldDiverged
+from cogitate.scheduler.tick.tick_iterator import Tick, WorldDiverged
 from cogitate.simulation.town.town import Town
 from tests.integration.scheduler.ledger.ledger_case import KINDS, OTHER, OWNER, Host, claimed, settle, worker
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cogitate import Profile, Settings, TickLoop
 from cogitate.memory.entry import MAX_TEXT
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.intake.checks import MAX_OWNER, InputError, check_owner
 from cogitate.tasks.job import split_job_id

@@ -17,7 +17,7 @@ from cogitate import Change, Observation, Profile, Settings, TickLoop
 from cogitate.errors import ConfigurationError
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.scheduler.config.kind_modules import load_kinds
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.tasks.registry import kind_of
 from cogitate.workers.processes.embedded import EmbeddedServer

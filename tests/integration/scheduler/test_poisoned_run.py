@@ -17,7 +17,7 @@ from cogitate.kinds import Kind, register
 from cogitate.memory import typed_json
 from cogitate.memory.effects import Append, Archive, Effect, MarkAccessed, Rate, SetCounter, SetPlanStatus
 from cogitate.memory.entry import Entry, PlanItem
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.summary import summarise_run
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.ledger.errors import RunUnreadable

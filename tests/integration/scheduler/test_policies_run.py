@@ -22,7 +22,7 @@ from cogitate.memory.policies.window import total_tokens
 from cogitate.memory.stream import Stream
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.ops.world_driver import drive
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.inspection.summary import summarise_run, usage_by_owner
 from cogitate.scheduler.journal.history import read_journal, redo

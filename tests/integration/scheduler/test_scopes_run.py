@@ -12,7 +12,7 @@ from cogitate import Event, Tick, TickLoop
 from cogitate.errors import InputError
 from cogitate.memory.routing.scopes import CURSOR, WORLD
 from cogitate.ops.fake_llm.server import FakeEndpoint
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.workers.llm.client import ModelClient

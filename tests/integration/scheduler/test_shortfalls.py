@@ -16,7 +16,7 @@ from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.ops.formatting.run import degraded_lines
 from cogitate.scheduler.config.endpoints import Endpoint
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.inspection.summary import RunSummary, summarise_run
 from cogitate.workers.llm.requests.address import servers_of

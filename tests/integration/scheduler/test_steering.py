@@ -27,7 +27,7 @@ from cogitate.scheduler.config.controls import (
     SetMode,
 )
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.inspection.stored_run import limits_of
@@ -36,9 +36,8 @@ from cogitate.scheduler.inspection.vitals import steering_of
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import ReadLine
 from cogitate.scheduler.ledger.errors import LedgerError, RunMissing
-from cogitate.scheduler.ledger.keys import incarnation_key, run_base
+from cogitate.scheduler.ledger.keys import incarnation_key, run_base, script
 from cogitate.scheduler.ledger.run_store import RunStore
-from cogitate.scheduler.ledger.scripts import script
 from cogitate.scheduler.steering.operators import RunCancelled, TooManyRequests, ask
 from tests.conftest import Eventually
 

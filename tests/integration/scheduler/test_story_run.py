@@ -17,7 +17,7 @@ from cogitate.memory.entry import INTO_SUMMARY
 from cogitate.memory.routing.scopes import CURSOR, WORLD
 from cogitate.ops.world_choice import event_types_of, settings_for
 from cogitate.ops.world_driver import drive
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.simulation.story.people import (
     COUNCIL,

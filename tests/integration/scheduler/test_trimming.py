@@ -16,7 +16,7 @@ from cogitate.hosting.tick_loop import TickLoop
 from cogitate.ops.world_choice import WorldChoice
 from cogitate.ops.world_driver import drive
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.inspection.summary import RunReader, summarise_run, usage_by_owner

@@ -21,7 +21,7 @@ from cogitate.memory.routing.scopes import WORLD
 from cogitate.scheduler.budget.budget_lines import budget_lines
 from cogitate.scheduler.config.endpoints import Endpoint, ModelSettings
 from cogitate.scheduler.config.limits import UNITS
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.inspection.stored_run import limits_of

@@ -25,7 +25,7 @@ from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.prompts.render import neutral
 from cogitate.scheduler.budget.budget import Cell
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.inspection.summary import summarise_run
 from cogitate.scheduler.journal.history import read_journal

@@ -21,7 +21,7 @@ from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.ops.formatting.endpoints import format_breaker
 from cogitate.scheduler.config.endpoints import Endpoint
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.ledger.deletion import delete_run

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 from cogitate import Profile, Settings, TickLoop
 from cogitate.hosting import logs
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.ledger.claims import UNUSABLE, split_failure

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.ledger.claims import Claim, Result
 from cogitate.tasks.job import Job
 from cogitate.workers.jobs.kept_results import KeptResults

@@ -12,7 +12,7 @@ from cogitate.memory.profile import Profile
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.scheduler.config.endpoints import Endpoint, ModelSettings
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.job_history import JobHistory, JobRecord
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import Ended

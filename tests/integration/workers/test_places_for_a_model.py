@@ -11,7 +11,7 @@ from cogitate.memory.profile import Profile
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.scheduler.config.endpoints import Endpoint
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.ledger.claims import Claims
 
 Eventually = Callable[..., None]

@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 
 from cogitate import Profile, Settings, TickLoop
 from cogitate.errors import ConfigurationError
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.ledger.claims import trial_hints
 from cogitate.tasks import registry
 from cogitate.tasks.prune import Prune

@@ -21,7 +21,7 @@ import cogitate.scheduler.engine.open_jobs
 import cogitate.scheduler.journal.history
 import cogitate.scheduler.journal.lines
 import cogitate.scheduler.ledger.claims
-import cogitate.scheduler.ledger.scripts
+import cogitate.scheduler.ledger.keys
 import cogitate.scheduler.tick.commit
 import cogitate.scheduler.tick.restore
 import cogitate.tasks.kind
@@ -61,7 +61,7 @@ SHORT = 500  # tokens of a prompt that shows a part of a world's messages
 @contextmanager
 def in_script(name: str, *changes: tuple[str, str]) -> Iterator[None]:
     """Return a script with texts replaced, preludes included."""
-    original = cogitate.scheduler.ledger.scripts.source
+    original = cogitate.scheduler.ledger.keys.source
 
     def changed(script: str) -> str:
         text = original(script)
@@ -74,7 +74,7 @@ def in_script(name: str, *changes: tuple[str, str]) -> Iterator[None]:
                 text = text.replace(old, new)
         return text
 
-    with patch.object(cogitate.scheduler.ledger.scripts, "source", changed):
+    with patch.object(cogitate.scheduler.ledger.keys, "source", changed):
         yield
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from redis.exceptions import RedisError
 
 from cogitate.hosting.tick_loop import TickLoop
-from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.engine.open_jobs import OpenJob
 from cogitate.scheduler.intake.kind_effects import KindEffects
 from cogitate.scheduler.journal.lines import JournalError

@@ -39,8 +39,8 @@ import cogitate.workers.jobs.kept_texts
 import cogitate.workers.jobs.runner
 from cogitate.hosting.inline import InlinePublisher
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.ledger import scripts
-from cogitate.scheduler.ledger.scripts import _PRELUDES, script
+from cogitate.scheduler.ledger import keys
+from cogitate.scheduler.ledger.keys import _PRELUDES, script
 from cogitate.tasks.job import Job
 from cogitate.workers.gate.endpoint_reports import Report, Reports
 from cogitate.workers.gate.gate import Refused
@@ -79,7 +79,7 @@ class Server:
         self.plain.flushall()
         if not self._knows_scripts:
             with self.plain.pipeline(transaction=False) as pipeline:
-                for text in (*map(scripts.source, _PRELUDES), *_scripts_of_workers()):
+                for text in (*map(keys.source, _PRELUDES), *_scripts_of_workers()):
                     pipeline.script_load(text)
                 pipeline.execute()
             self._knows_scripts = True

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from cogitate.memory import typed_json
 from cogitate.memory.clock import day_of
 from cogitate.scheduler.engine.corrections import read_learned, read_retries
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.inspection.snapshot import take_snapshot
 from cogitate.scheduler.inspection.summary import usage_by_owner

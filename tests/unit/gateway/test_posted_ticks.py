@@ -12,7 +12,7 @@ import pytest
 from fakeredis import FakeRedis
 
 from cogitate.scheduler.config.controls import SetMode
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.steering.operators import ask
 from tests.conftest import Eventually
 from tests.gateway_client import Client, Served, serving

@@ -14,7 +14,7 @@ from cogitate import Settings, TickLoop
 from cogitate.hosting.protocol.answers import applied
 from cogitate.hosting.protocol.host_table import HostTable
 from cogitate.hosting.protocol.stdio import StdioHost
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from tests.gateway_client import serving
 from tests.unit.gateway.village_case import LAST, OPEN, OWNERS, brief, live, turn
 

@@ -18,7 +18,7 @@ from fakeredis import FakeRedis
 from cogitate import Location, MemoryView, Profile
 from cogitate.hosting.protocol.messages import LocationFields, ProfileFields
 from cogitate.memory import Scored
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from tests.gateway_client import Client, Served, serving
 from tests.unit.gateway.village_case import ADA, BEN, OPEN, STATEMENT, turn
 

@@ -15,7 +15,7 @@ from cogitate.memory.entry import Entry
 from cogitate.ops.fake_llm.answers import AnswerWriter
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.scheduler.config.settings import ConfigurationError, PinnedSettings
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.replay import replay
 
 Loops = Callable[..., TickLoop]

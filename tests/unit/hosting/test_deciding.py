@@ -16,7 +16,7 @@ from cogitate.errors import InputError, NoSuchOwner, UsageError, WorldDiverged
 from cogitate.kinds import register
 from cogitate.scheduler.config.controls import SetMode
 from cogitate.scheduler.config.settings import PinnedSettings
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.steering.operators import ask
 from tests.unit.tasks.own_kind_case import Own

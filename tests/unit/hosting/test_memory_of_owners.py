@@ -15,7 +15,7 @@ from cogitate.memory.effects import Append
 from cogitate.memory.entry import Entry
 from cogitate.memory.retrieval.profiles import ProfileChoice
 from cogitate.scheduler.config.settings import PinnedSettings
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.stored_memory import read_memory
 from cogitate.tasks import registry
 from cogitate.tasks.kind import Case

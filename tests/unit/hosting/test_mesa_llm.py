@@ -22,7 +22,7 @@ from cogitate.hosting.mesa_minds import Minds
 from cogitate.mesa_llm import CogitateMemory, think, unless_down
 from cogitate.scheduler.config.limits import LimitTable
 from cogitate.scheduler.config.settings import PinnedSettings
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.recent import recent_ticks
 from cogitate.scheduler.ledger.run_store import RunStore
 from tests.ports import free_ports

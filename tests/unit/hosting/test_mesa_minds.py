@@ -22,7 +22,7 @@ from cogitate.kinds import register
 from cogitate.memory.effects import Tell
 from cogitate.mesa import Minds, think
 from cogitate.scheduler.config.settings import PinnedSettings
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.tasks.job import Cost
 from tests.unit.tasks.own_kind_case import Own
 

@@ -12,7 +12,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from cogitate import CogitateError, TickLoop
 from cogitate.errors import LedgerError, UsageError
 from cogitate.scheduler.config.controls import SetMode
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.steering.operators import ask
 from tests.unit.hosting.short_loop_case import LAST, Loops, live, opened, status
 

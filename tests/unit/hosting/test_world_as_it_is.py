@@ -9,7 +9,7 @@ from fakeredis import FakeRedis
 
 from cogitate import TickLoop
 from cogitate.errors import ConfigurationError, WorldDiverged
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.replay import replay
 from tests.unit.hosting.short_loop_case import LAST, Loops, opened
 

@@ -10,7 +10,7 @@ import pytest
 from cogitate.memory import typed_json
 from cogitate.memory.entry import Entry, EntryType
 from cogitate.memory.importance import _MAX_TEXTS, ImportanceEstimate, Ratings, RatingState, rate_by_rule
-from cogitate.memory.language.english.leanings import leaning
+from cogitate.memory.language.english.memorable import leaning
 from cogitate.memory.language.port import changes_a_life
 from cogitate.memory.language.text import stems
 from cogitate.memory.limits import MemoryLimits

@@ -21,7 +21,7 @@ from cogitate.ops.formatting.budget import (
 from cogitate.scheduler.budget.budget import figure_of, format_limit, format_refusal
 from cogitate.scheduler.budget.budget_lines import BudgetLine, LimitInForce, Pools, limits_in_force
 from cogitate.scheduler.config.limits import LimitTable
-from cogitate.scheduler.inspection.refusals import Refusal
+from cogitate.scheduler.inspection.stored_run import Refusal
 
 POOLS = Pools(0.2)
 TABLE = LimitTable({"tick.run.calls": 10, "day.owner:*.calls": 20, "day.owner:agent:eve.calls": 5, "day.run.jobs": 3})

@@ -11,8 +11,8 @@ from cogitate.hosting.finding import Finding
 from cogitate.ops.doctor import endpoints
 from cogitate.ops.doctor.endpoints import examine_endpoints, learned_headrooms
 from cogitate.scheduler.config.endpoints import ModelSettings
+from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.config.settings import PinnedSettings
-from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.ledger.keys import ENDPOINTS, RUNS, endpoint_keys, incarnation_key, run_prefix
 
 

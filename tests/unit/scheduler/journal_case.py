@@ -9,7 +9,7 @@ from fakeredis import FakeRedis
 
 from cogitate.memory.snapshot import dump
 from cogitate.memory.stream import Stream
-from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.journal.checkpoint import JournalCheckpoint, content_hash, write_checkpoint
 from cogitate.scheduler.journal.exported import ExportedJournal, exported_entry
 from cogitate.scheduler.journal.lines import Core, TickNotes, unpack_line, write_line

@@ -15,9 +15,8 @@ from cogitate.memory.profile import Profile
 from cogitate.memory.snapshot import dump
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.budget.admission import DecidedLine
-from cogitate.scheduler.config.facts import Facts, keep_settings
+from cogitate.scheduler.config.facts import SCHEMA, Facts, keep_settings
 from cogitate.scheduler.config.settings import PinnedSettings
-from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.engine.run_data import LoopState
 from cogitate.scheduler.journal.checkpoint import JournalCheckpoint, content_hash, packed, write_checkpoint
 from cogitate.scheduler.journal.exported import ExportedJournal, exported_entry

@@ -11,8 +11,7 @@ from fakeredis import FakeRedis
 from cogitate.memory.profile import Profile
 from cogitate.scheduler.budget.admission import DecidedLine, Grant
 from cogitate.scheduler.budget.budget import Cell
-from cogitate.scheduler.config.facts import Facts
-from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.config.facts import SCHEMA, Facts
 from cogitate.scheduler.journal.checkpoint import JournalCheckpoint, write_checkpoint
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import (

@@ -33,7 +33,7 @@ from cogitate.effects import (
 )
 from cogitate.memory import typed_json
 from cogitate.scheduler.engine.run_data import WorldTurn
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.inspection.summary import summarise_run

@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 from cogitate import CogitateError, Event, EventRule, Location, Observation, Profile, Settings, TickLoop
 from cogitate.effects import Character, SetCharacter, SetCounter
 from cogitate.errors import ConfigurationError, InputError, UsageError
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.inspection.summary import summarise_run
 from cogitate.tasks.job import Reads

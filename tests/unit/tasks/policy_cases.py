@@ -13,8 +13,8 @@ from cogitate.memory.apply import apply, unmet
 from cogitate.memory.effects import Effect, losses
 from cogitate.memory.entry import Entry
 from cogitate.memory.limits import MemoryLimits
+from cogitate.memory.policies.cells import receive
 from cogitate.memory.policies.compaction import enforce_limits
-from cogitate.memory.policies.receiving import receive
 from cogitate.memory.stream import Stream
 from cogitate.prompts.answers import SummaryAnswer
 from cogitate.prompts.render import Templates

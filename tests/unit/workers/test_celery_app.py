@@ -19,8 +19,8 @@ import structlog
 from celery import Celery, current_app
 
 from cogitate import workers
+from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.config.settings import ConfigurationError
-from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.tasks.registry import kind_names
 from cogitate.workers import celery_app as module
 from cogitate.workers.celery_app import FLOWER_PAGES, make_app

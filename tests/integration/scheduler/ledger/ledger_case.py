@@ -18,12 +18,13 @@ from cogitate.scheduler.budget.rules import Rules, view_of
 from cogitate.scheduler.config.facts import Facts, keep_settings
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.config.tiers import ModelOption
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.latency.due_ticks import Bounds
 from cogitate.scheduler.ledger.claims import Claim, Claims, Result, Settled
 from cogitate.scheduler.ledger.ledger import Apply, HostLedger
-from cogitate.scheduler.tick.loop import RunLoop, Tick
+from cogitate.scheduler.tick.loop import RunLoop
+from cogitate.scheduler.tick.tick_iterator import Tick
 from cogitate.tasks.job import Cost, Job, JobKey, Latency, Request, ticks_of
 from cogitate.tasks.kind import Case, Kind, Moment, OnDenied, Prompt
 

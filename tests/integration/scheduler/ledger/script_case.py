@@ -7,7 +7,7 @@ from typing import Any
 
 from redis import Redis
 
-from cogitate.scheduler.ledger.scripts import script
+from cogitate.scheduler.ledger.keys import script
 
 PREFIX, NONCE = "p:", "n"
 

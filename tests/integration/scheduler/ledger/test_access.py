@@ -20,7 +20,7 @@ from cogitate.ops.doctor.workers import examine_workers
 from cogitate.ops.error_messages import error_message
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.scheduler.config.controls import SetCadence, SetMode
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
 from cogitate.scheduler.inspection.overview import run_overview
 from cogitate.scheduler.inspection.redis_problems import PROBE

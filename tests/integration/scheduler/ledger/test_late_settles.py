@@ -11,7 +11,7 @@ from redis import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from cogitate.memory.entry import Entry
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.inspection.summary import summarise_run, usage_by_owner

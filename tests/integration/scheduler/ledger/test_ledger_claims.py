@@ -11,7 +11,7 @@ from redis.exceptions import ConnectionError as Disconnected
 from cogitate.memory.effects import Append, Archive, Rate
 from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Profile
-from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.ledger.keys import incarnation_key, new_nonce
 from tests.integration.scheduler.ledger.ledger_case import (
     OTHER,

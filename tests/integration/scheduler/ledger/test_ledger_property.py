@@ -27,7 +27,7 @@ from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Profile
 from cogitate.scheduler.budget.budget import amounts
 from cogitate.scheduler.config.limits import UNITS
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.inspection.summary import usage_by_owner
 from cogitate.scheduler.journal.history import read_journal

@@ -14,7 +14,7 @@ from redis.retry import Retry
 
 from cogitate.scheduler.ledger.connect import connect
 from cogitate.scheduler.ledger.errors import Fenced
-from cogitate.scheduler.ledger.scripts import _PRELUDES, source
+from cogitate.scheduler.ledger.keys import _PRELUDES, source
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.scheduler.ledger.ledger_case import OTHER, OWNER, Host, claimed, observe, settle, sound, worker
 

@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.ledger.errors import Fenced, LedgerError, NewerSchema, RunMissing, RunUnreadable
-from cogitate.scheduler.ledger.keys import incarnation_key, run_base
+from cogitate.scheduler.ledger.keys import incarnation_key, run_base, script
 from cogitate.scheduler.ledger.ledger import HostLedger
 from cogitate.scheduler.ledger.run_store import RunStore
-from cogitate.scheduler.ledger.scripts import script
 from cogitate.tasks.job import Cost, JobKey
 from tests.integration.scheduler.ledger.ledger_case import OWNER, Host, claimed, everything, settle, worker
 

@@ -10,7 +10,7 @@ from redis import Redis
 from structlog.testing import capture_logs
 
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.summary import summarise_run
 from cogitate.scheduler.ledger.claims import Refusal, Settled
 from cogitate.scheduler.ledger.errors import RunUnreadable

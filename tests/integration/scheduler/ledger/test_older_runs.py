@@ -13,8 +13,8 @@ from redis import Redis
 
 from cogitate import TickLoop
 from cogitate.ops.fake_llm.server import FakeEndpoint
-from cogitate.scheduler.config.versions import SCHEMA
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.config.facts import SCHEMA
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.inspection.summary import summarise_run, usage_by_owner

@@ -10,7 +10,7 @@ from redis import Redis
 
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import ReadLine
 from cogitate.scheduler.ledger.errors import Fenced, LedgerUnavailable, RunRolledBack

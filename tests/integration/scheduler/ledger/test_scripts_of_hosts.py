@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from cogitate.scheduler.ledger.scripts import script
+from cogitate.scheduler.ledger.keys import script
 from tests.integration.scheduler.ledger.script_case import (
     INCARNATION,
     NONCE,

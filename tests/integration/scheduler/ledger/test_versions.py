@@ -9,9 +9,9 @@ from fakeredis import FakeRedis
 from redis import Redis
 from structlog.testing import capture_logs
 
+from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.config.versions import SCHEMA
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.inspection.summary import RunReader, summarise_run

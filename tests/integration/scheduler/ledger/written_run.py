@@ -20,7 +20,7 @@ from redis import Redis
 from cogitate import Event, Observation, Profile, Settings, TickLoop
 from cogitate.hosting.inline import InlinePublisher
 from cogitate.ops.fake_llm.server import FakeEndpoint
-from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.inspection.summary import summarise_run
 from cogitate.scheduler.ledger.claims import Claim, Claims, Result
 from cogitate.scheduler.ledger.run_store import RunStore

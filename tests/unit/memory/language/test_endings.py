@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cogitate.memory.language.endings import has_end, with_end
-from cogitate.memory.language.sentences import split_sentences
+from cogitate.memory.language.sentences import has_end, split_sentences, with_end
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ import pytest
 from cogitate.memory.language.english.address import clean, is_called, without_own_name
 from cogitate.memory.language.english.clauses import split_clauses
 from cogitate.memory.language.english.courtesies import is_small_talk
-from cogitate.memory.language.english.pronouns import HE, SHE, THEY, pronouns_of
+from cogitate.memory.language.english.persons import HE, SHE, THEY, pronouns_of
 from cogitate.memory.language.english.reported import is_english, third_person
 from cogitate.memory.language.entities import is_number, is_time, name_words
 from cogitate.memory.language.sentences import split_sentences
-from cogitate.memory.language.speakers import Speakers
+from cogitate.memory.language.talk import Speakers
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cogitate.memory.language.speakers import Speakers
+from cogitate.memory.language.talk import Speakers
 
 
 def test_each_is_there_once_in_the_order_of_speaking() -> None:

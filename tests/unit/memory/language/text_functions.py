@@ -31,7 +31,7 @@ from cogitate.memory.language.hidden_characters import without_hidden
 from cogitate.memory.language.markup import prose
 from cogitate.memory.language.place_names import find_place
 from cogitate.memory.language.sentences import split_sentences
-from cogitate.memory.language.speakers import Speakers
+from cogitate.memory.language.talk import Speakers, Utterance
 from cogitate.memory.language.text import extract_keywords, normal, stems, words
 from cogitate.memory.language.times import anchor_days, find_times, parse_clock
 from cogitate.memory.language.truncation import shorten
@@ -50,7 +50,6 @@ from cogitate.memory.routing.scopes import mentions
 from cogitate.memory.summaries.conversations import first_person, parse_line, summarise_entries
 from cogitate.memory.summaries.long_term import cut_oldest, estimate_tokens, fold
 from cogitate.memory.summaries.summary import summarise
-from cogitate.memory.summaries.telling import Utterance
 from cogitate.prompts.answers import ActionAnswer, DailyPlan, RatingsAnswer, ReflectionAnswer, SummaryAnswer
 from cogitate.prompts.render import Templates, neutral
 from cogitate.scheduler.engine.triggers import recounts, story_event

@@ -12,9 +12,8 @@ from cogitate.memory.apply import apply
 from cogitate.memory.effects import Append, Archive
 from cogitate.memory.entry import INTO_SUMMARY, Entry
 from cogitate.memory.limits import MemoryLimits
-from cogitate.memory.policies.cells import cells, most_waiting
+from cogitate.memory.policies.cells import cells, most_waiting, receive
 from cogitate.memory.policies.compaction import choose, enforce_limits
-from cogitate.memory.policies.receiving import receive
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.budget.rules import rules_of
 from cogitate.scheduler.config.settings import Settings

@@ -12,10 +12,10 @@ from cogitate.memory.policies.cells import (
     enforce,
     has_space,
     most_waiting,
+    receive,
     surplus_cells,
     update_summary,
 )
-from cogitate.memory.policies.receiving import receive
 from cogitate.memory.stream import Stream
 from tests.unit.tasks.kind_cases import KLAUS, observation
 

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from cogitate.memory.language.meanings.concepts import is_theme
+from cogitate.memory.language.meanings import is_theme
 from cogitate.memory.language.text import stems
 from cogitate.memory.retrieval.terms import TERMS, THEMED_TERMS
 from cogitate.memory.retrieval.text_cache import TextCache

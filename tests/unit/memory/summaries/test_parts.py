@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from cogitate.memory.language.talk import Utterance
 from cogitate.memory.language.word_count import count_words
 from cogitate.memory.summaries.parts import LEAST_PART, PART, end_of_word, line_in_parts, sentence_in_parts
-from cogitate.memory.summaries.telling import Utterance
 
 
 def numbered(first: int, last: int) -> str:

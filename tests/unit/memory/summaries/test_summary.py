@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cogitate.memory.language.talk import Utterance
 from cogitate.memory.summaries.summary import choose_units, summarise
-from cogitate.memory.summaries.telling import Utterance
 from cogitate.memory.summaries.units import Unit
 
 TALK = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cogitate.memory.summaries.telling import Utterance
+from cogitate.memory.language.talk import Utterance
 from cogitate.memory.summaries.units import units
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from cogitate.memory.language.talk import Utterance
 from cogitate.memory.summaries.parts import sentence_in_parts
-from cogitate.memory.summaries.telling import Utterance
 from cogitate.memory.summaries.units import COMMITMENT, MAX_SPEAKER, MOST_SENTENCES, NAME, Unit, units
 
 

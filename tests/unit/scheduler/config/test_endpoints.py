@@ -175,5 +175,5 @@ def test_a_name_may_stand_in_keys_and_messages(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["", "-a", ".a", "A", "a b", "x" * 65, "ä", "a/b"])
 def test_other_names_are_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="names no endpoint or model"):
+    with pytest.raises(ValueError, match="is not a name of an endpoint or a model"):
         check_name(name)

@@ -111,7 +111,7 @@ def test_a_run_has_the_models_of_its_tiers_and_no_others() -> None:
         ({"tiers": {"strong": "huge"}}, "the strong tier names the model 'huge'"),
         ({"kind_tiers": {"plan": {"routine": "tiny"}}}, "the routine tier names the model 'tiny'"),
         ({"tiers": {"middle": "default"}}, "'routine' or 'strong'"),
-        ({"endpoints": {"Big One": {}}}, "'Big One' names no endpoint or model"),
+        ({"endpoints": {"Big One": {}}}, "'Big One' is not a name of an endpoint or a model"),
         ({"models": {"m": {"model": " "}}}, "is not a model's name"),
         ({"endpoints": {"e": {"concurrency": 0}}}, "greater than or equal to 1"),
         ({"models": {"m": {"model": "x", "price": 1}}}, "models.m.price"),

@@ -66,7 +66,7 @@ def test_a_missing_file_is_fine_and_an_unreadable_one_refused(what: str) -> None
         Path("cogitate.toml").mkdir()
     else:
         Path("cogitate.toml").symlink_to("nowhere")
-    with pytest.raises(ConfigurationError, match=r"cogitate\.toml is no file: remove it"):
+    with pytest.raises(ConfigurationError, match=r"cogitate\.toml is not a file: remove it"):
         check_file()
 
 

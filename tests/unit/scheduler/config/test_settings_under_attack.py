@@ -102,16 +102,16 @@ def make_loop(path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (make_folder, "is no file"),
-        (make_loop, "is no file"),
-        (os.mkfifo, "is no file"),
+        (make_folder, "is not a file"),
+        (make_loop, "is not a file"),
+        (os.mkfifo, "is not a file"),
         (lambda path: path.write_bytes(b"#" * 1_000_001), "more than 1,000,000 bytes"),
         (lambda path: path.write_text("workers = 1" + "0" * 5_000), "cannot be read as TOML"),
         (lambda path: path.write_text("".join(f"wrong_{i} = 1\n" for i in range(7))), "; and 2 more"),
-        (lambda path: path.write_text("[workers]\nworkers = true"), "workers: true and false are no numbers"),
+        (lambda path: path.write_text("[workers]\nworkers = true"), "workers: true and false are not numbers"),
         (
             lambda path: path.write_text('[budget]\nlimits = { "day.run.calls" = true }'),
-            "true and false are no numbers",
+            "true and false are not numbers",
         ),
     ],
 )

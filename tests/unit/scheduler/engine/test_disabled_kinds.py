@@ -13,7 +13,7 @@ from cogitate.errors import ConfigurationError, InputError
 from cogitate.ops.estimate.demand import DEFAULTS
 from cogitate.ops.estimate.estimates import estimate
 from cogitate.scheduler.budget.settings_checks import check_limits
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.tasks.registry import kinds
 
 Loops = Callable[..., TickLoop]

@@ -16,7 +16,7 @@ from cogitate.kinds import register
 from cogitate.memory.effects import Archive
 from cogitate.scheduler.config.controls import SetMode
 from cogitate.scheduler.config.settings import PinnedSettings
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.journal.ends import ends_of
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.steering.operators import ask

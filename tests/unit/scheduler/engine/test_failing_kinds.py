@@ -17,7 +17,7 @@ from cogitate import Profile, Settings, TickLoop
 from cogitate.hosting.shortfalls import format_failure
 from cogitate.memory.effects import SetCounter, Tell
 from cogitate.ops.fake_llm.server import FakeEndpoint
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.inspection.summary import summarise_run

@@ -11,8 +11,8 @@ from fakeredis import FakeRedis
 from cogitate.memory import typed_json
 from cogitate.scheduler.budget.admission import Grant
 from cogitate.scheduler.budget.budget import BudgetView, Cell
+from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.config.limits import LimitTable
-from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.engine.open_jobs import (
     OpenJob,
     answered_writes,

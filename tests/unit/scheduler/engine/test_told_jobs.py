@@ -15,8 +15,7 @@ from cogitate.memory.profile import Profile
 from cogitate.memory.snapshot import dump
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.budget.admission import DecidedLine
-from cogitate.scheduler.config.facts import Facts
-from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.config.facts import SCHEMA, Facts
 from cogitate.scheduler.inspection.job_history import JobHistory, JobRecord
 from cogitate.scheduler.journal.checkpoint import packed
 from cogitate.scheduler.journal.history import check_kind_wrote, read_journal, redo

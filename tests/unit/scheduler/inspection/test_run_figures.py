@@ -11,10 +11,9 @@ from fakeredis import FakeRedis
 from cogitate.memory.effects import Append, SetCounter
 from cogitate.memory.entry import Entry
 from cogitate.scheduler.config.controls import FULL
-from cogitate.scheduler.config.facts import Facts, keep_settings
+from cogitate.scheduler.config.facts import SCHEMA, Facts, keep_settings
 from cogitate.scheduler.config.limits import LimitTable
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.inspection.recent import Failed, recent_ticks
 from cogitate.scheduler.inspection.vitals import RunHead, open_kinds, run_heads, steering_of
 from cogitate.scheduler.journal.history import changes_of, observed_again, read_journal

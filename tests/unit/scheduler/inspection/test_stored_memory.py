@@ -13,7 +13,7 @@ from cogitate.memory.errors import InputError
 from cogitate.memory.profile import Profile
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.config.facts import Facts
-from cogitate.scheduler.inspection.audit.streams import wrong_streams
+from cogitate.scheduler.inspection.audit_streams import wrong_streams
 from cogitate.scheduler.inspection.snapshot import TRIES
 from cogitate.scheduler.inspection.stored_memory import StoredMemory, read_memory
 from cogitate.scheduler.inspection.summary import _memories

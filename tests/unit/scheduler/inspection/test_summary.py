@@ -11,12 +11,10 @@ from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Profile
 from cogitate.memory.stream import Stream
 from cogitate.ops.formatting.run import open_line
-from cogitate.scheduler.config.facts import Facts, keep_settings
+from cogitate.scheduler.config.facts import SCHEMA, Facts, keep_settings
 from cogitate.scheduler.config.limits import LimitTable
 from cogitate.scheduler.config.settings import PinnedSettings
-from cogitate.scheduler.config.versions import SCHEMA
-from cogitate.scheduler.inspection.refusals import limit_name
-from cogitate.scheduler.inspection.stored_run import Unjournalled, unjournalled
+from cogitate.scheduler.inspection.stored_run import Unjournalled, limit_name, unjournalled
 from cogitate.scheduler.inspection.summary import (
     RunReader,
     ShortfallLine,

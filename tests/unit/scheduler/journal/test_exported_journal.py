@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from cogitate.memory.snapshot import dump
-from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.journal import history
 from cogitate.scheduler.journal.checkpoint import (
     check_streams,

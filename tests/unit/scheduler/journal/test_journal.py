@@ -11,7 +11,7 @@ from cogitate.memory import typed_json
 from cogitate.memory.effects import Append, SetCounter
 from cogitate.memory.entry import Entry
 from cogitate.memory.unreadable import UnreadableEntry
-from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.journal.checkpoint import content_hash
 from cogitate.scheduler.journal.history import changes_of
 from cogitate.scheduler.journal.lines import (

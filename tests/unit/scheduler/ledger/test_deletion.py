@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from fakeredis import FakeRedis
 
-from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.ledger import deletion
 from cogitate.scheduler.ledger.connect import scan_keys
 from cogitate.scheduler.ledger.deletion import delete_run

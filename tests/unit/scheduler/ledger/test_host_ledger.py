@@ -11,7 +11,7 @@ from fakeredis import FakeRedis, FakeServer
 from redis.exceptions import ConnectionError as Disconnected
 from redis.exceptions import RedisError
 
-from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.ledger import ledger as module
 from cogitate.scheduler.ledger.errors import (
     Fenced,

@@ -15,7 +15,9 @@ SEVERAL = {"job", "window", "due", "ready", "journal_checkpoint"}  # of each job
 
 def test_every_key_of_a_script_is_known_to_the_auditor() -> None:
     texts = [
-        file.read_text() for file in resources.files("scheduler.ledger.lua").iterdir() if file.name.endswith(".lua")
+        file.read_text()
+        for file in (resources.files("cogitate.scheduler.ledger") / "lua").iterdir()
+        if file.name.endswith(".lua")
     ]
     once = {name for text in texts for name in re.findall(r"\brun \.\. '([a-z_]+)'", text)}
     many = {name for text in texts for name in re.findall(r"\brun \.\. '([a-z_]+):'", text)}

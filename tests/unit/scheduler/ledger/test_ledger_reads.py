@@ -19,9 +19,9 @@ from cogitate.memory import typed_json
 from cogitate.memory.errors import InputError
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.config.controls import ControlAnswer, ControlRequest, SetLimit, SetMode
+from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.config.limits import MAX_LIMIT
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
-from cogitate.scheduler.config.versions import SCHEMA
 from cogitate.scheduler.engine.corrections import Learned, RetriedAttempt, read_learned, read_retries
 from cogitate.scheduler.engine.late_answers import LateAnswer, read_offers
 from cogitate.scheduler.engine.run_data import LiveMemory
@@ -107,8 +107,8 @@ def test_unreadable_data_is_logged_once_and_bounded() -> None:
     assert [(entry["what"], entry["key"]) for entry in logs] == [
         ("a late answer's job", "x" * MOST_CELL),
         ("a late answer's job", "odd"),
-        ("what an ended job came to", "odd"),
-        ("what an earlier attempt used", "odd"),
+        ("the usage of an ended job", "odd"),
+        ("the usage of an earlier attempt", "odd"),
     ]
 
 

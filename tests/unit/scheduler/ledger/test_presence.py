@@ -16,7 +16,7 @@ import pytest
 from fakeredis import FakeRedis
 from redis.exceptions import ConnectionError as Disconnected
 
-from cogitate.scheduler.config.versions import SCHEMA
+from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.ledger import presence as module
 from cogitate.scheduler.ledger.errors import RunHeld
 from cogitate.scheduler.ledger.presence import (

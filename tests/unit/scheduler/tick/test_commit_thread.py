@@ -15,7 +15,7 @@ import pytest
 from cogitate import TickLoop
 from cogitate.errors import Fenced, LedgerError
 from cogitate.scheduler.config.settings import PinnedSettings
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.tick.commit import CommitThread, commit_at_once
 from tests.patience import LONGEST
 from tests.repository import ROOT

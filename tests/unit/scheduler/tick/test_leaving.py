@@ -13,7 +13,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 
 from cogitate import CogitateError, Tick, TickLoop
 from cogitate.errors import Fenced, LedgerError
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.tick.commit import let_go
 from tests.unit.hosting.short_loop_case import LAST, Loops, live, opened, status
 

@@ -19,7 +19,8 @@ from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.steering.operators import ask
 from cogitate.scheduler.tick.commit import Position
-from cogitate.scheduler.tick.loop import RunLoop, Tick
+from cogitate.scheduler.tick.loop import RunLoop
+from cogitate.scheduler.tick.tick_iterator import Tick
 
 Loops = Callable[..., TickLoop]
 

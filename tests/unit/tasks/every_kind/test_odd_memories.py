@@ -19,7 +19,7 @@ from cogitate.memory.apply import apply, unmet
 from cogitate.memory.limits import MemoryLimits, Policy
 from cogitate.memory.policies.compaction import enforce_limits
 from cogitate.memory.stream import Stream
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.inspection.summary import summarise_run
 from cogitate.scheduler.intake.effects import check_effects

@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 
 from cogitate import CogitateError, Profile, TickLoop
 from cogitate.errors import InputError, KindError
-from cogitate.scheduler.inspection.audit.audit import audit
+from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.inspection.summary import summarise_run
 from cogitate.tasks.job import Reads, Request

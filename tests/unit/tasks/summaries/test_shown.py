@@ -25,8 +25,7 @@ from cogitate.memory.language.times import anchor_days
 from cogitate.memory.limits import MemoryLimits
 from cogitate.memory.routing.scopes import CURSOR
 from cogitate.memory.stream import Stream
-from cogitate.memory.summaries.long_term import estimate_tokens
-from cogitate.memory.summaries.size import SummarySize
+from cogitate.memory.summaries.long_term import SummarySize, estimate_tokens
 from cogitate.prompts.answers import IntegratedAnswer, SummaryAnswer
 from cogitate.prompts.render import TemplateError, Templates
 from cogitate.tasks.integrate import Integrate

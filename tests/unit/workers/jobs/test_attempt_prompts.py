@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 
 from cogitate.memory import typed_json
 from cogitate.memory.effects import Append, Archive, Effect, ReplaceSummary
-from cogitate.memory.summaries.size import SummarySize
+from cogitate.memory.summaries.long_term import SummarySize
 from cogitate.prompts.answers import ActionAnswer, Answer, SummaryAnswer
 from cogitate.scheduler.config.endpoints import KindOfModelSettings, Model, ModelSettings, call_cost, upper_bound
 from cogitate.scheduler.ledger.claims import PromptCount

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cogitate.memory.language.english.address import addressee
-from cogitate.memory.language.speakers import Speakers
+from cogitate.memory.language.talk import Speakers
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cogitate.memory.language.english.courtesies import is_small_talk
-from cogitate.memory.language.speakers import Speakers
+from cogitate.memory.language.talk import Speakers
 
 
 @pytest.mark.parametrize(

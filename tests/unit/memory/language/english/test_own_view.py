@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cogitate.memory.language.english.own_view import with_subject
+from cogitate.memory.language.english.notes import with_subject
 
 
 def test_a_subject_that_is_left_out_is_the_owner_where_a_verb_is_certain() -> None:

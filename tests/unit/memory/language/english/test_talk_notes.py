@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cogitate.memory.language.english.talk_notes import retold
+from cogitate.memory.language.english.notes import _talked as retold
 
 ADA, BO, CY = "Ada Smith", "Bo Lind", "Cy Lind"
 NAMES = (ADA, BO, CY, "Ada Smith's home")

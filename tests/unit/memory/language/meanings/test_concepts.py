@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from cogitate.memory.language.meanings.concepts import _read, is_theme, themes
+from cogitate.memory.language.meanings import is_theme, themes, themes_in
 from cogitate.memory.language.text import stem
 
 
 def test_a_word_has_the_themes_of_all_lines_that_name_it() -> None:
-    assert _read("\nmeal eat lunch\n  lunches supper\npet dog eat\n") == {
+    assert themes_in("\nmeal eat lunch lunches supper\npet dog eat\n") == {
         "meal": ("#meal",),
         "eat": ("#meal", "#pet"),
         "lunch": ("#meal",),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cogitate.memory.language.meanings.frequency import rarity
+from cogitate.memory.language.meanings import rarity
 from cogitate.memory.language.text import stem
 
 

@@ -16,7 +16,7 @@ from cogitate.scheduler.config.limits import LimitTable
 from cogitate.scheduler.engine.corrections import Charged, Corrections
 from cogitate.scheduler.engine.late_answers import MOST, Awaited, LateAnswers, ProvisionalEntry
 from cogitate.scheduler.engine.part import AuditedRun
-from cogitate.scheduler.inspection.audit.accounts import over_limit, wrong_reservations, wrong_spending, wrong_view
+from cogitate.scheduler.inspection.audit_accounts import over_limit, wrong_reservations, wrong_spending, wrong_view
 from cogitate.scheduler.journal.run_totals import Charge, JobBeginning, RunTotals
 from cogitate.tasks.job import Cost, Job, JobKey
 

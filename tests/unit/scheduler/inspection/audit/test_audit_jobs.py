@@ -11,7 +11,7 @@ import pytest
 from cogitate.scheduler.budget.admission import Grant
 from cogitate.scheduler.budget.budget import Cell
 from cogitate.scheduler.budget.budget_lines import accounts_of
-from cogitate.scheduler.inspection.audit.accounts import wrong_attempts, wrong_lists
+from cogitate.scheduler.inspection.audit_accounts import wrong_attempts, wrong_lists
 from cogitate.scheduler.journal.run_totals import JobBeginning
 from cogitate.tasks.job import Cost, JobKey
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from fakeredis import FakeRedis
 
-from cogitate.scheduler.inspection.audit.accounts import stray_keys
+from cogitate.scheduler.inspection.audit_accounts import stray_keys
 from cogitate.scheduler.ledger.keys import OF_OWNERS, OF_RUN, incarnation_key
 from cogitate.scheduler.ledger.run_store import RunStore
 

@@ -10,7 +10,7 @@ from cogitate.memory.effects import AdvanceCursor, Append, Archive, Effect
 from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Profile
 from cogitate.memory.stream import Stream
-from cogitate.scheduler.inspection.audit.streams import passed_unseen
+from cogitate.scheduler.inspection.audit_streams import passed_unseen
 from cogitate.scheduler.journal.lines import Core, Ended, ReadLine, TickNotes
 from cogitate.tasks.job import JobKey
 

@@ -21,7 +21,7 @@ from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.engine.engine import PARTS
 from cogitate.scheduler.engine.part import AuditedRun
 from cogitate.scheduler.engine.run_data import LoopState
-from cogitate.scheduler.inspection.audit.accounts import (
+from cogitate.scheduler.inspection.audit_accounts import (
     over_limit,
     stray_keys,
     wrong_attempts,
@@ -30,7 +30,7 @@ from cogitate.scheduler.inspection.audit.accounts import (
     wrong_spending,
     wrong_view,
 )
-from cogitate.scheduler.inspection.audit.streams import passed_unseen, wrong_streams
+from cogitate.scheduler.inspection.audit_streams import passed_unseen, wrong_streams
 from cogitate.scheduler.inspection.snapshot import AccountsSnapshot, take_snapshot
 from cogitate.scheduler.inspection.stored_run import limits_of
 from cogitate.scheduler.journal.checkpoint import check_streams, content_hash, load_base, load_checkpoint_streams

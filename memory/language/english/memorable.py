@@ -1,0 +1,54 @@
+"""How memorable a text is before any rating: words that lean it, and events that change a life.
+
+Which groups of words matter, and how much, was tuned on two recorded days of a simulated town, rated by two different
+models. They only order texts; what a rating of a run means is learned in the run. The streams design rates 10 what
+changes a life ("got married", "discovered a secret"). Words alone would not do for it: "my phone died" and "the secret
+ingredient" are ordinary. So each pattern asks for what happened to a person.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from cogitate.memory.language.tables import read_table
+from cogitate.memory.language.text import stems
+
+LONGEST = 2_000  # characters searched: texts mention life-changing events early
+
+
+def leaning(stemmed: frozenset[str], of_itself: bool) -> float:
+    """Return how memorable a text seems by its stems and whether it is about its owner; 2.9 is neutral."""
+    said = {name: len(stemmed & _stems_of(name)) for name in ("body", "hygiene", "chores", "social", "mind", "heart")}
+    return (
+        2.9
+        - 0.9 * bool(said["body"])
+        - 0.5 * bool(said["hygiene"])
+        - 0.5 * bool(said["chores"])
+        + 0.6 * min(2, said["social"])
+        + 0.6 * min(2, said["mind"])
+        + 0.4 * min(2, said["heart"])
+        + 0.5 * of_itself
+    )
+
+
+def changes_a_life(text: str) -> bool:
+    """Return whether a text tells what people remember for the rest of their lives."""
+    said = text[:LONGEST]
+    return any(pattern.search(said) for pattern in _turning_points())
+
+
+@cache
+def _stems_of(name: str) -> frozenset[str]:
+    return frozenset(stems(read_table("english")[name]))
+
+
+@cache
+def _turning_points() -> tuple[re.Pattern[str], ...]:
+    table = read_table("english")["turning_points"]
+    parts = {f"<{name}>": pattern for name, pattern in table["parts"].items()}
+
+    def filled(pattern: str) -> str:
+        return re.sub(r"<[a-z]+>", lambda part: filled(parts[part[0]]), pattern)
+
+    return tuple(re.compile(filled(pattern)) for pattern in table["patterns"])

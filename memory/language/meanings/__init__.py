@@ -1,1 +1,0 @@
-"""Meanings of English words: themes, and frequencies."""
