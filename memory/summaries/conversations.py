@@ -42,7 +42,8 @@ _REPORT = re.compile(
 #: How a transcript may call a speaker who is no owner: "PhD C", "Industrial Designer".
 _LABEL = re.compile(r"[A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*){1,3}")
 _CAPITALS = re.compile(r"[^\w]+")
-_SPOKEN = re.compile(rf"([^:\n]{{1,{MAX_SPEAKER}}}):\s++(?=\S)")
+#: "Ada: Hello", "Ada : Bonjour", "花子：はい": no space follows a fullwidth colon.
+_SPOKEN = re.compile(rf"([^:：﹕\n]{{1,{MAX_SPEAKER}}})(?::\s++|[：﹕]\s*+)(?=\S)")
 
 
 @dataclass(frozen=True)
@@ -111,14 +112,15 @@ def _parsed(entry: Entry, names: Mapping[str, str]) -> Utterance:
         return Utterance("", entry.text, entry.minute)
     known = {resolve_name(s, names) for s in entry.subjects}
     found = _SPOKEN.match(entry.text) if is_dialogue(entry) else None
+    called = found[1].rstrip() if found else ""
     speaker = resolve_name(entry.subjects[0], names) if entry.type == "message" and entry.subjects else ""
-    if found and found[1].isupper() and _CAPITALS.sub(" ", found[1].casefold()).strip() in speaker.casefold():
+    if found and called.isupper() and _CAPITALS.sub(" ", called.casefold()).strip() in speaker.casefold():
         return Utterance(speaker, entry.text[found.end() :], entry.minute)
-    if found and (found[1] in known or found[1] in names.values()):
-        others = [name for s in entry.subjects if (name := resolve_name(s, names)) != found[1]]
+    if found and (called in known or called in names.values()):
+        others = [name for s in entry.subjects if (name := resolve_name(s, names)) != called]
         listener = others[0] if len(others) == 1 else ""
-        return Utterance(found[1], entry.text[found.end() :], entry.minute, listener)
-    if found and _LABEL.fullmatch(found[1]):  # of a transcript: no one says that another said it
+        return Utterance(called, entry.text[found.end() :], entry.minute, listener)
+    if found and _LABEL.fullmatch(called):  # of a transcript: no one says that another said it
         return Utterance("", entry.text, entry.minute)
     if speaker and entry.text.startswith(f"{speaker} "):  # a note of what it did or said, such as "Ben votes yes."
         return Utterance("", told_apart(entry), entry.minute)

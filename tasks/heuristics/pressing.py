@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from itertools import chain, islice
 
-from cogitate.memory.appointments import appointments
+from cogitate.memory.appointments import Appointment, appointments, standing
 from cogitate.memory.clock import DAY, clock_in_force
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.markup import prose
@@ -77,6 +77,7 @@ def find_pressing(
         for entry in sorted(found, key=lambda e: (-e.importance, -e.minute, -e.number))
         if not any(text.endswith(quote(entry, names)) for text in planned)
         and not appointments([entry], places, entry.minute - DAY, entry.minute + _AHEAD)
+        and standing([Appointment(entry.minute, entry.text, None, entry.number)], entries)  # no later one calls it off
         and not _is_answered(entry, seen[bisect_right(seen, BY_TIME(entry), key=BY_TIME) :])
     )
     return [*islice(open_, MOST_PRESSING)]

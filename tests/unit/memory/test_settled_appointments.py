@@ -106,3 +106,31 @@ def test_english_hours_in_words_are_read(text: str, minute: int | None) -> None:
 )
 def test_other_languages_tell_by_the_words_of_their_packs(text: str, *, is_kept: bool) -> None:
     assert [minute for minute, _ in kept(text)] == [540] * is_kept
+
+
+@pytest.mark.parametrize(
+    ("first", "offs"),
+    [
+        (
+            "Nos vemos mañana a las 10 en el laboratorio.",
+            ("Cancelo la reunión de mañana en el laboratorio.", "Al final mañana no puedo ir al laboratorio."),
+        ),
+        ("Rendez-vous demain à 10 heures au laboratoire.", ("J'annule notre rendez-vous de demain au laboratoire.",)),
+        (
+            "Wir treffen uns morgen um 10 Uhr im Labor.",
+            ("Ich kann morgen doch nicht ins Labor.", "Ich sage das Labor ab."),
+        ),
+        ("Ci vediamo domani alle 10 in laboratorio.", ("Domani non posso più venire in laboratorio.",)),
+        ("Vemo-nos amanhã às 10 no laboratório.", ("Não vou poder ir ao laboratório amanhã.",)),
+        ("Встречаемся завтра в 10 часов в лаборатории.", ("Я завтра не смогу прийти в лабораторию.",)),
+        (
+            "明日の午前10時に研究室で会いましょう。",
+            ("すみません、明日は研究室に行けません。", "研究室の約束は延期します。"),
+        ),
+        ("明天上午10点在实验室见面。", ("对不起，我明天去不了实验室。",)),
+    ],
+)
+def test_appointments_are_called_off_in_other_languages(first: str, offs: tuple[str, ...]) -> None:
+    assert [minute for minute, _ in kept(first)] == [600]
+    for off in offs:
+        assert kept(first, off) == [], off

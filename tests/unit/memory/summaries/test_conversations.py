@@ -37,6 +37,14 @@ def test_same_participants_close_in_time_are_one_conversation() -> None:
     assert [talk.numbers for talk in conversations(KLAUS, stream.live())] == [(1, 2, 4), (3,), (5,)]
 
 
+@pytest.mark.parametrize("mark", [": ", ":\n", " : ", "\u00a0: ", "：", "﹕", "： "])
+@pytest.mark.parametrize("name", ["Ada Smith", "鈴木健", "ليلى حسن"])
+def test_a_name_before_the_colon_of_any_script_is_the_speakers(mark: str, name: str) -> None:
+    names = {KLAUS: "佐藤花子", MARIA: name}
+    told = parse_line(message(f"{name}{mark}ok", 600, speaker=KLAUS, hearer=MARIA), names)
+    assert (told.speaker, told.text, told.listener) == (name, "ok", "佐藤花子")
+
+
 def test_the_owner_takes_part_whether_named_or_not() -> None:
     heard = message("Hi.", 600)
     told = observation("Maria says hi.", 601, subjects=(MARIA,), source="dialogue")

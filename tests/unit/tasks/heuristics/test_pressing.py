@@ -112,6 +112,13 @@ def test_an_empty_plan_sees_to_what_matters_less_and_to_what_others_said() -> No
     assert seen_to(seen("A mouse ran by.", importance=5), profile=BUSY) == []
 
 
+def test_what_a_later_statement_calls_off_is_not_seen_to() -> None:
+    proposed = message("Let us meet in the lab tomorrow.", NOW - 90, importance=6)
+    off = message("I have to cancel our meeting in the lab.", NOW - 60, importance=5)
+    assert any("Let us meet" in what for what in seen_to(proposed))
+    assert not any("Let us meet" in what for what in seen_to(proposed, off))
+
+
 def test_an_occupation_is_planned_beside_what_an_empty_plan_sees_to() -> None:
     items = made(
         stream_of(seen("A mouse ran by.", importance=5)), NOW, profile=Profile(name="R7", occupation="cook")
