@@ -71,7 +71,7 @@ from cogitate.tasks.reflect import Reflect, person_meant
 from cogitate.tasks.summarise import Summarise
 from cogitate.workers.answer_faults.fault import fault_of
 from cogitate.workers.answer_faults.prompt_content import PromptContent, is_about
-from cogitate.workers.jobs.repair import describe_fault, repairs_of
+from cogitate.workers.jobs.judging import describe_fault, repairs_of
 from cogitate.workers.llm.replies.error_responses import error_text, from_status, requested_wait
 from cogitate.workers.llm.replies.extract import json_values
 from cogitate.workers.llm.replies.reply import read_completion, validated
