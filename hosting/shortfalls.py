@@ -18,7 +18,7 @@ from cogitate.scheduler.engine.run_data import FinishedTick
 from cogitate.scheduler.inspection.summary import ShortfallLine, lines_of_shortfalls
 from cogitate.scheduler.journal.ends import OF_KINDS, Shortfalls, breaker_cause, note_shortfall
 from cogitate.scheduler.ledger.claims import split_failure
-from cogitate.workers.gate.verdict import WHAT_TO_CHECK
+from cogitate.workers.gate.endpoint_reports import WHAT_TO_CHECK
 from cogitate.workers.llm.replies.failures import STATUS
 from cogitate.workers.llm.requests.address import servers_of
 
