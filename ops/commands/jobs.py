@@ -23,7 +23,7 @@ from cogitate.scheduler.inspection.stored_run import clock_of, limits_of
 from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import split_job_id
-from cogitate.workers.jobs.capture import Captured, captured_of
+from cogitate.workers.jobs.stored_texts import Captured, captured_of
 
 JOB = "Example: cogitate job town-1/360/plan/agent:isabella/0/0"
 JOBS = """

@@ -23,7 +23,7 @@ from cogitate.scheduler.ledger.presence import HELD
 from cogitate.scheduler.ledger.real_day import DaySpending
 from cogitate.scheduler.ledger.worker_signs import WorkersSeen
 from cogitate.tasks.job import Cost
-from cogitate.workers.jobs.repair import OF_ANSWERS
+from cogitate.workers.jobs.judging import OF_ANSWERS
 
 Grade = Literal["", "good", "warn", "bad"]
 

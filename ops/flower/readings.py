@@ -51,7 +51,7 @@ from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.worker_signs import workers_seen
 from cogitate.scheduler.tick.figure_history import Span, figure_history
 from cogitate.tasks.job import split_job_id
-from cogitate.workers.jobs.metrics_server import redis_state
+from cogitate.workers.jobs.metrics import redis_state
 from cogitate.workers.transport.hints import TICKETS, tickets_key
 
 MOST_OWNERS = 20

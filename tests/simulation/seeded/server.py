@@ -35,8 +35,8 @@ import cogitate.scheduler.tick.loop
 import cogitate.workers.gate.gate
 import cogitate.workers.jobs.attempt
 import cogitate.workers.jobs.call_layers
-import cogitate.workers.jobs.kept_texts
-import cogitate.workers.jobs.runner
+import cogitate.workers.jobs.judging
+import cogitate.workers.jobs.stored_texts
 from cogitate.hosting.inline import InlinePublisher
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger import keys
@@ -118,13 +118,13 @@ def simulating() -> Iterator[Server]:
         be_silent()
         embedded = undo.enter_context(EmbeddedServer(Path(folder)))
         for timed in (
-            cogitate.workers.jobs.runner,
             cogitate.workers.jobs.attempt,
+            cogitate.workers.jobs.judging,
             cogitate.workers.gate.gate,
             cogitate.scheduler.tick.loop,
         ):
             undo.enter_context(patch.object(timed, "time", SimulatedTime))
-        for waiting in (cogitate.workers.jobs.runner, cogitate.scheduler.tick.loop):
+        for waiting in (cogitate.workers.jobs.attempt, cogitate.scheduler.tick.loop):
             undo.enter_context(
                 patch.object(
                     waiting,
@@ -133,14 +133,14 @@ def simulating() -> Iterator[Server]:
                 )
             )
         undo.enter_context(patch.object(cogitate.workers.gate.gate, "Reports", _Untold))
-        undo.enter_context(patch.object(cogitate.workers.jobs.runner, "ModelClients", SimulatedModel))
+        undo.enter_context(patch.object(cogitate.workers.jobs.attempt, "ModelClients", SimulatedModel))
         undo.enter_context(patch.object(cogitate.workers.jobs.call_layers, "Sharing", _Alone))
         undo.enter_context(patch.object(cogitate.hosting.inline, "Heartbeat", _Still))
         undo.enter_context(patch.object(cogitate.hosting.inline, "InlinePublisher", _publisher))
         undo.enter_context(patch.object(cogitate.hosting.tick_loop, "check_model", lambda settings: None))
         # Reading the environment is slow, and so is reading a script anew for each worker.
         undo.enter_context(patch.object(cogitate.scheduler.config.facts, "Settings", cache(Settings)))
-        for module in (cogitate.workers.gate.gate, cogitate.workers.jobs.kept_texts):
+        for module in (cogitate.workers.gate.gate, cogitate.workers.jobs.stored_texts):
             undo.enter_context(patch.object(module.resources, "files", cache(resources.files)))
         for module in (cogitate.scheduler.ledger.claims, cogitate.scheduler.ledger.ledger):
             undo.enter_context(patch.object(module, "new_nonce", _nonce))

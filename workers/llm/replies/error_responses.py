@@ -1,8 +1,9 @@
 """The first guess at what an error response means: from its status, its form, and a few stems of words.
 
 Providers disagree about status codes, and each has its own words. A guess decides whether the same job asks again;
-which calls fail decides what is set aside (`cogitate.workers.gate.verdict`). So a wording that no line matches costs
-one job, not an endpoint. `tests/fixtures/error-wordings.json` holds responses of providers, each with its source.
+which calls fail decides what is set aside (`cogitate.workers.gate.endpoint_reports`). So a wording that no line
+matches costs one job, not an endpoint. `tests/fixtures/error-wordings.json` holds responses of providers, each with its
+source.
 
 A provider's error text may contain part of the key or of the prompt, so the client uses it to classify the failure and
 then drops it: a `Failure` holds only kind, status and an error code.
