@@ -12,8 +12,8 @@ _WITHIN = r"[^\[\]{}<>*()\n]{1,60}"
 #: are in small letters, "(laughter)", or stand as a sentence: "(Aparte.)".
 _DIRECTION = re.compile(
     rf"\[{_WITHIN}\]|\{{{_WITHIN}\}}|(?<!\w)<{_WITHIN}>|(?<![\w*])\*(?=\S){_WITHIN}(?<=\S)\*(?![\w*])"
-    r"|(?<!\S)@(?!\S)|\((?:[a-z'’-]{1,20} ?){1,3}[.!…]?\)"
-    r"|(?:^|(?<=[.!?…]\s))\((?:(?:[^\W\d_]|['’-]){1,20} ?){1,3}[.!…]?\)"
+    r"|(?<!\S)@(?!\S)|\([a-z'’-]{1,20}(?: [a-z'’-]{1,20}){0,2}[.!…]?\)"
+    r"|(?:^|(?<=[.!?…]\s))\([^\W\d][\w'’-]{0,19}(?: [\w'’-]{1,20}){0,2}[.!…]?\)"
 )
 #: "{disfmarker}", "[inaudible]": where somebody broke off, or was not heard.
 _BREAK = re.compile(

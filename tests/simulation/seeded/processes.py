@@ -240,7 +240,7 @@ class WatchedClaims(Claims):
 
 
 class WorkerProcess(Process):
-    """One worker with two threads for jobs and one that beats."""
+    """One worker with a few threads for jobs and one that beats."""
 
     def __init__(self, cluster: Cluster, name: str) -> None:
         super().__init__(cluster.schedule, name)
@@ -250,7 +250,7 @@ class WorkerProcess(Process):
         beat = SimulatedHeartbeat(self, self._claims, cluster)
         settings = cluster.scene.settings
         self._runner = Runner(cluster.client, self._claims, beat, settings)
-        for _ in range(2):
+        for _ in range(6 if cluster.scene.packs else 2):  # calls of one process can be packed
             self.spawn(self._work)
 
     def set_older(self, older: bool) -> None:

@@ -36,6 +36,7 @@ import cogitate.workers.gate.gate
 import cogitate.workers.jobs.attempt
 import cogitate.workers.jobs.call_layers
 import cogitate.workers.jobs.judging
+import cogitate.workers.jobs.packs.packing
 import cogitate.workers.jobs.stored_texts
 from cogitate.hosting.inline import InlinePublisher
 from cogitate.scheduler.config.settings import Settings
@@ -49,8 +50,9 @@ from cogitate.workers.jobs.call_layers import Sharing
 from cogitate.workers.jobs.heartbeat import Heartbeat
 from cogitate.workers.llm.replies.failures import ModelAnswer
 from cogitate.workers.processes.embedded import EmbeddedServer
-from tests.simulation.seeded.actors import SimulatedEvent, SimulatedTime, current
+from tests.simulation.seeded.actors import SimulatedEvent, SimulatedFlag, SimulatedFuture, SimulatedTime, current
 from tests.simulation.seeded.model import SimulatedModel
+from tests.simulation.seeded.watched_packs import watched_pack
 from tests.simulation.seeded.wire import SimulatedConnection, client_of
 
 _COPY_ALL = """
@@ -132,6 +134,11 @@ def simulating() -> Iterator[Server]:
                     SimpleNamespace(Event=SimulatedEvent, Thread=threading.Thread, RLock=threading.RLock),
                 )
             )
+        packing = cogitate.workers.jobs.packs.packing
+        locks = SimpleNamespace(Event=SimulatedFlag, Lock=threading.Lock)
+        for name, stands_in in {"time": SimulatedTime, "threading": locks, "Future": SimulatedFuture}.items():
+            undo.enter_context(patch.object(packing, name, stands_in))
+        undo.enter_context(patch.object(packing, "ask_together", watched_pack))
         undo.enter_context(patch.object(cogitate.workers.gate.gate, "Reports", _Untold))
         undo.enter_context(patch.object(cogitate.workers.jobs.attempt, "ModelClients", SimulatedModel))
         undo.enter_context(patch.object(cogitate.workers.jobs.call_layers, "Sharing", _Alone))
