@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
 
@@ -24,6 +25,16 @@ WITH_JSON = (
     "start",
     "advance",
 )
+
+#: Measurements without options: their modules, each with a `table()`.
+PLAIN = {
+    "enqueue": "bench.enqueue",
+    "concurrency": "bench.worker.concurrency",
+    "workers": "bench.worker.workers",
+    "start": "bench.worker.start",
+    "advance": "bench.advance",
+    "footprint": "bench.crowd.footprint",
+}
 
 
 def main() -> int:
@@ -117,160 +128,117 @@ def main() -> int:
         commands.choices[name].add_argument("--json", type=Path, metavar="FILE", help="also write figures here")
     arguments = parser.parse_args()
     logs.quiet()
-    if arguments.command == "enqueue":
-        from bench import enqueue
+    json = getattr(arguments, "json", None)
+    match arguments.command:
+        case name if name in PLAIN:
+            print_tables([import_module(PLAIN[name]).table()], json)
+        case "trouble":
+            from bench.worker import trouble
 
-        print_tables([enqueue.table()], arguments.json)
-        return 0
-    if arguments.command == "concurrency":
-        from bench.worker import concurrency
+            print(trouble.table(arguments.only))
+        case "pack":
+            from bench.worker import packed_day
 
-        print_tables([concurrency.measure()], arguments.json)
-        return 0
-    if arguments.command == "workers":
-        from bench.worker import workers
+            print(packed_day.table(arguments.agents, arguments.ticks))
+        case "memory":
+            from bench import retrieval
+            from bench.quality import memory
 
-        print_tables([workers.table()], arguments.json)
-        return 0
-    if arguments.command == "trouble":
-        from bench.worker import trouble
+            print_tables((memory.table(), *retrieval.tables(arguments.entries)), json)
+        case "host":
+            from bench.crowd import heuristic_cost, host, morning
 
-        print(trouble.table(arguments.only))
-        return 0
-    if arguments.command == "pack":
-        from bench.worker import packed_day
+            by_number = (
+                (host.table, arguments.agents),
+                (morning.table, arguments.morning),
+                (heuristic_cost.table, arguments.memories),
+            )
+            print_tables((table(numbers) for table, numbers in by_number if numbers), json)
+        case "boundary":
+            from bench.crowd import boundary, due_at_once
 
-        print(packed_day.table(arguments.agents, arguments.ticks))
-        return 0
-    if arguments.command == "start":
-        from bench.worker import start
+            print_tables(chain([boundary.table(arguments.agents)], map(due_at_once.table, arguments.due)), json)
+        case "hostile":
+            from bench.crowd import hostile
 
-        print_tables([start.table()], arguments.json)
-        return 0
-    if arguments.command == "advance":
-        from bench import advance
+            print(hostile.table(arguments.length))
+        case "rate-limit":
+            from bench.worker import rate_limit
 
-        print_tables([advance.table()], arguments.json)
-        return 0
-    if arguments.command == "memory":
-        from bench import retrieval
-        from bench.quality import memory
+            return rate_limit.report(arguments.per_minute, arguments.seconds, arguments.burst)
+        case "barrier":
+            from bench.pace import barrier as barriers
 
-        print_tables((memory.table(), *retrieval.tables(arguments.entries)), arguments.json)
-        return 0
-    if arguments.command == "host":
-        from bench.crowd import heuristic_cost, host, morning
+            if arguments.recorded and arguments.data is None:
+                parser.error("--recorded needs --data or COGITATE_RECORDINGS")
+            if arguments.recorded:
+                measured = barriers.measure_recorded(arguments.data, arguments.latency, arguments.times)
+            else:
+                measured = barriers.measure(arguments.agents, arguments.latency, arguments.rate, arguments.ticks)
+            print_tables(measured, json)
+        case "gateway":
+            from bench import gateway
 
-        by_number = (
-            (host.table, arguments.agents),
-            (morning.table, arguments.morning),
-            (heuristic_cost.table, arguments.memories),
-        )
-        print_tables((table(numbers) for table, numbers in by_number if numbers), arguments.json)
-        return 0
-    if arguments.command == "boundary":
-        from bench.crowd import boundary, due_at_once
+            print(gateway.table(arguments.agents, arguments.ticks))
+        case "paced":
+            from bench.pace import paced as paced_towns
 
-        print_tables(chain([boundary.table(arguments.agents)], map(due_at_once.table, arguments.due)), arguments.json)
-        return 0
-    if arguments.command == "footprint":
-        from bench.crowd import footprint
+            print(paced_towns.measure(arguments.rates, arguments.latencies, arguments.seconds, arguments.before))
+        case "soak":
+            from bench import soak
 
-        print_tables([footprint.table()], arguments.json)
-        return 0
-    if arguments.command == "hostile":
-        from bench.crowd import hostile
+            given = vars(arguments)
+            given.pop("command")
+            wrong = soak.soak(given.pop("agents"), given.pop("days"), given.pop("seed"), **given)
+            print("\n".join(wrong) or "no faults found")
+            return 1 if wrong else 0
+        case "readability":
+            from bench.readability import readability
 
-        print(hostile.table(arguments.length))
-        return 0
-    if arguments.command == "rate-limit":
-        from bench.worker import rate_limit
+            for table in readability.tables(arguments.agents, arguments.days, examples=arguments.examples):
+                print(table, end="\n\n", flush=True)
+        case "window":
+            from bench.quality import window_stories
 
-        return rate_limit.report(arguments.per_minute, arguments.seconds, arguments.burst)
-    if arguments.command == "barrier":
-        from bench.pace import barrier as barriers
+            stories = window_stories.read_stories()
+            print_tables((window_stories.table(half, stories) for half in window_stories.HALVES), json)
+        case "carry":
+            from bench.carry import carry
 
-        if arguments.recorded and arguments.data is None:
-            parser.error("--recorded needs --data or COGITATE_RECORDINGS")
-        if arguments.recorded:
-            measured = barriers.measure_recorded(arguments.data, arguments.latency, arguments.times)
-        else:
-            measured = barriers.measure(arguments.agents, arguments.latency, arguments.rate, arguments.ticks)
-        print_tables(measured, arguments.json)
-        return 0
-    if arguments.command == "gateway":
-        from bench import gateway
+            print_tables(carry.tables(arguments.data), json)
+        case "week":
+            from bench.readability import readability
 
-        print(gateway.table(arguments.agents, arguments.ticks))
-        return 0
-    if arguments.command == "paced":
-        from bench.pace import paced as paced_towns
+            print(readability.markdown())
+        case "digests":
+            from bench import digests
 
-        print(paced_towns.measure(arguments.rates, arguments.latencies, arguments.seconds, arguments.before))
-        return 0
-    if arguments.command == "soak":
-        from bench import soak
+            return digests.report(arguments.pythons)
+        case "day":
+            from bench.quality import day
 
-        wrong = soak.soak(
-            arguments.agents,
-            arguments.days,
-            arguments.seed,
-            every=arguments.every,
-            story=arguments.story,
-            model=arguments.model,
-            data_dir=arguments.data_dir,
-        )
-        print("\n".join(wrong) or "no faults found")
-        return 1 if wrong else 0
-    if arguments.command == "readability":
-        from bench.readability import readability
+            print(day.markdown(arguments.agent))
+        case _:
+            _recorded(parser, arguments)
+    return 0
 
-        for table in readability.tables(arguments.agents, arguments.days, examples=arguments.examples):
-            print(table, end="\n\n", flush=True)
-        return 0
-    if arguments.command == "window":
-        from bench.quality import window_stories
 
-        stories = window_stories.read_stories()
-        for half in window_stories.HALVES:
-            print(window_stories.table(half, stories), end="\n\n")
-        return 0
-    if arguments.command == "carry":
-        from bench.carry import carry
-
-        for table in carry.tables(arguments.data):
-            print(table, end="\n\n", flush=True)
-        return 0
-    if arguments.command == "week":
-        from bench.readability import readability
-
-        print(readability.markdown())
-        return 0
-    if arguments.command == "digests":
-        from bench import digests
-
-        return digests.report(arguments.pythons)
-    if arguments.command == "day":
-        from bench.quality import day
-
-        print(day.markdown(arguments.agent))
-        return 0
+def _recorded(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+    """Measure what only recordings show."""
     if arguments.data is None:
         parser.error("no recordings: give --data or set COGITATE_RECORDINGS")
     try:
-        if arguments.command == "throttle":
-            from bench import throttle
+        if arguments.command == "quality":
+            print_tables(report(arguments.data, arguments.section or SECTIONS), None)
+            return
+        from bench import throttle
 
-            table, days = throttle.table(arguments.data)
-            print(table)
-            if arguments.plot is not None:
-                arguments.plot.write_text(throttle.plot(days))
-            return 0
-        for table in report(arguments.data, arguments.section or SECTIONS):
-            print(table, end="\n\n", flush=True)
+        table, days = throttle.table(arguments.data)
+        print(table)
+        if arguments.plot is not None:
+            arguments.plot.write_text(throttle.plot(days))
     except FileNotFoundError as error:
         parser.error(str(error))
-    return 0
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ from redis.exceptions import RedisError
 
 from bench.table import Row, Table
 from cogitate.memory import typed_json
-from cogitate.ops.commands.replay import scratch
+from cogitate.ops.commands.verify import scratch
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.audit import audit

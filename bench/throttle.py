@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 from bench.table import Row, Table
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.ops.fake_llm.server import MODEL, FakeEndpoint
-from cogitate.ops.formatting.axes import Axis
-from cogitate.ops.formatting.charts import Series, document, line_chart
+from cogitate.ops.formatting.charts import Axis, Series, document, line_chart
 from cogitate.ops.world_driver import drive
 from cogitate.scheduler.config.controls import FULL, SetCadence
 from cogitate.scheduler.config.settings import Settings

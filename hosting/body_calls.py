@@ -15,8 +15,8 @@ from cogitate.memory.entry import Entry
 from cogitate.memory.errors import InputError, UsageError, quoted
 from cogitate.memory.profile import Profile
 from cogitate.memory.retrieval.similarity import Similarity
+from cogitate.memory.routing.context import MAX_ENTRIES
 from cogitate.memory.routing.routing import Event, Strategy
-from cogitate.memory.routing.scope_context import MAX_ENTRIES
 from cogitate.memory.view import MemoryView
 from cogitate.scheduler.budget.budget_lines import Spending, spending
 from cogitate.scheduler.config.settings import Settings

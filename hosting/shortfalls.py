@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 import structlog
 
-from cogitate.memory.clock import day_and_time
+from cogitate.memory.clock import Clock, day_and_time
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.engine.run_data import FinishedTick
 from cogitate.scheduler.inspection.summary import ShortfallLine, lines_of_shortfalls
 from cogitate.scheduler.journal.ends import OF_KINDS, Shortfalls, breaker_cause, note_shortfall
 from cogitate.scheduler.ledger.claims import split_failure
-from cogitate.workers.gate.verdict import WHAT_TO_CHECK
+from cogitate.workers.gate.endpoint_reports import WHAT_TO_CHECK
 from cogitate.workers.llm.replies.failures import STATUS
 from cogitate.workers.llm.requests.address import servers_of
 
@@ -37,8 +37,9 @@ class EndpointWatch:
         said: pairs of endpoint and cause that were warned of already; new warnings are added.
     """
 
-    def __init__(self, run: str, endpoints: Mapping[str, str], said: set[tuple[str, str]]) -> None:
+    def __init__(self, run: str, endpoints: Mapping[str, str], said: set[tuple[str, str]], clock: Clock) -> None:
         self._run = run
+        self._clock = clock  # of the run, by which warnings tell the time
         self._endpoints = endpoints
         self._said = said
         self._shortfalls: Shortfalls = {}
@@ -64,8 +65,9 @@ class EndpointWatch:
 
     def tell_shortfalls(self, servers: Mapping[str, str]) -> None:
         """Warn of each endpoint that left jobs without an answer, with the ticks and the number of jobs by kind."""
-        for line in shortfall_lines(lines_of_shortfalls(self._shortfalls, self._endpoints), servers):
-            log.warning("models.unanswered", run=self._run, tick=self._tick, said=line, since=self._since)
+        with self._clock.in_force():
+            for line in shortfall_lines(lines_of_shortfalls(self._shortfalls, self._endpoints), servers):
+                log.warning("models.unanswered", run=self._run, tick=self._tick, said=line, since=self._since)
 
     def _say(self, event: str, endpoint: str, why: str, tick: int, then: str) -> None:
         if (endpoint, why) in self._said:
@@ -75,10 +77,10 @@ class EndpointWatch:
 
 
 def watch_endpoints(
-    settings: Settings, run: str, said: set[tuple[str, str]], log_warnings: bool, resources: ExitStack
+    settings: Settings, run: str, said: set[tuple[str, str]], clock: Clock, log_warnings: bool, resources: ExitStack
 ) -> EndpointWatch:
     """Return a watch on the endpoints of the settings, which logs shortfalls at the end if `log_warnings`."""
-    watch = EndpointWatch(run, {model.name: model.endpoint for model in settings.asked_models()}, said)
+    watch = EndpointWatch(run, {model.name: model.endpoint for model in settings.asked_models()}, said, clock)
     resources.callback(lambda: watch.tell_shortfalls(servers_of(settings)) if log_warnings else None)
     return watch
 

@@ -18,10 +18,19 @@ from cogitate.memory.language.hidden_characters import visible_json as visible_j
 
 
 class Terminal(Console):
-    """A console that prints strings without markup, with hidden characters escaped."""
+    """A console that prints strings without markup, colours or line breaks of its own, with hidden characters escaped.
 
-    def __init__(self, *, stderr: bool = False) -> None:
-        super().__init__(stderr=stderr, markup=False, emoji=False)
+    Args:
+        how: further arguments of `Console`.
+    """
+
+    def __init__(self, *, stderr: bool = False, **how: Any) -> None:
+        super().__init__(stderr=stderr, markup=False, emoji=False, highlight=False, **how)
+
+    def print(self, *objects: Any, **how: Any) -> None:
+        """Print texts as whole lines, so that a user can copy them, and tables within the terminal's width."""
+        how.setdefault("soft_wrap", all(isinstance(one, str | Text) for one in objects))
+        super().print(*objects, **how)
 
     def render_str(self, text: str, **how: Any) -> Text:
         """Convert a string to `Text`, escaped before a table measures its width."""

@@ -202,7 +202,8 @@ class TickLoop(BodyCalls):
                 from cogitate.hosting.shortfalls import watch_endpoints
 
                 said = readiness.unreachable if readiness is not None else set()
-                watching.append(watch_endpoints(settings, run, said, log_warnings, self._resources).committed)
+                clock = settings.game_clock(given.start_minute)
+                watching.append(watch_endpoints(settings, run, said, clock, log_warnings, self._resources).committed)
             self._loop = RunLoop(
                 ledger,
                 owners=given.owners,

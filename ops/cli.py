@@ -6,6 +6,8 @@ or the configuration cannot be used, 130 and 143 stopped by Ctrl-C or SIGTERM.
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from importlib import import_module
@@ -15,7 +17,41 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from typer.core import TyperGroup
 
-from cogitate.ops.streams import leave_streams, prepare_streams
+WIDEST = 10_000  # the most columns or lines of a terminal; libraries accept any number in the variables
+
+
+def prepare_streams() -> None:
+    """Replace closed streams by null streams, and let the others escape characters that their encoding lacks.
+
+    Drop an impossible width or height of the terminal.
+    """
+    for size in ("COLUMNS", "LINES"):
+        told = os.environ.get(size, "")
+        if not (told.isascii() and told.isdigit() and len(told) <= 5 and 0 < int(told) <= WIDEST):
+            os.environ.pop(size, None)
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        stream = getattr(sys, name)
+        if stream is None:
+            _open_on_nothing(number)
+            setattr(sys, name, open(number, "r+" if number else "r", encoding="utf-8", closefd=False))  # noqa: SIM115
+        elif number and isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def leave_streams() -> None:
+    """Discard unwritten output, which the interpreter would try to flush again and report with a traceback."""
+    for number, stream in ((1, sys.stdout), (2, sys.stderr)):
+        try:
+            stream.flush()
+        except (OSError, ValueError):  # full, closed by its reader, or closed here
+            _open_on_nothing(number)
+
+
+def _open_on_nothing(number: int) -> None:
+    nothing = os.open(os.devnull, os.O_RDWR)
+    if nothing != number:
+        os.dup2(nothing, number)
+        os.close(nothing)
 
 
 class Command(NamedTuple):
@@ -23,50 +59,130 @@ class Command(NamedTuple):
 
     module: str
     function: str
-    example: str = "EXAMPLE"  # the constant with the examples at the end of its help
-    passes_on: bool = False  # passes unknown options on to Celery
+    examples: tuple[str, ...]
+    passes_on: bool  # passes unknown options on to Celery
+
+
+def _command(module: str, function: str, *examples: str, passes_on: bool = False) -> Command:
+    return Command(module, function, examples, passes_on)
 
 
 GROUPS = {
     "Run and host": {
-        "run": Command("commands.run", "run"),
-        "worker": Command("commands.worker", "worker", passes_on=True),
-        "flower": Command("flower.command", "flower", passes_on=True),
-        "gateway": Command("commands.gateway", "gateway"),
-        "host": Command("commands.host", "host"),
+        "run": _command(
+            "commands.run",
+            "run",
+            "cogitate run --town 10 --days 2 --workers 3",
+            "cogitate run --story --seed 4",
+            "cogitate run --recorded DIR --llm openai --limit-usd 0.50",
+        ),
+        "worker": _command(
+            "commands.serve",
+            "worker",
+            "COGITATE_REDIS_URL=redis://localhost:6379/0 cogitate worker",
+            "cogitate worker --concurrency 16 --queues plan,reflect",
+            passes_on=True,
+        ),
+        "flower": _command(
+            "commands.serve",
+            "flower",
+            "cogitate flower --port=5555",
+            "cogitate flower --basic-auth=operator:secret --url-prefix=flower --origin=http://ops.example:8080",
+            passes_on=True,
+        ),
+        "gateway": _command(
+            "commands.serve", "gateway", "cogitate gateway", "cogitate gateway --address 0.0.0.0 --tokens hosts.txt"
+        ),
+        "host": _command("commands.serve", "host", "cogitate host --stdio"),
     },
     "Read a run": {
-        "runs": Command("commands.runs", "runs"),
-        "status": Command("commands.status", "status"),
-        "memory": Command("commands.memory", "memory"),
-        "plan": Command("commands.plan", "plan"),
-        "jobs": Command("commands.jobs", "jobs", example="JOBS"),
-        "job": Command("commands.jobs", "job", example="JOB"),
-        "report": Command("report.command", "report"),
-        "export": Command("commands.export", "export"),
-        "import": Command("exchange.command", "import_memories"),
+        "runs": _command("commands.runs", "runs", "cogitate runs --data-dir .cogitate"),
+        "status": _command("commands.runs", "status", "cogitate status town-1", "cogitate status town-1 --watch"),
+        "memory": _command(
+            "commands.memory", "memory", "cogitate memory town-1 agent:ada --query 'What happened at the market?'"
+        ),
+        "plan": _command("commands.memory", "plan", "cogitate plan town-1 agent:isabella"),
+        "jobs": _command(
+            "commands.jobs",
+            "jobs",
+            "cogitate jobs town-1 --state late --kind plan",
+            "cogitate jobs town-1 --owner agent:isabella --last 10",
+        ),
+        "job": _command("commands.jobs", "job", "cogitate job town-1/360/plan/agent:isabella/0/0"),
+        "report": _command(
+            "report.command",
+            "report",
+            "cogitate report town-1",
+            "cogitate report town-1 --out reports/monday.html --json",
+        ),
+        "export": _command("commands.export", "export", "cogitate export town-1 --what memories --out memories.jsonl"),
+        "import": _command(
+            "exchange.command",
+            "import_memories",
+            "cogitate import memories.jsonl --run village",
+            "cogitate import storage/July1_the_ville_isabella_maria_klaus-step-3-20 --run ville",
+            "cogitate import locomo10.json --sample conv-26 --run talk",
+            "cogitate import agent.af --run companion",
+        ),
     },
     "Steer a run": {
-        "budget": Command("commands.budget", "budget"),
-        "throttle": Command("commands.throttle", "throttle"),
-        "pause": Command("commands.mode", "pause", example="PAUSE"),
-        "resume": Command("commands.mode", "resume", example="RESUME"),
-        "drain": Command("commands.mode", "drain", example="DRAIN"),
-        "cancel": Command("commands.mode", "cancel", example="CANCEL"),
-        "retry": Command("commands.retry", "retry"),
-        "delete": Command("commands.delete", "delete"),
+        "budget": _command(
+            "commands.budget",
+            "budget",
+            "cogitate budget town-1 set day.tokens 200000",
+            "cogitate budget town-1 set run.usd 0.50",
+            "cogitate budget town-1 unset day.kind:reflect.calls",
+        ),
+        "throttle": _command(
+            "commands.steer",
+            "throttle",
+            "cogitate throttle town-1 reflect 0.5",
+            "cogitate throttle town-1 reflect 0.25 --pin",
+            "cogitate throttle town-1 reflect --auto",
+        ),
+        "pause": _command("commands.steer", "pause", "cogitate pause town-1"),
+        "resume": _command("commands.steer", "resume", "cogitate resume town-1"),
+        "drain": _command("commands.steer", "drain", "cogitate drain town-1"),
+        "cancel": _command("commands.steer", "cancel", "cogitate cancel town-1 --yes"),
+        "retry": _command("commands.steer", "retry", "cogitate retry town-1/360/plan/agent:isabella/0/0"),
+        "delete": _command("commands.runs", "delete", "cogitate delete town-1 --yes"),
     },
     "Prove, estimate, load-test": {
-        "replay": Command("commands.replay", "replay_run"),
-        "audit": Command("commands.audit", "audit_run"),
-        "estimate": Command("estimate.command", "estimate_run"),
-        "load": Command("load.load_command", "load"),
-        "capacity": Command("load.capacity_command", "capacity"),
-        "fake-llm": Command("fake_llm.command", "fake_llm"),
+        "replay": _command("commands.verify", "replay_run", "cogitate replay town-1 --verify"),
+        "audit": _command("commands.verify", "audit_run", "cogitate audit town-1"),
+        "estimate": _command(
+            "estimate.command",
+            "estimate_run",
+            "cogitate estimate --agents 100 --days 7 --llm openai --limit-usd 5",
+            "cogitate estimate --agents 25 --reflect-every 360 --json",
+        ),
+        "load": _command(
+            "load.load_command",
+            "load",
+            "cogitate load --profile outage",
+            'cogitate load --profile steady --agents 100 --assert "late_share<0.05" --json',
+            "cogitate load --demand job_demand.csv",
+        ),
+        "capacity": _command(
+            "load.capacity_command",
+            "capacity",
+            "cogitate capacity --agents 50 --up-to 20",
+            'cogitate capacity --raise cadence --level "late_share<=0.02" --json',
+        ),
+        "fake-llm": _command(
+            "fake_llm.command",
+            "fake_llm",
+            "cogitate fake-llm --port 8000 --latency 0.8 --jitter 0.4 --fault 429=0.1 --fault hang=0.01",
+        ),
     },
     "Set up": {
-        "doctor": Command("doctor.command", "doctor"),
-        "config": Command("commands.config", "config"),
+        "doctor": _command(
+            "doctor.command",
+            "doctor",
+            "cogitate doctor",
+            "COGITATE_REDIS_URL=redis://localhost:6379/0 cogitate doctor --json",
+        ),
+        "config": _command("commands.config", "config", "COGITATE_WORKERS=4 cogitate config"),
     },
 }
 COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
@@ -83,7 +199,7 @@ class _LazyCommands(Mapping[str, object]):
         alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
         alone.command(
             name,
-            epilog=getattr(module, command.example),
+            epilog="\n\n".join([*(f"Example: {one}" for one in command.examples), getattr(module, "NOTES", "")]),
             context_settings=passing_on if command.passes_on else None,
             rich_help_panel=_GROUP_OF[name],
         )(getattr(module, command.function))

@@ -1,18 +1,23 @@
-"""Options that several commands share, and the effective settings."""
+"""Options that several commands share, and what they name: the settings and the state."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
+from redis import Redis
 
 from cogitate.hosting import logs
 from cogitate.scheduler.budget.settings_checks import check_spending
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.ledger.connect import PATIENCE, check_soon, connect_to_read
+from cogitate.workers.processes.embedded import EmbeddedServer
 
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="The run's name.")]
 OwnerName = Annotated[str, typer.Argument(metavar="OWNER", help="The owner, such as agent:isabella.")]
@@ -35,12 +40,17 @@ Verbose = Annotated[
 ]
 
 
-def read_settings(**flags: Any) -> Settings:
+def read_settings(verbose: int | None = None, /, **flags: Any) -> Settings:
     """Return the effective settings: flags override `COGITATE_*`, these override cogitate.toml, and that the defaults.
+
+    Args:
+        verbose: configure logging for so many -v; None: it is configured already.
 
     Raises:
         ConfigurationError: when a value is invalid, or a variable or the file cannot be read.
     """
+    if verbose is not None:
+        logs.configure(verbose)
     settings = Settings(**{name: value for name, value in flags.items() if value is not None})
     logs.follow(settings)
     return settings
@@ -93,3 +103,30 @@ def is_confirmed(command: str, run: str, question: str) -> bool:
         return typer.confirm(question, err=True)
     except typer.Abort:
         return False
+
+
+@contextmanager
+def open_state(settings: Settings, *, create: bool = False) -> Iterator[Redis]:
+    """Yield a client of the state. A running embedded server is adopted; otherwise one is started for the block.
+
+    Args:
+        create: create the data folder if it is missing.
+
+    Raises:
+        ServerSilent: when a server accepts connections but does not answer.
+        ConfigurationError: when the data folder is missing, or a server can be neither started nor reached.
+    """
+    with ExitStack() as resources:
+        if settings.redis_url is not None:
+            url = settings.redis_url.get_secret_value()
+        else:
+            if not create and not settings.data_dir.is_dir():
+                raise ConfigurationError(
+                    f"data folder {settings.data_dir} does not exist, so it has no runs: start one with `cogitate run` "
+                    "or name another folder with --data-dir"
+                )
+            url = resources.enter_context(EmbeddedServer(settings.data_dir, patience=PATIENCE)).url
+        check_soon(url)
+        client = connect_to_read(url, settings.socket_timeout)
+        resources.callback(client.close)
+        yield client

@@ -10,6 +10,7 @@ from cogitate.scheduler.inspection.job_history import JobRecord
 from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.steering.operators import ControlOutcome
 from cogitate.scheduler.steering.throttle import KIND
+from cogitate.tasks.job import JobKey, split_job_id
 
 RETRYABLE = ("late", "failed", "dead", "denied", "too_slow")
 
@@ -69,6 +70,18 @@ def cadence_request(run: str, kind: str, factor: float | None, *, pin: bool, aut
         )
     thousandths = None if factor is None else round(factor * FULL)
     return SetCadence(kind=kind, factor=thousandths, pinned=True if pin else False if auto else None)
+
+
+def parse_job_id(text: str) -> tuple[str, JobKey]:
+    """Return the run and the key in a job's id.
+
+    Raises:
+        InputError: when the text is no id of a job.
+    """
+    try:
+        return split_job_id(text)
+    except ValueError as error:
+        raise InputError(str(error)) from error
 
 
 def is_retryable(job: JobRecord) -> bool:

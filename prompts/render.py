@@ -24,95 +24,36 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent
 BLOCKS = ("system", "user")
 
+
+def _values(names: str, *shared: str) -> frozenset[str]:
+    return frozenset(" ".join((names, *shared)).split())
+
+
 #: The values of an owner's identity, and the language to write in; "" where that is the language of the memories.
-PERSONA = ("name", "age", "occupation", "traits", "background", "currently", "language")
-
+_PERSONA = "name age occupation traits background currently language"
 #: The values of a game time: the number of its day, its time of day, and both in words.
-TIME = ("day", "time", "now")
-
-#: The values of a plan, with or without times of day.
-PLAN = (
-    *PERSONA,
-    *TIME,
-    "stage",
-    "places",
-    "more_places",
-    "status",
-    "previous",
-    "unfinished",
-    "known",
-    "summary",
-    "memories",
-)
+_TIME = "day time now"
+_KNOWN = "known summary memories"
+_PLAN = "stage places more_places status previous unfinished"
+_SUMMARY = "name words language"
+_RECOUNT = "name place lines words language earlier"
 
 #: Every template of the product, and its values.
 VALUES: dict[str, frozenset[str]] = {
-    "rate": frozenset({*PERSONA, "memories"}),
-    "plan": frozenset({*PLAN, "routine", "home", "work", "end"}),
-    "plan_steps": frozenset(PLAN),
-    "act": frozenset(
-        {
-            *PERSONA,
-            "places",
-            "more_places",
-            *TIME,
-            "place",
-            "activity",
-            "status",
-            "near",
-            "actions",
-            "stage",
-            "item",
-            "later",
-            "known",
-            "summary",
-            "memories",
-        }
-    ),
-    "reflect": frozenset(
-        {
-            *PERSONA,
-            "stage",
-            "people",
-            *TIME,
-            "status",
-            "reflections",
-            "known",
-            "summary",
-            "memories",
-        }
-    ),
-    "summarise": frozenset({"name", "participants", *TIME, "place", "lines", "words", "language"}),
-    "summarise_cells": frozenset({"name", *TIME, "known", "summary", "memories", "words", "language"}),
-    "compress": frozenset({"name", *TIME, "known", "summary", "memories", "words", "language"}),
-    "integrate": frozenset(
-        {
-            *PERSONA,
-            "stage",
-            *TIME,
-            "summary",
-            "history",
-            "memories",
-            "events",
-            "words",
-        }
-    ),
-    "recount_location": frozenset({"name", "place", *TIME, "lines", "words", "language", "earlier"}),
-    "recount_npc": frozenset({"name", "place", *TIME, "lines", "words", "language", "earlier"}),
-    "recount_world": frozenset({"name", "place", *TIME, "lines", "events", "related", "words", "language", "earlier"}),
-    "own": frozenset(
-        {
-            *PERSONA,
-            "ask",
-            "example",
-            *TIME,
-            "params",
-            "known",
-            "summary",
-            "memories",
-        }
-    ),
-    "repair": frozenset({"answer", "complaint"}),  # is added to the prompt of another kind
+    "rate": _values("memories", _PERSONA),
+    "plan": _values("routine home work end", _PLAN, _KNOWN, _PERSONA, _TIME),
+    "plan_steps": _values(_PLAN, _KNOWN, _PERSONA, _TIME),
+    "act": _values("places more_places place activity status near actions stage item later", _KNOWN, _PERSONA, _TIME),
+    "reflect": _values("stage people status reflections", _KNOWN, _PERSONA, _TIME),
+    "summarise": _values("participants place lines", _SUMMARY, _TIME),
+    "summarise_cells": _values(_KNOWN, _SUMMARY, _TIME),
+    "compress": _values(_KNOWN, _SUMMARY, _TIME),
+    "integrate": _values("stage summary history memories events words", _PERSONA, _TIME),
+    "recount_location": _values(_RECOUNT, _TIME),
+    "recount_npc": _values(_RECOUNT, _TIME),
+    "recount_world": _values("events related", _RECOUNT, _TIME),
+    "own": _values("ask example params", _KNOWN, _PERSONA, _TIME),
+    "repair": _values("answer complaint"),  # is added to the prompt of another kind
 }
 
 _SPACE = re.compile(r"\s+")

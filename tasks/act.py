@@ -92,6 +92,7 @@ class Act(Kind):
     prompt_cap = 2_000
     output_cap = 200
     packs = True
+    gathers = True
     recalls = True
 
     def __init__(self, templates: Templates) -> None:
@@ -100,7 +101,11 @@ class Act(Kind):
     def due(self, moment: Moment) -> Iterable[Request]:
         """Return a request where the host lists actions, or where no rule decides."""
         interval = moment.world.act_interval
-        if not interval or not timing.is_agent(moment) or not timing.is_turn(moment, interval):
+        if (
+            not interval
+            or not timing.is_agent(moment)
+            or not timing.is_turn(moment, interval, moment.turn_of(self.name))
+        ):
             return ()
         if moment.brief.get("free") is not True:
             return ()

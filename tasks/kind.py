@@ -84,6 +84,7 @@ class Moment:
         str, Any
     ]  # the host's current facts about the owner: "location", "status" meters, whether it is "free", …
     estimate: Callable[[Entry], int] = rate_by_rule  # predicts an entry's importance
+    turn_of: Callable[[str], int] = lambda kind: 1  # ticks between the turns of a kind that owners share; 1: none
     lead: Callable[[str], int] = lambda kind: 0  # expected ticks until a kind's result; 0 where due ticks are fixed
     last: int | None = None  # the run's last tick, if it has one
 
@@ -200,6 +201,9 @@ class Kind(ABC):
 
     needs_brief: bool = False
     """Whether it is never due where the host gives no brief."""
+
+    gathers: bool = False
+    """Whether requests may wait for a shared turn, up to `pack_wait` game minutes, where a model's calls are packed."""
 
     recalls: bool = False
     """Whether it chooses memories by the run's retrieval profile (`cogitate.tasks.recall.recall`)."""

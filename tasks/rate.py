@@ -44,6 +44,7 @@ class RateImportance(Kind):
     prompt_cap = 2_500
     output_cap = 400
     packs = True
+    gathers = True
 
     def __init__(self, templates: Templates) -> None:
         self._templates = templates
@@ -51,7 +52,7 @@ class RateImportance(Kind):
     def due(self, moment: Moment) -> Iterable[Request]:
         """Return a request for the oldest unrated entries."""
         waiting, size = moment.stream.unrated(), moment.stream.head.counters.get(SIZE, BATCH)
-        if not waiting or (len(waiting) < size and not timing.is_turn(moment, EVERY)):
+        if not waiting or (len(waiting) < size and not timing.is_turn(moment, EVERY, moment.turn_of(self.name))):
             return ()
         if len(waiting) < min(size, FEWEST) and moment.minute < _patient_until(moment):
             return ()

@@ -57,6 +57,7 @@ class Summarise(Kind):
     prompt_cap = 3_000
     output_cap = max(SIZE.output_cap, long_term.LARGEST.output_cap)
     packs = True
+    gathers = True
 
     def __init__(self, templates: Templates) -> None:
         self._templates = templates
@@ -66,7 +67,7 @@ class Summarise(Kind):
         that is due and that no open job reads."""
         if moment.world.limits.policy_of(moment.owner) != "stream":
             return long_term.due(moment, self.name)
-        oldest = _oldest_line(moment) if timing.is_turn(moment, EVERY) else None
+        oldest = _oldest_line(moment) if timing.is_turn(moment, EVERY, moment.turn_of(self.name)) else None
         if oldest is None or moment.minute - oldest < min(SETTLED, self._latest(moment)):
             return ()
         busy = timing.open_numbers(moment)

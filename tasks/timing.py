@@ -32,9 +32,13 @@ def told(minute: int, tick: int | None = None) -> dict[str, object]:
     }
 
 
-def is_turn(moment: Moment, every: int) -> bool:
-    """Return whether it is the owner's turn, once every `every` ticks."""
-    return (moment.tick + offset(moment.owner, every)) % every == 0
+def is_turn(moment: Moment, every: int, shared: int = 1) -> bool:
+    """Return whether it is the owner's turn, once every `every` ticks, or was since the shared turn before.
+
+    Args:
+        shared: ticks between the shared turns, at which alone the kind is asked.
+    """
+    return (moment.tick + offset(moment.owner, every)) % every < shared
 
 
 def next_turn(moment: Moment, every: int, tick: int = 0) -> int:

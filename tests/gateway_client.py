@@ -15,9 +15,8 @@ from fakeredis import FakeRedis
 
 from cogitate.hosting.protocol.host_table import HostTable
 from cogitate.ops.gateway.app import PATIENCE, make_app
-from cogitate.ops.gateway.connections import BoundedConnection
-from cogitate.ops.gateway.server import config_of
-from cogitate.ops.gateway.tokens import Tokens
+from cogitate.ops.gateway.edge import Tokens
+from cogitate.ops.gateway.server import BoundedConnection, config_of
 from cogitate.scheduler.config.settings import Settings
 from tests.patience import LONGEST
 

@@ -28,7 +28,7 @@ from cogitate.scheduler.engine.run_data import FinishedTick
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import JournalError
-from cogitate.scheduler.latency.due_ticks import TOO_SLOW
+from cogitate.scheduler.latency.due_ticks import UNTIMELY
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.simulation.town.town import Town
 from cogitate.workers.processes.embedded import EmbeddedServer
@@ -212,7 +212,7 @@ def measure_run(lived: PacedRun, client: Redis, loop: TickLoop) -> None:
     asked: set[Any] = set()
     for line in read_journal(store, 1, loop.tick):
         for decided in line.core.decided:
-            if decided.refused == TOO_SLOW:
+            if decided.refused in UNTIMELY:
                 lived.too_slow += 1
             if decided.decision == "admitted" and decided.model:
                 asked.add(decided.key)

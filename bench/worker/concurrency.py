@@ -68,7 +68,7 @@ class Measured(NamedTuple):
         return self.cpu / self.calls * 1000
 
 
-def measure(in_flight: Sequence[int] = (1, 10, 50, 200)) -> Table:
+def table(in_flight: Sequence[int] = (1, 10, 50, 200)) -> Table:
     """Measure the product with each number of jobs in flight, and plain workers with the last number and with two."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory()))

@@ -1,19 +1,22 @@
 """`python -m bench pack`: what packed calls save in a day of a town and in the story, with the same kinds of job.
 
-Real workers, real HTTP, the stand-in model, full speed. The stand-in counts 1.3 tokens for each word of the messages; a
-schema that is sent beside them is not counted, although providers charge for it and a pack sends it once.
+Real workers, real HTTP, the stand-in model, full speed. The stand-in counts 1.3 tokens for each word of the messages.
+It does not count the schema that is sent beside them, for which providers charge: here the characters of both count.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
+from unittest.mock import patch
 
 from bench.table import Row, Table
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.effects import Rate
+from cogitate.ops.fake_llm import completions, server
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.ops.world_choice import event_types_of, settings_for
 from cogitate.ops.world_driver import drive
@@ -25,7 +28,14 @@ from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.simulation.story.story import Story
 from cogitate.simulation.town.town import Town
 
-COLUMNS = ("requests", "prompt tokens", "answer tokens", "jobs by the model", "memories a rating request")
+COLUMNS = (
+    "requests",
+    "prompt tokens",
+    "answer tokens",
+    "jobs by the model",
+    "memories a rating request",
+    "characters with schemas",
+)
 LATENCY = 0.1  # seconds of an answer
 
 
@@ -37,6 +47,7 @@ class Lived(NamedTuple):
     answers: int  # tokens
     usable: int  # jobs that ended by the model
     rated: float  # memories for each request that rated some
+    characters: int  # of all messages and schemas
 
 
 def live(world: Town | Story, pack: Literal["auto", "off"], ticks: int) -> Lived:
@@ -45,7 +56,20 @@ def live(world: Town | Story, pack: Literal["auto", "off"], ticks: int) -> Lived
     Raises:
         RuntimeError: if the auditor finds anything.
     """
-    with TemporaryDirectory(prefix="cogitate-") as folder, FakeEndpoint(latency=LATENCY) as endpoint:
+    sent: list[int] = []
+
+    def complete(request: dict[str, Any], *rest: Any) -> Any:
+        schema = json.dumps(request.get("response_format", {}))
+        sent.append(len(schema) + sum(len(message["content"]) for message in request["messages"]))
+        return completed(request, *rest)
+
+    completed = completions.complete
+    server._understood.cache_clear()  # a request that it knows would not be counted
+    with (
+        TemporaryDirectory(prefix="cogitate-") as folder,
+        patch.object(server, "complete", complete),
+        FakeEndpoint(latency=LATENCY) as endpoint,
+    ):
         chosen = Settings(
             data_dir=Path(folder),
             llm="openai",
@@ -78,7 +102,7 @@ def live(world: Town | Story, pack: Literal["auto", "off"], ticks: int) -> Lived
                         rated += sum(len(one.numbers) for one in end.effects if isinstance(one, Rate) and one.paid)
         served = endpoint.stats()
     tokens = (served.prompt_tokens, served.completion_tokens)
-    return Lived(served.requests, *tokens, sources["llm"], rated / asked if asked else 0.0)
+    return Lived(served.requests, *tokens, sources["llm"], rated / asked if asked else 0.0, sum(sent))
 
 
 def table(agents: int, ticks: int) -> Table:

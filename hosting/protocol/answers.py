@@ -197,7 +197,7 @@ _RULES = (  # the first match applies
     _Rule(JournalError, 410, "tick_unreadable", "go on with the run's next tick"),
     _Rule(LedgerError, 409, "ledger_refused", OPEN_AGAIN),
     _Rule(UsageError, 409, "not_now", OPEN_AGAIN),
-    _Rule(CogitateError, 500, "failed", " read the log of the gateway"),
+    _Rule(CogitateError, 500, "failed", "read the log of the gateway"),
 )
 
 
@@ -212,7 +212,7 @@ def refusal_of(error: BaseException) -> Refusal:
     for rule in _RULES:
         if isinstance(error, rule.error):
             return Refusal(rule.status, rule.code, text_of(error), rule.do)
-    return Refusal(500, "bug", f"this is a bug in cogitate: {type(error).__name__}", " read the log of the gateway")
+    return Refusal(500, "bug", f"this is a bug in cogitate: {type(error).__name__}", "read the log of the gateway")
 
 
 def malformed(message: str) -> Refusal:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from cogitate.memory.errors import InputError, quoted
-from cogitate.memory.retrieval import dialogue, measures
+from cogitate.memory.retrieval import measures
 from cogitate.memory.retrieval.candidates import Candidates
 from cogitate.memory.retrieval.retrieval import DEFAULT, DIALOGUE, SPEC, Component, RetrievalProfile
 
@@ -34,11 +34,11 @@ MEASURES: Mapping[str, Callable[[Candidates], list[float]]] = MappingProxyType(
         "keyword_overlap": measures.keyword_overlap,
         "plain_importance": measures.plain_importance,
         "half_life_recency": measures.half_life_recency,
-        "neighbours": dialogue.neighbours,
-        "scene": dialogue.scene,
-        "speaker": dialogue.speaker,
-        "statement": dialogue.statement,
-        "information": dialogue.information,
+        "neighbours": measures.neighbours,
+        "scene": measures.scene,
+        "speaker": measures.speaker,
+        "statement": measures.statement,
+        "information": measures.information,
     }
 )
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.text import normal, stems
-from cogitate.memory.retrieval import dialogue, measures
+from cogitate.memory.retrieval import measures
 from cogitate.memory.retrieval.candidates import Candidates, Matching, Query
 
 __all__ = ["DEFAULT", "DIALOGUE", "SPEC", "Component", "Query", "RetrievalProfile", "ScorePart", "Scored", "retrieve"]
@@ -86,11 +86,11 @@ DEFAULT = RetrievalProfile(
     name="default",
     components=(
         Component("relevance", 1.0, measures.relevance),
-        Component("neighbours", 1.0, dialogue.neighbours),
-        Component("scene", 0.8, dialogue.scene),
-        Component("speaker", 0.7, dialogue.speaker),
-        Component("statement", 0.1, dialogue.statement),
-        Component("information", 0.45, dialogue.information),
+        Component("neighbours", 1.0, measures.neighbours),
+        Component("scene", 0.8, measures.scene),
+        Component("speaker", 0.7, measures.speaker),
+        Component("statement", 0.1, measures.statement),
+        Component("information", 0.45, measures.information),
         Component("importance", 0.5, measures.scaled_importance),
         Component("support", 0.3, measures.support),
         Component("recency", 0.05, measures.scaled_recency),

@@ -10,10 +10,9 @@ import typer
 
 from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal
-from cogitate.ops.command_options import AsJson, DataDir, EveryOwner, RunName, Verbose, read_settings
-from cogitate.ops.commands.control_requests import NoWait, request_controls
+from cogitate.ops.command_options import AsJson, DataDir, EveryOwner, RunName, Verbose, open_state, read_settings
+from cogitate.ops.commands.steer import NoWait, request_controls
 from cogitate.ops.formatting.budget import budget_table, limit_lines
-from cogitate.ops.open_state import open_state
 from cogitate.ops.operator_requests import limit_request
 from cogitate.scheduler.budget.budget import figure_of, format_limit
 from cogitate.scheduler.budget.budget_lines import budget_lines, limits_in_force, pools_of
@@ -21,14 +20,6 @@ from cogitate.scheduler.config.limits import MAX_LIMIT, parse_limit_name
 from cogitate.scheduler.config.settings import ConfigurationError
 from cogitate.scheduler.inspection.stored_run import clock_of, limits_of
 from cogitate.scheduler.ledger.run_store import RunStore
-
-EXAMPLE = """
-Example: cogitate budget town-1 set day.tokens 200000
-
-Example: cogitate budget town-1 set run.usd 0.50
-
-Example: cogitate budget town-1 unset day.kind:reflect.calls
-"""
 
 Action = Literal["show", "set", "unset"]
 
@@ -69,7 +60,7 @@ def budget(
         store = RunStore.open(client, run)
         if limited.owner and not client.hexists(store.key("owners"), limited.owner):
             warning = f"{limited.owner} is not in run {run}: the limit holds once it joins"
-            Terminal(stderr=True).print(warning, highlight=False)
+            Terminal(stderr=True).print(warning)
         pools = pools_of(store)
     limit, unit = control.value, limited.unit
     new = "lifted" if limit is None else format_limit(limit, pools.of(unit, limit), figure_of(unit))
@@ -85,9 +76,9 @@ def _show(run: str, data_dir: DataDir, *, every_owner: bool, as_json: bool) -> i
         lines = [line for line in budget_lines(store, limits.last_of) if line.limit is not None]
     console = Terminal(stderr=as_json)
     for line_of_limit in limit_lines(in_force):
-        console.print(line_of_limit, highlight=False)
+        console.print(line_of_limit)
     for change in limits.changes:
-        console.print(f"changed at tick {change.tick:,}", highlight=False)
+        console.print(f"changed at tick {change.tick:,}")
     with clock.in_force():
         table = budget_table(lines, in_force, fold=not every_owner, width=console.width)
     if lines:

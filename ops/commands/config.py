@@ -17,8 +17,6 @@ from cogitate.scheduler.config.settings_faults import SECRET, TOML, read_tables
 from cogitate.scheduler.config.tables import TABLE_OF, TABLES
 from cogitate.scheduler.config.urls import redact_url
 
-EXAMPLE = "Example: COGITATE_WORKERS=4 cogitate config"
-
 
 def config(data_dir: DataDir = None, as_json: AsJson = False) -> int:
     """Show the settings in force: flags go before COGITATE_* variables, these before cogitate.toml."""

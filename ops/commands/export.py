@@ -4,35 +4,33 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, BinaryIO, Literal
 
 import msgspec
 import typer
 from redis import Redis
 
-from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal, visible_json
 from cogitate.memory import typed_json
-from cogitate.memory.errors import InputError
+from cogitate.memory.errors import InputError, how_to_install
 from cogitate.memory.profile import Profile
 from cogitate.memory.stream import Stream
 from cogitate.memory.unreadable import leave_out, unreadable
-from cogitate.ops.command_options import DataDir, RunName, Verbose, read_settings
+from cogitate.ops.command_options import DataDir, RunName, Verbose, open_state, read_settings
+from cogitate.ops.exchange.generative_agents import write_save
 from cogitate.ops.exchange.jsonl import write_stream
-from cogitate.ops.exchange.save_folder import write_save
+from cogitate.ops.formatting.budget import by_unit
 from cogitate.ops.formatting.job_life import job_json
-from cogitate.ops.formatting.parquet import Row, job_rows, memory_rows, tick_rows, write_parquet
-from cogitate.ops.formatting.warnings import print_left_out
-from cogitate.ops.open_state import open_state
-from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.ops.formatting.vitals import print_left_out
+from cogitate.scheduler.inspection.job_history import JobHistory, JobRecord
 from cogitate.scheduler.journal.exported import all_lines
+from cogitate.scheduler.journal.lines import ReadLine
 from cogitate.scheduler.journal.private_files import private_file
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import load_streams
-
-EXAMPLE = "Example: cogitate export town-1 --what memories --out memories.jsonl"
 
 What = Literal["memories", "jobs", "journal"]
 Format = Literal["jsonl", "parquet", "generative-agents"]
@@ -62,8 +60,7 @@ def export(
     verified on the way. Trimmed ticks come from the files in the data folder, if these exist; jobs that ended in them
     are omitted. The exit code is 1 when the journal was changed.
     """
-    logs.configure(verbose)
-    settings = read_settings(data_dir=data_dir)
+    settings = read_settings(verbose, data_dir=data_dir)
     if form == "parquet" and out is None:
         raise InputError("--format parquet writes a file: give --out FILE")
     if form == "generative-agents" and (out is None or what != "memories"):
@@ -73,14 +70,14 @@ def export(
             assert out is not None
             saved = write_save(client, run, _streams(client, run), out)
             for line in saved.lines(run, out):
-                Terminal(stderr=True).print(line, highlight=False, soft_wrap=True)
+                Terminal(stderr=True).print(line)
             return 0
         if form == "parquet":
             assert out is not None
             rows = _ROWS[what](client, run, settings.data_dir)
             with private_file(out) as file:
                 count = write_parquet(file, what, rows)
-            Terminal(stderr=True).print(f"{count:,} rows of {what} of run {run}", highlight=False)
+            Terminal(stderr=True).print(f"{count:,} rows of {what} of run {run}")
             return 0
         lines = _LINES[what](client, run, settings.data_dir)
         if out is None:
@@ -88,7 +85,7 @@ def export(
         else:
             with private_file(out) as file:
                 count = sum(1 for line in lines if file.write(line + b"\n"))
-    Terminal(stderr=True).print(f"{count:,} lines of {what} of run {run}", highlight=False)
+    Terminal(stderr=True).print(f"{count:,} lines of {what} of run {run}")
     return 0
 
 
@@ -144,3 +141,133 @@ _ROWS: dict[What, Callable[[Redis, str, Path], Iterator[Row]]] = {
 }
 
 _LINES = {"memories": _memories, "jobs": _jobs, "journal": _journal}
+
+
+BATCH = 10_000  # rows of a group
+
+Row = dict[str, Any]
+
+#: The columns of each table, with Arrow's names of their types; "[]": a list of them.
+COLUMNS: dict[str, dict[str, str]] = {
+    "memories": {
+        "owner": "string",
+        "number": "int64",
+        "type": "string",
+        "text": "string",
+        "minute": "int64",
+        "tick": "int64",
+        "importance": "int64",
+        "source": "string",
+        "location": "string",
+        "subjects": "string[]",
+        "evidence": "int64[]",
+        "tags": "string[]",
+        "provisional": "bool",
+        "live": "bool",
+        "accesses": "int64",
+        "repeats": "int64",
+    },
+    "jobs": {
+        "id": "string",
+        "kind": "string",
+        "owner": "string",
+        "tick": "int64",
+        "due": "int64",
+        "ended": "int64",
+        "state": "string",
+        "decision": "string",
+        "source": "string",
+        "reason": "string",
+        "refused": "string",
+        "failure": "string",
+        "model": "string",
+        "claims": "int64",
+        "calls": "int64",
+        "tokens": "int64",
+        "usd_micros": "int64",
+        "reserved_tokens": "int64",
+        "reserved_usd_micros": "int64",
+        "appended": "int64[]",
+    },
+    "journal": {
+        "tick": "int64",
+        "minute": "int64",
+        "digest": "string",
+        "chain": "string",
+        "ended": "int64",
+        "late": "int64",
+        "observed": "int64",
+        "decided": "int64",
+        "core": "string",
+    },
+}
+
+
+def memory_rows(streams: Iterable[Stream]) -> Iterator[Row]:
+    """Yield a row for each entry of these streams, archived ones included."""
+    for stream in streams:
+        for number, entry in stream.entries.items():
+            marks = stream.marks.get(number)
+            facts = {name: getattr(entry, name) for name in COLUMNS["memories"] if hasattr(entry, name)}
+            yield facts | {
+                "owner": stream.owner,
+                "live": stream.is_live(number),
+                "accesses": marks.accesses if marks is not None else 0,
+                "repeats": marks.repeats if marks is not None else 0,
+            }
+
+
+def job_rows(jobs: Iterable[JobRecord]) -> Iterator[Row]:
+    """Yield a row for each job; its calls, tokens and money are what all of its attempts spent."""
+    for job in jobs:
+        facts = {name: getattr(job, name) for name in COLUMNS["jobs"] if hasattr(job, name)}
+        yield (
+            facts
+            | by_unit(job.spent)
+            | {f"reserved_{unit}": amount for unit, amount in by_unit(job.reserved).items() if unit != "calls"}
+        )
+
+
+def tick_rows(lines: Iterable[ReadLine]) -> Iterator[Row]:
+    """Yield a row for each tick; "core" is the whole line as JSON, the other numbers count what it lists."""
+    for line in lines:
+        core = line.core
+        counts = {name: len(getattr(core, name)) for name in ("ended", "late", "observed", "decided")}
+        told = msgspec.json.encode(core).decode()
+        yield {
+            "tick": core.tick,
+            "minute": core.minute,
+            "digest": line.digest,
+            "chain": line.chain,
+            "core": told,
+        } | counts
+
+
+def write_parquet(file: BinaryIO, what: str, rows: Iterable[Row]) -> int:
+    """Write the rows of a table, and return their number.
+
+    Raises:
+        InputError: when pyarrow is not installed.
+    """
+    try:
+        import pyarrow  # here, as only this format needs it, and it is large
+        from pyarrow import parquet
+    except ImportError as error:
+        raise InputError(f"--format parquet needs pyarrow: {how_to_install('parquet')}") from error
+    columns = COLUMNS[what]
+    schema = pyarrow.schema([(name, _type(pyarrow, of)) for name, of in columns.items()])
+    count, waiting = 0, iter(rows)
+    with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
+        while batch := [_checked(row, columns) for row in islice(waiting, BATCH)]:
+            writer.write_table(pyarrow.Table.from_pylist(batch, schema=schema))
+            count += len(batch)
+    return count
+
+
+def _type(pyarrow: Any, name: str) -> Any:
+    element = getattr(pyarrow, name.removesuffix("[]").replace("bool", "bool_"))()
+    return pyarrow.list_(element) if name.endswith("[]") else element
+
+
+def _checked(row: Row, columns: Mapping[str, str]) -> Row:
+    return {name: list(row[name]) if of.endswith("[]") else row[name] for name, of in columns.items()}

@@ -9,35 +9,24 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal
-from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose, read_settings
-from cogitate.ops.formatting.amounts import format_cost
-from cogitate.ops.formatting.endpoints import format_class
+from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose, open_state, read_settings
+from cogitate.ops.formatting.budget import format_cost
 from cogitate.ops.formatting.job_life import format_dead, job_json, job_life
-from cogitate.ops.open_state import open_state
+from cogitate.ops.formatting.vitals import format_class
+from cogitate.ops.operator_requests import parse_job_id
 from cogitate.scheduler.budget.budget import format_refusal
 from cogitate.scheduler.budget.budget_lines import pools_of
 from cogitate.scheduler.inspection.job_history import JobHistory, JobRecord, JobState
 from cogitate.scheduler.inspection.stored_run import clock_of, limits_of
-from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.ledger.run_store import RunStore
-from cogitate.tasks.job import split_job_id
-from cogitate.workers.jobs.capture import Captured, captured_of
-
-JOB = "Example: cogitate job town-1/360/plan/agent:isabella/0/0"
-JOBS = """
-Example: cogitate jobs town-1 --state late --kind plan
-
-Example: cogitate jobs town-1 --owner agent:isabella --last 10
-"""
+from cogitate.workers.jobs.stored_texts import Captured, captured_of
 
 
 def jobs(
     run: RunName,
     state: Annotated[
-        JobState | None,
-        typer.Option("--state", help="The state of an open job, or the end or reason of an ended one."),
+        JobState | None, typer.Option("--state", help="The state of an open job, or the end or reason of an ended one.")
     ] = None,
     kind: Annotated[str | None, typer.Option("--kind", metavar="KIND", help="The kind of job, such as plan.")] = None,
     owner: Annotated[
@@ -51,15 +40,14 @@ def jobs(
     verbose: Verbose = 0,
 ) -> int:
     """List open jobs from the ledger, then ended jobs from the journal, the newest first."""
-    logs.configure(verbose)
-    with open_state(read_settings(data_dir=data_dir)) as client:
+    with open_state(read_settings(verbose, data_dir=data_dir)) as client:
         history = JobHistory(client, run)
         found = history.newest(last, state=state, kind=kind, owner=owner)
     console = Terminal(stderr=as_json)
     for line in _lines(found) if found else ["no such job"]:
-        console.print(line, highlight=False, soft_wrap=True)
+        console.print(line)
     if history.trimmed and (not last or len(found) < last):
-        console.print(f"jobs that ended up to tick {history.trimmed:,} are no longer in the journal", highlight=False)
+        console.print(f"jobs that ended up to tick {history.trimmed:,} are no longer in the journal")
     if as_json:
         print(json.dumps({"run": run, "jobs": [_brief(one) for one in found]}), flush=True)
     return 0
@@ -97,12 +85,8 @@ def job(
     verbose: Verbose = 0,
 ) -> int:
     """Show a job from its request to its effects: budget, attempts, model, prompt, failure, end, source, reason."""
-    logs.configure(verbose)
-    try:
-        run, key = split_job_id(job_id)
-    except ValueError as error:
-        raise InputError(str(error)) from error
-    settings = read_settings(data_dir=data_dir)
+    run, key = parse_job_id(job_id)
+    settings = read_settings(verbose, data_dir=data_dir)
     with open_state(settings) as client:
         found = JobHistory(client, run).find(key)
         store = RunStore.open(client, run)
@@ -115,9 +99,9 @@ def job(
     with clock.in_force():
         life = list(job_life(found, refusal, limit_of))
     for name, text in life:
-        console.print(f"{name:<10} {text}", highlight=False, soft_wrap=True)
+        console.print(f"{name:<10} {text}")
     for name, text in _texts(texts) if prompt else ():
-        console.print(f"\n{name}\n{text}", highlight=False, soft_wrap=True)
+        console.print(f"\n{name}\n{text}")
     if as_json:
         kept = {"texts": msgspec.to_builtins(texts)} if prompt else {}
         print(json.dumps(job_json(found) | kept), flush=True)

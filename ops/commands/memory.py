@@ -1,10 +1,10 @@
-"""`cogitate memory`: show an owner's memory stream, now or at an earlier tick, and what a query retrieves."""
+"""`cogitate memory` shows an owner's memory stream and what a query retrieves; `cogitate plan` shows its plan."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any, cast
 
@@ -14,19 +14,16 @@ from rich.box import SIMPLE
 from rich.table import Table
 from rich.text import Text
 
-from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal, visible
 from cogitate.memory.clock import clock_time, day_and_time
-from cogitate.memory.entry import INTO_SUMMARY, Entry, EntryType, Marks
+from cogitate.memory.entry import INTO_SUMMARY, Entry, EntryType, Marks, PlanItem
 from cogitate.memory.retrieval.retrieval import Scored
 from cogitate.memory.view import CurrentPlan
-from cogitate.ops.command_options import AsJson, DataDir, OwnerName, RunName, Verbose, read_settings
-from cogitate.ops.formatting.warnings import print_left_out
-from cogitate.ops.open_state import open_state
+from cogitate.ops.command_options import AsJson, DataDir, OwnerName, RunName, Verbose, open_state, read_settings
+from cogitate.ops.formatting.vitals import print_left_out
 from cogitate.scheduler.inspection.stored_memory import StoredMemory, read_memory
 
 NOTHING = "no memory matches"
-EXAMPLE = "Example: cogitate memory town-1 agent:ada --query 'What happened at the market?'"
 
 
 def memory(
@@ -66,8 +63,7 @@ def memory(
     With --query it shows what the query retrieves, and with --context lines for a prompt. The notes name
     ratings, repeats, provisional entries, and the entry or summary that an archived one went into.
     """
-    logs.configure(verbose)
-    with open_state(read_settings(data_dir=data_dir)) as client:
+    with open_state(read_settings(verbose, data_dir=data_dir)) as client:
         kept = read_memory(client, run, owner, tick)
     print_left_out(kept.left_out)
     view, named, wanted = kept.view, about or [], [cast("EntryType", one) for one in types or []]  # recall checks them
@@ -85,11 +81,11 @@ def memory(
         if query is None:
             console.print(_entries_table(kept, entries, salience, last) if entries else NOTHING)
             if last and len(entries) > last:
-                console.print(f"the newest {last:,} of {len(entries):,}; --last 0 shows all", highlight=False)
+                console.print(f"the newest {last:,} of {len(entries):,}; --last 0 shows all")
         else:
             console.print(found_table(found) if found else NOTHING)
             if found and not any(part.name == "relevance" and part.value for one in found for part in one.parts):
-                console.print("None of these matches the query: recency and importance rank them.", highlight=False)
+                console.print("None of these matches the query: recency and importance rank them.")
     if as_json:
         facts = _json(kept, entries, salience)
         if query is not None:
@@ -107,12 +103,10 @@ def _print_head(console: Terminal, kept: StoredMemory) -> None:
     console.print(
         f"{kept.owner} of run {kept.run}{left}: tick {kept.tick:,}, {day_and_time(kept.minute)}\n"
         f"{len(live):,} live {named} ({', '.join(f'{n} {name}' for name, n in sorted(types.items())) or 'none'}), "
-        f"{len(entries) - len(live):,} archived, {repeats:,} repeats counted",
-        highlight=False,
-        soft_wrap=True,
+        f"{len(entries) - len(live):,} archived, {repeats:,} repeats counted"
     )
     if kept.view.summary:
-        console.print("Long-term summary:", kept.view.summary, highlight=False, soft_wrap=True)
+        console.print("Long-term summary:", kept.view.summary)
 
 
 def _entries_table(kept: StoredMemory, entries: Sequence[Entry], salience: Mapping[int, Scored], last: int) -> Table:
@@ -215,3 +209,52 @@ def _plan(plan: CurrentPlan | None) -> dict[str, Any] | None:
 def _scored(one: Scored) -> dict[str, Any]:
     parts = [{"name": part.name, "weight": part.weight, "value": part.value} for part in one.parts]
     return {"number": one.entry.number, "text": one.entry.text, "score": one.score, "parts": parts}
+
+
+def plan(
+    run: RunName, owner: OwnerName, data_dir: DataDir = None, as_json: AsJson = False, verbose: Verbose = 0
+) -> int:
+    """Show the plan in force with the present status of each item, and which is next."""
+    with open_state(read_settings(verbose, data_dir=data_dir)) as client:
+        kept = read_memory(client, run, owner)
+    plan = kept.view.plan()
+    found = kept.stream.entries[plan.number] if plan is not None else None
+    console = Terminal(stderr=as_json)
+    with kept.view.clock.in_force():
+        console.print(f"{owner} of run {run}: {day_and_time(kept.minute)}")
+        if plan is None or found is None:
+            console.print("no plan in force")
+        else:
+            until = f"until {day_and_time(found.valid_until)}" if kept.view.clock.has_times else "until the next plan"
+            how = "provisionally by a heuristic" if found.provisional else "as requested"
+            console.print(f"Plan {found.number}, created {how} at tick {found.tick:,}, {until}: {found.text}")
+            console.print(items_table(plan.items))
+            for label, present in (("Now", plan.now), ("Next", plan.next)):
+                if present is not None:
+                    console.print(f"{label}: {present.description}")
+    if as_json:
+        facts_of_plan: dict[str, object] | None = None
+        if plan is not None and found is not None:
+            facts_of_plan = {
+                "number": found.number,
+                "tick": found.tick,
+                "text": found.text,
+                "provisional": found.provisional,
+                "valid_until": found.valid_until,
+                "items": [{name: getattr(item, name) for name in item.__struct_fields__} for item in plan.items],
+                "now": plan.now.id if plan.now is not None else None,
+                "next": plan.next.id if plan.next is not None else None,
+            }
+        facts = {"run": run, "owner": owner, "tick": kept.tick, "minute": kept.minute, "plan": facts_of_plan}
+        print(json.dumps(facts), flush=True)
+    return 0
+
+
+def items_table(items: Iterable[PlanItem]) -> Table:
+    table = Table()
+    for name in ("item", "time", "what", "where", "prio.", "status"):
+        table.add_column(name, overflow="fold")  # a text without spaces, such as Chinese, counts as one long word
+    for item in items:
+        when = "" if item.minute is None else clock_time(item.minute)
+        table.add_row(item.id, when, item.description, item.location or "", str(item.priority), item.status)
+    return table

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from cogitate.hosting.terminal import Terminal
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.clock import clock_time, day_number
 from cogitate.scheduler.budget.budget import BudgetView, Cell, figure_of, format_limit, window_of
@@ -22,7 +23,7 @@ PLAIN_EVERY = 240  # game minutes between two lines outside a terminal
 class RunProgress:
     """A progress bar on a terminal; elsewhere a line every few game hours."""
 
-    def __init__(self, loop: TickLoop, ticks: int, console: Console) -> None:
+    def __init__(self, loop: TickLoop, ticks: int, console: Terminal) -> None:
         self._loop = loop
         self._ticks = ticks
         self._console = console
@@ -54,9 +55,7 @@ class RunProgress:
         if not self._console.is_terminal and tick.minute // PLAIN_EVERY != self._said:
             self._said = tick.minute // PLAIN_EVERY
             self._console.print(
-                f"{_moment(tick)}  tick {tick.number}/{self._ticks}  {self._since}{jobs_line(self._loop.ended)}",
-                highlight=False,
-                soft_wrap=True,
+                f"{_moment(tick)}  tick {tick.number}/{self._ticks}  {self._since}{jobs_line(self._loop.ended)}"
             )
 
     def _render(self) -> RenderableType:

@@ -13,7 +13,6 @@ import typer
 from redis import Redis
 from redis.exceptions import RedisError
 
-from cogitate.hosting import logs
 from cogitate.hosting.pace_fit import paced_lines
 from cogitate.hosting.terminal import Terminal
 from cogitate.hosting.tick_loop import TickLoop
@@ -26,16 +25,16 @@ from cogitate.ops.command_options import (
     Verbose,
     check_limited,
     data_dir_option,
+    open_state,
     program_name,
     read_settings,
 )
-from cogitate.ops.commands.audit import audit_at_end, tick_auditor
 from cogitate.ops.commands.progress import RunProgress
 from cogitate.ops.commands.run_choice import RunChoice, new_run, resumed_run
-from cogitate.ops.formatting.amounts import real_day_line
+from cogitate.ops.commands.verify import audit_at_end, tick_auditor
+from cogitate.ops.doctor.endpoints import warn_of_missing_models
+from cogitate.ops.formatting.budget import real_day_line
 from cogitate.ops.formatting.run import Took, print_summary, report_json
-from cogitate.ops.missing_models import warn_of_missing_models
-from cogitate.ops.open_state import open_state
 from cogitate.ops.signals import Interruption, interruptible
 from cogitate.ops.world_choice import (
     DEFAULT_AGENTS,
@@ -57,14 +56,6 @@ from cogitate.scheduler.ledger.run_store import run_exists
 from cogitate.scheduler.tick.tick_iterator import Tick
 from cogitate.simulation.world import World
 from cogitate.workers.llm.requests.address import servers_of
-
-EXAMPLE = """
-Example: cogitate run --town 10 --days 2 --workers 3
-
-Example: cogitate run --story --seed 4
-
-Example: cogitate run --recorded DIR --llm openai --limit-usd 0.50
-"""
 
 
 def run(
@@ -107,8 +98,8 @@ def run(
     verbose: Verbose = 0,
 ) -> int:
     """Run a world whose agents plan, reflect and remember within a budget. It needs no Redis, no model and no key."""
-    logs.configure(verbose)
     settings = read_settings(
+        verbose,
         workers=workers,
         llm=llm,
         limit_usd=limit_usd,
@@ -153,7 +144,7 @@ def run(
         settings = settings_for(world, settings)
 
     err, out = Terminal(stderr=True), Terminal(stderr=as_json)
-    with interruptible(lambda text: err.print(text, highlight=False)) as interruption:
+    with interruptible(lambda text: err.print(text)) as interruption:
         loop: TickLoop | None = None
         try:
             began = time.monotonic()
@@ -175,16 +166,14 @@ def run(
         except KeyboardInterrupt as stopped:
             if loop is not None and loop.tick < made.ticks:  # the loop was closed by the first signal
                 stopped.add_note(_resume_hint(made.name, again))
-            err.print(
-                "; ".join(["stopped at once", *getattr(stopped, "__notes__", ())]), highlight=False, soft_wrap=True
-            )
+            err.print("; ".join(["stopped at once", *getattr(stopped, "__notes__", ())]))
             return interruption.exit_code
         took = Took(
             wall_s=time.monotonic() - began, tick_seconds=loop.tick_seconds, ticks_per_day=made.world.ticks_per_day
         )
         print_summary(out, summary, took, servers_of(loop.settings))
         if day.limited and any(line.failure == "real_day_spent" for line in summary.shortfalls):
-            out.print(real_day_line(day), highlight=False, soft_wrap=True)
+            out.print(real_day_line(day))
         _print_next_steps(out.print, summary, loop.settings, min(made.world.owners()), again)
         if as_json:
             print(json.dumps(report_json(summary, took)), flush=True)
@@ -224,7 +213,7 @@ def _host_run(
             for line in paced_lines(
                 loop.settings, loop.state.latencies, len(made.world.owners()), usual_seconds(loop.ledger.client)
             ):
-                err.print(line, highlight=False, soft_wrap=True)
+                err.print(line)
             progress = RunProgress(loop, made.ticks, err)
             with interruption.softened(loop.stop), progress.drawn():
                 check = tick_auditor(loop) if audit else None
@@ -287,4 +276,4 @@ def _print_next_steps(
     lines.append(("see all settings", f"{name} config"))
     print_line("\nWhat to try next", style="bold")
     for what, command in lines:
-        print_line(f"  {what:<18} {command}", highlight=False, soft_wrap=True)
+        print_line(f"  {what:<18} {command}")

@@ -1,36 +1,53 @@
-"""`cogitate runs`: list the runs of a data folder."""
+"""`cogitate runs` lists the runs of a data folder, `cogitate status` shows one, `cogitate delete` removes one."""
 
 from __future__ import annotations
 
 import json
+import time
+from typing import Annotated
 
+import msgspec
+import typer
 from redis import Redis
+from rich.console import Group, RenderableType
+from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
-from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal, visible
-from cogitate.ops.command_options import AsJson, DataDir, Verbose, read_settings
-from cogitate.ops.formatting.amounts import by_unit, format_cost, real_day_json, real_day_line
-from cogitate.ops.formatting.run import ended_jobs
-from cogitate.ops.open_state import open_state
-from cogitate.scheduler.config.settings import Settings
+from cogitate.ops.command_options import (
+    AsJson,
+    DataDir,
+    EveryOwner,
+    RunName,
+    Verbose,
+    Yes,
+    is_confirmed,
+    open_state,
+    read_settings,
+)
+from cogitate.ops.formatting.budget import by_unit, format_cost, real_day_json, real_day_line
+from cogitate.ops.formatting.run import degraded, ended_jobs, jobs_table, print_summary, run_budget_table
+from cogitate.ops.formatting.vitals import endpoints_table, format_failing_worker
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
 from cogitate.scheduler.inspection.redis_problems import redis_problems
-from cogitate.scheduler.inspection.summary import RunSummary, summarise_run
+from cogitate.scheduler.inspection.summary import RunReader, RunSummary, summarise_run
 from cogitate.scheduler.inspection.vitals import UNREADABLE
+from cogitate.scheduler.journal.exported import remove_exported
 from cogitate.scheduler.journal.lines import JournalError
+from cogitate.scheduler.ledger.deletion import delete_run
 from cogitate.scheduler.ledger.errors import LedgerError
 from cogitate.scheduler.ledger.real_day import RealDay
 from cogitate.scheduler.ledger.run_store import run_names
+from cogitate.scheduler.ledger.worker_signs import workers_seen
 
 OTHERS = 62  # the fewest characters of all columns but the name
-
-EXAMPLE = "Example: cogitate runs --data-dir .cogitate"
 
 
 def runs(data_dir: DataDir = None, as_json: AsJson = False, verbose: Verbose = 0) -> int:
     """List the runs of a data folder with status, tick, spending and last host."""
-    logs.configure(verbose)
-    settings = read_settings(data_dir=data_dir)
+    settings = read_settings(verbose, data_dir=data_dir)
     with open_state(settings) as client:
         show_runs(client, settings, as_json)
     return 0
@@ -50,15 +67,15 @@ def show_runs(client: Redis, settings: Settings, as_json: bool) -> None:
         console.width = max(console.width, longest + OTHERS)  # a narrower terminal wraps the lines
         console.print(_table(found, longest))
     elif not damaged:
-        console.print("no runs yet; start one with: cogitate run", highlight=False)
+        console.print("no runs yet; start one with: cogitate run")
     day = RealDay(client, settings).spending()
     if day.limited:
-        console.print(real_day_line(day), highlight=False, soft_wrap=True)
+        console.print(real_day_line(day))
     for why in damaged.values():
-        console.print(why, highlight=False, soft_wrap=True, style="yellow")
+        console.print(why, style="yellow")
     wrong = redis_problems(client)
     for what in wrong:
-        console.print(f"Redis {what}", highlight=False, soft_wrap=True, style="yellow")
+        console.print(f"Redis {what}", style="yellow")
     if as_json:
         unreadable = [{"run": name, "status": UNREADABLE, "why": why} for name, why in damaged.items()]
         runs = [_json(one) for one in found] + unreadable
@@ -68,13 +85,7 @@ def show_runs(client: Redis, settings: Settings, as_json: bool) -> None:
 
 def _json(one: RunSummary) -> dict[str, object]:
     facts = {name: getattr(one, name) for name in ("run", "status", "held", "tick", "minute", "agents")}
-    return {
-        **facts,
-        "jobs": ended_jobs(one),
-        "spent": by_unit(one.spent),
-        "host": one.host,
-        "digest": one.digest,
-    }
+    return {**facts, "jobs": ended_jobs(one), "spent": by_unit(one.spent), "host": one.host, "digest": one.digest}
 
 
 def _table(found: list[RunSummary], longest: int) -> Table:
@@ -95,3 +106,133 @@ def _table(found: list[RunSummary], longest: int) -> Table:
             one.host,
         )
     return table
+
+
+def status(
+    run: Annotated[
+        str | None, typer.Argument(metavar="[RUN]", help="The run's name; without it, all runs are listed.")
+    ] = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Follow the run until it ends; outside a terminal, a line per change.")
+    ] = False,
+    every_owner: EveryOwner = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+    verbose: Verbose = 0,
+) -> int:
+    """Show a run's jobs, budget, memories and warnings."""
+    if watch and run is None:
+        raise ConfigurationError("--watch needs a run: cogitate status RUN --watch")
+    console = Terminal(stderr=as_json)
+    settings = read_settings(verbose, data_dir=data_dir)
+    with open_state(settings) as client:
+        if run is None:
+            show_runs(client, settings, as_json)
+            return 0
+        summary = watch_run(client, run, console) if watch else summarise_run(client, run)
+        day = RealDay(client, settings).spending()
+        endpoints = endpoint_vitals(client)
+        workers = workers_seen(client)
+        wrong = redis_problems(client)
+    print_summary(console, summary, every_owner=every_owner)
+    if endpoints:
+        console.print(endpoints_table(endpoints))
+    if day.limited:
+        console.print(real_day_line(day))
+    for missing in workers.missing:
+        said = f"Worker {missing.worker} has sent no heartbeat for {missing.seconds:.0f} s"
+        console.print(said, style="yellow")
+    for failing in workers.failing:
+        console.print(format_failing_worker(failing), style="yellow")
+    for what in wrong:
+        console.print(f"Redis {what}", style="yellow")
+    if as_json:
+        found = msgspec.to_builtins(summary) | ({"real_day": real_day_json(day)} if day.limited else {})
+        if endpoints:
+            found["endpoints"] = msgspec.to_builtins(endpoints)
+        if workers.expected:
+            found["workers"] = msgspec.to_builtins(workers)
+        if wrong:
+            found["redis"] = wrong
+        print(json.dumps(found), flush=True)
+    return 0
+
+
+EVERY = 0.5  # seconds between two reads
+
+
+def watch_run(client: Redis, run: str, console: Terminal) -> RunSummary:
+    """Show a run until its host leaves it, and return its last summary.
+
+    Without a host the display says so, and waits until a host resumes the run or the user presses Ctrl-C.
+
+    Raises:
+        RunMissing: when the run does not exist, or is deleted meanwhile.
+    """
+    reader = RunReader(client, run)
+    summary = reader.read()
+    if not console.is_terminal:
+        printed = ""
+        while True:
+            line = one_line(summary)
+            if line != printed:
+                console.print(line)
+                printed = line
+            if summary.status not in ("running", "paused"):
+                return summary
+            time.sleep(EVERY)  # pause between two reads
+            summary = reader.read()
+    with Live(_drawn(summary), console=console, auto_refresh=False, transient=True) as live:
+        while summary.status in ("running", "paused"):
+            time.sleep(EVERY)  # pause between two reads
+            summary = reader.read()
+            live.update(_drawn(summary), refresh=True)
+    return summary
+
+
+def one_line(summary: RunSummary) -> str:
+    """Return the progress of a run on one line."""
+    reasons, _ = degraded(summary)
+    return (
+        f"{summary.run}  {state_of(summary)}  tick {summary.tick:,}  {summary.clock.date_and_time(summary.minute)}  "
+        f"jobs {ended_jobs(summary):,}, {reasons.total():,} degraded  spent {format_cost(summary.spent)}"
+    )
+
+
+def state_of(summary: RunSummary) -> str:
+    """Return the mode that operators set for a running run, otherwise its status."""
+    return summary.steering.mode if summary.status == "running" and summary.held else summary.state
+
+
+def _drawn(summary: RunSummary) -> RenderableType:
+    parts: list[RenderableType] = [Text(one_line(summary)), jobs_table(summary)]
+    budget = run_budget_table(summary)
+    return Group(*parts, budget) if budget.row_count else Group(*parts)
+
+
+def delete(
+    run: RunName,
+    yes: Yes = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Remove the run even while a host holds it; that host stops.")
+    ] = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+    verbose: Verbose = 0,
+) -> int:
+    """Remove a run: its memories, its jobs, its journal and its name. This cannot be undone.
+
+    The exit code is 1 when you answer no, 2 when a host holds the run.
+    """
+    console = Terminal(stderr=True)
+    if not yes and not is_confirmed("delete", run, f"Remove run {run}, its memories and its journal?"):
+        console.print("nothing was removed")
+        return 1
+    settings = read_settings(verbose, data_dir=data_dir)
+    with open_state(settings) as client:
+        keys = delete_run(client, run, force=force)
+        files = remove_exported(settings.data_dir, run)
+    console.print(f"Run {run} is gone ({keys:,} keys, {files:,} files of its journal)")
+    if as_json:
+        print(json.dumps({"run": run, "keys": keys, "files": files}), flush=True)
+    return 0

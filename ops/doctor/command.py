@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
+from typing import TYPE_CHECKING
 
 import msgspec
+from celery import Celery
+from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 from rich.table import Table
 from rich.text import Text
 
-from cogitate.hosting import logs
 from cogitate.hosting.finding import Finding, failed, ok, warning
 from cogitate.hosting.pace_fit import examine_pace
 from cogitate.hosting.terminal import Terminal
-from cogitate.ops.command_options import AsJson, DataDir, Verbose, read_settings
+from cogitate.ops.command_options import AsJson, DataDir, Verbose, open_state, read_settings
 from cogitate.ops.doctor.endpoints import examine_endpoints
 from cogitate.ops.doctor.redis import WAKE, examine_redis
-from cogitate.ops.doctor.workers import examine_signs, examine_workers
-from cogitate.ops.open_state import open_state
+from cogitate.ops.formatting.vitals import format_failing_worker
 from cogitate.ops.world_choice import DEFAULT_AGENTS
 from cogitate.prompts.render import TemplateError, check_templates
 from cogitate.scheduler.budget.settings_checks import (
@@ -28,20 +30,19 @@ from cogitate.scheduler.budget.settings_checks import (
     check_prices,
     check_spending,
 )
+from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.config.kind_modules import load_kinds
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.config.settings_faults import misspelt_variables
 from cogitate.scheduler.inspection.vitals import UNREADABLE, RunHead, run_heads
 from cogitate.scheduler.ledger.connect import ServerSilent, connect_to_read
 from cogitate.scheduler.ledger.presence import HELD
-from cogitate.scheduler.ledger.worker_signs import workers_seen
+from cogitate.scheduler.ledger.worker_signs import WorkersSeen, workers_seen
 from cogitate.tasks.registry import kinds
 
-EXAMPLE = """
-Example: cogitate doctor
+if TYPE_CHECKING:
+    from cogitate.workers.celery_app import WorkerAbout
 
-Example: COGITATE_REDIS_URL=redis://localhost:6379/0 cogitate doctor --json
-"""
 STYLE = {"ok": "green", "warning": "yellow", "failed": "bold red"}
 
 
@@ -50,8 +51,7 @@ def doctor(data_dir: DataDir = None, as_json: AsJson = False, verbose: Verbose =
 
     This calls no model and changes nothing. The exit code is 1 if a check failed.
     """
-    logs.configure(verbose)
-    settings = read_settings(data_dir=data_dir)
+    settings = read_settings(verbose, data_dir=data_dir)
     findings = [*examine_configuration(settings), *_examine_servers(settings)]
     if as_json:
         print(json.dumps([msgspec.to_builtins(finding) for finding in findings]), flush=True)
@@ -139,3 +139,75 @@ def _print(findings: list[Finding]) -> None:
         grade = Text(finding.grade, style=STYLE[finding.grade])
         table.add_row(grade, finding.what, finding.found, finding.advice)
     Terminal().print(table)
+
+
+ANSWER_WITHIN = 2.0  # seconds
+
+
+def examine_workers(app: Celery, kinds: Sequence[str], *, expected: bool) -> Iterator[Finding]:
+    """Check every worker on the broker.
+
+    Args:
+        kinds: the kinds that this installation knows; each has a queue with its name.
+        expected: whether a worker must be running; otherwise missing workers are fine, since hosts start them.
+    """
+    inspect = app.control.inspect(timeout=ANSWER_WITHIN)
+    try:
+        about: Mapping[str, WorkerAbout] = inspect._request("about") or {}
+    except (RedisError, OperationalError) as error:
+        if "permission" not in str(error):
+            raise
+        yield warning(
+            "workers", f"this Redis user may not inspect them: {error}", "use the user operator, or check Flower"
+        )
+        return
+    if not about:
+        if expected:
+            advice = "start one: cogitate worker"
+            yield failed("workers", "none answers, and a run needs them", advice)
+        else:
+            yield ok("workers", "none runs; `cogitate run` starts its own")
+        return
+    taken: dict[str, int] = {}
+    for queues in (inspect.active_queues() or {}).values():
+        for queue in queues:
+            taken[queue["name"]] = taken.get(queue["name"], 0) + 1
+    yield ok("workers", f"{len(about)} answer: {', '.join(sorted(about)[:5])}" + (" …" if len(about) > 5 else ""))
+    unserved = [kind for kind in kinds if kind not in taken]
+    if unserved:
+        yield failed(
+            "queues",
+            f"no worker consumes {', '.join(unserved)}",
+            "start a worker without --queues, or name these queues",
+        )
+    else:
+        yield ok("queues", f"each of {len(kinds)} has a worker")
+    yield from _knowledge(about, kinds)
+
+
+def examine_signs(seen: WorkersSeen) -> Iterator[Finding]:
+    """Report the workers that cannot claim jobs, or ended for that reason."""
+    for one in seen.failing:
+        what = format_failing_worker(one).removeprefix(f"Worker {one.worker} ")
+        yield failed(f"worker {one.worker}", what, "correct the cause on its machine, then start it again")
+
+
+def _knowledge(about: Mapping[str, WorkerAbout], kinds: Sequence[str]) -> Iterator[Finding]:
+    for worker, facts in sorted(about.items()):
+        lacking = [kind for kind in kinds if kind not in facts["kinds"]]
+        if lacking:
+            yield failed(
+                f"worker {worker}", f"does not know {', '.join(lacking)}", "give it the host's setting `kinds`"
+            )
+        if facts["schema"] != SCHEMA:
+            yield failed(
+                f"worker {worker}",
+                f"reads schema {facts['schema']}, this is {SCHEMA}",
+                f"install cogitate {version('cogitate')} there; it has {facts['version']}",
+            )
+        elif facts["version"] != version("cogitate"):
+            yield warning(
+                f"worker {worker}",
+                f"is of version {facts['version']}, this is {version('cogitate')}",
+                "install the same version everywhere",
+            )

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 
+import structlog
 from redis import Redis
 
 from cogitate.hosting.finding import Finding, failed, ok, warning
 from cogitate.memory import typed_json
-from cogitate.ops.formatting.endpoints import format_breaker, format_counts
+from cogitate.ops.formatting.vitals import format_breaker, format_counts
 from cogitate.scheduler.config.endpoints import Endpoint, Model
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.engine.token_estimates import HEADROOMS
@@ -128,3 +130,31 @@ def _model(
             f"{model.model} takes no JSON schema: requests use {forms[0]}",
             "expect more unusable answers; use a server with structured output",
         )
+
+
+START_TIMEOUT = 3.0  # seconds for each endpoint, the most that this delays a run's start
+
+log = structlog.get_logger()
+
+
+def warn_of_missing_models(settings: Settings) -> None:
+    """Warn of each model of a run that is missing from its endpoint's list, if the endpoint has one."""
+    endpoints, asked = settings.endpoint_table(), defaultdict[str, list[Model]](list)
+    for model in settings.asked_models():
+        asked[model.endpoint].append(model)
+    for name, models in sorted(asked.items()):
+        try:
+            address = address_of(endpoints[name])
+            offered = offered_models(address, START_TIMEOUT)
+        except (ConfigurationError, Unlisted):  # workers may have the key; if not, their calls report it
+            continue
+        for model in models:
+            if offered and model.model not in offered:
+                log.warning(
+                    "model.missing",
+                    model=model.name,
+                    endpoint=name,
+                    asked=model.model,
+                    server=address.server,
+                    offers=sorted(offered)[:5],
+                )

@@ -23,13 +23,13 @@ from cogitate.ops.command_options import (
     Llm,
     Verbose,
     check_limited,
+    open_state,
     read_settings,
 )
 from cogitate.ops.estimate.demand import DEFAULTS, Demand, Range, demand_of
 from cogitate.ops.estimate.estimates import KindDay, RunEstimate, estimate
-from cogitate.ops.formatting.axes import figure
+from cogitate.ops.formatting.charts import figure
 from cogitate.ops.formatting.run import price_lines
-from cogitate.ops.open_state import open_state
 from cogitate.ops.world_choice import DEFAULT_AGENTS
 from cogitate.scheduler.budget.budget import figure_of, format_limit, retry_pool
 from cogitate.scheduler.budget.settings_checks import check_limits, check_models, check_prices
@@ -38,12 +38,6 @@ from cogitate.scheduler.config.limits import parse_limit_name
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.endpoint_vitals import usual_seconds
 from cogitate.tasks.registry import kinds
-
-EXAMPLE = """
-Example: cogitate estimate --agents 100 --days 7 --llm openai --limit-usd 5
-
-Example: cogitate estimate --agents 25 --reflect-every 360 --json
-"""
 
 
 def estimate_run(
@@ -92,7 +86,7 @@ def estimate_run(
         *price_lines(settings.prices()),
         *fit_lines(fits, settings.tick_rate or 0),
     ]:
-        console.print(line, highlight=False)
+        console.print(line)
     if as_json:
         more = {"prices": msgspec.to_builtins(settings.prices()), "pace": msgspec.to_builtins(fits)}
         print(json.dumps(estimate_json(found, priced=_is_priced(settings)) | more), flush=True)

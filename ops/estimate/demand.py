@@ -67,9 +67,10 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True):
     first: Range = NOTHING  # requests of an agent on the first day
     later: Range = NOTHING  # on another
     crowd: bool = False  # both for 25 agents; they grow with the square root of the number, up to 50
-    tokens: Range | None = None  # per call; None: only the kind's caps are known
+    tokens: Range | None = None  # per attempt; None: only the kind's caps are known
     output: float = 0.1  # the output's share of the tokens
-    attempts: float = 1.0  # calls per job, including repairs and other further attempts
+    attempts: float = 1.0  # per job, including repairs and other further attempts
+    share: float = 1.0  # calls of an attempt: less than 1 where one request asked for several jobs
     origin: str = "default"  # origin of the requests: names of runs, "settings" or "default"
     tokens_origin: str = "caps"
 
@@ -103,7 +104,7 @@ def demand_of(client: Redis, settings: Settings) -> dict[str, Demand]:
         known = found.get(kind, Demand())
         first = [sample.per_agent(0, kind) for sample in samples]
         later = [sample.per_agent(day, kind) for sample in samples for day in range(1, len(sample.days))]
-        calls = [use for sample in samples if (use := sample.per_call(kind)) is not None]
+        calls = [use for sample in samples if (use := sample.per_attempt(kind)) is not None]
         known = msgspec.structs.replace(known, first=Range.of(first), crowd=False, origin=names)
         if later:
             known = msgspec.structs.replace(known, later=Range.of(later))
@@ -116,6 +117,7 @@ def demand_of(client: Redis, settings: Settings) -> dict[str, Demand]:
                 tokens_origin=names,
                 output=sum(share for _, share in calls) / len(calls),
                 attempts=sum(sample.attempts(kind) for sample in samples) / len(samples),
+                share=sum(sample.share(kind) for sample in samples) / len(samples),
             )
         found[kind] = known
     return found
@@ -140,21 +142,29 @@ class _Sample(msgspec.Struct):
     def per_agent(self, day: int, kind: str) -> float:
         return self.days[day].get(kind, _Used()).requests / self.agents
 
-    def per_call(self, kind: str) -> tuple[float, float] | None:
-        """Return the tokens of a call and the output's share of them, which follows from the price."""
+    def per_attempt(self, kind: str) -> tuple[float, float] | None:
+        """Return the tokens of an attempt and the output's share of them, which follows from the price."""
         used = [day[kind] for day in self.days if kind in day]
-        calls, tokens = sum(one.cost.calls for one in used), sum(one.cost.tokens for one in used)
-        if not calls or not tokens:
+        tokens = sum(one.cost.tokens for one in used)
+        if not tokens:
             return None
         dearer = self.model.output_price - self.model.input_price
         paid = sum(one.cost.usd_micros for one in used) * 1e6 - tokens * self.model.input_price
-        return tokens / calls, min(1.0, max(0.0, paid / (dearer * tokens))) if dearer else 0.1
+        return tokens / max(self._calls_and_jobs(kind)), min(1.0, max(0.0, paid / (dearer * tokens))) if dearer else 0.1
 
     def attempts(self, kind: str) -> float:
-        """Return the calls of a job that asked a model."""
-        used = [day[kind] for day in self.days if kind in day]
-        jobs, calls = sum(one.jobs for one in used), sum(one.cost.calls for one in used)
+        """Return the attempts of a job that asked a model; jobs that shared requests count as one attempt each."""
+        calls, jobs = self._calls_and_jobs(kind)
         return max(1.0, calls / jobs) if jobs else 1.0
+
+    def share(self, kind: str) -> float:
+        """Return the calls of an attempt."""
+        calls, jobs = self._calls_and_jobs(kind)
+        return min(1.0, calls / jobs) if jobs else 1.0
+
+    def _calls_and_jobs(self, kind: str) -> tuple[int, int]:
+        used = [day[kind] for day in self.days if kind in day]
+        return sum(one.cost.calls for one in used), sum(one.jobs for one in used)
 
 
 def _similar_runs(client: Redis, settings: Settings) -> list[str]:
@@ -168,15 +178,24 @@ def _similar_runs(client: Redis, settings: Settings) -> list[str]:
             kept = kept_settings(kept_by_run)
         except (LedgerError, ResponseError, ValueError, TypeError, AttributeError):
             continue  # deleted meanwhile, of a newer version, or changed by hand
-        same = (kept.llm, kept.act_interval * kept.seconds_per_tick, kept.model if kept.llm == "openai" else "")
-        ours = (
-            settings.llm,
-            settings.act_interval * settings.seconds_per_tick,
-            settings.model if settings.llm == "openai" else "",
-        )
-        if same == ours:
+        if _thinking(kept) == _thinking(settings):
             found.append(run)
     return found
+
+
+def _thinking(settings: Settings) -> tuple[object, ...]:
+    """Return what runs must have in common for one to tell what another takes."""
+    asks = settings.llm == "openai"
+    return (
+        settings.llm,
+        settings.act_interval * settings.seconds_per_tick,
+        settings.model if asks else "",
+        sorted({model.pack for model in settings.asked_models()}),
+    )
+
+
+def _asked(cost: Cost) -> bool:
+    return bool(cost.calls or cost.tokens)
 
 
 def _sample(client: Redis, run: str) -> _Sample | None:
@@ -200,8 +219,9 @@ def _sample(client: Redis, run: str) -> _Sample | None:
         wanted = Counter(decided.key.kind for decided in line.core.decided if decided.key.trial == 0)
         for kind, count in wanted.items():
             day.setdefault(kind, _Used()).requests += count
-        asked = [note.key.kind for note in line.notes.ended if added(note.spent, note.retried).calls]
-        asked += [known.key.kind for known in line.notes.corrected if known.spent.calls]
+        # Of jobs that shared a request, all have a part of its tokens and one has the call.
+        asked = [note.key.kind for note in line.notes.ended if _asked(added(note.spent, note.retried))]
+        asked += [known.key.kind for known in line.notes.corrected if _asked(known.spent)]
         for kind, count in Counter(asked).items():
             day.setdefault(kind, _Used()).jobs += count
         for spent in spending(line.notes):

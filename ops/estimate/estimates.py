@@ -33,7 +33,7 @@ class KindDay(msgspec.Struct, frozen=True, kw_only=True):
     requests: Range
     jobs: Range = NOTHING  # admitted requests
     calls: Range  # model calls of these jobs, further attempts included
-    attempts: float = 1.0  # calls per job: admission pays for the first, the retry pool for others
+    attempts: float = 1.0  # per job: admission pays for the first, the retry pool for others
     tokens: Range
     usd_micros: Range
     limits: tuple[str, ...] = ()  # names of limits that refuse some likely requests
@@ -134,20 +134,20 @@ def _kind_day(kind: Kind, known: Demand, settings: Settings, table: LimitTable, 
         limits = [name for bound, name in bounds if bound == room]
     jobs = Range(min(asked.low, room), min(likely, room), min(asked.high, room))
     attempts = known.attempts if asks else 1.0
-    calls = jobs.times(attempts) if asks else NOTHING
+    tried = jobs.times(attempts) if asks else NOTHING
     if attempts == 1.0:  # repairs are unknown: assume that some answers need one
-        calls = msgspec.structs.replace(calls, high=_REPAIRED * calls.high)
+        tried = msgspec.structs.replace(tried, high=_REPAIRED * tried.high)
     return KindDay(
         kind=kind.name,
         requests=asked,
         jobs=jobs,
-        calls=calls,
+        calls=tried.times(known.share),
         attempts=attempts,
         limits=tuple(limits),
         origin=origin,
         tokens_origin=tokens_origin,
-        tokens=_product(calls, tokens),
-        usd_micros=_product(calls, money),
+        tokens=_product(tried, tokens),
+        usd_micros=_product(tried, money),
     )
 
 

@@ -14,8 +14,7 @@ from cogitate.memory.entry import Entry
 from cogitate.memory.errors import InputError, quoted
 from cogitate.memory.profile import Profile
 from cogitate.ops.exchange import incoming
-from cogitate.ops.exchange.incoming import Incoming, decode_json, owners_named
-from cogitate.ops.exchange.json_parts import list_in, object_of, string_in
+from cogitate.ops.exchange.incoming import Incoming, decode_json, list_in, object_of, owners_named, string_in
 from cogitate.ops.exchange.timeline import Timeline, seconds
 from cogitate.scheduler.intake.checks import MAX_TOLD
 

@@ -1,17 +1,21 @@
-"""`cogitate import`: create a run from another program's memories."""
+"""`cogitate import`: create a run from another program's memories, through the tick loop as any host does."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from math import ceil
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 import typer
+from redis import Redis
 
-from cogitate.hosting import logs
+from cogitate.hosting.opening import description_of
 from cogitate.hosting.terminal import Terminal
+from cogitate.hosting.tick_loop import PATIENT, TickLoop
 from cogitate.memory.errors import InputError
+from cogitate.memory.policies.compaction import TARGET
 from cogitate.ops.command_options import (
     AsJson,
     DataDir,
@@ -21,6 +25,7 @@ from cogitate.ops.command_options import (
     Verbose,
     check_limited,
     data_dir_option,
+    open_state,
     program_name,
     read_settings,
 )
@@ -28,25 +33,88 @@ from cogitate.ops.exchange.ai_town import read_ai_town
 from cogitate.ops.exchange.concordia import read_concordia
 from cogitate.ops.exchange.dialogue import read_dialogue
 from cogitate.ops.exchange.generative_agents import read_save
-from cogitate.ops.exchange.imported_run import ImportedRun, import_run, is_unfinished_import
 from cogitate.ops.exchange.incoming import Incoming
 from cogitate.ops.exchange.jsonl import read_jsonl
 from cogitate.ops.exchange.letta import read_letta
-from cogitate.ops.open_state import open_state
+from cogitate.ops.world_choice import WorldChoice, minutes_per_tick
 from cogitate.scheduler.budget.settings_checks import check_prices
 from cogitate.scheduler.config.settings import Settings, check_run_name
 from cogitate.scheduler.ledger.errors import RunExists
-from cogitate.scheduler.ledger.run_store import run_names
+from cogitate.scheduler.ledger.run_store import RunStore, run_names
+from cogitate.simulation.world import StillWorld
 
-EXAMPLE = """
-Example: cogitate import memories.jsonl --run village
+IMPORTED = "imported"  # key in a run's description that marks an import
 
-Example: cogitate import storage/July1_the_ville_isabella_maria_klaus-step-3-20 --run ville
 
-Example: cogitate import locomo10.json --sample conv-26 --run talk
+class ImportedRun(NamedTuple):
+    """A run that an import created."""
 
-Example: cogitate import agent.af --run companion
-"""
+    run: str
+    ticks: int
+    minute: int  # game time of its last tick
+    remembered: dict[str, int]  # owner -> live entries
+    raised: dict[str, int]  # limits of memory that were raised to hold everything
+    archived: int  # entries archived at once by the run's memory policy
+
+
+def settings_of(found: Incoming, settings: Settings) -> tuple[Settings, dict[str, int]]:
+    """Return the settings of the run, with sufficient limits of memory, and the limits that were raised."""
+    most = found.most
+    needed = {
+        # Above this share of the limit, pruning would remove imported memories at once.
+        "max_observations": ceil((most["observation"] + most["message"] + most["summary"]) / TARGET),
+        "max_reflections": most["reflection"],
+        "max_plans": most["plan"],
+    }
+    raised = {name: count for name, count in needed.items() if count > getattr(settings.memory_limits(), name)}
+    # Without workers, due jobs wait for the host that resumes the run.
+    return settings.changed(**{"workers": 0, "wait": PATIENT, "tick_rate": None} | raised), raised
+
+
+def is_unfinished_import(client: Redis, run: str) -> bool:
+    """Return whether an interrupted import left the run, with no committed tick.
+
+    Raises:
+        RunMissing: if the run does not exist.
+    """
+    (tick,) = RunStore.open(client, run).state("tick")
+    return int(tick or 0) == 0 and IMPORTED in description_of(client, run)
+
+
+def import_run(found: Incoming, run: str, settings: Settings, *, replace: bool = False, form: str = "") -> ImportedRun:
+    """Create a run with the memories of a file, and leave it resumable.
+
+    It starts at the game time of the last memory; its first tick appends all memories.
+
+    Raises:
+        RunExists: when the run exists and `replace` is not set.
+        RunHeld: when a host is active on the run to replace.
+        LedgerError: as a loop raises it.
+    """
+    chosen, raised = settings_of(found, settings)
+    world = StillWorld(
+        found.profiles, found.locations, minutes_per_tick=minutes_per_tick(chosen), start_minute=found.last_minute
+    )
+    choice = WorldChoice(still=True, minutes_per_tick=world.minutes_per_tick, start_minute=world.start_minute)
+    described = choice.describe() | {"ticks": str(world.ticks_per_day), IMPORTED: form}
+    with TickLoop(
+        run=run,
+        owners=found.profiles,
+        settings=chosen,
+        locations=world.locations,
+        start_minute=world.start_minute,
+        exist="replace" if replace else "create",
+        describe=described,
+        log_warnings=False,
+    ) as loop:
+        with loop.next_tick() as tick:  # one tick only: at a second, jobs could be due and change memories
+            for effect in found.effects():
+                loop.apply(effect)
+            loop.checkpoint(world.dump())  # with a checkpoint, so that the host that resumes does not repeat this tick
+        remembered = {owner: len(loop.state.streams[owner].live()) for owner in sorted(found.profiles)}
+        archived = found.count - sum(remembered.values())
+        return ImportedRun(run, tick.number, tick.minute, remembered, raised, archived)
+
 
 Form = Literal["jsonl", "dialogue", "generative-agents", "ai-town", "letta", "concordia"]
 _SUFFIXES: dict[str, Form] = {
@@ -70,8 +138,7 @@ def import_memories(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="The file or the folder to read.", show_default=False)],
     name: Annotated[str, typer.Option("--run", metavar="NAME", help="The run to create.", show_default=False)],
     form: Annotated[
-        Form | None,
-        typer.Option("--format", help="The format of PATH (default: by its name).", show_default=False),
+        Form | None, typer.Option("--format", help="The format of PATH (default: by its name).", show_default=False)
     ] = None,
     sample: Annotated[
         str | None,
@@ -92,8 +159,7 @@ def import_memories(
 
     This calls no model and starts no worker. It counts skipped items and names them on stderr.
     """
-    logs.configure(verbose)
-    settings = read_settings(llm=llm, limit_usd=limit_usd, limit_tokens=limit_tokens, data_dir=data_dir)
+    settings = read_settings(verbose, llm=llm, limit_usd=limit_usd, limit_tokens=limit_tokens, data_dir=data_dir)
     check_limited(settings)
     check_prices(settings)
     check_run_name(name)
@@ -103,7 +169,7 @@ def import_memories(
     found = read_dialogue(path, sample) if chosen == "dialogue" else _READERS[chosen](path)
     err = Terminal(stderr=True)
     for line in _left_out_lines(found):
-        err.print(line, highlight=False, soft_wrap=True)
+        err.print(line)
     if strict and (invalid := found.left_out.total() - found.valid):
         raise InputError(f"{path}: {invalid:,} invalid items: --strict creates no run")
     with open_state(settings, create=True) as client:
@@ -112,11 +178,11 @@ def import_memories(
         if there and not (replace or unfinished):
             raise RunExists(f"run {name!r} exists already: choose another name (--run), or replace it (--replace)")
         if unfinished:
-            err.print(f"run {name}: an import that was interrupted has left it empty; it is made anew", highlight=False)
+            err.print(f"run {name}: an import that was interrupted has left it empty; it is made anew")
             replace = True
         made = import_run(found, name, settings, replace=replace, form=chosen)
     for line in _lines(made, found, settings):
-        Terminal(stderr=as_json).print(line, highlight=False, soft_wrap=True)
+        Terminal(stderr=as_json).print(line)
     if as_json:
         print(json.dumps(_as_json(made, found, chosen)), flush=True)
     return 0

@@ -11,8 +11,19 @@ from typing import Any, NamedTuple
 from cogitate.memory.entry import Entry
 from cogitate.memory.errors import InputError, quoted
 from cogitate.memory.profile import Profile
-from cogitate.ops.exchange.incoming import Incoming, decode_json, naming, owners_named, read_bytes
-from cogitate.ops.exchange.json_parts import Fields, Json, fields_of, is_object, items_of, string_in
+from cogitate.ops.exchange.incoming import (
+    Fields,
+    Incoming,
+    Json,
+    decode_json,
+    fields_of,
+    is_object,
+    items_of,
+    naming,
+    owners_named,
+    read_bytes,
+    string_in,
+)
 from cogitate.ops.exchange.timeline import Timeline, seconds
 
 _TAG = re.compile(r"\s*\[([^\[\]]{1,60})\]\s*")  # such as in "[observation] The baker sold out."

@@ -8,8 +8,16 @@ from typing import Any
 from cogitate.memory.entry import Entry
 from cogitate.memory.errors import InputError, quoted
 from cogitate.memory.profile import Profile
-from cogitate.ops.exchange.incoming import Incoming, decode_json, naming, owners_named, read_bytes
-from cogitate.ops.exchange.json_parts import list_in, object_of, string_in
+from cogitate.ops.exchange.incoming import (
+    Incoming,
+    decode_json,
+    list_in,
+    naming,
+    object_of,
+    owners_named,
+    read_bytes,
+    string_in,
+)
 from cogitate.ops.exchange.timeline import Timeline, seconds
 from cogitate.scheduler.intake.checks import MAX_TOLD
 

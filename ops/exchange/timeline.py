@@ -42,13 +42,7 @@ class Timeline:
         self._pending: list[_Pending] = []
 
     def add(
-        self,
-        where: str,
-        owner: str,
-        entry: Entry,
-        at: float | None,
-        key: str = "",
-        rests_on: tuple[str, ...] = (),
+        self, where: str, owner: str, entry: Entry, at: float | None, key: str = "", rests_on: tuple[str, ...] = ()
     ) -> None:
         """Add a memory; a text that is too long for one becomes several.
 

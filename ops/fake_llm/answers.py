@@ -41,10 +41,7 @@ _ACTIONS = re.compile(r"^Available actions: (.+)$", re.MULTILINE)
 _DOES = ("doing", "action")  # fields that hold one of the listed actions
 _TYPE = re.compile(r" \([^()]*\)$")
 _MEMORY = re.compile(r"^- \[[^\]\n]*\] (.+)$", re.MULTILINE)
-_CONCLUDED, _END_OF_CONCLUDED = (
-    "<reflections>",
-    "</reflections>",
-)  # around what an insight must go beyond
+_CONCLUDED, _END_OF_CONCLUDED = ("<reflections>", "</reflections>")  # around what an insight must go beyond
 _NUMBERED = re.compile(r"^(?:- )?(?:\[|#)?(\d{1,6})[\].:)]? ", re.MULTILINE)
 _WORD = re.compile(r"[^\W\d_]{5,}")
 _MOST_QUOTED = 160  # characters of a memory

@@ -15,8 +15,7 @@ from cogitate.ops.fake_llm.server import MOST_TAIL, Options, serve
 from cogitate.ops.signals import interruptible
 from cogitate.scheduler.config.settings import ConfigurationError
 
-EXAMPLE = (
-    "Example: cogitate fake-llm --port 8000 --latency 0.8 --jitter 0.4 --fault 429=0.1 --fault hang=0.01\n\n"
+NOTES = (
     "Faults: any status from 400 to 599, with a Retry-After in seconds as in 429:30, and "
     + "; ".join(f"{name}: {what}" for name, what in [*FAULTS.items(), *PACK_FAULTS.items()])
     + "."
@@ -80,9 +79,7 @@ def fake_llm(
         print(url, flush=True)
         said.print(
             f"Counts: {url.removesuffix('/v1')}/stats. Ctrl-C ends it. Point a run at it with:\n"
-            f"  OPENAI_API_KEY=any COGITATE_BASE_URL={url} {program_name()} run --llm openai --limit-tokens 1000000",
-            highlight=False,
-            soft_wrap=True,
+            f"  OPENAI_API_KEY=any COGITATE_BASE_URL={url} {program_name()} run --llm openai --limit-tokens 1000000"
         )
 
     with interruptible(lambda _: None):

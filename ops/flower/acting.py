@@ -22,14 +22,20 @@ from tornado.ioloop import IOLoop
 
 from cogitate.memory import typed_json
 from cogitate.memory.errors import CogitateError
-from cogitate.ops.operator_requests import cadence_request, format_control, format_outcome, limit_request, retry_request
+from cogitate.ops.operator_requests import (
+    cadence_request,
+    format_control,
+    format_outcome,
+    limit_request,
+    parse_job_id,
+    retry_request,
+)
 from cogitate.scheduler.config.controls import Control, SetMode
 from cogitate.scheduler.config.limits import MAX_LIMIT
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.steering.operators import ask
 from cogitate.scheduler.steering.throttle import KIND
-from cogitate.tasks.job import split_job_id
 
 WAIT = 2.0  # seconds for the host's answer; a paused or busy host answers later, and the history says so
 SWITCH_ON = (
@@ -106,10 +112,7 @@ def control_of(client: Redis, act: Act) -> Control:
         if act.value is not None and not 0 <= act.value <= MAX_LIMIT:
             raise InputError(f"limit {act.value} is invalid: give 0 to {MAX_LIMIT}")
         return limit_request(act.name, act.value)
-    try:
-        run, key = split_job_id(act.job)
-    except ValueError as error:
-        raise InputError(str(error)) from error
+    run, key = parse_job_id(act.job)
     if run != act.run:
         raise InputError(f"job {act.job} is not of run {act.run!r}")
     return retry_request(JobHistory(client, run).find(key))

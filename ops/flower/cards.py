@@ -8,22 +8,28 @@ from typing import Literal
 import msgspec
 
 from cogitate.memory.clock import clock_in_force, day_and_time, hours, span
-from cogitate.ops.formatting.amounts import format_cost, real_day_line
-from cogitate.ops.formatting.budget import denied_requests
-from cogitate.ops.formatting.endpoints import format_breaker, format_class
-from cogitate.ops.formatting.steering import format_by, format_every, format_pressure
-from cogitate.ops.formatting.warnings import format_failing_worker, format_slow_kind
+from cogitate.ops.formatting.budget import denied_requests, format_cost, real_day_line
+from cogitate.ops.formatting.vitals import (
+    format_breaker,
+    format_by,
+    format_class,
+    format_every,
+    format_failing_worker,
+    format_pressure,
+    format_slow_kind,
+)
 from cogitate.scheduler.budget.budget import format_limit, format_window
 from cogitate.scheduler.config.limits import LimitUnit
 from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals
 from cogitate.scheduler.inspection.overview import RunOverview, Spenders
 from cogitate.scheduler.inspection.vitals import Window
+from cogitate.scheduler.latency.due_ticks import RUN_ENDS
 from cogitate.scheduler.ledger.claims import split_failure
 from cogitate.scheduler.ledger.presence import HELD
 from cogitate.scheduler.ledger.real_day import DaySpending
 from cogitate.scheduler.ledger.worker_signs import WorkersSeen
 from cogitate.tasks.job import Cost
-from cogitate.workers.jobs.repair import OF_ANSWERS
+from cogitate.workers.jobs.judging import OF_ANSWERS
 
 Grade = Literal["", "good", "warn", "bad"]
 
@@ -144,20 +150,19 @@ def host_card(run: RunOverview, *, no_writes: bool = False) -> Card:
     """Return whether a host is active on the run, can commit its ticks, and keeps its pace."""
     lag, took = run.steering.lag, run.steering.host_ms
     figures: dict[str, int | float] = {"lag": lag, "host_ms": took, "held": int(run.held)}
-    pace = f"{lag:,} ticks behind, {took:.1f} ms a tick"
-    if run.status in HELD and no_writes:
-        lines = ["no tick is committed: Redis takes no writes", f"the last was tick {run.tick:,}, by {run.host}"]
-        return Card(name="host", label="Host", value="cannot write", grade="bad", lines=lines, figures=figures)
-    if run.status in HELD and not run.held:
-        lines = [f"no host is at work: {run.resume or OWN_PROGRAM}", f"the last was {run.host}"]
-        return Card(name="host", label="Host", value="gone", grade="bad", lines=lines, figures=figures)
+    grade: Grade = "bad"
     if run.status not in HELD:
-        return Card(
-            name="host", label="Host", value="left", grade="", lines=[f"the run is {run.status}"], figures=figures
-        )
-    grade: Grade = "warn" if lag > LAGS or run.status == "paused" else "good"
-    value = "paused" if run.status == "paused" else "alive"
-    return Card(name="host", label="Host", value=value, grade=grade, lines=[pace, run.host], figures=figures)
+        value, grade, lines = "left", "", [f"the run is {run.status}"]
+    elif no_writes:
+        value = "cannot write"
+        lines = ["no tick is committed: Redis takes no writes", f"the last was tick {run.tick:,}, by {run.host}"]
+    elif not run.held:
+        value, lines = "gone", [f"no host is at work: {run.resume or OWN_PROGRAM}", f"the last was {run.host}"]
+    else:
+        value = "paused" if run.status == "paused" else "alive"
+        grade = "warn" if lag > LAGS or run.status == "paused" else "good"
+        lines = [f"{lag:,} ticks behind, {took:.1f} ms a tick", run.host]
+    return Card(name="host", label="Host", value=value, grade=grade, lines=lines, figures=figures)
 
 
 def workers_card(run: RunOverview, workers: WorkersSeen, *, no_writes: bool = False) -> Card:
@@ -185,8 +190,11 @@ def late_card(run: RunOverview) -> Card:
     """Return the number of jobs in the last hour that were late, or skipped as too slow."""
     late, slow = run.short("late"), run.short("too_slow")
     lines = _kinds(run, ("late", "too_slow"))
-    if slow:
-        lines.append(f"{late:,} late; {slow:,} not asked, since answers took longer than they may wait")
+    over = min(slow, run.hour.refused.get(RUN_ENDS, 0))
+    if over:
+        lines.append(f"{over:,} not asked, since the run ends before their answers")
+    if slow > over:
+        lines.append(f"{late:,} late; {slow - over:,} not asked, since answers took longer than they may wait")
         lines += [format_slow_kind(one) for one in run.slow_kinds[:SHOWN]]
     return Card(
         name="late",

@@ -26,7 +26,7 @@ from tornado.options import define
 
 from cogitate.ops.flower import patches
 from cogitate.ops.flower.acting import Asking, why_not
-from cogitate.ops.flower.loader import PagesLoader
+from cogitate.ops.flower.patches import PagesLoader
 from cogitate.ops.flower.readings import Readings
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.intake.checks import InputError

@@ -14,6 +14,10 @@ handler raises SystemExit, which Python ignores there. The event loop handles bo
 Without the fourth, Flower ignores the value in "--port 5577" and listens on its default port.
 
 Without the fifth, another site can show Flower's pages in a frame and trick a visitor into clicking their buttons.
+
+The template loader adds Cogitate's templates, its pages in Flower's navigation, and links from tasks to jobs. All
+pages of Flower include `navbar.html`, so it completes that file and `task.html` while it loads them. Copies of the
+files would become outdated.
 """
 
 from __future__ import annotations
@@ -22,6 +26,8 @@ import logging
 import os
 import signal
 from collections.abc import Iterable
+from html import escape
+from pathlib import Path
 from typing import Any, Never
 
 import structlog
@@ -32,6 +38,9 @@ from flower.views import BaseHandler
 from kombu.exceptions import OperationalError
 from redis.exceptions import NoPermissionError
 from tornado.options import options
+from tornado.template import Loader, Template
+
+from cogitate.memory.errors import CogitateError
 
 
 def with_values(arguments: Iterable[str]) -> list[str]:
@@ -130,3 +139,70 @@ def with_true_state(task: Any) -> Any:
     if task.state == "SUCCESS":
         task.state = next((state for begin, state in STATES.items() if result.startswith(begin)), task.state)
     return task
+
+
+OURS = Path(__file__).parent / "templates"
+END_OF_LIST = "</ul>"  # end of the bar's first list, which has the pages
+END_OF_FACTS = "</dl>"  # end of a task's only list of facts
+
+
+class FlowerChanged(CogitateError, RuntimeError):
+    """The installed Flower lacks a place for the pages; the message names the place."""
+
+
+class PagesLoader(Loader):
+    """A loader that takes a template from Cogitate's folder, or else from Flower's."""
+
+    def __init__(self, root: str, tabs: dict[str, str]) -> None:
+        """Add entries to the navigation: `tabs` maps the name of a handler and its tab to the title."""
+        super().__init__(root)
+        self._tabs = tabs
+
+    def _create_template(self, name: str) -> Template:
+        ours = OURS / name
+        source = (ours if ours.is_file() else Path(self.root) / name).read_text(encoding="utf-8")
+        if name == "navbar.html":
+            source = with_tabs(source, self._tabs)
+        if name == "task.html":
+            source = with_job_link(source)
+        return Template(source, name=name, loader=self)
+
+
+def with_tabs(navbar: str, tabs: dict[str, str]) -> str:
+    """Add entries to Flower's navigation, after its own and with the same markup.
+
+    Raises:
+        FlowerChanged: when the navigation has no list of pages.
+    """
+    before, end, after = navbar.partition(END_OF_LIST)
+    if not end:
+        raise FlowerChanged("Flower's navbar.html has no list of pages; install flower 2.2")
+    return before + "".join(_entry(name, title) for name, title in tabs.items()) + end + after
+
+
+def with_job_link(task: str) -> str:
+    """Add a link to the job's page, whose id is the task's, to Flower's page of a task.
+
+    Raises:
+        FlowerChanged: when the page has no list of facts.
+    """
+    before, end, after = task.partition(END_OF_FACTS)
+    if not end:
+        raise FlowerChanged("Flower's task.html has no list of facts; install flower 2.2")
+    return before + _JOB_LINK + end + after
+
+
+_JOB_LINK = (
+    '<div class="detail-row task-data-row"><dt>Job</dt><dd>'
+    "<a href=\"{{ reverse_url('job') }}?id={{ url_escape(task.uuid) }}\">Its life, from request to effects</a>"
+    "</dd></div>\n"
+)
+
+
+def _entry(name: str, title: str) -> str:
+    active = f"active_tab == '{name}'"
+    return (
+        '<li class="nav-item">'
+        f'<a class="nav-link{{% if {active} %}} active{{% end %}}" href="{{{{ reverse_url(\'{name}\') }}}}" '
+        f'{{% if {active} %}}aria-current="page"{{% end %}}>{escape(title)}</a></li>\n'
+    )

@@ -16,14 +16,13 @@ from redis import Redis
 from cogitate.memory.clock import clock_in_force, day_and_time
 from cogitate.ops.flower.cards import FEW, LAGS, amount, cards_of, graded, money_window, run_day, since
 from cogitate.ops.flower.charts import charts_of
-from cogitate.ops.formatting.amounts import format_cost
-from cogitate.ops.formatting.budget import denied_requests
-from cogitate.ops.formatting.endpoints import format_breaker, format_class
+from cogitate.ops.formatting.budget import denied_requests, format_cost
 from cogitate.ops.formatting.job_life import job_life
-from cogitate.ops.formatting.steering import format_every
-from cogitate.ops.operator_requests import format_control, is_retryable
+from cogitate.ops.formatting.vitals import format_breaker, format_class, format_every
+from cogitate.ops.operator_requests import format_control, is_retryable, parse_job_id
 from cogitate.scheduler.budget.budget import format_limit, format_refusal, format_window
 from cogitate.scheduler.budget.budget_lines import limits_in_force, pools_of
+from cogitate.scheduler.budget.limit_history import LimitHistory
 from cogitate.scheduler.config.limits import LimitUnit, parse_limit_name
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
@@ -33,7 +32,6 @@ from cogitate.scheduler.inspection.recent import Recent, recent_ticks
 from cogitate.scheduler.inspection.redis_problems import refused_writes
 from cogitate.scheduler.inspection.stored_run import clock_of, limits_of
 from cogitate.scheduler.inspection.vitals import (
-    RunHead,
     Window,
     budget_vitals,
     cadence_vitals,
@@ -41,7 +39,6 @@ from cogitate.scheduler.inspection.vitals import (
     steering_history,
     steering_of,
 )
-from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.journal.lines import JournalError
 from cogitate.scheduler.ledger.connect import PATIENCE, connect
 from cogitate.scheduler.ledger.errors import LedgerError
@@ -50,8 +47,7 @@ from cogitate.scheduler.ledger.real_day import RealDay
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.worker_signs import workers_seen
 from cogitate.scheduler.tick.figure_history import Span, figure_history
-from cogitate.tasks.job import split_job_id
-from cogitate.workers.jobs.metrics_server import redis_state
+from cogitate.workers.jobs.metrics import redis_state
 from cogitate.workers.transport.hints import TICKETS, tickets_key
 
 MOST_OWNERS = 20
@@ -68,7 +64,7 @@ class Readings:
         self._queues = queues
 
     @cached_property
-    def _state(self) -> Redis:
+    def state(self) -> Redis:
         return self._connected(self._settings.state_url())
 
     @cached_property
@@ -77,7 +73,7 @@ class Readings:
 
     def redis(self) -> str:
         """Return "answers", or the reason why the state does not answer."""
-        return redis_state(self._state)
+        return redis_state(self.state)
 
     def _connected(self, url: str) -> Redis:
         return connect(url, min(PATIENCE, self._settings.socket_timeout), retries=0)
@@ -95,7 +91,7 @@ class Readings:
         shown: list[tuple[RunOverview, Spenders]] = []
 
         def read(chosen: str) -> dict[str, Any]:
-            of, store = run_overview(self._state, chosen), RunStore.open(self._state, chosen)
+            of, store = run_overview(self.state, chosen), RunStore.open(self.state, chosen)
             most = spenders_today(store, of)
             shown.append((of, most))
             rows[chosen] = row_of(of)
@@ -112,16 +108,16 @@ class Readings:
 
         found = self._of(run, read)
         for of, most in shown:
-            day = RealDay(self._state, self._settings).spending()
-            seen = workers_seen(self._state)
+            day = RealDay(self.state, self._settings).spending()
+            seen = workers_seen(self.state)
             with of.clock.in_force():
-                cards = cards_of(of, most, endpoint_vitals(self._state), seen, day, no_writes="no_writes" in found)
+                cards = cards_of(of, most, endpoint_vitals(self.state), seen, day, no_writes="no_writes" in found)
             found["cards"] = msgspec.to_builtins(cards)
-        heads = run_heads(self._state)
+        heads = run_heads(self.state)
         for head in heads[:MOST_RUNS]:
             if head.run not in rows:
                 try:
-                    rows[head.run] = row_of(run_overview(self._state, head.run))
+                    rows[head.run] = row_of(run_overview(self.state, head.run))
                 except (LedgerError, JournalError):  # deleted meanwhile, or damaged, as its own page says
                     rows[head.run] = {"run": head.run, "state": head.state, "grade": "bad", "cells": []}
         found["rows"] = [rows[head.run] for head in heads[:MOST_RUNS] if head.run in rows]
@@ -140,16 +136,13 @@ class Readings:
         """
 
         def read(chosen: str) -> dict[str, Any]:
-            vitals = budget_vitals(self._state, chosen)
+            vitals = budget_vitals(self.state, chosen)
             rest = [window for window in vitals.windows if not _of_owner(window)]
             own = sorted(filter(_of_owner, vitals.windows), key=_share, reverse=True)
             own = [window for window in own if window.forecast is not None]
             found: dict[str, Any] = msgspec.to_builtins(vitals)
-            store = RunStore.open(self._state, chosen)
-            found["limits"] = {
-                one.name: format_limit(one.limit, one.for_retries, _figure(parse_limit_name(one.name).unit))
-                for one in limits_in_force(limits_of(store).now, pools_of(store))
-            }
+            store = RunStore.open(self.state, chosen)
+            found["limits"] = _limits(store, limits_of(store))
             found["denied"] = denied_requests(vitals.recent.refused)
             found["windows"] = [_flat(window) for window in rest]
             found["owners"] = {"all": len(own), "fullest": [_flat(window) for window in own[:MOST_OWNERS]]}
@@ -161,7 +154,7 @@ class Readings:
         """Return one run's open jobs, queues, workers and failures, and all endpoints; otherwise as `budgets`."""
 
         def read(chosen: str) -> dict[str, Any]:
-            vitals = cadence_vitals(self._state, chosen)
+            vitals = cadence_vitals(self.state, chosen)
             found: dict[str, Any] = msgspec.to_builtins(vitals) | {"recent": _recent(vitals.recent)}
             found["steering"]["every"] = format_every(vitals.steering)
             pipeline = self._messages.pipeline(transaction=False)
@@ -172,21 +165,17 @@ class Readings:
             found["queues"] = {kind: sum(islice(lengths, len(TICKETS))) for kind in self._queues}
             found["endpoints"] = [
                 {**msgspec.to_builtins(one), "words": format_breaker(one), "failures": _classes(one.failures)}
-                for one in endpoint_vitals(self._state)
+                for one in endpoint_vitals(self.state)
             ]
             return found
 
         return self._of(run, read)
 
-    @property
-    def state(self) -> Redis:
-        return self._state
-
     def steering(self, run: str | None) -> dict[str, Any]:
         """Return one run's mode, limits and operators' requests; otherwise as `budgets`."""
 
         def read(chosen: str) -> dict[str, Any]:
-            store = RunStore.open(self._state, chosen)
+            store = RunStore.open(self.state, chosen)
             limits = limits_of(store)
             newest = recent_ticks(store, chosen, limits.ever, 1)
             history = steering_history(store, newest.last, newest.minute)
@@ -196,10 +185,7 @@ class Readings:
                 "minute": newest.minute,
                 "status": "",
                 "steering": msgspec.to_builtins(steering_of(store)),
-                "limits": {
-                    one.name: format_limit(one.limit, one.for_retries, _figure(parse_limit_name(one.name).unit))
-                    for one in limits_in_force(limits.now, pools_of(store))
-                },
+                "limits": _limits(store, limits),
                 "history": [
                     {
                         "id": one.id,
@@ -221,7 +207,7 @@ class Readings:
         """Return one run's charts over a span of game time; otherwise as `budgets`."""
 
         def read(chosen: str) -> dict[str, Any]:
-            points = figure_history(RunStore.open(self._state, chosen), span)
+            points = figure_history(RunStore.open(self.state, chosen), span)
             clock = clock_in_force()
             charts = charts_of(points, clock)
             return {
@@ -248,14 +234,11 @@ class Readings:
             RunMissing: if the run does not exist.
             RedisError: when the state cannot be reached.
         """
-        try:
-            run, key = split_job_id(job_id)
-        except ValueError as error:
-            raise InputError(str(error)) from error
+        run, key = parse_job_id(job_id)
 
         def read(chosen: str) -> dict[str, Any]:
-            found = JobHistory(self._state, chosen).find(key)
-            store = RunStore.open(self._state, chosen)
+            found = JobHistory(self.state, chosen).find(key)
+            store = RunStore.open(self.state, chosen)
             minute = recent_ticks(store, chosen, limits_of(store).ever, 1).minute
             refusal = format_refusal(found.refused, limits_of(store).limit_of, pools_of(store).of)
             return {
@@ -282,14 +265,14 @@ class Readings:
         return self._of(run, read)
 
     def _of(self, run: str | None, read: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
-        heads = run_heads(self._state)
+        heads = run_heads(self.state)
         listed: dict[str, Any] = {"runs": msgspec.to_builtins([{"run": h.run, "status": h.state} for h in heads])}
-        if refused := refused_writes(self._state):
+        if refused := refused_writes(self.state):
             listed["no_writes"] = NO_WRITES.format(refused)
-        chosen = run or _first(heads)
+        chosen = run or next((head.run for head in heads), None)
         if chosen is None:
             return listed
-        with clock_of(RunStore.open(self._state, chosen)).in_force():
+        with clock_of(RunStore.open(self.state, chosen)).in_force():
             found = listed | read(chosen)
             found["clock"] = day_and_time(found["minute"])
         found["status"] = next((head.state for head in heads if head.run == chosen), found["status"])
@@ -347,16 +330,20 @@ def refusals_of(run: RunOverview, limits: dict[str, int]) -> list[dict[str, Any]
     return found
 
 
+def _limits(store: RunStore, limits: LimitHistory) -> dict[str, str]:
+    """Return the limits in force in words, by their names in the settings."""
+    return {
+        one.name: format_limit(one.limit, one.for_retries, _figure(parse_limit_name(one.name).unit))
+        for one in limits_in_force(limits.now, pools_of(store))
+    }
+
+
 def _of_owner(window: Window) -> bool:
     return window.line.scope.startswith("owner:")
 
 
 def _share(window: Window) -> float:
     return window.forecast.share if window.forecast is not None else 0.0
-
-
-def _first(heads: list[RunHead]) -> str | None:
-    return heads[0].run if heads else None
 
 
 def _figure(unit: LimitUnit) -> Callable[[int], str]:

@@ -24,8 +24,8 @@ from cogitate.memory.effects import (
     TakeWaiting,
     Tell,
 )
-from cogitate.ops.formatting.amounts import by_unit, format_cost
-from cogitate.ops.formatting.endpoints import format_class
+from cogitate.ops.formatting.budget import by_unit, format_cost
+from cogitate.ops.formatting.vitals import format_class
 from cogitate.scheduler.budget.budget import format_empty_pool, format_limited_cell
 from cogitate.scheduler.config.limits import LIMIT_UNITS, LimitUnit
 from cogitate.scheduler.inspection.job_history import JobRecord, LateAnswer
@@ -103,7 +103,7 @@ def format_reason(one: JobRecord) -> str:
     """Return why a job got less than it requested; "" if the reason's name suffices."""
     if one.reason == "failed":
         return format_failure(one.failure)
-    return format_dead(one) if one.reason == "dead" else MEANING.get(one.reason, "")
+    return format_dead(one) if one.reason == "dead" else MEANING.get(one.refused, MEANING.get(one.reason, ""))
 
 
 def format_dead(one: JobRecord) -> str:

@@ -7,19 +7,19 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 import msgspec
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from cogitate.hosting.shortfalls import shortfall_lines
+from cogitate.hosting.terminal import Terminal
 from cogitate.memory.clock import day_and_time
 from cogitate.ops.formatting.budget import budget_table, format_refusals
-from cogitate.ops.formatting.steering import format_cadence, format_mode, format_pace
-from cogitate.ops.formatting.warnings import format_slow_kind
+from cogitate.ops.formatting.vitals import format_cadence, format_mode, format_pace, format_slow_kind
 from cogitate.scheduler.config.price_table import ModelPrice
 from cogitate.scheduler.engine.engine import FIGURES
 from cogitate.scheduler.inspection.summary import RunSummary
 from cogitate.scheduler.journal.ends import MEANING
+from cogitate.scheduler.latency.due_ticks import RUN_ENDS
 
 DEGRADED = ("denied", "too_slow", "late", "failed", "dead")
 
@@ -85,7 +85,12 @@ def degraded_lines(summary: RunSummary, servers: Mapping[str, str] | None = None
     count = reasons.total()
     lines = [f"{count} of {total} jobs ({100 * count / total:.1f}%) were degraded to a cheaper result or postponed."]
     for reason, times in reasons.items():
-        line = f"  {times} {reason}: {MEANING[reason]}"
+        over = min(times, summary.refused.get(RUN_ENDS, 0)) if reason == "too_slow" else 0
+        if over:
+            lines.append(f"  {over} {reason}: {MEANING[RUN_ENDS]}")
+        if over == times:
+            continue
+        line = f"  {times - over} {reason}: {MEANING[reason]}"
         refused = format_refusals(summary.refusals, summary.budget)
         if reason == "denied" and refused:
             line += f" ({'; '.join(refused)})"
@@ -100,7 +105,7 @@ def degraded_lines(summary: RunSummary, servers: Mapping[str, str] | None = None
 
 
 def print_summary(
-    console: Console,
+    console: Terminal,
     summary: RunSummary,
     took: Took | None = None,
     servers: Mapping[str, str] | None = None,
@@ -117,21 +122,14 @@ def print_summary(
 
 
 def _print_summary(
-    console: Console,
-    summary: RunSummary,
-    took: Took | None,
-    servers: Mapping[str, str] | None,
-    *,
-    every_owner: bool,
+    console: Terminal, summary: RunSummary, took: Took | None, servers: Mapping[str, str] | None, *, every_owner: bool
 ) -> None:
     until = day_and_time(summary.minute)
     stands = f": {summary.state} at tick {summary.tick:,} ({until}), {summary.agents} agents"
-    console.print(Text.assemble("\n", (f"Run {summary.run}", "bold"), stands), soft_wrap=True)
+    console.print(Text.assemble("\n", (f"Run {summary.run}", "bold"), stands))
     if summary.trimmed:
         console.print(
-            f"The journal begins with tick {summary.trimmed + 1:,}: earlier ticks are counted here but no "
-            "longer listed",
-            highlight=False,
+            f"The journal begins with tick {summary.trimmed + 1:,}: earlier ticks are counted here but no longer listed"
         )
     if took is not None:
         ms = tick_ms(took.tick_seconds)
@@ -140,22 +138,22 @@ def _print_summary(
         )
     console.print(jobs_table(summary))
     if summary.open:
-        console.print(open_line(summary), highlight=False, soft_wrap=True)
+        console.print(open_line(summary))
     for line in degraded_lines(summary, servers):
-        console.print(line, highlight=False, soft_wrap=True)
+        console.print(line)
     budget = run_budget_table(summary, fold=not every_owner)
     if budget.row_count:
         console.print(budget)
     for line in (*price_lines(summary.prices), *headroom_lines(summary.headrooms)):
-        console.print(line, highlight=False, soft_wrap=True)
+        console.print(line)
     console.print(_memories_table(summary))
     steering = summary.steering
     for line in (format_mode(steering), format_cadence(steering), format_pace(steering)):
         if line:
-            console.print(line[0].upper() + line[1:], highlight=False, soft_wrap=True)
+            console.print(line[0].upper() + line[1:])
     if summary.warnings:
         console.print("Warnings: " + ", ".join(f"{name} {count}" for name, count in summary.warnings.items()))
-    console.print(f"Digest {summary.digest}", highlight=False)
+    console.print(f"Digest {summary.digest}")
 
 
 def price_lines(prices: Iterable[ModelPrice]) -> list[str]:

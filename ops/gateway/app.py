@@ -30,8 +30,7 @@ from cogitate.hosting.protocol.hosted_run import HostedRun
 from cogitate.hosting.protocol.messages import OpenRun, Steer, Turn
 from cogitate.hosting.protocol.questions import Question
 from cogitate.memory.errors import CogitateError, quoted
-from cogitate.ops.gateway.edge import Failures, Guard, StrictRoute, problem_response
-from cogitate.ops.gateway.tokens import Tokens
+from cogitate.ops.gateway.edge import Failures, Guard, StrictRoute, Tokens, problem_response
 from cogitate.scheduler.tick.arguments import MAX_TICKS
 
 PATIENCE = 50.0  # seconds after which a waiting host is asked to repeat its request

@@ -15,20 +15,24 @@ from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal
 from cogitate.ops.command_options import AsJson, Verbose
 from cogitate.ops.formatting.charts import document
-from cogitate.ops.load.asserts import check_names, parse
-from cogitate.ops.load.figures import LoadRecorder, figures
-from cogitate.ops.load.knee import LEVELS, MEASURED, MOST_AGENTS, USUAL_MOST, LoadSearch, LoadSearchPlan
-from cogitate.ops.load.knee_page import answer_lines, knee_chart, knee_json, knee_page, probe_line
+from cogitate.ops.load.figures import LoadRecorder, check_names, figures, parse
+from cogitate.ops.load.knee import (
+    LEVELS,
+    MEASURED,
+    MOST_AGENTS,
+    USUAL_MOST,
+    LoadSearch,
+    LoadSearchPlan,
+    answer_lines,
+    knee_chart,
+    knee_json,
+    knee_page,
+    probe_line,
+)
 from cogitate.ops.load.profiles import LoadProfile
 from cogitate.ops.load.run import LoadTest, load_settings
 from cogitate.ops.signals import interruptible
 from cogitate.scheduler.journal.private_files import private_file
-
-EXAMPLE = """
-Example: cogitate capacity --agents 50 --up-to 20
-
-Example: cogitate capacity --raise cadence --level "late_share<=0.02" --json
-"""
 
 SLOW = 2.0  # a test that takes this many times its planned duration is stopped, and its load breaks
 
@@ -157,7 +161,7 @@ def _search(plan: LoadSearchPlan, *, workers: int, probe_seconds: float | None, 
     levels = ", ".join(level.text() for level in plan.levels)
     _say(console, f"from {plan.text(1)} to {plan.text(plan.most)}, until one of these breaks: {levels}")
     with ExitStack() as stack:
-        interruption = stack.enter_context(interruptible(lambda text: console.print(text, highlight=False)))
+        interruption = stack.enter_context(interruptible(lambda text: console.print(text)))
         try:
             with interruption.softened(prober.stop):
                 knees = search.run()
@@ -178,4 +182,4 @@ def _search(plan: LoadSearchPlan, *, workers: int, probe_seconds: float | None, 
 
 
 def _say(console: Terminal, line: str) -> None:
-    console.print(line, highlight=False, soft_wrap=True)
+    console.print(line)

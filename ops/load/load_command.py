@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.live import Live
 from rich.table import Table
 
@@ -20,26 +20,15 @@ from cogitate.hosting import logs
 from cogitate.hosting.pace_fit import fit_lines, known_before, pace_fit
 from cogitate.hosting.terminal import Terminal
 from cogitate.memory.clock import clock_time
-from cogitate.ops.command_options import AsJson, DataDir, LimitTokens, LimitUsd, Verbose, read_settings
-from cogitate.ops.load.asserts import check_names, failures, numbers, parse
-from cogitate.ops.load.figures import LoadRecorder, TickFigures, figures
-from cogitate.ops.load.from_run import run_profile
+from cogitate.ops.command_options import AsJson, DataDir, LimitTokens, LimitUsd, Verbose, open_state, read_settings
+from cogitate.ops.load.figures import LoadRecorder, TickFigures, check_names, failures, figures, numbers, parse
 from cogitate.ops.load.page import load_page
-from cogitate.ops.load.profiles import PROFILES, LoadProfile, Phase, profile_of, recorded_profile
+from cogitate.ops.load.profiles import PROFILES, LoadProfile, Phase, profile_of, recorded_profile, run_profile
 from cogitate.ops.load.run import LoadTest, load_settings
-from cogitate.ops.open_state import open_state
 from cogitate.ops.signals import interruptible
 from cogitate.scheduler.config.endpoints import DEFAULT
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.simulation.story.story import AGENTS
-
-EXAMPLE = """
-Example: cogitate load --profile outage
-
-Example: cogitate load --profile steady --agents 100 --assert "late_share<0.05" --json
-
-Example: cogitate load --demand job_demand.csv
-"""
 
 
 def load(
@@ -126,9 +115,9 @@ def load(
         settings = load_settings(chosen, folder, workers=workers, **own)
         view = LoadView(chosen, console)
         test = LoadTest(chosen, settings, view.update)
-        interruption = stack.enter_context(interruptible(lambda text: console.print(text, highlight=False)))
+        interruption = stack.enter_context(interruptible(lambda text: console.print(text)))
         for line in _fit(chosen, settings):
-            console.print(line, highlight=False, soft_wrap=True)
+            console.print(line)
         try:
             with interruption.softened(test.stop), view.drawn():
                 found = test.run()
@@ -141,17 +130,15 @@ def load(
     said = Terminal(stderr=as_json)
     for name, value in known.items():
         if "." not in name:
-            said.print(f"{name:<20} {'-' if value is None else f'{value:,g}'}", highlight=False)
-    said.print(f"wrote {path}", highlight=False, soft_wrap=True)
+            said.print(f"{name:<20} {'-' if value is None else f'{value:,g}'}")
+    said.print(f"wrote {path}")
     if not found["warm"]:
         console.print(
             f"{chosen.phases[0].name} began before the run was warm: jobs were late or failed, or the cadence was "
-            "slower, in the interval before it; try fewer agents or a lower --tick-rate",
-            highlight=False,
-            soft_wrap=True,
+            "slower, in the interval before it; try fewer agents or a lower --tick-rate"
         )
     for line in wrong:
-        console.print(f"assertion failed: {line}", highlight=False)
+        console.print(f"assertion failed: {line}")
     if as_json:
         print(json.dumps({**found, "out": str(path), "failed_asserts": wrong}), flush=True)
     return 1 if wrong else interruption.exit_code if len(test.recorder.rows) < chosen.ticks else 0
@@ -209,7 +196,7 @@ NEWEST = 30  # ticks that shares cover
 class LoadView:
     """A display of the newest ticks."""
 
-    def __init__(self, profile: LoadProfile, console: Console) -> None:
+    def __init__(self, profile: LoadProfile, console: Terminal) -> None:
         self._profile = profile
         self._console = console
         self._rows: deque[TickFigures] = deque(maxlen=NEWEST)
@@ -227,7 +214,7 @@ class LoadView:
 
     def update(self, phase: Phase, row: TickFigures) -> None:
         if phase is not self._phase and not self._console.is_terminal:
-            self._console.print(f"{clock_time(row.minute)}  {phase.name}", highlight=False)
+            self._console.print(f"{clock_time(row.minute)}  {phase.name}")
         self._phase = phase
         self._rows.append(row)
         self._sources += row.sources

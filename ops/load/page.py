@@ -8,8 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from cogitate.memory.clock import DAY
-from cogitate.ops.formatting.axes import Axis, figure
-from cogitate.ops.formatting.charts import Band, Series, bar_chart, line_chart
+from cogitate.ops.formatting.charts import Axis, Band, Series, bar_chart, figure, line_chart
 from cogitate.ops.load.figures import TickFigures
 from cogitate.ops.load.profiles import LoadProfile
 from cogitate.ops.report.page import Cell, Page, ReportTable, Section

@@ -10,14 +10,12 @@ import msgspec
 import typer
 from redis import Redis
 
-from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal
 from cogitate.memory.clock import day_and_time
-from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose, read_settings
-from cogitate.ops.formatting.amounts import by_unit, format_cost
+from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose, open_state, read_settings
+from cogitate.ops.formatting.budget import by_unit, format_cost
 from cogitate.ops.formatting.run import degraded, ended_jobs
-from cogitate.ops.formatting.warnings import print_left_out
-from cogitate.ops.open_state import open_state
+from cogitate.ops.formatting.vitals import print_left_out
 from cogitate.ops.report.estimate_section import Compared, compare, estimate_of, estimate_section
 from cogitate.ops.report.page import Page, Section
 from cogitate.ops.report.run_figures import RunFigures, run_figures
@@ -36,12 +34,6 @@ from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
 from cogitate.scheduler.inspection.summary import RunSummary, summarise_run
 from cogitate.scheduler.journal.history import unreadable_entries_of
 
-EXAMPLE = """
-Example: cogitate report town-1
-
-Example: cogitate report town-1 --out reports/monday.html --json
-"""
-
 
 def report(
     run: RunName,
@@ -58,8 +50,7 @@ def report(
     The file loads nothing and runs no script, so that you can mail, keep and print it. It contains no prompt and no
     memory. The journal is verified on the way; the exit code is 1 when it was changed.
     """
-    logs.configure(verbose)
-    settings = read_settings(data_dir=data_dir)
+    settings = read_settings(verbose, data_dir=data_dir)
     load_kinds(settings)
     path = out or Path(f"{run}.html")
     with open_state(settings) as client:
@@ -68,7 +59,7 @@ def report(
     print_left_out(left_out)
     page.write(path)
     console = Terminal(stderr=as_json)
-    console.print(f"wrote {path} ({path.stat().st_size / 1000:.0f} kB)", highlight=False, soft_wrap=True)
+    console.print(f"wrote {path} ({path.stat().st_size / 1000:.0f} kB)")
     if as_json:
         print(json.dumps(_facts(run, path, figures, compared)), flush=True)
     return 0

@@ -10,8 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from cogitate.hosting.terminal import visible
-from cogitate.ops.formatting.axes import figure
-from cogitate.ops.formatting.charts import HATCHES, STYLE
+from cogitate.ops.formatting.charts import HATCHES, STYLE, figure
 from cogitate.scheduler.journal.private_files import private_file
 
 Cell = str | int | float | None

@@ -8,13 +8,11 @@ from typing import NamedTuple, TypeVar
 from markupsafe import Markup
 
 from cogitate.memory.clock import DAY, clock_in_force
-from cogitate.ops.formatting.axes import Axis, figure
 from cogitate.ops.formatting.budget import COLUMNS as BUDGET_COLUMNS
 from cogitate.ops.formatting.budget import budget_cells, budget_rows, named_limit
-from cogitate.ops.formatting.charts import Series, bar_chart, line_chart
-from cogitate.ops.formatting.endpoints import format_breaker, format_class
+from cogitate.ops.formatting.charts import Axis, Series, bar_chart, figure, line_chart
 from cogitate.ops.formatting.run import degraded_lines
-from cogitate.ops.formatting.steering import format_cadence, format_pace
+from cogitate.ops.formatting.vitals import format_breaker, format_cadence, format_class, format_pace
 from cogitate.ops.report.page import Cell, ReportTable, Section
 from cogitate.ops.report.run_figures import BOUNDARY, RunFigures
 from cogitate.scheduler.budget.budget import format_limit, window_of

@@ -16,7 +16,7 @@ import msgspec
 from cogitate.scheduler.budget.budget import BudgetView, Cell
 from cogitate.scheduler.budget.rules import Rules
 from cogitate.scheduler.config.tiers import ModelOption
-from cogitate.scheduler.latency.due_ticks import TOO_SLOW, DueTicks
+from cogitate.scheduler.latency.due_ticks import UNTIMELY, DueTicks
 from cogitate.tasks.job import Cost, JobKey, Request
 from cogitate.tasks.kind import OnDenied
 
@@ -36,7 +36,7 @@ class DecidedLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     decision: Decision
     model: str = ""  # assigned to an admitted job; empty: it calls no model
     due: int = 0  # tick whose boundary applies it; 0: deferred or dropped
-    refused: str = ""  # the cell without room, or "too_slow", "draining", "away" or "left"
+    refused: str = ""  # the cell without room, or "too_slow", "run_ends", "draining", "away" or "left"
     successor: JobKey | None = None  # next trial of a deferred request, unless its owner leaves first
 
 
@@ -140,8 +140,8 @@ def first_fitting(at: AdmissionRound, key: JobKey, request: Request) -> Fit:
     refused, cells, offers = "", tuple(at.view.cells(key, at.minute)), at.offers_of(request)
     for offer in offers:
         tick = at.due.due_of(request, key.tick, offer)
-        if tick is None:
-            refused = TOO_SLOW
+        if isinstance(tick, str):
+            refused = tick
             continue
         cell = at.view.refusal(key, at.minute, offer.cost, cells)
         if cell is None:
@@ -166,6 +166,6 @@ def degrade(policy: OnDenied, request: Request, refused: str) -> Decision:
     if policy == "drop":
         return "dropped"
     in_time = not request.within or request.within > DEFER_TICKS
-    if policy == "defer" and request.trial + 1 < MAX_TRIALS and refused != TOO_SLOW and in_time:
+    if policy == "defer" and request.trial + 1 < MAX_TRIALS and refused not in UNTIMELY and in_time:
         return "deferred"
     return "heuristic"

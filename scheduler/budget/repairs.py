@@ -20,7 +20,7 @@ from cogitate.memory.errors import CogitateError
 from cogitate.memory.retrieval.scoring import rating
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.budget.admission import AdmissionRound, Decided, first_fitting, hold
-from cogitate.scheduler.latency.due_ticks import TOO_SLOW
+from cogitate.scheduler.latency.due_ticks import RUN_ENDS, TOO_SLOW
 from cogitate.tasks.job import JobKey, Request
 
 EVERY = 10  # game minutes between rounds of repairs
@@ -114,6 +114,8 @@ def admit_retry(
     fit = first_fitting(at, key, request)
     if fit.refused == TOO_SLOW:
         raise RepairRefused(f"the model is currently too slow for {request.kind}: try again later")
+    if fit.refused == RUN_ENDS:
+        raise RepairRefused(f"the answer for {request.kind} would come after the run's last tick")
     if fit.refused:
         raise RepairRefused(f"the limit {at.view.describe_limit(fit.refused)} has no room for the repair")
     return hold(at, key, request, fit)

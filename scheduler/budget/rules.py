@@ -41,6 +41,7 @@ class Rules:
     brief: Callable[[str], Mapping[str, object]]
     briefed: bool = True  # the host gives a brief; kinds that need one are never due without it
     bounds_of: Callable[[Kind], Bounds | None] = lambda kind: None  # of due ticks that adapt to the model's latency
+    turn_of: Callable[[str], int] = lambda kind: 1  # ticks between the turns that owners share; 1: they share none
     tier_of: TierRule = usual_tier
     disabled: frozenset[str] = frozenset()  # kinds that are never due and refused on request
     rate_share: float = 0.0  # share of unrated entries that a model rates
@@ -119,6 +120,7 @@ def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief, tier_of: T
         return ticks
 
     adapts = settings.adapts()
+    turns = {kind.name: settings.shared_turn(kind.name) for kind in kinds if kind.gathers and kind.packs}
     table_of_bounds = {kind.name: adaptive_bounds(kind, settings) if adapts else None for kind in kinds}
 
     return Rules(
@@ -127,6 +129,7 @@ def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief, tier_of: T
         with_headroom=with_headroom,
         latency_of=latency_of,
         bounds_of=lambda kind: table_of_bounds[kind.name],
+        turn_of=lambda kind: turns.get(kind, 1),
         brief=checked_brief(brief, kinds),
         briefed=brief is not no_brief,
         tier_of=checked_tier(tier_of),

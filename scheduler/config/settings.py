@@ -325,9 +325,23 @@ class Settings(
         named = {model for kind in ["", *self.kind_tiers] for model in self.ladder(kind)}
         return tuple(model for name, model in self.model_table().items() if name in named)
 
+    def shared_turn(self, kind: str) -> int:
+        """Return the ticks from one to the next at which owners may request a kind; 1: its calls are not packed.
+
+        The kind must gather its requests (`cogitate.tasks.kind.Kind.gathers`).
+        """
+        models, clock = self._model_settings(), self.game_clock()
+        packs = self.llm == "openai" and any(models[name].pack == "auto" for name in self.tier_models(kind).values())
+        if not packs or not clock.has_times:
+            return 1
+        turn = clock.ticks(self.pack_wait)
+        return max(1, min(turn, self.act_interval // 2) if kind == "act" else turn)
+
     def limit_table(self) -> LimitTable:
         """Return the limits in force, the run's limits in tokens and dollars included."""
-        limits = {"tick.kind:act.calls": self.tuning.act_per_tick} if self.act_interval else {}
+        limits = (
+            {"tick.kind:act.calls": self.tuning.act_per_tick * self.shared_turn("act")} if self.act_interval else {}
+        )
         limits |= self.limits
         if self.limit_tokens is not None:
             limits["run.run.tokens"] = self.limit_tokens

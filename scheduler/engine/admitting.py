@@ -157,7 +157,7 @@ class Admitting(Part):
         """Return the requests that are due by cadence, and those of them that the throttle postpones."""
         state = self._state
         busy = state.busy(again)
-        found = state.cadence.due(tick, lambda owner: state.moment(owner, tick, minute), busy)
+        found = state.cadence.due(tick, lambda owner: state.moment(owner, tick, minute), busy, state.streams)
 
         def again_due(kind: str, owner: str) -> Iterable[Request]:
             if busy(kind, owner):

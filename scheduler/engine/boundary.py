@@ -15,6 +15,7 @@ from cogitate.scheduler.engine.open_jobs import OpenJob, reservation
 from cogitate.scheduler.intake.kind_effects import EFFECTS_REFUSED, KindEffects, made_without_model, without_strangers
 from cogitate.scheduler.journal.history import Change
 from cogitate.scheduler.journal.lines import Ended, EndNote, reason_of
+from cogitate.scheduler.latency.due_ticks import TOO_SLOW
 from cogitate.scheduler.ledger.claims import Reason, Result
 from cogitate.scheduler.ledger.step_replies import DueJob
 from cogitate.tasks.job import Cost, JobKey
@@ -122,7 +123,7 @@ def _close(
             model=model,
             failure=failure,
             refusal=made.refusal,
-            because=item.job.refused if reason == "denied" and not failure else "",
+            because="" if failure or reason not in ("denied", "too_slow") else item.job.refused.replace(TOO_SLOW, ""),
         )
         counts_as = Cost() if reason == "none" else reservation(item)
     else:

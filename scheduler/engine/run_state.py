@@ -30,7 +30,7 @@ class RunState(RunData):
 
     def __init__(self, *, run: str, rules: Rules, facts: Facts, view: BudgetView) -> None:
         super().__init__(run=run, rules=rules, facts=facts, view=view)
-        self.cadence = Cadence(rules.kinds_due())
+        self.cadence = Cadence(rules.kinds_due(), rules.turn_of)
         self.steering = Steering(rules, view)
         self.rater = Rater(share=rules.rate_share)
         self.estimates = TokenEstimates()
@@ -91,6 +91,7 @@ class RunState(RunData):
             world=self.world(),
             brief=brief,
             estimate=partial(self.rater.estimate, owner),
+            turn_of=self.rules.turn_of,
             lead=lambda kind: self.due.lead(kind, len(self.facts.names)),
             last=self.due.last,
         )

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from cogitate.memory.profile import Profile
-from cogitate.memory.routing.scope_context import latest
+from cogitate.memory.routing.context import latest
 from cogitate.memory.routing.scopes import WORLD, around_mentions, covered, cursor_of, location_owner, messages_since
 from cogitate.memory.stream import Stream
 from cogitate.tasks.job import Request

@@ -75,7 +75,7 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
     tick: int  # that enqueued it
     state: str  # open, staged, dead or held; afterwards its end, as in `HowEnded`
     decision: str  # admitted, heuristic, deferred or dropped
-    refused: str  # the budget cell that refused it (window, scope and unit), "too_slow", or "" if admitted
+    refused: str  # the budget cell that refused it (window, scope and unit), "too_slow", "run_ends", or "" if admitted
     due: int  # the tick at whose boundary it is applied; 0 if deferred or dropped
     ended: int = 0  # the tick of its end; 0 while open
     successor: str  # id of the retry of a deferred job

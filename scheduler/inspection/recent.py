@@ -16,7 +16,7 @@ from cogitate.scheduler.config.limits import LimitTable
 from cogitate.scheduler.inspection.stored_run import limit_name
 from cogitate.scheduler.journal.lines import LineOutline, read_outline, reason_of
 from cogitate.scheduler.journal.run_totals import spending
-from cogitate.scheduler.latency.due_ticks import TOO_SLOW
+from cogitate.scheduler.latency.due_ticks import RUN_ENDS, TOO_SLOW, UNTIMELY
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost, JobKey, added
 
@@ -88,8 +88,8 @@ def _tally(lines: Iterable[LineOutline], run: str, limits: LimitTable) -> Recent
             if decided.decision in ("deferred", "dropped"):
                 kind.ends[decided.decision] += 1
                 kind.reasons[reason_of(decided.refused)] += 1
-                if decided.refused == TOO_SLOW:
-                    failed.append(_failed(run, decided.key, last, TOO_SLOW))
+                if decided.refused in UNTIMELY:
+                    failed.append(_failed(run, decided.key, last, decided.refused))
         notes = {note.key: note for note in line.notes.ended}
         for ended in line.core.ended:
             note = notes[ended.key]
@@ -101,7 +101,7 @@ def _tally(lines: Iterable[LineOutline], run: str, limits: LimitTable) -> Recent
             if ended.reason != "none":
                 kind.reasons[ended.reason] += 1
             if ended.reason in ("failed", "late", "dead", TOO_SLOW):
-                failure = note.failure or ended.reason
+                failure = note.failure or (RUN_ENDS if note.because == RUN_ENDS else ended.reason)
                 if ended.reason != TOO_SLOW:
                     failures[failure] += 1
                 why = format_empty_pool(note.empty) if note.empty else ""

@@ -13,6 +13,7 @@ from cogitate.scheduler.budget.budget import format_empty_pool, format_no_room
 from cogitate.scheduler.config.controls import SetMode
 from cogitate.scheduler.intake.kind_effects import EFFECTS_REFUSED, PROMPT_FAILED
 from cogitate.scheduler.journal.lines import Core, Ended, EndNote, ReadLine, reason_of
+from cogitate.scheduler.latency.due_ticks import RUN_ENDS
 from cogitate.scheduler.ledger.claims import KIND_FAILED, UNUSABLE, Reason, Source, named_failure
 from cogitate.tasks.job import job_id
 
@@ -41,9 +42,10 @@ def changes_of_end(ended: Ended, note: EndNote, tick: int) -> Iterator[Change]:
 
 HowEnded = Literal["applied", "refused", "stale", "cancelled", "dropped", "deferred"]
 LEFT = "left"  # refusal of a request for an owner that leaves with the same tick
-MEANING: Mapping[str, str] = {  # of the reason of an end that a cheaper result has
+MEANING: Mapping[str, str] = {  # of the reason of an end that a cheaper result has, and of one refusal
     "denied": "refused by a limit of the budget",
     "too_slow": "the model is too slow for the due tick and was not called",
+    RUN_ENDS: "its answer would come after the run's last tick, so the model was not called",
     "late": "not ready when due",
     "failed": "without a usable answer of a model, or the code of the kind failed",
     "dead": "abandoned after too many attempts, or because a retry pool was empty",
@@ -110,8 +112,8 @@ def how_ended(ended: Ended, note: EndNote) -> HowEnded:
 
 
 def _refusal(refused: str) -> str:
-    """Return why admission refused a request: the limit, or a word such as "draining"."""
-    return format_no_room(refused) if " " in refused else refused
+    """Return why admission refused a request: the limit, the end of the run, or a word such as "draining"."""
+    return format_no_room(refused) if " " in refused else MEANING[RUN_ENDS] if refused == RUN_ENDS else refused
 
 
 def _why(ended: Ended, note: EndNote) -> str:

@@ -21,7 +21,7 @@ from cogitate.memory.unreadable import as_it_is, effect_as_it_is
 from cogitate.scheduler.budget.admission import DecidedLine, Grant
 from cogitate.scheduler.config.controls import Control, ControlAnswer
 from cogitate.scheduler.config.facts import SCHEMA, Facts
-from cogitate.scheduler.latency.due_ticks import TOO_SLOW
+from cogitate.scheduler.latency.due_ticks import UNTIMELY
 from cogitate.scheduler.ledger.answer_times import Overdue, Timed
 from cogitate.scheduler.ledger.claims import PromptCount, Reason, Source, Tried
 from cogitate.scheduler.ledger.run_store import pack, unpack
@@ -41,7 +41,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def reason_of(refused: str) -> Reason:
     """Return why a request that was refused gets less than it wanted."""
-    return "too_slow" if refused == TOO_SLOW else "denied"
+    return "too_slow" if refused in UNTIMELY else "denied"
 
 
 class Repeat(NamedTuple):
@@ -122,7 +122,7 @@ class EndNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     model: str = ""
     prompt: str = ""
     failure: str = ""  # its class; of an unusable answer "unusable:" and the check that it has not passed
-    because: str = ""  # of "breaker_open": the failure that opened it; of "unusable:kind": where; of "denied": the cell
+    because: str = ""  # of "breaker_open": what opened it; of "unusable:kind": where; else the cell, or "run_ends"
     empty: str = ""  # the cell whose retry pool had no room for another attempt
     refusal: str = ""  # the fault of the kind's own code, whose result changed nothing
     count: PromptCount | None = None

@@ -3,7 +3,8 @@
 If ticks wait for results, a kind's `latency` is the number of ticks. On a real clock that would be a promise about an
 unknown machine and model: there a job that asks a model is due when its answer will nearly always have come, by the
 samples of `cogitate.scheduler.latency.latencies`, but no sooner than the kind's `latency_least` and no later than its
-`latency_most`. Admission refuses a job with a later answer as `TOO_SLOW`, and spends nothing on it.
+`latency_most`. Admission refuses a job with a later answer as `TOO_SLOW`, one with an answer after the run's last tick
+as `RUN_ENDS`, and spends nothing on either.
 
 To notice a model that becomes faster, admission still admits one job of a kind that is too slow, due after
 `latency_most`: when the model's newest answers (to other kinds, or the previous one) were fast enough, otherwise after
@@ -23,6 +24,8 @@ from cogitate.scheduler.latency.latencies import Latencies
 from cogitate.tasks.job import Job, JobKey, Request
 
 TOO_SLOW = "too_slow"  # the refusal of a request, and the reason of its job's end
+RUN_ENDS = "run_ends"  # the refusal of a request whose answer would come after the run's last tick
+UNTIMELY = (TOO_SLOW, RUN_ENDS)
 PAUSE, LONG_PAUSE = 360, 1_440  # game minutes until another trial of a kind that is too slow
 EARLY = 2  # factor of the needed ticks for results that are wanted at a certain tick
 
@@ -75,20 +78,20 @@ class DueTicks:
         self._flight: Counter[tuple[str, str]] = Counter()  # unanswered jobs by kind and model
         self._oldest: dict[str, int] = {}  # the tick that admitted the first of them, by model
 
-    def due_of(self, request: Request, tick: int, offer: ModelOption) -> int | None:
-        """Return the due tick of a job with this option now; None: its answer would come too late."""
+    def due_of(self, request: Request, tick: int, offer: ModelOption) -> int | str:
+        """Return the due tick of a job with this option now; the refusal, if its answer would come too late."""
         bounds = self._bounds_of(request.kind) if offer.model else None
         if bounds is None:
             return self._not_before(request, tick + self._within(request, self._fixed(request.kind)))
         most = self._within(request, bounds.most)
         need = self._known.need(request.kind, offer.model, self.ahead(request.kind, offer.model, tick))
         if need is None and tick - self._oldest.get(offer.model, tick) > most:
-            return None
+            return TOO_SLOW
         ticks = most if need is None else min(max(need, bounds.least), most)
         if need is not None and need > most and self._is_too_slow(request.kind, offer.model, bounds, most, tick):
-            return None
+            return TOO_SLOW
         due = self._not_before(request, tick + ticks)
-        return None if self.last is not None and due > self.last else due
+        return RUN_ENDS if self.last is not None and due > self.last else due
 
     def follows(self, kind: str, model: str) -> bool:
         """Return whether the due ticks of a kind that asks this model follow its latency."""
@@ -96,7 +99,7 @@ class DueTicks:
 
     def fallback_due(self, request: Request, tick: int, why: str) -> int:
         """Return the due tick of a heuristic that replaces a refused model."""
-        bounds = self._bounds_of(request.kind) if why == TOO_SLOW else None
+        bounds = self._bounds_of(request.kind) if why in UNTIMELY else None
         wanted = self._fixed(request.kind) if bounds is None else bounds.least
         return self._not_before(request, tick + self._within(request, wanted))
 

@@ -60,7 +60,7 @@ OF_RUN: frozenset[str] = frozenset(get_args(RunKey))
 OwnerKey = Literal["entries", "archive", "archived", "into", "marks"]
 OF_OWNERS: frozenset[str] = frozenset(get_args(OwnerKey))
 
-#: Answers that runs leave to later ones (`cogitate.workers.jobs.response_cache`): they belong to no run and outlive
+#: Answers that runs leave to later ones (`cogitate.workers.jobs.stored_texts`): they belong to no run and outlive
 #: every run.
 RESPONSES = ("cogitate:responses", "cogitate:responses_at", "cogitate:responses_bytes")
 

@@ -3,11 +3,14 @@
 The host does not ask every kind about every owner at each tick. It asks a kind about an owner when the owner's stream
 changes in a way that the kind heeds, and at the tick that the kind named in advance. It never asks while a job of that
 kind and owner is open or deferred.
+
+Where a model's calls are packed, it asks kinds that gather (`cogitate.tasks.kind.Kind.gathers`) about all owners at
+shared turns and at no other tick, so that one request can think for many.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import islice
 from typing import NamedTuple
 
@@ -44,8 +47,9 @@ class Cadence:
     this tick, and `take_faults` returns the reason.
     """
 
-    def __init__(self, kinds: Iterable[Kind]) -> None:
+    def __init__(self, kinds: Iterable[Kind], turn_of: Callable[[str], int] = lambda kind: 1) -> None:
         self._kinds = sorted(kinds, key=lambda kind: kind.order)
+        self._turns = {kind.name: turn for kind in self._kinds if (turn := turn_of(kind.name)) > 1}
         self._wakes: dict[int, set[tuple[str, str]]] = {}
         self._touched: set[str] = set()
         self._concerned: set[tuple[str, str]] = set()
@@ -70,14 +74,27 @@ class Cadence:
     def forget(self, owner: str) -> None:
         self._left.add(owner)
 
-    def due(self, tick: int, moment_of: Callable[[str], Moment], busy: Callable[[str, str], bool]) -> list[Request]:
-        """Return the requests of this tick, sorted by owner and kind."""
+    def due(
+        self,
+        tick: int,
+        moment_of: Callable[[str], Moment],
+        busy: Callable[[str, str], bool],
+        owners: Collection[str] = (),
+    ) -> list[Request]:
+        """Return the requests of this tick, sorted by owner and kind.
+
+        Args:
+            owners: all that are here, who have their shared turns together.
+        """
         asked: set[tuple[str, str]] = self._wakes.pop(tick, set())
         asked |= self._concerned
         asked |= {(owner, kind.name) for owner in self._touched for kind in self._kinds}
         self._touched.clear()
         self._concerned.clear()
         by_owner: dict[str, set[str]] = {}
+        together = {name for name, turn in self._turns.items() if tick % turn == 0}
+        asked = {(owner, name) for owner, name in asked if name not in self._turns}
+        asked |= {(owner, name) for owner in owners for name in together}
         for owner, name in asked:
             if owner not in self._left:
                 by_owner.setdefault(owner, set()).add(name)
@@ -113,6 +130,8 @@ class Cadence:
         return faults
 
     def _wake(self, kind: Kind, moment: Moment) -> None:
+        if kind.name in self._turns:
+            return
         tick = captured(_next_look, kind, moment)
         if type(tick) is Raised:
             self._note(kind.name, moment.owner, "wake", tick.error)

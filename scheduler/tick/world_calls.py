@@ -12,8 +12,8 @@ from cogitate.memory.entry import Entry
 from cogitate.memory.errors import InputError, UsageError, quoted
 from cogitate.memory.profile import Profile
 from cogitate.memory.retrieval.similarity import Similarity
+from cogitate.memory.routing.context import MAX_ENTRIES, scope_context
 from cogitate.memory.routing.routing import Event, Routed, Routing, Strategy, route
-from cogitate.memory.routing.scope_context import MAX_ENTRIES, scope_context
 from cogitate.memory.routing.scopes import WORLD, location_owner
 from cogitate.memory.view import MemoryView
 from cogitate.scheduler.engine.run_data import LiveMemory, WorldTurn, copied

@@ -19,7 +19,7 @@ from cogitate.memory.language.text import normal
 from cogitate.memory.retrieval.terms import TERMS
 from cogitate.memory.summaries.conversations import first_person, parse_line, resolve_name
 from cogitate.memory.summaries.statements import news_of
-from cogitate.memory.summaries.transcripts import without_directions
+from cogitate.memory.summaries.transcripts import labelled_sentences, without_directions
 from cogitate.tasks.heuristics.promises import find_promises
 from cogitate.tasks.heuristics.themes import Part, read
 from cogitate.tasks.kind import WorldFacts
@@ -108,7 +108,11 @@ def parts_of(entry: Entry, names: Mapping[str, str], whole: bool) -> tuple[Part,
     said = prose(line.text if line.speaker else news_of(entry).partition(_NOT_SO)[0])
     if not is_dialogue(entry):
         return read(said, whole).parts
-    return tuple(p for p in read(without_directions(said), whole).parts if not is_courtesy(p.text, _NO_SPEAKERS))
+    return tuple(
+        p
+        for p in read(without_directions(labelled_sentences(said)), whole).parts
+        if not is_courtesy(p.text, _NO_SPEAKERS)
+    )
 
 
 def _timed(entry: Entry, owner: str, names: Mapping[str, str]) -> Entry | None:

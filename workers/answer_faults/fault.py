@@ -2,7 +2,7 @@
 
 Small models, and large ones that decline in prose, fill a schema with placeholders, the prompt's own words,
 repetitions, or unrelated text. Each rule depends only on the answer and its prompt, so every worker judges an answer
-alike. The model is shown the fault once (`cogitate.workers.jobs.repair`); after that the heuristic takes over.
+alike. The model is shown the fault once (`cogitate.workers.jobs.judging`); after that the heuristic takes over.
 """
 
 from __future__ import annotations

@@ -1,9 +1,13 @@
-"""Calls of endpoints: the permission for each, and the report of how it ended.
+"""Calls of endpoints: the permission for each, the report of how it ended, and what that says of the endpoint.
 
 One thread per process sends the reports to Redis in batches, so that no caller waits for them. Reports that affect
 other calls (a failure, a slot or tokens to return) leave at once; those of successful calls at an endpoint without
 limits are merged and leave a few times a second. A killed worker loses its unsent reports, which leaves the counters
 and the breaker slightly stale: spending is in the ledger.
+
+The class of a failure is a guess from its status and words. What decides is which calls fail (`leave.lua`): a refusal
+sets its model aside once different prompts have met it and none succeeded, and the endpoint once that holds of a second
+model. So a prompt that an endpoint refuses costs its own job only, and a model that a key may not use only its jobs.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import structlog
 from redis import Redis
@@ -23,14 +27,24 @@ from redis.exceptions import RedisError
 from cogitate.scheduler.config.endpoints import Endpoint
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.keys import endpoint_keys
-from cogitate.workers.gate.verdict import WHAT_TO_CHECK, verdict_of
-from cogitate.workers.llm.replies.failures import ModelAnswer
+from cogitate.workers.llm.replies.failures import CLASSES, Failure, ModelAnswer
 
 EVERY = 0.2  # seconds between two batches of reports that are not urgent
 SECOND = 1_000_000  # microseconds
 _MARGIN = 1.005  # requests leave half a percent slower than allowed, since the server's clock differs from ours
 
 _LIMITED = "each model asked since the last answer met a limit: check the limits and the quota of the account"
+
+Verdict = Literal[
+    "fine",  # the model answered, usably or not
+    "silent",  # the call says nothing about the endpoint
+    "failing",  # the endpoint or the model may be down: enough of these in a row set it aside
+    "limited",  # as failing, and fewer calls may be in flight
+    "refused",  # the prompt, the model, the key or the account is refused
+]
+
+#: What an operator must check, by the failure for which an endpoint or a model is set aside.
+WHAT_TO_CHECK: dict[str, str] = {kind: one.check for kind, one in CLASSES.items() if one.check}
 
 log = structlog.get_logger()
 
@@ -217,3 +231,24 @@ def _log_change(report: Report, answer: list[Any]) -> None:
         log.warning("endpoint.account_limited", **where, check=_LIMITED)
     elif what == "closed":
         log.warning("endpoint.closed", **where, seconds=round(answer[1] / SECOND, 3))
+
+
+def verdict_of(failure: Failure | None, *, sent: int) -> Verdict:
+    """Return the verdict on a call; `sent` is the number of requests that it made.
+
+    A 429 with a `Retry-After` does not indicate an outage: all calls of its model wait until then.
+    """
+    if failure is None:
+        return "fine"
+    if failure.kind == "unsupported" or (failure.kind == "timeout" and not sent):
+        return "silent"  # a part of the request is at fault, or the deadline passed before it began
+    if failure.kind == "rate_limited":
+        return "limited" if failure.retry_after is None else "silent"
+    if failure.kind == "overloaded" and failure.retry_after is None:
+        return "limited"
+    found = CLASSES[failure.kind]
+    if found.scope == "network":
+        return "failing"  # whatever is asked
+    if found.again == "never" and failure.kind != "context_overflow" and failure.status is not None:
+        return "refused"
+    return "failing" if found.scope in ("endpoint", "network") else "fine"

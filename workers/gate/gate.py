@@ -28,8 +28,7 @@ from structlog.contextvars import get_contextvars
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.keys import ENDPOINTS, Reply, endpoint_keys, new_nonce
 from cogitate.workers import lua
-from cogitate.workers.gate.endpoint_reports import SECOND, Entered, Report, Reports, Spacing
-from cogitate.workers.gate.verdict import verdict_of
+from cogitate.workers.gate.endpoint_reports import SECOND, Entered, Report, Reports, Spacing, verdict_of
 from cogitate.workers.llm.replies.failures import CLASSES, Failure, ModelAnswer
 
 _EARLY = 0.003  # seconds by which a waiting call asks again early, so that it leaves on time

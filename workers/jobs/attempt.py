@@ -1,90 +1,224 @@
-"""One attempt at a job: it fits the prompt into its reservation, asks the model once, and turns the answer into
-effects, another attempt or the kind's heuristic.
+"""An attempt at a job, from top to bottom: claim, choose, fit, ask, judge, settle.
+
+`Runner` claims, makes attempts until one succeeds or none can help, and settles; a job is pure, so it may run twice.
+`Attempts` makes one: it chooses a model and fits the prompt (`candidates`), asks through the layers that `call_layers`
+lists, and has the answer judged (`judging`). Every fault ends in the kind's heuristic, never in a lost job: the ledger
+releases, retries or abandons attempts.
 """
 
 from __future__ import annotations
 
+import contextlib
+import threading
 import time
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import structlog
 from msgspec.structs import replace
 from redis import Redis
+from redis.exceptions import RedisError
 
-from cogitate.memory.effects import Effect
-from cogitate.memory.errors import text_of
-from cogitate.memory.host_code import ENDS_PROCESS, Raised, captured
-from cogitate.prompts.render import Rendered, TemplateError, Templates
-from cogitate.scheduler.config.endpoints import Model, room_for_answer
-from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.intake.effects import check_effects
+from cogitate.memory.host_code import Raised, captured
+from cogitate.prompts.render import TemplateError, Templates
+from cogitate.scheduler.config.facts import SCHEMA
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.intake.kind_effects import (
     EFFECTS_REFUSED,
     PROMPT_FAILED,
     KindEffects,
     fault_of_kind,
-    is_of_host,
     made_without_model,
-    place_in_kind,
     place_of,
 )
 from cogitate.scheduler.ledger.claims import (
-    KIND_FAILED,
     UNUSABLE,
     Claim,
-    PromptCount,
+    Claims,
+    Refusal,
     Result,
+    Settled,
+    Source,
+    Tried,
+    endpoint_of,
+    is_trial_hint,
     named_failure,
     split_failure,
 )
-from cogitate.tasks.job import Cost
-from cogitate.tasks.kind import Kind, Prompt
+from cogitate.tasks.job import Cost, JobKey, split_job_id
+from cogitate.tasks.kind import Kind
 from cogitate.tasks.own.method_faults import MethodFault
 from cogitate.tasks.registry import UnknownKind, kind_of
-from cogitate.tasks.shown import TooLong, effects_of
-from cogitate.workers.answer_faults.fault import fault_of
 from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.call_layers import ASKING_FAILED, Calls
-from cogitate.workers.jobs.capture import Capture
-from cogitate.workers.jobs.failover import (
+from cogitate.workers.jobs.candidates import (
+    NO_ADJUSTMENT,
     REFUSED_THERE,
+    Adjustment,
     Candidate,
     candidates_of,
+    fitted,
     following,
-    within_context,
 )
-from cogitate.workers.jobs.repair import (
-    OF_ANSWERS,
-    REFUSED_BY_KIND,
-    TOO_LONG,
-    describe_fault,
-    for_weak_model,
-    repairs_of,
-    without_reasons,
-    without_repair,
-)
-from cogitate.workers.llm.replies.failures import NOT_OF_PROMPTS, ModelAnswer
+from cogitate.workers.jobs.heartbeat import Heartbeat
+from cogitate.workers.jobs.judging import HALVED, adjusted, judge, result_of
+from cogitate.workers.jobs.kept_results import KeptResults
+from cogitate.workers.jobs.metrics import attempted
+from cogitate.workers.jobs.stored_texts import Capture
+from cogitate.workers.llm.clients import ModelClients
+from cogitate.workers.llm.replies.failures import ModelAnswer
+from cogitate.workers.llm.requests.dialect import DialectStore
 from cogitate.workers.llm.requests.prompt_check import WrongPrompt
-from cogitate.workers.llm.requests.tokens import PromptDoesNotFit, corrected_tokens, fit, prompt_parts
+from cogitate.workers.llm.requests.tokens import PromptDoesNotFit
+from cogitate.workers.processes.worker_process import BEFORE_CLAIM, reason_of
 
 log = structlog.get_logger()
 
-OVERFLOW = "context_overflow"
-HALVED = OF_ANSWERS | {OVERFLOW, "filtered", "too_large"}  # failures that a shorter prompt may avoid
+SETTLE_BACKOFF = (0.1, 0.5, 2.0, 5.0)  # seconds between tries while the ledger is unreachable
 
 
-class Adjustment(NamedTuple):
-    """The changes that this worker makes to the next attempt."""
+class Outcome(NamedTuple):
+    """The outcome of running a job."""
 
-    halved: bool = False  # show half of the memories: the endpoint refused the prompt as too long
-    longer: bool = False  # leave more room for the answer: the last one reached its cap
-    corrected: bool = False  # one answer was unusable; the next one is the last
-    repairs: tuple[Rendered, ...] = ()  # show the model that answer and its faults; the first that fits is used
-    model: str = ""  # ask this model of the run's ladder; "": the job's own
+    settled: Settled | Refusal | Literal["ready"]
+    source: Source = "none"  # of the last attempt's result
+    failure: str = ""  # class of its failure
+
+    def words(self) -> str:
+        """Return a short text, which Flower shows as the task's result."""
+        why = f": {self.failure}" if self.failure else ""
+        match self.settled:
+            case "ready":
+                return "ready"
+            case "staged":
+                return f"{self.source}{why}"
+            case "offered":
+                return f"late: {self.source}"
+            case "freed" | "accounted" | "already" | "unknown":
+                return f"no result{why}"
+            case refusal:
+                return f"not run: {refusal}"
 
 
-NO_ADJUSTMENT = Adjustment()
+class Runner:
+    """Runs jobs for one worker process, from any number of threads."""
+
+    def __init__(
+        self,
+        client: Redis,
+        claims: Claims,
+        heartbeat: Heartbeat,
+        settings: Settings,
+        kept: KeptResults | None = None,
+    ) -> None:
+        self._kept = kept
+        self._claims = claims
+        self._heartbeat = heartbeat
+        self._settings = settings
+        self._models = ModelClients(settings.endpoint_table(), settings.concurrency, DialectStore(client))
+        for name in {model.endpoint for model in settings.asked_models()}:  # the first call need not wait for them
+            with contextlib.suppress(ConfigurationError, KeyError):  # the first call that needs it logs this
+                self._models.of(name)
+        self._stopping = threading.Event()
+        self._calls = Calls(client, settings, self._models, self._stopping)
+        self._attempts = Attempts(client, settings, self._calls)
+        self._other: set[str] = set()  # runs of another version already logged
+
+    def run(self, job_id: str) -> Outcome:
+        """Run a job until an attempt succeeds or no other attempt can help, within its deadline."""
+        run, key = split_job_id(job_id)
+        if is_trial_hint(key):
+            self._answer_trial(run, key)
+            return Outcome("ready")
+        deadline = time.monotonic() + self._settings.job_deadline
+        adjustment = NO_ADJUSTMENT
+        tries: list[Tried] = []
+        while True:
+            claim = self._claim(job_id)
+            if not isinstance(claim, Claim):
+                return Outcome(claim)
+            job, began = claim.job, time.monotonic()
+            where = structlog.contextvars.bound_contextvars(job=job_id, attempt=claim.number)
+            with where, self._heartbeat.of(job.run, claim.incarnation), claim.case.world.clock.in_force():
+                model = adjustment.model or job.model
+                result, used, pause, failure, adjustment = self._attempts.make(claim, deadline, adjustment)
+                model = result.model if result is not None and result.model else model
+                if job.model:
+                    took = round(1000 * (time.monotonic() - began))
+                    tries.append(Tried(claim.number, took, used, model, failure))
+                    result = result and replace(result, tries=tuple(tries))
+                settled = self._settle(claim, result, used, failure)
+                if self._kept is not None and settled == "staged" and result and result.source in ("llm", "cached"):
+                    self._kept.keep(claim, result, used)
+            source = result.source if result is not None else "none"
+            attempted(job.key.kind, source, failure, time.monotonic() - began, model, used.tokens)
+            log.info(
+                "job.settled",
+                job=job_id,
+                kind=job.key.kind,
+                owner=job.key.owner,
+                attempt=claim.number,
+                settled=settled,
+                source=source,
+                tokens=used.tokens,
+            )
+            if settled != "freed" or self._stopping.wait(pause):
+                return Outcome(settled, source, failure)
+
+    def _claim(self, job_id: str) -> Claim | Refusal:
+        try:
+            claim = self._claims.claim(job_id)
+        except RedisError:
+            raise
+        except Exception as error:
+            BEFORE_CLAIM.failed(reason_of(error))
+            raise
+        if isinstance(claim, Claim):
+            BEFORE_CLAIM.claimed()
+            return claim
+        log.debug("job.refused", job=job_id, why=claim)
+        if claim in ("older", "newer"):
+            then = "finish it with a worker of that version" if claim == "older" else "upgrade this worker"
+            BEFORE_CLAIM.failed(f"a run has a schema {claim} than this worker's ({SCHEMA}): {then}")
+            run, _ = split_job_id(job_id)
+            if run not in self._other:
+                self._other.add(run)
+                log.warning("run.older_schema" if claim == "older" else "run.newer_schema", run=run, known=SCHEMA)
+        return claim
+
+    def _answer_trial(self, run: str, key: JobKey) -> None:
+        endpoint = endpoint_of(key)
+        if endpoint is None:
+            self._claims.mark_trial(run, key, was="asked", now="answered")
+        elif self._claims.mark_trial(run, key, was="asked", now="taken"):
+            self._calls.probe(endpoint)
+            self._claims.mark_trial(run, key, was="taken", now="answered")
+
+    def _settle(self, claim: Claim, result: Result | None, used: Cost, failure: str) -> Settled:
+        """Settle, and retry while the ledger is unreachable: spending must be accounted for."""
+        for backoff in SETTLE_BACKOFF:
+            try:
+                return self._claims.settle(claim, result, used, failure)
+            except RedisError as error:
+                log.warning("ledger.away", job=claim.job.id, error=type(error).__name__)
+                time.sleep(backoff)
+            except Exception as error:  # the result cannot be written: settle the heuristic's instead
+                if result is None:
+                    raise
+                made = self._attempts.after_fault(claim, used, error, unreported=result.unreported)
+                result, failure = made.result, made.failure
+                return self._claims.settle(claim, result, used, failure)
+        return self._claims.settle(claim, result, used, failure)
+
+    def stop(self) -> None:
+        """End every wait: this process is about to exit, and another may take the jobs waiting for an attempt."""
+        self._stopping.set()
+
+    def close(self) -> None:
+        """Close the connections to models and end the threads of running jobs. Calls in flight fail."""
+        self._models.close()
+        self._calls.close()
+        self._heartbeat.close()
 
 
 class AttemptOutcome(NamedTuple):
@@ -95,19 +229,6 @@ class AttemptOutcome(NamedTuple):
     pause: float = 0.0  # seconds to wait before it
     failure: str = ""
     adjustment: Adjustment = NO_ADJUSTMENT  # for the next attempt
-
-
-class _Judged(NamedTuple):
-    """The verdict on an answer."""
-
-    effects: tuple[Effect, ...] | None  # None: the answer is unusable
-    failure: str = ""  # the class of the failure
-    fault: str = ""  # an explanation for the model; "" to derive it from the answer's text
-    cut: tuple[Effect, ...] | None = None  # if the answer is only too long: its effects without its oldest part
-    junk: bool = False  # the answer is useless, and is not shown to the model again
-    because: str = ""  # the check in a host's own kind that refused it
-    check: str = ""  # the name of the check that found it unusable
-    refusal: str = ""  # a fault in the kind's code that another answer cannot fix
 
 
 class Attempts:
@@ -155,10 +276,11 @@ class Attempts:
         spent, unreported = Cost(), False  # in case a step raises
         try:
             while True:  # until a model may be asked
-                fitted = captured(self._fit, kind, claim, candidate, adjustment)
-                if type(fitted) is Raised:
-                    return self._without_prompt(kind, claim, fitted.error)
-                prompt, output_cap = fitted
+                context = self._calls.context_of(candidate.model)
+                ready = captured(fitted, kind, claim, candidate, adjustment, context)
+                if type(ready) is Raised:
+                    return self._without_prompt(kind, claim, ready.error)
+                prompt, output_cap = ready
                 spent, unreported = claim.job.reserved, True  # a request may have been sent
                 reply = self._calls.ask(claim, prompt, candidate.model.asked_by(kind.name), output_cap, deadline)
                 if isinstance(reply, ModelAnswer):
@@ -176,57 +298,27 @@ class Attempts:
                 candidate = other
 
             spent, unreported = Cost() if reply.saved else reply.usage, reply.estimated
-            judged = self._judge(kind, claim, prompt, reply, adjustment.repairs)
+            judged = judge(kind, claim, prompt, reply, adjustment.repairs)
+            if judged.refusal:
+                self._log_refusal(kind, claim, judged.refusal)
             if judged.failure == UNUSABLE and judged.cut is None and not reply.saved:
                 self._calls.count_unusable(candidate.model)
             self._capture.keep(claim, prompt, reply, judged.failure, judged.fault)
 
-            result = _result_of(candidate.model, prompt, reply)
+            result = result_of(candidate.model, prompt, reply)
             if judged.effects is not None:
                 return AttemptOutcome(replace(result, effects=judged.effects), spent)
-            pause, adjusted = self._adjusted(claim, candidates, candidate, prompt, reply, judged, adjustment, deadline)
+            pause, change = adjusted(
+                self._templates, claim, candidates, candidate, prompt, reply, judged, adjustment, deadline
+            )
             named = named_failure(judged.failure, judged.check)
-            if adjusted is not None and not claim.last and time.monotonic() + pause < deadline:
-                return AttemptOutcome(None, spent, pause, named, adjusted)
+            if change is not None and not claim.last and time.monotonic() + pause < deadline:
+                return AttemptOutcome(None, spent, pause, named, change)
             if judged.cut is not None:
                 return AttemptOutcome(replace(result, effects=judged.cut), spent)
             return self._degrade(kind, claim, named, judged.because, judged.refusal, replace(result, prompt=""))
         except Exception as error:
             return self.after_fault(claim, spent, error, unreported=unreported)
-
-    def _fit(self, kind: Kind, claim: Claim, candidate: Candidate, adjustment: Adjustment) -> tuple[Prompt, int]:
-        """Return the prompt and the cap of its answer within their reservation.
-
-        If a repair does not fit, the prompt drops the failed answer first, then its faults. After an unfinished answer,
-        the prompt shrinks to half of its cap if it can, and the answer may use the rest of the reservation.
-
-        Raises:
-            PromptDoesNotFit: if the prompt is too long even without memories.
-            BaseException: whatever a host's own kind raises.
-        """
-        candidate = within_context(candidate, self._calls.context_of(candidate.model))
-        halved, output_cap = adjustment.halved, candidate.output_cap
-        caps = (candidate.prompt_cap // 2, candidate.prompt_cap) if adjustment.longer else (candidate.prompt_cap,)
-        tries = [(cap, repair) for cap in caps for repair in (*adjustment.repairs, None)]
-        for cap, repair in tries:
-            try:
-                prompt = fit(
-                    kind,
-                    claim.case,
-                    cap,
-                    correction=candidate.correction,
-                    halved=halved,
-                    addition=repair,
-                    adapt=None if candidate.model.reasons else for_weak_model,
-                )
-                break
-            except PromptDoesNotFit:
-                if (cap, repair) == tries[-1]:
-                    raise
-        if adjustment.longer:
-            size = corrected_tokens(prompt, candidate.correction.raised)
-            output_cap = max(output_cap, room_for_answer(candidate.model, claim.job.reserved, size))
-        return prompt, output_cap
 
     def _without_prompt(self, kind: Kind, claim: Claim, error: BaseException) -> AttemptOutcome:
         """Return the heuristic's result if there is no prompt to send."""
@@ -237,76 +329,6 @@ class Attempts:
         why = str(error) if safe else fault_of_kind(kind.name, "prompt", error)
         log.error("job.prompt_failed", job=claim.job.id, kind=kind.name, error=type(error).__name__, why=why)
         return self._degrade(kind, claim, PROMPT_FAILED, refusal=why)
-
-    def _judge(
-        self, kind: Kind, claim: Claim, prompt: Prompt, answer: ModelAnswer, repairs: Sequence[Rendered]
-    ) -> _Judged:
-        """Return the effects of an answer, or why it is unusable."""
-        if answer.value is None:
-            return _Judged(None, answer.failure.kind if answer.failure is not None else "empty")
-        value, original = answer.value, without_repair(prompt, repairs)
-        try:
-            if (fault := fault_of(value, original)) is not None:
-                plain = without_reasons(value)
-                if plain is None or fault_of(plain, original) is not None:
-                    log.info("job.answer_unusable", job=claim.job.id, check=fault.check)
-                    return _Judged(None, UNUSABLE, str(fault), junk=True, check=fault.check)
-                log.info("job.reasons_left_out", job=claim.job.id)
-                value = plain
-            return _Judged(check_effects(effects_of(kind, claim.case, value, prompt)))
-        except ENDS_PROCESS:
-            raise
-        except MethodFault as error:
-            self._log_refusal(kind, claim, str(error))
-            return _Judged(None, EFFECTS_REFUSED, refusal=str(error))
-        except TooLong as error:
-            log.info("job.answer_unusable", job=claim.job.id, check=TOO_LONG, error=type(error).__name__)
-            cut = captured(lambda: check_effects(effects_of(kind, claim.case, value, prompt, cut=True)))
-            return _Judged(None, UNUSABLE, text_of(error), None if type(cut) is Raised else cut, check=TOO_LONG)
-        except BaseException as error:  # a host's own kind may raise anything; what was spent must be settled
-            refused = isinstance(error, ValueError)
-            check = REFUSED_BY_KIND if refused else KIND_FAILED
-            log.info("job.answer_unusable", job=claim.job.id, check=check, error=type(error).__name__)
-            fault_text = text_of(error) if refused else "it cannot be used"
-            at = place_in_kind(kind, "effects", error)
-            if refused:
-                return _Judged(None, UNUSABLE, fault_text, check=check, because=at if is_of_host(kind) else "")
-            self._log_refusal(kind, claim, at)
-            return _Judged(None, UNUSABLE, fault_text, check=check, refusal=at)
-
-    def _adjusted(
-        self,
-        claim: Claim,
-        candidates: Sequence[Candidate],
-        asked: Candidate,
-        prompt: Prompt,
-        answer: ModelAnswer,
-        judged: _Judged,
-        adjustment: Adjustment,
-        deadline: float,
-    ) -> tuple[float, Adjustment | None]:
-        """Return the seconds before another attempt and what it changes; None if it would not help."""
-        failure = judged.failure
-        if answer.packed and not answer.text and failure not in NOT_OF_PROMPTS:  # asked alone, it may have an answer
-            return 0.0, adjustment
-        if failure == OVERFLOW:  # routing design, "Emergency Truncation": once, without the oldest half
-            if adjustment.halved:
-                return 0.0, None
-            log.warning("prompt.halved", job=claim.job.id)
-            return 0.0, adjustment._replace(halved=True)
-        if failure in OF_ANSWERS:
-            if adjustment.corrected:
-                return 0.0, None
-            fault = judged.fault or describe_fault(failure, answer.text, prompt.answer, claim.job.output_cap)
-            repairs = repairs_of(self._templates, answer.text, fault, junk=judged.junk)
-            return 0.0, adjustment._replace(corrected=True, longer=failure == "truncated", repairs=repairs)
-        pause = _pause(answer, claim.number)
-        limited = failure == "rate_limited" and time.monotonic() + pause >= deadline
-        if failure in NOT_OF_PROMPTS and (other := following(candidates, asked, failure, of_model=limited)) is not None:
-            return 0.0, adjustment._replace(model=other.model.name)
-        if not answer.retryable:
-            return 0.0, None
-        return pause, adjustment._replace(model="" if failure in NOT_OF_PROMPTS else asked.model.name)
 
     def after_fault(self, claim: Claim, spent: Cost, error: Exception, *, unreported: bool = False) -> AttemptOutcome:
         """Return the heuristic's result after an unexpected exception, which every further claim would meet again.
@@ -353,31 +375,3 @@ class Attempts:
         if kind.name not in self._refused:
             self._refused.add(kind.name)
             log.warning(f"job.{EFFECTS_REFUSED}", job=claim.job.id, kind=kind.name, why=why)
-
-
-def _result_of(model: Model, prompt: Prompt, answer: ModelAnswer) -> Result:
-    """Return what a result says about its answer, without effects."""
-    count = None
-    if answer.prompt_tokens:
-        estimated = prompt_parts(prompt)
-        count = PromptCount(estimated.all, answer.prompt_tokens, estimated.others)
-    return Result(
-        effects=(),
-        source="cached" if answer.saved else "llm",
-        usage=answer.usage,
-        saved=answer.saved,
-        model=model.name,
-        prompt=prompt.version,
-        count=count,
-        unreported=answer.estimated,
-        reasoning=answer.reasoning,
-        packed=answer.packed,
-    )
-
-
-def _pause(answer: ModelAnswer, attempt: int) -> float:
-    """Return the seconds before the next attempt: as the provider requests, else growing with each attempt."""
-    if answer.failure is not None and answer.failure.kind == "unsupported":
-        return 0.0  # the next attempt uses another dialect
-    requested = answer.failure.retry_after if answer.failure is not None else None
-    return requested if requested is not None else 0.2 * 2.0 ** (attempt - 1)

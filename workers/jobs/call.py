@@ -2,15 +2,57 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
+from pydantic import BaseModel
+
+from cogitate.prompts.constraints import Constraint
 from cogitate.scheduler.config.endpoints import Model
 from cogitate.scheduler.ledger.claims import Claim
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.gate.gate import Refused
-from cogitate.workers.jobs.response_cache import CachedQuestion
 from cogitate.workers.llm.replies.failures import ModelAnswer
+from cogitate.workers.llm.requests.schema import narrowed_schema
+
+
+class CachedQuestion(NamedTuple):
+    """Everything that is sent to a model. Equal questions are the same request."""
+
+    endpoint: str
+    model: str
+    seed: int | None
+    parameters: str
+    system: str
+    user: str
+    answer: type[BaseModel]
+    enforced: tuple[Constraint, ...]
+    output_cap: int
+
+    @classmethod
+    def of(cls, prompt: Prompt, model: Model, output_cap: int) -> CachedQuestion:
+        """Return the question that this prompt asks of this model."""
+        return cls(
+            model.endpoint,
+            model.model,
+            model.seed,
+            model.parameters,
+            prompt.system,
+            prompt.user,
+            prompt.answer,
+            prompt.enforced,
+            output_cap,
+        )
+
+    def digest(self) -> str:
+        """Return a hash that is the same in every process."""
+        schema = narrowed_schema(self.answer, self.enforced)
+        sent = [*self[:3], self.system, self.user, schema, self.output_cap]
+        if self.parameters:  # keys without parameters stay as they were in earlier versions
+            sent.append(self.parameters)
+        return hashlib.blake2b(json.dumps(sent).encode(), digest_size=16).hexdigest()
 
 
 class Call(NamedTuple):

@@ -27,9 +27,9 @@ from cogitate.scheduler.ledger.real_day import Held, RealDay
 from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.gate.gate import Gate, MayWait, Refused
-from cogitate.workers.jobs.call import Ask, Call, Layer
+from cogitate.workers.jobs.call import Ask, CachedQuestion, Call, Layer
 from cogitate.workers.jobs.packs.packing import Packing
-from cogitate.workers.jobs.response_cache import CachedQuestion, ResponseCache
+from cogitate.workers.jobs.stored_texts import ResponseCache
 from cogitate.workers.llm.clients import ModelClients
 from cogitate.workers.llm.replies.failures import ModelAnswer
 
@@ -51,7 +51,7 @@ class Calls:
         self._models = models
         self._gate = Gate(client, settings, stopping)
         self._layers: tuple[Layer, ...] = (
-            Caching(ResponseCache(client, settings)),  # response_cache, response_cache_bytes, response_cache_days
+            ResponseCache(client, settings),  # response_cache, response_cache_bytes, response_cache_days
             Sharing(),
             Preparing(models),
             RealDayLimit(RealDay(client, settings)),  # real_day_tokens, real_day_usd
@@ -98,26 +98,6 @@ class Calls:
     def close(self) -> None:
         """Send the reports that the gate has not received yet."""
         self._gate.close()
-
-
-class Caching:
-    """Reuses answers of earlier runs, for runs with `response_cache`."""
-
-    def __init__(self, cache: ResponseCache) -> None:
-        self._cache = cache
-
-    def ask(self, call: Call, following: Ask) -> ModelAnswer | Refused:
-        """Return the stored answer, or store the one that follows."""
-        claim = call.claim
-        if not claim.response_cache:
-            return following(call)
-        known = self._cache.find(claim.job, call.question, call.prompt)
-        if known is not None:
-            return replace(known, saved=True)
-        answer = following(call)
-        if isinstance(answer, ModelAnswer):
-            self._cache.keep(claim.job, call.question, answer)
-        return answer
 
 
 class Sharing:

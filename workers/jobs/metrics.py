@@ -1,18 +1,27 @@
 """A worker process's Prometheus metrics: attempts, their duration, and tokens.
 
-docs/reference/output.md lists all names. They are served only if `metrics_port` is set. Under Celery's prefork pool the
+docs/reference/output.md lists all names. The server of a host or worker serves them at /metrics, beside two probes.
+/healthz answers 200 as long as the process can answer at all; /readyz answers 503 while Redis does not answer. Both
+report the state of Redis. A restart does not fix an absent Redis, so a supervisor should restart a process that fails
+/healthz, and only wait for one that fails /readyz.
+
+Metrics are served only if `metrics_port` is set. Under Celery's prefork pool the
 children's counts are not served: use the threads pool, which is the default here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import get_args
-from wsgiref.simple_server import WSGIServer
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from socketserver import ThreadingMixIn
+from typing import TYPE_CHECKING, get_args
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 import structlog
 from celery import signals
-from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector
+from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, make_wsgi_app
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from redis import Redis
@@ -28,8 +37,12 @@ from cogitate.scheduler.ledger.real_day import Refused as DayRefused
 from cogitate.scheduler.ledger.worker_signs import workers_seen
 from cogitate.workers.gate.gate import Why
 from cogitate.workers.jobs.call_layers import ASKING_FAILED
-from cogitate.workers.jobs.metrics_server import application, start_server
 from cogitate.workers.llm.replies.failures import FAILURE_KINDS
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+WITHIN = 1.0  # seconds in which Redis must answer a probe
 
 REGISTRY = CollectorRegistry()
 ProcessCollector(registry=REGISTRY)
@@ -124,6 +137,61 @@ def attempted(kind: str, source: str, failure: str, seconds: float, model: str, 
     _SECONDS.labels(kind, source).observe(seconds)
     if tokens:
         _TOKENS.labels(kind, model).inc(tokens)
+
+
+class _Server(ThreadingMixIn, WSGIServer):
+    daemon_threads = True
+
+
+class _Server6(_Server):
+    address_family = socket.AF_INET6
+
+
+class _Silent(WSGIRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Suppress the log of requests."""
+
+
+def redis_state(client: Redis) -> str:
+    """Return "answers", or why the server does not answer, without its address."""
+    try:
+        with impatient(client, WITHIN) as asking:
+            asking.ping()
+    except (RedisError, OSError) as error:
+        return f"does not answer: {type(error).__name__}"
+    return "answers"
+
+
+def application(registry: CollectorRegistry, client: Redis) -> WSGIApplication:
+    """Return the server's application."""
+    metrics = make_wsgi_app(registry)
+
+    def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        path = environ.get("PATH_INFO", "")
+        if path == "/metrics":
+            found: Iterable[bytes] = metrics(environ, start_response)
+            return found
+        if path not in ("/healthz", "/readyz"):
+            start_response("404 Not Found", [("Content-Type", "text/plain")])
+            return [b"not found; there are /metrics, /healthz and /readyz\n"]
+        redis = redis_state(client)
+        well = path == "/healthz" or redis == "answers"
+        start_response("200 OK" if well else "503 Service Unavailable", [("Content-Type", "application/json")])
+        return [json.dumps({"redis": redis}).encode()]
+
+    return answer
+
+
+def start_server(port: int, address: str, app: Callable[..., Iterable[bytes]]) -> WSGIServer:
+    """Serve an application from a thread; return the server for shutdown.
+
+    Raises:
+        OSError: if the address and port cannot be bound.
+    """
+    family = _Server6 if ":" in address else _Server
+    server = make_server(address, port, app, family, handler_class=_Silent)
+    threading.Thread(target=server.serve_forever, name="metrics", daemon=True).start()
+    return server
 
 
 def serve(settings: Settings, registry: CollectorRegistry, client: Redis) -> WSGIServer:

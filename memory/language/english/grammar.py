@@ -43,7 +43,7 @@ _FINITE = (
         "there's he's she's they're here's what's who's says said asks asked tells told knows thinks believes"
     )
 )
-_SAME_PAST = word_set("put read set let hit cut cost hurt quit shut spread split")  # left alone: reads as the past
+SAME_PAST = word_set("put read set let hit cut cost hurt quit shut spread split")  # left alone: reads as the past
 _VOWELS = frozenset("aeiouy")
 #: Base form -> past: the first of its irregular forms.
 _PASTS = {"have": "had", "be": "was", "do": "did", "leave": "left", "rise": "rose"} | {
@@ -62,7 +62,7 @@ def agree(verb: str, forms: Mapping[str, str]) -> str:
     low = verb.lower()
     if low in forms:
         return forms[low]
-    if forms is PLURAL or low.endswith("n't") or low in _AUXILIARIES or low in _SAME_PAST:
+    if forms is PLURAL or low.endswith("n't") or low in _AUXILIARIES or low in SAME_PAST:
         return verb
     if low in BASE_FORMS or low in _NO_VERBS:
         return verb
@@ -95,7 +95,7 @@ def is_past(word: str) -> bool:
 def past_of(verb: str) -> str:
     """Return the past of a verb (lower case); "" where its spelling is not plain."""
     known = _PASTS.get(verb)
-    if known or verb in _SAME_PAST:
+    if known or verb in SAME_PAST:
         return known or verb
     if verb.endswith("e"):
         return verb + "d"

@@ -35,7 +35,7 @@ def leaning(stemmed: frozenset[str], of_itself: bool) -> float:
 def changes_a_life(text: str) -> bool:
     """Return whether a text tells what people remember for the rest of their lives."""
     said = text[:LONGEST]
-    return any(pattern.search(said) for pattern in _turning_points())
+    return any(pattern.search(said) for pattern in _TURNING_POINTS)
 
 
 @cache
@@ -43,8 +43,7 @@ def _stems_of(name: str) -> frozenset[str]:
     return frozenset(stems(read_table("english")[name]))
 
 
-@cache
-def _turning_points() -> tuple[re.Pattern[str], ...]:
+def _read_turning_points() -> tuple[re.Pattern[str], ...]:
     table = read_table("english")["turning_points"]
     parts = {f"<{name}>": pattern for name, pattern in table["parts"].items()}
 
@@ -52,3 +51,6 @@ def _turning_points() -> tuple[re.Pattern[str], ...]:
         return re.sub(r"<[a-z]+>", lambda part: filled(parts[part[0]]), pattern)
 
     return tuple(re.compile(filled(pattern)) for pattern in table["patterns"])
+
+
+_TURNING_POINTS = _read_turning_points()

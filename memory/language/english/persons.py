@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from cogitate.memory.language.english.grammar import PLURAL, SINGULAR, agree, is_adverb, takes_object
+from cogitate.memory.language.english.grammar import PLURAL, SINGULAR, agree, is_adverb, is_past, takes_object
 from cogitate.memory.language.tables import english
 
 
@@ -35,11 +35,9 @@ _EXPANSIONS = {
     "you're": "you are",
     "you've": "you have",
     "you'll": "you will",
-    "you'd": "you would",
     "we're": "we are",
     "we've": "we have",
     "we'll": "we will",
-    "we'd": "we would",
     "gonna": "going to",
     "wanna": "want to",
     "gotta": "have to",
@@ -48,7 +46,8 @@ _EXPANSIONS = {
     "ain't": "am not",
 }
 _SAYS = re.compile(r"\b(?:say|says|saying|said) thank $", re.IGNORECASE)
-_PARTICIPLES = {"been", "had", "done", "gone", "seen", "taken"}
+_WOULD_OR_HAD = {"i'd": "I", "you'd": "you", "we'd": "we"}
+_AFTER_HAD = {"been", "better", "done", "left"}  # beside pasts and participles; the rest follows "would"
 _ALWAYS_OF_SUBJECT = {"are", "were", "aren't", "weren't", "have", "haven't"}
 _BEFORE_NOUN = {"the", "that", "this", "a", "old", "new", "silver", "gold", "coal", "iron", "salt"}  # "the old mine"
 _ME = {"me", "my", "mine", "myself"}
@@ -67,9 +66,9 @@ def tokens_of(sentence: str) -> list[str]:
     out: list[str] = []
     for at, token in enumerate(raw):
         low = token.lower()
-        if low == "i'd":
-            following = _next(raw, at)
-            out += ["I", " ", "had" if following in _PARTICIPLES or following.endswith("ed") else "would"]
+        if low in _WOULD_OR_HAD:
+            following = next((one for one in _words_after(raw, at) if not is_adverb(one)), "")
+            out += [_WOULD_OR_HAD[low], " ", "had" if following in _AFTER_HAD or is_past(following) else "would"]
         elif low == "cause" and out[-1:] == ["'"]:
             out[-1] = "because"
         else:
@@ -140,5 +139,9 @@ def replace_persons(tokens: Sequence[str], speaker: str, listener: str, *, named
     return "".join(out).strip()
 
 
+def _words_after(tokens: Sequence[str], at: int) -> Iterator[str]:
+    return (tokens[i].lower() for i in range(at + 1, len(tokens)) if tokens[i][0].isalnum())
+
+
 def _next(tokens: Sequence[str], at: int) -> str:
-    return next((tokens[i].lower() for i in range(at + 1, len(tokens)) if tokens[i][0].isalnum()), "")
+    return next(_words_after(tokens, at), "")

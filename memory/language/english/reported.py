@@ -1,4 +1,4 @@
-"""Speech reported: "Lost my job" becomes "Jon lost his job", "Keep going!" "Gina told Jon to keep going".
+"""Speech reported: "I lost my job" becomes "Jon lost his job", "Keep going!" "Gina told Jon to keep going".
 
 Rules for English only; speech in another language is given as it was said. What is no clause is told as what it is: a
 request, advice, a proposal ("Jon suggested that they meet"), or a thing ("Jon mentioned a festival next month"). What a
@@ -8,10 +8,9 @@ and no more: whether it argues, warns or praises, no rule can tell.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 
-from cogitate.memory.language.english.grammar import IMPERSONAL, has_verb, is_adverb, word_set
+from cogitate.memory.language.english.grammar import has_verb, is_adverb, word_set
 from cogitate.memory.language.english.persons import replace_persons, tokens_of
 from cogitate.memory.language.tables import english
 from cogitate.memory.language.text import FUNCTION_WORDS, words
@@ -19,15 +18,9 @@ from cogitate.memory.language.text import FUNCTION_WORDS, words
 _FIRST = word_set("i im my")
 _YOU = word_set("you your yours yourself")
 _DENIALS = word_set("never not")
-_FEELINGS = english("feelings")
-_VERY = word_set("so super really pretty very")
-_DOING = word_set("going looking working trying planning thinking hoping feeling wishing finishing getting")
-_WISHES = word_set("hope wish bet")
-_TOWARDS = word_set("to forward on about for up")
 _REQUESTS = english("requests")
 _OPENS_THING = word_set("a an the my our your this these those some another")
 _ABOUT_THAT = word_set("is was would will must really sounds looks makes made helped means meant could can")
-_AND_I = re.compile(r"(?P<other>[A-Z][\w'-]*+(?: [A-Z][\w'-]*+)?) and I (?P<rest>\w.*)", re.DOTALL)
 _QUOTES = word_set("' \" “ ‘ « (")
 
 
@@ -51,21 +44,13 @@ def third_person(sentence: str, speaker: str, listener: str = "", names: Collect
     if first in {"let's", "lets"}:
         return f"{speaker} suggested that they {replace_persons(tokens[1:], speaker, listener, named=True)}"
     asked = bool(listener) and is_request(lowered)
-    lead = "" if asked else _left_out(lowered)
-    if lead:
-        tokens = [*tokens_of(lead), " ", _uncapital(tokens[0]), *tokens[1:]]
-        first = lead.lower().split()[0]
     subject = next((low for low in lowered[:4] if not is_adverb(low)), first)
-    if first in _FIRST or (not lead and subject == "i"):
+    if first in _FIRST or subject == "i":
         denied = subject == "i" and any(low in _DENIALS or low.endswith("n't") for low in lowered)
         told = replace_persons(tokens, speaker, listener, named=denied)
         if denied:  # a claim that others may contest
             return f"{speaker} said that {_uncapital(told)}"
         return told[0].upper() + told[1:]
-    together = _AND_I.match("".join(tokens))
-    if together and not opening and tokens[0] in names:
-        rest = replace_persons(tokens_of(together["rest"]), speaker, listener, named=True)
-        return f"{together['other']} and {speaker} {rest}"
     if not (opening or first in _YOU or tokens[0] == "I" or _is_name(tokens, names)):
         tokens = [_uncapital(tokens[0]), *tokens[1:]]
     if first == "that's" or (first == "that" and lowered[1:2] != [] and lowered[1] in _ABOUT_THAT):
@@ -76,7 +61,7 @@ def third_person(sentence: str, speaker: str, listener: str = "", names: Collect
     if asked:
         refusal = {"don't": 5, "do": 6}.get(first)  # characters of "don't", of "do not"
         return f"{speaker} told {listener} " + (f"not to{told[refusal:]}" if refusal else f"to {told}")
-    if not lead and not has_verb(lowered) and (first not in _OPENS_THING or len(lowered) < 6):
+    if not has_verb(lowered) and (first not in _OPENS_THING or len(lowered) < 6):
         return f"{speaker} mentioned {told}"
     return f"{speaker} said that {told}"
 
@@ -113,20 +98,6 @@ def _is_name(tokens: list[str], names: Collection[str]) -> bool:
     low = first.lower()
     common = low in FUNCTION_WORDS or low in _REQUESTS or has_verb([low])
     return bool(others) and tokens[1:2] == [" "] and others[0] in names and not common
-
-
-def _left_out(lowered: list[str]) -> str:
-    """Return the sentence with the subject that spoken English omits: "Lost my job" means "I lost my job"."""
-    first, second, third = (*lowered, "", "")[:3]
-    if first in _DOING and second in _TOWARDS:
-        return "It is" if third == "be" else "I am"
-    if (first in _FEELINGS and lowered[:2] != ["lucky", "you"]) or (first in _VERY and second in _FEELINGS):
-        return "I am"
-    if first == "been":
-        return "It has" if second in {"a", "an", "the"} else "I have"
-    if first in _WISHES and second and second not in {"is", "was", "and", "or"}:
-        return "I"
-    return "It" if first in IMPERSONAL and second else ""
 
 
 def _uncapital(word: str) -> str:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from cogitate.memory.language.english.address import addressee, clean, without_own_name
 from cogitate.memory.language.english.courtesies import is_small_talk
-from cogitate.memory.language.english.grammar import STATES, has_verb, is_adverb, is_past
+from cogitate.memory.language.english.grammar import SAME_PAST, STATES, has_verb, is_adverb, is_past
 from cogitate.memory.language.english.persons import pronouns_of
 from cogitate.memory.language.english.references import leans_on_somebody, leans_on_something
 from cogitate.memory.language.english.reported import is_english as is_english_clause
@@ -95,6 +96,8 @@ def _is_sentence(text: str, lowered: Sequence[str]) -> bool:
     if lowered[0] in _EXCLAIMS or (lowered[0] in _SUBORDINATE and "," not in text):
         return False
     if lowered[0] in _VERBS or lowered[0] in STATES or is_past(lowered[0]):  # a request, or without a subject
+        return False
+    if any(one.endswith("'d") and after in SAME_PAST for one, after in pairwise(lowered)):  # "had put", or "would put"
         return False
     if lowered[0] == "i":
         verb = next((word for word in lowered[1:] if not is_adverb(word)), "")

@@ -10,7 +10,7 @@ from typing import Literal
 import pytest
 
 from cogitate import Observation, Profile, Settings, TickLoop
-from cogitate.ops.commands.audit import audit_at_end, tick_auditor
+from cogitate.ops.commands.verify import audit_at_end, tick_auditor
 from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.ledger.outage import outage_of
 from cogitate.scheduler.ledger.run_store import RunStore

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from cogitate.ops.doctor.command import examine_workers
 from cogitate.ops.doctor.redis import examine_redis
-from cogitate.ops.doctor.workers import examine_workers
 from cogitate.ops.fake_llm.server import MODEL, FakeEndpoint
 from cogitate.scheduler.config.settings import Settings
 from cogitate.tasks.registry import kinds
@@ -33,7 +33,7 @@ def findings(data_dir: Path, **environment: str) -> tuple[int, dict[str, dict[st
 @pytest.fixture
 def no_worker_is_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where there is none, an answer need not be waited for."""
-    monkeypatch.setattr("cogitate.ops.doctor.workers.ANSWER_WITHIN", 0.1)
+    monkeypatch.setattr("cogitate.ops.doctor.command.ANSWER_WITHIN", 0.1)
 
 
 def test_a_new_folder_is_fit(tmp_path: Path) -> None:

@@ -157,7 +157,7 @@ def test_an_import_replaces_a_run_only_on_request(data_dir: Path) -> None:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from cogitate.ops.exchange.imported_run import import_run
+from cogitate.ops.exchange.command import import_run
 from cogitate.ops.exchange.jsonl import read_jsonl
 from cogitate.scheduler.config.settings import Settings
 

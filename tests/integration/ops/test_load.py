@@ -10,10 +10,8 @@ from xml.etree import ElementTree
 import pytest
 
 from cogitate.ops.fake_llm.server import MODEL, FakeEndpoint
-from cogitate.ops.load.asserts import check_names, failures, numbers, parse
-from cogitate.ops.load.figures import LoadRecorder, figures
-from cogitate.ops.load.from_run import run_profile
-from cogitate.ops.load.profiles import PROFILES, profile_of, recorded_profile
+from cogitate.ops.load.figures import LoadRecorder, check_names, failures, figures, numbers, parse
+from cogitate.ops.load.profiles import PROFILES, profile_of, recorded_profile, run_profile
 from cogitate.ops.load.run import INPUT_PRICE, OUTPUT_PRICE
 from cogitate.scheduler.config.settings import ConfigurationError
 from cogitate.scheduler.inspection.summary import summarise_run

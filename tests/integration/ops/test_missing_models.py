@@ -6,8 +6,8 @@ from typing import Any
 
 from structlog.testing import capture_logs
 
+from cogitate.ops.doctor.endpoints import warn_of_missing_models
 from cogitate.ops.fake_llm.server import FakeEndpoint
-from cogitate.ops.missing_models import warn_of_missing_models
 from cogitate.scheduler.config.settings import Settings
 
 

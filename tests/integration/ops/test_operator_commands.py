@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from cogitate.ops.commands import delete as delete_command
+from cogitate.ops.commands import runs as delete_command
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.ledger.keys import RUNS
 from cogitate.tasks.job import Cost

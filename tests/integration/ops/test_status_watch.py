@@ -13,7 +13,7 @@ import pytest
 from redis import Redis
 from rich.console import Console
 
-from cogitate.ops.commands import status
+from cogitate.ops.commands import runs as status
 from cogitate.scheduler.ledger.presence import this_process
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import command, typed

@@ -21,7 +21,7 @@ from cogitate.scheduler.inspection.summary import summarise_run
 from cogitate.scheduler.journal.history import changes_of, read_journal
 from cogitate.scheduler.ledger.claims import Claim
 from cogitate.tasks.job import Job
-from cogitate.workers.jobs.attempt import NO_ADJUSTMENT
+from cogitate.workers.jobs.candidates import NO_ADJUSTMENT
 from cogitate.workers.processes.embedded import EmbeddedServer
 
 OWNERS = {"agent:ann": Profile(name="Ann"), "agent:ben": Profile(name="Ben")}

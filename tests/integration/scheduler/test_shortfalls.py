@@ -91,7 +91,14 @@ def test_an_unreachable_endpoint_is_named_with_its_cost(client: Redis, tmp_path:
 
 def test_a_custom_host_is_told_at_its_end(client: Redis, tmp_path: Path, nobody: str) -> None:
     settings = Settings(
-        data_dir=tmp_path, llm="openai", limit_tokens=10_000_000, limits={}, base_url=nobody, api_key="any", model="m"
+        data_dir=tmp_path,
+        llm="openai",
+        limit_tokens=10_000_000,
+        limits={},
+        base_url=nobody,
+        api_key="any",
+        model="m",
+        clock="24h",
     )
     with (
         capture_logs() as logs,
@@ -106,6 +113,7 @@ def test_a_custom_host_is_told_at_its_end(client: Redis, tmp_path: Path, nobody:
     (told,) = [entry for entry in logs if entry["event"] == "models.unanswered"]
     assert told["run"] == "own"
     assert "could not be reached" in told["said"]
+    assert "(day 1, 00:" in told["said"], "by the run's clock"
     assert "Heuristic results: 4 (4 plan)" in told["said"]
 
 

@@ -15,7 +15,7 @@ from redis import Redis
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Profile
-from cogitate.ops.commands.status import one_line
+from cogitate.ops.commands.runs import one_line
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.scheduler.config.controls import (
     Control,

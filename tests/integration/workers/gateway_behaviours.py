@@ -201,6 +201,12 @@ GATEWAYS = (
         "none",
         whole(choices=None, base_resp={"status_code": 1008, "status_msg": "insufficient balance"}),
     ),
+    failed(
+        "an error in Baidu's form",
+        "rate_limited",
+        "none",
+        whole(error_code=18, error_msg="Open api qps request limit reached"),
+    ),
     row("no error in MiniMax's form", whole(choices=_CHOICES, usage=USAGE, base_resp={"status_code": 0})),
     row("an error beside an answer", whole(choices=_CHOICES, usage=USAGE, error={"message": "a warning", "code": 500})),
     failed("a denial without an error", "no_completion", "none", whole(detail="Not authenticated")),
@@ -226,6 +232,19 @@ GATEWAYS = (
     ),
     failed("an overload with another status", "server", "none", refused(500, "AnthropicException - Overloaded")),
     failed("a limit with another status", "rate_limited", "none", _error(403, message="API rate limit exceeded")),
+    failed(
+        "a prompt longer than the largest length",
+        "context_overflow",
+        "none",
+        _error(400, object="error", message="The decoder prompt (length 10127) is longer than the maximum length 512"),
+    ),
+    row("with the status of a guardrail that failed", raw(246, body_of(said()))),
+    failed("a guardrail's refusal", "bad_request", "none", refused(446, "The checks defined in the config failed")),
+    failed(
+        "a forbidden call in plain text", "forbidden", "none", raw(403, b"Invalid token", Content_Type="text/plain")
+    ),
+    failed("an empty refusal", "forbidden", "none", raw(403, b"", Content_Type="")),
+    failed("an end of plain text", "server", "none", raw(530, b"error code: 1033", Content_Type="text/plain")),
     failed("a failed dependency", "server", "none", refused(424, "Request failed during generation")),
     failed("a lock", "conflict", "none", refused(423, "locked")),
     # waits in the forms of others

@@ -35,8 +35,7 @@ from cogitate.scheduler.ledger.deletion import delete_run
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost, Job
 from cogitate.tasks.kind import Prompt
-from cogitate.workers.jobs.capture import Capture, Captured, captured_of
-from cogitate.workers.jobs.response_cache import ResponseCache
+from cogitate.workers.jobs.stored_texts import Capture, Captured, ResponseCache, captured_of
 from cogitate.workers.llm.replies.failures import ModelAnswer
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.patience import LONGEST
@@ -151,7 +150,7 @@ class Invents:
 def test_a_place_that_does_not_exist_is_repaired_and_never_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cogitate.workers.jobs.runner.ModelClients", Invents)
+    monkeypatch.setattr("cogitate.workers.jobs.attempt.ModelClients", Invents)
     client = FakeRedis()
     with FakeEndpoint() as endpoint:
         settings = settings_of(tmp_path, endpoint)

@@ -18,7 +18,7 @@ from structlog.testing import capture_logs
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.profile import Profile
 from cogitate.ops.fake_llm.server import FakeEndpoint
-from cogitate.ops.formatting.endpoints import format_breaker
+from cogitate.ops.formatting.vitals import format_breaker
 from cogitate.scheduler.config.endpoints import Endpoint
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.audit import audit

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from concurrent.futures import Future
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from greenlet import getcurrent, greenlet
 
 if TYPE_CHECKING:
     from tests.simulation.seeded.model import Fate
+
+T = TypeVar("T")
 
 NEVER = math.inf
 STEP = 0.01  # seconds that each step takes
@@ -132,6 +135,40 @@ class SimulatedTime:
         actor = current()
         if actor is not None:
             actor.sleep(seconds)
+
+
+class SimulatedFlag:
+    """Takes the place of a `threading.Event` that threads of one process set for one another."""
+
+    def __init__(self) -> None:
+        self._is_set = False
+
+    def set(self) -> None:
+        """Have waiting threads go on."""
+        self._is_set = True
+
+    def wait(self, timeout: float) -> bool:
+        """Wait for several steps of others, since each takes simulated time."""
+        wait_until(lambda: self._is_set, timeout + 200 * STEP)
+        return self._is_set
+
+
+class SimulatedFuture(Future[T]):
+    """A future whose waiting takes simulated time."""
+
+    def result(self, timeout: float | None = None) -> T:
+        wait_until(self.done, NEVER if timeout is None else timeout)
+        return super().result(0)
+
+
+def wait_until(done: Callable[[], bool], timeout: float) -> None:
+    """Let simulated time pass until something is done; outside of the cluster nobody else could do it."""
+    actor = current()
+    if actor is None:
+        return
+    until = actor.schedule.now + timeout
+    while not done() and actor.schedule.now < until:
+        actor.sleep(STEP)
 
 
 class SimulatedEvent:

@@ -74,7 +74,7 @@ class Cluster:
         """
         SimulatedConnection.network = self
         try:
-            for _ in range(WORKERS):
+            for _ in range(1 if self.scene.packs else WORKERS):  # jobs of one process meet in packs
                 self._new_worker()
             while not self.finished:
                 self._step()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple, Protocol
 from zlib import crc32
@@ -22,9 +23,11 @@ from cogitate.prompts.answers import (
 from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.answer_faults.prompt_content import PromptContent
+from cogitate.workers.jobs.packs.prompt import cases_in
 from cogitate.workers.llm.replies.failures import Failure, FailureKind, ModelAnswer
 from tests.simulation.seeded.actors import current
 
+KINDS = (DailyPlan, ReflectionAnswer, ActionAnswer, RatingsAnswer, IntegratedAnswer, SummaryAnswer)
 OVERFLOWS = 17  # of so many prompts one is too long for the model
 
 
@@ -71,10 +74,31 @@ class SimulatedModel:
             return ModelAnswer(usage=usage, failure=Failure(kind=outcome.failure))
         if key % OVERFLOWS == 0:
             return ModelAnswer(usage=usage, failure=Failure(kind="context_overflow"))
+        if cases := cases_in(prompt.system, prompt.user):
+            return ModelAnswer(usage=usage, value=_pack(prompt, cases))
         return ModelAnswer(usage=usage, value=_answer(prompt.answer, key % 5, prompt.used, _topic(prompt)))
 
     def close(self) -> None:
         """There is nothing to close."""
+
+
+def own_answer(prompt: Prompt) -> BaseModel | None:
+    """Return what the model says to a prompt, if that follows from its text alone."""
+    if prompt.answer not in (DailyPlan, ReflectionAnswer, ActionAnswer):
+        return None
+    return _answer(prompt.answer, crc32(prompt.user.encode()) % 5, (), "")
+
+
+def _pack(prompt: Prompt, cases: Sequence[tuple[int, str, str]]) -> BaseModel:
+    """Return the answer to several cases, the last one first; now and then one is missing, or has another's number."""
+    kind = next(kind for kind in KINDS if prompt.answer.__name__ == f"{kind.__name__}Pack")
+    items: list[dict[str, Any]] = []
+    for number, _, user in reversed(cases):
+        key = crc32(user.encode())
+        if key % 19:
+            answer = _answer(kind, key % 5, (), user[-30:])
+            items.append({"case": 1 if key % 23 == 0 else number, "answer": answer.model_dump()})
+    return prompt.answer.model_validate({"answers": items})
 
 
 def _usage(key: int) -> Cost:

@@ -27,6 +27,7 @@ import cogitate.scheduler.tick.restore
 import cogitate.tasks.kind
 import cogitate.tasks.long_term
 import cogitate.tasks.recount
+import cogitate.workers.jobs.packs.request
 from cogitate.memory import typed_json
 from cogitate.memory.policies.window import buffer
 from cogitate.memory.seal import Seal
@@ -346,6 +347,25 @@ def cursor_past_what_was_shown() -> Iterator[None]:
         yield
 
 
+def answers_by_place() -> AbstractContextManager[Any]:
+    """The items of a pack's answer are taken in their order, whatever case they name."""
+
+    def changed(value: Any, cases: int) -> Any:
+        return {place: item.answer for place, item in enumerate(value.answers[:cases], 1)}
+
+    return patch.object(cogitate.workers.jobs.packs.request, "answers_by_case", changed)
+
+
+def shares_rounded_down() -> AbstractContextManager[Any]:
+    """Each job of a pack pays its share rounded down, and nobody pays what is left."""
+
+    def changed(total: int, weights: Any, caps: Any) -> list[int]:
+        whole = sum(weights) or 1
+        return [min(cap, total * weight // whole) for weight, cap in zip(weights, caps, strict=True)]
+
+    return patch.object(cogitate.workers.jobs.packs.request, "shares_of", changed)
+
+
 def seals_that_only_grow() -> AbstractContextManager[Any]:
     """Marks that were replaced go on counting in the seal of their stream."""
     marks = Seal.marks
@@ -417,6 +437,8 @@ MUTATIONS: dict[str, Mutation] = {
     "leases follow the wall clock": leases_by_wall_clock,
     "a fenced host sends heartbeats": script("present", ("held_epoch ~= epoch or held_holder ~= holder or ", "")),
     "a host that is gone sends heartbeats": script("present", (" or (status ~= 'running' and status ~= 'paused')", "")),
+    "a pack's answers go by their place": answers_by_place,
+    "shares of a pack do not add up": shares_rounded_down,
     "a lost attempt is free": script("collect", ("book(run, attempt.cells, 'spent', attempt.reserved)", "")),
 }
 
@@ -447,12 +469,19 @@ def _paced(scene: Scene) -> bool:
     return scene.settings.tick_rate is not None
 
 
+def _packs(scene: Scene) -> bool:
+    """Return whether a scene packs calls."""
+    return scene.packs
+
+
 #: Bugs that not every scene can show, and the scenes that can.
 WANTED: dict[str, Callable[[Scene], bool]] = {
     "latencies are forgotten on resume": _adapts,
     "an answer is timed again": _adapts,
     "a guess is not journalled": _adapts,
     "an idle heuristic reads later entries": _paced,
+    "a pack's answers go by their place": _packs,
+    "shares of a pack do not add up": _packs,
 }
 
 #: The first seed that found each bug which few seeds find. It is tried first; if it no longer finds it, all are tried.
@@ -474,4 +503,6 @@ FOUND: dict[str, int] = {
     "further attempts have no pool": 19,
     "leases follow the wall clock": 29,
     "a host that is gone sends heartbeats": 6,
+    "a pack's answers go by their place": 9,
+    "shares of a pack do not add up": 9,
 }

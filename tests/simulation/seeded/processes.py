@@ -22,8 +22,8 @@ from cogitate.scheduler.ledger.presence import SIGNS_A_LEASE
 from cogitate.scheduler.ledger.step_replies import Collected
 from cogitate.scheduler.tick.result_collector import Leases, ResultCollector
 from cogitate.tasks.job import Cost
+from cogitate.workers.jobs.attempt import Runner
 from cogitate.workers.jobs.heartbeat import Heartbeat
-from cogitate.workers.jobs.runner import Runner
 from tests.simulation.seeded.actors import NEVER, Actor, Process, current
 from tests.simulation.seeded.scene import LEASE, RUN
 from tests.simulation.seeded.world import world_of
@@ -240,7 +240,7 @@ class WatchedClaims(Claims):
 
 
 class WorkerProcess(Process):
-    """One worker with two threads for jobs and one that beats."""
+    """One worker with a few threads for jobs and one that beats."""
 
     def __init__(self, cluster: Cluster, name: str) -> None:
         super().__init__(cluster.schedule, name)
@@ -250,7 +250,7 @@ class WorkerProcess(Process):
         beat = SimulatedHeartbeat(self, self._claims, cluster)
         settings = cluster.scene.settings
         self._runner = Runner(cluster.client, self._claims, beat, settings)
-        for _ in range(2):
+        for _ in range(6 if cluster.scene.packs else 2):  # calls of one process can be packed
             self.spawn(self._work)
 
     def set_older(self, older: bool) -> None:

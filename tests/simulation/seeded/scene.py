@@ -14,6 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from cogitate.scheduler.config.endpoints import ModelSettings
 from cogitate.scheduler.config.settings import Settings
 from cogitate.simulation.story.people import POLICIES
 
@@ -23,6 +24,7 @@ STEP = 60  # game minutes a tick
 START = 22 * 60  # 22:00 of day 0: midnight is tick 2
 FOR_EVER = 1e9  # seconds
 STORY_EVERY = 20  # of so many seeds one plays the story
+PACKED = 9  # of `STORY_EVERY` seeds this one packs calls
 STORY_START = 18 * 60  # its tavern opens at 19:00; midnight is tick 6
 MORE = 5  # ticks of a run whose jobs stay open for longer, and are fewer
 PACE = 1.0  # ticks a second of the simulated clock, where a scene is paced
@@ -43,7 +45,12 @@ class Scene:
     @property
     def promises_equality(self) -> bool:
         """Return whether the digest depends on inputs and results alone."""
-        return self.settings.apply == "due"
+        return self.settings.apply == "due" and not self.packs
+
+    @property
+    def packs(self) -> bool:
+        """Return whether calls may be packed."""
+        return any(model.pack == "auto" for model in self.settings.asked_models())
 
 
 def _ticks(*, asks: bool, wait: float, apply: str) -> int:
@@ -54,8 +61,25 @@ def _ticks(*, asks: bool, wait: float, apply: str) -> int:
 
 
 def scene_of_seed(seed: int, number: int) -> Scene:
-    """Return the scene of a seed that drew a number: a few seeds play an evening of the story instead."""
+    """Return the scene of a seed that drew a number: a few seeds play an evening of the story, or pack calls."""
+    if seed % STORY_EVERY == PACKED:
+        return packed_scene(number)
     return story_scene(number) if seed % STORY_EVERY == STORY_EVERY - 1 else scene_of(number)
+
+
+@cache
+def packed_scene(number: int) -> Scene:
+    """Return a scene whose calls are packed: results are due late enough, and limits leave room for several a tick."""
+    usual = scene_of(number)
+    later = dict.fromkeys(("plan", "act", "reflect", "summarise", "rate", "integrate", "recount"), 3)
+    settings = usual.settings.changed(
+        llm="openai",
+        latency={"prune": 2, **later},
+        pack_wait=2 * STEP,
+        limits={"tick.run.calls": 12, "day.run.calls": 80, "day.kind:prune.jobs": 3},
+        models={"default": ModelSettings(pack="auto")},
+    )
+    return replace(usual, settings=settings, ticks=usual.ticks + MORE)
 
 
 @cache

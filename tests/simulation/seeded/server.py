@@ -35,8 +35,9 @@ import cogitate.scheduler.tick.loop
 import cogitate.workers.gate.gate
 import cogitate.workers.jobs.attempt
 import cogitate.workers.jobs.call_layers
-import cogitate.workers.jobs.kept_texts
-import cogitate.workers.jobs.runner
+import cogitate.workers.jobs.judging
+import cogitate.workers.jobs.packs.packing
+import cogitate.workers.jobs.stored_texts
 from cogitate.hosting.inline import InlinePublisher
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger import keys
@@ -49,8 +50,9 @@ from cogitate.workers.jobs.call_layers import Sharing
 from cogitate.workers.jobs.heartbeat import Heartbeat
 from cogitate.workers.llm.replies.failures import ModelAnswer
 from cogitate.workers.processes.embedded import EmbeddedServer
-from tests.simulation.seeded.actors import SimulatedEvent, SimulatedTime, current
+from tests.simulation.seeded.actors import SimulatedEvent, SimulatedFlag, SimulatedFuture, SimulatedTime, current
 from tests.simulation.seeded.model import SimulatedModel
+from tests.simulation.seeded.watched_packs import watched_pack
 from tests.simulation.seeded.wire import SimulatedConnection, client_of
 
 _COPY_ALL = """
@@ -118,13 +120,13 @@ def simulating() -> Iterator[Server]:
         be_silent()
         embedded = undo.enter_context(EmbeddedServer(Path(folder)))
         for timed in (
-            cogitate.workers.jobs.runner,
             cogitate.workers.jobs.attempt,
+            cogitate.workers.jobs.judging,
             cogitate.workers.gate.gate,
             cogitate.scheduler.tick.loop,
         ):
             undo.enter_context(patch.object(timed, "time", SimulatedTime))
-        for waiting in (cogitate.workers.jobs.runner, cogitate.scheduler.tick.loop):
+        for waiting in (cogitate.workers.jobs.attempt, cogitate.scheduler.tick.loop):
             undo.enter_context(
                 patch.object(
                     waiting,
@@ -132,15 +134,20 @@ def simulating() -> Iterator[Server]:
                     SimpleNamespace(Event=SimulatedEvent, Thread=threading.Thread, RLock=threading.RLock),
                 )
             )
+        packing = cogitate.workers.jobs.packs.packing
+        locks = SimpleNamespace(Event=SimulatedFlag, Lock=threading.Lock)
+        for name, stands_in in {"time": SimulatedTime, "threading": locks, "Future": SimulatedFuture}.items():
+            undo.enter_context(patch.object(packing, name, stands_in))
+        undo.enter_context(patch.object(packing, "ask_together", watched_pack))
         undo.enter_context(patch.object(cogitate.workers.gate.gate, "Reports", _Untold))
-        undo.enter_context(patch.object(cogitate.workers.jobs.runner, "ModelClients", SimulatedModel))
+        undo.enter_context(patch.object(cogitate.workers.jobs.attempt, "ModelClients", SimulatedModel))
         undo.enter_context(patch.object(cogitate.workers.jobs.call_layers, "Sharing", _Alone))
         undo.enter_context(patch.object(cogitate.hosting.inline, "Heartbeat", _Still))
         undo.enter_context(patch.object(cogitate.hosting.inline, "InlinePublisher", _publisher))
         undo.enter_context(patch.object(cogitate.hosting.tick_loop, "check_model", lambda settings: None))
         # Reading the environment is slow, and so is reading a script anew for each worker.
         undo.enter_context(patch.object(cogitate.scheduler.config.facts, "Settings", cache(Settings)))
-        for module in (cogitate.workers.gate.gate, cogitate.workers.jobs.kept_texts):
+        for module in (cogitate.workers.gate.gate, cogitate.workers.jobs.stored_texts):
             undo.enter_context(patch.object(module.resources, "files", cache(resources.files)))
         for module in (cogitate.scheduler.ledger.claims, cogitate.scheduler.ledger.ledger):
             undo.enter_context(patch.object(module, "new_nonce", _nonce))

@@ -17,7 +17,7 @@ from cogitate.scheduler.ledger.answer_times import Overdue, Timed
 from cogitate.scheduler.ledger.claims import Claim, Claims, Reason, Result, split_failure
 from cogitate.scheduler.ledger.step_replies import BoundaryInput
 from cogitate.tasks.job import Cost, Job, JobKey
-from cogitate.workers.jobs.attempt import HALVED
+from cogitate.workers.jobs.judging import HALVED
 from tests.simulation.seeded.model import Outcome, SimulatedModel
 from tests.simulation.seeded.scene import RUN, Scene
 from tests.simulation.seeded.world import world_of

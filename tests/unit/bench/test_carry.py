@@ -9,6 +9,7 @@ import pytest
 
 from bench.carry import carry, story_questions, town_questions
 from bench.carry.questions import Asked, Question, games, meetings
+from bench.quality.recordings import read_conversations
 from cogitate.memory.entry import Entry
 from cogitate.memory.retrieval.candidates import Matching
 from cogitate.memory.retrieval.retrieval import DEFAULT
@@ -106,6 +107,7 @@ def test_without_recordings_six_domains_are_measured(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(carry, "TOWN_SEEDS", (1,))
     monkeypatch.setattr(carry, "STORY_DAYS", 1)
     monkeypatch.setattr(carry, "TOWN_AGENTS", 4)
+    monkeypatch.setattr(carry, "read_conversations", lambda folder: read_conversations(folder)[:1])
     monkeypatch.setattr(carry, "variants", lambda: [carry.Variant(name, carry.BM25) for name in ("a", "b", "c")])
     table, several, gain, _, *by_kind = carry.tables(None)
     assert table.columns == several.columns == gain.columns

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from cogitate.ops.gateway.connections import BoundedConnection
+from cogitate.ops.gateway.server import BoundedConnection
 from tests.gateway_client import Client, serving
 from tests.unit.gateway.village_case import OPEN
 

@@ -15,8 +15,8 @@ from pydantic import SecretStr
 
 from cogitate import Profile
 from cogitate.memory.errors import text_of
+from cogitate.ops.gateway.edge import Tokens, read_tokens
 from cogitate.ops.gateway.server import serve
-from cogitate.ops.gateway.tokens import Tokens, read_tokens
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.inspection.summary import summarise_run
 from tests.gateway_client import Client, Served, serving

@@ -7,8 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from cogitate.ops.formatting.axes import Axis, figure
-from cogitate.ops.formatting.charts import Band, Series, bar_chart, document, line_chart
+from cogitate.ops.formatting.charts import Axis, Band, Series, bar_chart, document, figure, line_chart
 from cogitate.ops.report.page import Page, ReportTable, Section
 
 EVIL = "<script>alert('x')</script> & \"more\""

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from cogitate import Profile, TickLoop
 from cogitate.memory.clock import Clock
-from cogitate.ops.commands.status import one_line
+from cogitate.ops.commands.runs import one_line
 from cogitate.ops.flower.cards import cards_of
 from cogitate.ops.flower.charts import charts_of
 from cogitate.ops.flower.readings import Readings

@@ -32,3 +32,13 @@ def test_late_answers_that_replaced_something_are_counted_over_all_kinds(
     )
     summary = msgspec.structs.replace(summarise_run(store.client, "town"), figures={"late_answers": ends})
     assert [line for line in degraded_lines(summary) if "late answer" in line] == said
+
+
+def test_a_job_without_a_tick_left_does_not_blame_the_model() -> None:
+    refusals = enumerate(("too_slow", "run_ends"))
+    slow, over = (decided(JobKey(1, "act", ANN, number, 0), "dropped", why) for number, why in refusals)
+    store = store_of(
+        lines(ticks=[({"decided": (slow, over)}, {})]), settings=keep_settings(PinnedSettings()), digest="d", chain="c"
+    )
+    said = [line for line in degraded_lines(summarise_run(store.client, "town")) if "too_slow" in line]
+    assert [("last tick" in line, "too slow for" in line) for line in said] == [(True, False), (False, True)]

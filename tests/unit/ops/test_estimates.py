@@ -8,9 +8,11 @@ import msgspec
 import pytest
 
 from cogitate.memory import typed_json
+from cogitate.ops.estimate import demand
 from cogitate.ops.estimate.demand import DEFAULTS, Demand, Range
 from cogitate.ops.estimate.estimates import KindDay, RunEstimate, estimate
 from cogitate.scheduler.budget.rules import view_of
+from cogitate.scheduler.config.endpoints import Model
 from cogitate.scheduler.config.settings import Settings
 from cogitate.tasks.job import Cost, JobKey
 from cogitate.tasks.registry import kinds
@@ -107,3 +109,21 @@ def test_measured_demand_precedes_defaults_and_survives_json() -> None:
     assert (act.requests, act.origin) == (Range(17.0, 20.0, 23.0), "town-1")
     assert act.tokens.likely == 2000
     assert typed_json.decode(msgspec.json.encode(found), RunEstimate) == found
+
+
+def test_jobs_that_shared_requests_cost_their_shares_and_fewer_calls() -> None:
+    used = demand._Used(requests=8, jobs=8, cost=Cost(calls=2, tokens=1_600))
+    sample = demand._Sample("town-1", 8, Model(name="default", model="m"), [{"act": used}])
+    attempt = sample.per_attempt("act")
+    assert attempt is not None
+    known = {
+        "act": Demand(
+            first=Range.of([1.0]),
+            tokens=Range.of([attempt[0]]),
+            attempts=sample.attempts("act"),
+            share=sample.share("act"),
+        )
+    }
+    settings = Settings(llm="openai", limit_usd=1, limits={})
+    act = kind_of(estimate(settings, kinds(), known, agents=8, days=1).first, "act")
+    assert (act.jobs.likely, act.calls.likely, act.tokens.likely) == (8, 2, 1_600)

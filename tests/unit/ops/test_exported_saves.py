@@ -15,8 +15,7 @@ from cogitate.memory.effects import Append, Archive
 from cogitate.memory.entry import Entry, PlanItem
 from cogitate.memory.errors import InputError
 from cogitate.memory.stream import Stream
-from cogitate.ops.exchange.generative_agents import read_save
-from cogitate.ops.exchange.save_folder import LATEST, Saved, write_save
+from cogitate.ops.exchange.generative_agents import LATEST, Saved, read_save, write_save
 
 ADA, BEN, TWIN, PUB = "agent:ada", "npc:ben", "agent:twin", "location:pub"
 OWNERS = {

@@ -21,7 +21,7 @@ from cogitate.ops.flower.cards import (
     workers_card,
 )
 from cogitate.ops.flower.readings import refusals_of, row_of
-from cogitate.ops.formatting.warnings import format_slow_kind
+from cogitate.ops.formatting.vitals import format_slow_kind
 from cogitate.scheduler.budget.budget_lines import BudgetLine
 from cogitate.scheduler.budget.forecast import forecast
 from cogitate.scheduler.config.limits import LimitUnit
@@ -402,6 +402,12 @@ def test_too_slow_is_explained_by_its_figures() -> None:
     ]
     card = late_card(run(hour=hour(reasons={"too_slow": 12}), slow_kinds=kinds))
     assert [line for line in card.lines if "130" in line] == [format_slow_kind(one) for one in kinds[:2]]
+
+
+def test_jobs_without_a_tick_left_do_not_blame_the_model() -> None:
+    card = late_card(run(hour=hour(reasons={"too_slow": 12}, refused={"run_ends": 12})))
+    assert any("the run ends" in line for line in card.lines)
+    assert not any("took longer" in line for line in card.lines)
 
 
 def test_failing_names_its_first_cause() -> None:

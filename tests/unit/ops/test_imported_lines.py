@@ -15,8 +15,8 @@ from cogitate.memory.profile import Profile
 from cogitate.memory.snapshot import dump
 from cogitate.memory.stream import Stream
 from cogitate.ops.exchange import incoming
+from cogitate.ops.exchange.command import settings_of
 from cogitate.ops.exchange.dialogue import read_dialogue
-from cogitate.ops.exchange.imported_run import settings_of
 from cogitate.ops.exchange.incoming import Incoming
 from cogitate.ops.exchange.jsonl import read_jsonl, write_stream
 from cogitate.scheduler.config.settings import Settings

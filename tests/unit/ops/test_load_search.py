@@ -9,10 +9,20 @@ import pytest
 
 from cogitate.memory.entry import Entry
 from cogitate.memory.stream import Stream
-from cogitate.ops.load.asserts import parse
-from cogitate.ops.load.figures import evidence_share
-from cogitate.ops.load.knee import CLOSE, MEASURED, Knee, LoadSearch, LoadSearchPlan, knee_of
-from cogitate.ops.load.knee_page import answer_lines, knee_chart, knee_json, knee_page, probe_line
+from cogitate.ops.load.figures import evidence_share, parse
+from cogitate.ops.load.knee import (
+    CLOSE,
+    MEASURED,
+    Knee,
+    LoadSearch,
+    LoadSearchPlan,
+    answer_lines,
+    knee_chart,
+    knee_json,
+    knee_of,
+    knee_page,
+    probe_line,
+)
 from cogitate.ops.load.profiles import LoadProfile
 from cogitate.scheduler.config.settings import ConfigurationError
 

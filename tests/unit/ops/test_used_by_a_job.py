@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from cogitate.ops.formatting.amounts import format_cost
+from cogitate.ops.formatting.budget import format_cost
 from cogitate.ops.formatting.job_life import format_used, job_life
 from cogitate.scheduler.inspection.job_history import JobRecord
 from cogitate.tasks.job import Cost

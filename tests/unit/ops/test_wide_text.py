@@ -9,8 +9,7 @@ from rich.table import Table
 from cogitate.hosting.terminal import Terminal
 from cogitate.memory.entry import Entry, PlanItem
 from cogitate.memory.retrieval.retrieval import Scored
-from cogitate.ops.commands.memory import found_table
-from cogitate.ops.commands.plan import items_table
+from cogitate.ops.commands.memory import found_table, items_table
 
 TEXT = "明天十点在广场有音乐会，大家都会去听，王芳也想去，但是她还要烤月饼，李伟和他的妻子也来了，所以她很忙。"
 

@@ -408,15 +408,15 @@ def test_every_call_and_every_argument_is_attacked() -> None:
 
 
 @pytest.mark.parametrize("name", CALLS)
-@settings(LIVES, max_examples=4)  # with many calls each: a life costs more than a call
+@settings(LIVES, max_examples=6)  # with many calls each: a life costs more than a call
 @given(data=st.data())
 def test_accepted_arguments_can_be_stored(name: str, tmp_path: Path, data: st.DataObject) -> None:
     decides = name.startswith("decide")
     others = st.one_of(*(call for other, call in CALLS.items() if decides or not other.startswith("decide")))
     attacks = {
-        2: data.draw(st.lists(CALLS[name], min_size=10, max_size=20)),
-        3: data.draw(st.lists(others, min_size=4, max_size=8)),
-        4: data.draw(st.lists(CALLS[name], min_size=5, max_size=10)),
+        2: data.draw(st.lists(CALLS[name], min_size=6, max_size=10)),
+        3: data.draw(st.lists(others, max_size=4)),
+        4: data.draw(st.lists(CALLS[name], min_size=2, max_size=6)),
     }
     client = FakeRedis()
     refused = lived(opened(client, tmp_path), lambda tick: attacks.get(tick, []))
@@ -563,7 +563,8 @@ def test_each_argument_alone_is_refused_or_survives_a_round_trip(name: str, tmp_
     repeats = sum(len(line.core.repeated) for line in lines)
     seen = [one for one in accepted if isinstance(one, tuple) and isinstance(one[1], Entry)]
     assert len(seen) == len(written) + repeats
-    assert [one for one in written if (one[0], plain_entry(one[1])) not in [(o, plain_entry(e)) for o, e in seen]] == []
+    given_to = [(owner, plain_entry(entry)) for owner, entry in seen]
+    assert [one for one in written if (one[0], plain_entry(one[1])) not in given_to] == []
     is_kept_well(client, tmp_path)
     assert "job.effects_refused" not in summarise_run(client, "test").warnings, "a kind could not use what was accepted"
 

@@ -65,7 +65,7 @@ PARTS = (
 HOSTILE = st.lists(st.sampled_from(PARTS), min_size=1, max_size=4).map("".join)
 VALUES = st.one_of(HOSTILE, HOSTILE.map(lambda text: {text: text}), HOSTILE.map(lambda text: [text]), st.just(-1))
 MANY = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 
 
@@ -228,7 +228,7 @@ def typed(*arguments: str) -> Iterator[tuple[io.StringIO, io.StringIO]]:
         yield out, err
 
 
-@settings(parent=MANY, max_examples=15)
+@settings(parent=MANY, max_examples=10)
 @given(text=HOSTILE)
 def test_arguments_of_a_command(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

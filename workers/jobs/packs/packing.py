@@ -21,7 +21,8 @@ from cogitate.workers.jobs.packs.sizes import PackSizes
 from cogitate.workers.llm.replies.failures import ModelAnswer
 from cogitate.workers.llm.requests.tokens import prompt_tokens
 
-BATCH_WAIT = 0.05  # seconds that the first call of a batch waits for others
+BATCH_WAIT = 0.05  # seconds without a further call, after which a batch is sent
+LONGEST_WAIT = 1.0  # seconds that the first call of a batch waits, however many follow
 GRACE = 5.0  # seconds after its deadline within which the thread that asks returns
 MOST_OUTPUT = 4_096  # tokens of answers in one request: widely used models refuse a higher cap
 
@@ -32,7 +33,7 @@ class Packing:
     Args:
         context_of: returns the learned limit of a model for prompt and answer together, in tokens; 0 if none is known.
         host_waits: whether hosts wait for due jobs at their boundary, so that waiting makes no result late.
-        batch_wait: seconds that the first call of a batch waits for others.
+        batch_wait: seconds without a further call, after which a batch is sent.
     """
 
     def __init__(self, context_of: Callable[[Model], int], *, host_waits: bool, batch_wait: float = BATCH_WAIT) -> None:
@@ -69,7 +70,7 @@ class Packing:
         """Wait for other calls, ask for all, and hand out the answers as they come."""
         try:
             try:
-                batch.full.wait(self._batch_wait)
+                batch.wait(self._batch_wait)
             finally:
                 with self._lock:
                     if self._open.get(key) is batch:
@@ -99,6 +100,14 @@ class _Batch:
         self.calls: list[Call] = []
         self.futures: list[Future[Result]] = []
         self.full = threading.Event()
+
+    def wait(self, seconds: float) -> None:
+        """Wait until the batch is full, or no call joins it for so many seconds."""
+        ends, known = time.monotonic() + max(seconds, LONGEST_WAIT), 0
+        while known < len(self.calls) and (left := ends - time.monotonic()) > 0:
+            known = len(self.calls)
+            if self.full.wait(min(seconds, left)):
+                return
 
 
 def _has_room(calls: Sequence[Call], call: Call, context: int) -> bool:

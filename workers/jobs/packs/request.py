@@ -18,11 +18,10 @@ from cogitate.scheduler.config.endpoints import upper_bound
 from cogitate.tasks.job import Correction, Cost, added
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.gate.gate import Refused
-from cogitate.workers.jobs.call import Ask, Call
+from cogitate.workers.jobs.call import Ask, CachedQuestion, Call
 from cogitate.workers.jobs.packs.prompt import PackedPrompt, Passages, answers_by_case, order_of, packed
 from cogitate.workers.jobs.packs.shares import shares_of
 from cogitate.workers.jobs.packs.sizes import PackSizes
-from cogitate.workers.jobs.response_cache import CachedQuestion
 from cogitate.workers.llm.replies.failures import CLASSES, Failure, ModelAnswer
 from cogitate.workers.llm.replies.reply import Reply, validated
 from cogitate.workers.llm.requests.tokens import corrected_tokens, estimate_tokens, prompt_tokens

@@ -1,8 +1,9 @@
 """The first guess at what an error response means: from its status, its form, and a few stems of words.
 
 Providers disagree about status codes, and each has its own words. A guess decides whether the same job asks again;
-which calls fail decides what is set aside (`cogitate.workers.gate.verdict`). So a wording that no line matches costs
-one job, not an endpoint. `tests/fixtures/error-wordings.json` holds responses of providers, each with its source.
+which calls fail decides what is set aside (`cogitate.workers.gate.endpoint_reports`). So a wording that no line
+matches costs one job, not an endpoint. `tests/fixtures/error-wordings.json` holds responses of providers, each with its
+source.
 
 A provider's error text may contain part of the key or of the prompt, so the client uses it to classify the failure and
 then drops it: a `Failure` holds only kind, status and an error code.
@@ -143,13 +144,13 @@ def _wording(kind: FailureKind, statuses: str, words: str) -> Wording:
 #: The first wording that matches decides.
 WORDINGS = (
     _wording("context_overflow", "429", r"too large"),  # larger than what a minute allows
-    _wording("rate_limited", "400 403 429 500", r"rate.?limit|per.?minute|\b[rt]p[md]\b"),
+    _wording("rate_limited", "400 403 429 500", r"rate.?limit|per.?minute|\b(?:[rt]p[md]|qps)\b"),
     _wording("quota_exhausted", "400 402 403 429 500", r"insufficient|余额|budget|credit|billing"),
     _wording("quota_exhausted", "400 403", r"quota|\baccount|usage limit"),  # with 429 a quota may be of a minute
     _wording(
         "context_overflow",
         "400 413 422 500",
-        r"context(?! (?:deadline|cancel))|(prompt|input) (is too|length)|token limit|`inputs`",
+        r"context(?! (?:deadline|cancel))|(prompt|input) \(?(is too|length)|token limit|`inputs`",
     ),
     _wording("auth", "400 403 404", r"api.(secret.)?key"),
     _wording("filtered", "400 403 422 451 498 499", r"content|flagged|guidelines|sensitive"),
@@ -183,7 +184,20 @@ _PAGE = re.compile(r"\s*<(!doctype|html)", re.IGNORECASE)
 
 _CODE = re.compile(r"[a-z][a-z0-9_]{1,47}")
 _READ = 4_000  # characters of an error's text that are read
-_SAID = ("code", "type", "status", "param", "message", "msg", "status_msg", "detail", "reason", "raw", "quotaId")
+_SAID = (
+    "code",
+    "type",
+    "status",
+    "param",
+    "message",
+    "msg",
+    "error_msg",
+    "status_msg",
+    "detail",
+    "reason",
+    "raw",
+    "quotaId",
+)
 _NAMED = ("retryDelay", "n_ctx")  # fields whose value means nothing without their name
 #: Fields with details (Gemini, OpenRouter), with all of the error (Cloudflare, MiniMax), or with a relayed error.
 _PARTS = ("details", "violations", "metadata", "errors", "base_resp", "error")
@@ -205,7 +219,7 @@ def from_success(body: Mapping[str, object], headers: Mapping[str, str]) -> Fail
 
     The error is judged by its own status, if it has one, else by its words alone.
     """
-    error = body.get("error") or body.get("base_resp")
+    error = body.get("error") or body.get("base_resp") or body.get("error_code")  # the last is Baidu's
     stated = error if isinstance(error, Mapping) else body
     status = next((int(str(one)) for key in _CODES if (one := stated.get(key)) and str(one) in _ERROR_STATUSES), None)
     if status is not None:

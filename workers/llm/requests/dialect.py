@@ -69,7 +69,7 @@ class Dialect:
         if _names(text, self.cap):
             return self._recapped()
         is_full = (self.form, self.schema) == ("json_schema", "full")
-        if is_full and _names(text, *BOUNDS):
+        if is_full and _names(text, *BOUNDS[2:]):  # "minimum" and "maximum" are words of any error
             return replace(self, schema="plain")
         if self.form in _BELOW and _names(text, "response_format", "response_schema", "json_schema", "json_object"):
             return replace(self, form=_BELOW[self.form])

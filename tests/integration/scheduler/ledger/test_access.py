@@ -16,7 +16,7 @@ from redis import Redis
 from redis.exceptions import NoPermissionError, ResponseError
 
 from cogitate import Profile, Settings, TickLoop
-from cogitate.ops.doctor.workers import examine_workers
+from cogitate.ops.doctor.command import examine_workers
 from cogitate.ops.error_messages import error_message
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.scheduler.config.controls import SetCadence, SetMode

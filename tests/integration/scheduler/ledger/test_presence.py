@@ -88,7 +88,7 @@ def states(valkey: EmbeddedServer) -> tuple[str, str, dict[str, str]]:
 
 @pytest.fixture(autouse=True)
 def no_worker_is_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cogitate.ops.doctor.workers.ANSWER_WITHIN", 0.1)
+    monkeypatch.setattr("cogitate.ops.doctor.command.ANSWER_WITHIN", 0.1)
 
 
 def test_a_live_host_keeps_its_run_until_it_is_requested(valkey: EmbeddedServer, client: Redis, tmp_path: Path) -> None:

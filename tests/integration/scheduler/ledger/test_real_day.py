@@ -19,7 +19,7 @@ from structlog.testing import capture_logs
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.profile import Profile
 from cogitate.ops.fake_llm.server import FakeEndpoint
-from cogitate.ops.formatting.amounts import real_day_json, real_day_line
+from cogitate.ops.formatting.budget import real_day_json, real_day_line
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.ledger.keys import real_day_key

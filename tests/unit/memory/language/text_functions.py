@@ -40,13 +40,12 @@ from cogitate.memory.policies.compaction import by_place
 from cogitate.memory.policies.window import compress_summary, fitting_character
 from cogitate.memory.profile import Profile
 from cogitate.memory.retrieval.candidates import Candidates, Matching, Query, asks
-from cogitate.memory.retrieval.dialogue import speaker
+from cogitate.memory.retrieval.measures import speaker
 from cogitate.memory.retrieval.retrieval import DIALOGUE, retrieve
 from cogitate.memory.routines import read_routine
-from cogitate.memory.routing.context import context_window
+from cogitate.memory.routing.context import context_window, memory_line
 from cogitate.memory.routing.repeats import repeat_key
 from cogitate.memory.routing.routing import Event, route
-from cogitate.memory.routing.scope_context import memory_line
 from cogitate.memory.routing.scopes import mentions
 from cogitate.memory.summaries.conversations import first_person, parse_line, summarise_entries
 from cogitate.memory.summaries.long_term import cut_oldest, estimate_tokens, fold
@@ -72,7 +71,7 @@ from cogitate.tasks.reflect import Reflect, person_meant
 from cogitate.tasks.summarise import Summarise
 from cogitate.workers.answer_faults.fault import fault_of
 from cogitate.workers.answer_faults.prompt_content import PromptContent, is_about
-from cogitate.workers.jobs.repair import describe_fault, repairs_of
+from cogitate.workers.jobs.judging import describe_fault, repairs_of
 from cogitate.workers.llm.replies.error_responses import error_text, from_status, requested_wait
 from cogitate.workers.llm.replies.extract import json_values
 from cogitate.workers.llm.replies.reply import read_completion, validated

@@ -7,7 +7,7 @@ import pytest
 
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.meanings import rarity
-from cogitate.memory.retrieval.dialogue import information, scene, speaker
+from cogitate.memory.retrieval.measures import information, scene, speaker
 from cogitate.memory.retrieval.retrieval import DIALOGUE, Component, Query, RetrievalProfile, retrieve
 from tests.unit.memory.retrieval_case import memory, numbers, part
 

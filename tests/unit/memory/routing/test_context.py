@@ -10,8 +10,8 @@ from cogitate.memory.entry import Character, Entry, PlanItem
 from cogitate.memory.limits import MemoryLimits
 from cogitate.memory.policies.window import buffer_tokens, is_near_limit, summary_room
 from cogitate.memory.prompt_context import context_lines
-from cogitate.memory.routing.context import context_window
-from cogitate.memory.routing.scope_context import (
+from cogitate.memory.routing.context import (
+    context_window,
     latest,
     location_memory,
     memory_line,

@@ -8,8 +8,7 @@ import pytest
 
 from cogitate.memory.entry import Entry
 from cogitate.memory.errors import InputError
-from cogitate.memory.routing.routing import Event, Routing, route, stage_of
-from cogitate.memory.routing.structure import Parts, parts_of
+from cogitate.memory.routing.routing import Event, Parts, Routing, parts_of, route, stage_of
 
 FLOOR = "I believe we should maximize the floor because it protects vulnerable members."
 

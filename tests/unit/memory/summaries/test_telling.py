@@ -20,6 +20,7 @@ THREE = (*TWO, ("Unit Seven", "The lock is shut."))
     ("speaker", "said", "told"),
     [
         ("Jon", "I sold my boat in Rome.", "Jon sold his boat in Rome."),
+        ("Jon", "I'd put my boat in Rome.", 'Jon said "I\'d put my boat in Rome".'),
         ("Jon", "We meet in Rome on Friday.", 'Jon said "We meet in Rome on Friday".'),
         ("Jon", "You can always meet people in Rome.", 'Jon said "You can always meet people in Rome".'),
         (

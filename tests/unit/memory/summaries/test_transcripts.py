@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cogitate.memory.language.english.retelling import is_cut_off
-from cogitate.memory.summaries.transcripts import without_directions
+from cogitate.memory.summaries.transcripts import labelled_sentences, without_directions
 
 
 @pytest.mark.parametrize(
@@ -13,6 +13,8 @@ from cogitate.memory.summaries.transcripts import without_directions
     [
         ("um {disfmarker} we want to {gap} uh sort {vocalsound} them .", "we want to--\nsort them."),
         ("*waves* [click, TV static] Welcome (laughter) to the mill.", "Welcome to the mill."),
+        ("(Aparte.) ¡Señor! (Vase.) No lo sé.", "¡Señor! No lo sé."),
+        ("He rests (a little). (Exit Élodie.) So do I.", "He rests. So do I."),
         ("(Grog voice) I would like to rage.", "I would like to rage."),
         ("I 've have never handled them , I I think .", "I've have never handled them, I think."),
         ("Well, I do n't know", "Well, I don't know"),
@@ -28,6 +30,13 @@ from cogitate.memory.summaries.transcripts import without_directions
 )
 def test_directions_fillers_and_loose_marks_are_left_out(text: str, said: str) -> None:
     assert without_directions(text) == said
+
+
+def test_of_a_transcript_of_several_only_sentences_with_their_speaker_stay() -> None:
+    passed_on = "Ada Pike: The mill burned. I saw it.\nBo: I will come."
+    assert labelled_sentences(passed_on) == "Ada Pike: The mill burned.\nBo: I will come."
+    of_one = "Ada Pike: The mill burned. I saw it.\nAda Pike: Come."
+    assert labelled_sentences(of_one) == of_one
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from fakeredis import FakeRedis
 
 from cogitate.ops.formatting.run import degraded_lines
-from cogitate.ops.formatting.warnings import format_slow_kind
+from cogitate.ops.formatting.vitals import format_slow_kind
 from cogitate.scheduler.config.facts import keep_settings
 from cogitate.scheduler.config.settings import PinnedSettings, Settings
 from cogitate.scheduler.inspection.overview import run_overview

@@ -9,7 +9,7 @@ from cogitate.scheduler.budget.rules import rules_of
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.config.tiers import ModelOption
 from cogitate.scheduler.engine.open_jobs import OpenJob
-from cogitate.scheduler.latency.due_ticks import LONG_PAUSE, PAUSE, TOO_SLOW, Bounds, DueTicks
+from cogitate.scheduler.latency.due_ticks import LONG_PAUSE, PAUSE, RUN_ENDS, TOO_SLOW, Bounds, DueTicks
 from cogitate.scheduler.latency.latencies import Latencies, LatencyPrior
 from cogitate.scheduler.ledger.answer_times import Timed
 from cogitate.tasks.job import Cost, JobKey, Request
@@ -43,7 +43,8 @@ class Case:
             self.known.take([Timed(key, MODEL, 0, one)], at, {key: None})
 
     def asked(self, tick: int, *, at: int = 0, within: int = 0, offer: ModelOption = OFFER) -> int | None:
-        return self.due.due_of(Request(kind="act", owner=ANN, at=at, within=within), tick, offer)
+        due = self.due.due_of(Request(kind="act", owner=ANN, at=at, within=within), tick, offer)
+        return due if isinstance(due, int) else None
 
     def opens(self, tick: int, owner: str = ANN) -> JobKey:
         item = open_job("act", owner, tick=tick, due=tick + 99, model=MODEL)
@@ -205,7 +206,7 @@ def test_a_job_due_after_the_last_tick_is_not_requested() -> None:
     case.learn(*[20] * 64)
     case.due.last = 126
     assert case.asked(100) == 126
-    assert case.asked(101) is None
+    assert case.due.due_of(Request(kind="act", owner=ANN), 101, OFFER) == RUN_ENDS
 
 
 def test_the_pauses_are_of_game_time() -> None:

@@ -91,10 +91,9 @@ def case_of(request: Request, stream: Stream, world: WorldFacts) -> Case:
     return Case(job=job, profile=PROFILE, world=world, memories={stream.owner: found})
 
 
-@pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("kind", kinds(), ids=lambda kind: kind.name)
-@settings(max_examples=12, suppress_health_check=SLOW)
-@given(stream=streams(), data=st.data())
+@settings(max_examples=8 * len(POLICIES), suppress_health_check=SLOW)
+@given(stream=streams(), policy=st.sampled_from(POLICIES), data=st.data())
 def test_every_kind_survives_every_storable_entry(
     kind: Kind, policy: Policy, stream: Stream, data: st.DataObject
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cogitate.ops.fake_llm.server import RequestLimit, too_many
-from cogitate.workers.gate.verdict import WHAT_TO_CHECK, verdict_of
+from cogitate.workers.gate.endpoint_reports import WHAT_TO_CHECK, verdict_of
 from cogitate.workers.llm.replies.failures import FAILURE_KINDS, Failure, FailureKind
 
 NETWORK = {"connection", "dns", "tls", "proxy", "blocked"}

@@ -22,7 +22,8 @@ from cogitate.tasks.kind import Case, Prompt
 from cogitate.tasks.registry import register
 from cogitate.tasks.shown import within
 from cogitate.workers.gate.gate import Refused
-from cogitate.workers.jobs.attempt import Adjustment, AttemptOutcome
+from cogitate.workers.jobs.attempt import AttemptOutcome
+from cogitate.workers.jobs.candidates import Adjustment
 from cogitate.workers.llm.replies.failures import Failure, FailureKind, ModelAnswer
 from cogitate.workers.llm.requests.tokens import prompt_parts, prompt_tokens
 from tests.unit.tasks.own_kind_case import Own, Said, remembered

@@ -10,8 +10,8 @@ from cogitate.tasks.job import Cost
 from cogitate.tasks.registry import register
 from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs import attempt as module
-from cogitate.workers.jobs.attempt import AttemptOutcome, Attempts
-from cogitate.workers.jobs.capture import Capture
+from cogitate.workers.jobs.attempt import AttemptOutcome
+from cogitate.workers.jobs.stored_texts import Capture
 from cogitate.workers.llm.replies.failures import ModelAnswer
 from tests.unit.tasks.own_kind_case import Own, Said
 from tests.unit.workers.attempts_case import (
@@ -66,9 +66,9 @@ def test_a_workers_fault_after_a_paid_call_ends_with_the_heuristic_and_the_cost(
 
     broken = {
         "capture": (Capture, "keep"),
-        "judge": (Attempts, "_judge"),
-        "failed": (Attempts, "_adjusted"),
-        "result": (module, "_result_of"),
+        "judge": (module, "judge"),
+        "failed": (module, "adjusted"),
+        "result": (module, "result_of"),
     }[layer]
     monkeypatch.setattr(*broken, fail)
     answer = ModelAnswer(usage=USED, value=Said(text="La."), prompt_tokens=9)

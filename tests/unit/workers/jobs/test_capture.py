@@ -15,7 +15,7 @@ from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.tasks.kind import Case, WorldFacts
 from cogitate.workers.gate.gate import Refused
-from cogitate.workers.jobs.capture import MOST_ATTEMPTS, Capture, Captured, captured_of
+from cogitate.workers.jobs.stored_texts import MOST_ATTEMPTS, Capture, Captured, captured_of
 from cogitate.workers.llm.replies.failures import ModelAnswer
 from tests.integration.workers.llm_case import PROMPT
 

@@ -19,8 +19,8 @@ from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.tasks.kind import Case, Prompt, WorldFacts
 from cogitate.tasks.registry import register
 from cogitate.workers.gate.gate import Refused
-from cogitate.workers.jobs.attempt import NO_ADJUSTMENT, Adjustment, AttemptOutcome, Attempts
-from cogitate.workers.jobs.failover import Candidate, candidates_of, within_context
+from cogitate.workers.jobs.attempt import AttemptOutcome, Attempts
+from cogitate.workers.jobs.candidates import NO_ADJUSTMENT, Adjustment, Candidate, candidates_of, within_context
 from cogitate.workers.llm.replies.failures import Failure, FailureKind, ModelAnswer
 from tests.unit.tasks.own_kind_case import Own, Said
 

@@ -10,7 +10,7 @@ from redis import Redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from cogitate.workers.jobs.kept_texts import KeptTexts
+from cogitate.workers.jobs.stored_texts import KeptTexts
 
 KEYS = ["texts", "texts_at", "texts_bytes"]
 

@@ -12,7 +12,7 @@ import pytest
 from fakeredis import FakeRedis, FakeServer
 from prometheus_client import CollectorRegistry, Gauge
 
-from cogitate.workers.jobs.metrics_server import application, start_server
+from cogitate.workers.jobs.metrics import application, start_server
 from tests.patience import LONGEST
 
 

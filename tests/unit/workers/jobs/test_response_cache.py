@@ -17,8 +17,9 @@ from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.keys import RESPONSES
 from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.tasks.kind import Prompt
-from cogitate.workers.jobs.repair import OF_ANSWERS
-from cogitate.workers.jobs.response_cache import CachedQuestion, ResponseCache
+from cogitate.workers.jobs.call import CachedQuestion
+from cogitate.workers.jobs.judging import OF_ANSWERS
+from cogitate.workers.jobs.stored_texts import ResponseCache
 from cogitate.workers.llm.replies.failures import Failure, FailureKind, ModelAnswer
 from tests.integration.workers.llm_case import CAP, MODEL, PROMPT, Mood
 

@@ -20,9 +20,9 @@ from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.claims import Claim, Result, Tried, endpoint_hints, trial_hints
 from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.tasks.kind import Case, WorldFacts
-from cogitate.workers.jobs import runner as module
-from cogitate.workers.jobs.attempt import NO_ADJUSTMENT, Adjustment, AttemptOutcome
-from cogitate.workers.jobs.runner import SETTLE_BACKOFF, Outcome, Runner
+from cogitate.workers.jobs import attempt as module
+from cogitate.workers.jobs.attempt import SETTLE_BACKOFF, AttemptOutcome, Outcome, Runner
+from cogitate.workers.jobs.candidates import NO_ADJUSTMENT, Adjustment
 
 JOB = Job(run="town", key=JobKey(3, "plan", "agent:a", 0, 0), minute=3, due=9, reads=(), model="default")
 USED = Cost(calls=1, tokens=7)

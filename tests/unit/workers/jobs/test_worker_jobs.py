@@ -16,12 +16,12 @@ from structlog.testing import capture_logs
 
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.tasks.job import JobKey
-from cogitate.workers.jobs import model_lane
+from cogitate.workers.jobs import attempt, model_lane
 from cogitate.workers.jobs import runner as module
+from cogitate.workers.jobs.attempt import Runner
 from cogitate.workers.jobs.combined import CombinedRedis
 from cogitate.workers.jobs.heartbeat import Heartbeat
 from cogitate.workers.jobs.kept_results import KeptResults
-from cogitate.workers.jobs.runner import Runner
 from cogitate.workers.llm.requests.dialect import DialectStore
 from cogitate.workers.transport import redis_transport
 
@@ -165,7 +165,7 @@ class Clients:
 
 @pytest.mark.parametrize("unusable", [False, True])
 def test_a_runner_prepares_the_endpoint_that_its_settings_ask(monkeypatch: pytest.MonkeyPatch, unusable: bool) -> None:
-    monkeypatch.setattr(module, "ModelClients", Clients)
+    monkeypatch.setattr(attempt, "ModelClients", Clients)
     monkeypatch.setattr(Clients, "unusable", unusable)
     endpoints = {name: {"base_url": "http://localhost:1/v1"} for name in ("ours", "theirs")}
     models = {"default": {"endpoint": "ours", "model": "m"}, "unasked": {"endpoint": "theirs", "model": "m"}}
@@ -178,7 +178,7 @@ def test_a_runner_prepares_the_endpoint_that_its_settings_ask(monkeypatch: pytes
 
 
 def test_a_runner_without_a_model_prepares_no_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "ModelClients", Clients)
+    monkeypatch.setattr(attempt, "ModelClients", Clients)
     unused: Any = None
     runner = Runner(FakeRedis(), unused, unused, Settings())
     clients: Any = runner._models
@@ -188,7 +188,7 @@ def test_a_runner_without_a_model_prepares_no_endpoint(monkeypatch: pytest.Monke
 
 def test_a_runner_closes_its_connections(monkeypatch: pytest.MonkeyPatch) -> None:
     closed: list[str] = []
-    monkeypatch.setattr(module, "ModelClients", Clients)
+    monkeypatch.setattr(attempt, "ModelClients", Clients)
     heartbeat: Any = SimpleNamespace(close=lambda: closed.append("heartbeat"))
     claims: Any = None
     runner = Runner(FakeRedis(), claims, heartbeat, Settings())

@@ -17,20 +17,6 @@ ATTRIBUTED: list[tuple[str, str, str]] = [
     ("Look at how I do", "told Gina to look at how he does", "said that look at how he does"),
     ("Keep my cat", "told Gina to keep his cat", "mentioned keep his cat"),
     ("Never eat", "told Gina to never eat", "mentioned never eat"),
-    # what spoken English leaves out
-    ("Going to work", "is going to work", "is going to work"),
-    ("Looking forward to you", "is looking forward to Gina", "is looking forward to you"),
-    ("Going home", "mentioned going home", "mentioned going home"),
-    ("Excited for you", "is excited for Gina", "is excited for you"),
-    ("Excited", "is excited", "is excited"),
-    ("So excited for it", "is so excited for it", "is so excited for it"),
-    ("Lucky you", "mentioned lucky Gina", "mentioned lucky you"),
-    ("Lucky with it", "is lucky with it", "is lucky with it"),
-    ("Been a while", "said that it has been a while", "said that it has been a while"),
-    ("Been to Rome", "has been to Rome", "has been to Rome"),
-    ("Hope for you to win", "hopes for Gina to win", "hopes for you to win"),
-    ("Hope you win", "hopes Gina wins", "hopes you win"),
-    ("Sounds good", "said that it sounds good", "said that it sounds good"),
     # the speaker's own
     ("i know", "knows", "knows"),
     ("Im late", "is late", "is late"),
@@ -82,11 +68,6 @@ def test_speech_is_attributed_to_its_speaker(subtests: pytest.Subtests) -> None:
 )
 def test_english_is_known_by_its_function_words(said: str, english: bool) -> None:
     assert is_english(said) is english
-
-
-def test_persons_named_beside_i_act_with_the_speaker() -> None:
-    assert third_person("Ann and I are late for my talk.", "Jon", names=NAMES) == "Ann and Jon are late for his talk."
-    assert third_person("Ann and I'll call you.", "Jon", "Gina", NAMES) == "Ann and Jon will call Gina."
 
 
 def test_a_sentence_that_cannot_be_reworded_is_quoted() -> None:

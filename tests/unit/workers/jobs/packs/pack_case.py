@@ -15,11 +15,10 @@ from cogitate.scheduler.ledger.claims import Claim
 from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.tasks.kind import Case, Prompt, WorldFacts
 from cogitate.workers.gate.gate import Refused
-from cogitate.workers.jobs.call import Call
+from cogitate.workers.jobs.call import CachedQuestion, Call
 from cogitate.workers.jobs.packs.prompt import cases_in
 from cogitate.workers.jobs.packs.request import ask_together
 from cogitate.workers.jobs.packs.sizes import PackSizes
-from cogitate.workers.jobs.response_cache import CachedQuestion
 from cogitate.workers.llm.replies.error_responses import from_status
 from cogitate.workers.llm.replies.failures import Failure, ModelAnswer
 from cogitate.workers.llm.replies.reply import Reply, cost_of, read_completion, validated

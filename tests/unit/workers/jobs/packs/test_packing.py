@@ -176,3 +176,26 @@ def test_a_model_that_cannot_answer_two_is_asked_alone_for_longer_each_time() ->
         sizes.ended(MODEL, FIRST, clean=False)
         assert [sizes.next(MODEL) for _ in range(pause)] == [1] * pause
     assert sizes.next(MODEL) == FIRST
+
+
+def test_a_batch_waits_while_calls_follow_one_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each wait ends without the batch being full, and another call has joined during the first."""
+    layer, stand_in = packing(batch_wait=0.01), StandIn()
+    threads: list[ThreadPoolExecutor] = []
+    layer._sizes._of(MODEL).size = 8
+    follower = call_of("ben")
+    real = threading.Event.wait
+
+    def joined(self: threading.Event, timeout: float | None = None) -> bool:
+        if timeout != 0.01 or threads:
+            return real(self, timeout)
+        threads.append(ThreadPoolExecutor(1))
+        threads[0].submit(layer.ask, follower, stand_in)
+        while not any(len(batch.calls) == 2 for batch in layer._open.values()):
+            time.sleep(0)
+        return False
+
+    monkeypatch.setattr(threading.Event, "wait", joined)
+    layer.ask(call_of("ada"), stand_in)
+    threads[0].shutdown()
+    assert stand_in.sizes == [2]

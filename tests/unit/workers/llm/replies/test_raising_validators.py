@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import BaseModel, field_validator
 
-from cogitate.workers.jobs.repair import describe_fault
+from cogitate.workers.jobs.judging import describe_fault
 from cogitate.workers.llm.replies.reply import Reply, validated
 
 

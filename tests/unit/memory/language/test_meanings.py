@@ -1,8 +1,8 @@
-"""Themes of words: what is near in meaning though not in letters."""
+"""Themes of words, which are near in meaning though not in letters, and how frequent a word is."""
 
 from __future__ import annotations
 
-from cogitate.memory.language.meanings import is_theme, themes, themes_in
+from cogitate.memory.language.meanings import is_theme, rarity, themes, themes_in
 from cogitate.memory.language.text import stem
 
 
@@ -29,3 +29,8 @@ def test_a_theme_is_not_a_word() -> None:
     assert is_theme("#meal")
     assert not is_theme("meal")
     assert not is_theme("")
+
+
+def test_rarity_grows_with_the_rank_of_a_word() -> None:
+    assert 0 < rarity("say") < rarity(stem("thing")) < rarity("trumpet") == 1
+    assert rarity("面包") == 1

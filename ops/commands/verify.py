@@ -1,0 +1,130 @@
+"""`cogitate audit` checks every invariant of a run; `cogitate replay` rebuilds it from its journal alone."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from redis import Redis
+
+from cogitate.hosting.terminal import Terminal
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.errors import CogitateError
+from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose, open_state, read_settings
+from cogitate.ops.formatting.vitals import print_left_out
+from cogitate.scheduler.inspection.audit import audit, audit_budget
+from cogitate.scheduler.inspection.replay import replay
+from cogitate.scheduler.journal.exported import exported_journal
+from cogitate.scheduler.journal.history import unreadable_entries_of
+from cogitate.scheduler.ledger.ledger import HostLedger
+from cogitate.scheduler.ledger.outage import Pause
+from cogitate.scheduler.tick.tick_iterator import Tick
+from cogitate.workers.processes.embedded import EmbeddedServer
+
+
+class AuditFailed(CogitateError, RuntimeError):
+    """A run breaks an invariant; the message names it."""
+
+
+def audit_run(run: RunName, data_dir: DataDir = None, as_json: AsJson = False, verbose: Verbose = 0) -> int:
+    """Check every invariant of a run, during the run or later: ends of jobs, budgets, streams, numbers, hashes.
+
+    Each finding is a line. The exit code is 1 if there are any.
+    """
+    with open_state(read_settings(verbose, data_dir=data_dir)) as client:
+        findings = audit(client, run)
+        left_out = unreadable_entries_of(client, run)
+    print_left_out(left_out)
+    console = Terminal(stderr=as_json)
+    for finding in findings:
+        console.print(finding)
+    console.print(f"Run {run}: {len(findings) or 'no'} finding{'' if len(findings) == 1 else 's'}")
+    if as_json:
+        facts = {"run": run, "findings": findings, "left_out": [one._asdict() for one in left_out]}
+        print(json.dumps(facts), flush=True)
+    return 1 if findings else 0
+
+
+def tick_auditor(loop: TickLoop) -> Callable[[Tick], None]:
+    """Return a function that checks every budget window after each turn of the world.
+
+    Raises (when called):
+        AuditFailed: when a window holds more than its limit. LedgerUnavailable: when Redis is unreachable for longer
+        than the host waits. A host that continues without Redis checks again once it is back.
+    """
+
+    def read(ledger: HostLedger) -> list[str] | None:
+        look = partial(audit_budget, ledger.store)
+        return look() if ledger.outage is None else ledger.outage.read(look)
+
+    def check(tick: Tick) -> None:
+        if not loop.ledger.away:
+            raise_findings(read(loop.ledger) or [], f"after tick {tick.number - 1}")
+
+    return check
+
+
+def audit_at_end(client: Redis, run: str, wait: float) -> None:
+    """Check every invariant after the host has left the run.
+
+    Args:
+        wait: seconds to wait for a server that is unreachable.
+
+    Raises:
+        AuditFailed: naming the first finding.
+        LedgerUnavailable: when the server stays unreachable for longer.
+    """
+    raise_findings(Pause(run, wait).read(lambda: audit(client, run)), "at the end")
+
+
+def raise_findings(findings: list[str], when: str) -> None:
+    if findings:
+        more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""
+        raise AuditFailed(f"the audit {when} found: {findings[0]}{more}")
+
+
+def replay_run(
+    run: RunName,
+    verify: Annotated[bool, typer.Option("--verify", help="Compare each stream with the run's own.")] = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+    verbose: Verbose = 0,
+) -> int:
+    """Rebuild every memory stream of a run from its journal, without a model, in an empty scratch database.
+
+    Trimmed ticks come from the files in the data folder. If these are missing, the replay begins with the journal's
+    first checkpoint and says so.
+
+    The exit code is 1 when the journal or a stream was changed; the message names the tick.
+    """
+    settings = read_settings(verbose, data_dir=data_dir)
+    with open_state(settings) as client, scratch() as empty:
+        rebuilt = replay(client, run, empty, exported_journal(client, settings.data_dir, run))
+        left_out = unreadable_entries_of(client, run)
+    print_left_out(left_out)
+    before = f" from the checkpoint of tick {rebuilt.first - 1:,} on" if rebuilt.first > 1 else ""
+    Terminal(stderr=as_json).print(
+        f"Run {run}: {rebuilt.ticks - rebuilt.first + 1:,} ticks replayed{before}; {rebuilt.entries:,} "
+        f"entries of {rebuilt.owners:,} streams were rebuilt and agree. Digest {rebuilt.digest}, chain {rebuilt.chain}"
+    )
+    if as_json:
+        facts = {"run": run, **rebuilt._asdict(), "left_out": [one._asdict() for one in left_out]}
+        print(json.dumps(facts), flush=True)
+    return 0
+
+
+@contextmanager
+def scratch() -> Iterator[Redis]:
+    """Yield a client of an empty server that is removed after the block."""
+    with (
+        tempfile.TemporaryDirectory(prefix="cogitate-") as folder,
+        EmbeddedServer(Path(folder)) as server,
+        server.client() as client,
+    ):
+        yield client

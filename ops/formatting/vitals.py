@@ -1,0 +1,136 @@
+"""Formatting of the state of endpoints and workers, of a run's mode, cadence and pace, and of unreadable entries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.table import Table
+
+from cogitate.hosting.terminal import Terminal
+from cogitate.memory.clock import span
+from cogitate.memory.unreadable import LeftOut
+from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals
+from cogitate.scheduler.inspection.summary import SlowKind
+from cogitate.scheduler.inspection.vitals import SteeringVitals
+from cogitate.scheduler.ledger.claims import split_failure
+from cogitate.scheduler.ledger.worker_signs import FailingWorker
+from cogitate.workers.llm.replies.failures import STATUS
+
+_SHOWN = {"server": "server error"}
+
+
+def format_class(failure: str) -> str:
+    """Return a class of failure with the HTTP status that it stands for, such as "server error 5xx", or its check.
+
+    Other texts, such as a host's error class or a precondition, stay unchanged.
+    """
+    failure, check = split_failure(failure)
+    if check:
+        return f"{failure} ({check.replace('_', ' ')})"
+    return f"{_SHOWN.get(failure, failure)} {STATUS[failure]}" if failure in STATUS else failure
+
+
+def endpoints_table(endpoints: Sequence[EndpointVitals]) -> Table:
+    """Return a table with a column for each endpoint that a run of this state has called."""
+    table = Table(title="Endpoints, of all runs", title_justify="left")
+    table.add_column("")
+    for one in endpoints:
+        table.add_column(one.endpoint, overflow="fold")
+    table.add_row("breaker", *map(format_breaker, endpoints))
+    for name in ("calls", "tokens", "reasoning", "in_flight", "waits", "openings"):
+        table.add_row(name.replace("_", " "), *(f"{getattr(one, name):,}" for one in endpoints))
+    table.add_row("failures", *(format_counts(one.failures) for one in endpoints))
+    table.add_row("not called", *(format_counts(one.refused) for one in endpoints))
+    return table
+
+
+def format_breaker(one: EndpointVitals) -> str:
+    """Return the state of an endpoint's breaker, such as "open for 12 s (server), next call in 8 s"."""
+    words = []
+    if one.breaker == "closed":
+        words.append("closed")
+    else:
+        words.append(f"{one.breaker} for {one.changed or 0:.0f} s ({format_class(one.why)})")
+        if one.breaker == "open":
+            words.append(f"next call in {one.next_probe or 0:.0f} s")
+    if one.held:
+        words.append(f"calls wait {one.held:.0f} s more, as it asked")
+    words += [f"{model} is set aside ({format_class(why)})" for model, why in one.set_aside.items()]
+    return ", ".join(words)
+
+
+def format_counts(counts: dict[str, int]) -> str:
+    """Return counts by class of failure, such as "server error 5xx 3×, timeout 1×"."""
+    return ", ".join(f"{format_class(name)} {count:,}×" for name, count in counts.items())
+
+
+_CAUSES = {"late": "late results", "failed": "failed jobs", "budget": "the budget's pace"}
+_BY = {"controller": "left to the controller", "pinned": "pinned by an operator", "settings": "the controller is off"}
+
+
+def format_mode(steering: SteeringVitals) -> str:
+    """Return the mode and the waiting requests of operators; "" for a normally running run."""
+    parts = [] if steering.mode in ("running", "drained") else [steering.mode]
+    if steering.asked:
+        parts.append(f"{steering.asked} request{'' if steering.asked == 1 else 's'} of operators not yet applied")
+    return ", ".join(parts)
+
+
+def format_cadence(steering: SteeringVitals) -> str:
+    """Return such as "reflections every 1,440 game minutes, at 1/2 of the usual cadence (late results 40%); …"."""
+    every = "no reflections" if steering.interval is None else f"reflections {format_every(steering)}"
+    share = "as usual" if steering.cadence == 1 else f"at {steering.cadence:g} of the usual cadence"
+    why = f" (pressure: {pressing})" if (pressing := format_pressure(steering)) else ""
+    held = f"; {steering.waiting} agents wait to reflect" if steering.waiting else ""
+    postponed = f"; {steering.postponed:,} postponed so far" if steering.postponed else ""
+    return f"{every}, {share}{why}; {format_by(steering)}{held}{postponed}"
+
+
+def format_every(steering: SteeringVitals) -> str:
+    """Return such as "every 720 game minutes" or "every 3 rounds"; "none" while agents do not reflect."""
+    return "none" if steering.interval is None else f"every {span(steering.interval)}"
+
+
+def format_pressure(steering: SteeringVitals) -> str:
+    """Return what slows reflections down, such as "late results 40%"; "" if nothing does."""
+    return ", ".join(f"{_CAUSES[cause]} {steering.causes[cause]}%" for cause in steering.pressing)
+
+
+def format_by(steering: SteeringVitals) -> str:
+    """Return what determines the cadence of reflections, such as "left to the controller"."""
+    return _BY[steering.by]
+
+
+def format_pace(steering: SteeringVitals) -> str:
+    """Return the host's time per tick, and how far it is behind its pace."""
+    behind = f", {steering.lag:,} ticks behind its pace" if steering.lag else ""
+    return f"the last tick took the host {steering.host_ms:.1f} ms{behind}"
+
+
+def format_failing_worker(one: FailingWorker) -> str:
+    if not one.failures:
+        return f"Worker {one.worker} could not begin: {one.why}"
+    then = ", and has ended" if one.ended else ""
+    return f"Worker {one.worker} could claim none of its last {one.failures:,} jobs{then}: {one.why}"
+
+
+def format_slow_kind(one: SlowKind) -> str:
+    """Return the latency of a kind's answers, and how long the kind may wait for one."""
+    real = f" ({one.most / one.tick_rate:.3g} s)" if one.tick_rate else ""
+    line = f"{one.kind}: nearly every answer came within {one.ticks:,} ticks (late ones count), "
+    line += f"of {one.most:,}{real} that it may wait"
+    if one.ticks <= one.most:
+        line += "; these had others ahead of them or were wanted sooner"
+    return line
+
+
+MOST = 20  # warnings
+
+
+def print_left_out(found: Sequence[LeftOut]) -> None:
+    """Print on stderr which entries are left out, and why."""
+    terminal = Terminal(stderr=True)
+    for one in found[:MOST]:
+        terminal.print(f"Warning: {one}")
+    if len(found) > MOST:
+        terminal.print(f"Warning: and {len(found) - MOST:,} more entries")
