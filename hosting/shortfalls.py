@@ -92,7 +92,7 @@ _ENDPOINT = {
     "tls": "could not be reached over a trusted TLS connection",
     "proxy": "could not be reached: the proxy refused the worker",
     "blocked": "could not be reached: something on the way answered in its place",
-    "timeout": "did not answer in time",
+    "timeout": "gave no complete answer before the deadline of jobs",
     "server": f"failed (status {STATUS['server']})",
     "overloaded": f"was overloaded or not available (status {STATUS['overloaded']})",
     "rate_limited": f"limited the rate (status {STATUS['rate_limited']})",

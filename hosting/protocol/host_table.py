@@ -87,6 +87,7 @@ class HostTable:
         """
         check_run_name(run)
         digest = message.digest()
+        settings = settings_of_run(self._settings, message.settings, message.real_seconds_per_tick)
         with self._opening:
             here = self._found(host, run)
             if here is not None and (message.exist == "resume" or (here.opened == digest and here.loop.tick == 0)):
@@ -104,15 +105,14 @@ class HostTable:
                     exist = "resume"  # the answer to this very message was lost
                 if exist == "resume":
                     describe = described
-            self._runs[run] = HostedRun(self._loop(run, message, exist, describe), host, digest)
+            self._runs[run] = HostedRun(self._loop(run, message, settings, exist, describe), host, digest)
             log.info("host.opened", run=run, host=host)
             return self._runs[run].stand()
 
-    def _loop(self, run: str, message: OpenRun, exist: str, describe: dict[str, str]) -> PostedLoop:
+    def _loop(self, run: str, message: OpenRun, settings: Settings, exist: str, describe: dict[str, str]) -> PostedLoop:
         where: dict[str, Any] = {"processes": self._processes}
         if self._processes is None:
             where = {"inline": True, "client": self._client}
-        settings = settings_of_run(self._settings, message.settings, message.real_seconds_per_tick)
         if self._runs:
             settings = settings.model_copy(update={"metrics_port": None})  # only one run can listen there
         return PostedLoop(

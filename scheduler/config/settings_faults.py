@@ -20,6 +20,7 @@ from cogitate.scheduler.config.tables import TABLE_OF, TABLES
 from cogitate.scheduler.config.tuning import TUNED
 
 TOML = "cogitate.toml"
+CLOCKS = "use '12h', '24h', 'months', 'rounds', '10 rounds' or '10 rounds of 2 ticks'"
 #: Exceptions that reading settings may raise, besides validation errors.
 UNREADABLE = (ValidationError, SettingsError, ValueError, RecursionError, OSError)
 SECRET = ("redis_url", "broker_url", "api_key", "gateway_token", "endpoints")  # no message shows their values
@@ -168,12 +169,20 @@ def _fault(found: ErrorDetails, given: Mapping[str, object], known: Collection[s
     if found["type"] == "extra_forbidden":
         if not rest and field in FORMER:
             return Fault(field, name, f" {_instead_of(field, found['input'])}")
-        near = "".join(f"; did you mean {close!r}?" for close in get_close_matches(field, known, 1) if not rest)
+        near = "".join(
+            f"; did you mean {close!r}?" for close in get_close_matches(field, {*known, *TABLES}, 1) if not rest
+        )
         where = "" if field in given else f" in {TOML}"
-        return Fault(field, name, f" there is no such setting{where}{near or '; `cogitate config` lists them'}")
+        return Fault(
+            field,
+            name,
+            f" there is no such setting{where}{near or '; remove it, and `cogitate config` lists the settings'}",
+        )
     message = found["msg"].removeprefix("Value error, ")
     if found["type"] == "dict_type":
         message = "input should be a table: give it as JSON in braces, as `cogitate config` shows it"
+    if found["type"] == "string_pattern_mismatch" and field == "clock":
+        message = CLOCKS
     if name.endswith("_price"):
         message += _price_meant(found["input"])
     value = "" if field in SECRET or found["type"] == "value_error" else f" {quoted(found['input'])}:"

@@ -114,7 +114,7 @@ def check_owner(owner: object) -> str:
     if not fits or len(owner) > MAX_OWNER or "}" in owner or _HIDDEN.search(owner):
         raise InputError(
             f"{quoted(owner)} is not an owner: use <scope>:<name> with a scope of {', '.join(_SCOPES)}, "
-            f"at most {MAX_OWNER} characters, none of them }} or one that is not seen"
+            f"at most {MAX_OWNER} characters, and neither }} nor an invisible character"
         )
     return str.__str__(owner)
 

@@ -144,6 +144,13 @@ def test_a_host_sets_nothing_of_the_machine(settings: dict[str, Any]) -> None:
         assert next(iter(settings)) in found.body["message"]
 
 
+def test_a_host_sets_nothing_of_the_machine_by_resuming_an_open_run() -> None:
+    with serving() as (client, _):
+        client.answer("/runs/v/open", OPEN)
+        found = client.post("/runs/v/open", {**OPEN, "exist": "resume", "settings": {"base_url": "http://x"}})
+        assert (found.status, found.body["code"]) == (422, "setting_refused"), found
+
+
 def test_a_host_may_tighten_limits_and_not_loosen_them() -> None:
     with serving(settings=Settings(limits={"day.run.calls": 10, "run.run.calls": 30})) as (client, table):
         given = {"day.run.calls": 99, "run.run.calls": 3, "tick.run.calls": 2}

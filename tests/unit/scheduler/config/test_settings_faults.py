@@ -178,12 +178,12 @@ def test_an_error_without_a_field_names_the_settings() -> None:
         (
             {"type": "extra_forbidden", "loc": ("zzz",), "msg": "", "input": 1},
             {"zzz": 1},
-            ("zzz", "zzz", " there is no such setting; `cogitate config` lists them"),
+            ("zzz", "zzz", " there is no such setting; remove it, and `cogitate config` lists the settings"),
         ),
         (
             {"type": "extra_forbidden", "loc": ("workers", "a"), "msg": "", "input": 1},
             {"workers": 1},
-            ("workers", "workers.a", " there is no such setting; `cogitate config` lists them"),
+            ("workers", "workers.a", " there is no such setting; remove it, and `cogitate config` lists the settings"),
         ),
         (
             {"type": "int_type", "loc": ("workers",), "msg": "Input should be a number", "input": "x"},
