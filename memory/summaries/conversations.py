@@ -204,7 +204,8 @@ def _listed(first: Entry, people: Sequence[str], names: Mapping[str, str], langu
     when = f"{day} {first.minute % DAY // 60:02}:{first.minute % 60:02}".strip() if clock.has_times else ""
     when = when or day
     place = [resolve_name(first.location, names)] if first.location else []
-    return with_end(" · ".join([pack.named(people), *place, when]))
+    header = " · ".join([pack.named(people), *place, when])
+    return f"{header}。" if pack.is_wide else with_end(header)
 
 
 def is_header(sentence: str) -> bool:

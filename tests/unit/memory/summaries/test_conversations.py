@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cogitate.memory.entry import MAX_TEXT, Entry, is_dialogue
+from cogitate.memory.language.languages import languages_of
+from cogitate.memory.language.packs import pack_of
 from cogitate.memory.language.word_count import count_words
 from cogitate.memory.summaries.conversations import (
     GAP,
@@ -334,7 +336,7 @@ def test_a_digest_is_bounded_by_the_text_limit() -> None:
     [
         # Russian, and Han without a full stop
         ("мама мыла раму и потом пошла в лес за грибами и " * 20, "День 1 10:00. Maria Lopez: мама мыла раму"),
-        ("".join(chr(0x4E00 + 7 * n) for n in range(900)), f"第1天 10:00. Maria Lopez：{chr(0x4E00)}"),
+        ("".join(chr(0x4E00 + 7 * n) for n in range(900)), f"第1天 10:00。Maria Lopez：{chr(0x4E00)}"),
         (
             "I think the harvest at Pike Farm takes eleven days with six people and a wagon that Rolf lent for "
             "nine silver " * 6,
@@ -372,3 +374,18 @@ def test_sixty_characters_of_an_endless_name_are_told() -> None:
     assert MAX_TEXT - 60 < len(first_person(full, KLAUS, names).text) <= MAX_TEXT, (
         "no entry holds more, whatever stands for I"
     )
+
+
+@pytest.mark.parametrize(
+    ("said", "header", "items"),
+    [
+        ("五時までに鯛を用意できますか。", "maria、klaus · cafe · 1日目 10:00。", "a；b"),
+        ("明天你能准备好十条鱼吗？", "maria、klaus · cafe · 第1天 10:00。", "a；b"),
+        ("سأحضر التمر إلى السوق غدا.", "maria، klaus · cafe · اليوم 1 10:00.", "a؛ b"),
+        ("فردا خرما را به بازار می‌آورم.", "maria، klaus · cafe · روز 1 10:00.", "a؛ b"),
+        ("Mañana traigo los dátiles al mercado.", "maria, klaus · cafe · Día 1 10:00.", "a; b"),
+    ],
+)
+def test_lists_have_the_marks_of_their_language(said: str, header: str, items: str) -> None:
+    assert summarise_entries([message(said, 600)], {}).startswith(header)
+    assert pack_of(languages_of(said)[0]).listed(["a", "b"]) == items

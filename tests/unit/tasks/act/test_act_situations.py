@@ -177,3 +177,13 @@ def test_a_pressing_matter_precedes_the_plan_item_and_is_the_reason_of_the_actio
     action = told(loose, places=(), actions=WELD, item=item)
     assert (action["doing"], action["reason"]) == ("weld a hull plate", "A hull plate came loose")
     assert told(places=(), actions=WELD, item=item)["doing"] == "check the pumps"
+
+
+def test_what_happens_elsewhere_does_not_follow_the_plan() -> None:
+    def chosen(*actions: str) -> tuple[str, str]:
+        action = told(location="library", actions=list(actions), item=item)
+        return action["doing"], action["reason"]
+
+    item = {"id": "1-0", "description": "Rest and read about goats", "minute": 600, "location": "library"}
+    assert chosen("sweep", "rest at Dorm", "read") == ("read", "Going on with the plan")
+    assert chosen("sweep", "rest at Dorm")[1] != "Going on with the plan"
