@@ -32,7 +32,7 @@ _DURATION = re.compile(rf"(?:{_PART}[ ,]{{0,2}})+", re.IGNORECASE)
 _IN_TEXT = re.compile(
     rf"(?:try(?: again)? (?:in|after):?|wait(?: for)?|retryDelay:?) ?({_DURATION.pattern})", re.IGNORECASE
 )
-_COUNTED = re.compile(r"([\d.]+) ?(milli|ms|[dhms])", re.IGNORECASE)
+_COUNTED = re.compile(r"(?<![\d.])([\d.]++) ?(milli|ms|[dhms])", re.IGNORECASE)
 _UNITS = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001, "milli": 0.001}
 _RESET = re.compile(r"(x-)?ratelimit(bysize)?-reset(-.+)?|(x|anthropic)-ratelimit-.+-reset")
 _LIMIT = re.compile(r"\b(?:r|remaining)=(\d{1,9})[;, ]{1,3}(?:t|reset)=(\d{1,9})\b")  # `"default";r=0;t=30`
