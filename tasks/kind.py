@@ -203,7 +203,7 @@ class Kind(ABC):
     """Whether it is never due where the host gives no brief."""
 
     gathers: bool = False
-    """Whether requests may wait for a shared turn, up to `pack_wait` game minutes, where a model's calls are packed."""
+    """Whether requests may wait for a shared turn, up to an hour of game time, where a model's calls are packed."""
 
     recalls: bool = False
     """Whether it chooses memories by the run's retrieval profile (`cogitate.tasks.recall.recall`)."""

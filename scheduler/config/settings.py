@@ -334,7 +334,7 @@ class Settings(
         packs = self.llm == "openai" and any(models[name].pack == "auto" for name in self.tier_models(kind).values())
         if not packs or not clock.has_times:
             return 1
-        turn = clock.ticks(self.pack_wait)
+        turn = clock.ticks(self.tuning.pack_wait)
         return max(1, min(turn, self.act_interval // 2) if kind == "act" else turn)
 
     def limit_table(self) -> LimitTable:

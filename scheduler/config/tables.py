@@ -128,9 +128,6 @@ class JobsTable(BaseModel):
 
     disable: tuple[str, ...] = ()  # kinds of job that are switched off: never due, refused on request
     act_interval: int = Field(120, ge=0)  # ticks between two choices of an agent; 0: no choices
-    pack_wait: int = Field(
-        60, ge=0, le=1440
-    )  # game minutes between shared turns of kinds whose calls are packed; 0: none
     repair_from: int = Field(1200, ge=0, le=1440)
 
 

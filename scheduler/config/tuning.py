@@ -40,6 +40,7 @@ class Tuning:
     # Time
     spread: int | None = None  # game minutes over which agents plan; None: by their number
     adaptive_latency: bool | None = None  # due ticks follow the models' latencies; None: where ticks do not wait
+    pack_wait: int = 60  # game minutes between the turns that owners share where calls are packed; 0: they share none
     collect_garbage: Literal["idle", "python"] = "idle"  # when a paced host makes full garbage collections
     outage_buffer: int = 64_000_000  # bytes of ticks that a host may buffer when it carries on without Redis
 

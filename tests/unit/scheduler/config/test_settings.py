@@ -222,7 +222,6 @@ ROOM: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {  # what a setti
     "real_day_tokens": FROM_ONE,
     "day_start": ((0.001, 1), (0, 1.001)),
     "act_interval": ANY,
-    "pack_wait": ((0, 1440), (-1, 1441)),
     "repair_from": ((0, 1440), (-1, 1441)),
     "journal_keep": FROM_ONE,
     "max_observations": FROM_ONE,
