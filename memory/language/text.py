@@ -130,12 +130,6 @@ def stems(text: str, most: int | None = None) -> list[str]:
     return [stem(w) for w in words(text)[:most] if w not in FUNCTION_WORDS]
 
 
-def function_word_share(text: str) -> float:
-    """Return the share of English function words among the words of a text: of English prose it is about a half."""
-    found = words(text)
-    return sum(word in FUNCTION_WORDS for word in found) / len(found) if found else 0.0
-
-
 def normal(text: str) -> str:
     """Return the key that exact repeats share: case-folded, each run of whitespace one space, trimmed."""
     return " ".join(normalized(text).casefold().split())

@@ -90,6 +90,7 @@ def gateway(
     """Serve hosts in any language: they open a run, post a turn for each tick, and apply the returned changes."""
     if find_spec("uvicorn") is None or find_spec("fastapi") is None:
         raise ConfigurationError(f"the gateway needs further packages: {how_to_install('gateway')}")
+    # imported here, since no other command needs them
     from cogitate.ops.gateway.edge import read_tokens
     from cogitate.ops.gateway.server import serve
 
@@ -98,7 +99,7 @@ def gateway(
     )
     check_limited(settings)
     known = read_tokens(tokens, settings.gateway_token)
-    settings = settings.model_copy(update={"gateway_token": None})  # imported here, since no other command needs it
+    settings = settings.model_copy(update={"gateway_token": None})  # workers must not inherit it
     err = Terminal(stderr=True)
 
     def started(url: str) -> None:

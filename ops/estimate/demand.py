@@ -145,12 +145,12 @@ class _Sample(msgspec.Struct):
     def per_attempt(self, kind: str) -> tuple[float, float] | None:
         """Return the tokens of an attempt and the output's share of them, which follows from the price."""
         used = [day[kind] for day in self.days if kind in day]
-        tokens = sum(one.cost.tokens for one in used)
-        if not tokens:
+        tokens, attempts = sum(one.cost.tokens for one in used), max(self._calls_and_jobs(kind))
+        if not tokens or not attempts:  # a retry at the end of the sample has tokens and no job yet
             return None
         dearer = self.model.output_price - self.model.input_price
         paid = sum(one.cost.usd_micros for one in used) * 1e6 - tokens * self.model.input_price
-        return tokens / max(self._calls_and_jobs(kind)), min(1.0, max(0.0, paid / (dearer * tokens))) if dearer else 0.1
+        return tokens / attempts, min(1.0, max(0.0, paid / (dearer * tokens))) if dearer else 0.1
 
     def attempts(self, kind: str) -> float:
         """Return the attempts of a job that asked a model; jobs that shared requests count as one attempt each."""
@@ -191,6 +191,7 @@ def _thinking(settings: Settings) -> tuple[object, ...]:
         settings.act_interval * settings.seconds_per_tick,
         settings.model if asks else "",
         sorted({model.pack for model in settings.asked_models()}),
+        settings.shared_turn(""),
     )
 
 

@@ -81,7 +81,7 @@ def fault_of_insight(insight: str, content: PromptContent) -> str | None:
         return "the character has concluded this before; go beyond it"
     if plain in content.user.casefold() and any(plain in bare(text) for text in content.memories):
         return Fault("it only repeats a memory; say what follows from it", "copied")
-    if not content.built_in:
+    if not content.built_in:  # a run may have other instructions, which ask for less
         return None
     speaker = _SPEAKER.match(insight)
     if speaker is not None and _is_another(speaker[1], content):
@@ -105,6 +105,7 @@ def _is_another(name: str, content: PromptContent) -> bool:
     return is_name and content.vocabulary.isdisjoint(words(name))
 
 
+# A host's own kind may contain speech, and is not checked.
 THOUGHTS = (ActionAnswer, DailyPlan, ReflectionAnswer, StepPlan)
 _QUOTED = re.compile(r"\"[^\"]*\"|“[^“”]*”|«[^«»]*»|„[^„“”]*[“”]|「[^「」]*」|『[^『』]*』")
 _MARKUP = re.compile(  # of a page, of a prompt, of a model's template

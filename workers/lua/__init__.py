@@ -1,1 +1,1 @@
-"""The Lua scripts of the gate: `cogitate.workers.gate.gate` loads them."""
+"""The Lua scripts of workers: of the gate, of stored texts (`keep`) and of the turns of runs (`turn`)."""

@@ -1,4 +1,4 @@
-"""URLs of the broker, translated for kombu and Flower."""
+"""URLs of the broker, translated for kombu and Flower, and a correction of how Flower reads them."""
 
 from __future__ import annotations
 
@@ -71,7 +71,10 @@ def _choice(name: str, value: str, known: Mapping[str, T]) -> T:
 
 
 def correct_flower() -> None:
-    """Correct Flower's class in this process, if Flower is loaded."""
+    """Correct Flower's broker page on a unix socket, if Flower is loaded: flower 2.2 always reads database 0 there.
+
+    `celery` loads Flower with its other commands before it loads the app, so the app can correct it.
+    """
     broker = sys.modules.get("flower.utils.broker")
     if broker is None:
         return

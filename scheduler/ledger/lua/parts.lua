@@ -1,5 +1,5 @@
 -- Prelude of the scripts that serve parts of the engine that have separate keys. Each part's prelude follows this one (see
--- scripts.py) and adds itself to these two.
+-- keys.py) and adds itself to these two.
 
 -- By the name of a hash that remembers ended jobs: what follows when a job is added to it, called as (run, key, tick).
 local remember = {}

@@ -142,10 +142,12 @@ def _wording(kind: FailureKind, statuses: str, words: str) -> Wording:
 
 
 #: The first wording that matches decides.
+EMPTY = "insufficient|余额"  # in a code or a message: an account that no wait refills
 WORDINGS = (
     _wording("context_overflow", "429", r"too large"),  # larger than what a minute allows
+    _wording("quota_exhausted", "400 402 403 429 500", EMPTY),
     _wording("rate_limited", "400 403 429 500", r"rate.?limit|per.?minute|\b(?:[rt]p[md]|qps)\b"),
-    _wording("quota_exhausted", "400 402 403 429 500", r"insufficient|余额|budget|credit|billing"),
+    _wording("quota_exhausted", "400 402 403 429 500", r"budget|credit|billing"),
     _wording("quota_exhausted", "400 403", r"quota|\baccount|usage limit"),  # with 429 a quota may be of a minute
     _wording(
         "context_overflow",
@@ -299,12 +301,13 @@ def _kind(status: int, body: object, headers: Mapping[str, str]) -> FailureKind:
     is_page = _PAGE.match(text) is not None
     if status < 400 or (status in _OF_PAGES and is_page):
         return "no_completion"  # a redirect, or a web page: this is not the address of an API
-    if status in _OF_FIREWALLS and (is_page or (text.strip() and "html" in headers.get("Content-Type", ""))):
+    is_html = isinstance(body, str) and text.strip() and "html" in headers.get("Content-Type", "").lower()
+    if status in _OF_FIREWALLS and (is_page or is_html):
         return "blocked"
     is_limit = status == 429 and requested_wait(headers, text, limited=False) is not None
     for wording in WORDINGS:
         if status in wording.statuses and wording.words.search(text):
-            if is_limit and wording.kind == "quota_exhausted":
+            if is_limit and wording.kind == "quota_exhausted" and wording.words.pattern != EMPTY:
                 continue  # what recovers at a named time is a limit
             return wording.kind
     return _BY_STATUS.get(status, "server" if status >= 500 else "bad_request")
