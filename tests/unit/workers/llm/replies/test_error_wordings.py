@@ -31,6 +31,24 @@ def test_a_refusal_has_the_class_that_its_words_say(subtests: pytest.Subtests) -
             assert failure.context == row.get("context", 0)
 
 
+@pytest.mark.parametrize(
+    ("message", "kind"),
+    [
+        ("Incorrect API key provided", "auth"),
+        ("flagged by guidelines", "filtered"),
+        ("quota exceeded", "quota_exhausted"),
+    ],
+)
+def test_a_json_error_that_is_labelled_html_is_no_firewalls_page(message: str, kind: str) -> None:
+    failure = from_status(403, {"error": {"message": message}}, {"Content-Type": "text/html; charset=utf-8"})
+    assert failure.kind == kind
+
+
+def test_an_account_without_money_is_no_limit_whatever_wait_it_names() -> None:
+    body = {"error": {"code": "insufficient_quota", "message": "You exceeded your quota, see the rate limit docs"}}
+    assert from_status(429, body, {"Retry-After": "60"}).kind == "quota_exhausted"
+
+
 def test_each_wording_is_in_the_table_of_the_docs() -> None:
     page = (ROOT / "docs/reference/failures.md").read_text()
     for row in SEEN:
