@@ -13,8 +13,8 @@ from cogitate.memory.effects import Archive
 from cogitate.memory.profile import Profile
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.inspection import audit as module
 from cogitate.scheduler.inspection.audit import audit, audit_budget
-from cogitate.scheduler.inspection.audit import audit as module
 from cogitate.scheduler.inspection.snapshot import AccountsSnapshot, take_snapshot
 from cogitate.scheduler.journal.history import read_journal, redo
 from cogitate.scheduler.journal.lines import Core, Correction, Ended, EndNote, JournalError, Rated, ReadLine, TickNotes
