@@ -115,7 +115,8 @@ def _is_done_or_said(text: str, name: str) -> bool:
 
 def _is_settled(entry: Entry, seen: Sequence[Entry]) -> bool:
     """Return whether an entry says that its matter is done, or matters little beside an earlier one about the same."""
-    if language_of(entry.text).tells_done(entry.text):
+    language = language_of(entry.text)
+    if all(language.tells_done(said) for said in split_sentences(entry.text)):
         return True
     if entry.importance >= IMPORTANT:
         return False

@@ -39,6 +39,8 @@ _MOVED = re.compile(
     re.IGNORECASE,
 )
 #: What was out of order and is so no more.
+#: What leaves open, beside words for mending, whether it held.
+_UNDONE = re.compile(r"\b(?:hardly|barely|badly|poorly|but|again|burst|broke\w*|thought)\b", re.IGNORECASE)
 _DONE = re.compile(
     r"\b(?:is|are|was|were|been|got) (?:\w+ly |now |already |all |both )?"
     r"(?:repaired|fixed|mended|patched|done|finished|completed|solved|resolved|settled|restored|replaced|extinguished|"
@@ -111,7 +113,9 @@ def is_moved(sentence: str) -> bool:
 def tells_done(sentence: str) -> bool:
     """Return whether a sentence tells that what was out of order is mended or settled."""
     found = _DONE.search(sentence)
-    return found is not None and not any(cue.search(sentence) for cue in (_NEGATION, _CONDITION, _QUESTION))
+    if found is None or any(cue.search(sentence) for cue in (_NEGATION, _CONDITION, _QUESTION)):
+        return False
+    return _UNDONE.search(f"{sentence[: found.start()]} {sentence[found.end() :]}") is None
 
 
 def is_tale(sentence: str) -> bool:

@@ -113,6 +113,21 @@ def test_an_empty_plan_sees_to_what_matters_less_and_to_what_others_said() -> No
     assert seen_to(seen("A mouse ran by.", importance=5), profile=BUSY) == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Fire on deck 2! The pump is repaired.",
+        "The pump is repaired. Fire on deck 2!",
+        "The pump was repaired badly and burst.",
+        "Nadie ha reparado la bomba.",
+        "Niemand hat die Pumpe repariert.",
+    ],
+)
+def test_what_is_mended_in_part_or_not_at_all_is_seen_to(text: str) -> None:
+    plan = made(stream_of(seen(text, importance=9)), NOW, profile=Profile(name="R7"), world=WorldFacts())
+    assert any(text[:-1] in item.description for item in plan.items)
+
+
 def test_what_a_later_statement_calls_off_is_not_seen_to() -> None:
     proposed = message("Let us meet in the lab tomorrow.", NOW - 90, importance=6)
     off = message("I have to cancel our meeting in the lab.", NOW - 60, importance=5)
