@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import msgspec
+from redis import Redis
 
 from cogitate.memory.stream import Stream
 from cogitate.ops.formatting.run import tick_ms
@@ -21,6 +22,7 @@ from cogitate.scheduler.budget.budget_lines import WHOLE_RUN, accounts_of
 from cogitate.scheduler.config.controls import FULL
 from cogitate.scheduler.config.settings import ConfigurationError
 from cogitate.scheduler.engine.run_data import FinishedTick
+from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
 from cogitate.scheduler.journal.run_totals import spending
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.steering.throttle import KIND
@@ -33,24 +35,40 @@ class SpentTokens(NamedTuple):
 
     charged: int
     served: int | None  # by the stand-in; None: an endpoint of the user's own
+    unreported: int  # of those charged, by estimate: the endpoint reported no usage
 
 
-def spent_tokens(store: RunStore, endpoint: str | None) -> SpentTokens:
-    """Wait until no attempt is in flight, then return the tokens of the run.
+class CalledTokens(NamedTuple):
+    """The tokens of all calls that workers have reported to the gate."""
+
+    all: int
+    unreported: int
+
+
+def called_tokens(client: Redis) -> CalledTokens:
+    """Return the tokens of all calls so far, those of earlier tests on the same server included."""
+    vitals = endpoint_vitals(client)
+    return CalledTokens(sum(one.tokens for one in vitals), sum(one.estimated for one in vitals))
+
+
+def spent_tokens(store: RunStore, endpoint: str | None, earlier: CalledTokens) -> SpentTokens:
+    """Wait until no attempt is in flight and the gate has every call, then return the tokens of the run.
 
     After ten seconds it omits the tokens of attempts still in flight.
 
     Args:
         endpoint: the stand-in's base URL; None: the user's endpoint.
+        earlier: the tokens of calls before the run.
     """
     deadline = time.monotonic() + SETTLED
     while True:
         before = _served(endpoint)
         idle = not store.values("attempts")
         account = accounts_of({WHOLE_RUN: store.window(WHOLE_RUN)}).get((WHOLE_RUN, "run", "tokens"), {})
-        after = _served(endpoint)
-        if (idle and before == after) or time.monotonic() > deadline:
-            return SpentTokens(account.get("spent", 0), after)
+        called, charged, after = called_tokens(store.client), account.get("spent", 0), _served(endpoint)
+        settled = idle and before == after and called.all - earlier.all == charged
+        if settled or time.monotonic() > deadline:
+            return SpentTokens(charged, after, called.unreported - earlier.unreported)
         time.sleep(0.1)  # between two reads, since the end of an attempt sends no event
 
 
@@ -80,7 +98,7 @@ def evidence_share(streams: Iterable[Stream], since: int) -> float | None:
     return round(looked_at / experienced, 4) if experienced else None
 
 
-NOTHING_SPENT = SpentTokens(0, None)
+NOTHING_SPENT = SpentTokens(0, None, 0)
 
 
 class TickFigures(msgspec.Struct, kw_only=True):
@@ -207,6 +225,7 @@ def figures(
         **_shares(rows),
         "tokens": spent.charged,
         "endpoint_tokens": spent.served,
+        "unreported_tokens": spent.unreported,
         "cadence_least": min((row.cadence for row in rows), default=None),
         "cadence_last": rows[-1].cadence if rows else None,
         "evidence_share": evidence,

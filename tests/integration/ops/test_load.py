@@ -43,8 +43,9 @@ def test_in_an_outage_reflections_slow_down_come_back_and_none_is_lost(tmp_path:
     assert found["cadence_least"] <= 0.5
     assert found["cadence_last"] == 1
     assert found["phases"]["before"]["failed_share"] == 0
-    # a call that a busy machine cuts off is charged by estimate
-    assert found["tokens"] >= found["endpoint_tokens"] > sum(one["tokens"] for one in found["phases"].values()) > 0
+    # exactly the endpoint's, but for a call that a busy machine cuts off at its deadline: it is charged by estimate
+    assert found["tokens"] - found["unreported_tokens"] <= found["endpoint_tokens"] <= found["tokens"]
+    assert found["endpoint_tokens"] > sum(one["tokens"] for one in found["phases"].values()) > 0
     page = (tmp_path / "load.html").read_text()
     for title in (
         "Queue age",
