@@ -6,7 +6,7 @@ The jobs are counted as ticks are committed, so that a host that leaves after an
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from typing import NamedTuple
 
@@ -37,7 +37,9 @@ class EndpointWatch:
         said: pairs of endpoint and cause that were warned of already; new warnings are added.
     """
 
-    def __init__(self, run: str, endpoints: Mapping[str, str], said: set[tuple[str, str]], clock: Clock) -> None:
+    def __init__(
+        self, run: str, endpoints: Mapping[str, str], said: set[tuple[str, str]], clock: Callable[[], Clock]
+    ) -> None:
         self._run = run
         self._clock = clock  # of the run, by which warnings tell the time
         self._endpoints = endpoints
@@ -65,7 +67,9 @@ class EndpointWatch:
 
     def tell_shortfalls(self, servers: Mapping[str, str]) -> None:
         """Warn of each endpoint that left jobs without an answer, with the ticks and the number of jobs by kind."""
-        with self._clock.in_force():
+        if not self._shortfalls:
+            return
+        with self._clock().in_force():
             for line in shortfall_lines(lines_of_shortfalls(self._shortfalls, self._endpoints), servers):
                 log.warning("models.unanswered", run=self._run, tick=self._tick, said=line, since=self._since)
 
@@ -77,7 +81,12 @@ class EndpointWatch:
 
 
 def watch_endpoints(
-    settings: Settings, run: str, said: set[tuple[str, str]], clock: Clock, log_warnings: bool, resources: ExitStack
+    settings: Settings,
+    run: str,
+    said: set[tuple[str, str]],
+    clock: Callable[[], Clock],
+    log_warnings: bool,
+    resources: ExitStack,
 ) -> EndpointWatch:
     """Return a watch on the endpoints of the settings, which logs shortfalls at the end if `log_warnings`."""
     watch = EndpointWatch(run, {model.name: model.endpoint for model in settings.asked_models()}, said, clock)

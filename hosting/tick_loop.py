@@ -202,7 +202,7 @@ class TickLoop(BodyCalls):
                 from cogitate.hosting.shortfalls import watch_endpoints
 
                 said = readiness.unreachable if readiness is not None else set()
-                clock = settings.game_clock(given.start_minute)
+                clock = lambda: self._loop.state.facts.clock  # noqa: E731 - the loop is made below
                 watching.append(watch_endpoints(settings, run, said, clock, log_warnings, self._resources).committed)
             self._loop = RunLoop(
                 ledger,

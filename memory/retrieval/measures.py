@@ -1,6 +1,6 @@
 """Measures for a query, each a list in the order of the candidates. See `retrieval`.
 
-Talk has measures of its own, since a line means little without its neighbours, its conversation and who says it.
+Talk has its own measures, since a line means little without its neighbours, its conversation and who says it.
 A scene is what shares a `source_id` (a conversation, a session); an entry without one stands alone, and so does an
 event, whose `source_id` is the group that it belongs to: a vote means the same without the vote before it. The speaker
 of an entry is the subject whose name begins its text ("Ann Lee: Good morning"), otherwise its first subject.

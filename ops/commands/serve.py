@@ -68,6 +68,9 @@ def flower(context: typer.Context, data_dir: DataDir = None) -> int:
 
 
 PORT = 8787
+StartedWorkers = Annotated[
+    int | None, typer.Option(metavar="W", help="Worker processes to start; 0: none, start them yourself.")
+]
 
 
 def gateway(
@@ -81,9 +84,7 @@ def gateway(
     llm: Llm = None,
     limit_usd: LimitUsd = None,
     limit_tokens: LimitTokens = None,
-    workers: Annotated[
-        int | None, typer.Option(metavar="W", help="Worker processes to start; 0: none, start them yourself.")
-    ] = None,
+    workers: StartedWorkers = None,
     data_dir: DataDir = None,
     verbose: Verbose = 0,
 ) -> int:
@@ -120,9 +121,7 @@ def host(
     llm: Llm = None,
     limit_usd: LimitUsd = None,
     limit_tokens: LimitTokens = None,
-    workers: Annotated[
-        int | None, typer.Option(metavar="W", help="Worker processes to start; 0: none, start them yourself.")
-    ] = None,
+    workers: StartedWorkers = None,
     data_dir: DataDir = None,
     verbose: Verbose = 0,
 ) -> int:

@@ -235,9 +235,30 @@ def _understood(body: bytes, seed: int) -> tuple[Mapping[str, Any], str, str | N
 class FakeEndpoint:
     """The stand-in in a thread of this process, on a free port of the loopback interface, while the block lasts."""
 
-    def __init__(self, **behaviour: Any) -> None:
-        """Prepare an endpoint with this behaviour: the fields of `Options`."""
-        options = Options(**behaviour)
+    def __init__(
+        self,
+        *,
+        latency: float = 0.0,
+        jitter: float = 0.0,
+        tail: float = 0.0,
+        faults: Mapping[str, float] | None = None,
+        seed: int = 0,
+        refuses: frozenset[str] = frozenset(),
+        requests_per_minute: int | None = None,
+        burst: int = 1,
+        rule: Rule | None = None,
+    ) -> None:
+        options = Options(
+            latency=latency,
+            jitter=jitter,
+            tail=tail,
+            faults=faults or {},
+            seed=seed,
+            refuses=refuses,
+            requests_per_minute=requests_per_minute,
+            burst=burst,
+            rule=rule,
+        )
         self._server = _Server(options)
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), name="fake-llm", daemon=True)
@@ -288,9 +309,13 @@ class FakeEndpoint:
         Raises:
             ValueError: when an option is invalid.
         """
-        given: dict[str, Any] = {"latency": latency, "faults": faults}
+        options = self._server.options
         self.behave(
-            replace(self._server.options, **{name: value for name, value in given.items() if value is not None})
+            replace(
+                options,
+                latency=options.latency if latency is None else latency,
+                faults=options.faults if faults is None else faults,
+            )
         )
 
     def behave(self, options: Options) -> None:

@@ -80,7 +80,7 @@ def find_pressing(
         for entry in sorted(found, key=lambda e: (-e.importance, -e.minute, -e.number))
         if not any(text.endswith(quote(entry, names, language)) for text in planned)
         and not appointments([entry], places, entry.minute - DAY, entry.minute + _AHEAD)
-        and standing([Appointment(entry.minute, entry.text, None, entry.number)], entries)  # no later one calls it off
+        and not _is_called_off(entry, entries)
         and not _is_answered(entry, seen[bisect_right(seen, BY_TIME(entry), key=BY_TIME) :])
     )
     return [*islice(open_, MOST_PRESSING)]
@@ -111,6 +111,13 @@ def _is_done_or_said(text: str, name: str) -> bool:
     told = language_of(text).with_subject(text, "I")
     who = next((who for who in ("I ", "We ", f"{name} ") if told.startswith(who)), "")
     return quoted_speaker(text) != "" or (who != "" and _FINDING.match(told, len(who)) is None)
+
+
+def _is_called_off(entry: Entry, entries: Sequence[Entry]) -> bool:
+    """Return whether a message proposes something for a day, and a later entry calls it off."""
+    if entry.type != "message" or anchor_days(entry.text, entry.minute) == entry.text:
+        return False
+    return not standing([Appointment(entry.minute, entry.text, None, entry.number)], entries)
 
 
 def _is_settled(entry: Entry, seen: Sequence[Entry]) -> bool:

@@ -122,7 +122,7 @@ class _People:
         return {resolve_name(s, self.names): s for s in (*subjects, self.owner)}
 
     def labels(self, sentence: str) -> str:
-        """Return the name that stands before a sentence with a colon, if it is somebody's."""
+        """Return the name before a sentence's colon, if a known one stands there."""
         name = _LABEL.split(sentence, maxsplit=1)[0] if _LABEL.search(sentence) else ""
         return name if name in self._ids or name in self.names.values() else ""
 

@@ -1,8 +1,8 @@
 """The parts of a prompt that rules compare with an answer, and whether a text is about what they show.
 
-No language is known here. The instructions are a sample of theirs: what they say themselves tells nothing about the
-memories. A text and memories can be compared if they are in one script and both have many words of the instructions,
-or neither does.
+Nothing here depends on a language. The instructions are a sample of theirs: what they say themselves tells nothing
+about the memories. A text and memories can be compared if they are in one script and both have many words of the
+instructions, or neither does.
 """
 
 from __future__ import annotations

@@ -110,6 +110,24 @@ def test_a_users_endpoint_is_tested_within_a_money_limit(tmp_path: Path) -> None
     assert found["llm_share"] < 1, "the rest is refused"
 
 
+def test_tokens_that_an_endpoint_does_not_report_are_counted_apart(tmp_path: Path) -> None:
+    with FakeEndpoint(faults={"no_usage": 0.3}) as endpoint:
+        found = summary(
+            "load",
+            "--against",
+            endpoint.url,
+            "--model",
+            MODEL,
+            *("--agents", 2, "--tick-rate", 60, "--workers", 1, "--out", tmp_path / "load.html"),
+            *("--limit-tokens", 20_000),
+            data_dir=tmp_path / "data",
+            COGITATE_API_KEY="any",
+        )
+        stats = endpoint.stats()
+    reported = stats.prompt_tokens + stats.completion_tokens
+    assert 0 < found["tokens"] - found["unreported_tokens"] <= reported < found["tokens"]
+
+
 def test_an_earlier_run_is_a_profile(tmp_path: Path) -> None:
     home = tmp_path / "home"
     summary("run", "--town", 3, "--ticks", 900, "--run", "mine", data_dir=home, COGITATE_REFLECTION_INTERVAL="120")

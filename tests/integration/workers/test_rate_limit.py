@@ -8,7 +8,8 @@ from bench.worker.rate_limit import WORKERS, measure
 
 
 def test_three_workers_never_pass_a_limit_that_makes_them_wait(tmp_path: Path) -> None:
-    # how fully they use it depends on the machine: `python -m bench` measures that
+    # How fully three processes use it depends on the machine: `python -m bench` measures that. That callers wait for
+    # consecutive places is held on a clock that stands still (`test_gate_enter`).
     kept = measure(600, 20.0, tmp_path / "data", delayed=10)  # a second's requests
     assert kept.refused == 0
     assert 0 < kept.accepted <= kept.allowed

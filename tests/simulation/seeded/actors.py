@@ -162,7 +162,7 @@ class SimulatedFuture(Future[T]):
 
 
 def wait_until(done: Callable[[], bool], timeout: float) -> None:
-    """Let simulated time pass until something is done; outside of the cluster nobody else could do it."""
+    """Let simulated time pass until something is done; nothing else in the cluster moves the clock."""
     actor = current()
     if actor is None:
         return

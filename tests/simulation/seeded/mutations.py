@@ -357,7 +357,7 @@ def answers_by_place() -> AbstractContextManager[Any]:
 
 
 def shares_rounded_down() -> AbstractContextManager[Any]:
-    """Each job of a pack pays its share rounded down, and nobody pays what is left."""
+    """Each job of a pack pays its share rounded down, so the remainder is never charged."""
 
     def changed(total: int, weights: Any, caps: Any) -> list[int]:
         whole = sum(weights) or 1

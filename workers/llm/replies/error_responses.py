@@ -123,7 +123,7 @@ def _is_number(value: str) -> bool:
 
 
 def _duration(value: str) -> float | None:
-    """Return the seconds of a duration such as "1m30.5s", "120ms" or "20 seconds"; None if it is none."""
+    """Return the seconds of a duration such as "1m30.5s", "120ms" or "20 seconds"; None for any other text."""
     if _DURATION.fullmatch(value) is None:
         return None
     return sum(float(count) * _UNITS[unit.lower()] for count, unit in _COUNTED.findall(value))

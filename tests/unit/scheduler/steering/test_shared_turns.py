@@ -86,7 +86,7 @@ def test_the_default_limit_of_actions_admits_as_many_a_tick_as_the_turns_between
 
 def test_a_shared_turn_leaves_every_gathered_result_some_value() -> None:
     clock, wait = settings("auto").game_clock(), settings("auto").tuning.pack_wait
-    gathered = [kind for kind in kinds() if kind.gathers and kind.name != "act"]  # it has turns of its own
+    gathered = [kind for kind in kinds() if kind.gathers and kind.name != "act"]  # acts have their own turns
     assert {"rate", "reflect", "summarise"} == {kind.name for kind in gathered}
     for kind in gathered:
         assert wait + ticks_of(kind.latency, tick_rate=None, clock=clock) <= kind.latency_most

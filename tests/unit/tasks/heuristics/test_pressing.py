@@ -133,6 +133,8 @@ def test_what_a_later_statement_calls_off_is_not_seen_to() -> None:
     off = message("I have to cancel our meeting in the lab.", NOW - 60, importance=5)
     assert any("Let us meet" in what for what in seen_to(proposed))
     assert not any("Let us meet" in what for what in seen_to(proposed, off))
+    fire = seen("Fire in the lab!", minute=NOW - 80, importance=9)
+    assert seen_to(fire, off) == ["Fire in the lab"], "the fire was not called off with the meeting there"
 
 
 def test_an_occupation_is_planned_beside_what_an_empty_plan_sees_to() -> None:
