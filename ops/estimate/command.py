@@ -86,7 +86,7 @@ def estimate_run(
         *price_lines(settings.prices()),
         *fit_lines(fits, settings.tick_rate or 0),
     ]:
-        console.print(line)
+        console.print(line, soft_wrap=False)  # in 80 columns, as its tables
     if as_json:
         more = {"prices": msgspec.to_builtins(settings.prices()), "pace": msgspec.to_builtins(fits)}
         print(json.dumps(estimate_json(found, priced=_is_priced(settings)) | more), flush=True)

@@ -11,6 +11,11 @@ from tests.integration.workers.endpoint_replies import OUTPUT_TOKENS, PROMPT_TOK
 Charge = Literal["told", "estimate", "bound", "none"]
 
 
+#: Seconds of a job whose endpoint lets its deadline pass. They hold everything before the request as well, on a busy
+#: machine too: a job that cannot send its request in time ends as `timeout` without one.
+REACHES = 3.0
+
+
 @dataclass(frozen=True, kw_only=True)
 class Behaviour:
     """One behaviour of an endpoint, and what comes of the one job that asks it."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 
-from tests.integration.workers.behaviour import Behaviour, failed, row
+from tests.integration.workers.behaviour import REACHES, Behaviour, failed, row
 from tests.integration.workers.endpoint_replies import (
     GOOD,
     MARK,
@@ -206,8 +206,8 @@ BEHAVIOURS = (
         "bound",
         b"HTTP/1.1 100 Continue\r\n\r\n" * 101 + said(),
     ),
-    failed("hanging", "timeout", "bound", delivered("hang"), deadline=0.6),
-    failed("dripping", "timeout", "bound", delivered("drip"), deadline=0.6),
+    failed("hanging", "timeout", "bound", delivered("hang"), deadline=REACHES),
+    failed("dripping", "timeout", "bound", delivered("drip"), deadline=REACHES),
     # what it asks to wait
     failed("limited", "rate_limited", "none", refused(429, "slow down")),
     failed("limited for seconds", "rate_limited", "none", refused(429, "slow", Retry_After="7"), wait=7.0),

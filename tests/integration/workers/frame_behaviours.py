@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.integration.workers.behaviour import Behaviour, failed, row
+from tests.integration.workers.behaviour import REACHES, Behaviour, failed, row
 from tests.integration.workers.endpoint_replies import body_of, chunked, said
 
 _OK = b"HTTP/1.1 200 OK"
@@ -70,7 +70,7 @@ FRAMES = (
     row("a length with zeros before", _head(b"Content-Length: 000%d" % len(_BODY))),
     row("no length on a connection that is kept", _head(b"Connection: keep-alive")),
     failed("closed in the middle without a length", "not_json", "bound", _head(b"Connection: close", body=_BODY[:200])),
-    failed("no length, and left open", "timeout", "bound", _head(b"X-Odd: y"), left_open=True, deadline=0.6),
+    failed("no length, and left open", "timeout", "bound", _head(b"X-Odd: y"), left_open=True, deadline=REACHES),
     row("a line behind the body", said() + b"\r\n"),
     # versions
     row("HTTP/1.0 that keeps the connection", _head(_LENGTH, b"Connection: keep-alive", status=b"HTTP/1.0 200 OK")),
