@@ -180,7 +180,7 @@ class ModelSettings(BaseModel):
 
     def _named_tiers(self) -> set[str]:
         """Return the service tiers that parameters of its requests name."""
-        named = [one.parameters.get("service_tier") for one in (self, *self.kinds.values())]
+        named = (one.get("service_tier") for one in (self.parameters, *(k.parameters for k in self.kinds.values())))
         return {str(tier) for tier in named if tier is not None}
 
     def _percents(self, tiers: dict[str, int]) -> Iterator[int]:
