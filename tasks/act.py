@@ -28,7 +28,7 @@ from cogitate.tasks.heuristics.action import action_of, by_rule, eating_place, f
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.meters import format_meters
-from cogitate.tasks.persona import persona
+from cogitate.tasks.persona import language_of, persona
 from cogitate.tasks.places import HERE, place_meant, places_shown
 from cogitate.tasks.recall import access_marks, brief, long_term_context, recall, share_of, template_entry
 from cogitate.tasks.situation import (
@@ -145,7 +145,7 @@ class Act(Kind):
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
         """Return the action that `heuristics.action` finds."""
-        found, used = find_action(case)
+        found, used = find_action(case, language_of(case))
         return Tell(owner=case.job.key.owner, topic="action", data=found), *access_marks(case, used)
 
     def _recalled(self, case: Case) -> list[Entry]:

@@ -189,8 +189,9 @@ class Plan(Kind):
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
         """Return the plan that `heuristics.planning` finds."""
-        slots, used = find_slots(case)
-        return self._appended(case, slots, used, language_of(case))
+        language = language_of(case)
+        slots, used = find_slots(case, *window(case), language)
+        return self._appended(case, slots, used, language)
 
     def _ahead(self, moment: Moment) -> Iterable[Request]:
         """Return the request for the coming day's plan, once it is time for it."""

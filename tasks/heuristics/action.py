@@ -15,7 +15,6 @@ from cogitate.memory.summaries.conversations import resolve_name
 from cogitate.tasks.heuristics.chosen_action import choose_action
 from cogitate.tasks.heuristics.pressing import find_pressing, quote
 from cogitate.tasks.kind import Case, WorldFacts
-from cogitate.tasks.persona import language_of
 from cogitate.tasks.situation import Situation, item_of, meters_of, text_of, texts_of
 
 MOST_EVIDENCE = 8  # memories that support an action
@@ -39,15 +38,18 @@ REASONS = {
 _AT_HOME = re.compile(r"\bat home\b", re.IGNORECASE)
 
 
-def find_action(case: Case) -> tuple[dict[str, str], tuple[int, ...]]:
+def find_action(case: Case, language: str) -> tuple[dict[str, str], tuple[int, ...]]:
     """Return the action of a rule, or else the plan item, company at the best remembered place, or idling.
 
     With it come the numbers of the memories that support it. Where the world lists actions, it is always one of them.
+
+    Args:
+        language: of the agent.
     """
     situation, world = case.job.params, case.world
     if texts_of(situation, "actions"):
-        chosen, used = _choice(case)
-        return _told(case, chosen, ("reason",)), used
+        chosen, used = _choice(case, language)
+        return _told(case, language, chosen, ("reason",)), used
     action = by_rule(situation, case.job.minute, home=case.profile.home, food=eating_place(world))
     here, item = text_of(situation, "location"), item_of(situation, "item")
     used = ()
@@ -59,7 +61,7 @@ def find_action(case: Case) -> tuple[dict[str, str], tuple[int, ...]]:
             action = action_of("move_to", place, "Meeting people", _meeting(case, place))
     if action is None:
         action = action_of("idle", here, "", "Deciding what to do")  # the streams design's fallback
-    return _told(case, action), used
+    return _told(case, language, action), used
 
 
 def by_rule(situation: Situation, minute: int, *, home: str, food: str) -> dict[str, str] | None:
@@ -80,14 +82,14 @@ def by_rule(situation: Situation, minute: int, *, home: str, food: str) -> dict[
     return None
 
 
-def _choice(case: Case) -> tuple[dict[str, str], tuple[int, ...]]:
+def _choice(case: Case, language: str) -> tuple[dict[str, str], tuple[int, ...]]:
     """Return the available action that fits best, with the memories that support it.
 
     In order: what a need calls for, what resembles a pressing matter or the current plan item, sleep at night, company
     at the best remembered place, what resembles the agent's activity, place or trade, and the first that is listed.
     """
     situation, profile, world = case.job.params, case.profile, case.world
-    names, language = world.display_names, language_of(case)
+    names = world.display_names
     here, actions, item = text_of(situation, "location"), texts_of(situation, "actions"), item_of(situation, "item")
     places = {action: place_named(action, case) or here for action in actions}
     needs = [
@@ -139,9 +141,10 @@ def _likest(actions: Sequence[str], reasons: Iterable[tuple[str, str]]) -> tuple
     return next(((action, reason) for action, reason in found if action), ("", ""))
 
 
-def _told(case: Case, action: dict[str, str], fields: Iterable[str] = ("doing", "reason")) -> dict[str, str]:
+def _told(
+    case: Case, language: str, action: dict[str, str], fields: Iterable[str] = ("doing", "reason")
+) -> dict[str, str]:
     """Return an action, fields of which are told in the agent's language."""
-    language = language_of(case)
     if language == ENGLISH:
         return action
     pack, place = pack_of(language), resolve_name(action["location"], case.world.display_names)

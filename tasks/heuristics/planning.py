@@ -22,21 +22,22 @@ from cogitate.tasks.heuristics.pressing import find_pressing, quote
 from cogitate.tasks.heuristics.reading import TIMED
 from cogitate.tasks.kind import Case
 from cogitate.tasks.meters import Meter, read_meters
-from cogitate.tasks.persona import language_of
-from cogitate.tasks.plan_times import window
 
 _DAY = re.compile(r"\b(?:day|день) \d", re.IGNORECASE)
 
 
-def find_slots(case: Case) -> tuple[list[Slot], tuple[int, ...]]:
+def find_slots(case: Case, start: int, end: int, language: str) -> tuple[list[Slot], tuple[int, ...]]:
     """Return a plan from promises, appointments and unfinished items, what presses, and the routine.
 
     With it come the numbers of the entries that it rests on.
+
+    Args:
+        start: of the plan's window [start, end), game minutes.
+        language: in which the items are told.
     """
-    start, end = window(case)
     profile = case.profile
     owed = find_owed(case.job.key.owner, case.entries, case.world.display_names, case.world.locations, start, end)
-    told, places, language = _told(case), case.world.locations, language_of(case)
+    told, places = _told(case, start), case.world.locations
     booked = with_owed(appointments(told, places, start, end), standing(owed.timed, told), owed.by_others)
     agreed = owed.numbers | {a.number for a in booked}
     entries, names = case.entries, case.world.display_names
@@ -101,10 +102,10 @@ def _done(case: Case) -> list[str]:
     return [str(text) for text in done] if isinstance(done, list) else []
 
 
-def _told(case: Case) -> list[Entry]:
+def _told(case: Case, start: int) -> list[Entry]:
     """Return what tells the agent of times, in its words; its statements about itself count as made this morning."""
     owner, names = case.job.key.owner, case.world.display_names
-    said = Entry(type="observation", text=case.profile.currently, minute=window(case)[0])
+    said = Entry(type="observation", text=case.profile.currently, minute=start)
     summary = first_person(_dated(case), owner, names)
     # Reflections only repeat earlier statements, perhaps in another's words.
     timed = (e for e in TIMED.of(case.entries, owner, names) if e is not None and e.type != "reflection")
