@@ -73,7 +73,7 @@ class WorldFacts:
 class Backlog(NamedTuple):
     """The entries of all owners that wait for a rating."""
 
-    count: int
+    entries: int
     oldest: int  # game time of the oldest, in minutes; 0 if none waits
 
 

@@ -70,7 +70,7 @@ class RateImportance(Kind):
             return moment.minute >= _patient_until(moment)
         of_all = moment.unrated()
         longest = moment.world.limits.reflection_interval // 3  # twice as long: on average they wait less than alone
-        return of_all.count >= FEWEST or moment.minute >= of_all.oldest + longest
+        return of_all.entries >= FEWEST or moment.minute >= of_all.oldest + longest
 
     def wake(self, moment: Moment) -> int | None:
         """Return the owner's next turn while enough entries wait, or the first at which the oldest has waited long."""
