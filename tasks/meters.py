@@ -7,14 +7,17 @@ number, and no heuristic uses it. A `Meter` carries its meaning.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 
 from cogitate.memory import typed_json
+from cogitate.memory.checks import check_text
+from cogitate.memory.errors import InputError, quoted
 
 PRESSES = 0.2  # share of the scale that is a need (streams design, task 12: below 20 of 100)
-_Word = Annotated[str, msgspec.Meta(max_length=100)]
+MAX_WORD = 100  # characters of `low` or `high`
+MAX_METER = 1e15  # larger numbers are not exact in JSON
 
 
 class Meter(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -25,19 +28,26 @@ class Meter(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     otherwise.
 
     Raises:
-        ValueError: unless `most` is larger than `least`.
+        InputError: for an invalid field, or unless `most` is larger than `least`.
     """
 
     value: float
-    low: _Word = ""
-    high: _Word = ""
+    low: str = ""
+    high: str = ""
     need: Literal["", "low", "high"] = ""
     least: float = 0.0
     most: float = 100.0
 
     def __post_init__(self) -> None:
+        for field in ("value", "least", "most"):
+            if not is_reading(number := getattr(self, field)):
+                raise InputError(f"a meter's {field} is {quoted(number)}: give a number, at most {MAX_METER:g}")
+        for field in ("low", "high"):
+            check_text(f"a meter's {field}", getattr(self, field), MAX_WORD, blank=True)
+        if self.need not in ("", "low", "high"):
+            raise InputError(f"a meter's need is {quoted(self.need)}: give 'low', 'high' or ''")
         if not self.least < self.most:
-            raise ValueError(f"a meter's least is {self.least:g} and its most {self.most:g}: most must be larger")
+            raise InputError(f"a meter's least is {self.least:g} and its most {self.most:g}: most must be larger")
 
     @property
     def means_something(self) -> bool:
@@ -73,6 +83,11 @@ class Meter(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
         return {"low": self.low, "high": self.high, "": ""}[self.need]
 
 
+def is_reading(value: object) -> bool:
+    """Return whether a value is a number that a meter may have: finite, and exact in JSON."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MAX_METER
+
+
 def read_meters(status: object) -> dict[str, Meter]:
     """Return the meters in a brief or in a job's parameters by name; ignore anything else."""
     given = status if isinstance(status, Mapping) else {}
@@ -104,4 +119,4 @@ def _meter(said: object) -> Meter | None:
             return typed_json.convert(dict(said), Meter)
         except (msgspec.ValidationError, ValueError):
             return None
-    return Meter(said) if isinstance(said, int | float) and not isinstance(said, bool) else None
+    return Meter(said) if isinstance(said, int | float) and is_reading(said) else None

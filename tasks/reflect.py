@@ -33,7 +33,7 @@ from cogitate.prompts.answers import ReflectionAnswer
 from cogitate.prompts.constraints import Constraint
 from cogitate.prompts.render import Templates
 from cogitate.tasks import timing
-from cogitate.tasks.heuristics.insight import NOTABLE, find_insight, is_quiet
+from cogitate.tasks.heuristics.insight import NOTABLE, Insight, find_insight, is_quiet
 from cogitate.tasks.heuristics.recalled import Recalled
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
@@ -124,7 +124,7 @@ class Reflect(Kind):
         It shows the most important recent observations, no mundane ones if there are enough others, and how often each
         was repeated.
         """
-        recent = without_repeats(_by_importance(self._recent(case)))
+        recent = without_repeats(_by_importance([*self._recent(case), *_again(case)]))
         telling = [e for e in recent if rating(e) >= ORDINARY]  # where little happened, what is mundane is shown too
         memories = share_of((telling if len(telling) >= ENOUGH else recent)[:SHOWN], memory_share)
         names, repeats, now = case.world.names, _repeats(case), result_minute(case.job)
@@ -168,21 +168,11 @@ class Reflect(Kind):
         """Return what `heuristics.insight` finds; after fewer than three observations only what matters."""
         recent, since = self._recent(case), _since(case)
         few = len(recent) < ENOUGH and sum(_stands_for(e, since) for e in recent) < ENOUGH
-        new = {e.number for e in recent}
-        recalled = Recalled(
-            owner=case.job.key.owner,
-            recent=recent,
-            before=[e for e in case.entries if e.number not in new],
-            names=case.world.display_names,
-            minute=result_minute(case.job),
-            repeats=_repeats(case),
-            places=case.world.locations,
-            delay=delay_of(case),
-            language=language_of(case),
-        )
-        insight = find_insight(recalled, least=NOTABLE) if few else find_insight(recalled)
+        insight = _insight_of(case, recent, few=few)
+        if is_quiet(insight.text) and (again := _again(case)):  # it mattered before, and happened again
+            recent, insight = again, _insight_of(case, again, few=True)
         importance = MINIMAL if is_quiet(insight.text) else BY_HEURISTIC
-        shown_by = _by_importance(recalled.by_number[number] for number in new.intersection(insight.evidence))
+        shown_by = _by_importance(e for e in recent if e.number in insight.evidence)
         reflection = self._reflection(case, insight.text, importance, insight.evidence, shown_by)
         return *reflection, *access_marks(case, insight.evidence)
 
@@ -237,6 +227,23 @@ class Reflect(Kind):
                     topic="relationship",
                     data={"agent": other, "change": changed.change, "reason": changed.reason},
                 )
+
+
+def _insight_of(case: Case, recent: Sequence[Entry], *, few: bool) -> Insight:
+    """Return what these entries show; if they are few, only what matters."""
+    new = {e.number for e in recent}
+    recalled = Recalled(
+        owner=case.job.key.owner,
+        recent=recent,
+        before=[e for e in case.entries if e.number not in new],
+        names=case.world.display_names,
+        minute=result_minute(case.job),
+        repeats=_repeats(case),
+        places=case.world.locations,
+        delay=delay_of(case),
+        language=language_of(case),
+    )
+    return find_insight(recalled, least=NOTABLE) if few else find_insight(recalled)
 
 
 def _constraints(people: Iterable[str]) -> Iterator[Constraint]:
@@ -321,7 +328,17 @@ def _params(moment: Moment, since: int) -> dict[str, Any]:
         repeats = {e.number: stream.marks[e.number].repeats for e in newer if e.number in stream.marks}
         most = sorted((-times, number) for number, times in repeats.items() if times)[:MOST_REPEATED]
         params["repeats"] = {str(number): -times for times, number in sorted(most, key=lambda pair: pair[1])}
+        if again := _repeated_since(stream, since):
+            params["again"] = again
     return params
+
+
+def _repeated_since(stream: Stream, since: int) -> list[int]:
+    """Return the newest entries up to `since` that matter and were repeated after the last reflection."""
+    reflected = stream.head.counters.get(MINUTE, 0)
+    repeated = sorted(n for n, marks in stream.marks.items() if marks.repeats and marks.last_repeat > reflected)
+    older = [n for n in repeated if n <= since and stream.is_live(n) and rating(stream.entries[n]) >= NOTABLE]
+    return older[-MOST_REPEATED:]
 
 
 def _condition(moment: Moment) -> dict[str, object]:
@@ -335,6 +352,12 @@ def _earlier(case: Case) -> list[Entry]:
     replaced = replaced_entry(case.job)
     written = [e for e in case.entries if e.type == "reflection" and not is_quiet(e.text) and e.number != replaced]
     return written[-EARLIER:]
+
+
+def _again(case: Case) -> list[Entry]:
+    """Return the entries before the last reflection that were repeated since, as the request names them."""
+    named = case.job.params.get("again", ())
+    return [e for e in case.entries if e.number in named] if isinstance(named, list | tuple) else []
 
 
 def _repeats(case: Case) -> dict[int, int]:

@@ -16,15 +16,13 @@ from cogitate.scheduler.config.tiers import TIERS, Tier, TierRule
 from cogitate.scheduler.intake.checks import MAX_LABEL, MAX_NAMES, check_text, check_texts, reason
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Kind, Moment
-from cogitate.tasks.meters import Meter, read_meters
+from cogitate.tasks.meters import Meter, is_reading, read_meters
 
 log = structlog.get_logger()
 
 Brief = Callable[[str], Mapping[str, object]]
 
-MAX_WORD = 100  # characters of a meter's `low` or `high`
 MAX_WARNED = 20  # meters to warn about
-MAX_METER = 1e15  # larger numbers are not exact in JSON
 #: Keys that built-in kinds and worlds read. A custom kind names further keys in `brief_keys`.
 KEYS = ("location", "activity", "condition", "status", "free", "near", "actions")
 
@@ -119,29 +117,15 @@ def check_meter(what: str, value: object) -> None:
     """Check a meter of a brief: a number, a `Meter`, or a mapping of its fields."""
     if isinstance(value, Mapping):
         try:
-            value = typed_json.convert(dict(value), Meter)
+            typed_json.convert(dict(value), Meter)
         except (msgspec.ValidationError, ValueError) as error:
             fields = ", ".join(Meter.__struct_fields__)
             raise InputError(f"{what} is {quoted(value)}: {reason(error)}; a meter takes {fields}") from error
-    if isinstance(value, Meter):
-        for field in ("low", "high"):
-            check_text(f"{what}: {field}", getattr(value, field), MAX_WORD, blank=True)
-        numbers: tuple[object, ...] = (value.value, value.least, value.most)
-    else:
-        numbers = (value,)
-    for number in numbers:
-        if (
-            isinstance(number, bool) or not isinstance(number, int | float) or not abs(number) <= MAX_METER
-        ):  # false for NaN too
-            raise InputError(
-                f"{what} is {quoted(number)}: give a number, or a Meter that explains it, such as "
-                "Meter(95, low='sated', high='starving', need='high')"
-            )
-    if isinstance(value, Meter):
-        try:
-            typed_json.convert(msgspec.to_builtins(value), Meter)
-        except (msgspec.ValidationError, ValueError) as error:
-            raise InputError(f"{what} is {quoted(value)}: {reason(error)}") from error
+    elif not isinstance(value, Meter) and not is_reading(value):
+        raise InputError(
+            f"{what} is {quoted(value)}: give a number, or a Meter that explains it, such as "
+            "Meter(95, low='sated', high='starving', need='high')"
+        )
 
 
 def _warn_of_meters(status: object, warned: set[str]) -> None:

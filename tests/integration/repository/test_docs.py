@@ -181,6 +181,12 @@ def test_the_rounds_that_are_shown_are_those_that_are_played(number: int, tmp_pa
     assert run(sys.executable, "-W", "error", "rounds.py", cwd=tmp_path) == blocks("text", page)[number]
 
 
+def test_the_auction_of_a_mesa_model_is_the_one_that_is_held(tmp_path: Path) -> None:
+    page = "docs/how-to/mesa.md"
+    (tmp_path / "auction.py").write_text(next(body for body in blocks("python", page) if ".decide(" in body))
+    assert run(sys.executable, "auction.py", cwd=tmp_path) == blocks("text", page)[1]
+
+
 @pytest.mark.parametrize(("number", "most"), [(0, 35), (1, 40), (2, 40)])
 def test_three_worlds_think_what_the_page_shows(number: int, most: int, tmp_path: Path) -> None:
     page = "docs/tutorial/three-worlds.md"

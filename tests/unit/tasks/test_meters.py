@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import pytest
 
-from cogitate.tasks.meters import Meter, format_meters, meter_params, read_meters
+from cogitate.memory.errors import InputError
+from cogitate.tasks.meters import MAX_WORD, Meter, format_meters, meter_params, read_meters
 
 HUNGER = Meter(95, low="sated", high="starving", need="high")
 
@@ -55,6 +59,20 @@ def test_meters_pass_through_json_and_invalid_ones_are_left_out() -> None:
     assert read_meters("low") == {}
 
 
-def test_a_scale_has_an_extent() -> None:
-    with pytest.raises(ValueError, match="most must be larger"):
-        Meter(5, least=5, most=5)
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"value": "95"}, "value is '95': give a number"),
+        ({"value": True}, "value is True: give a number"),
+        ({"value": math.nan}, "value is nan: give a number"),
+        ({"most": -(10**400)}, "most is .*: give a number"),
+        ({"least": None}, "least is None: give a number"),
+        ({"low": 3}, "low is 3: give a string"),
+        ({"high": "x" * (MAX_WORD + 1)}, f"high has {MAX_WORD + 1} characters"),
+        ({"need": "both"}, "need is 'both': give 'low', 'high' or ''"),
+        ({"least": 5, "most": 5}, "most must be larger"),
+    ],
+)
+def test_an_invalid_meter_is_refused_where_it_is_made(fields: dict[str, Any], says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        Meter(**({"value": 5} | fields))

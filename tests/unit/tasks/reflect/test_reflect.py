@@ -136,6 +136,21 @@ def test_repeats_count_for_the_trigger_and_are_told() -> None:
     assert not list(KIND.due(moment_of(stream, 628, world=world)))
 
 
+@pytest.mark.parametrize(("importance", "told"), [(8, True), (2, False)])
+def test_what_matters_and_is_repeated_after_a_reflection_makes_no_quiet_period(importance: int, told: bool) -> None:
+    stream = stream_of(*(observation(f"The well in yard {n} is dry.", 600 + n, importance=importance) for n in (1, 2)))
+    apply({KLAUS: stream}, (SetCounter(KLAUS, "reflect.number", 2), SetCounter(KLAUS, "reflect.minute", 640)), 640)
+    count_repeat(stream, 1, 640, importance=importance)  # before that reflection was requested
+    count_repeat(stream, 2, 700, importance=importance)
+    minute = 640 + 2 * WORLD.limits.reflection_interval
+    (request,) = KIND.due(moment_of(stream, minute))
+    assert request.params.get("again") == ([2] if told else None)
+    case = case_of(KIND, stream, minute, request=request)
+    (entry,) = appended(KIND.heuristic(case))
+    assert (entry.text == QUIET, "yard 2" in entry.text, "yard 1" in entry.text) == (not told, told, False)
+    assert ("yard 2" in KIND.prompt(case).user) == told
+
+
 @pytest.mark.parametrize(("new", "later"), [(0, 720), (2, 720), (3, 0), (4, 0)])
 def test_with_fewer_than_three_observations_it_waits_for_a_second_interval_to_be_over(new: int, later: int) -> None:
     stream = stream_of(observation("Old.", 300), *(observation(f"New {i}.", 500) for i in range(new)))
