@@ -52,7 +52,10 @@ def main() -> int:
         "--section", action="append", choices=tuple(SECTIONS), help="only this section (may be repeated)"
     )
     commands.add_parser("enqueue", help="cost of publishing a tick's hints, compared with Celery's methods")
-    commands.add_parser("concurrency", help="calls that one worker process sustains, compared with plain Celery tasks")
+    calls = commands.add_parser(
+        "concurrency", help="calls that one worker process sustains, compared with plain Celery tasks"
+    )
+    calls.add_argument("--bare", type=int, metavar="ROUNDS", help="only against the bare client, in so many rounds")
     troubled = commands.add_parser("trouble", help="jobs that a model answers at an endpoint in trouble")
     troubled.add_argument("--only", default="", metavar="TEXT", help="only scenarios whose label contains this")
     packs = commands.add_parser("pack", help="a day with packed calls, compared with single ones")
@@ -130,6 +133,10 @@ def main() -> int:
     logs.quiet()
     json = getattr(arguments, "json", None)
     match arguments.command:
+        case "concurrency" if arguments.bare:
+            from bench.worker import concurrency
+
+            print_tables([concurrency.against_bare(arguments.bare)], json)
         case name if name in PLAIN:
             print_tables([import_module(PLAIN[name]).table()], json)
         case "trouble":

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import count
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
@@ -98,6 +99,26 @@ def table(in_flight: Sequence[int] = (1, 10, 50, 200)) -> Table:
     ]
     columns = ("calls a second", "of ideal", "CPU ms a call", "calls a CPU second", "to threads, per CPU", "to prefork")
     return Table(f"Calls in flight, one worker process, answers after {LATENCY} s", columns, tuple(rows), decimals=2)
+
+
+def against_bare(rounds: int, in_flight: int = 200) -> Table:
+    """Measure the product and the bare client over its own library in turns; return the median and the spread."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory()))
+        server = stack.enter_context(EmbeddedServer(folder))
+        bench = Bench(folder, server.url, stack.enter_context(endpoint()), stack.enter_context(server.client(1)))
+        turns = [(bench.ours(in_flight), bench.bare(in_flight, "own")) for _ in range(rounds)]
+    found = {
+        "worker, calls a second": [ours.rate for ours, _ in turns],
+        "bare client, calls a second": [bare.rate for _, bare in turns],
+        "calls a second, worker to bare client": [ours.rate / bare.rate for ours, bare in turns],
+        "worker, CPU ms a call": [ours.cost for ours, _ in turns],
+        "bare client, CPU ms a call": [bare.cost for _, bare in turns],
+        "CPU a call, worker to bare client": [ours.cost / bare.cost for ours, bare in turns],
+    }
+    rows = tuple(Row(name, (median(values), min(values), max(values))) for name, values in found.items())
+    title = f"{in_flight} in flight, {rounds} rounds of {SECONDS:.0f} s in turns, answers after {LATENCY} s"
+    return Table(title, ("median", "lowest", "highest"), rows, decimals=2)
 
 
 def together(rounds: Iterable[Measured]) -> Measured:

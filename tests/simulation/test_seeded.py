@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,10 +15,11 @@ import pytest
 from cogitate.scheduler.ledger.errors import RunMissing
 from cogitate.scheduler.ledger.run_store import RunStore
 from tests.simulation.seeded.cluster import Cluster
-from tests.simulation.seeded.faults import FAULTS, JOB_STATES, PAIRS, Coverage, empty_pairs
+from tests.simulation.seeded.faults import FAULTS, JOB_STATES, OF_REQUESTS, PAIRS, Coverage, empty_pairs
+from tests.simulation.seeded.model import OF_ITEMS
 from tests.simulation.seeded.mutations import FOCUS, FOUND, MUTATIONS, WANTED
 from tests.simulation.seeded.processes import Broken
-from tests.simulation.seeded.scene import RUN, scene_of_seed
+from tests.simulation.seeded.scene import RUN, is_packed, scene_of_seed
 from tests.simulation.seeded.server import Server, be_silent, simulating
 from tests.simulation.seeded.trial import LEAST_STEPS, TooLittle, Trials, any_scene
 
@@ -55,6 +57,15 @@ def test_a_few_seeds_are_clean(server: Server) -> None:
     assert {f"job {state}" for state in JOB_STATES} < {state for state, _ in coverage}
     assert forced, "no job ended dead, failed or late: too little goes wrong"
     assert len(empty_pairs(coverage)) < len(PAIRS) // 2
+
+
+def test_packs_meet_the_faults_of_requests_and_of_items(server: Server) -> None:
+    trials, met, wanted = Trials(server, OF_REQUESTS), Counter[str](), (*OF_REQUESTS, *OF_ITEMS)
+    for seed in filter(is_packed, range(MOST)):
+        met.update(trials.run(seed).met)
+        if all(met[fault] for fault in wanted):
+            return
+    pytest.fail(f"did not happen in packs: {', '.join(fault for fault in wanted if not met[fault])}")
 
 
 def test_a_seed_is_the_same_run_for_ever(server: Server) -> None:

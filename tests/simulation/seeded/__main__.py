@@ -11,8 +11,10 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import count, islice
 
+from tests.simulation.seeded.cluster import OF_PACKS
 from tests.simulation.seeded.faults import FAULTS, PAIRS, STATES, Coverage, empty_pairs
 from tests.simulation.seeded.parallel import try_many
+from tests.simulation.seeded.scene import is_packed
 from tests.simulation.seeded.server import simulating
 from tests.simulation.seeded.trial import Trials
 
@@ -27,11 +29,14 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, help="try so many seeds")
     parser.add_argument("--minutes", type=float, help="stop after so many minutes")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--packed", action="store_true", help="only seeds that pack calls")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     chosen = parser.parse_args()
     if chosen.seed is not None:
         return _alone(chosen.seed)
     seeds: Iterator[int] = count(chosen.first)
+    if chosen.packed:
+        seeds = filter(is_packed, seeds)
     if chosen.seeds is not None:
         seeds = islice(seeds, chosen.seeds)
     return _many(seeds, chosen.processes, (chosen.minutes or float("inf")) * 60)
@@ -53,6 +58,7 @@ def _many(seeds: Iterator[int], processes: int, seconds: float) -> int:
     began = time.monotonic()
     clean, steps, small, broken = 0, 0, 0, []
     coverage: Coverage = Counter()
+    met: Counter[str] = Counter()
     for seed, trial, wrong in try_many(seeds, processes=processes, seconds=seconds):
         if trial is None and not wrong:
             small += 1
@@ -63,8 +69,10 @@ def _many(seeds: Iterator[int], processes: int, seconds: float) -> int:
             clean += 1
             steps += trial.steps
             coverage.update(trial.coverage)
+            met.update(trial.met)
     took = time.monotonic() - began
     print(_table(coverage))
+    print("packed requests:", ", ".join(f"{met[fault]} {fault}" for fault in OF_PACKS))
     empty = empty_pairs(coverage)
     for pair in empty:
         print(f"never: {pair}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import cycle, islice
 from random import Random
 from typing import Any
 
@@ -13,19 +14,23 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from cogitate.scheduler.ledger.keys import incarnation_key
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost
+from cogitate.workers.llm.replies.failures import FAILURE_KINDS
 from tests.simulation.seeded.actors import NEVER, STEP, Actor, Process, Schedule, current
 from tests.simulation.seeded.broker import Broker
-from tests.simulation.seeded.faults import Coverage, JobStates, Rates
-from tests.simulation.seeded.model import Outcome
+from tests.simulation.seeded.faults import OF_REQUESTS, Coverage, JobStates, Rates
+from tests.simulation.seeded.model import OF_ITEMS, Outcome
 from tests.simulation.seeded.processes import Broken, HostProcess, WorkerProcess
-from tests.simulation.seeded.scene import LEASE, RUN, SCENES, scene_of_seed
+from tests.simulation.seeded.scene import LEASE, RUN, SCENES, STORY_EVERY, scene_of_seed
 from tests.simulation.seeded.server import Server
 from tests.simulation.seeded.wire import SOCKET_TIMEOUT, SimulatedConnection
 
 WORKERS = 2
 CALM_AFTER = 300  # steps after which nothing goes wrong any more but while a host finishes the run
+CALM_AFTER_PACKS = 1_200  # the same where calls are packed: runs are longer, and packs grow late
 MOST_STEPS = 6_000  # a run that needs more does not end
 DAY = 86_400.0
+#: What may go wrong with a request that asks several cases: each class of failure, what is of any request, and items.
+OF_PACKS = (*FAILURE_KINDS, *OF_REQUESTS, *OF_ITEMS)
 
 
 class Cluster:
@@ -45,6 +50,9 @@ class Cluster:
         self.restarts = 0
         self._signed = 0  # the epoch of the host that sent the last heartbeat
         self.coverage: Coverage = Counter()
+        first = 2 * seed // STORY_EVERY % len(FAILURE_KINDS)
+        self._of_packs = islice(cycle(FAILURE_KINDS), first, None)  # each class in turn, over seeds
+        self.met: Counter[str] = Counter()  # faults of requests that ask several cases
         self.tried: Counter[str] = Counter()  # claims of each job that may have been granted
         self.tokens: dict[str, dict[str, int]] = {}  # of each job: token -> the number of its attempt
         self.over: set[str] = set()  # tokens of attempts that settle or whose lease has run out
@@ -164,7 +172,8 @@ class Cluster:
     def _is_calm(self) -> bool:
         if self._over:
             return True
-        return self.steps >= CALM_AFTER and not any(host.main.at == "finish" for host in self._hosts)
+        calm_after = CALM_AFTER_PACKS if self.scene.packs else CALM_AFTER
+        return self.steps >= calm_after and not any(host.main.at == "finish" for host in self._hosts)
 
     def _new_host(self) -> None:
         self._born += 1
@@ -307,7 +316,7 @@ class Cluster:
 
     # -- what the model does ---------------------------------------------------------------------------
 
-    def asked(self, key: int) -> Outcome:
+    def asked(self, key: int, cases: int) -> Outcome:
         """A request to the model."""
         actor = current()
         assert actor is not None
@@ -321,12 +330,21 @@ class Cluster:
             usage = Cost(calls=1, tokens=tokens, usd_micros=tokens // 5)
         if fault is not None:
             self._note(fault)
+            self.met[fault] += cases > 1
         if fault == "worker killed by request" or key in self._deadly:
             self._deadly.add(key)
             self._dying = actor.process
             actor.pause(NEVER)
         if fault == "request slow":
             actor.sleep(draw.choice((2.0, 1.5 * LEASE) if self.scene.patient else (2.0, 8.0, 20.0)))
+        if fault == "request failed" and cases > 1:
+            kind = next(self._of_packs)
+            self.met[kind] += 1
+            return Outcome(kind, draw.choice((None, 400)), Cost() if kind == "no_time" else usage)
         if fault == "request failed":
-            return Outcome(draw.choice(("server", "timeout", "not_json", "bad_request", "rate_limited")), usage)
-        return Outcome(None, usage)
+            return Outcome(draw.choice(("server", "timeout", "not_json", "bad_request", "rate_limited")), None, usage)
+        return Outcome(None, None, usage)
+
+    def spoiled(self, fault: str) -> None:
+        """An item of the answer to a pack has a fault."""
+        self.met[fault] += 1

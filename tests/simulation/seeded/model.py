@@ -23,26 +23,35 @@ from cogitate.prompts.answers import (
 from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.answer_faults.prompt_content import PromptContent
-from cogitate.workers.jobs.packs.prompt import cases_in
+from cogitate.workers.jobs.packs.prompt import LONGEST_SHARED_TEXT, cases_in, shared_part
 from cogitate.workers.llm.replies.failures import Failure, FailureKind, ModelAnswer
 from tests.simulation.seeded.actors import current
 
 KINDS = (DailyPlan, ReflectionAnswer, ActionAnswer, RatingsAnswer, IntegratedAnswer, SummaryAnswer)
+ECHO = "echo"  # field of an item with a text of another case
 OVERFLOWS = 17  # of so many prompts one is too long for the model
+
+
+#: What may be wrong with an item of the answer to a pack, each with one of how many has it.
+OF_ITEMS = {"missing item": 61, "repeated item": 67, "item of no case": 71, "bad item": 73, "item of another case": 59}
 
 
 class Outcome(NamedTuple):
     """The answer or fault that the seed chooses for one request."""
 
     failure: FailureKind | None = None
+    status: int | None = None  # of the failure
     usage: Cost | None = None  # None: what the prompt's length says
 
 
 class Fate(Protocol):
     """The judge of requests; it may let time pass."""
 
-    def asked(self, key: int) -> Outcome:
-        """A request is being answered; `key` is a number of its prompt."""
+    def asked(self, key: int, cases: int) -> Outcome:
+        """A request is being answered; `key` is a number of its prompt, `cases` how many it asks if it is packed."""
+
+    def spoiled(self, fault: str) -> None:
+        """An item of the answer to a pack has one of the faults `OF_ITEMS`."""
 
 
 class SimulatedModel:
@@ -68,14 +77,18 @@ class SimulatedModel:
         key = crc32(prompt.user.encode())
         actor = current()
         fate: Fate | None = actor.schedule.fate if actor is not None else SimulatedModel.fate
-        outcome = fate.asked(key) if fate is not None else Outcome()
+        cases = cases_in(prompt.system, prompt.user)
+        outcome = fate.asked(key, len(cases)) if fate is not None else Outcome()
         usage = outcome.usage if outcome.usage is not None else _usage(key)
         if outcome.failure is not None:
-            return ModelAnswer(usage=usage, failure=Failure(kind=outcome.failure))
+            return ModelAnswer(usage=usage, failure=Failure(kind=outcome.failure, status=outcome.status))
         if key % OVERFLOWS == 0:
             return ModelAnswer(usage=usage, failure=Failure(kind="context_overflow"))
-        if cases := cases_in(prompt.system, prompt.user):
-            return ModelAnswer(usage=usage, value=_pack(prompt, cases))
+        if cases:
+            value, faults = _pack(prompt, cases)
+            for fault in faults if fate is not None else ():
+                fate.spoiled(fault)
+            return ModelAnswer(usage=usage, value=value)
         return ModelAnswer(usage=usage, value=_answer(prompt.answer, key % 5, prompt.used, _topic(prompt)))
 
     def close(self) -> None:
@@ -89,16 +102,43 @@ def own_answer(prompt: Prompt) -> BaseModel | None:
     return _answer(prompt.answer, crc32(prompt.user.encode()) % 5, (), "")
 
 
-def _pack(prompt: Prompt, cases: Sequence[tuple[int, str, str]]) -> BaseModel:
-    """Return the answer to several cases, the last one first; now and then one is missing, or has another's number."""
+def _pack(prompt: Prompt, cases: Sequence[tuple[int, str, str]]) -> tuple[BaseModel, list[str]]:
+    """Return the answer to several cases, the last one first, and what is wrong with its items."""
     kind = next(kind for kind in KINDS if prompt.answer.__name__ == f"{kind.__name__}Pack")
     items: list[dict[str, Any]] = []
+    faults: list[str] = []
     for number, _, user in reversed(cases):
         key = crc32(user.encode())
-        if key % 19:
-            answer = _answer(kind, key % 5, (), user[-30:])
-            items.append({"case": 1 if key % 23 == 0 else number, "answer": answer.model_dump()})
-    return prompt.answer.model_validate({"answers": items})
+        answer = _answer(kind, key % 5, (), user[-30:]).model_dump()
+        fault = next((fault for fault, every in OF_ITEMS.items() if key % every == 0), "")
+        of_other = _only_in_another(user, cases) if fault == "item of another case" else ""
+        if fault == "item of another case" and not of_other:
+            fault = ""
+        match fault:
+            case "missing item":
+                pass
+            case "repeated item":
+                items += [{"case": number, "answer": answer}] * 2
+            case "item of no case":
+                items.append({"case": number + len(cases), "answer": answer})
+            case "bad item":
+                items.append({"case": number, "answer": {name: {"odd": [None]} for name in answer}})
+            case _:
+                items.append({"case": number, "answer": answer | ({ECHO: of_other} if of_other else {})})
+        faults += [fault] if fault else []
+    return prompt.answer.model_validate({"answers": items}), faults
+
+
+def _only_in_another(user: str, cases: Sequence[tuple[int, str, str]]) -> str:
+    """Return a passage of another case than that of `user`, longer than an answer may repeat; "" without one."""
+    length, own = LONGEST_SHARED_TEXT + 1, " ".join(user.split()).casefold()
+    shared = len(" ".join(shared_part([one for _, _, one in cases]).split()))
+    for _, _, other in cases:
+        told = " ".join(other.split())
+        for at in range(shared, len(told) - length, 5):
+            if told[at : at + length].casefold() not in own:
+                return told[at : at + length]
+    return ""
 
 
 def _usage(key: int) -> Cost:

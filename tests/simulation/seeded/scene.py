@@ -60,9 +60,14 @@ def _ticks(*, asks: bool, wait: float, apply: str) -> int:
     return 7 if wait == FOR_EVER and apply == "due" else 8
 
 
+def is_packed(seed: int) -> bool:
+    """Return whether a seed packs calls."""
+    return seed % STORY_EVERY == PACKED
+
+
 def scene_of_seed(seed: int, number: int) -> Scene:
     """Return the scene of a seed that drew a number: a few seeds play an evening of the story, or pack calls."""
-    if seed % STORY_EVERY == PACKED:
+    if is_packed(seed):
         return packed_scene(number)
     return story_scene(number) if seed % STORY_EVERY == STORY_EVERY - 1 else scene_of(number)
 
@@ -76,7 +81,8 @@ def packed_scene(number: int) -> Scene:
         llm="openai",
         latency={"prune": 2, **later},
         pack_wait=2 * STEP,
-        limits={"tick.run.calls": 12, "day.run.calls": 80, "day.kind:prune.jobs": 3},
+        limits={"tick.run.calls": 16, "day.run.calls": 160, "day.kind:prune.jobs": 3},
+        limit_tokens=10_000_000,
         models={"default": ModelSettings(pack="auto")},
     )
     return replace(usual, settings=settings, ticks=usual.ticks + MORE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -41,6 +42,7 @@ class Trial(NamedTuple):
     steps: int
     coverage: Coverage
     forced: int  # jobs that ended dead, failed or late
+    met: Counter[str]  # faults of packed requests
 
 
 def any_scene(scene: Scene) -> bool:
@@ -96,7 +98,7 @@ class Trials:
                 raise Broken(f"the digest is {digest}, of the undisturbed run {expected}")
         self._check_size(cluster, lines)
         forced = sum(end.reason in FORCED for _, end in ends)
-        return Trial(seed, digest, cluster.steps, cluster.coverage, forced)
+        return Trial(seed, digest, cluster.steps, cluster.coverage, forced, cluster.met)
 
     def _undisturbed(self, cluster: Cluster, ends: Ends, times: Times) -> str:
         key = (cluster.scene.number, cluster.scene.story, ends, times)

@@ -12,7 +12,7 @@ from cogitate.workers.jobs.packs.request import Result, ask_together
 from cogitate.workers.jobs.packs.sizes import PackSizes
 from cogitate.workers.llm.replies.failures import ModelAnswer
 from tests.simulation.seeded.actors import current
-from tests.simulation.seeded.model import own_answer
+from tests.simulation.seeded.model import ECHO, own_answer
 
 
 class BrokenPack(AssertionError):
@@ -47,6 +47,8 @@ def watched_pack(calls: Sequence[Call], following: Ask, sizes: PackSizes) -> Ite
                 own is None or result.value in (None, own),
                 f"{calls[index].claim.job.id} got the answer to another case",
             )
+            leaked = f'"{ECHO}"' in result.text and result.packed > 1
+            check(not leaked, f"{calls[index].claim.job.id} got the text of another case")
         yield index, result
     check(
         reduce(added, used, Cost()) == reduce(added, shares, Cost()), f"shares of a pack are {shares}, it used {used}"

@@ -24,6 +24,7 @@ from tests.simulation.seeded.actors import SimulatedTime
 from tests.simulation.seeded.scene import STEP, Scene
 
 AGENTS = ("agent:ann", "npc:cy")
+MORE = ("agent:eve", "agent:fay", "agent:gil", "agent:hal", "agent:ivo")  # where calls are packed, so that jobs meet
 GUEST = "agent:di"  # joins and leaves
 TURN = 0.05  # seconds that an owner's turn takes: meanwhile others go on, and what they stage is not collected any more
 JOINS, GONE = 2, 2  # the tick at which the guest comes, and for how many of the last ones it is gone
@@ -47,12 +48,14 @@ class World:
 
     def __init__(self, scene: Scene) -> None:
         self._mood = scene.number
+        self._agents = (*AGENTS, *MORE) if scene.packs else AGENTS
         self._leaves = scene.ticks - GONE
         self._plans: list[tuple[str, str]] = []  # owner and plan item
 
     def owners(self) -> dict[str, Profile]:
         """Return the owners at the start."""
-        named = {owner: Profile(name=owner.partition(":")[2].title(), home="inn", work="mill") for owner in AGENTS}
+        names = {owner: owner.partition(":")[2].title() for owner in self._agents}
+        named = {owner: Profile(name=name, home="inn", work="mill") for owner, name in names.items()}
         return named | {"world": Profile(name="World"), "location:inn": Profile(name="The Inn")}
 
     @staticmethod
@@ -67,7 +70,7 @@ class World:
         draw = Random(self._mood * 1009 + tick.number)
         if tick.number == JOINS:
             loop.join(GUEST, Profile(name="Di"))
-        here = [*AGENTS, *([GUEST] if JOINS <= tick.number < self._leaves else [])]
+        here = [*self._agents, *([GUEST] if JOINS <= tick.number < self._leaves else [])]
         for owner in here:
             SimulatedTime.sleep(TURN)
             self._happen(loop, tick, owner, draw)
@@ -78,7 +81,7 @@ class World:
         if tick.number % 5 == 0:
             loop.story_event("quest_completed", related={"quest_id": "q1"})
         if draw.random() < 0.5:
-            loop.request(draw.choice(("prune", "summarise")), draw.choice(AGENTS))
+            loop.request(draw.choice(("prune", "summarise")), draw.choice(self._agents))
         if self._plans and draw.random() < 0.5:
             owner, item = self._plans.pop(0)
             loop.apply(SetPlanStatus(owner=owner, item=item, status="active", expects="pending"))
@@ -97,7 +100,7 @@ class World:
     def _take_in(self, change: Change) -> None:
         told = f"{change.owner} {change.kind} {change.entry.number if change.entry else 0} {change.effect!r}"
         self._mood = crc32(told.encode(), self._mood)
-        if change.entry is not None and change.entry.type == "plan" and change.owner in AGENTS:
+        if change.entry is not None and change.entry.type == "plan" and change.owner in self._agents:
             self._plans += [(change.owner, item.id) for item in change.entry.items[:1]]
 
     def _happen(self, loop: TickLoop, tick: Tick, owner: str, draw: Random) -> None:
@@ -116,7 +119,7 @@ class World:
                 ),
             )
         elif kind < 0.8:
-            other = draw.choice(AGENTS)
+            other = draw.choice(self._agents)
             said = Entry(
                 type="message",
                 text=draw.choice(LINES),
