@@ -65,8 +65,8 @@ class Layers:
         return marked(answer) if call.service_tier and isinstance(answer, ModelAnswer) else answer
 
 
-def failed(kind: FailureKind, usage: Cost = Cost(calls=1), **named: Any) -> ModelAnswer:
-    return ModelAnswer(usage=usage, failure=Failure(kind=kind, **named))
+def failed(kind: FailureKind, usage: Cost | None = None, **named: Any) -> ModelAnswer:
+    return ModelAnswer(usage=Cost(calls=1) if usage is None else usage, failure=Failure(kind=kind, **named))
 
 
 def tiers(**settings: Any) -> ServiceTiers:
