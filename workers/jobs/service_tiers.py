@@ -39,7 +39,9 @@ UNKNOWN_PAUSE = 3_600.0  # seconds without flex after a model turned out not to 
 MEASURED = 5.0  # seconds over which a pace is measured at least
 
 #: Refusals that may concern the tier alone, while the standard tier answers.
-_OF_CAPACITY: frozenset[FailureKind] = frozenset({"rate_limited", "overloaded", "quota_exhausted", "server", "timeout"})
+_OF_CAPACITY: frozenset[FailureKind] = frozenset(
+    {"rate_limited", "overloaded", "quota_exhausted", "server", "timeout", "no_time"}
+)
 _OF_REQUEST: frozenset[FailureKind] = frozenset({"unsupported", "bad_request", "model_missing", "forbidden"})
 
 log = structlog.get_logger()

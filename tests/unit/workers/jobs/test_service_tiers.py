@@ -157,10 +157,10 @@ def test_a_refusal_of_flex_is_no_evidence_about_the_endpoint() -> None:
     for kind, named in REFUSALS:
         refused = marked(failed(kind, **named)).failure
         assert refused is not None
-        assert verdict_of(refused, sent=1) == "silent"
+        assert verdict_of(refused) == "silent"
     gone = marked(failed("connection")).failure
     assert gone is not None
-    assert verdict_of(gone, sent=1) == "failing"
+    assert verdict_of(gone) == "failing"
 
 
 def test_a_flex_request_that_runs_out_of_its_time_may_have_been_charged_and_ends_the_attempt(clock: Clock) -> None:
@@ -175,7 +175,7 @@ def test_a_flex_request_that_runs_out_of_its_time_may_have_been_charged_and_ends
 
 
 def test_a_flex_request_that_was_never_sent_costs_nothing_and_falls_back(clock: Clock) -> None:
-    layers = Layers(clock, flex=[failed("timeout", usage=Cost())])
+    layers = Layers(clock, flex=[failed("no_time", usage=Cost())])
     assert tiers().ask(call(), layers) == ANSWERED
 
 
