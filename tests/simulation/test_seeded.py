@@ -15,9 +15,10 @@ from cogitate.scheduler.ledger.errors import RunMissing
 from cogitate.scheduler.ledger.run_store import RunStore
 from tests.simulation.seeded.cluster import Cluster
 from tests.simulation.seeded.faults import FAULTS, JOB_STATES, PAIRS, Coverage, empty_pairs
-from tests.simulation.seeded.mutations import FOCUS, FOUND, MUTATIONS, WANTED
+from tests.simulation.seeded.mutations import MUTATIONS
 from tests.simulation.seeded.processes import Broken
 from tests.simulation.seeded.scene import RUN, scene_of_seed
+from tests.simulation.seeded.searches import FOCUS, FOUND, WANTED
 from tests.simulation.seeded.server import Server, be_silent, simulating
 from tests.simulation.seeded.trial import LEAST_STEPS, TooLittle, Trials, any_scene
 
