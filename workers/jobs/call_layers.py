@@ -239,7 +239,8 @@ class Gating:
 
 def _gate_name(call: Call) -> str:
     """Return the name under which the gate knows a model: each service tier has limits that the others do not share."""
-    model, tier = call.model, call.service_tier or None
+    model = call.model
+    tier: object = call.service_tier or None
     if tier is None and model.parameters:
         tier = typed_json.decode(model.parameters, dict[str, object]).get("service_tier")
     return f"{model.model}@{tier}" if isinstance(tier, str) else model.model
