@@ -120,7 +120,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     reserved: Cost = Cost()  # upper bound of one attempt
     ahead: int = 0  # jobs of its kind and model in flight at its admission
     at: int = 0  # tick before which its result is not applied
-    refused: str = ""  # why no model is asked: the cell without room, "too_slow" or "run_ends"
+    refused: str = ""  # why no model is asked: the cell without room, "low_value", "too_slow" or "run_ends"
+    situation: int = 0  # by which admission estimated the value of its call; 0: it did not
 
     @property
     def id(self) -> str:

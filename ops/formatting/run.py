@@ -15,6 +15,7 @@ from cogitate.hosting.terminal import Terminal
 from cogitate.memory.clock import day_and_time
 from cogitate.ops.formatting.budget import budget_table, format_refusals
 from cogitate.ops.formatting.vitals import format_cadence, format_mode, format_pace, format_slow_kind
+from cogitate.scheduler.budget.call_value import value_lines
 from cogitate.scheduler.config.price_table import ModelPrice
 from cogitate.scheduler.engine.engine import FIGURES
 from cogitate.scheduler.inspection.summary import RunSummary
@@ -144,7 +145,7 @@ def _print_summary(
     budget = run_budget_table(summary, fold=not every_owner)
     if budget.row_count:
         console.print(budget)
-    for line in (*price_lines(summary.prices), *headroom_lines(summary.headrooms)):
+    for line in (*price_lines(summary.prices), *headroom_lines(summary.headrooms), *value_lines(summary.values)):
         console.print(line)
     console.print(_memories_table(summary))
     steering = summary.steering
