@@ -19,7 +19,7 @@ from cogitate.scheduler.budget.call_value import LOW_VALUE, ValueRound
 from cogitate.scheduler.budget.rules import Rules
 from cogitate.scheduler.config.tiers import ModelOption
 from cogitate.scheduler.latency.due_ticks import UNTIMELY, DueTicks
-from cogitate.tasks.job import Cost, JobKey, Request
+from cogitate.tasks.job import Cost, JobKey, Request, Valued
 from cogitate.tasks.kind import OnDenied
 
 Decision = Literal["admitted", "heuristic", "deferred", "dropped"]
@@ -58,7 +58,7 @@ class Decided(NamedTuple):
     offer: ModelOption  # the job's option; for a refused request, the last one tried
     grant: Grant | None = None  # None: not admitted
     ahead: int = 0  # jobs of its kind and model in flight at admission
-    situation: int = 0  # by which its value was estimated; 0: it was not
+    valued: Valued | None = None
 
 
 class AdmissionRound(NamedTuple):
@@ -122,9 +122,8 @@ def admit(
         if at.values is not None and not fit.refused and not at.values.affords(key, request, fit.offer.cost, fit.cells):
             fit = Fit(fit.offer, 0, LOW_VALUE)
         if not fit.refused:
-            worth = at.values.of(request) if at.values is not None else None
-            held = hold(at, key, request, fit)
-            decided.append(held if worth is None else held._replace(situation=worth.situation))
+            valued = at.values.valued(key, request) if at.values is not None else None
+            decided.append(hold(at, key, request, fit)._replace(valued=valued))
         else:
             decision, successor = degrade(at.rules.kind_of(request.kind).on_denied, request, fit.refused), None
             if decision == "deferred":

@@ -9,8 +9,8 @@ it does not have, by kind and by how much had happened. Few answers count as one
 
 Each limit of a day, and of a run with a known end, has an expected demand: what the day before asked from this hour on,
 else what today has asked so far. When what is left covers only a share of it, admission keeps to the same share of the
-requests, those of the highest value among all seen so far. One request in `CHECKS`, drawn by its key, passes whatever
-its value is: of these the run reports expected and found changes, which no selection biases.
+requests, those of the highest value among all seen so far. One call in `CHECKS` is drawn by the key of its request and
+passes whatever its value is: of these the run reports expected and found changes, which no selection biases.
 
 All amounts are integers, so equal inputs give equal decisions on every machine.
 """
@@ -34,17 +34,18 @@ from cogitate.memory.stream import Stream
 from cogitate.scheduler.budget.budget import BudgetView, Cell, amounts
 from cogitate.scheduler.config.limits import LIMIT_UNITS, LimitUnit
 from cogitate.scheduler.ledger.run_store import RunStore
-from cogitate.tasks.job import Cost, JobKey, Request
+from cogitate.tasks.job import Cost, JobKey, Request, Valued
 
 LOW_VALUE = "low_value"  # the refusal of a request whose value is below what the limits afford
 FIELD = "call_values"  # of the run's state
-CHECKS = 16  # one request in so many is a check of the estimate
+CHECKS = 16  # one call in so many checks the estimate
 FULL = 1_000  # thousandths
 SITUATIONS = 4  # steps of how much has happened
 _HOURS = 24
 _MORNING = 360  # minutes after 00:00; a day that a run began later tells nothing of the next
 _UNKNOWN = 4  # answers that the expectation of one half counts as
-_REMEMBERED = 1_000  # answers, or requests, after which old ones begin to be forgotten
+_REMEMBERED = 1_000  # answers after which old ones begin to be forgotten
+_RECENT = 200  # requests after which old ones begin to be forgotten: values change with what is learned
 _MILLION = 1_000_000
 
 
@@ -56,9 +57,9 @@ class Worth(NamedTuple):
 
     @property
     def step(self) -> int:
-        """The value on a scale of quarter octaves."""
-        size = (self.value + 4).bit_length()
-        return 4 * (size - 3) + ((self.value + 4 >> (size - 3)) & 3)
+        """The value on a scale of 16 steps an octave."""
+        size = (self.value + 16).bit_length()
+        return 16 * (size - 5) + ((self.value + 16 >> (size - 5)) & 15)
 
 
 class Checked(msgspec.Struct, frozen=True):
@@ -80,11 +81,6 @@ class ValueState(msgspec.Struct, kw_only=True, omit_defaults=True):
     changes: dict[str, list[tuple[int, int]]] = msgspec.field(default_factory=dict)  # answers and the sum of changes
     costs: dict[str, tuple[int, int, int]] = msgspec.field(default_factory=dict)  # answers, their tokens and money
     checked: Checked = Checked()
-
-
-def is_check(key: JobKey) -> bool:
-    """Return whether a request passes whatever its value is."""
-    return _drawn(key, b"check") % CHECKS == 0
 
 
 def happened_since(stream: Stream, tick: int) -> int:
@@ -153,10 +149,10 @@ class CallValues:
         usual = _mean(sum(n for n, _ in known), sum(total for _, total in known), FULL // 2)
         return _mean(*known[situation - 1], usual) if known else usual
 
-    def learn(self, key: JobKey, situation: int, change: int, cost: Cost) -> None:
+    def learn(self, kind: str, valued: Valued, change: int, cost: Cost) -> None:
         """Learn from a model's answer how much it changed, and what it cost."""
-        state, kind = self.state, key.kind
-        if is_check(key):
+        state, situation = self.state, valued.situation
+        if valued.is_check:
             was = state.checked
             expected = was.expected + self.expected(kind, situation)
             state.checked = Checked(was.answers + 1, expected, was.found + change)
@@ -179,7 +175,7 @@ class CallValues:
         state.asked.setdefault(kind, [0] * _HOURS)[minute % DAY // 60] += 1
         steps = state.steps.setdefault(kind, {})
         steps[step] = steps.get(step, 0) + 1
-        if sum(steps.values()) > _REMEMBERED:
+        if sum(steps.values()) > _RECENT:
             state.steps[kind] = {one: (count + 1) // 2 for one, count in sorted(steps.items())}
         self.changed = True
 
@@ -233,6 +229,7 @@ class ValueRound:
         self._values, self._view, self._minute = values, view, minute
         self._worth_of, self._kinds, self._owners, self._last = worth_of, kinds, max(1, owners), last
         self._worths: dict[int, Worth | None] = {}
+        self._checks: set[JobKey] = set()
         self._new: Counter[str] = Counter()  # requests of this tick by kind
         self._demands: dict[tuple[str, LimitUnit, bool], int] = {}
         self._steps: dict[str, Mapping[int, int]] = {}
@@ -252,49 +249,70 @@ class ValueRound:
     def affords(self, key: JobKey, request: Request, cost: Cost, cells: Iterable[Cell]) -> bool:
         """Return whether the limits afford a call of this value; a kind's guarantee and checks always pass."""
         worth = self.of(request)
-        if worth is None or is_check(key) or self._view.is_guaranteed(key.kind, self._minute, cost):
+        if worth is None:
             return True
-        return all(self._is_within(key, worth.step, cell, cost) for cell in cells if self._is_paced(cell))
+        shares = {}
+        if not self._view.is_guaranteed(key.kind, self._minute, cost):
+            shares = {cell.scope: self._share(key.kind, cell, cost) for cell in cells if self._is_paced(cell)}
+        if _drawn(key, b"check") % _MILLION * CHECKS < min(shares.values(), default=_MILLION):
+            self._checks.add(key)
+            return True
+        return all(
+            share >= _MILLION or self._is_among(key, worth.step, scope, share) for scope, share in shares.items()
+        )
+
+    def valued(self, key: JobKey, request: Request) -> Valued | None:
+        """Return how a call that the limits afford was valued; None: its kind asks no model."""
+        worth = self.of(request)
+        return None if worth is None else Valued(worth.situation, key in self._checks)
 
     def _is_paced(self, cell: Cell) -> bool:
         paced = cell.period == "day" or (cell.period == "run" and self._last is not None)
         return paced and self._view.table.limited(cell.period, cell.scope)
 
-    def _is_within(self, key: JobKey, step: int, cell: Cell, cost: Cost) -> bool:
+    def _share(self, kind: str, cell: Cell, cost: Cost) -> int:
+        """Return the share of the expected requests that a limit affords, in millionths."""
+        share = _MILLION
         for unit, amount in zip(LIMIT_UNITS, (*amounts(cost), 1), strict=True):
-            spare = self._view.spare(cell, unit, key.kind, self._minute) if amount else None
-            if spare is None:
-                continue
-            scope = "owner" if cell.scope.startswith("owner:") else cell.scope
-            demand = self._demand(scope, unit, amount, whole_run=cell.period == "run")
-            if spare < demand and not self._is_among(key, step, scope, _MILLION * max(0, spare) // demand):
-                return False
-        return True
+            spare = self._view.spare(cell, unit, kind, self._minute) if amount else None
+            if spare is not None:
+                demand = self._demand(cell.scope, unit, amount, whole_run=cell.period == "run")
+                share = min(share, _MILLION * max(0, spare) // demand)
+        return share
 
     def _is_among(self, key: JobKey, step: int, scope: str, share: int) -> bool:
         """Return whether a value is among this share, in millionths, of the highest seen; ties are drawn."""
         steps = self._known_steps(scope)
         above = sum(count for one, count in steps.items() if one > step)
         allowed = share * sum(steps.values()) - above * _MILLION
-        return allowed > 0 and _drawn(key, b"tie") % _MILLION * steps[step] < allowed
+        return allowed > 0 and _drawn(key, b"tie") % _MILLION * steps.get(step, 1) < allowed
 
     def _known_steps(self, scope: str) -> Mapping[int, int]:
-        name = scope.removeprefix("kind:") if scope.startswith("kind:") else ""
+        """Return the steps of values that a limit has to expect: of each kind as many as it is expected to ask."""
+        name = scope if scope.startswith("kind:") else ""
         if name not in self._steps:
-            known = self._values.state.steps
-            self._steps[name] = sum((Counter(known[kind]) for kind in known if name in ("", kind)), Counter())
+            steps: Counter[int] = Counter()
+            for kind, known in self._values.state.steps.items():
+                if name in ("", f"kind:{kind}") and kind in self._kinds:
+                    expected, seen = FULL * self._expected(kind, whole_run=False), sum(known.values())
+                    steps.update({step: count * expected // seen for step, count in known.items()})
+            self._steps[name] = steps
         return self._steps[name]
 
+    def _expected(self, kind: str, *, whole_run: bool) -> int:
+        """Return the expected requests of a kind, of this tick and later."""
+        once, last = self._owners if self._kinds[kind] else None, self._last if whole_run else None
+        return self._new[kind] + self._values.demand(kind, self._minute, once=once, last=last)
+
     def _demand(self, scope: str, unit: LimitUnit, amount: int, *, whole_run: bool) -> int:
-        """Return the expected use of a limit by the requests of this tick and later, at least that of one."""
+        """Return the expected use of a limit by the requests of this tick and later, at least 1."""
+        scope = "owner" if scope.startswith("owner:") else scope
         found = self._demands.get((scope, unit, whole_run))
         if found is None:
-            found, last = 0, self._last if whole_run else None
-            for kind, once in self._kinds.items():
-                if scope.startswith("kind:") and scope != f"kind:{kind}":
-                    continue
-                count = self._values.demand(kind, self._minute, once=self._owners if once else None, last=last)
-                found += (count + self._new[kind]) * self._mean_cost(kind, unit, amount)
+            kinds = (kind for kind in self._kinds if scope in ("run", "owner", f"kind:{kind}"))
+            found = sum(
+                self._expected(kind, whole_run=whole_run) * self._mean_cost(kind, unit, amount) for kind in kinds
+            )
             self._demands[scope, unit, whole_run] = found = found // (self._owners if scope == "owner" else 1)
         return max(found, 1)
 

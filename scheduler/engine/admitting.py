@@ -196,7 +196,7 @@ class Admitting(Part):
 
 def open_job(decided: Decided, state: RunState, minute: int) -> OpenJob:
     """Return the job of a request that was admitted, or refused and left to its heuristic."""
-    line, request, offer, grant, ahead, situation = decided
+    line, request, offer, grant, ahead, valued = decided
     kind, head = state.rules.kind_of(request.kind), state.streams[request.owner].head
     correction = state.estimates.correction(offer.model)
     job = Job(
@@ -220,7 +220,7 @@ def open_job(decided: Decided, state: RunState, minute: int) -> OpenJob:
         ahead=ahead,
         at=request.at,
         refused=line.refused,
-        situation=situation,
+        valued=valued,
     )
     return OpenJob(job=job, grant=grant)
 

@@ -36,16 +36,16 @@ class Valuing(Part):
         """Learn how much a model's answer has changed what the heuristic gives."""
         values, job = self._state.values, item.job
         answered = closing.note.source in ("llm", "cached") and closing.ended.end == "applied"
-        if values is not None and answered and job.situation and job.key.owner in self._state.profiles:
+        if values is not None and answered and job.valued and job.key.owner in self._state.profiles:
             change = change_of(closing.ended.effects, self._state.without_model(item).effects)
-            values.learn(job.key, job.situation, change, closing.note.usage)
+            values.learn(job.key.kind, job.valued, change, closing.note.usage)
 
     def take_writes(self) -> list[Write]:
         values = self._state.values
         if values is None or not values.changed:
             return []
         values.changed = False
-        return [Write("HSET", "state", (FIELD, msgspec.json.encode(values.state, order="deterministic")))]
+        return [Write("HSET", "state", (FIELD, msgspec.json.encode(values.state)))]
 
     def load(self, store: RunStore) -> None:
         if self._state.values is not None:
