@@ -232,7 +232,7 @@ class ValueRound:
         self._checks: set[JobKey] = set()
         self._new: Counter[str] = Counter()  # requests of this tick by kind
         self._demands: dict[tuple[str, LimitUnit, bool], int] = {}
-        self._steps: dict[str, Mapping[int, int]] = {}
+        self._steps: dict[str, tuple[int, Mapping[int, int]]] = {}
 
     def begin(self, requests: Iterable[Request]) -> None:
         """Count all requests of the tick before any is decided."""
@@ -281,22 +281,27 @@ class ValueRound:
         return share
 
     def _is_among(self, key: JobKey, step: int, scope: str, share: int) -> bool:
-        """Return whether a value is among this share, in millionths, of the highest seen; ties are drawn."""
-        steps = self._known_steps(scope)
-        above = sum(count for one, count in steps.items() if one > step)
-        allowed = share * sum(steps.values()) - above * _MILLION
+        """Return whether a value is among this share, in millionths, of the highest expected; ties are drawn."""
+        seen, steps = self._known_steps(scope)
+        total = sum(steps.values())
+        higher = sum(count for one, count in steps.items() if one > step) + total // (seen + 1)
+        allowed = share * total - higher * _MILLION
         return allowed > 0 and _drawn(key, b"tie") % _MILLION * steps.get(step, 1) < allowed
 
-    def _known_steps(self, scope: str) -> Mapping[int, int]:
-        """Return the steps of values that a limit has to expect: of each kind as many as it is expected to ask."""
+    def _known_steps(self, scope: str) -> tuple[int, Mapping[int, int]]:
+        """Return how many values were seen, and the steps that a limit has to expect: of each kind by its demand.
+
+        Beyond the highest of `seen` values, one in `seen` + 1 is to be expected.
+        """
         name = scope if scope.startswith("kind:") else ""
         if name not in self._steps:
-            steps: Counter[int] = Counter()
+            seen, steps = 0, Counter[int]()
             for kind, known in self._values.state.steps.items():
                 if name in ("", f"kind:{kind}") and kind in self._kinds:
-                    expected, seen = FULL * self._expected(kind, whole_run=False), sum(known.values())
-                    steps.update({step: count * expected // seen for step, count in known.items()})
-            self._steps[name] = steps
+                    expected, of_kind = FULL * self._expected(kind, whole_run=False), sum(known.values())
+                    steps.update({step: count * expected // of_kind for step, count in known.items()})
+                    seen += of_kind
+            self._steps[name] = seen, steps
         return self._steps[name]
 
     def _expected(self, kind: str, *, whole_run: bool) -> int:
