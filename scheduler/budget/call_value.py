@@ -194,8 +194,8 @@ class CallValues:
                 count * max(0, min(end, 60 * hour + 60) - max(now, 60 * hour)) for hour, count in enumerate(before)
             )
             today, daily = -(-today // 60), sum(before)
-        elif once is not None:
-            today, daily = max(0, once - total), once
+        elif once is not None and total <= once:  # unless the host asks it oftener
+            today, daily = once - total, once
         else:
             first = next((hour for hour, count in enumerate(asked or ()) if count), _HOURS)
             today = total * max(0, end - now) // max(60, now - 60 * first)
@@ -253,12 +253,12 @@ class ValueRound:
             return True
         shares = {}
         if not self._view.is_guaranteed(key.kind, self._minute, cost):
-            shares = {cell.scope: self._share(key.kind, cell, cost) for cell in cells if self._is_paced(cell)}
+            shares = {cell: self._share(key.kind, cell, cost) for cell in cells if self._is_paced(cell)}
         if _drawn(key, b"check") % _MILLION * CHECKS < min(shares.values(), default=_MILLION):
             self._checks.add(key)
             return True
         return all(
-            share >= _MILLION or self._is_among(key, worth.step, scope, share) for scope, share in shares.items()
+            share >= _MILLION or self._is_among(key, worth.step, cell.scope, share) for cell, share in shares.items()
         )
 
     def valued(self, key: JobKey, request: Request) -> Valued | None:

@@ -24,6 +24,7 @@ from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.ledger.ledger import Write
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Request
+from cogitate.tasks.plan import Plan
 
 
 class Valuing(Part):
@@ -57,7 +58,8 @@ def value_round(state: RunState, minute: int) -> ValueRound | None:
     values, rules = state.values, state.rules
     if values is None:
         return None
-    asking = {kind.name: bool(kind.time_of_day) for kind in rules.kinds if rules.model_of(kind)}
+    daily = {kind.name for kind in rules.kinds if kind.time_of_day} | {Plan.name}
+    asking = {kind.name: kind.name in daily for kind in rules.kinds if rules.model_of(kind)}
 
     def worth_of(request: Request) -> Worth | None:
         if request.kind not in asking:
