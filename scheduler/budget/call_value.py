@@ -138,7 +138,7 @@ class CallValues:
             stale: game minutes since that thought; None: there was none.
         """
         filled = FULL * happened // (happened + enough)
-        old = FULL if stale is None else FULL * stale // (stale + DAY)
+        old = FULL if stale is None else FULL * max(0, stale) // (max(0, stale) + DAY)
         situation = 1 + min(SITUATIONS - 1, SITUATIONS * filled // FULL)
         expected = self.expected(request.kind, situation) * (FULL + filled + old) // FULL
         return Worth(situation, round(FULL * weight) * expected * (1 + max(0, request.priority)) // FULL)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -95,6 +95,10 @@ class Lived(NamedTuple):
     valued: Valued | None  # None: refused
 
 
+def of_owner(known: Mapping[str, Worth]) -> Callable[[Request], Worth]:
+    return lambda request: known[request.owner]
+
+
 def live(values: CallValues, view: BudgetView, day: int) -> Iterator[Lived]:
     """Yield the requests of a day with their values: a plan each at 06:00, and acts from 07:00 to 22:00."""
     chance = random.Random(day)
@@ -113,7 +117,7 @@ def live(values: CallValues, view: BudgetView, day: int) -> Iterator[Lived]:
             values,
             view,
             minute,
-            worth_of=lambda one, known=known: known[one.owner],
+            worth_of=of_owner(known),
             kinds=KINDS,
             owners=len(OWNERS),
             last=None,
