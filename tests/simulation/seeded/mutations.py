@@ -31,6 +31,7 @@ import cogitate.workers.jobs.packs.request
 from cogitate.memory import typed_json
 from cogitate.memory.policies.window import buffer
 from cogitate.memory.seal import Seal
+from cogitate.scheduler.config.endpoints import FLEX, Model
 from cogitate.scheduler.engine.admitting import Admitting
 from cogitate.scheduler.engine.answer_times import AnswerTimes
 from cogitate.scheduler.engine.boundary import Closing
@@ -50,6 +51,8 @@ from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Case
 from cogitate.tasks.shown import everything
 from cogitate.tasks.summarise import Summarise
+from cogitate.workers.jobs.call import Ask, Call
+from cogitate.workers.jobs.service_tiers import ServiceTiers
 from tests.simulation.seeded.actors import current
 from tests.simulation.seeded.cluster import Cluster
 
@@ -365,6 +368,23 @@ def shares_rounded_down() -> AbstractContextManager[Any]:
     return patch.object(cogitate.workers.jobs.packs.request, "shares_of", changed)
 
 
+def flex_price_for_any_tier() -> AbstractContextManager[Any]:
+    """What was asked in the flex tier is charged at its price, whichever tier answered."""
+    return patch.object(Model, "percent_of", lambda self, tier: self.service_tiers.get(FLEX, 100))
+
+
+def two_requests_of_one_attempt() -> AbstractContextManager[Any]:
+    """After a flex request that ran out of its time, the same attempt asks in the standard tier."""
+    ask = ServiceTiers.ask
+
+    def changed(self: ServiceTiers, call: Call, following: Ask) -> Any:
+        answer = ask(self, call, following)
+        failure = getattr(answer, "failure", None)
+        return following(call) if failure is not None and failure.of_tier else answer
+
+    return patch.object(ServiceTiers, "ask", changed)
+
+
 def seals_that_only_grow() -> AbstractContextManager[Any]:
     """Marks that were replaced go on counting in the seal of their stream."""
     marks = Seal.marks
@@ -438,5 +458,7 @@ MUTATIONS: dict[str, Mutation] = {
     "a host that is gone sends heartbeats": script("present", (" or (status ~= 'running' and status ~= 'paused')", "")),
     "a pack's answers go by their place": answers_by_place,
     "shares of a pack do not add up": shares_rounded_down,
+    "an answer is charged as it was asked": flex_price_for_any_tier,
+    "an attempt pays for flex and falls back": two_requests_of_one_attempt,
     "a lost attempt is free": script("collect", ("book(run, attempt.cells, 'spent', attempt.reserved)", "")),
 }

@@ -33,6 +33,11 @@ def _paced(scene: Scene) -> bool:
     return scene.settings.tick_rate is not None
 
 
+def _asks_flex(scene: Scene) -> bool:
+    """Return whether a scene asks in the flex tier."""
+    return scene.asks_flex
+
+
 def _packs(scene: Scene) -> bool:
     """Return whether a scene packs calls."""
     return scene.packs
@@ -46,6 +51,8 @@ WANTED: dict[str, Callable[[Scene], bool]] = {
     "an idle heuristic reads later entries": _paced,
     "a pack's answers go by their place": _packs,
     "shares of a pack do not add up": _packs,
+    "an answer is charged as it was asked": _asks_flex,
+    "an attempt pays for flex and falls back": _asks_flex,
 }
 
 #: The first seed that found each bug that seed 0 does not show. It is tried first; if it no longer finds it, all are.
@@ -79,5 +86,7 @@ FOUND: dict[str, int] = {
     "a host that is gone sends heartbeats": 7,
     "a pack's answers go by their place": 9,
     "shares of a pack do not add up": 9,
+    "an answer is charged as it was asked": 13,
+    "an attempt pays for flex and falls back": 13,
     "a lost attempt is free": 1,
 }
