@@ -43,6 +43,13 @@ PACK_FAULTS: Mapping[str, str] = {
     "pack_repeated": "give two cases one number",
     "pack_bad_item": "answer one case with values of the wrong types",
 }
+#: What each fault of requests for the flex tier does; any other request is answered rightly.
+FLEX_FAULTS: Mapping[str, str] = {
+    "flex_busy": "429: flex has no capacity",
+    "flex_unsupported": "400: the model has no flex",
+    "flex_default": "answer in the default tier",
+    "flex_unnamed": "answer without naming the tier",
+}
 _STATUS = re.compile(r"([45]\d\d)(?::(\d{1,6}))?")
 
 
@@ -73,8 +80,8 @@ def check_faults(rates: Mapping[str, float]) -> dict[str, float]:
         FaultError: when a name is unknown, a rate is not from 0 to 1, or they add up to more than 1.
     """
     for name, rate in rates.items():
-        if name not in FAULTS and name not in PACK_FAULTS and not _STATUS.fullmatch(name):
-            known = ", ".join([*FAULTS, *PACK_FAULTS])
+        if name not in {**FAULTS, **PACK_FAULTS, **FLEX_FAULTS} and not _STATUS.fullmatch(name):
+            known = ", ".join([*FAULTS, *PACK_FAULTS, *FLEX_FAULTS])
             raise FaultError(f"fault {name!r} is not known: use a status such as 503 or 429:30, or {known}")
         if not 0 <= rate <= 1:
             raise FaultError(f"fault {name!r}: its rate {rate!r} is not from 0 to 1")
