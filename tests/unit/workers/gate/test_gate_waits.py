@@ -117,7 +117,7 @@ def test_the_script_receives_the_calls_room_and_wait(waiting: Any) -> None:
     ((token, patience, *rest),) = ours.script.told
     assert token
     assert patience == 2_500_000
-    assert rest == [Spacing.of(limits).pace, 500_000.0, 3, "", "", 0, 1, "m", Spacing.of(limits).ahead, 0, 0]
+    assert rest == [Spacing.of(limits).pace, 500_000.0, 3, "", "", 0, 1, "m", Spacing.of(limits).ahead, 0, 0, 0]
     assert ours.script.keys == endpoint_keys("ours")
 
 
@@ -180,7 +180,7 @@ def test_a_waiting_call_keeps_its_places_and_states_its_wait(waiting: Any) -> No
         came = ours.enter([b"wait", 40_000, b"11", b"22"], [b"wait", 20_000, b"11", b"22"], GO)
     assert isinstance(came, Entered)
     assert ours.stopping.waits == [0.037, 0.017], "it asks again a little before its time"
-    tokens, patience, _, _, _, *places, waited, _, _, _, _, _ = zip(*ours.script.told, strict=True)
+    tokens, patience, _, _, _, *places, waited, _, _, _, _, _, _ = zip(*ours.script.told, strict=True)
     assert patience == pytest.approx((10_000_000, 9_963_000, 9_946_000), abs=2)
     assert [*zip(*places, strict=True)] == [("", ""), ("11", "22"), ("11", "22")]
     assert waited == pytest.approx((0, 37_000, 54_000), abs=2)
