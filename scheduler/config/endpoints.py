@@ -26,6 +26,9 @@ _MOST_PARAMETERS = 4_000  # characters of JSON
 _MOST_HEADROOM = 200_000  # tokens
 
 Pack = Literal["auto", "off"]
+Batch = Literal["auto", "off"]
+BATCH_TIER = "batch"  # the name under which `service_tiers` has the price of what is asked in a batch file
+BATCH_PERCENT = 50  # of the prices, unless it says otherwise
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
@@ -90,6 +93,7 @@ class ModelSettings(BaseModel):
     headroom: int = Field(0, ge=0, le=_MOST_HEADROOM)  # tokens that its reasoning may take beyond an answer
     reasons: bool = True  # whether it is asked to explain deeds and insights; very small models cannot
     pack: Pack = "off"  # whether one request may think for several owners
+    batch: Batch = "off"  # whether jobs may be asked in batch files, where ticks wait long enough for these
     kinds: dict[str, KindOfModelSettings] = {}  # by kind of job
     service_tiers: dict[str, Annotated[int, Field(ge=0, le=1_000)]] = {}  # per cent of the prices that each tier costs
 
@@ -140,13 +144,17 @@ class ModelSettings(BaseModel):
             headroom=self.headroom,
             reasons=self.reasons,
             pack=self.pack,
+            batch=self.batch,
             kinds={
                 kind: KindOfModel(headroom=own.headroom, parameters=_text_of({**self.parameters, **own.parameters}))
                 for kind, own in sorted(self.kinds.items())
             },
             percent=max(map(self._percent, (self.parameters, *(own.parameters for own in self.kinds.values())))),
-            service_tiers=dict(sorted(self.service_tiers.items())),
+            service_tiers=dict(sorted((self._batch_tier() | self.service_tiers).items())),
         )
+
+    def _batch_tier(self) -> dict[str, int]:
+        return {BATCH_TIER: BATCH_PERCENT} if self.batch == "auto" else {}
 
     def _has_listed_tiers(self) -> bool:
         """Return whether `service_tiers` has each tier that its requests name; the table has the standard one only."""
@@ -185,6 +193,7 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     headroom: int = 0  # tokens that its reasoning may take beyond an answer
     reasons: bool = True  # whether it is asked to explain deeds and insights
     pack: Pack = "off"  # whether one request may think for several owners
+    batch: Batch = "off"  # whether jobs may be asked in batch files
     kinds: dict[str, KindOfModel] = msgspec.field(default_factory=dict)  # by kind of job
     percent: int = 100  # of the prices, that a request costs at most
     priced: bool = True  # otherwise its prices are unknown and stored as 0

@@ -116,6 +116,7 @@ def result_of(model: Model, prompt: Prompt, answer: ModelAnswer) -> Result:
         unreported=answer.estimated,
         reasoning=answer.reasoning,
         packed=answer.packed,
+        batched=answer.batched,
     )
 
 

@@ -125,6 +125,7 @@ class ModelAnswer:
     reasoning: int = 0  # reasoning tokens in the output, as reported by the endpoint
     text: str = field(default="", repr=False)  # the model's text, usable or not
     packed: int = 0  # cases that one request asked; 0: it asked this one alone
+    batched: bool = False  # it came in a batch file
     saved: bool = False  # it was the answer to another call, so it costs this one nothing
 
     @property
