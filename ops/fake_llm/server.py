@@ -1,8 +1,8 @@
 """A stand-in for a model's endpoint: OpenAI-compatible, deterministic, and able to fail in every way.
 
 It serves `POST /v1/chat/completions`, `/v1/files`, `/v1/batches`, `GET /v1/models` and `GET /stats`. An answer depends
-on the messages and the seed; its latency and fault also depend on the number of earlier equal requests, but never on the
-order in which different requests arrive.
+on the messages and the seed; its latency and fault also depend on the number of earlier equal requests, but never on
+the order in which different requests arrive.
 
     with FakeEndpoint(latency=0.2, faults={"429": 0.1}) as endpoint:
         settings = Settings(llm="openai", base_url=endpoint.url, api_key="any", limit_tokens=100_000)
@@ -316,8 +316,14 @@ class FakeEndpoint:
             if not changed.wait_for(lambda: condition(self.stats()), timeout):
                 raise TimeoutError(f"not within {timeout:g} s; served so far: {self.stats()}")
 
-    def change(self, *, latency: float | None = None, faults: Mapping[str, float] | None = None) -> None:
-        """Change latency or faults from now on; None leaves them.
+    def change(
+        self,
+        *,
+        latency: float | None = None,
+        batch_latency: float | None = None,
+        faults: Mapping[str, float] | None = None,
+    ) -> None:
+        """Change latencies or faults from now on, also of open batches; None leaves them.
 
         Raises:
             ValueError: when an option is invalid.
@@ -327,6 +333,7 @@ class FakeEndpoint:
             replace(
                 options,
                 latency=options.latency if latency is None else latency,
+                batch_latency=options.batch_latency if batch_latency is None else batch_latency,
                 faults=options.faults if faults is None else faults,
             )
         )

@@ -120,7 +120,8 @@ def format_used(one: JobRecord) -> str:
         return f"not known yet, {format_cost(one.reserved)} at most"
     reasoning = f", {one.reasoning:,} of the tokens for reasoning" if one.reasoning else ""
     packed = f", its share of one request for {one.packed} jobs" if one.packed else ""
-    return format_cost(one.usage) + reasoning + packed + (_saved(one) if one.saved else "")
+    batched = ", in a batch file" if one.batched else ""
+    return format_cost(one.usage) + reasoning + packed + batched + (_saved(one) if one.saved else "")
 
 
 def _saved(one: JobRecord) -> str:

@@ -236,10 +236,12 @@ class Runner:
         """End every wait: this process is about to exit, and another may take the jobs waiting for an attempt."""
         self._stopping.set()
         if self.desk is not None:
-            self.desk.close()
+            self.desk.stop()
 
     def close(self) -> None:
         """Close the connections to models and end the threads of running jobs. Calls in flight fail."""
+        if self.desk is not None:
+            self.desk.close()
         self._models.close()
         self._calls.close()
         self._heartbeat.close()

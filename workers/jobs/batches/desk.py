@@ -95,11 +95,17 @@ class BatchDesk:
             self._woken.add(run)
             self._changed.notify()
 
-    def close(self) -> None:
+    def stop(self) -> None:
         """End the thread after its present step; another process takes the desk over."""
         with self._changed:
             self._closed = True
             self._changed.notify()
+
+    def close(self) -> None:
+        """End the thread, and wait a moment for it."""
+        self.stop()
+        if self._thread is not None:
+            self._thread.join(HOLD)
 
     def _work(self) -> None:
         searched = -SEARCH
