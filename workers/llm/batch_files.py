@@ -11,12 +11,15 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from cogitate.memory.errors import CogitateError
 from cogitate.workers.llm.requests.address import COMPLETIONS, Address, open_client
+
+if TYPE_CHECKING:
+    import openai
 
 TIMEOUT = 30.0  # seconds of one request
 MOST_BYTES = 200 * 2**20  # of a file that is read; OpenAI takes no larger ones
@@ -69,6 +72,12 @@ class BatchFiles:
 
     def __init__(self, address: Address) -> None:
         self._address = address
+        self._opened: openai.OpenAI | None = None  # at the first request: the SDK is slow to import
+
+    def close(self) -> None:
+        """Close the connections."""
+        if self._opened is not None:
+            self._opened.close()
 
     def submit(self, lines: Sequence[bytes], tag: str) -> BatchStatus:
         """Upload requests and start a batch of them, which `find` finds by its tag.
@@ -79,25 +88,25 @@ class BatchFiles:
         """
         import openai
 
-        with open_client(self._address, TIMEOUT) as client:
-            try:
-                file = client.files.create(file=("batch.jsonl", b"\n".join(lines) + b"\n"), purpose="batch")
-            except (openai.OpenAIError, TypeError, ValueError, AttributeError) as error:
-                raise BatchRefused(_named(error)) from None
-            try:
-                made = client.batches.create(
-                    input_file_id=str(file.id),
-                    endpoint="/v1/chat/completions",
-                    completion_window=WINDOW,
-                    metadata={_TAG: tag},
-                )
-            except openai.APIStatusError as error:
-                if error.status_code < 500 and error.status_code != 408:
-                    raise BatchRefused(_named(error)) from None
-                raise BatchUnknown(_named(error)) from None
-            except (openai.OpenAIError, TypeError, ValueError, AttributeError) as error:
-                raise BatchUnknown(_named(error)) from None
+        client = self._open()
+        try:
+            file = client.files.create(file=("batch.jsonl", b"\n".join(lines) + b"\n"), purpose="batch")
+        except (openai.OpenAIError, TypeError, ValueError, AttributeError) as error:
+            raise BatchRefused(_named(error)) from None
+        try:
+            made = client.batches.create(
+                input_file_id=str(file.id),
+                endpoint="/v1/chat/completions",
+                completion_window=WINDOW,
+                metadata={_TAG: tag},
+            )
             return _read(made)
+        except openai.APIStatusError as error:
+            if error.status_code < 500 and error.status_code != 408:
+                raise BatchRefused(_named(error)) from None
+            raise BatchUnknown(_named(error)) from None
+        except (openai.OpenAIError, TypeError, ValueError, AttributeError) as error:
+            raise BatchUnknown(_named(error)) from None
 
     def find(self, tag: str) -> BatchStatus | None:
         """Return the batch with this tag, or None if the endpoint has none among its latest."""
@@ -147,12 +156,14 @@ class BatchFiles:
         """Delete the files of a batch that has ended, as far as the endpoint can."""
         import openai
 
-        with open_client(self._address, TIMEOUT) as client:
-            for file in filter(None, (status.input, *status.files)):
-                try:
-                    client.files.delete(file)
-                except (openai.OpenAIError, TypeError, ValueError, AttributeError):
-                    continue
+        for file in filter(None, (status.input, *status.files)):
+            with contextlib.suppress(openai.OpenAIError, TypeError, ValueError, AttributeError):
+                self._open().files.delete(file)
+
+    def _open(self) -> openai.OpenAI:
+        if self._opened is None:
+            self._opened = open_client(self._address, TIMEOUT)
+        return self._opened
 
     @contextlib.contextmanager
     def _client(self) -> Iterator[Any]:
@@ -160,8 +171,7 @@ class BatchFiles:
         import openai
 
         try:
-            with open_client(self._address, TIMEOUT) as client:
-                yield client
+            yield self._open()
         except (openai.OpenAIError, TypeError, ValueError, AttributeError) as error:
             raise BatchUnknown(_named(error)) from None
 

@@ -76,7 +76,8 @@ class BatchDesk:
         self._endpoints = settings.endpoint_table()
         self._patience = patience_of(settings)
         self._answered = answered
-        self._files = files
+        self._open_files = files
+        self._files: dict[str, BatchFiles] = {}  # by endpoint
         self._day = RealDay(client, settings)
         self._runs: dict[str, _Run] = {}
         self._woken: set[str] = set()
@@ -106,6 +107,8 @@ class BatchDesk:
         self.stop()
         if self._thread is not None:
             self._thread.join(HOLD)
+        for files in self._files.values():
+            files.close()
 
     def _work(self) -> None:
         searched = -SEARCH
@@ -333,7 +336,9 @@ class BatchDesk:
 
     def _files_of(self, endpoint: str) -> BatchFiles | None:
         try:
-            return self._files(self._endpoints[endpoint])
+            if endpoint not in self._files:
+                self._files[endpoint] = self._open_files(self._endpoints[endpoint])
+            return self._files[endpoint]
         except (KeyError, ConfigurationError) as error:
             log.error("batch.unknown_endpoint", endpoint=endpoint, error=type(error).__name__)
             return None
