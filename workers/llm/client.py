@@ -22,7 +22,7 @@ import msgspec
 import structlog
 
 from cogitate.memory import typed_json
-from cogitate.scheduler.config.endpoints import BATCH_TIER, Endpoint, Model
+from cogitate.scheduler.config.endpoints import BATCH, Endpoint, Model
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.llm.event_loop import EventLoopThread
 from cogitate.workers.llm.http import Exchange, HttpResponse, NoResponse, PooledRequest
@@ -73,6 +73,7 @@ class Redaction:
 
 
 CONNECT_TIMEOUT = 10.0  # seconds
+UNREACHABLE = 3.0  # seconds without a connection; TCP has then sent three packets in vain (RFC 6298: after 1 s and 3 s)
 _OF_REQUESTS = ("bad_request", "unsupported", "server", "model_missing")  # what a refused parameter may look like
 _KEPT = frozenset({"service_tier"})  # parameters on which the price of a call depends
 _CLOSED = Failure(kind="connection", detail="closed")
@@ -189,7 +190,7 @@ class ModelClient:
         self, completion: bytes, prompt: Prompt, *, model: Model, max_output_tokens: int, size: int
     ) -> ModelAnswer:
         """Return the answer that a batch file has to a request of so many bytes."""
-        reply = replace(read_completion(completion, {}), service_tier=BATCH_TIER)
+        reply = replace(read_completion(completion, {}), service_tier=BATCH)
         if reply.usage is not None and not is_possible(reply.usage, size):
             reply = replace(reply, usage=None)
         reply = self._redaction.of_reply(reply)
@@ -257,7 +258,7 @@ class ModelClient:
         if self._closed.is_set():
             return _CLOSED
         if exchange.remaining() <= 0:
-            return Failure(kind="timeout", detail="the deadline passed before the call")
+            return Failure(kind="no_time", detail="the deadline passed before the call")
         task = asyncio.current_task()
         assert task is not None
         self._calls.add(task)
@@ -265,7 +266,7 @@ class ModelClient:
             async with asyncio.timeout_at(exchange.deadline):  # the loop's clock is time.monotonic()
                 return await (self._listed(exchange) if models else self._pooled().send(body, exchange))
         except TimeoutError:
-            return Failure(kind="timeout", detail="the answer was incomplete at the deadline")
+            return _late(exchange)
         except NoResponse as error:
             return Failure(kind=error.kind, detail=error.detail)
         except asyncio.CancelledError:
@@ -313,6 +314,15 @@ def _tls() -> ssl.SSLContext:
     import httpx2  # here: only endpoints behind TLS need it
 
     return httpx2.create_ssl_context()
+
+
+def _late(exchange: Exchange) -> Failure:
+    """Return the failure of a call that its deadline ended."""
+    if exchange.sent:
+        return Failure(kind="timeout", detail="the answer was incomplete at the deadline")
+    if exchange.connecting_for() >= UNREACHABLE:
+        return Failure(kind="connection", detail="no connection by the deadline")
+    return Failure(kind="no_time", detail="the deadline passed before the request was sent")
 
 
 def _refused(response: HttpResponse) -> Reply:

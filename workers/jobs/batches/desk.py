@@ -26,7 +26,7 @@ from msgspec.structs import replace
 from redis import Redis
 from redis.exceptions import RedisError
 
-from cogitate.scheduler.config.endpoints import BATCH_PERCENT, BATCH_TIER, Endpoint, call_cost
+from cogitate.scheduler.config.endpoints import BATCH, Endpoint, call_cost
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.ledger.batches import REFUSED, Batch, Batched, Batches, Desk, custom_id, new_tag
 from cogitate.scheduler.ledger.claims import Claim, Claims
@@ -370,5 +370,4 @@ def completion_cost(batched: Batched, completion: bytes) -> Cost:
     usage, model = read_completion(completion, {}).usage, batched.model
     if usage is None or not is_possible(usage, batched.size):
         return batched.reserved
-    percent = model.service_tiers.get(BATCH_TIER, BATCH_PERCENT)
-    return call_cost(model, usage.prompt, usage.output, usage.cached, percent=percent)
+    return call_cost(model, usage.prompt, usage.output, usage.cached, percent=model.percent_of(BATCH))

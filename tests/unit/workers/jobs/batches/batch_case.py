@@ -54,7 +54,13 @@ class BatchingPublisher(InlinePublisher):
 
 
 def settings_of(endpoint: FakeEndpoint, **more: Any) -> Settings:
-    model = {"model": "m", "input_price": 1_000_000, "output_price": 1_000_000, "batch": more.pop("batch", "auto")}
+    model = {
+        "model": "m",
+        "input_price": 1_000_000,
+        "output_price": 1_000_000,
+        "batch": more.pop("batch", "auto"),
+        "service_tiers": {"batch": 50},
+    }
     chosen: dict[str, Any] = {
         "llm": "openai",
         "wait": WAIT,
