@@ -132,7 +132,8 @@ class FakeBatches:
     ) -> None:
         """Write the output and the error file of a batch."""
         single = {name: rate for name, rate in faults.items() if name not in BATCH_FAULTS}
-        output, errors = [], []
+        output: list[dict[str, Any]] = []
+        errors: list[dict[str, Any]] = []
         for at, (custom_id, body) in enumerate(requests):
             chosen = pick(single, draw(seed, content_digest(body), 0, "fault"))
             fault = "500" if batch.fault == "batch_errors" and at % 2 else chosen

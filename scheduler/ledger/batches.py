@@ -89,7 +89,8 @@ class Batches:
     def park(self, claim: Claim, batched: Batched, line: bytes) -> bool:
         """Hand an attempt over to the next batch; return False if its job must be asked singly."""
         job = claim.job
-        args = [run_base(job.run), claim.incarnation, batched.job, claim.token, msgspec.json.encode(batched), line]
+        args: list[str | bytes] = [run_base(job.run), claim.incarnation, batched.job, claim.token]
+        args += [msgspec.json.encode(batched), line]
         return bool(self._park(keys=[incarnation_key(job.run)], args=args))
 
     def has_any(self, run: str) -> str | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 TIMEOUT = 30.0  # seconds of one request
 MOST_BYTES = 200 * 2**20  # of a file that is read; OpenAI takes no larger ones
 MOST_LISTED = 100  # batches that are searched for one whose id is not known
-WINDOW = "24h"  # the only one that is offered everywhere
+WINDOW: Literal["24h"] = "24h"  # the only one that is offered everywhere
 OPEN = frozenset({"validating", "in_progress", "finalizing", "cancelling"})
 _TAG = "cogitate"  # the field of a batch's metadata by which it is found again
 
