@@ -120,6 +120,8 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     refusals: list[Refusal]  # the same, of the budget or the run's mode, by the value that the limit had
     limits: list[LimitInForce]
     prices: tuple[ModelPrice, ...]  # of the models that it may call; empty if it uses heuristics only
+    service_tiers: dict[str, int]  # that answered, as endpoints report them -> results of jobs
+    discount: int  # micro-dollars by which the standard service tier would have been dearer
     headrooms: dict[str, int]  # model -> tokens for its reasoning that admission adds to each answer, as it learned
     budget: list[BudgetLine]
     memories: dict[str, dict[str, int]]  # type -> live, archived
@@ -210,6 +212,8 @@ class RunReader:
             refusals=self._refusals.told(limits, pools),
             limits=limits_in_force(limits.now, pools),
             prices=settings.prices(),
+            service_tiers=dict(sorted(totals.service_tiers.items())),
+            discount=totals.discount,
             headrooms=typed_json.decode(state.get(HEADROOMS.encode(), b"{}"), dict[str, int]),
             budget=budget_lines(self._store, limits.last_of),
             memories=memories,

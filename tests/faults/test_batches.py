@@ -46,7 +46,7 @@ def charged_once(town: Attacked, endpoint: FakeEndpoint) -> None:
     tokens = served.batch_tokens + served.prompt_tokens + served.completion_tokens
     assert sum(job.spent.tokens for job in jobs) == tokens
     assert sum(job.spent.calls for job in jobs) == served.batch_answers + served.answers
-    assert any(job.batched for job in jobs)
+    assert any(job.service_tier == "batch" for job in jobs)
 
 
 def test_a_worker_killed_while_a_batch_is_open(
