@@ -11,16 +11,28 @@ import pytest
 
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.scheduler.config.endpoints import ModelSettings
+from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.ledger.batches import Batches
 from cogitate.scheduler.ledger.run_store import RunStore
-from tests.faults.attacked import RUN, Attacked, Eventually, settings_of
+from tests.faults.attacked import RUN, Attacked, Eventually, settings_of, undisturbed
+
+
+def settings_with_batches(folder: Path, endpoint: FakeEndpoint) -> Settings:
+    return settings_of(folder, endpoint, models={"default": ModelSettings(batch="auto")}, job_deadline=60.0)
+
+
+@pytest.fixture(scope="module")
+def digest(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the digest of the same run in one process, which asks singly."""
+    with FakeEndpoint() as endpoint:
+        return undisturbed(settings_with_batches(tmp_path_factory.mktemp("undisturbed"), endpoint))
 
 
 @pytest.fixture
 def batching(endpoint: FakeEndpoint, tmp_path: Path, eventually: Eventually) -> Iterator[Attacked]:
     """Yield a town whose workers ask in batch files, which are known to take a second."""
-    settings = settings_of(tmp_path, endpoint, models={"default": ModelSettings(batch="auto")}, job_deadline=60.0)
+    settings = settings_with_batches(tmp_path, endpoint)
     with Attacked(settings, eventually) as town:
         Batches(town.state, worker="test").took("default", 1)
         town.ready()
