@@ -17,6 +17,7 @@ from cogitate.ops.formatting.run import service_tier_lines
 from cogitate.ops.operator_requests import limit_request
 from cogitate.scheduler.budget.budget import figure_of, format_limit
 from cogitate.scheduler.budget.budget_lines import budget_lines, limits_in_force, pools_of
+from cogitate.scheduler.budget.call_value import value_lines
 from cogitate.scheduler.config.limits import MAX_LIMIT, parse_limit_name
 from cogitate.scheduler.config.settings import ConfigurationError
 from cogitate.scheduler.inspection.stored_run import clock_of, limits_of
@@ -86,7 +87,8 @@ def _show(run: str, data_dir: DataDir, *, every_owner: bool, as_json: bool) -> i
         table = budget_table(lines, in_force, fold=not every_owner, width=console.width)
     if lines:
         console.print(table)
-    for said in service_tier_lines(summary.service_tiers, summary.discount):
+    tiers = service_tier_lines(summary.service_tiers, summary.discount)
+    for said in (*tiers, *value_lines(summary.values)):
         console.print(said)
     if as_json:
         found = {
@@ -97,6 +99,7 @@ def _show(run: str, data_dir: DataDir, *, every_owner: bool, as_json: bool) -> i
             "budget": msgspec.to_builtins(lines),
             "service_tiers": summary.service_tiers,
             "discount": summary.discount,
+            "values": {"changes": summary.values.changes, "checked": msgspec.structs.asdict(summary.values.checked)},
         }
         print(json.dumps(found), flush=True)
     return 0

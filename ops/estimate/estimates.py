@@ -127,8 +127,6 @@ def _kind_day(kind: Kind, known: Demand, settings: Settings, table: LimitTable, 
         }
         for scope in ("run", "kind:plan"):
             bounds += _bounds(table, settings, "tick", scope, reserved)
-            if settings.day_start < 1 and not settings.adapts():  # requested in the morning: before any other release
-                bounds += _bounds(table, settings, "day", scope, reserved, settings.day_start)
     room = min((bound for bound, _ in bounds), default=asked.high)
     if room < likely:
         limits = [name for bound, name in bounds if bound == room]
@@ -173,14 +171,14 @@ def _per_call(kind: Kind, known: Demand, settings: Settings) -> tuple[Range, Ran
 
 
 def _bounds(
-    table: LimitTable, settings: Settings, period: Period, scope: str, needs: Mapping[str, float], released: float = 1.0
+    table: LimitTable, settings: Settings, period: Period, scope: str, needs: Mapping[str, float]
 ) -> list[tuple[float, str]]:
-    """Return each limit of a cell by name, as the number of calls that its released share allows."""
+    """Return each limit of a cell by name, as the number of calls that it allows."""
     found = []
     for unit in LIMIT_UNITS:
         limit = table.of(period, scope, unit)
         if limit is not None and needs[unit]:
-            room = released * (limit - retry_pool(unit, limit, settings.tuning.retry_share)) / needs[unit]
+            room = (limit - retry_pool(unit, limit, settings.tuning.retry_share)) / needs[unit]
             found.append((room if unit not in ("calls", "jobs") else float(int(room)), f"{period}.{scope}.{unit}"))
     return found
 

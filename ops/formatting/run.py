@@ -15,6 +15,7 @@ from cogitate.hosting.terminal import Terminal
 from cogitate.memory.clock import day_and_time
 from cogitate.ops.formatting.budget import budget_table, format_refusals
 from cogitate.ops.formatting.vitals import format_cadence, format_mode, format_pace, format_slow_kind
+from cogitate.scheduler.budget.call_value import value_lines
 from cogitate.scheduler.config.price_table import ModelPrice
 from cogitate.scheduler.engine.engine import FIGURES
 from cogitate.scheduler.inspection.summary import RunSummary
@@ -145,7 +146,8 @@ def _print_summary(
     if budget.row_count:
         console.print(budget)
     tiers = service_tier_lines(summary.service_tiers, summary.discount)
-    for line in (*price_lines(summary.prices), *tiers, *headroom_lines(summary.headrooms)):
+    learned = (*headroom_lines(summary.headrooms), *value_lines(summary.values))
+    for line in (*price_lines(summary.prices), *tiers, *learned):
         console.print(line)
     console.print(_memories_table(summary))
     steering = summary.steering

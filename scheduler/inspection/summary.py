@@ -20,6 +20,7 @@ from cogitate.scheduler.budget.budget_lines import (
     pools_of,
     spent_of,
 )
+from cogitate.scheduler.budget.call_value import ValueState, read_values
 from cogitate.scheduler.budget.rules import adaptive_bounds
 from cogitate.scheduler.config.facts import kept_settings
 from cogitate.scheduler.config.price_table import ModelPrice
@@ -124,6 +125,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     discount: int  # micro-dollars by which the standard service tier would have been dearer
     headrooms: dict[str, int]  # model -> tokens for its reasoning that admission adds to each answer, as it learned
     budget: list[BudgetLine]
+    values: ValueState  # what it has learned of the value of its calls
     memories: dict[str, dict[str, int]]  # type -> live, archived
     warnings: dict[str, int]
     steering: SteeringVitals
@@ -216,6 +218,7 @@ class RunReader:
             discount=totals.discount,
             headrooms=typed_json.decode(state.get(HEADROOMS.encode(), b"{}"), dict[str, int]),
             budget=budget_lines(self._store, limits.last_of),
+            values=read_values(self._store),
             memories=memories,
             warnings=dict(sorted(warnings.items())),
             steering=steering_of(self._store),

@@ -55,7 +55,6 @@ class Desk(NamedTuple):
 
     tick: int
     status: str
-    hosted: bool  # whether a host is at work
     now: int  # seconds of the server's clock
     batches: dict[str, Batch]  # by tag
     batched: dict[str, Batched]  # by token
@@ -106,12 +105,11 @@ class Batches:
         found = self._do(run, incarnation, hold, "look")
         if found is None:
             return None
-        tick, status, hosted, now, batches, rows = found
+        tick, status, now, batches, rows = found
         batched = {rows[i].decode(): typed_json.decode(rows[i + 1], Batched) for i in range(0, len(rows), 3)}
         return Desk(
             tick=int(tick),
             status=status.decode(),
-            hosted=bool(hosted),
             now=int(now),
             batches={batches[i].decode(): typed_json.decode(batches[i + 1], Batch) for i in range(0, len(batches), 2)},
             batched=batched,

@@ -8,7 +8,7 @@
 -- ARGV  1 prefix without nonce  2 incarnation  3 nonce of the process  4 milliseconds until the desk is free again
 --       5 worker  6 step  7… its arguments
 -- Answers nil if another process holds the desk, or the run is gone; else what the step answers:
---   look                          {tick, status, 1 if a host is at work, seconds of the server's clock, batches,
+--   look                          {tick, status, seconds of the server's clock, batches,
 --                                 {token, JSON, '1' if its job still waits for it, …}}
 --   record   tag, JSON            1; the requests stay
 --   lines    tokens…              their requests
@@ -55,7 +55,7 @@ if step == 'look' then
     found[#found + 1] = raw
     found[#found + 1] = waits(token, cjson.decode(raw).job) and '1' or ''
   end
-  return {tick, status, redis.call('EXISTS', run .. 'host'), redis.call('TIME')[1], redis.call('HGETALL', run .. 'batches'), found}
+  return {tick, status, redis.call('TIME')[1], redis.call('HGETALL', run .. 'batches'), found}
 end
 if step == 'record' then
   redis.call('HSET', run .. 'batches', ARGV[7], ARGV[8])

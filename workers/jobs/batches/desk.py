@@ -326,7 +326,7 @@ class BatchDesk:
 
     def _give_up_overdue(self, run: _Run, desk: Desk) -> None:
         """Let jobs be asked singly for which the host has waited so long that a call only just fits."""
-        awaited = [token for token in desk.waiting if desk.hosted and desk.batched[token].due <= desk.tick + 1]
+        awaited = [token for token in desk.waiting if desk.batched[token].due <= desk.tick + 1]
         now = time.monotonic()
         run.awaited = {token: run.awaited.get(token, now) for token in awaited}
         overdue = [token for token, since in run.awaited.items() if now - since > self._patience]
