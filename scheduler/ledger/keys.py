@@ -53,6 +53,9 @@ RunKey = Literal[
     "timed",
     "seals",
     "history",
+    "vectors",
+    "vectors_at",
+    "vectors_wanted",
 ]
 OF_RUN: frozenset[str] = frozenset(get_args(RunKey))
 
@@ -116,6 +119,7 @@ _PRELUDES: dict[str, tuple[str, ...]] = {
     "finish": ("fence",),
     "control": (),
     "delete": (),
+    "vectors": (),
     "real_day": (),
 }
 

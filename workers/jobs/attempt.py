@@ -65,6 +65,7 @@ from cogitate.workers.jobs.judging import HALVED, adjusted, judge, result_of
 from cogitate.workers.jobs.kept_results import KeptResults
 from cogitate.workers.jobs.metrics import attempted
 from cogitate.workers.jobs.stored_texts import Capture
+from cogitate.workers.jobs.vectors import Vectors
 from cogitate.workers.llm.clients import ModelClients
 from cogitate.workers.llm.replies.failures import ModelAnswer
 from cogitate.workers.llm.requests.dialect import DialectStore
@@ -217,6 +218,7 @@ class Runner:
     def close(self) -> None:
         """Close the connections to models and end the threads of running jobs. Calls in flight fail."""
         self._models.close()
+        self._attempts.close()
         self._calls.close()
         self._heartbeat.close()
 
@@ -239,7 +241,12 @@ class Attempts:
         self._templates = Templates(settings.prompts)
         self._calls = calls
         self._capture = Capture(client, settings)
+        self._vectors = Vectors(client, settings, calls.gate)
         self._refused: set[str] = set()  # kinds whose refused effects are logged already
+
+    def close(self) -> None:
+        """Close the connections for vectors."""
+        self._vectors.close()
 
     def make(self, claim: Claim, deadline: float, adjustment: Adjustment) -> AttemptOutcome:
         """Make one attempt, and return what to settle: choose the models that may answer, or use the heuristic.
@@ -260,29 +267,45 @@ class Attempts:
             if made.refusal:
                 result = replace(result, reason="failed", failure=EFFECTS_REFUSED, refusal=made.refusal)
             return AttemptOutcome(result, Cost(), failure=result.failure)
-        candidates = candidates_of(kind, claim, self._endpoints)
+        vectors = self._vectors.of(kind, claim, deadline)
+        asking = claim if vectors is None else vectors.claim
+        candidates = candidates_of(kind, asking, self._endpoints)
         if not candidates:
             endpoint = claim.model.endpoint if claim.model is not None else ""
             log.error("job.unknown_endpoint", job=job.id, model=job.model, endpoint=endpoint, known=[*self._endpoints])
             return self._degrade(kind, claim, "unknown_endpoint")
-        return self._ask(kind, claim, candidates, deadline, adjustment)
+        made = self._ask(kind, claim, asking, candidates, deadline, adjustment)
+        if vectors is None:
+            return made
+        used, result = vectors.charge(made.used, made.result)
+        return made._replace(used=used, result=result)
 
     def _ask(
-        self, kind: Kind, claim: Claim, candidates: Sequence[Candidate], deadline: float, adjustment: Adjustment
+        self,
+        kind: Kind,
+        claim: Claim,
+        asking: Claim,
+        candidates: Sequence[Candidate],
+        deadline: float,
+        adjustment: Adjustment,
     ) -> AttemptOutcome:
-        """Fit the prompt, ask, judge the answer, and return what to settle."""
+        """Fit the prompt, ask, judge the answer, and return what to settle.
+
+        Args:
+            asking: the claim for prompt and call; vectors may choose its memories.
+        """
         candidate = next((one for one in candidates if one.model.name == adjustment.model), candidates[0])
         refusals: list[Refused] = []
         spent, unreported = Cost(), False  # in case a step raises
         try:
             while True:  # until a model may be asked
                 context = self._calls.context_of(candidate.model)
-                ready = captured(fitted, kind, claim, candidate, adjustment, context)
+                ready = captured(fitted, kind, asking, candidate, adjustment, context)
                 if type(ready) is Raised:
                     return self._without_prompt(kind, claim, ready.error)
                 prompt, output_cap = ready
-                spent, unreported = claim.job.reserved, True  # a request may have been sent
-                reply = self._calls.ask(claim, prompt, candidate.model.asked_by(kind.name), output_cap, deadline)
+                spent, unreported = asking.job.reserved, True  # a request may have been sent
+                reply = self._calls.ask(asking, prompt, candidate.model.asked_by(kind.name), output_cap, deadline)
                 if isinstance(reply, ModelAnswer):
                     break
                 spent, unreported = Cost(), False
