@@ -10,14 +10,14 @@ import typer
 from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal
 from cogitate.ops.command_options import Verbose, program_name
-from cogitate.ops.fake_llm.faults import FAULTS, PACK_FAULTS, parse_faults
+from cogitate.ops.fake_llm.faults import EMBEDDING_FAULTS, FAULTS, PACK_FAULTS, parse_faults
 from cogitate.ops.fake_llm.server import MOST_TAIL, Options, serve
 from cogitate.ops.signals import interruptible
 from cogitate.scheduler.config.settings import ConfigurationError
 
 NOTES = (
     "Faults: any status from 400 to 599, with a Retry-After in seconds as in 429:30, and "
-    + "; ".join(f"{name}: {what}" for name, what in [*FAULTS.items(), *PACK_FAULTS.items()])
+    + "; ".join(f"{name}: {what}" for name, what in [*FAULTS.items(), *PACK_FAULTS.items(), *EMBEDDING_FAULTS.items()])
     + "."
 )
 
