@@ -1,8 +1,8 @@
 """A stand-in for a model's endpoint: OpenAI-compatible, deterministic, and able to fail in every way.
 
-It serves `POST /v1/chat/completions`, `POST /v1/embeddings`, `GET /v1/models` and `GET /stats`. An answer depends on the
-messages and the seed; its latency and fault also depend on the number of earlier equal requests, but never on the order
-in which different requests arrive.
+It serves `POST /v1/chat/completions`, `POST /v1/embeddings`, `GET /v1/models` and `GET /stats`. An answer depends on
+the messages and the seed; its latency and fault also depend on the number of earlier equal requests, but never on the
+order in which different requests arrive.
 
     with FakeEndpoint(latency=0.2, faults={"429": 0.1}) as endpoint:
         settings = Settings(llm="openai", base_url=endpoint.url, api_key="any", limit_tokens=100_000)

@@ -122,7 +122,8 @@ class Runner:
                 self._models.of(name)
         self._stopping = threading.Event()
         self._calls = Calls(client, settings, self._models, self._stopping)
-        self._attempts = Attempts(client, settings, self._calls)
+        self._vectors = Vectors(client, settings, self._calls.gate)
+        self._attempts = Attempts(client, settings, self._calls, self._vectors)
         self._other: set[str] = set()  # runs of another version already logged
 
     def run(self, job_id: str) -> Outcome:
@@ -218,7 +219,7 @@ class Runner:
     def close(self) -> None:
         """Close the connections to models and end the threads of running jobs. Calls in flight fail."""
         self._models.close()
-        self._attempts.close()
+        self._vectors.close()
         self._calls.close()
         self._heartbeat.close()
 
@@ -234,19 +235,19 @@ class AttemptOutcome(NamedTuple):
 
 
 class Attempts:
-    """Makes attempts for one worker process, from any number of threads."""
+    """Makes attempts for one worker process, from any number of threads.
 
-    def __init__(self, client: Redis, settings: Settings, calls: Calls) -> None:
+    Args:
+        vectors: of the memories among which jobs choose; None: they choose by words.
+    """
+
+    def __init__(self, client: Redis, settings: Settings, calls: Calls, vectors: Vectors | None = None) -> None:
         self._endpoints = settings.endpoint_table()
         self._templates = Templates(settings.prompts)
         self._calls = calls
         self._capture = Capture(client, settings)
-        self._vectors = Vectors(client, settings, calls.gate)
+        self._vectors = vectors
         self._refused: set[str] = set()  # kinds whose refused effects are logged already
-
-    def close(self) -> None:
-        """Close the connections for vectors."""
-        self._vectors.close()
 
     def make(self, claim: Claim, deadline: float, adjustment: Adjustment) -> AttemptOutcome:
         """Make one attempt, and return what to settle: choose the models that may answer, or use the heuristic.
@@ -267,7 +268,7 @@ class Attempts:
             if made.refusal:
                 result = replace(result, reason="failed", failure=EFFECTS_REFUSED, refusal=made.refusal)
             return AttemptOutcome(result, Cost(), failure=result.failure)
-        vectors = self._vectors.of(kind, claim, deadline)
+        vectors = self._vectors.of(kind, claim, deadline) if self._vectors is not None else None
         asking = claim if vectors is None else vectors.claim
         candidates = candidates_of(kind, asking, self._endpoints)
         if not candidates:
