@@ -115,5 +115,5 @@ def serving(
             app.state.closing.set()
             table.interrupt()
             server.should_exit = True
-            thread.join(30)
+            thread.join(LONGEST)
         assert not thread.is_alive()

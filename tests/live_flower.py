@@ -41,7 +41,7 @@ def started(*arguments: object, data_dir: Path, log: Path, **environment: str) -
     finally:
         process.send_signal(signal.SIGINT)
         try:
-            process.wait(30)
+            process.wait(LONGEST)
         finally:
             process.kill()
             process.wait()

@@ -94,7 +94,7 @@ def similarity(candidates: Candidates) -> list[float]:
     if not known:
         return [0.0] * len(candidates.entries)
     there = [known[e.number] for e in candidates.entries if e.number in known]
-    mean = sum(there) / len(there) if there else 0.0
+    mean = sum(value / len(there) for value in there)
     return scaled([known.get(e.number, mean) for e in candidates.entries])
 
 

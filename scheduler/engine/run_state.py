@@ -22,7 +22,7 @@ from cogitate.scheduler.latency.latencies import Latencies
 from cogitate.scheduler.steering.cadence import Cadence
 from cogitate.scheduler.steering.steering import Steering
 from cogitate.tasks.job import Reads
-from cogitate.tasks.kind import Case, Moment, build_case
+from cogitate.tasks.kind import Backlog, Case, Moment, build_case
 
 
 class RunState(RunData):
@@ -33,6 +33,7 @@ class RunState(RunData):
         self.cadence = Cadence(rules.kinds_due(), rules.turn_of)
         self.steering = Steering(rules, view)
         self.rater = Rater(share=rules.rate_share)
+        self._unrated: tuple[int, Backlog] | None = None  # of which tick
         self.estimates = TokenEstimates()
         self.latencies = Latencies()
         self.due = DueTicks(
@@ -92,6 +93,15 @@ class RunState(RunData):
             brief=brief,
             estimate=partial(self.rater.estimate, owner),
             turn_of=self.rules.turn_of,
+            unrated=partial(self._backlog, tick),
             lead=lambda kind: self.due.lead(kind, len(self.facts.names)),
             last=self.due.last,
         )
+
+    def _backlog(self, tick: int) -> Backlog:
+        """Return the entries of all owners that wait for a rating at the end of a tick, counted once."""
+        if self._unrated is None or self._unrated[0] != tick:
+            waiting = {owner: numbers for owner, stream in self.streams.items() if (numbers := stream.unrated())}
+            oldest = (self.streams[owner].entries[numbers[0]].minute for owner, numbers in waiting.items())
+            self._unrated = tick, Backlog(sum(map(len, waiting.values())), min(oldest, default=0))
+        return self._unrated[1]

@@ -163,11 +163,11 @@ def told(status: dict[str, Any]) -> dict[str, dict[str, float]]:
     for line in of_today:
         money |= {name: line[name] for name in money}
     (model,) = status["endpoints"]
-    workers = status["workers"]
+    steering, workers = status["steering"], status["workers"]
     return {
         "money": money,
         "model": {"p50": model["p50"], "p95": model["p95"]},
-        "host": {"lag": status["steering"]["lag"], "host_ms": status["steering"]["host_ms"], "held": 1},
+        "host": {"lag": steering["lag"], "host_ms": steering["host_ms"], "held": int(status["held"])},
         "workers": {"alive": len(workers["alive"]), "expected": len(workers["alive"]) + len(workers["missing"])},
     }
 
@@ -311,8 +311,9 @@ def test_charts_follow_the_run(page: Any, scene: Scene) -> None:
         return canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.some((one) => one > 0);
     }"""
     assert page.evaluate(drawn, "#chart-tokens")
-    marks = page.locator("#chart-host .uplot").get_attribute("data-marks").split()
-    assert len(marks) > 1
+    drawing = page.locator("#chart-host .uplot")
+    until(lambda: len(drawing.get_attribute("data-marks").split()) > 1, "two full hours of the run")
+    marks = drawing.get_attribute("data-marks").split()
     assert [mark for mark in marks if int(mark) % 60] == [], "grid lines are at full hours of game time"
     assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
     ink, paper = page.evaluate(

@@ -12,6 +12,7 @@ from redis import Redis
 from cogitate.scheduler.config.settings import Settings
 from cogitate.workers.processes.embedded import EmbeddedServer
 from cogitate.workers.processes.supervisor import worker_command, worker_environment
+from tests.patience import LONGEST
 
 Eventually = Callable[..., None]
 
@@ -62,7 +63,7 @@ def worker_log(
     finally:
         process.terminate()
         try:
-            process.wait(30)
+            process.wait(LONGEST)
         finally:
             process.kill()
             process.wait()

@@ -190,7 +190,7 @@ def arguments_of(batch: list[Report], breaker: tuple[float, ...]) -> list[str | 
     used = sum(answer.usage.tokens for answer in answers)
     return [
         call.token if len(batch) == 1 else "",
-        verdict_of(failure, sent=answers[0].usage.calls) if answers else "silent",
+        verdict_of(failure) if answers else "silent",
         failure.kind if failure is not None else "",
         len(batch),
         sum(answer.usage.calls for answer in answers),
@@ -233,15 +233,15 @@ def _log_change(report: Report, answer: list[Any]) -> None:
         log.warning("endpoint.closed", **where, seconds=round(answer[1] / SECOND, 3))
 
 
-def verdict_of(failure: Failure | None, *, sent: int) -> Verdict:
-    """Return the verdict on a call; `sent` is the number of requests that it made.
+def verdict_of(failure: Failure | None) -> Verdict:
+    """Return the verdict on a call.
 
     A 429 with a `Retry-After` does not indicate an outage: all calls of its model wait until then.
     """
     if failure is None:
         return "fine"
-    if failure.kind == "unsupported" or (failure.kind == "timeout" and not sent):
-        return "silent"  # a part of the request is at fault, or the deadline passed before it began
+    if failure.kind in ("unsupported", "no_time"):
+        return "silent"  # a part of the request is at fault, or nothing was sent
     if failure.kind == "rate_limited":
         return "limited" if failure.retry_after is None else "silent"
     if failure.kind == "overloaded" and failure.retry_after is None:

@@ -36,6 +36,9 @@ from cogitate.workers.llm.replies.failures import ModelAnswer
 ASKING_FAILED = "asking_failed"
 PROBE_WITHIN = 5.0  # seconds within which a recovered endpoint answers a probe
 
+#: Failures of a call by its own deadline; another call has another one.
+_OWN_DEADLINE = ("timeout", "no_time")
+
 log = structlog.get_logger()
 
 
@@ -126,7 +129,7 @@ class Sharing:
                 found = shared.result(max(0.0, call.deadline - time.monotonic()))
             except TimeoutError:
                 return following(call)  # which reports that the deadline has passed
-            if isinstance(found, ModelAnswer) and (found.failure is None or found.failure.kind != "timeout"):
+            if isinstance(found, ModelAnswer) and (found.failure is None or found.failure.kind not in _OWN_DEADLINE):
                 return replace(found, saved=True)
         result: ModelAnswer | Refused | None = None
         try:

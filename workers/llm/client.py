@@ -73,6 +73,7 @@ class Redaction:
 
 
 CONNECT_TIMEOUT = 10.0  # seconds
+UNREACHABLE = 3.0  # seconds without a connection; TCP has then sent three packets in vain (RFC 6298: after 1 s and 3 s)
 _OF_REQUESTS = ("bad_request", "unsupported", "server", "model_missing")  # what a refused parameter may look like
 _KEPT = frozenset({"service_tier"})  # parameters on which the price of a call depends
 _CLOSED = Failure(kind="connection", detail="closed")
@@ -227,7 +228,7 @@ class ModelClient:
         if self._closed.is_set():
             return _CLOSED
         if exchange.remaining() <= 0:
-            return Failure(kind="timeout", detail="the deadline passed before the call")
+            return Failure(kind="no_time", detail="the deadline passed before the call")
         task = asyncio.current_task()
         assert task is not None
         self._calls.add(task)
@@ -235,7 +236,7 @@ class ModelClient:
             async with asyncio.timeout_at(exchange.deadline):  # the loop's clock is time.monotonic()
                 return await (self._listed(exchange) if models else self._pooled().send(body, exchange))
         except TimeoutError:
-            return Failure(kind="timeout", detail="the answer was incomplete at the deadline")
+            return _late(exchange)
         except NoResponse as error:
             return Failure(kind=error.kind, detail=error.detail)
         except asyncio.CancelledError:
@@ -283,6 +284,15 @@ def _tls() -> ssl.SSLContext:
     import httpx2  # here: only endpoints behind TLS need it
 
     return httpx2.create_ssl_context()
+
+
+def _late(exchange: Exchange) -> Failure:
+    """Return the failure of a call that its deadline ended."""
+    if exchange.sent:
+        return Failure(kind="timeout", detail="the answer was incomplete at the deadline")
+    if exchange.connecting_for() >= UNREACHABLE:
+        return Failure(kind="connection", detail="no connection by the deadline")
+    return Failure(kind="no_time", detail="the deadline passed before the request was sent")
 
 
 def _refused(response: HttpResponse) -> Reply:

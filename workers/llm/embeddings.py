@@ -112,7 +112,7 @@ class EmbeddingClient:
 
     async def _exchange(self, model: str, texts: Sequence[str], exchange: Exchange) -> HttpResponse | Failure:
         if exchange.remaining() <= 0:
-            return Failure(kind="timeout", detail="the deadline passed before the call")
+            return Failure(kind="no_time", detail="the deadline passed before the call")
         if self._request is None:
             request = request_to(self._address, "/embeddings")
             self._request = PooledRequest(request, self._connections, _CONNECT_TIMEOUT, self._address.proxy, self._tls)

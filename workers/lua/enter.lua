@@ -140,7 +140,7 @@ if wait > EARLY or waits_for == 'slot' then
 end
 
 -- A further attempt that would most likely end in mid-call costs money and gives nothing.
-if again == '1' and number(usual) > patience then return refuse({'late', 0, 'time', '0'}, 'timeout') end
+if again == '1' and number(usual) > patience then return refuse({'late', 0, 'time', '0'}, 'no_time') end
 
 for _, clock in ipairs(clocks) do
   if clock.cost > 0 then

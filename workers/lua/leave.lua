@@ -194,7 +194,9 @@ elseif failure == 'rate_limited' then
 end
 if state == 'open' then
   if token ~= '' and probe == token then  -- the probe decides; calls from before the opening no longer count
-    if bad or (verdict == 'silent' and failure ~= 'rate_limited') then
+    if failure == 'no_time' then
+      redis.call('HSET', gate, 'probe', '')  -- it asked nothing: the next call probes
+    elseif bad or (verdict == 'silent' and failure ~= 'rate_limited') then
       open(tonumber(openings_before))
     else
       redis.call('HSET', gate, 'state', '', 'since', now, 'why', '', 'probe', '', 'streak', 0, 'latest', '', 'openings', 0)

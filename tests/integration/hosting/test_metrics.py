@@ -88,7 +88,7 @@ def prometheus(folder: Path, targets: dict[str, int]) -> Iterator[Callable[[str]
         yield ask
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(LONGEST)
 
 
 def total(found: list[dict[str, Any]]) -> int:

@@ -48,7 +48,7 @@ def flower(
     finally:
         process.terminate()
         try:
-            process.wait(20)
+            process.wait(LONGEST)
         finally:
             process.kill()
             process.wait()

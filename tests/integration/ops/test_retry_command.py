@@ -16,6 +16,7 @@ from cogitate.scheduler.ledger.run_store import run_names
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.conftest import Eventually
 from tests.integration.command import command, summary
+from tests.patience import LONGEST
 
 RUN = "again"
 
@@ -74,7 +75,7 @@ def host(server: EmbeddedServer, endpoint: FakeEndpoint) -> Iterator[subprocess.
         yield started
         started.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            started.wait(30)
+            started.wait(LONGEST)
         started.kill()
         started.wait()
 

@@ -56,7 +56,7 @@ def host(server: EmbeddedServer, eventually: Eventually) -> Iterator[subprocess.
     yield started
     started.terminate()
     try:
-        started.wait(30)
+        started.wait(LONGEST)
     finally:
         started.kill()
         started.wait()

@@ -109,7 +109,7 @@ class Services:
         finally:
             process.terminate()
             try:
-                process.wait(30)
+                process.wait(LONGEST)
             finally:
                 process.kill()
                 process.wait()

@@ -220,7 +220,7 @@ def workers_and_flower(
             process.terminate()
         for process in started.values():
             try:
-                process.wait(30)
+                process.wait(LONGEST)
             finally:
                 process.kill()
                 process.wait()

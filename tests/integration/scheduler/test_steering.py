@@ -40,6 +40,7 @@ from cogitate.scheduler.ledger.keys import incarnation_key, run_base, script
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.steering.operators import RunCancelled, TooManyRequests, ask
 from tests.conftest import Eventually
+from tests.patience import LONGEST
 
 OWNERS = {f"agent:{name}": Profile(name=name.title()) for name in ("ann", "ben", "cid", "dora")}
 TICKS, ASKED = 60, 30
@@ -242,7 +243,7 @@ def test_a_paused_run_stays_paused_under_another_host(tmp_path: Path, eventually
         lambda: hosts and hosts[0].ledger.client.hget(hosts[0].ledger.store.key("state"), "waits") == b"1", "pause"
     )
     hosts[0].stop()
-    first.join(60)
+    first.join(LONGEST)
     assert (hosts[0].tick, summarise_run(client, RUN).status) == (11, "stopped")
 
     second, store = host(resume=True), RunStore.open(client, RUN)
@@ -252,7 +253,7 @@ def test_a_paused_run_stays_paused_under_another_host(tmp_path: Path, eventually
     assert one_line(summarise_run(client, RUN)).split()[1].rstrip(",") == "paused"
     (going,) = ask(client, RUN, [SetMode("running")], wait=20)
     assert (going.state, going.tick) == ("applied", 12)
-    second.join(60)
+    second.join(LONGEST)
     assert summarise_run(client, RUN).status == "finished"
     assert limits_of(store).now.of("day", "run", "jobs") == 7
     unpaused = live(tmp_path / "other", FakeRedis(), {11: [SetLimit("day.run.jobs", 7)]})

@@ -27,6 +27,7 @@ from tests.integration.workers.gate_case import (
     refused,
     vitals,
 )
+from tests.patience import LONGEST
 
 
 def test_failures_in_a_row_open_the_breaker_for_all_and_one_probe_closes_it(
@@ -156,14 +157,14 @@ def test_one_of_many_callers_probes_an_open_breaker(
     call(gates[0], "connection")
     eventually(lambda: vitals(client).breaker == "open", "the breaker to open")
     tried: list[float] = []
-    beginning = threading.Barrier(3, timeout=20)
+    beginning = threading.Barrier(3, timeout=LONGEST)
 
     def probe(gate: Gate, failure: Failure | None) -> None:
         def find(deadline: float) -> Failure | None:
             tried.append(deadline)
             assert refused(gates[0]).why == "breaker_open"
             with changed:
-                assert changed.wait_for(lambda: len(waiting) == 2, timeout=20), "the others to wait for this"
+                assert changed.wait_for(lambda: len(waiting) == 2, timeout=LONGEST), "the others to wait for this"
             return failure
 
         beginning.wait()

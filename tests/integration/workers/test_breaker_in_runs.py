@@ -28,6 +28,7 @@ from cogitate.scheduler.ledger.deletion import delete_run
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.workers.processes import readiness
 from cogitate.workers.processes.embedded import EmbeddedServer
+from tests.patience import LONGEST
 from tests.ports import free_ports
 
 OWNERS = {f"agent:{name.lower()}": Profile(name=name) for name in ("Ann", "Ben", "Cid", "Dora", "Eve", "Finn")}
@@ -132,4 +133,4 @@ def test_the_next_run_finds_a_server_that_was_down(
         assert live("up") == {("plan", "llm", "none"): len(OWNERS)}
     finally:
         server.terminate()
-        server.wait(30)
+        server.wait(LONGEST)

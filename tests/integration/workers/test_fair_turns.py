@@ -16,6 +16,7 @@ from cogitate.workers.processes.embedded import EmbeddedServer
 from cogitate.workers.processes.supervisor import worker_command, worker_environment
 from cogitate.workers.publish import Publisher
 from cogitate.workers.transport.hints import QUICK, TICKETS, hints_key, next_hints
+from tests.patience import LONGEST
 
 QUEUE = "cogitate:reflect"
 MANY, FEW = 500, 6
@@ -63,7 +64,7 @@ def test_a_worker_serves_a_small_run_among_the_first_jobs_of_a_large_one(
     finally:
         worker.terminate()
         try:
-            worker.wait(30)
+            worker.wait(LONGEST)
         finally:
             worker.kill()
             worker.wait()

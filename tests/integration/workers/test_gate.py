@@ -21,6 +21,7 @@ from cogitate.workers.gate.endpoint_reports import Entered
 from cogitate.workers.gate.gate import Gate, Refused
 from cogitate.workers.llm.replies.failures import FailureKind
 from tests.integration.workers.gate_case import NAME, MakeGate, answer, at_once, call, enter, entered, refused, vitals
+from tests.patience import LONGEST
 
 
 def test_requests_are_spaced_by_the_limit_and_in_order(gate_of: MakeGate, client: Redis) -> None:
@@ -106,7 +107,7 @@ def test_a_retry_after_holds_calls_that_wait_in_line_already(gate_of: MakeGate) 
 def test_never_more_in_flight_than_the_cap(gate_of: MakeGate) -> None:
     gates = [gate_of(concurrency=3) for _ in range(3)]
     lock, flying, most = threading.Lock(), 0, 0
-    full = threading.Barrier(3, timeout=20)  # a call lasts until the gate is full
+    full = threading.Barrier(3, timeout=LONGEST)  # a call lasts until the gate is full
 
     def work(gate: Gate) -> None:
         nonlocal flying, most
@@ -146,7 +147,7 @@ def test_a_retry_is_refused_when_less_time_is_left_than_a_call_takes(gate_of: Ma
     def enter(seconds: float, *, again: bool) -> Entered | Refused:
         return gate.enter(NAME, model="m", tokens=0, deadline=time.monotonic() + seconds, again=again)
 
-    assert enter(3.0, again=True) == Refused("timeout")
+    assert enter(3.0, again=True) == Refused("no_time")
     assert isinstance(enter(300.0, again=True), Entered)
     assert isinstance(enter(3.0, again=False), Entered), "a first attempt shows whether calls are faster now"
 

@@ -64,7 +64,10 @@ def live(data_dir: Path, faults: dict[str, float] | None, *, tokens: int = 1_000
                         loop.request("plan", owner)
                 if tick.number in (7, 19):
                     view = loop.memory("agent:0")
-                    found += [view.recall("Which vessel?", limit=1, types="observation")[0].entry.text, view.similarity_failure]
+                    found += [
+                        view.recall("Which vessel?", limit=1, types="observation")[0].entry.text,
+                        view.similarity_failure,
+                    ]
             digest = loop.digest
         thought, vectors = thinking.stats(), embedding.stats()
     with EmbeddedServer(data_dir) as server, server.client() as client:

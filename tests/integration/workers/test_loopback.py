@@ -9,6 +9,7 @@ from subprocess import DEVNULL, Popen
 import psutil
 
 from tests.live_flower import flower, get, started, until
+from tests.patience import LONGEST
 from tests.ports import free_ports
 
 
@@ -55,7 +56,7 @@ def test_nothing_listens_beyond_loopback(tmp_path: Path) -> None:
             names = {one.name() for one in psutil.Process(host.pid).children(recursive=True)}
     finally:
         fake.terminate()
-        fake.wait(10)
+        fake.wait(LONGEST)
     assert {metrics, metrics + 1, model, port} <= found.keys()
     assert {ip for at, ip in found.items()} == {"127.0.0.1"}
     assert any("valkey" in name for name in names), "the embedded server was among them, and listens on no port at all"

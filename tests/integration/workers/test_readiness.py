@@ -173,7 +173,7 @@ def test_a_kind_that_no_own_worker_knows_is_named(
     registered("dream")
     settings = Settings(data_dir=tmp_path, workers=1, tick_rate=tick_rate, wait=3.0 if tick_rate is None else None)
     with capture_logs() as logs, TickLoop(run="night", owners=OWNERS, settings=settings, ticks=40) as loop:
-        eventually(lambda: loop.ledger.answered(sorted(known)) == known, "the worker to answer", timeout=120)
+        eventually(lambda: loop.ledger.answered(sorted(known)) == known, "the worker to answer")
         for tick in loop:
             if tick.number == 1:
                 loop.request("dream", "agent:ada")

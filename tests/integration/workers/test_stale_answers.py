@@ -135,14 +135,14 @@ class Twice:
 
     def __call__(self, exchange: Exchange) -> None:
         exchange.answer("first", completion_id="a")
-        self._first_is_read.wait(20)
+        self._first_is_read.wait(LONGEST)
         exchange.answer("stale", completion_id="b")
         self._stale_is_sent.set()
 
     def send_stale(self) -> bool:
         """Have the second answer sent; return whether it was."""
         self._first_is_read.set()
-        return self._stale_is_sent.wait(20)
+        return self._stale_is_sent.wait(LONGEST)
 
 
 def test_an_answer_that_comes_on_an_idle_connection_is_not_read(served: Callable[..., Scripted]) -> None:
@@ -174,7 +174,7 @@ def test_an_answer_after_the_deadline_is_not_read(served: Callable[..., Scripted
     gone, sent = threading.Event(), threading.Event()
 
     def late(exchange: Exchange) -> None:
-        gone.wait(20)
+        gone.wait(LONGEST)
         try:
             exchange.answer("stale", completion_id="a")
         finally:

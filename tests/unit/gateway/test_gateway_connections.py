@@ -13,6 +13,7 @@ from structlog.testing import capture_logs
 
 from cogitate.ops.gateway.server import BoundedConnection
 from tests.gateway_client import Client, serving
+from tests.patience import LONGEST
 from tests.unit.gateway.village_case import OPEN
 
 TOKEN = "a-token-of-the-game"
@@ -34,7 +35,7 @@ class Narrow(BoundedConnection):
 @contextmanager
 def connected(client: Client, sent: bytes = b"") -> Iterator[socket.socket]:
     """A connection on which something was sent."""
-    with socket.create_connection((client.where.hostname, client.where.port), timeout=60) as connection:
+    with socket.create_connection((client.where.hostname, client.where.port), timeout=LONGEST) as connection:
         connection.sendall(sent)
         yield connection
 
@@ -102,7 +103,7 @@ def test_a_host_that_waits_for_its_answer_is_not_cut_off() -> None:
 def test_half_open_connections_make_room_the_oldest_first_and_a_hosts_own_stays() -> None:
     with serving(connection=Narrow) as (client, _), ExitStack() as stack:
         client.answer("/runs/v/open", OPEN)
-        mine = stack.enter_context(closing(http.client.HTTPConnection(client.where.netloc, timeout=60)))
+        mine = stack.enter_context(closing(http.client.HTTPConnection(client.where.netloc, timeout=LONGEST)))
         mine.request("GET", "/runs/v")
         assert mine.getresponse().read()
         flood = [stack.enter_context(connected(client, b"GET /runs")) for _ in range(10)]

@@ -16,6 +16,7 @@ from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.steering.operators import ask
 from tests.conftest import Eventually
 from tests.gateway_client import Client, Served, serving
+from tests.patience import LONGEST
 from tests.unit.gateway.village_case import ADA, OPEN
 
 SEEN = {"observations": [{"owner": ADA, "text": "A stranger came.", "importance": 5}]}
@@ -114,7 +115,7 @@ def test_a_host_that_disappears_in_mid_tick_loses_nothing(served: Served, eventu
 
     def held(*given: Any) -> Any:
         waits.set()
-        assert go_on.wait(30)
+        assert go_on.wait(LONGEST)
         return gather(*given)
 
     loop.collector.gather = held  # type: ignore[method-assign]
@@ -124,7 +125,7 @@ def test_a_host_that_disappears_in_mid_tick_loses_nothing(served: Served, eventu
             b"POST /runs/v/ticks/1 HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
         )
-        assert waits.wait(30)
+        assert waits.wait(LONGEST)
     busy = client.tick("v", 1, {"observations": []} | {"leaves": [ADA]})
     assert (busy.status, busy.body["code"], busy.body["expected_tick"]) == (409, "another_turn", 1)
     assert client.tick("v", 2).body["expected_tick"] == 1
@@ -205,9 +206,9 @@ def test_a_turn_waiting_while_its_run_is_left_is_told_to_reopen_it(served: Serve
     found: list[Any] = []
     waiting = threading.Thread(target=lambda: found.append(client.tick("v", 2, SEEN)))
     waiting.start()
-    assert waits.wait(30)
+    assert waits.wait(LONGEST)
     client.answer("/runs/v/close", {})
-    waiting.join(30)
+    waiting.join(LONGEST)
     assert [(one.status, one.body["code"]) for one in found] == [(409, "not_open")]
     assert client.answer("/runs/v/open", {**OPEN, "exist": "resume"})["tick"] == 1
 

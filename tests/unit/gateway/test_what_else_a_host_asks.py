@@ -20,6 +20,7 @@ from cogitate.hosting.protocol.messages import LocationFields, ProfileFields
 from cogitate.memory import Scored
 from cogitate.scheduler.inspection.audit import audit
 from tests.gateway_client import Client, Served, serving
+from tests.patience import LONGEST
 from tests.unit.gateway.village_case import ADA, BEN, OPEN, STATEMENT, turn
 
 LAST = 400
@@ -145,7 +146,7 @@ def test_a_missing_run_cannot_be_reopened(lived: Served) -> None:
 
 def connected(client: Client) -> closing[http.client.HTTPConnection]:
     """Return a connection to the gateway."""
-    return closing(http.client.HTTPConnection(client.where.hostname or "", client.where.port, timeout=60))
+    return closing(http.client.HTTPConnection(client.where.hostname or "", client.where.port, timeout=LONGEST))
 
 
 def events(client: Client, path: str, count: int, **headers: str) -> list[Any]:

@@ -19,6 +19,7 @@ from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.steering.operators import ask
+from tests.patience import LONGEST
 from tests.unit.tasks.own_kind_case import Own
 
 Loops = Callable[..., TickLoop]
@@ -350,7 +351,7 @@ def test_a_task_that_no_longer_waits_for_a_decision_gets_its_ends_with_the_next_
             def slow(tick: int, *given: Any) -> Any:
                 if tick == 4:
                     running.call_soon_threadsafe(held.set)
-                    assert go_on.wait(30)
+                    assert go_on.wait(LONGEST)
                 return gather(tick, *given)
 
             loop._loop.collector.gather = slow  # type: ignore[method-assign]

@@ -14,6 +14,7 @@ from cogitate.errors import LedgerError, UsageError
 from cogitate.scheduler.config.controls import SetMode
 from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.steering.operators import ask
+from tests.patience import LONGEST
 from tests.unit.hosting.short_loop_case import LAST, Loops, live, opened, status
 
 
@@ -203,7 +204,7 @@ def test_other_tasks_run_while_a_tick_is_awaited(cogitate_loop: Loops) -> None:
             gather = loop._loop.collector.gather
 
             def held(*given: Any) -> Any:
-                assert go_on.wait(30)
+                assert go_on.wait(LONGEST)
                 return gather(*given)
 
             loop._loop.collector.gather = held  # type: ignore[method-assign]

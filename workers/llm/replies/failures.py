@@ -26,6 +26,7 @@ FailureKind = Literal[
     "proxy",
     "blocked",
     "timeout",
+    "no_time",
     "auth",
     "forbidden",
     "quota_exhausted",
@@ -48,7 +49,7 @@ FailureKind = Literal[
 ]
 FAILURE_KINDS: tuple[FailureKind, ...] = get_args(FailureKind)
 
-Scope = Literal["prompt", "parameter", "model", "key", "account", "endpoint", "network"]
+Scope = Literal["prompt", "parameter", "model", "key", "account", "endpoint", "network", "deadline"]
 Again = Literal["now", "later", "never"]
 
 
@@ -73,7 +74,7 @@ STATUS: Mapping[str, str] = {kind: one.status for kind, one in CLASSES.items() i
 
 #: What is not the prompt's fault: another model, or one at another endpoint, may answer.
 NOT_OF_PROMPTS: frozenset[FailureKind] = frozenset(
-    kind for kind, one in CLASSES.items() if one.scope not in ("prompt", "parameter")
+    kind for kind, one in CLASSES.items() if one.scope not in ("prompt", "parameter", "deadline")
 )
 
 

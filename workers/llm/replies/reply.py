@@ -284,7 +284,7 @@ def cost_of(model: Model, prompt: Prompt, reply: Reply, sent: int, max_output_to
     """
     if sent == 0:
         return Cost(), False
-    percent = model.service_tiers.get(reply.service_tier, 100 if reply.service_tier == "default" else model.percent)
+    percent = model.percent_of(reply.service_tier)
     if reply.usage is not None:
         used = reply.usage
         return call_cost(model, used.prompt, used.output, used.cached, calls=sent, percent=percent), False

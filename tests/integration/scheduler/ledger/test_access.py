@@ -38,6 +38,7 @@ from cogitate.workers.llm.requests.dialect import known_dialects
 from cogitate.workers.processes.embedded import EmbeddedServer
 from cogitate.workers.processes.supervisor import worker_environment
 from tests.live_flower import flower, get
+from tests.patience import LONGEST
 from tests.repository import ROOT
 
 ACCESS = ROOT / "ops/acl"
@@ -126,7 +127,7 @@ def worker(settings: Settings) -> Iterator[Path]:
         assert process.poll() is None, log.read_text()
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(LONGEST)
 
 
 def test_a_whole_run_with_each_under_its_own_user(

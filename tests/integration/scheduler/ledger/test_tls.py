@@ -17,6 +17,7 @@ from cogitate.workers.processes.embedded import EmbeddedServer
 from cogitate.workers.processes.supervisor import worker_environment
 from tests.integration.command import cogitate
 from tests.integration.scheduler.ledger.tls_case import behind_tls
+from tests.patience import LONGEST
 
 
 def test_a_run_whose_state_and_messages_go_through_tls(valkey: EmbeddedServer, tmp_path: Path) -> None:
@@ -39,7 +40,7 @@ def test_a_run_whose_state_and_messages_go_through_tls(valkey: EmbeddedServer, t
                     pass
         finally:
             worker.terminate()
-            worker.wait(30)
+            worker.wait(LONGEST)
         with valkey.client() as client:
             assert summarise_run(client, "town").jobs["plan"]["reason"] == {"none": 1}, log.read_text()
 

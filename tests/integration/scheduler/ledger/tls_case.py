@@ -11,6 +11,8 @@ from pathlib import Path
 
 import trustme
 
+from tests.patience import LONGEST
+
 
 @contextmanager
 def behind_tls(target: Path, folder: Path, name: str = "localhost") -> Iterator[tuple[int, Path]]:
@@ -42,7 +44,7 @@ def behind_tls(target: Path, folder: Path, name: str = "localhost") -> Iterator[
     finally:
         asyncio.run_coroutine_threadsafe(_stop(server), loop).result(10)
         loop.call_soon_threadsafe(loop.stop)
-        thread.join(10)
+        thread.join(LONGEST)
         loop.close()
 
 

@@ -22,7 +22,6 @@ from tests.repository import ROOT
 from tests.unit.hosting.short_loop_case import Loops, live, opened, status
 from tests.unit.scheduler.tick.test_loop import clock_of_loops
 
-PATIENCE = 10.0  # seconds after which a test gives up
 FAST = PinnedSettings(tick_rate=1_000.0)
 
 
@@ -99,12 +98,12 @@ def test_a_closed_thread_finishes_its_commits() -> None:
     known = {*threading.enumerate()}
     thread = CommitThread()
     (living,) = {*threading.enumerate()} - known
-    thread(lambda: ended.wait(PATIENCE))
+    thread(lambda: ended.wait(LONGEST))
     last = thread(lambda: "carried out")
     thread.close()
     ended.set()
     assert last.result() == "carried out"
-    living.join(PATIENCE)
+    living.join(LONGEST)
     assert not living.is_alive()
 
 
@@ -119,7 +118,7 @@ def test_a_host_with_a_pace_works_ahead_while_its_commit_is_under_way(
 
     def waiting(*args: Any) -> Any:
         if loop.tick < 3:  # the last reply is read at once
-            met.append(working.wait(PATIENCE))
+            met.append(working.wait(LONGEST))
         return advance(*args)
 
     def work_ahead(*args: Any) -> None:
@@ -200,7 +199,7 @@ def test_a_host_that_fails_leaves_its_run_after_the_commit_that_is_under_way(
     advance, leave = loop.ledger.advance, loop.ledger.let_go
 
     def slowly(*args: Any) -> Any:
-        leaving.wait(PATIENCE)
+        leaving.wait(LONGEST)
         order.append("committed")
         return advance(*args)
 
@@ -239,7 +238,7 @@ def test_a_host_that_is_interrupted_waits_for_no_tick(cogitate_loop: Loops) -> N
     loop._loop.interrupt()
     waiting = threading.Thread(target=loop._loop._keep, args=(in_an_hour,), daemon=True)
     waiting.start()
-    waiting.join(PATIENCE)
+    waiting.join(LONGEST)
     assert not waiting.is_alive()
     assert loop._loop.stopping
 

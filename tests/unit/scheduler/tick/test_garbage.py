@@ -14,6 +14,7 @@ from cogitate import Profile, TickLoop
 from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.scheduler.tick import garbage as garbage_module
 from cogitate.scheduler.tick.garbage import PUT_OFF, ROOM, WHOLE_AGAIN, WHOLE_AT_LAST, FullCollections
+from tests.patience import LONGEST
 from tests.unit.scheduler.tick.test_loop import Clock
 
 OWNERS = {"agent:ann": Profile(name="Ann")}
@@ -102,7 +103,7 @@ def test_a_loop_that_was_dropped_ends_in_the_collection_that_finds_it(collection
 
     collecting = threading.Thread(target=collect_with_dropped_loop, daemon=True)
     collecting.start()
-    collecting.join(20)
+    collecting.join(LONGEST)
     assert not collecting.is_alive(), "the collection waits for itself"
     assert gc.get_threshold() == THRESHOLDS
 

@@ -15,6 +15,7 @@ from cogitate import CogitateError, Tick, TickLoop
 from cogitate.errors import Fenced, LedgerError
 from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.tick.commit import let_go
+from tests.patience import LONGEST
 from tests.unit.hosting.short_loop_case import LAST, Loops, live, opened, status
 
 
@@ -339,15 +340,15 @@ def test_a_silent_ledger_does_not_block_the_end_of_a_process(monkeypatch: pytest
 
         def let_go(self, status: str) -> None:
             said.set()
-            answered.wait(30)
+            answered.wait(LONGEST)
 
     ledger: Any = Silent()
     let_go(ledger, "stopped")
-    assert said.wait(30)
+    assert said.wait(LONGEST)
     (saying,) = [thread for thread in threading.enumerate() if thread.name == "leaving"]
     assert saying.daemon
     answered.set()
-    saying.join(30)
+    saying.join(LONGEST)
 
 
 def test_a_finished_loop_has_no_more_ticks_and_says_so_once(

@@ -16,6 +16,7 @@ from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.tasks.kind import Case, WorldFacts
 from cogitate.workers.jobs import kept_results
 from cogitate.workers.jobs.kept_results import KeptResults
+from tests.patience import LONGEST
 
 FIRST, SECOND = Cost(calls=1, tokens=7), Cost(calls=1, tokens=8)
 
@@ -150,10 +151,10 @@ def test_its_own_thread_looks_after_each_interval_also_when_the_ledger_was_away(
     assert results._thread is not None
     assert (results._thread.name, results._thread.daemon) == ("kept-results", True)
     for stands in ("open", "open", ""):  # the end leaves nothing to keep: its thread sleeps no more
-        assert asleep.acquire(timeout=30)
+        assert asleep.acquire(timeout=LONGEST)
         ledger.stands["a"] = stands
         go.release()
-        assert looked.acquire(timeout=30)
+        assert looked.acquire(timeout=LONGEST)
     assert ledger.looked_at == [["a"]] * 3
     waits: Any = results._changed
     eventually(lambda: bool(waits._waiters) or len(slept) > 3, "it waits for a result, or sleeps")

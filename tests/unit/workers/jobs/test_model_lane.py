@@ -12,6 +12,7 @@ from celery.utils.dispatch import Signal
 
 from cogitate.workers.jobs import model_lane
 from cogitate.workers.jobs.model_lane import ModelLane
+from tests.patience import LONGEST
 
 
 class Slots:
@@ -48,7 +49,7 @@ class Slots:
             self._ends[job] = event
             self.began.append(job)
             self._changed.notify_all()
-        assert event.wait(30)
+        assert event.wait(LONGEST)
         if job.endswith("!"):
             raise RuntimeError(job)
 

@@ -20,6 +20,7 @@ from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.call_layers import Calls, Gating, RealDayLimit
 from cogitate.workers.llm.replies.failures import Failure, ModelAnswer
 from tests.integration.workers.llm_case import CAP, MODEL, PROMPT, Mood, claim_of
+from tests.patience import LONGEST
 
 JOB = Job(
     run="town",
@@ -31,6 +32,7 @@ JOB = Job(
     output_cap=CAP,
     reserved=Cost(calls=1, tokens=500),
 )
+
 USED = Cost(calls=1, tokens=120)
 GOOD = ModelAnswer(usage=USED, value=Mood(word="grey", strength=3), text='{"word": "grey", "strength": 3}')
 
@@ -178,7 +180,7 @@ def test_equal_questions_of_two_runs_are_two_calls_also_at_once(client: FakeRedi
 
     class Meet(Models):
         def ask(self, prompt: Any, **named: Any) -> ModelAnswer:
-            meeting.wait(60)  # breaks unless both runs call
+            meeting.wait(LONGEST)  # breaks unless both runs call
             return super().ask(prompt, **named)
 
     models = Meet(GOOD)

@@ -125,4 +125,4 @@ def test_a_passed_deadline_sends_nothing() -> None:
     with FakeEndpoint() as endpoint, client_of(endpoint) as client:
         found = client.ask("m", TEXTS, time.monotonic() - 1)
         assert found.failure is not None
-        assert (found.tokens, found.failure.kind, endpoint.stats().requests) == (0, "timeout", 0)
+        assert (found.tokens, found.failure.kind, endpoint.stats().requests) == (0, "no_time", 0)

@@ -160,7 +160,7 @@ class Obedient:
             with suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
         self._listening.close()
-        self._thread.join(30)
+        self._thread.join(LONGEST)
 
     def _serve(self) -> None:
         while not self.ended:

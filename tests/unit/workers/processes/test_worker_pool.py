@@ -234,9 +234,9 @@ def test_a_pool_is_left_in_a_hurry_after_an_error(tmp_path: Path, monkeypatch: p
 
 def test_a_pool_has_workers_left_while_one_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     over = threading.Event()
-    monkeypatch.setattr(WorkerPool, "_keep", lambda self, number: over.wait(30) if number == 2 else None)
+    monkeypatch.setattr(WorkerPool, "_keep", lambda self, number: over.wait(LONGEST) if number == 2 else None)
     pool = WorkerPool(settings_of(tmp_path), 2).start()
-    pool._threads[0].join(30)
+    pool._threads[0].join(LONGEST)
     assert pool.any_left()
     pool._processes = {2: Child(), 1: Child(), 3: Child(obeys=False)}  # type: ignore[dict-item]
     pool._processes[2].pid = 22
