@@ -1,4 +1,4 @@
-"""A run whose workers get vectors: prompts are hybrid, the accounts include what vectors cost, and no fault harms it."""
+"""A run whose workers get vectors: prompts are hybrid, the accounts include the vectors, and no fault harms it."""
 
 from __future__ import annotations
 
