@@ -43,12 +43,19 @@ PACK_FAULTS: Mapping[str, str] = {
     "pack_repeated": "give two cases one number",
     "pack_bad_item": "answer one case with values of the wrong types",
 }
+#: What each fault of requests for the flex tier does; any other request is answered rightly.
+FLEX_FAULTS: Mapping[str, str] = {
+    "flex_busy": "429: flex has no capacity",
+    "flex_unsupported": "400: the model has no flex",
+    "flex_default": "answer in the default tier",
+    "flex_unnamed": "answer without naming the tier",
+}
 #: What each fault of requests for embeddings does; any other request is answered rightly.
 EMBEDDING_FAULTS: Mapping[str, str] = {
     "vector_size": "vectors of another size",
     "vector_nan": "a vector that holds NaN",
 }
-_ALL: Mapping[str, str] = {**FAULTS, **PACK_FAULTS, **EMBEDDING_FAULTS}
+ALL_FAULTS: Mapping[str, str] = {**FAULTS, **PACK_FAULTS, **FLEX_FAULTS, **EMBEDDING_FAULTS}
 _STATUS = re.compile(r"([45]\d\d)(?::(\d{1,6}))?")
 
 
@@ -79,8 +86,9 @@ def check_faults(rates: Mapping[str, float]) -> dict[str, float]:
         FaultError: when a name is unknown, a rate is not from 0 to 1, or they add up to more than 1.
     """
     for name, rate in rates.items():
-        if name not in _ALL and not _STATUS.fullmatch(name):
-            raise FaultError(f"fault {name!r} is not known: use a status such as 503 or 429:30, or {', '.join(_ALL)}")
+        if name not in ALL_FAULTS and not _STATUS.fullmatch(name):
+            known = ", ".join(ALL_FAULTS)
+            raise FaultError(f"fault {name!r} is not known: use a status such as 503 or 429:30, or {known}")
         if not 0 <= rate <= 1:
             raise FaultError(f"fault {name!r}: its rate {rate!r} is not from 0 to 1")
     if sum(rates.values()) > 1 + 1e-9:

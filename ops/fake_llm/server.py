@@ -74,6 +74,7 @@ class Options:
     """The behaviour of the stand-in."""
 
     latency: float = 0.0  # seconds before an answer
+    flex_latency: float = 0.0  # further seconds before an answer in the flex tier
     jitter: float = 0.0  # the most further seconds
     tail: float = (
         0.0  # sigma of a log-normal factor on both: with 0.5, one in 20 takes 2.3 times as long, one in 100 3.2 times
@@ -91,8 +92,8 @@ class Options:
             raise ValueError(f"requests per minute {self.requests_per_minute} must be 1 or more, or None")
         if self.burst < 0:
             raise ValueError(f"burst {self.burst} must not be negative")
-        if self.latency < 0 or self.jitter < 0:
-            raise ValueError(f"latency {self.latency} and jitter {self.jitter} must not be negative")
+        if min(self.latency, self.flex_latency, self.jitter) < 0:
+            raise ValueError(f"latencies {self.latency}, {self.flex_latency} and jitter {self.jitter} are not negative")
         if not 0 <= self.tail <= MOST_TAIL:
             raise ValueError(f"tail {self.tail} must be between 0 and {MOST_TAIL}")
 
@@ -227,7 +228,9 @@ class _Server:
         wait = options.latency + options.jitter * draw(options.seed, digest, attempt, "jitter")
         if options.tail:
             wait *= exp(options.tail * _NORMAL.inv_cdf(_inside(draw(options.seed, digest, attempt, "tail"))))
-        return _Decision(wait, model, digest, answer if fault is None else complete(request, options.seed, fault))
+        response = answer if fault is None else complete(request, options.seed, fault)
+        wait += options.flex_latency * (response.service_tier == "flex")
+        return _Decision(wait, model, digest, response)
 
 
 def _inside(share: float) -> float:
@@ -261,6 +264,7 @@ class FakeEndpoint:
         self,
         *,
         latency: float = 0.0,
+        flex_latency: float = 0.0,
         jitter: float = 0.0,
         tail: float = 0.0,
         faults: Mapping[str, float] | None = None,
@@ -272,6 +276,7 @@ class FakeEndpoint:
     ) -> None:
         options = Options(
             latency=latency,
+            flex_latency=flex_latency,
             jitter=jitter,
             tail=tail,
             faults=faults or {},

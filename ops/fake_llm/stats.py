@@ -22,6 +22,7 @@ class Stats(NamedTuple):
     completion_tokens: int  # of these
     requests_by_model: dict[str, int]  # those that could be read
     tokens_by_model: dict[str, int]  # that responses report
+    tokens_by_service_tier: dict[str, int]  # that served them
     in_flight: int
     most_in_flight: int
     completed: list[str]  # content digests of the latest 10,000 of these, in the order in which they were sent
@@ -36,6 +37,7 @@ class Tally:
         self._faults: Counter[str] = Counter()
         self._requests_of: Counter[str] = Counter()
         self._tokens_of: Counter[str] = Counter()
+        self._tokens_in: Counter[str] = Counter()
         self._requests = self._answers = self._prompt = self._completion = self._in_flight = self._most = 0
         self._completed: deque[str] = deque(maxlen=_REMEMBERED)
 
@@ -50,6 +52,7 @@ class Tally:
                 completion_tokens=self._completion,
                 requests_by_model=dict(self._requests_of),
                 tokens_by_model=dict(self._tokens_of),
+                tokens_by_service_tier=dict(self._tokens_in),
                 in_flight=self._in_flight,
                 most_in_flight=self._most,
                 completed=list(self._completed),
@@ -84,4 +87,5 @@ class Tally:
                 self._prompt += response.usage[0]
                 self._completion += response.usage[1]
                 self._tokens_of[model] += sum(response.usage)
+                self._tokens_in[response.service_tier] += sum(response.usage)
                 self._completed.append(digest)

@@ -142,6 +142,7 @@ def kept_settings(raw: bytes | str, over: Settings | None = None) -> Settings:
     kept = json.loads(raw)
     if minutes := kept.pop("minutes_per_tick", None):  # of earlier versions
         kept["seconds_per_tick"] = 60 * minutes
+    kept.pop("day_start", None)  # of earlier versions
     models = {name: ModelSettings.model_validate(model) for name, model in kept.get("models", {}).items()}
     named = kept.get("embeddings")  # None: a run of an earlier version has none either
     kept["embeddings"] = named and EmbeddingSettings.model_validate(named)

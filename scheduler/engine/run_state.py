@@ -10,6 +10,7 @@ from functools import partial
 
 from cogitate.memory.entry import Entry
 from cogitate.scheduler.budget.budget import BudgetView
+from cogitate.scheduler.budget.call_value import CallValues
 from cogitate.scheduler.budget.rules import Rules
 from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.engine.open_jobs import OpenJob, read_numbers
@@ -35,6 +36,7 @@ class RunState(RunData):
         self.rater = Rater(share=rules.rate_share)
         self._unrated: tuple[int, Backlog] | None = None  # of which tick
         self.estimates = TokenEstimates()
+        self.values = CallValues() if rules.by_value else None
         self.latencies = Latencies()
         self.due = DueTicks(
             fixed=rules.latency,

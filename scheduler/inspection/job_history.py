@@ -47,6 +47,8 @@ _CIRCUMSTANCES = (
     "packed",
     "hybrid",
     "embedded",
+    "service_tier",
+    "discount",
     "prompt",
     "failure",
     "empty",
@@ -105,6 +107,8 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
     packed: int = 0  # jobs that one request asked for together; 0: it asked for this one alone
     hybrid: bool = False  # vectors were there for the choice of its memories, not words alone
     embedded: int = 0  # tokens of the usage that vectors took
+    service_tier: str = ""  # that answered, as the endpoint reports
+    discount: int = 0  # micro-dollars by which the standard service tier would have been dearer
     model: str = ""
     prompt: str = ""  # content hash of the prompt's template
     failure: str = ""  # class of a model's failure, or the precondition that did not hold

@@ -19,7 +19,7 @@ from cogitate.memory.effects import Effect
 from cogitate.memory.profile import Profile
 from cogitate.memory.unreadable import read_entry
 from cogitate.scheduler.config.embedding import EmbeddingModel
-from cogitate.scheduler.config.endpoints import Model
+from cogitate.scheduler.config.endpoints import FLEX, Model
 from cogitate.scheduler.config.facts import SCHEMA, Facts
 from cogitate.scheduler.ledger.answer_times import note_of
 from cogitate.scheduler.ledger.keys import Reply, incarnation_key, new_nonce, run_base, script
@@ -88,6 +88,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     packed: int = 0  # jobs that one request asked for together; 0: it asked for this one alone
     hybrid: bool = False  # vectors were there for the choice of its memories, not words alone
     embedded: int = 0  # tokens of the usage that vectors took
+    service_tier: str = ""  # that answered, as the endpoint reports
+    discount: int = 0  # micro-dollars by which the standard service tier would have been dearer
     saved: bool = False  # the answer is that of an identical call: `usage` is what that cost, and nothing was spent
     tries: tuple[Tried, ...] = ()  # attempts of the worker that staged it, this one last; empty without a model
 
@@ -273,7 +275,8 @@ class Claims:
         """
         payload = msgspec.json.encode(result) if result is not None else b""
         job, note = claim.job, b""
-        if result is not None and result.source == "llm" and job.model:
+        # An answer of the flex tier says nothing of the time that the standard one takes, and moves no due tick.
+        if result is not None and result.source == "llm" and job.model and result.service_tier != FLEX:
             note = note_of(job.key, job.model, job.ahead, result.usage, claim.tick)
         return self._report(job.run, claim.incarnation, job.key, claim.token, payload, used, failure, note)
 

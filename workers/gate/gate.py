@@ -77,6 +77,7 @@ class Gate:
         deadline: float,
         may_wait: MayWait = "nothing",
         again: bool = False,
+        slow: bool = False,
     ) -> Entered | Refused:
         """Wait until the endpoint may be called, or return why it may not.
 
@@ -88,6 +89,8 @@ class Gate:
             may_wait: what the call waits for within its deadline if it is set aside and has answered before.
             again: whether an attempt of the job has failed before. Then a call is refused as `no_time` if less
                 time is left than a call usually takes.
+            slow: whether it asks in a service tier that answers later than others. Then its duration says nothing of
+                other calls, and it does not try an endpoint whose breaker is open.
         """
         limits, spacing = self._endpoints[endpoint], self._spacing[endpoint]
         token, began, places, waited = new_nonce(), time.monotonic(), ["", ""], False
@@ -108,6 +111,7 @@ class Gate:
                     spacing.ahead,
                     _MAY_WAIT[may_wait],
                     int(again),
+                    int(slow),
                 ]
                 answer: Reply = self._enter(keys=endpoint_keys(endpoint), args=args)
                 match answer[0]:
@@ -123,6 +127,7 @@ class Gate:
                             left=float(answer[1]),
                             first=fresh,
                             tokens=tokens,
+                            slow=slow,
                             tries_aside=answer[3] == b"1",
                             probes=answer[4] == b"1",
                             spacing=spacing,

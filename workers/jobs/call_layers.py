@@ -19,7 +19,7 @@ import structlog
 from redis import Redis
 
 from cogitate.memory import typed_json
-from cogitate.scheduler.config.endpoints import Model
+from cogitate.scheduler.config.endpoints import FLEX, Model
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.intake.kind_effects import place_of
 from cogitate.scheduler.ledger.claims import Claim
@@ -29,6 +29,7 @@ from cogitate.tasks.kind import Prompt
 from cogitate.workers.gate.gate import Gate, MayWait, Refused
 from cogitate.workers.jobs.call import Ask, CachedQuestion, Call, Layer
 from cogitate.workers.jobs.packs.packing import Packing
+from cogitate.workers.jobs.service_tiers import ServiceTiers, marked
 from cogitate.workers.jobs.stored_texts import ResponseCache
 from cogitate.workers.llm.clients import ModelClients
 from cogitate.workers.llm.replies.failures import ModelAnswer
@@ -60,6 +61,7 @@ class Calls:
             RealDayLimit(RealDay(client, settings)),  # real_day_tokens, real_day_usd
             # pack; the only job of a process has no others to wait for
             *([Packing(self.context_of, host_waits=settings.wait_seconds() > 0)] if settings.concurrency > 1 else []),
+            ServiceTiers(settings),  # service_tier
             # limits of an endpoint, wait, breaker_failures, _share, _window, _pause, _longest_pause
             Gating(self.gate, host_waits=settings.wait_seconds() > 0),
         )
@@ -79,7 +81,13 @@ class Calls:
 
     def _ask_model(self, call: Call) -> ModelAnswer | Refused:
         client = self._models.of(call.model.endpoint)
-        return client.ask(call.prompt, model=call.model, max_output_tokens=call.output_cap, deadline=call.deadline)
+        return client.ask(
+            call.prompt,
+            model=call.model,
+            max_output_tokens=call.output_cap,
+            deadline=call.deadline,
+            service_tier=call.service_tier,
+        )
 
     def context_of(self, model: Model) -> int:
         """Return the learned limit of prompt and answer together, in tokens; 0 if none is known."""
@@ -202,17 +210,20 @@ class Gating:
         model, tokens = call.model, call.claim.job.reserved.tokens
         entered = self._gate.enter(
             model.endpoint,
-            model=_gate_name(model),
+            model=_gate_name(call),
             tokens=tokens,
             deadline=call.deadline,
             may_wait=self._may_wait(call),
             again=call.claim.number > 1,
+            slow=call.service_tier == FLEX,
         )
         if isinstance(entered, Refused):
             return entered
         found: ModelAnswer | Refused | None = None
         try:
             found = following(call)
+            if call.service_tier and isinstance(found, ModelAnswer):
+                found = marked(found)
             return found
         finally:
             answer = found if isinstance(found, ModelAnswer) else None
@@ -226,9 +237,12 @@ class Gating:
         return "endpoint" if others else "model"
 
 
-def _gate_name(model: Model) -> str:
+def _gate_name(call: Call) -> str:
     """Return the name under which the gate knows a model: each service tier has limits that the others do not share."""
-    tier = typed_json.decode(model.parameters, dict[str, object]).get("service_tier") if model.parameters else None
+    model = call.model
+    tier: object = call.service_tier or None
+    if tier is None and model.parameters:
+        tier = typed_json.decode(model.parameters, dict[str, object]).get("service_tier")
     return f"{model.model}@{tier}" if isinstance(tier, str) else model.model
 
 

@@ -30,7 +30,15 @@ from cogitate.workers.llm.replies.context_lengths import ContextLengths
 from cogitate.workers.llm.replies.error_responses import error_text, from_status
 from cogitate.workers.llm.replies.extract import clean
 from cogitate.workers.llm.replies.failures import Failure, ModelAnswer, charged_in_doubt
-from cogitate.workers.llm.replies.reply import Reply, cost_of, is_possible, read_completion, read_usage, validated
+from cogitate.workers.llm.replies.reply import (
+    Reply,
+    cost_of,
+    discount_of,
+    is_possible,
+    read_completion,
+    read_usage,
+    validated,
+)
 from cogitate.workers.llm.requests.address import address_of, request_to
 from cogitate.workers.llm.requests.dialect import REFUSALS, Dialect, Dialects, DialectStore
 from cogitate.workers.llm.requests.schema import full_schema
@@ -113,7 +121,9 @@ class ModelClient:
         self._request: PooledRequest | None = None
         self._calls: set[asyncio.Task[object]] = set()
 
-    def ask(self, prompt: Prompt, *, model: Model, max_output_tokens: int, deadline: float) -> ModelAnswer:
+    def ask(
+        self, prompt: Prompt, *, model: Model, max_output_tokens: int, deadline: float, service_tier: str = ""
+    ) -> ModelAnswer:
         """Ask once, with one request, since each request needs its own reservation. The calling thread waits.
 
         The client learns what the endpoint refuses (a schema, a parameter, a system message): the failure is
@@ -123,6 +133,8 @@ class ModelClient:
         Args:
             max_output_tokens: the most the model may write, its reasoning included.
             deadline: the instant of `time.monotonic()` by which this returns.
+            service_tier: the one to ask in; its refusal teaches nothing about the request's other parts. "": as the
+                model's parameters say.
 
         Raises:
             TypeError: if no schema can express the prompt's answer.
@@ -131,6 +143,8 @@ class ModelClient:
         parameters: dict[str, object] = {} if model.seed is None else {"seed": model.seed}
         if model.parameters:
             parameters |= typed_json.decode(model.parameters, dict[str, object])
+        if service_tier:
+            parameters["service_tier"] = service_tier
         exchange = Exchange(deadline)
         request = msgspec.json.encode({"model": model.model, **dialect.body(prompt, max_output_tokens, parameters)})
         response = self._loop.run(self._exchange(request, exchange))
@@ -152,7 +166,7 @@ class ModelClient:
             size = prompt_tokens(prompt)
             self._contexts.overflowed(model.model, reply.failure.context, size, max_output_tokens)
         spent, estimated = cost_of(model, prompt, reply, exchange.sent, max_output_tokens)
-        if (left_out := self._left_out(model, dialect, reply, parameters)) != "":
+        if not service_tier and (left_out := self._left_out(model, dialect, reply, parameters)) != "":
             reply = replace(reply, failure=Failure(kind="unsupported", detail=left_out))
         value, failure = validated(reply, prompt.answer)
         if failure is not None:
@@ -175,6 +189,8 @@ class ModelClient:
             prompt_tokens=reply.usage.prompt if reply.usage is not None else 0,
             reasoning=reply.usage.reasoning if reply.usage is not None else 0,
             text=reply.text,
+            service_tier=reply.service_tier,
+            discount=discount_of(model, reply),
         )
 
     def _is_away(self, response: HttpResponse) -> bool:

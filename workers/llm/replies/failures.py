@@ -87,6 +87,7 @@ class Failure:
     retry_after: float | None = None  # seconds the provider asked to wait
     context: int = 0  # tokens that prompt and answer may have together, if the error names them
     detail: str = ""  # for logs: an error code or the place of a wrong value; never a provider's or model's text
+    of_tier: bool = False  # it may concern only the service tier that was asked for; the standard one may answer
 
     @property
     def retryable(self) -> bool:
@@ -126,6 +127,8 @@ class ModelAnswer:
     reasoning: int = 0  # reasoning tokens in the output, as reported by the endpoint
     text: str = field(default="", repr=False)  # the model's text, usable or not
     packed: int = 0  # cases that one request asked; 0: it asked this one alone
+    service_tier: str = ""  # that answered, as the endpoint reports
+    discount: int = 0  # micro-dollars by which the standard service tier would have been dearer
     saved: bool = False  # it was the answer to another call, so it costs this one nothing
 
     @property
