@@ -43,7 +43,7 @@ class RunVectors:
         if not texts:
             return []
         try:
-            found: list[bytes | None] = self._store.client.hmget(self._store.key("vectors"), map(self._digest, texts))  # type: ignore[arg-type, assignment]
+            found: list[bytes | None] = self._store.client.hmget(self._store.key("vectors"), map(self._digest, texts))  # type: ignore[assignment]
         except RedisError as error:
             log.warning("vectors.away", step="find", error=type(error).__name__)
             return [None] * len(texts)

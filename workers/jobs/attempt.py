@@ -275,11 +275,11 @@ class Attempts:
             endpoint = claim.model.endpoint if claim.model is not None else ""
             log.error("job.unknown_endpoint", job=job.id, model=job.model, endpoint=endpoint, known=[*self._endpoints])
             return self._degrade(kind, claim, "unknown_endpoint")
-        made = self._ask(kind, claim, asking, candidates, deadline, adjustment)
+        outcome = self._ask(kind, claim, asking, candidates, deadline, adjustment)
         if vectors is None:
-            return made
-        used, result = vectors.charge(made.used, made.result)
-        return made._replace(used=used, result=result)
+            return outcome
+        used, charged = vectors.charge(outcome.used, outcome.result)
+        return outcome._replace(used=used, result=charged)
 
     def _ask(
         self,
