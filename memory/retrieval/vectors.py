@@ -1,7 +1,7 @@
 """Vectors of texts with one byte a number, and their cosine.
 
 The largest number becomes 127 or -127, and the vector's length in these units comes first: number / length is that of
-the vector of length 1. Recall among the first ten is the same as with floats (`python -m bench hybrid`).
+the vector of length 1.
 """
 
 from __future__ import annotations
