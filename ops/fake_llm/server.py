@@ -92,7 +92,9 @@ class Options:
         if self.burst < 0:
             raise ValueError(f"burst {self.burst} must not be negative")
         if min(self.latency, self.flex_latency, self.jitter) < 0:
-            raise ValueError(f"latencies {self.latency}, {self.flex_latency} and jitter {self.jitter} are not negative")
+            raise ValueError(
+                f"latencies {self.latency}, {self.flex_latency} and jitter {self.jitter} must not be negative"
+            )
         if not 0 <= self.tail <= MOST_TAIL:
             raise ValueError(f"tail {self.tail} must be between 0 and {MOST_TAIL}")
 
