@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -81,7 +82,7 @@ def made(calls: Sequence[Call], limit: int, *, by_value: bool) -> list[bool]:
             values,
             view,
             minute,
-            worth_of=lambda request, worths=worths: worths[id(request)],
+            worth_of=partial(_known, worths),
             kinds={"think": False},
             owners=owners,
             last=None,
@@ -103,6 +104,10 @@ def made(calls: Sequence[Call], limit: int, *, by_value: bool) -> list[bool]:
                     values.learn("think", valued, call.change, Cost(calls=1, tokens=call.tokens))
         found += [number in admitted for number in sorted(number for number, *_ in asking)]
     return found
+
+
+def _known(worths: Mapping[int, Worth], request: Request) -> Worth:
+    return worths[id(request)]
 
 
 def _worth(values: CallValues, request: Request, call: Call, served: dict[str, int]) -> Worth:
@@ -330,7 +335,7 @@ def point(found: Sequence[Day], share: float, *, by_value: bool) -> Point:
 
 def measure(data: Path) -> dict[str, Points]:
     """Return all points, by measure, and by spending and share."""
-    found = {}
+    found: dict[str, Points] = {}
     for name, recorded in days(data).items():
         ends = {("none", 0.0): point(recorded, 0.0, by_value=False), ("all", 1.0): point(recorded, 1.0, by_value=False)}
         found[name] = ends | {
