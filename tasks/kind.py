@@ -219,6 +219,9 @@ class Kind(ABC):
     packs: bool = False
     """Whether a model may be asked for several owners' jobs of this kind in one request."""
 
+    batches: bool = False
+    """Whether a model may be asked for its jobs in a batch file, where ticks wait for the hours that this may take."""
+
     def due(self, moment: Moment) -> Iterable[Request]:
         """Return requests for the jobs that are due for this owner now; none for a kind that only a host requests.
 
