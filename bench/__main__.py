@@ -58,6 +58,9 @@ def main() -> int:
     packs = commands.add_parser("pack", help="a day with packed calls, compared with single ones")
     packs.add_argument("--agents", type=int, default=25, help="agents of the built-in town")
     packs.add_argument("--ticks", type=int, default=1_440, help="game minutes")
+    flex = commands.add_parser("flex", help="money of a day with flex and packed calls, and slow or busy flex")
+    flex.add_argument("--agents", type=int, default=25, help="agents of the built-in town")
+    flex.add_argument("--ticks", type=int, default=1_440, help="game minutes")
     commands.add_parser("start", help="seconds from the start of a host to the first result of a model")
     commands.add_parser("advance", help="one step of the ledger, compared with a bare pipeline of its writes")
     stored = commands.add_parser("memory", help="cost of memory operations, and retrieval compared with other systems")
@@ -86,6 +89,9 @@ def main() -> int:
     price = commands.add_parser("throttle", help="quality lost by throttling reflection, on a recorded day")
     price.add_argument("--data", type=Path, default=os.environ.get("COGITATE_RECORDINGS"), help="as for quality")
     price.add_argument("--plot", type=Path, metavar="FILE", help="write an SVG here")
+    curve = commands.add_parser("curve", help="quality against calls, as requests come and by value, on recorded days")
+    curve.add_argument("--data", type=Path, default=os.environ.get("COGITATE_RECORDINGS"), help="as for quality")
+    curve.add_argument("--plot", type=Path, metavar="FILE", help="write an SVG here")
     shown = commands.add_parser("day", help="a day of one agent, by heuristics and by the configured model")
     shown.add_argument("--agent", default="agent:amara-okafor", help="an owner of the built-in town")
     soaked = commands.add_parser("soak", help="a town under faults for days: audited, replayed, memory use checked")
@@ -140,6 +146,10 @@ def main() -> int:
             from bench.worker import packed_day
 
             print(packed_day.table(arguments.agents, arguments.ticks))
+        case "flex":
+            from bench.worker import flex_day
+
+            print(flex_day.table(arguments.agents, arguments.ticks))
         case "memory":
             from bench import retrieval
             from bench.quality import memory
@@ -230,6 +240,14 @@ def _recorded(parser: argparse.ArgumentParser, arguments: argparse.Namespace) ->
     try:
         if arguments.command == "quality":
             print_tables(report(arguments.data, arguments.section or SECTIONS), None)
+            return
+        if arguments.command == "curve":
+            from bench import curve
+
+            measured = curve.measure(arguments.data)
+            print_tables(curve.tables(measured), None)
+            if arguments.plot is not None:
+                arguments.plot.write_text(curve.plot(measured))
             return
         from bench import throttle
 

@@ -2,39 +2,33 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from itertools import pairwise
 from typing import Annotated, Any
 
 import msgspec
 from pydantic import BaseModel
 
-from cogitate.memory.appointments import appointments, standing
-from cogitate.memory.clock import DAY, clock_time, date, day_and_time, day_of, next_morning
+from cogitate.memory.clock import DAY, clock_time, date, day_and_time, next_morning
 from cogitate.memory.effects import Append, Effect
 from cogitate.memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
-from cogitate.memory.language.languages import ENGLISH, is_english
+from cogitate.memory.language.languages import ENGLISH
 from cogitate.memory.language.packs import pack_of
-from cogitate.memory.language.sentences import split_sentences, with_end
-from cogitate.memory.language.times import is_over, parse_clock
+from cogitate.memory.language.sentences import with_end
+from cogitate.memory.language.times import parse_clock
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.routing.routing import stage_of
 from cogitate.memory.stream import Stream
-from cogitate.memory.summaries.conversations import first_person, resolve_name
+from cogitate.memory.summaries.conversations import resolve_name
 from cogitate.prompts.answers import Activity, DailyPlan, StepPlan
 from cogitate.prompts.render import Templates
 from cogitate.tasks import timing
-from cogitate.tasks.heuristics.day_plan import AGAIN, FEWEST, MOST, NOTHING_KNOWN, WORK, Slot, build
-from cogitate.tasks.heuristics.identity import GOING_ON, fulfilled_wish, pursuit_of
-from cogitate.tasks.heuristics.owed import Owed, find_owed, with_owed
-from cogitate.tasks.heuristics.pressing import find_pressing, quote
-from cogitate.tasks.heuristics.reading import TIMED
+from cogitate.tasks.heuristics.day_plan import AGAIN, FEWEST, MOST, Slot
+from cogitate.tasks.heuristics.identity import GOING_ON, pursuit_of
+from cogitate.tasks.heuristics.planning import find_slots, status_of, unfinished_of
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
-from cogitate.tasks.meters import Meter, format_meters, meter_params, read_meters
+from cogitate.tasks.meters import Meter, format_meters, meter_params
 from cogitate.tasks.persona import language_of, persona, told_routine
 from cogitate.tasks.places import ANYWHERE, place_meant, places_shown
 from cogitate.tasks.plan_times import FROM, one_after_another, window, within
@@ -52,7 +46,6 @@ from cogitate.tasks.recall import (
 QUERY = "plan today tomorrow want need goal"  # streams design, task 7
 SHOWN = 15  # memories (streams design)
 REMEMBERED: tuple[EntryType, ...] = ("observation", "message", "summary", "reflection")
-_DAY = re.compile(r"\b(?:day|день) \d", re.IGNORECASE)
 
 
 EVERY = 10  # ticks between two checks whether to request the next day's plan
@@ -93,6 +86,7 @@ class Plan(Kind):
     prompt_cap = 2_500
     output_cap = 800
     packs = True
+    batches = True
     recalls = True
 
     def __init__(self, templates: Templates) -> None:
@@ -134,7 +128,7 @@ class Plan(Kind):
         profile, names, minute = case.profile, case.world.display_names, window(case)[0]
         memories = sorted(share_of(self._recalled(case), memory_share), key=lambda e: (e.minute, e.number))
         previous = _previous(case) if memory_share >= LITTLE else []
-        unfinished = [str(item.get("description", "")) for item in _unfinished(case)]
+        unfinished = [str(item.get("description", "")) for item in unfinished_of(case)]
         shown = {line["text"] for line in previous}
         places = places_shown(case, memories)
         has_times = case.world.clock.has_times
@@ -153,7 +147,7 @@ class Plan(Kind):
                 **(of_a_day if has_times else {}),
                 **timing.told(minute, case.job.key.tick),
                 "stage": stage_of(case.entries, case.job.minute),
-                "status": format_meters(_status(case)),
+                "status": format_meters(status_of(case)),
                 "previous": previous,
                 "unfinished": [item for item in unfinished if item not in shown],
                 "memories": [template_entry(e, minute) for e in memories],
@@ -195,40 +189,10 @@ class Plan(Kind):
         return self._appended(case, sorted(slots, key=lambda s: s.minute), used)
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
-        """Return a plan from promises, appointments and unfinished items, what presses, and the routine."""
-        start, end = window(case)
-        profile = case.profile
-        owed = find_owed(case.job.key.owner, case.entries, case.world.display_names, case.world.locations, start, end)
-        told, places, language = _told(case), case.world.locations, language_of(case)
-        booked = with_owed(appointments(told, places, start, end), standing(owed.timed, told), owed.by_others)
-        agreed = owed.numbers | {a.number for a in booked}
-        entries, names = case.entries, case.world.display_names
-        planned = partial(
-            build,
-            profile=profile,
-            routine=case.world.routine_of(profile),
-            places=case.world.places,
-            start=start,
-            end=end,
-            booked=booked,
-            unfinished=_left(case, told, start, owed),
-            status=_status(case),
-            visits=Counter(place for place, _ in {(e.location, e.minute // 60) for e in case.entries if e.location}),
-            done=(*_done(case), *fulfilled_wish(profile, entries)),
-            owed=owed.untimed,
-            language=language,
-        )
-        pressing = find_pressing(profile.name, entries, names, places, start, agreed, language=language)
-        slots = planned(pressing=[quote(entry, names, language) for entry in pressing])
-        if {slot.phrase for slot in slots} <= {NOTHING_KNOWN, WORK}:
-            pressing = find_pressing(
-                profile.name, entries, names, places, start, agreed, is_empty=True, language=language
-            )
-            slots = planned(pressing=[quote(entry, names, language) for entry in pressing])
-        if not case.world.clock.has_times:
-            slots.sort(key=lambda slot: -slot.priority)
-        used = {a.number for a in booked if a.number} | {entry.number for entry in pressing}
-        return self._appended(case, slots, tuple(used), language)
+        """Return the plan that `heuristics.planning` finds."""
+        language = language_of(case)
+        slots, used = find_slots(case, *window(case), language)
+        return self._appended(case, slots, used, language)
 
     def _ahead(self, moment: Moment) -> Iterable[Request]:
         """Return the request for the coming day's plan, once it is time for it."""
@@ -310,17 +274,6 @@ def _timed(item: PlanItem, told: Callable[[int], str]) -> str:
     return item.description if item.minute is None else f"{told(item.minute)} {item.description}"
 
 
-def _dated(case: Case) -> Entry:
-    """Return the sentences of the long-term summary that name a day, as the owner says them; all others are undated."""
-    dated = " ".join(s for s in split_sentences(case.job.summary) if _DAY.search(s))
-    if is_english(dated):
-        name = case.profile.name
-        first = name.partition(" ")[0]  # as summaries call the owner; followed by another name it is somebody else's
-        called = rf"(?<!\w)(?:{re.escape(name)}|{re.escape(first)}(?! [A-Z]))(?![\w'’])"
-        dated = re.sub(called, "I", dated)
-    return Entry(type="summary", text=dated, minute=case.job.minute)
-
-
 def _next_morning(moment: Moment) -> int:
     return next_morning(moment.minute, timing.morning_of(moment.owner, moment.world))
 
@@ -340,11 +293,6 @@ def _astray(activities: Sequence[Activity], case: Case) -> list[Activity]:
             if len(activities) - len(astray) < FEWEST:
                 raise
     return astray
-
-
-def _unfinished(case: Case) -> list[Mapping[str, Any]]:
-    items = case.job.params.get("unfinished", [])
-    return [item for item in items if isinstance(item, Mapping)] if isinstance(items, list) else []
 
 
 def _previous(case: Case) -> list[dict[str, str]]:
@@ -373,36 +321,3 @@ def _fulfilled(moment: Moment) -> list[str]:
     items = (item for plan in moment.stream.live("plan") for item in moment.stream.plan_items(plan))
     done = any(i.status == "completed" and i.description.removeprefix(AGAIN) == wish for i in items)
     return [wish] if done else []
-
-
-def _done(case: Case) -> list[str]:
-    done = case.job.params.get("done", [])
-    return [str(text) for text in done] if isinstance(done, list) else []
-
-
-def _left(case: Case, told: Sequence[Entry], start: int, owed: Owed) -> list[Mapping[str, Any]]:
-    """Return the unfinished items that are not over, judged by promises, appointments and the items themselves."""
-    if not _unfinished(case):
-        return []
-    since = max(0, day_of(start) - 1) * DAY
-    missed = {a.what for a in appointments(told, case.world.locations, since, start)}
-    left = []
-    for item in _unfinished(case):
-        text = str(item.get("description", "")).removeprefix(AGAIN)
-        if text not in owed.over and text not in missed and not is_over(text, start):
-            left.append(item)
-    return left
-
-
-def _told(case: Case) -> list[Entry]:
-    """Return what tells the agent of times, in its words; its statements about itself count as made this morning."""
-    owner, names = case.job.key.owner, case.world.display_names
-    said = Entry(type="observation", text=case.profile.currently, minute=window(case)[0])
-    summary = first_person(_dated(case), owner, names)
-    # Reflections only repeat earlier statements, perhaps in another's words.
-    timed = (e for e in TIMED.of(case.entries, owner, names) if e is not None and e.type != "reflection")
-    return [said, summary, *timed]
-
-
-def _status(case: Case) -> dict[str, Meter]:
-    return read_meters(case.job.params.get("status"))

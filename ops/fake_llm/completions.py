@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from cogitate.ops.fake_llm.answers import AnswerWriter, text_of, wanted_schema
-from cogitate.ops.fake_llm.faults import draw, status_of
+from cogitate.ops.fake_llm.faults import FLEX_FAULTS, draw, status_of
 from cogitate.workers.jobs.packs.prompt import cases_in
 
 Delivery = Literal["complete", "hang", "close", "reset", "drip", "drip_headers"]
-_DELIVERIES: dict[str | None, Delivery] = {
+DELIVERIES: dict[str | None, Delivery] = {
     "hang": "hang",
     "close": "close",
     "reset": "reset",
@@ -34,6 +34,7 @@ class FakeResponse:
     content_type: str = "application/json"
     delivery: Delivery = "complete"
     usage: tuple[int, int] | None = None  # prompt and completion tokens, if the response reports them
+    service_tier: str = "default"  # that served it
 
 
 def count_tokens(text: str) -> int:
@@ -43,30 +44,39 @@ def count_tokens(text: str) -> int:
 
 def content_digest(request: Mapping[str, Any]) -> str:
     """Return the digest of a request's content, 12 hexadecimal digits that are equal for each attempt."""
-    return _digest([request.get("model"), request["messages"]])
+    return digest_of([request.get("model"), request["messages"]])
 
 
-def _digest(asked: object) -> str:
+def digest_of(asked: object) -> str:
+    """Return a digest of a request or a part of it, 12 hexadecimal digits."""
     return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def complete(request: Mapping[str, Any], seed: object, fault: str | None) -> FakeResponse:
     """Return the response to a valid request."""
-    if fault is not None:
-        wanted = status_of(fault)
-        if wanted is not None:
-            status, wait = wanted
-            headers = () if wait is None else (("Retry-After", str(wait)),)
-            return error(status, f"status_{status}", f"The stand-in was told to fail with {status}.", headers)
-        if fault in _ERRORS:
-            return error(*_ERRORS[fault])
-        if fault == "html":
-            return FakeResponse(status=200, body=b"<html><body>Gateway</body></html>", content_type="text/html")
+    if fault in FLEX_FAULTS and request.get("service_tier") != "flex":
+        fault = None
+    if fault is not None and (response := failed(fault)) is not None:
+        return response
     schema = wanted_schema(request)
     answer = write_pack(request["messages"], schema, seed, fault)
     if answer is None:
         answer = AnswerWriter(request["messages"], seed).write(schema)
     return _completion(request, json.dumps(answer, ensure_ascii=False), fault)
+
+
+def failed(fault: str) -> FakeResponse | None:
+    """Return the response of a fault that concerns any request; None for other faults."""
+    wanted = status_of(fault)
+    if wanted is not None:
+        status, wait = wanted
+        headers = () if wait is None else (("Retry-After", str(wait)),)
+        return error(status, f"status_{status}", f"The stand-in was told to fail with {status}.", headers)
+    if fault in _ERRORS:
+        return error(*_ERRORS[fault])
+    if fault == "html":
+        return FakeResponse(status=200, body=b"<html><body>Gateway</body></html>", content_type="text/html")
+    return None
 
 
 def error(status: int, code: str, message: str, headers: tuple[tuple[str, str], ...] = ()) -> FakeResponse:
@@ -78,6 +88,8 @@ def error(status: int, code: str, message: str, headers: tuple[tuple[str, str], 
 _ERRORS = {
     "quota": (429, "insufficient_quota", "You exceeded your current quota."),
     "overflow": (400, "context_length_exceeded", "This model's maximum context length is 8192 tokens."),
+    "flex_busy": (429, "resource_unavailable", "Flex processing has no capacity now. Try again later."),
+    "flex_unsupported": (400, "unsupported_parameter", "service_tier 'flex' is not supported with this model."),
     "filter_400": (400, "content_filter", "The prompt was stopped by the content filter."),
     "error_200": (200, "upstream_error", "The upstream model failed."),
 }
@@ -106,13 +118,16 @@ def _completion(request: Mapping[str, Any], text: str, fault: str | None) -> Fak
         message = {"role": "assistant", "content": None, "refusal": "I cannot help with that."}
     usage = sum(count_tokens(text_of(m)) for m in request["messages"]), count_tokens(text)
     body: dict[str, Any] = {
-        "id": f"chatcmpl-{_digest(request)}",
+        "id": f"chatcmpl-{digest_of(request)}",
         "object": "chat.completion",
         "created": 0,
         "model": request.get("model"),
         "choices": [] if fault == "no_choices" else [{"index": 0, "message": message, "finish_reason": finish}],
         "usage": {"prompt_tokens": usage[0], "completion_tokens": usage[1], "total_tokens": sum(usage)},
     }
+    tier = "flex" if request.get("service_tier") == "flex" and fault != "flex_default" else "default"
+    if "service_tier" in request and fault != "flex_unnamed":
+        body["service_tier"] = tier
     reports_usage = fault != "huge"  # a client that abandons a huge answer never reads its usage
     if fault in ("no_usage", "nan_usage", "negative_usage"):
         reports_usage = False
@@ -121,8 +136,9 @@ def _completion(request: Mapping[str, Any], text: str, fault: str | None) -> Fak
     return FakeResponse(
         status=200,
         body=json.dumps(body).encode(),
-        delivery=_DELIVERIES.get(fault, "complete"),
+        delivery=DELIVERIES.get(fault, "complete"),
         usage=usage if reports_usage else None,
+        service_tier=tier,
     )
 
 

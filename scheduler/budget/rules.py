@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from cogitate.memory.clock import DAY
 from cogitate.memory.entry import MAX_TEXT
 from cogitate.scheduler.budget.briefs import Brief, checked_brief, checked_tier, no_brief
-from cogitate.scheduler.budget.budget import AT_ONCE, MILLION, BudgetView, Guarantee, Release
+from cogitate.scheduler.budget.budget import BudgetView, Guarantee
 from cogitate.scheduler.config.controls import FULL
 from cogitate.scheduler.config.endpoints import Model, upper_bound
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.config.tiers import TIERS, ModelOption, Tier, TierRule, usual_tier
 from cogitate.scheduler.latency.due_ticks import Bounds
-from cogitate.tasks.job import Cost, Request, ticks_of
+from cogitate.tasks.job import Cost, Request, added, ticks_of
 from cogitate.tasks.kind import Kind, Moment
 from cogitate.tasks.registry import UnknownKind
 
@@ -50,6 +50,7 @@ class Rules:
     coalesce: bool = True  # count a repeated observation on the first entry instead of storing it
     max_text: int = MAX_TEXT  # characters of an observation
     unpriced: tuple[str, ...] = ()  # models of the run without a known price
+    by_value: bool = False  # admission paces the limits of a day by the expected value of calls
     waits: bool = True  # boundaries wait for due results, so outcomes never depend on worker speed
 
     def kind_of(self, name: str) -> Kind:
@@ -96,19 +97,22 @@ LEAST_PROMPT = 1_000  # tokens; about the longest built-in template without memo
 
 
 def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief, tier_of: TierRule = usual_tier) -> Rules:
-    models = settings.model_table()
+    models, embeddings = settings.model_table(), settings.embedding_model()
+
+    def offer(kind: Kind, model: Model, learned: int = 0) -> ModelOption:
+        return _offer(kind, model, learned, embeddings.bound if embeddings is not None and kind.recalls else Cost())
 
     def offers(kind: Kind, tier: Tier) -> Sequence[ModelOption]:
         if settings.llm != "openai" or not kind.output_cap:
             return (ModelOption("", kind.prompt_cap, Cost()),)
         named = settings.tier_models(kind.name)
         names = [named["strong"], named["routine"]] if tier == "strong" else [named["routine"]]
-        return tuple(_offer(kind, models[name]) for name in dict.fromkeys(names))
+        return tuple(offer(kind, models[name]) for name in dict.fromkeys(names))
 
     table = {(kind.name, tier): offers(kind, tier) for kind in kinds for tier in TIERS}
 
     def with_headroom(kind: Kind, option: ModelOption, headroom: int) -> ModelOption:
-        return option if headroom <= option.headroom else _offer(kind, models[option.model], headroom)
+        return option if headroom <= option.headroom else offer(kind, models[option.model], headroom)
 
     def latency_of(kind: Kind) -> int:
         usual = kind.latency if settings.game_clock().has_times else 1  # a round's minutes mean nothing
@@ -139,6 +143,7 @@ def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief, tier_of: T
         coalesce=settings.tuning.coalesce,
         max_text=settings.tuning.max_text,
         unpriced=tuple(price.model for price in settings.prices() if price.origin == "unknown"),
+        by_value=settings.spending == "value" and settings.llm == "openai",
         waits=settings.wait_seconds() > 0,
         throttle=throttle_rules(settings),
     )
@@ -157,19 +162,21 @@ def adaptive_bounds(kind: Kind, settings: Settings) -> Bounds | None:
     return Bounds(ticks, max(ticks, int(most)))
 
 
-def _offer(kind: Kind, model: Model, learned: int = 0) -> ModelOption:
+def _offer(kind: Kind, model: Model, learned: int, vectors: Cost) -> ModelOption:
     """Return a kind's option for a model, with the prompt reduced to what the answer leaves of the model's context.
 
     Args:
         learned: tokens that its reasoning was seen to need; beyond the configured ones, it gets what leaves room for
             a short prompt.
+        vectors: the most that those of the memories among which it chooses may cost.
     """
     headroom = model.headroom_of(kind.name)
     left = model.context - kind.output_cap - LEAST_PROMPT if model.context else learned
     headroom = max(headroom, min(learned, left))
     output_cap = kind.output_cap + headroom
     prompt_cap = min(kind.prompt_cap, model.context - output_cap) if model.context else kind.prompt_cap
-    return ModelOption(model.name, prompt_cap, upper_bound(model, prompt_cap, output_cap), headroom)
+    cost = added(upper_bound(model, prompt_cap, output_cap), vectors)
+    return ModelOption(model.name, prompt_cap, cost, headroom)
 
 
 def view_of(settings: Settings) -> BudgetView:
@@ -184,22 +191,6 @@ def view_of(settings: Settings) -> BudgetView:
         settings.limit_table(),
         retry_share=settings.tuning.retry_share,
         guarantees=guarantees,
-        release=release_of(settings),
-    )
-
-
-def release_of(settings: Settings) -> Release:
-    """Return how a day's limits are released: from the morning until repairs begin or the last tick of the day.
-
-    Where ticks are so long that a day may have none after its morning, all is released at 00:00.
-    """
-    last = DAY - math.ceil(settings.game_clock().minutes_per_tick)
-    if last < settings.morning:
-        return AT_ONCE
-    return Release(
-        start=round(settings.day_start * MILLION),
-        begins=settings.morning,
-        ends=max(settings.morning + 1, min(settings.repair_from, last)),
     )
 
 

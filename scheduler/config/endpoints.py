@@ -9,10 +9,21 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from sys import intern
 from typing import Annotated, Literal
 
 import msgspec
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, SecretStr, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    SecretStr,
+    field_validator,
+    model_validator,
+)
 
 from cogitate.scheduler.config.price_table import ModelPrice, listed_price
 from cogitate.tasks.job import Cost
@@ -26,6 +37,11 @@ _MOST_PARAMETERS = 4_000  # characters of JSON
 _MOST_HEADROOM = 200_000  # tokens
 
 Pack = Literal["auto", "off"]
+Batch = Literal["auto", "off"]
+ServiceTier = Literal["auto", "standard"]
+STANDARD = "default"  # what providers call the standard service tier
+FLEX = "flex"
+BATCH = "batch"  # the name that prices have for what is asked in a batch file
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
@@ -55,16 +71,6 @@ def _checked_parameters(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
 Parameters = Annotated[dict[str, JsonValue], AfterValidator(_checked_parameters)]
 
 
-class EmbeddingSettings(BaseModel):
-    """The embedding model for a host's searches."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    endpoint: str = DEFAULT
-    model: str  # the endpoint's name for it
-    timeout: float = Field(10.0, gt=0)  # seconds for a request
-
-
 class KindOfModelSettings(BaseModel):
     """The settings of a model for one kind of job, where they differ."""
 
@@ -90,6 +96,8 @@ class ModelSettings(BaseModel):
     headroom: int = Field(0, ge=0, le=_MOST_HEADROOM)  # tokens that its reasoning may take beyond an answer
     reasons: bool = True  # whether it is asked to explain deeds and insights; very small models cannot
     pack: Pack = "off"  # whether one request may think for several owners
+    batch: Batch = "off"  # whether jobs may be asked in batch files, where ticks wait long enough for these
+    service_tier: ServiceTier = "standard"  # "auto": the cheaper, slower flex tier where an answer may wait
     kinds: dict[str, KindOfModelSettings] = {}  # by kind of job
     service_tiers: dict[str, Annotated[int, Field(ge=0, le=1_000)]] = {}  # per cent of the prices that each tier costs
 
@@ -100,10 +108,24 @@ class ModelSettings(BaseModel):
             raise ValueError(f"{value[:80]!r} is not a model's name: use 1 to 200 characters, as the endpoint calls it")
         return value
 
+    @model_validator(mode="after")
+    def _one_choice(self) -> ModelSettings:
+        if self.service_tier == "auto" and "service_tier" in self.parameters:
+            raise ValueError(
+                f"parameters ask for the service tier {self.parameters['service_tier']!r}, and service_tier is 'auto': "
+                "set one of them"
+            )
+        return self
+
     def price(self, name: str, base_url: str | None) -> ModelPrice:
         """Return its price: what is stated, completed from the table."""
         model, stated = self.model or "", (self.input_price, self.output_price)
-        listed = listed_price(model, base_url) if None in stated and self._has_listed_tiers() else None
+        listed = listed_price(model, base_url) if None in stated else None
+        tiers = dict(listed.service_tiers) if listed else {}
+        if not self._named_tiers() <= {STANDARD, *tiers, *self.service_tiers}:
+            listed, tiers = None, {}  # the price of that tier is not known
+        automatic = {FLEX: self.service_tier == "auto", BATCH: self.batch == "auto"}
+        used = self._named_tiers() | {tier for tier, is_used in automatic.items() if is_used}
         given = ModelPrice(
             name=name,
             model=model,
@@ -112,6 +134,7 @@ class ModelSettings(BaseModel):
             cached_input=self.cached_input_price,
             output=listed.output if listed and self.output_price is None else self.output_price,
             as_of=listed.as_of if listed else "",
+            service_tiers={tier: percent for tier, percent in sorted(tiers.items()) if tier in used},
         )
         if given.cached_input is not None:
             return given
@@ -126,10 +149,11 @@ class ModelSettings(BaseModel):
         """
         price = price or self.price(name, None)
         known = price.input is not None and price.output is not None
+        tiers = price.service_tiers | self.service_tiers
         return Model(
             name=name,
             model=price.model,
-            endpoint=self.endpoint,
+            endpoint=intern(self.endpoint),  # msgspec omits a default only if it is the same object
             input_price=price.input or 0 if known else 0,
             cached_input_price=price.cached_input or 0 if known else 0,
             output_price=price.output or 0 if known else 0,
@@ -140,23 +164,30 @@ class ModelSettings(BaseModel):
             headroom=self.headroom,
             reasons=self.reasons,
             pack=self.pack,
+            batch=self.batch,
+            service_tier=self.service_tier,
             kinds={
                 kind: KindOfModel(headroom=own.headroom, parameters=_text_of({**self.parameters, **own.parameters}))
                 for kind, own in sorted(self.kinds.items())
             },
-            percent=max(map(self._percent, (self.parameters, *(own.parameters for own in self.kinds.values())))),
-            service_tiers=dict(sorted(self.service_tiers.items())),
+            percent=max(self._percents(tiers)),
+            service_tiers=dict(sorted(tiers.items())),
         )
 
-    def _has_listed_tiers(self) -> bool:
-        """Return whether `service_tiers` has each tier that its requests name; the table has the standard one only."""
+    def _named_tiers(self) -> set[str]:
+        """Return the service tiers that parameters of its requests name."""
         named = (one.get("service_tier") for one in (self.parameters, *(k.parameters for k in self.kinds.values())))
-        return all(tier in (None, "default", *self.service_tiers) for tier in named)
+        return {str(tier) for tier in named if tier is not None}
 
-    def _percent(self, parameters: dict[str, JsonValue]) -> int:
-        """Return what a request with these parameters costs at most, in per cent of the prices."""
-        asked = parameters.get("service_tier", self.parameters.get("service_tier"))
-        return self.service_tiers.get(asked, 100) if isinstance(asked, str) else 100
+    def _percents(self, tiers: dict[str, int]) -> Iterator[int]:
+        """Yield what requests cost at most, in per cent of the prices: those of the model, then those of each kind.
+
+        With the tier "auto" a request that the flex tier refuses is asked in the standard one.
+        """
+        own = self.parameters.get("service_tier")
+        for asked in (own, *(kind.parameters.get("service_tier", own) for kind in self.kinds.values())):
+            percent = tiers.get(asked, 100) if isinstance(asked, str) else 100
+            yield max(percent, tiers.get(FLEX, 0)) if asked is None and self.service_tier == "auto" else percent
 
 
 def _text_of(parameters: dict[str, JsonValue]) -> str:
@@ -185,6 +216,8 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     headroom: int = 0  # tokens that its reasoning may take beyond an answer
     reasons: bool = True  # whether it is asked to explain deeds and insights
     pack: Pack = "off"  # whether one request may think for several owners
+    batch: Batch = "off"  # whether jobs may be asked in batch files
+    service_tier: ServiceTier = "standard"
     kinds: dict[str, KindOfModel] = msgspec.field(default_factory=dict)  # by kind of job
     percent: int = 100  # of the prices, that a request costs at most
     priced: bool = True  # otherwise its prices are unknown and stored as 0
@@ -194,6 +227,15 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """Return the tokens that reasoning may take beyond an answer of this kind."""
         own = self.kinds.get(kind)
         return self.headroom if own is None or own.headroom is None else own.headroom
+
+    def percent_of(self, service_tier: str) -> int:
+        """Return what a call costs, in per cent of the prices.
+
+        Args:
+            service_tier: the one that served it, as the endpoint reports; "" or an unknown one: the dearest that the
+                model's requests ask for.
+        """
+        return self.service_tiers.get(service_tier, 100 if service_tier == STANDARD else self.percent)
 
     def asked_by(self, kind: str) -> Model:
         """Return the model with the parameters that it has for this kind."""

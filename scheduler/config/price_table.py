@@ -1,7 +1,8 @@
 """The built-in table of prices, and how a run's model gets its price.
 
 A vendor's endpoint has the vendor's prices. Behind another URL, such as a proxy's, a model has the price of the vendor
-that lists its name, the dearest of several; an operator whose endpoint charges otherwise states its prices.
+that lists its name, the dearest of several; an operator whose endpoint charges otherwise states its prices. Some
+vendors serve a request later for a part of its price: the table has such a service tier in per cent of the prices.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 import tomllib
 from functools import cache
 from importlib.resources import files
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
@@ -29,6 +30,7 @@ class ListedPrice(NamedTuple):
     cached_input: int
     output: int
     as_of: str  # date, such as "2026-08-21"
+    service_tiers: tuple[tuple[str, int], ...] = ()  # name and per cent of these prices, without the standard one
 
 
 class ModelPrice(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,13 +43,16 @@ class ModelPrice(msgspec.Struct, frozen=True, kw_only=True):
     cached_input: int | None
     output: int | None
     as_of: str = ""  # date of the table's price
+    service_tiers: dict[str, int] = msgspec.field(default_factory=dict)  # per cent of the prices, from the table
 
     def described(self) -> str:
         """Return it in words: "gpt-4o: $2.5 and $10 per million tokens of prompt and answer (table of 2026-08-21)"."""
         if self.input is None or self.output is None:
             return f"{self.model}: no price is known"
         prices = f"${self.input / 1e6:,g} and ${self.output / 1e6:,g} per million tokens of prompt and answer"
-        return f"{self.model}: {prices} ({f'table of {self.as_of}' if self.origin == 'table' else 'stated'})"
+        origin = f"table of {self.as_of}" if self.origin == "table" else "stated"
+        tiers = "".join(f"; {percent}% of it in {tier}" for tier, percent in self.service_tiers.items())
+        return f"{self.model}: {prices} ({origin}{tiers})"
 
 
 def listed_price(model: str, base_url: str | None) -> ListedPrice | None:
@@ -75,9 +80,14 @@ def _table() -> dict[str, dict[str, ListedPrice]]:
     text = files(__package__).joinpath("model_prices.toml").read_text(encoding="utf-8")
     return {
         host: {
-            model: ListedPrice(given, cached, written, vendor["as_of"])
+            model: ListedPrice(given, cached, written, vendor["as_of"], _service_tiers(vendor, model))
             for model, (given, cached, written) in vendor["models"].items()
         }
         for vendor in tomllib.loads(text).values()
         for host in vendor["hosts"]
     }
+
+
+def _service_tiers(vendor: dict[str, Any], model: str) -> tuple[tuple[str, int], ...]:
+    listed = vendor.get("service_tiers", {}).items()
+    return tuple((name, one["percent"]) for name, one in listed if model in one.get("models", vendor["models"]))

@@ -68,6 +68,8 @@ def test_unset_limits_are_not_enforced_and_unset_prices_are_unknown() -> None:
         "kinds": {},
         "service_tiers": {},
         "pack": "off",
+        "batch": "off",
+        "service_tier": "standard",
     }
 
 
@@ -139,6 +141,11 @@ def test_a_run_keeps_all_prices_and_options() -> None:
     assert free.kept_as("m").cached_input_price == 0
     half = ModelSettings(model="m", input_price=3).kept_as("m")
     assert half == Model(name="m", model="m", priced=False), "an answer's tokens have no price"
+
+
+def test_a_model_that_chooses_its_service_tier_has_none_among_its_parameters() -> None:
+    with pytest.raises(ValidationError, match="'flex', and service_tier is 'auto': set one of them"):
+        ModelSettings(model="m", service_tier="auto", parameters={"service_tier": "flex"})
 
 
 def test_a_service_tier_costs_up_to_ten_times_the_prices() -> None:

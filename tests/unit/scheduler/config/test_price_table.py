@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from datetime import date
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cogitate.scheduler.budget.settings_checks import check_prices
+from cogitate.scheduler.config.endpoints import ModelSettings
 from cogitate.scheduler.config.facts import keep_settings, kept_settings
 from cogitate.scheduler.config.price_table import _table, listed_price
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
@@ -85,11 +88,40 @@ def test_a_stated_price_precedes_the_table() -> None:
     assert priced(model="m", **STATED, models={"default": {"seed": 3}}) == ("stated", 7, 8)
 
 
-def test_the_table_knows_no_service_tier_but_the_standard_one() -> None:
-    def of(tier: str, **tiers: int) -> str:
-        return priced(models={"default": {"parameters": {"service_tier": tier}, "service_tiers": tiers}})[0]
+def test_a_model_has_a_price_only_in_service_tiers_that_are_listed_or_stated() -> None:
+    def of(tier: str, model: str = "gpt-4o", **tiers: int) -> str:
+        tables = {"default": {"parameters": {"service_tier": tier}, "service_tiers": tiers}}
+        return priced(model=model, models=tables)[0]
 
     assert (of("default"), of("priority"), of("priority", priority=200)) == ("table", "unknown", "table")
+    assert (of("flex"), of("flex", "gpt-5"), of("flex", "gpt-5-2025-08-07")) == ("unknown", "table", "table")
+
+
+@pytest.mark.parametrize(
+    ("given", "tiers"),
+    [
+        ({"model": "gpt-5", "service_tier": "auto"}, {"flex": 50}),
+        ({"model": "gpt-4o", "service_tier": "auto"}, {}),
+        ({"model": "gpt-5", "service_tier": "auto", "service_tiers": {"flex": 70}}, {"flex": 70}),
+        ({"model": "gpt-5", "service_tier": "auto", **STATED}, {}),
+        ({"model": "gpt-5"}, {}),
+        ({"model": "gpt-5", "parameters": {"service_tier": "flex"}}, {"flex": 50}),
+    ],
+)
+def test_a_model_keeps_the_prices_of_the_service_tiers_that_it_uses(
+    given: dict[str, Any], tiers: dict[str, int]
+) -> None:
+    model = ModelSettings.model_validate(given).kept_as("m")
+    assert model.service_tiers == tiers
+    assert [model.percent_of(tier) for tier in ("flex", "default")] == [tiers.get("flex", model.percent), 100]
+
+
+def test_every_service_tier_of_the_table_is_cheaper_and_of_listed_models() -> None:
+    text = resources.files("cogitate.scheduler.config").joinpath("model_prices.toml").read_text(encoding="utf-8")
+    for vendor in tomllib.loads(text).values():
+        for tier in vendor.get("service_tiers", {}).values():
+            assert 0 < tier["percent"] < 100
+            assert vendor["models"].keys() >= {*tier.get("models", ())}
 
 
 MONEY: list[dict[str, Any]] = [

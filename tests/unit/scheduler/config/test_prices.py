@@ -45,6 +45,12 @@ def test_a_request_is_reserved_at_the_price_of_the_dearest_tier_that_it_may_ask_
     assert upper_bound(model, 1_000, 100).usd_micros == 1_400 * percent // 100
 
 
+@pytest.mark.parametrize(("flex", "percent"), [(50, 100), (0, 100), (120, 120)])
+def test_a_request_that_may_fall_back_is_reserved_at_the_dearer_of_both_tiers(flex: int, percent: int) -> None:
+    model = ModelSettings.model_validate({**PRICED, "service_tier": "auto", "service_tiers": {"flex": flex}})
+    assert upper_bound(model.kept_as("m"), 1_000, 100).usd_micros == 1_400 * percent // 100
+
+
 def test_parameters_of_a_kind_that_cogitate_sets_itself_are_refused() -> None:
     with pytest.raises(ValidationError, match="'seed' is set by Cogitate itself"):
         KindOfModelSettings.model_validate({"parameters": {"seed": 3}})

@@ -17,9 +17,11 @@ from cogitate.memory.stream import Stream
 from cogitate.prompts.answers import ActionAnswer
 from cogitate.prompts.render import Templates
 from cogitate.simulation.world import energy, fed
-from cogitate.tasks.act import MOST_ACTIONS, MOST_NEAR, Act, by_rule
+from cogitate.tasks.act import Act
+from cogitate.tasks.heuristics.action import by_rule
 from cogitate.tasks.kind import WorldFacts
 from cogitate.tasks.meters import Meter
+from cogitate.tasks.situation import MOST_ACTIONS, MOST_NEAR
 from tests.unit.tasks.kind_cases import KLAUS, MARIA, WORLD, case_of, message, moment_of, observation, stream_of
 
 KIND = Act(Templates())

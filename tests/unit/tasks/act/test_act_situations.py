@@ -13,7 +13,9 @@ from cogitate.memory.entry import Entry, PlanItem
 from cogitate.memory.profile import Location, Profile
 from cogitate.prompts.render import Templates
 from cogitate.simulation.world import energy, fed
-from cogitate.tasks.act import MOST_ACTIONS, MOST_NEAR, SHOWN, Act, _company, _situation, by_rule
+from cogitate.tasks.act import SHOWN, Act
+from cogitate.tasks.heuristics.action import _company, by_rule
+from cogitate.tasks.situation import MOST_ACTIONS, MOST_NEAR, situation_of
 from tests.unit.tasks.kind_cases import WORLD, case_of, moment_of, observation, stream_of
 
 KIND = Act(Templates())
@@ -81,7 +83,7 @@ def test_only_lists_of_a_brief_name_neighbours_and_actions(given: Any) -> None:
 
 
 def kept(**brief: Any) -> dict[str, Any]:
-    return _situation(moment_of(stream_of(), 600, **brief))
+    return situation_of(moment_of(stream_of(), 600, **brief))
 
 
 def test_place_activity_and_meters_of_a_brief_are_kept_where_readable() -> None:

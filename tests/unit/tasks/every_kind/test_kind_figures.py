@@ -25,7 +25,7 @@ from cogitate.tasks import (
     shown,
     summarise,
 )
-from cogitate.tasks.act import Act, ActParams
+from cogitate.tasks.act import Act
 from cogitate.tasks.integrate import Integrate
 from cogitate.tasks.kind import Kind, WorldFacts
 from cogitate.tasks.plan import Plan, PlanParams
@@ -33,6 +33,7 @@ from cogitate.tasks.prune import Prune
 from cogitate.tasks.rate import RateImportance
 from cogitate.tasks.recount import Recount
 from cogitate.tasks.reflect import Reflect, ReflectParams
+from cogitate.tasks.situation import ActParams
 from cogitate.tasks.summarise import Summarise
 from tests.unit.tasks.kind_cases import KLAUS, moment_of, stream_of
 

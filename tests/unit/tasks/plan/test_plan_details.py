@@ -11,7 +11,8 @@ import pytest
 from cogitate.memory.clock import DAY
 from cogitate.memory.entry import Entry, PlanItem, PlanStatus
 from cogitate.memory.stream import Stream
-from cogitate.tasks.plan import _done, _fulfilled, _previous, _unfinished
+from cogitate.tasks.heuristics.planning import _done, unfinished_of
+from cogitate.tasks.plan import _fulfilled, _previous
 from cogitate.tasks.plan_times import LATE, within
 from tests.unit.tasks.kind_cases import KLAUS, PROFILE, case_of, moment_of, observation, stream_of
 from tests.unit.tasks.plan.plan_case import KIND, MORNING, made
@@ -105,7 +106,7 @@ def test_a_condition_is_kept_by_name_with_its_figures_only() -> None:
 )
 def test_unreadable_params_are_empty(params: dict[str, Any], unfinished: Any, done: Any) -> None:
     case = case_of(KIND, stream_of(), MORNING, params=params)
-    assert (_unfinished(case), _done(case)) == (unfinished, done)
+    assert (unfinished_of(case), _done(case)) == (unfinished, done)
 
 
 def came(minute: int, until: int = DAY + MORNING, **params: Any) -> list[tuple[str, str]]:

@@ -1,0 +1,116 @@
+"""A plan without a model: what its owner's memories and its job say, put into a day's slots by `day_plan`."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from cogitate.memory.appointments import appointments, standing
+from cogitate.memory.clock import DAY, day_of
+from cogitate.memory.entry import Entry
+from cogitate.memory.language.languages import is_english
+from cogitate.memory.language.sentences import split_sentences
+from cogitate.memory.language.times import is_over
+from cogitate.memory.summaries.conversations import first_person
+from cogitate.tasks.heuristics.day_plan import AGAIN, NOTHING_KNOWN, WORK, Slot, build
+from cogitate.tasks.heuristics.identity import fulfilled_wish
+from cogitate.tasks.heuristics.owed import Owed, find_owed, with_owed
+from cogitate.tasks.heuristics.pressing import find_pressing, quote
+from cogitate.tasks.heuristics.reading import TIMED
+from cogitate.tasks.kind import Case
+from cogitate.tasks.meters import Meter, read_meters
+
+_DAY = re.compile(r"\b(?:day|день) \d", re.IGNORECASE)
+
+
+def find_slots(case: Case, start: int, end: int, language: str) -> tuple[list[Slot], tuple[int, ...]]:
+    """Return a plan from promises, appointments and unfinished items, what presses, and the routine.
+
+    With it come the numbers of the entries that it rests on.
+
+    Args:
+        start: of the plan's window [start, end), game minutes.
+        language: in which the items are told.
+    """
+    profile = case.profile
+    owed = find_owed(case.job.key.owner, case.entries, case.world.display_names, case.world.locations, start, end)
+    told, places = _told(case, start), case.world.locations
+    booked = with_owed(appointments(told, places, start, end), standing(owed.timed, told), owed.by_others)
+    agreed = owed.numbers | {a.number for a in booked}
+    entries, names = case.entries, case.world.display_names
+    planned = partial(
+        build,
+        profile=profile,
+        routine=case.world.routine_of(profile),
+        places=case.world.places,
+        start=start,
+        end=end,
+        booked=booked,
+        unfinished=_left(case, told, start, owed),
+        status=status_of(case),
+        visits=Counter(place for place, _ in {(e.location, e.minute // 60) for e in case.entries if e.location}),
+        done=(*_done(case), *fulfilled_wish(profile, entries)),
+        owed=owed.untimed,
+        language=language,
+    )
+    pressing = find_pressing(profile.name, entries, names, places, start, agreed, language=language)
+    slots = planned(pressing=[quote(entry, names, language) for entry in pressing])
+    if {slot.phrase for slot in slots} <= {NOTHING_KNOWN, WORK}:
+        pressing = find_pressing(profile.name, entries, names, places, start, agreed, is_empty=True, language=language)
+        slots = planned(pressing=[quote(entry, names, language) for entry in pressing])
+    if not case.world.clock.has_times:
+        slots.sort(key=lambda slot: -slot.priority)
+    used = {a.number for a in booked if a.number} | {entry.number for entry in pressing}
+    return slots, tuple(used)
+
+
+def _dated(case: Case) -> Entry:
+    """Return the sentences of the long-term summary that name a day, as the owner says them; all others are undated."""
+    dated = " ".join(s for s in split_sentences(case.job.summary) if _DAY.search(s))
+    if is_english(dated):
+        name = case.profile.name
+        first = name.partition(" ")[0]  # as summaries call the owner; followed by another name it is somebody else's
+        called = rf"(?<!\w)(?:{re.escape(name)}|{re.escape(first)}(?! [A-Z]))(?![\w'’])"
+        dated = re.sub(called, "I", dated)
+    return Entry(type="summary", text=dated, minute=case.job.minute)
+
+
+def unfinished_of(case: Case) -> list[Mapping[str, Any]]:
+    items = case.job.params.get("unfinished", [])
+    return [item for item in items if isinstance(item, Mapping)] if isinstance(items, list) else []
+
+
+def _left(case: Case, told: Sequence[Entry], start: int, owed: Owed) -> list[Mapping[str, Any]]:
+    """Return the unfinished items that are not over, judged by promises, appointments and the items themselves."""
+    if not unfinished_of(case):
+        return []
+    since = max(0, day_of(start) - 1) * DAY
+    missed = {a.what for a in appointments(told, case.world.locations, since, start)}
+    left = []
+    for item in unfinished_of(case):
+        text = str(item.get("description", "")).removeprefix(AGAIN)
+        if text not in owed.over and text not in missed and not is_over(text, start):
+            left.append(item)
+    return left
+
+
+def _done(case: Case) -> list[str]:
+    done = case.job.params.get("done", [])
+    return [str(text) for text in done] if isinstance(done, list) else []
+
+
+def _told(case: Case, start: int) -> list[Entry]:
+    """Return what tells the agent of times, in its words; its statements about itself count as made this morning."""
+    owner, names = case.job.key.owner, case.world.display_names
+    said = Entry(type="observation", text=case.profile.currently, minute=start)
+    summary = first_person(_dated(case), owner, names)
+    # Reflections only repeat earlier statements, perhaps in another's words.
+    timed = (e for e in TIMED.of(case.entries, owner, names) if e is not None and e.type != "reflection")
+    return [said, summary, *timed]
+
+
+def status_of(case: Case) -> dict[str, Meter]:
+    return read_meters(case.job.params.get("status"))
