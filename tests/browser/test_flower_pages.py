@@ -45,7 +45,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
             "--town",
             5,
             "--days",
-            60,
+            4_000,  # it outlasts the tests on a slow machine
             "--tick-rate",
             8,
             "--workers",
