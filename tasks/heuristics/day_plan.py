@@ -229,8 +229,7 @@ def _work(profile: Profile, places: PlaceIndex) -> Slot | None:
 def _occupied(profile: Profile, language: str) -> str:
     """Return what occupies an agent, in the words of its profile; what is timed is booked."""
     if language != ENGLISH:
-        stated = shorten(profile.currently.strip().rstrip(SPACED + UNSPACED), LONGEST_QUOTE, "…")
-        return pack_of(language).to_do("see_to", stated) if stated else ""
+        return shorten(profile.currently.strip().rstrip(SPACED + UNSPACED), LONGEST_QUOTE, "…")
     if pursuit := pursuit_of(profile):
         return pursuit
     untimed = " ".join(s for s in split_sentences(profile.currently) if not find_times(s))

@@ -61,9 +61,10 @@ def find_pressing(
     seen = [e for e in recent if e.type == "observation" and e.source == "perception"]
     seen.sort(key=BY_TIME)
     told = (e for e in recent if is_empty and e.type == "message" and _is_told(e, name, names))
+    own = (e for e in seen if e.importance >= least and not _is_done_or_said(e.text, name))
     found = [
         e
-        for e in chain((e for e in seen if not _is_done_or_said(e.text, name)), told)
+        for e in chain(own, told)
         if e.importance >= least and e.number not in agreed and prose(e.text) and not _is_settled(e, seen)
     ]
     if not found:
