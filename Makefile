@@ -41,9 +41,9 @@ style-and-compile: $(READY)
 test: $(READY) $(if $(MARKED),,style-and-compile) ## Style, types, import directions, and every test; or only marked tests: MARKED="system or recordings"
 	$(BIN)/pytest --numprocesses 3 --dist worksteal $(if $(MARKED),-m "$(MARKED)")
 
-simulate: $(READY) ## The protocol under seeded faults: SEEDS=10000, MINUTES=3, or one SEED=17 alone
-	$(BIN)/python -m tests.simulation.seeded $(if $(SEED),--seed $(SEED)) $(if $(SEEDS),--seeds $(SEEDS)) \
-	  $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED)$(SEEDS)$(MINUTES),,--minutes 3)
+simulate: $(READY) ## The protocol under seeded faults: SEEDS=10000, FIRST=60, MINUTES=3, or one SEED=17 alone
+	$(BIN)/python -m tests.simulation.seeded $(if $(SEED),--seed $(SEED)) $(if $(FIRST),--first $(FIRST)) \
+	  $(if $(SEEDS),--seeds $(SEEDS)) $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED)$(SEEDS)$(MINUTES),,--minutes 3)
 
 MUTATION := $(VENV)/.mutation-ready
 $(MUTATION): $(READY)

@@ -58,6 +58,9 @@ def main() -> int:
     packs = commands.add_parser("pack", help="a day with packed calls, compared with single ones")
     packs.add_argument("--agents", type=int, default=25, help="agents of the built-in town")
     packs.add_argument("--ticks", type=int, default=1_440, help="game minutes")
+    flex = commands.add_parser("flex", help="money of a day with flex and packed calls, and slow or busy flex")
+    flex.add_argument("--agents", type=int, default=25, help="agents of the built-in town")
+    flex.add_argument("--ticks", type=int, default=1_440, help="game minutes")
     commands.add_parser("start", help="seconds from the start of a host to the first result of a model")
     commands.add_parser("advance", help="one step of the ledger, compared with a bare pipeline of its writes")
     stored = commands.add_parser("memory", help="cost of memory operations, and retrieval compared with other systems")
@@ -140,6 +143,10 @@ def main() -> int:
             from bench.worker import packed_day
 
             print(packed_day.table(arguments.agents, arguments.ticks))
+        case "flex":
+            from bench.worker import flex_day
+
+            print(flex_day.table(arguments.agents, arguments.ticks))
         case "memory":
             from bench import retrieval
             from bench.quality import memory

@@ -32,7 +32,7 @@ from cogitate.scheduler.ledger.errors import LedgerError
 from cogitate.workers.jobs.metrics import UNMET, failure_class, serve, server_gauges
 
 MOST_TICKS = 20_000  # recent ticks whose times a host keeps
-STATES = ("waiting", "running", "staged", "dead", "held")
+STATES = ("waiting", "running", "batched", "staged", "dead", "held")
 
 log = structlog.get_logger()
 
@@ -212,6 +212,16 @@ def _endpoints(client: Redis) -> Iterator[Metric]:
     flying = GaugeMetricFamily("cogitate_endpoint_in_flight", "Calls in flight, where they are capped.", labels=here)
     calls = CounterMetricFamily("cogitate_endpoint_calls", "Calls to the endpoint.", labels=here)
     tokens = CounterMetricFamily("cogitate_endpoint_tokens", "Tokens of these calls.", labels=here)
+    tiers = CounterMetricFamily(
+        "cogitate_endpoint_service_tiers",
+        "Calls by the service tier that answered, where the endpoint names it.",
+        labels=[*here, "tier"],
+    )
+    saved = CounterMetricFamily(
+        "cogitate_endpoint_discount_dollars",
+        "Dollars by which the standard service tier would have been dearer.",
+        labels=here,
+    )
     failures = CounterMetricFamily("cogitate_endpoint_failures", "Calls that failed.", labels=[*here, "failure"])
     refused = CounterMetricFamily("cogitate_endpoint_refused", "Jobs that had to do without.", labels=[*here, "why"])
     for one in endpoint_vitals(client):
@@ -220,8 +230,11 @@ def _endpoints(client: Redis) -> Iterator[Metric]:
         flying.add_metric([one.endpoint], one.in_flight)
         calls.add_metric([one.endpoint], one.calls)
         tokens.add_metric([one.endpoint], one.tokens)
+        saved.add_metric([one.endpoint], one.discount / 1e6)
+        for tier, count in one.service_tiers.items():
+            tiers.add_metric([one.endpoint, tier], count)
         for failure, count in one.failures.items():
             failures.add_metric([one.endpoint, failure], count)
         for why, count in one.refused.items():
             refused.add_metric([one.endpoint, why], count)
-    yield from (breaker, held, flying, calls, tokens, failures, refused)
+    yield from (breaker, held, flying, calls, tokens, tiers, saved, failures, refused)

@@ -123,6 +123,7 @@ _NOT_CALLED = {
     "gate_away": "Redis did not answer, and workers call no endpoint without it",
     "stopping": "The worker was stopped",
     "asking_failed": "The worker failed during the call; its log has job.asking_failed",
+    "no_time": "The deadline of a job passed, or left too little time, before its request was sent",
     "prompt_too_long": "The prompt was too long for what was reserved, even without memories",
 }
 _NO_USE = "gave no usable answer"

@@ -19,6 +19,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     group: str = ""  # an owner, such as "group:crew"
     home: str = ""  # id of a location
     work: str = ""  # id of a location
+    weight: float = 1.0  # how much its thoughts matter to the host beside others', where calls are spent by value
 
 
 class Location(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from cogitate.scheduler.budget.budget import MILLION
 from cogitate.scheduler.config.controls import FULL, Control, Retry, SetCadence, SetLimit, SetMode
 from cogitate.scheduler.config.limits import MAX_LIMIT, LimitError, parse_limit_name
 from cogitate.scheduler.config.settings import ConfigurationError, check_owners
@@ -27,7 +26,7 @@ def limit_request(name: str, value: float | None) -> SetLimit:
     try:
         unit = 1
         if name.endswith(".usd"):
-            name, unit = f"{name}_micros", MILLION
+            name, unit = f"{name}_micros", 1_000_000
         limit = None if value is None else _whole(name, value, unit)
         control = SetLimit(parse_limit_name(name).text(), limit)
         check_owners([parse_limit_name(control.name)])

@@ -41,6 +41,7 @@ def drive(
     if loop.restored is not None:
         world.load(loop.restored)
     present = set(world.owners())
+    narrated = world if isinstance(world, NarratedWorld) else None  # asked once: a check of a protocol is slow
     for tick in loop:
         for change in tick.applied:
             world.apply(change)
@@ -49,7 +50,7 @@ def drive(
         for owner, profile in owners.items():
             if owner not in present:
                 loop.join(owner, profile)
-        told = world.narrate(loop.scope_context) if isinstance(world, NarratedWorld) else None
+        told = narrated.narrate(loop.scope_context) if narrated is not None else None
         for report in (*seen, *(told or ())):
             hand_on(loop, report)
         for effect in world.take_effects():

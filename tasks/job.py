@@ -98,6 +98,13 @@ class Correction(NamedTuple):
 UNCORRECTED = Correction()
 
 
+class Valued(NamedTuple):
+    """How admission valued the call of a job."""
+
+    situation: int  # 1 to 4, by how much had happened
+    is_check: bool  # whether it was drawn to check the estimate, whatever its value is
+
+
 class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One unit of thinking as workers and the tick loop see it."""
 
@@ -120,7 +127,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     reserved: Cost = Cost()  # upper bound of one attempt
     ahead: int = 0  # jobs of its kind and model in flight at its admission
     at: int = 0  # tick before which its result is not applied
-    refused: str = ""  # why no model is asked: the cell without room, "too_slow" or "run_ends"
+    refused: str = ""  # why no model is asked: the cell without room, "low_value", "too_slow" or "run_ends"
+    valued: Valued | None = None  # None: spending is fair
 
     @property
     def id(self) -> str:

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 from pydantic import BaseModel
@@ -70,6 +70,13 @@ class WorldFacts:
         return profile.language or self.languages.get(profile.group) or self.languages.get(WORLD, "")
 
 
+class Backlog(NamedTuple):
+    """The entries of all owners that wait for a rating."""
+
+    entries: int
+    oldest: int  # game time of the oldest, in minutes; 0 if none waits
+
+
 @dataclass(frozen=True, kw_only=True)
 class Moment:
     """One owner at the end of one tick, from which a kind decides whether it is due. Read-only."""
@@ -85,6 +92,7 @@ class Moment:
     ]  # the host's current facts about the owner: "location", "status" meters, whether it is "free", …
     estimate: Callable[[Entry], int] = rate_by_rule  # predicts an entry's importance
     turn_of: Callable[[str], int] = lambda kind: 1  # ticks between the turns of a kind that owners share; 1: none
+    unrated: Callable[[], Backlog] = lambda: Backlog(0, 0)
     lead: Callable[[str], int] = lambda kind: 0  # expected ticks until a kind's result; 0 where due ticks are fixed
     last: int | None = None  # the run's last tick, if it has one
 
@@ -210,6 +218,9 @@ class Kind(ABC):
 
     packs: bool = False
     """Whether a model may be asked for several owners' jobs of this kind in one request."""
+
+    batches: bool = False
+    """Whether a model may be asked for its jobs in a batch file, where ticks wait for the hours that this may take."""
 
     def due(self, moment: Moment) -> Iterable[Request]:
         """Return requests for the jobs that are due for this owner now; none for a kind that only a host requests.

@@ -29,12 +29,15 @@ from cogitate.tasks.recall import brief, share_of, without_repeats
 BATCH = 20  # entries of one call
 LEAST = 5  # smallest batch: a model that cannot rate so few is not worth more calls
 SIZE = "rate.batch"  # counter: entries of the owner's next call after a batch failed
-FEWEST = 8  # entries that are worth a call before the oldest has waited long
+FEWEST = 8  # entries that are worth a call before the oldest has waited long: the owner's, or all if they share turns
 EVERY = 10  # ticks between two turns of an owner
 
 
 class RateImportance(Kind):
-    """Due when a batch of unrated entries is full, and at the owner's turns when enough wait or one has waited long."""
+    """Due when a batch of unrated entries is full, and at the owner's turns when enough wait or one has waited long.
+
+    Where owners share turns, since calls are packed, the entries of all owners count: then all ask at one turn.
+    """
 
     name = "rate"
     params = NoParams
@@ -44,6 +47,7 @@ class RateImportance(Kind):
     prompt_cap = 2_500
     output_cap = 400
     packs = True
+    batches = True
     gathers = True
 
     def __init__(self, templates: Templates) -> None:
@@ -54,12 +58,20 @@ class RateImportance(Kind):
         waiting, size = moment.stream.unrated(), moment.stream.head.counters.get(SIZE, BATCH)
         if not waiting or (len(waiting) < size and not timing.is_turn(moment, EVERY, moment.turn_of(self.name))):
             return ()
-        if len(waiting) < min(size, FEWEST) and moment.minute < _patient_until(moment):
+        if len(waiting) < min(size, FEWEST) and not self._is_late(moment):
             return ()
         taken = waiting[:size]
         estimates = {str(n): moment.estimate(moment.stream.entries[n]) for n in taken}
         params = {"estimates": estimates} | ({"size": size} if size < BATCH else {})
         return (Request(kind=self.name, owner=moment.owner, numbers=tuple(taken), params=params),)
+
+    def _is_late(self, moment: Moment) -> bool:
+        """Return whether the owner's few entries wait no longer: for others of its own, or for those of all owners."""
+        if moment.turn_of(self.name) == 1:
+            return moment.minute >= _patient_until(moment)
+        of_all = moment.unrated()
+        longest = moment.world.limits.reflection_interval // 3  # twice as long: on average they wait less than alone
+        return of_all.entries >= FEWEST or moment.minute >= of_all.oldest + longest
 
     def wake(self, moment: Moment) -> int | None:
         """Return the owner's next turn while enough entries wait, or the first at which the oldest has waited long."""
@@ -116,7 +128,7 @@ class RateImportance(Kind):
 
 
 def _patient_until(moment: Moment) -> int:
-    """Return the game time until which the oldest unrated entry waits for others."""
+    """Return the game time until which the owner's oldest unrated entry waits for others."""
     return moment.stream.entries[moment.stream.unrated()[0]].minute + moment.world.limits.reflection_interval // 6
 
 

@@ -29,7 +29,7 @@ from cogitate.memory.effects import Effect
 from cogitate.memory.errors import InputError, quoted, require_list, text_of
 from cogitate.memory.profile import Location, Profile
 from cogitate.memory.routing.routing import Event
-from cogitate.scheduler.intake.checks import MAX_DEPTH, MAX_INTEGER, MAX_LABEL, MAX_OWNER, MAX_TOLD, depth
+from cogitate.scheduler.intake.checks import MAX_DEPTH, MAX_INTEGER, MAX_LABEL, MAX_OWNER, MAX_TOLD, MAX_WEIGHT, depth
 from cogitate.scheduler.intake.observations import Number, SeenFields
 from cogitate.scheduler.tick.arguments import MAX_MINUTE, MAX_TICKS
 from cogitate.tasks.job import Reads
@@ -120,6 +120,7 @@ class ProfileFields(Message):
     group: Label = ""
     home: Label = ""
     work: Label = ""
+    weight: Annotated[float, Field(ge=0, le=MAX_WEIGHT, allow_inf_nan=False)] = 1.0
 
     def profile(self) -> Profile:
         return Profile(**self.model_dump())

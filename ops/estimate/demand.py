@@ -228,5 +228,9 @@ def _sample(client: Redis, run: str) -> _Sample | None:
         for spent in spending(line.notes):
             used = day.setdefault(spent.key.kind, _Used())
             used.cost = added(used.cost, spent.cost)
+        for note in line.notes.ended:  # what its answer's share follows from is the standard price
+            if note.discount:
+                used = day.setdefault(note.key.kind, _Used())
+                used.cost = added(used.cost, Cost(usd_micros=note.discount))
     model = settings.model_table()[settings.tier_models("")["routine"]]
     return _Sample(run, agents, model, days)

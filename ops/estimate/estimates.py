@@ -16,7 +16,7 @@ import msgspec
 from cogitate.memory.clock import DAY
 from cogitate.ops.estimate.demand import NOTHING, Demand, Range
 from cogitate.scheduler.budget.budget import retry_pool
-from cogitate.scheduler.config.endpoints import call_cost, upper_bound
+from cogitate.scheduler.config.endpoints import FLEX, call_cost, upper_bound
 from cogitate.scheduler.config.limits import LIMIT_UNITS, LimitTable, Period
 from cogitate.scheduler.config.settings import Settings
 from cogitate.tasks.kind import Kind
@@ -127,8 +127,6 @@ def _kind_day(kind: Kind, known: Demand, settings: Settings, table: LimitTable, 
         }
         for scope in ("run", "kind:plan"):
             bounds += _bounds(table, settings, "tick", scope, reserved)
-            if settings.day_start < 1 and not settings.adapts():  # requested in the morning: before any other release
-                bounds += _bounds(table, settings, "day", scope, reserved, settings.day_start)
     room = min((bound for bound, _ in bounds), default=asked.high)
     if room < likely:
         limits = [name for bound, name in bounds if bound == room]
@@ -161,25 +159,26 @@ def _per_call(kind: Kind, known: Demand, settings: Settings) -> tuple[Range, Ran
     tokens = known.tokens or Range(0.1 * cap, 0.5 * cap, cap)
     tokens = Range(min(tokens.low, cap), min(tokens.likely, cap), min(tokens.high, cap))
 
-    def price(amount: float, model_is_strong: bool) -> float:
+    def price(amount: float, model_is_strong: bool, percent: int = 100) -> float:
         model = strong if model_is_strong else routine
         written = round(amount * known.output)
-        return float(call_cost(model, round(amount) - written, written).usd_micros)
+        return float(call_cost(model, round(amount) - written, written, percent=percent).usd_micros)
 
     usual = kind.name == "plan"
     both = [price(tokens.high, False), price(tokens.high, True)]
-    return tokens, Range(price(tokens.low, False), price(tokens.likely, usual), max(both)), known.tokens_origin
+    least = min(100, routine.percent_of(FLEX)) if routine.service_tier == "auto" else 100
+    return tokens, Range(price(tokens.low, False, least), price(tokens.likely, usual), max(both)), known.tokens_origin
 
 
 def _bounds(
-    table: LimitTable, settings: Settings, period: Period, scope: str, needs: Mapping[str, float], released: float = 1.0
+    table: LimitTable, settings: Settings, period: Period, scope: str, needs: Mapping[str, float]
 ) -> list[tuple[float, str]]:
-    """Return each limit of a cell by name, as the number of calls that its released share allows."""
+    """Return each limit of a cell by name, as the number of calls that it allows."""
     found = []
     for unit in LIMIT_UNITS:
         limit = table.of(period, scope, unit)
         if limit is not None and needs[unit]:
-            room = released * (limit - retry_pool(unit, limit, settings.tuning.retry_share)) / needs[unit]
+            room = (limit - retry_pool(unit, limit, settings.tuning.retry_share)) / needs[unit]
             found.append((room if unit not in ("calls", "jobs") else float(int(room)), f"{period}.{scope}.{unit}"))
     return found
 

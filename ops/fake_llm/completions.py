@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from cogitate.ops.fake_llm.answers import AnswerWriter, text_of, wanted_schema
-from cogitate.ops.fake_llm.faults import draw, status_of
+from cogitate.ops.fake_llm.faults import FLEX_FAULTS, draw, status_of
 from cogitate.workers.jobs.packs.prompt import cases_in
 
 Delivery = Literal["complete", "hang", "close", "reset", "drip", "drip_headers"]
@@ -34,6 +34,7 @@ class FakeResponse:
     content_type: str = "application/json"
     delivery: Delivery = "complete"
     usage: tuple[int, int] | None = None  # prompt and completion tokens, if the response reports them
+    service_tier: str = "default"  # that served it
 
 
 def count_tokens(text: str) -> int:
@@ -52,6 +53,8 @@ def _digest(asked: object) -> str:
 
 def complete(request: Mapping[str, Any], seed: object, fault: str | None) -> FakeResponse:
     """Return the response to a valid request."""
+    if fault in FLEX_FAULTS and request.get("service_tier") != "flex":
+        fault = None
     if fault is not None:
         wanted = status_of(fault)
         if wanted is not None:
@@ -78,6 +81,8 @@ def error(status: int, code: str, message: str, headers: tuple[tuple[str, str], 
 _ERRORS = {
     "quota": (429, "insufficient_quota", "You exceeded your current quota."),
     "overflow": (400, "context_length_exceeded", "This model's maximum context length is 8192 tokens."),
+    "flex_busy": (429, "resource_unavailable", "Flex processing has no capacity now. Try again later."),
+    "flex_unsupported": (400, "unsupported_parameter", "service_tier 'flex' is not supported with this model."),
     "filter_400": (400, "content_filter", "The prompt was stopped by the content filter."),
     "error_200": (200, "upstream_error", "The upstream model failed."),
 }
@@ -113,6 +118,9 @@ def _completion(request: Mapping[str, Any], text: str, fault: str | None) -> Fak
         "choices": [] if fault == "no_choices" else [{"index": 0, "message": message, "finish_reason": finish}],
         "usage": {"prompt_tokens": usage[0], "completion_tokens": usage[1], "total_tokens": sum(usage)},
     }
+    tier = "flex" if request.get("service_tier") == "flex" and fault != "flex_default" else "default"
+    if "service_tier" in request and fault != "flex_unnamed":
+        body["service_tier"] = tier
     reports_usage = fault != "huge"  # a client that abandons a huge answer never reads its usage
     if fault in ("no_usage", "nan_usage", "negative_usage"):
         reports_usage = False
@@ -123,6 +131,7 @@ def _completion(request: Mapping[str, Any], text: str, fault: str | None) -> Fak
         body=json.dumps(body).encode(),
         delivery=_DELIVERIES.get(fault, "complete"),
         usage=usage if reports_usage else None,
+        service_tier=tier,
     )
 
 

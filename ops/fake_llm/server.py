@@ -1,8 +1,8 @@
 """A stand-in for a model's endpoint: OpenAI-compatible, deterministic, and able to fail in every way.
 
-It serves `POST /v1/chat/completions`, `GET /v1/models` and `GET /stats`. An answer depends on the messages
-and the seed; its latency and fault also depend on the number of earlier equal requests, but never on the order in which
-different requests arrive.
+It serves `POST /v1/chat/completions`, `/v1/files`, `/v1/batches`, `GET /v1/models` and `GET /stats`. An answer depends
+on the messages and the seed; its latency and fault also depend on the number of earlier equal requests, but never on
+the order in which different requests arrive.
 
     with FakeEndpoint(latency=0.2, faults={"429": 0.1}) as endpoint:
         settings = Settings(llm="openai", base_url=endpoint.url, api_key="any", limit_tokens=100_000)
@@ -24,6 +24,7 @@ from statistics import NormalDist
 from types import TracebackType
 from typing import Any, NamedTuple
 
+from cogitate.ops.fake_llm.batches import FakeBatches
 from cogitate.ops.fake_llm.completions import FakeResponse, complete, content_digest, error
 from cogitate.ops.fake_llm.faults import check_faults, draw, pick
 from cogitate.ops.fake_llm.http import HttpRequest, arrival, deliver, head_of, listening_socket, read_request
@@ -73,6 +74,8 @@ class Options:
     """The behaviour of the stand-in."""
 
     latency: float = 0.0  # seconds before an answer
+    batch_latency: float = 0.0  # seconds that a batch file takes
+    flex_latency: float = 0.0  # further seconds before an answer in the flex tier
     jitter: float = 0.0  # the most further seconds
     tail: float = (
         0.0  # sigma of a log-normal factor on both: with 0.5, one in 20 takes 2.3 times as long, one in 100 3.2 times
@@ -90,8 +93,10 @@ class Options:
             raise ValueError(f"requests per minute {self.requests_per_minute} must be 1 or more, or None")
         if self.burst < 0:
             raise ValueError(f"burst {self.burst} must not be negative")
-        if self.latency < 0 or self.jitter < 0:
-            raise ValueError(f"latency {self.latency} and jitter {self.jitter} must not be negative")
+        if min(self.latency, self.flex_latency, self.jitter) < 0:
+            raise ValueError(
+                f"latencies {self.latency}, {self.flex_latency} and jitter {self.jitter} must not be negative"
+            )
         if not 0 <= self.tail <= MOST_TAIL:
             raise ValueError(f"tail {self.tail} must be between 0 and {MOST_TAIL}")
 
@@ -113,6 +118,7 @@ class _Server:
         self.tally = Tally()
         self.open = asyncio.Event()  # cleared: answers wait
         self.open.set()
+        self._batches = FakeBatches(self.tally)
         self._attempts: Counter[str] = Counter()
         self._limit = RequestLimit(options.requests_per_minute, options.burst)
         self._connections: set[asyncio.Task[None]] = set()
@@ -159,11 +165,19 @@ class _Server:
                 ],
             }
             response = FakeResponse(status=200, body=json.dumps(models).encode())
+        elif (of_batches := self._of_batches(request)) is not None:
+            response = of_batches
         else:
             response = error(404, "not_found", f"{request.method} {path} is not served here")
         writer.write(head_of(response) + response.body)
         await writer.drain()
         return True
+
+    def _of_batches(self, request: HttpRequest) -> FakeResponse | None:
+        options, held = self.options, not self.open.is_set()
+        return self._batches.respond(
+            request, seed=options.seed, faults=options.faults, latency=options.batch_latency, held=held
+        )
 
     async def _chat(self, request: HttpRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         self.tally.came()
@@ -205,7 +219,9 @@ class _Server:
         wait = options.latency + options.jitter * draw(options.seed, digest, attempt, "jitter")
         if options.tail:
             wait *= exp(options.tail * _NORMAL.inv_cdf(_inside(draw(options.seed, digest, attempt, "tail"))))
-        return _Decision(wait, model, digest, answer if fault is None else complete(request, options.seed, fault))
+        response = answer if fault is None else complete(request, options.seed, fault)
+        wait += options.flex_latency * (response.service_tier == "flex")
+        return _Decision(wait, model, digest, response)
 
 
 def _inside(share: float) -> float:
@@ -239,6 +255,8 @@ class FakeEndpoint:
         self,
         *,
         latency: float = 0.0,
+        batch_latency: float = 0.0,
+        flex_latency: float = 0.0,
         jitter: float = 0.0,
         tail: float = 0.0,
         faults: Mapping[str, float] | None = None,
@@ -250,6 +268,8 @@ class FakeEndpoint:
     ) -> None:
         options = Options(
             latency=latency,
+            batch_latency=batch_latency,
+            flex_latency=flex_latency,
             jitter=jitter,
             tail=tail,
             faults=faults or {},
@@ -303,8 +323,14 @@ class FakeEndpoint:
             if not changed.wait_for(lambda: condition(self.stats()), timeout):
                 raise TimeoutError(f"not within {timeout:g} s; served so far: {self.stats()}")
 
-    def change(self, *, latency: float | None = None, faults: Mapping[str, float] | None = None) -> None:
-        """Change latency or faults from now on; None leaves them.
+    def change(
+        self,
+        *,
+        latency: float | None = None,
+        batch_latency: float | None = None,
+        faults: Mapping[str, float] | None = None,
+    ) -> None:
+        """Change latencies or faults from now on, also of open batches; None leaves them.
 
         Raises:
             ValueError: when an option is invalid.
@@ -314,6 +340,7 @@ class FakeEndpoint:
             replace(
                 options,
                 latency=options.latency if latency is None else latency,
+                batch_latency=options.batch_latency if batch_latency is None else batch_latency,
                 faults=options.faults if faults is None else faults,
             )
         )

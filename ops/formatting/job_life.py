@@ -120,7 +120,9 @@ def format_used(one: JobRecord) -> str:
         return f"not known yet, {format_cost(one.reserved)} at most"
     reasoning = f", {one.reasoning:,} of the tokens for reasoning" if one.reasoning else ""
     packed = f", its share of one request for {one.packed} jobs" if one.packed else ""
-    return format_cost(one.usage) + reasoning + packed + (_saved(one) if one.saved else "")
+    less = f", ${one.discount / 1e6:,.6f} less than in the standard one" if one.discount else ""
+    tier = f", in the service tier {one.service_tier}{less}" if one.service_tier else ""
+    return format_cost(one.usage) + reasoning + packed + tier + (_saved(one) if one.saved else "")
 
 
 def _saved(one: JobRecord) -> str:

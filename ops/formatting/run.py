@@ -15,6 +15,7 @@ from cogitate.hosting.terminal import Terminal
 from cogitate.memory.clock import day_and_time
 from cogitate.ops.formatting.budget import budget_table, format_refusals
 from cogitate.ops.formatting.vitals import format_cadence, format_mode, format_pace, format_slow_kind
+from cogitate.scheduler.budget.call_value import value_lines
 from cogitate.scheduler.config.price_table import ModelPrice
 from cogitate.scheduler.engine.engine import FIGURES
 from cogitate.scheduler.inspection.summary import RunSummary
@@ -144,7 +145,9 @@ def _print_summary(
     budget = run_budget_table(summary, fold=not every_owner)
     if budget.row_count:
         console.print(budget)
-    for line in (*price_lines(summary.prices), *headroom_lines(summary.headrooms)):
+    tiers = service_tier_lines(summary.service_tiers, summary.discount)
+    learned = (*headroom_lines(summary.headrooms), *value_lines(summary.values))
+    for line in (*price_lines(summary.prices), *tiers, *learned):
         console.print(line)
     console.print(_memories_table(summary))
     steering = summary.steering
@@ -163,6 +166,18 @@ def price_lines(prices: Iterable[ModelPrice]) -> list[str]:
     if unpriced := [price.model for price in found if price.origin == "unknown"]:
         lines.append(f"What {', '.join(unpriced)} costs in dollars is unknown: no price is stated or in the table")
     return lines
+
+
+def service_tier_lines(tiers: Mapping[str, int], discount: int) -> list[str]:
+    """Return a line on the service tiers that answered, and on what they saved; none if no endpoint names them.
+
+    Args:
+        discount: micro-dollars by which the standard tier would have been dearer.
+    """
+    if not tiers:
+        return []
+    answers = ", ".join(f"{count:,} in {tier}" for tier, count in tiers.items())
+    return [f"Service tiers: {answers}; ${discount / 1e6:,.4f} less than in the standard tier"]
 
 
 def headroom_lines(headrooms: Mapping[str, int]) -> list[str]:

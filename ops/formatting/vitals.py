@@ -39,6 +39,9 @@ def endpoints_table(endpoints: Sequence[EndpointVitals]) -> Table:
     table.add_row("breaker", *map(format_breaker, endpoints))
     for name in ("calls", "tokens", "reasoning", "in_flight", "waits", "openings"):
         table.add_row(name.replace("_", " "), *(f"{getattr(one, name):,}" for one in endpoints))
+    if any(one.service_tiers for one in endpoints):
+        tiers = (f"{format_counts(one.service_tiers)}, ${one.discount / 1e6:,.4f} saved" for one in endpoints)
+        table.add_row("service tiers", *tiers)
     table.add_row("failures", *(format_counts(one.failures) for one in endpoints))
     table.add_row("not called", *(format_counts(one.refused) for one in endpoints))
     return table

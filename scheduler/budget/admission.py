@@ -1,7 +1,8 @@
 """Admission: decide which of a tick's requests become jobs, and degrade those that the budget refuses.
 
 Admission tries each model of the ladder, then degrades as the kind says: heuristic, deferred or dropped. It serves
-requests by kind, then priority, then least recently served owner, then owner name; order of arrival never counts. It
+requests by kind, then priority, then least recently served owner, then owner name; order of arrival never counts. A
+run that spends by value (`cogitate.scheduler.budget.call_value`) serves higher values before other owners. Admission
 skips a model whose answer would miss its due tick: see `cogitate.scheduler.latency.due_ticks`.
 """
 
@@ -14,10 +15,11 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from cogitate.scheduler.budget.budget import BudgetView, Cell
+from cogitate.scheduler.budget.call_value import LOW_VALUE, ValueRound
 from cogitate.scheduler.budget.rules import Rules
 from cogitate.scheduler.config.tiers import ModelOption
 from cogitate.scheduler.latency.due_ticks import UNTIMELY, DueTicks
-from cogitate.tasks.job import Cost, JobKey, Request
+from cogitate.tasks.job import Cost, JobKey, Request, Valued
 from cogitate.tasks.kind import OnDenied
 
 Decision = Literal["admitted", "heuristic", "deferred", "dropped"]
@@ -36,7 +38,7 @@ class DecidedLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     decision: Decision
     model: str = ""  # assigned to an admitted job; empty: it calls no model
     due: int = 0  # tick whose boundary applies it; 0: deferred or dropped
-    refused: str = ""  # the cell without room, or "too_slow", "run_ends", "draining", "away" or "left"
+    refused: str = ""  # the cell without room, or "low_value", "too_slow", "run_ends", "draining", "away" or "left"
     successor: JobKey | None = None  # next trial of a deferred request, unless its owner leaves first
 
 
@@ -56,6 +58,7 @@ class Decided(NamedTuple):
     offer: ModelOption  # the job's option; for a refused request, the last one tried
     grant: Grant | None = None  # None: not admitted
     ahead: int = 0  # jobs of its kind and model in flight at admission
+    valued: Valued | None = None
 
 
 class AdmissionRound(NamedTuple):
@@ -67,6 +70,7 @@ class AdmissionRound(NamedTuple):
     rules: Rules
     offers_of: Callable[[Request], Sequence[ModelOption]]  # the options of a request, best first
     due: DueTicks
+    values: ValueRound | None = None  # of a run that spends by value
 
 
 def admit(
@@ -84,11 +88,14 @@ def admit(
         closed: why the run admits no requests; the reason of each refusal.
         called: the host's own requests among `requests`, in call order, which determines their ids.
     """
+    if at.values is not None and not closed:
+        at.values.begin(requests)
     ordered = sorted(
         requests,
         key=lambda r: (
             at.rules.kind_of(r.kind).order,
             -r.priority,
+            -_value(at, r) if not closed else 0,
             last_served(r.kind, r.owner),
             r.owner,
             r.trial,
@@ -112,8 +119,11 @@ def admit(
             ordinals[slot] += 1
         key = JobKey(at.tick, request.kind, request.owner, ordinal, request.trial)
         fit = Fit(at.offers_of(request)[-1], 0, closed) if closed else first_fitting(at, key, request)
+        if at.values is not None and not fit.refused and not at.values.affords(key, request, fit.offer.cost, fit.cells):
+            fit = Fit(fit.offer, 0, LOW_VALUE)
         if not fit.refused:
-            decided.append(hold(at, key, request, fit))
+            valued = at.values.valued(key, request) if at.values is not None else None
+            decided.append(hold(at, key, request, fit)._replace(valued=valued))
         else:
             decision, successor = degrade(at.rules.kind_of(request.kind).on_denied, request, fit.refused), None
             if decision == "deferred":
@@ -124,6 +134,12 @@ def admit(
             line = DecidedLine(key=key, decision=decision, due=due_tick, refused=fit.refused, successor=successor)
             decided.append(Decided(line, request, fit.offer))
     return decided
+
+
+def _value(at: AdmissionRound, request: Request) -> int:
+    """Return the expected value of a request's call; 0 where spending is fair."""
+    worth = at.values.of(request) if at.values is not None else None
+    return worth.value if worth is not None else 0
 
 
 class Fit(NamedTuple):

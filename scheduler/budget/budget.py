@@ -50,24 +50,6 @@ class Guarantee(NamedTuple):
     last_call: int  # minute of the day at which the guarantee ends
 
 
-class Release(NamedTuple):
-    """How a day's limits are released: a part at 00:00, the rest evenly over the day."""
-
-    start: int  # millionths of the room for first attempts, released at 00:00
-    begins: int  # minute of the day at which the release of the rest begins
-    ends: int  # minute of the day at which everything is released
-
-    def of(self, room: int, minute: int) -> int:
-        """Return the part of a day's room released by a minute of game time."""
-        first = room * self.start // MILLION
-        passed = min(max(0, minute % DAY - self.begins), self.ends - self.begins)
-        return first + (room - first) * passed // (self.ends - self.begins)
-
-
-MILLION = 1_000_000
-AT_ONCE = Release(MILLION, 0, 1)
-
-
 def amounts(cost: Cost) -> tuple[int, int, int]:
     """Return a cost's amounts in the order of `UNITS`."""
     return cost.calls, cost.tokens, cost.usd_micros
@@ -182,12 +164,10 @@ class BudgetView:
         retry_share: float,
         guarantees: Mapping[str, Guarantee],
         held: Mapping[str, int] | None = None,
-        release: Release = AT_ONCE,
     ) -> None:
         self.table = table
         self.retry_share = retry_share
         self._guarantees = dict(guarantees)
-        self._release = release
         self.held: dict[str, int] = dict(held or {})
         self._changed: set[str] = set()
 
@@ -227,11 +207,27 @@ class BudgetView:
                 continue
             for unit, amount in zip(LIMIT_UNITS, (*amounts(cost), 1), strict=True):
                 room = self.room(cell.period, cell.scope, unit) if amount else None
-                if room is not None and cell.period == "day":
-                    room = self._release.of(room, minute)
                 if room is not None and self._demand(cell, unit, key.kind, minute, amount, room) > room:
                     return f"{cell.window} {cell.scope} {unit}"
         return None
+
+    def spare(self, cell: Cell, unit: LimitUnit, kind: str, minute: int) -> int | None:
+        """Return what a limit still has for a kind, beside the guarantees of others; None without a limit."""
+        room = self.room(cell.period, cell.scope, unit)
+        return None if room is None else room - self._demand(cell, unit, kind, minute, 0, room)
+
+    def is_guaranteed(self, kind: str, minute: int, cost: Cost) -> bool:
+        """Return whether a first attempt stays within the kind's guaranteed share of each of the run's daily limits."""
+        guarantee, window, limited = self._guarantees.get(kind), window_of("day", 0, minute), False
+        if guarantee is None or minute % DAY >= guarantee.last_call:
+            return False
+        for unit, amount in zip(LIMIT_UNITS, (*amounts(cost), 1), strict=True):
+            room = self.room("day", "run", unit) if amount else None
+            if room is not None:
+                limited = True
+                if self.get(Cell(window, f"kind:{kind}"), unit) + amount > int(guarantee.share * room):
+                    return False
+        return limited
 
     def describe_limit(self, cell: str) -> str:
         return format_refusal(cell, self.table.limit_of, self._pool)

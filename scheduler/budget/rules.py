@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from cogitate.memory.clock import DAY
 from cogitate.memory.entry import MAX_TEXT
 from cogitate.scheduler.budget.briefs import Brief, checked_brief, checked_tier, no_brief
-from cogitate.scheduler.budget.budget import AT_ONCE, MILLION, BudgetView, Guarantee, Release
+from cogitate.scheduler.budget.budget import BudgetView, Guarantee
 from cogitate.scheduler.config.controls import FULL
 from cogitate.scheduler.config.endpoints import Model, upper_bound
 from cogitate.scheduler.config.settings import Settings
@@ -50,6 +50,7 @@ class Rules:
     coalesce: bool = True  # count a repeated observation on the first entry instead of storing it
     max_text: int = MAX_TEXT  # characters of an observation
     unpriced: tuple[str, ...] = ()  # models of the run without a known price
+    by_value: bool = False  # admission paces the limits of a day by the expected value of calls
     waits: bool = True  # boundaries wait for due results, so outcomes never depend on worker speed
 
     def kind_of(self, name: str) -> Kind:
@@ -139,6 +140,7 @@ def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief, tier_of: T
         coalesce=settings.tuning.coalesce,
         max_text=settings.tuning.max_text,
         unpriced=tuple(price.model for price in settings.prices() if price.origin == "unknown"),
+        by_value=settings.spending == "value" and settings.llm == "openai",
         waits=settings.wait_seconds() > 0,
         throttle=throttle_rules(settings),
     )
@@ -184,22 +186,6 @@ def view_of(settings: Settings) -> BudgetView:
         settings.limit_table(),
         retry_share=settings.tuning.retry_share,
         guarantees=guarantees,
-        release=release_of(settings),
-    )
-
-
-def release_of(settings: Settings) -> Release:
-    """Return how a day's limits are released: from the morning until repairs begin or the last tick of the day.
-
-    Where ticks are so long that a day may have none after its morning, all is released at 00:00.
-    """
-    last = DAY - math.ceil(settings.game_clock().minutes_per_tick)
-    if last < settings.morning:
-        return AT_ONCE
-    return Release(
-        start=round(settings.day_start * MILLION),
-        begins=settings.morning,
-        ends=max(settings.morning + 1, min(settings.repair_from, last)),
     )
 
 

@@ -140,6 +140,7 @@ def kept_settings(raw: bytes | str, over: Settings | None = None) -> Settings:
     kept = json.loads(raw)
     if minutes := kept.pop("minutes_per_tick", None):  # of earlier versions
         kept["seconds_per_tick"] = 60 * minutes
+    kept.pop("day_start", None)  # of earlier versions
     models = {name: ModelSettings.model_validate(model) for name, model in kept.get("models", {}).items()}
     prices = typed_json.convert(kept.pop(_PRICES, {}), dict[str, ModelPrice])
     return (over or Settings()).changed(**kept | {"models": models}).with_prices(prices)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import sys
 import traceback
+from functools import lru_cache
 from importlib.metadata import entry_points
 
 from cogitate.memory.errors import quoted
@@ -20,8 +22,7 @@ def load_kinds(settings: Settings) -> None:
     Raises:
         ConfigurationError: naming the module that cannot be imported or registers a wrong kind, and why.
     """
-    installed = sorted(entry_points(group=GROUP), key=lambda found: found.name)
-    for module in dict.fromkeys([*settings.kinds, *(found.module for found in installed)]):
+    for module in dict.fromkeys([*settings.kinds, *_modules_of_packages(tuple(sys.path))]):
         try:
             importlib.import_module(module)
         except ImportError as error:
@@ -50,6 +51,12 @@ def hand_on_kinds(settings: Settings) -> Settings:
             "separate module beside the script, and import that module"
         )
     return settings.model_copy(update={"kinds": tuple(dict.fromkeys([*settings.kinds, *declaring]))})
+
+
+@lru_cache(maxsize=8)
+def _modules_of_packages(path: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the modules that packages on this `sys.path` name, once a path: each look reads all packages' metadata."""
+    return tuple(found.module for found in sorted(entry_points(group=GROUP), key=lambda found: found.name))
 
 
 def _raised(error: BaseException) -> str:

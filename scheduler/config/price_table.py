@@ -50,7 +50,9 @@ class ModelPrice(msgspec.Struct, frozen=True, kw_only=True):
         if self.input is None or self.output is None:
             return f"{self.model}: no price is known"
         prices = f"${self.input / 1e6:,g} and ${self.output / 1e6:,g} per million tokens of prompt and answer"
-        return f"{self.model}: {prices} ({f'table of {self.as_of}' if self.origin == 'table' else 'stated'})"
+        origin = f"table of {self.as_of}" if self.origin == "table" else "stated"
+        tiers = "".join(f"; {percent}% of it in {tier}" for tier, percent in self.service_tiers.items())
+        return f"{self.model}: {prices} ({origin}{tiers})"
 
 
 def listed_price(model: str, base_url: str | None) -> ListedPrice | None:

@@ -33,6 +33,7 @@ FORMER: dict[str, str] = {
     "minutes_per_tick": "is now seconds_per_tick: write 60 times as much",
     "act_per_tick": 'is now a limit: write "tick.kind:act.calls" among the limits',
     "kind_retrieval": "is now decided by cogitate: set retrieval for all kinds",
+    "day_start": 'is now part of spending: spending = "value" makes the limits of a day last',
     "perceive_unchanged_after": "is now a constant of the built-in town: remove it",
     "throttle_auto": "is now decided by cogitate: pin a cadence with `cogitate throttle`",
 }

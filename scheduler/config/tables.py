@@ -117,7 +117,7 @@ class BudgetTable(BaseModel):
     limit_usd: float | None = Field(None, gt=0)  # the run's limit in dollars
     real_day_tokens: int | None = Field(None, ge=1)  # limit of all runs together, per real day in UTC
     real_day_usd: float | None = Field(None, gt=0)
-    day_start: float = Field(1.0, gt=0, le=1)  # share of a day's limits from 00:00; the rest is released over the day
+    spending: Literal["fair", "value"] = "fair"  # as requests come, or paced by the expected value of calls
     guarantees: dict[str, Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]] = Field(
         default_factory=lambda: {"plan": 0.15, "reflect": 0.15}
     )  # share of run limits

@@ -20,6 +20,7 @@ from cogitate.scheduler.engine.part import Part, TickState
 from cogitate.scheduler.engine.run_data import Deferred
 from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.engine.triggers import ScopeTrigger, recounts
+from cogitate.scheduler.engine.valuing import value_round
 from cogitate.scheduler.journal.ends import LEFT
 from cogitate.scheduler.journal.history import note_served
 from cogitate.scheduler.journal.lines import Postponed
@@ -115,7 +116,8 @@ class Admitting(Part):
                 for option in state.rules.offers(request, lambda owner: state.moment(owner, tick, minute))
             ]
 
-        at = AdmissionRound(tick, minute, state.view, state.rules, offers_of, state.due)
+        values = value_round(state, minute)
+        at = AdmissionRound(tick, minute, state.view, state.rules, offers_of, state.due, values)
         decided = admit(
             [*again, *requests, *due],
             at,
@@ -194,7 +196,7 @@ class Admitting(Part):
 
 def open_job(decided: Decided, state: RunState, minute: int) -> OpenJob:
     """Return the job of a request that was admitted, or refused and left to its heuristic."""
-    line, request, offer, grant, ahead = decided
+    line, request, offer, grant, ahead, valued = decided
     kind, head = state.rules.kind_of(request.kind), state.streams[request.owner].head
     correction = state.estimates.correction(offer.model)
     job = Job(
@@ -218,6 +220,7 @@ def open_job(decided: Decided, state: RunState, minute: int) -> OpenJob:
         ahead=ahead,
         at=request.at,
         refused=line.refused,
+        valued=valued,
     )
     return OpenJob(job=job, grant=grant)
 

@@ -20,6 +20,7 @@ from cogitate.scheduler.engine.retention import Limits, Retention
 from cogitate.scheduler.engine.run_data import FinishedTick, WorldTurn
 from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.engine.token_estimates import TokenEstimates
+from cogitate.scheduler.engine.valuing import Valuing
 from cogitate.scheduler.engine.world_turn import Owners, Remembering, Steered
 from cogitate.scheduler.intake.kind_effects import PROMPT_FAILED
 from cogitate.scheduler.journal.ends import JobEnd, ends_at_boundary
@@ -36,6 +37,7 @@ PARTS: Mapping[type[Part], Callable[[RunState], Part]] = {
     Remembering: lambda state: Remembering(coalesce=state.rules.coalesce),
     Rater: lambda state: state.rater,
     TokenEstimates: lambda state: state.estimates,
+    Valuing: Valuing,
     Limits: lambda _: Limits(),
     Retention: lambda _: Retention(),
     Steered: Steered,

@@ -10,6 +10,7 @@ from functools import partial
 
 from cogitate.memory.entry import Entry
 from cogitate.scheduler.budget.budget import BudgetView
+from cogitate.scheduler.budget.call_value import CallValues
 from cogitate.scheduler.budget.rules import Rules
 from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.engine.open_jobs import OpenJob, read_numbers
@@ -22,7 +23,7 @@ from cogitate.scheduler.latency.latencies import Latencies
 from cogitate.scheduler.steering.cadence import Cadence
 from cogitate.scheduler.steering.steering import Steering
 from cogitate.tasks.job import Reads
-from cogitate.tasks.kind import Case, Moment, build_case
+from cogitate.tasks.kind import Backlog, Case, Moment, build_case
 
 
 class RunState(RunData):
@@ -33,7 +34,9 @@ class RunState(RunData):
         self.cadence = Cadence(rules.kinds_due(), rules.turn_of)
         self.steering = Steering(rules, view)
         self.rater = Rater(share=rules.rate_share)
+        self._unrated: tuple[int, Backlog] | None = None  # of which tick
         self.estimates = TokenEstimates()
+        self.values = CallValues() if rules.by_value else None
         self.latencies = Latencies()
         self.due = DueTicks(
             fixed=rules.latency,
@@ -92,6 +95,15 @@ class RunState(RunData):
             brief=brief,
             estimate=partial(self.rater.estimate, owner),
             turn_of=self.rules.turn_of,
+            unrated=partial(self._backlog, tick),
             lead=lambda kind: self.due.lead(kind, len(self.facts.names)),
             last=self.due.last,
         )
+
+    def _backlog(self, tick: int) -> Backlog:
+        """Return the entries of all owners that wait for a rating at the end of a tick, counted once."""
+        if self._unrated is None or self._unrated[0] != tick:
+            waiting = {owner: numbers for owner, stream in self.streams.items() if (numbers := stream.unrated())}
+            oldest = (self.streams[owner].entries[numbers[0]].minute for owner, numbers in waiting.items())
+            self._unrated = tick, Backlog(sum(map(len, waiting.values())), min(oldest, default=0))
+        return self._unrated[1]

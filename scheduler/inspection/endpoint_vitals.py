@@ -16,7 +16,16 @@ from cogitate.scheduler.ledger.connect import read_members
 from cogitate.scheduler.ledger.keys import ENDPOINTS, endpoint_keys
 
 _SECOND = 1_000_000  # microseconds
-_COUNTED = ("calls", "requests", "tokens", "estimated", "reasoning", "waits", "openings")  # as the gate names them
+_COUNTED = (
+    "calls",
+    "requests",
+    "tokens",
+    "estimated",
+    "reasoning",
+    "waits",
+    "openings",
+    "discount",
+)  # as the gate names them
 
 BreakerState = Literal["closed", "open", "half-open"]
 
@@ -40,7 +49,11 @@ class EndpointVitals(msgspec.Struct, frozen=True, kw_only=True):
     tokens: int
     estimated: int  # of these, tokens that the endpoint did not report
     reasoning: int  # of the tokens, reasoning as reported by the endpoint
-    failures: dict[str, int]  # calls by class of failure
+    failures: dict[str, int]  # calls by class of failure; "flex_refused": the standard service tier took them
+    service_tiers: dict[str, int] = msgspec.field(
+        default_factory=dict
+    )  # calls by the service tier that answered, where the endpoint names it
+    discount: int = 0  # micro-dollars by which the standard one would have been dearer
     refused: dict[str, int]  # jobs that proceeded without a call, by reason
     waits: int  # calls that had to wait
     waited: float  # total over these calls
@@ -110,6 +123,7 @@ def _vitals(
         p95=percentile(ordered, 95),
         in_flight=in_flight,
         failures=_named(counts, "failures:"),
+        service_tiers=_named(counts, "tier:"),
         refused=_named(counts, "refused:"),
         waited=counts.get("waited_ms", 0) / 1000,
         **{name: counts.get(name, 0) for name in _COUNTED},

@@ -42,7 +42,19 @@ JobState = Literal[
 ]
 _JOB = typed_json.decoder(Job)
 
-_CIRCUMSTANCES = ("source", "packed", "prompt", "failure", "empty", "because", "refusal", "appended", "tries")
+_CIRCUMSTANCES = (
+    "source",
+    "packed",
+    "service_tier",
+    "discount",
+    "prompt",
+    "failure",
+    "empty",
+    "because",
+    "refusal",
+    "appended",
+    "tries",
+)
 
 Wanted = Callable[[JobKey, str, str], bool]  # by key, end and reason
 
@@ -91,6 +103,8 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
     saved: bool = False  # not spent: the answer came from an identical call
     reasoning: int = 0  # reasoning tokens in the usage, as reported by the model
     packed: int = 0  # jobs that one request asked for together; 0: it asked for this one alone
+    service_tier: str = ""  # that answered, as the endpoint reports
+    discount: int = 0  # micro-dollars by which the standard service tier would have been dearer
     model: str = ""
     prompt: str = ""  # content hash of the prompt's template
     failure: str = ""  # class of a model's failure, or the precondition that did not hold

@@ -20,6 +20,7 @@ from cogitate.scheduler.budget.budget_lines import (
     pools_of,
     spent_of,
 )
+from cogitate.scheduler.budget.call_value import ValueState, read_values
 from cogitate.scheduler.budget.rules import adaptive_bounds
 from cogitate.scheduler.config.facts import kept_settings
 from cogitate.scheduler.config.price_table import ModelPrice
@@ -120,8 +121,11 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     refusals: list[Refusal]  # the same, of the budget or the run's mode, by the value that the limit had
     limits: list[LimitInForce]
     prices: tuple[ModelPrice, ...]  # of the models that it may call; empty if it uses heuristics only
+    service_tiers: dict[str, int]  # that answered, as endpoints report them -> results of jobs
+    discount: int  # micro-dollars by which the standard service tier would have been dearer
     headrooms: dict[str, int]  # model -> tokens for its reasoning that admission adds to each answer, as it learned
     budget: list[BudgetLine]
+    values: ValueState  # what it has learned of the value of its calls
     memories: dict[str, dict[str, int]]  # type -> live, archived
     warnings: dict[str, int]
     steering: SteeringVitals
@@ -210,8 +214,11 @@ class RunReader:
             refusals=self._refusals.told(limits, pools),
             limits=limits_in_force(limits.now, pools),
             prices=settings.prices(),
+            service_tiers=dict(sorted(totals.service_tiers.items())),
+            discount=totals.discount,
             headrooms=typed_json.decode(state.get(HEADROOMS.encode(), b"{}"), dict[str, int]),
             budget=budget_lines(self._store, limits.last_of),
+            values=read_values(self._store),
             memories=memories,
             warnings=dict(sorted(warnings.items())),
             steering=steering_of(self._store),

@@ -36,6 +36,7 @@ MAX_PARAMS = 20_000  # bytes of JSON
 MAX_DEPTH = 50  # levels of nesting
 MAX_NUMBERS = 10_000  # entries that a request may name
 MAX_PRIORITY = 1_000_000
+MAX_WEIGHT = 1_000
 MAX_WITHIN = 1_000_000  # ticks
 MAX_INTEGER = 2**53 - 1  # the largest integer that every reader of JSON holds exactly
 _SCOPES = ("agent", "npc", "location", "group", "world")
@@ -141,6 +142,8 @@ def check_profile(owner: str, profile: object) -> Profile:
         raise InputError(f"{what}: language is {quoted(checked.language)}: give an ISO 639 code such as 'fr'")
     if checked.group:
         check_owner(checked.group)
+    if not 0 <= checked.weight <= MAX_WEIGHT:  # false for NaN too
+        raise InputError(f"{what}: weight is {quoted(checked.weight)}: give a number from 0 to {MAX_WEIGHT}")
     return checked
 
 

@@ -10,6 +10,7 @@ import msgspec
 from cogitate.memory.effects import Append, Effect
 from cogitate.memory.entry import Entry
 from cogitate.scheduler.budget.budget import format_empty_pool, format_no_room
+from cogitate.scheduler.budget.call_value import LOW_VALUE
 from cogitate.scheduler.config.controls import SetMode
 from cogitate.scheduler.intake.kind_effects import EFFECTS_REFUSED, PROMPT_FAILED
 from cogitate.scheduler.journal.lines import Core, Ended, EndNote, ReadLine, reason_of
@@ -45,6 +46,7 @@ LEFT = "left"  # refusal of a request for an owner that leaves with the same tic
 MEANING: Mapping[str, str] = {  # of the reason of an end that a cheaper result has, and of one refusal
     "denied": "refused by a limit of the budget",
     "too_slow": "the model is too slow for the due tick and was not called",
+    LOW_VALUE: "its expected value is below what the limits of the day afford",
     RUN_ENDS: "its answer would come after the run's last tick, so the model was not called",
     "late": "not ready when due",
     "failed": "without a usable answer of a model, or the code of the kind failed",
@@ -113,7 +115,9 @@ def how_ended(ended: Ended, note: EndNote) -> HowEnded:
 
 def _refusal(refused: str) -> str:
     """Return why admission refused a request: the limit, the end of the run, or a word such as "draining"."""
-    return format_no_room(refused) if " " in refused else MEANING[RUN_ENDS] if refused == RUN_ENDS else refused
+    return (
+        format_no_room(refused) if " " in refused else MEANING[refused] if refused in (RUN_ENDS, LOW_VALUE) else refused
+    )
 
 
 def _why(ended: Ended, note: EndNote) -> str:

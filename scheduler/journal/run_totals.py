@@ -110,6 +110,8 @@ class RunTotals(msgspec.Struct, kw_only=True):
     late_answers: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)  # kind -> end -> count
     warnings: dict[str, int] = msgspec.field(default_factory=dict)
     usage: dict[str, Cost] = msgspec.field(default_factory=dict)  # owner -> by its jobs' attempts, once known
+    service_tiers: dict[str, int] = msgspec.field(default_factory=dict)  # that answered -> results of jobs
+    discount: int = 0  # micro-dollars by which the standard service tier would have been dearer
     shortfalls: Shortfalls = msgspec.field(default_factory=dict)
     open: dict[str, JobBeginning] = msgspec.field(default_factory=dict)  # jobs without an end, by key
     promised: dict[str, int] = msgspec.field(default_factory=dict)  # successor of a deferred job -> tick that named it
@@ -143,6 +145,10 @@ class RunTotals(msgspec.Struct, kw_only=True):
             model = opening.decided.model if opening is not None else note.model
             note_shortfall(self.shortfalls, ended, note, model, core.tick, core.minute)
             self._close(ended.key, ended.reason, note, core.tick)
+        for note in (*notes.ended, *notes.late):
+            if note.service_tier and not note.saved:
+                self.service_tiers[note.service_tier] = self.service_tiers.get(note.service_tier, 0) + 1
+                self.discount += note.discount
         for correction in notes.corrected:
             self._correct(correction)
         for timed in notes.timed:

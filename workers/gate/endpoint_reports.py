@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -31,6 +32,7 @@ from cogitate.workers.llm.replies.failures import CLASSES, Failure, ModelAnswer
 
 EVERY = 0.2  # seconds between two batches of reports that are not urgent
 SECOND = 1_000_000  # microseconds
+FLEX_REFUSED = "flex_refused"  # among an endpoint's failures: calls that the standard service tier then took
 _MARGIN = 1.005  # requests leave half a percent slower than allowed, since the server's clock differs from ours
 
 _LIMITED = "each model asked since the last answer met a limit: check the limits and the quota of the account"
@@ -78,6 +80,7 @@ class Entered:
     left: float  # microseconds of Redis's clock
     first: bool  # whether it is this process's first call to this endpoint
     tokens: int  # taken from the tokens per minute
+    slow: bool = False  # it asks in a service tier that answers later than others
     tries_aside: bool  # the model was set aside
     probes: bool  # the breaker was open
     spacing: Spacing
@@ -98,7 +101,9 @@ class Report:
     def retry_after(self) -> float | None:
         """Return the seconds for which the endpoint asked for a pause, if it did."""
         failure = self.answer.failure if self.answer is not None else None
-        return failure.retry_after if failure is not None and failure.retryable else None
+        if failure is None or failure.of_tier:
+            return None
+        return failure.retry_after if failure.retryable else None
 
     @property
     def is_plain(self) -> bool:
@@ -188,10 +193,11 @@ def arguments_of(batch: list[Report], breaker: tuple[float, ...]) -> list[str | 
     answers = [report.answer for report in batch if report.answer is not None]
     failure = answers[0].failure if answers else None
     used = sum(answer.usage.tokens for answer in answers)
+    tiers = Counter(answer.service_tier for answer in answers if answer.service_tier)
     return [
         call.token if len(batch) == 1 else "",
-        verdict_of(failure, sent=answers[0].usage.calls) if answers else "silent",
-        failure.kind if failure is not None else "",
+        verdict_of(failure) if answers else "silent",
+        "" if failure is None else FLEX_REFUSED if failure.of_tier else failure.kind,
         len(batch),
         sum(answer.usage.calls for answer in answers),
         used,
@@ -206,9 +212,12 @@ def arguments_of(batch: list[Report], breaker: tuple[float, ...]) -> list[str | 
         call.spacing.ahead,
         sum(answer.usage.tokens for answer in answers if answer.estimated),
         sum(answer.reasoning for answer in answers),
-        ",".join(str(int(report.took)) for report in batch) if answers and failure is None else "",
+        ",".join(str(int(report.took)) for report in batch) if answers and failure is None and not call.slow else "",
         one.prompt,
         call.left,
+        int(call.slow),
+        ",".join(f"{tier}={count}" for tier, count in sorted(tiers.items())),
+        sum(answer.discount for answer in answers),
     ]
 
 
@@ -233,15 +242,15 @@ def _log_change(report: Report, answer: list[Any]) -> None:
         log.warning("endpoint.closed", **where, seconds=round(answer[1] / SECOND, 3))
 
 
-def verdict_of(failure: Failure | None, *, sent: int) -> Verdict:
-    """Return the verdict on a call; `sent` is the number of requests that it made.
+def verdict_of(failure: Failure | None) -> Verdict:
+    """Return the verdict on a call.
 
     A 429 with a `Retry-After` does not indicate an outage: all calls of its model wait until then.
     """
     if failure is None:
         return "fine"
-    if failure.kind == "unsupported" or (failure.kind == "timeout" and not sent):
-        return "silent"  # a part of the request is at fault, or the deadline passed before it began
+    if failure.of_tier or failure.kind in ("unsupported", "no_time"):
+        return "silent"  # a part of the request is at fault, or nothing was sent
     if failure.kind == "rate_limited":
         return "limited" if failure.retry_after is None else "silent"
     if failure.kind == "overloaded" and failure.retry_after is None:

@@ -35,9 +35,9 @@ _EARLY = 0.003  # seconds by which a waiting call asks again early, so that it l
 _PROBE_NAP = 0.05  # seconds between two checks for the end of another worker's probe
 _NAP = 0.02  # seconds; a call sleeps through half of a longer wait, since other calls may return unused tokens
 
-Why = Literal["breaker_open", "rate_limited_here", "no_slot", "timeout", "gate_away", "stopping"]
+Why = Literal["breaker_open", "rate_limited_here", "no_slot", "no_time", "gate_away", "stopping"]
 MayWait = Literal["nothing", "endpoint", "model"]  # "model": for the endpoint too
-_LATE: dict[bytes, Why] = {b"requests": "rate_limited_here", b"slot": "no_slot", b"time": "timeout"}
+_LATE: dict[bytes, Why] = {b"requests": "rate_limited_here", b"slot": "no_slot", b"time": "no_time"}
 _MAY_WAIT: dict[MayWait, int] = {"nothing": 0, "endpoint": 1, "model": 2}
 
 log = structlog.get_logger()
@@ -77,6 +77,7 @@ class Gate:
         deadline: float,
         may_wait: MayWait = "nothing",
         again: bool = False,
+        slow: bool = False,
     ) -> Entered | Refused:
         """Wait until the endpoint may be called, or return why it may not.
 
@@ -86,8 +87,10 @@ class Gate:
             deadline: the instant of `time.monotonic()` by which the call must have ended. If the wait and twice the
                 usual duration of a call would pass it, the call is refused at once.
             may_wait: what the call waits for within its deadline if it is set aside and has answered before.
-            again: whether an attempt of the job has failed before. Then a call is refused as a timeout if less time is
-                left than a call usually takes.
+            again: whether an attempt of the job has failed before. Then a call is refused as `no_time` if less
+                time is left than a call usually takes.
+            slow: whether it asks in a service tier that answers later than others. Then its duration says nothing of
+                other calls, and it does not try an endpoint whose breaker is open.
         """
         limits, spacing = self._endpoints[endpoint], self._spacing[endpoint]
         token, began, places, waited = new_nonce(), time.monotonic(), ["", ""], False
@@ -108,6 +111,7 @@ class Gate:
                     spacing.ahead,
                     _MAY_WAIT[may_wait],
                     int(again),
+                    int(slow),
                 ]
                 answer: Reply = self._enter(keys=endpoint_keys(endpoint), args=args)
                 match answer[0]:
@@ -123,6 +127,7 @@ class Gate:
                             left=float(answer[1]),
                             first=fresh,
                             tokens=tokens,
+                            slow=slow,
                             tries_aside=answer[3] == b"1",
                             probes=answer[4] == b"1",
                             spacing=spacing,
@@ -182,7 +187,7 @@ class Gate:
                 waited |= answer[0] == b"busy"
             failure = find(deadline)
             answers = failure is None or CLASSES[failure.kind].scope in ("prompt", "parameter", "model")
-            verdict = "fine" if answers else verdict_of(failure, sent=1)
+            verdict = "fine" if answers else verdict_of(failure)
             kind = failure.kind if failure is not None else ""
             became = self._probe(keys=keys, args=["end", token, verdict, kind, self._failures])
         except RedisError as error:

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from cogitate.prompts.constraints import Constraint
 from cogitate.scheduler.config.endpoints import Model
 from cogitate.scheduler.ledger.claims import Claim
+from cogitate.scheduler.ledger.real_day import Held
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.gate.gate import Refused
 from cogitate.workers.llm.replies.failures import ModelAnswer
@@ -55,6 +56,18 @@ class CachedQuestion(NamedTuple):
         return hashlib.blake2b(json.dumps(sent).encode(), digest_size=16).hexdigest()
 
 
+BATCHED = "batched"  # why there is no answer yet: a batch has the request, and a worker is given the job again with it
+
+
+class BatchAnswer(NamedTuple):
+    """The answer to a request that was in a batch file."""
+
+    digest: str  # of the question
+    size: int  # bytes of the request
+    body: bytes  # the completion
+    held: Held  # of the real day
+
+
 class Call(NamedTuple):
     """One question of an attempt to one model."""
 
@@ -63,7 +76,8 @@ class Call(NamedTuple):
     model: Model
     output_cap: int  # the most tokens that the answer may have, reasoning included
     deadline: float  # instant of `time.monotonic()`
-    question: CachedQuestion  # everything that is sent to the model
+    question: CachedQuestion  # everything that is sent to the model, but for the service tier
+    service_tier: str = ""  # to ask in; "": as the model's parameters say
 
 
 Ask = Callable[[Call], ModelAnswer | Refused]

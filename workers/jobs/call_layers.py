@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import threading
 import time
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
@@ -19,22 +19,28 @@ import structlog
 from redis import Redis
 
 from cogitate.memory import typed_json
-from cogitate.scheduler.config.endpoints import Model
+from cogitate.scheduler.config.endpoints import FLEX, Model
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.intake.kind_effects import place_of
+from cogitate.scheduler.ledger.batches import Batches
 from cogitate.scheduler.ledger.claims import Claim
 from cogitate.scheduler.ledger.real_day import Held, RealDay
 from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.gate.gate import Gate, MayWait, Refused
-from cogitate.workers.jobs.call import Ask, CachedQuestion, Call, Layer
+from cogitate.workers.jobs.batches.parking import Parking
+from cogitate.workers.jobs.call import Ask, BatchAnswer, CachedQuestion, Call, Layer
 from cogitate.workers.jobs.packs.packing import Packing
+from cogitate.workers.jobs.service_tiers import ServiceTiers, marked
 from cogitate.workers.jobs.stored_texts import ResponseCache
 from cogitate.workers.llm.clients import ModelClients
 from cogitate.workers.llm.replies.failures import ModelAnswer
 
 ASKING_FAILED = "asking_failed"
 PROBE_WITHIN = 5.0  # seconds within which a recovered endpoint answers a probe
+
+#: Failures of a call by its own deadline; another call has another one.
+_OWN_DEADLINE = ("timeout", "no_time")
 
 log = structlog.get_logger()
 
@@ -45,18 +51,31 @@ class Calls:
     Args:
         models: the clients that make the calls; the caller closes them.
         stopping: an event that is set when the process is about to end, and ends every wait.
+        batching: where requests wait for batches, and what is called with their run; None: calls are made singly.
     """
 
-    def __init__(self, client: Redis, settings: Settings, models: ModelClients, stopping: threading.Event) -> None:
+    def __init__(
+        self,
+        client: Redis,
+        settings: Settings,
+        models: ModelClients,
+        stopping: threading.Event,
+        batching: tuple[Batches, Callable[[str], None]] | None = None,
+    ) -> None:
         self._models = models
         self._gate = Gate(client, settings, stopping)
+        self._cache = ResponseCache(client, settings)
+        day = RealDay(client, settings)
+        self._parking = Parking(batching[0], models, day, settings, batching[1]) if batching is not None else None
         self._layers: tuple[Layer, ...] = (
-            ResponseCache(client, settings),  # response_cache, response_cache_bytes, response_cache_days
+            self._cache,  # response_cache, response_cache_bytes, response_cache_days
             Sharing(),
             Preparing(models),
-            RealDayLimit(RealDay(client, settings)),  # real_day_tokens, real_day_usd
+            *([self._parking] if self._parking is not None else []),  # batch
+            RealDayLimit(day),  # real_day_tokens, real_day_usd
             # pack; the only job of a process has no others to wait for
             *([Packing(self.context_of, host_waits=settings.wait_seconds() > 0)] if settings.concurrency > 1 else []),
+            ServiceTiers(settings),  # service_tier
             # limits of an endpoint, wait, breaker_failures, _share, _window, _pause, _longest_pause
             Gating(self._gate, host_waits=settings.wait_seconds() > 0),
         )
@@ -74,9 +93,27 @@ class Calls:
             ask = partial(layer.ask, following=ask)
         return ask(Call(claim, prompt, model, output_cap, deadline, CachedQuestion.of(prompt, model, output_cap)))
 
+    def read(
+        self, claim: Claim, prompt: Prompt, model: Model, output_cap: int, answer: BatchAnswer
+    ) -> ModelAnswer | Refused:
+        """Return the answer to this question that has come in a batch."""
+        assert self._parking is not None
+        self._models.of(model.endpoint).get_ready(prompt, model=model)
+        call = Call(claim, prompt, model, output_cap, 0.0, CachedQuestion.of(prompt, model, output_cap))
+        found = self._parking.read(call, answer)
+        if claim.response_cache:
+            self._cache.keep(claim.job, call.question, found)
+        return found
+
     def _ask_model(self, call: Call) -> ModelAnswer | Refused:
         client = self._models.of(call.model.endpoint)
-        return client.ask(call.prompt, model=call.model, max_output_tokens=call.output_cap, deadline=call.deadline)
+        return client.ask(
+            call.prompt,
+            model=call.model,
+            max_output_tokens=call.output_cap,
+            deadline=call.deadline,
+            service_tier=call.service_tier,
+        )
 
     def context_of(self, model: Model) -> int:
         """Return the learned limit of prompt and answer together, in tokens; 0 if none is known."""
@@ -126,7 +163,7 @@ class Sharing:
                 found = shared.result(max(0.0, call.deadline - time.monotonic()))
             except TimeoutError:
                 return following(call)  # which reports that the deadline has passed
-            if isinstance(found, ModelAnswer) and (found.failure is None or found.failure.kind != "timeout"):
+            if isinstance(found, ModelAnswer) and (found.failure is None or found.failure.kind not in _OWN_DEADLINE):
                 return replace(found, saved=True)
         result: ModelAnswer | Refused | None = None
         try:
@@ -199,17 +236,20 @@ class Gating:
         model, tokens = call.model, call.claim.job.reserved.tokens
         entered = self._gate.enter(
             model.endpoint,
-            model=_gate_name(model),
+            model=_gate_name(call),
             tokens=tokens,
             deadline=call.deadline,
             may_wait=self._may_wait(call),
             again=call.claim.number > 1,
+            slow=call.service_tier == FLEX,
         )
         if isinstance(entered, Refused):
             return entered
         found: ModelAnswer | Refused | None = None
         try:
             found = following(call)
+            if call.service_tier and isinstance(found, ModelAnswer):
+                found = marked(found)
             return found
         finally:
             answer = found if isinstance(found, ModelAnswer) else None
@@ -223,9 +263,12 @@ class Gating:
         return "endpoint" if others else "model"
 
 
-def _gate_name(model: Model) -> str:
+def _gate_name(call: Call) -> str:
     """Return the name under which the gate knows a model: each service tier has limits that the others do not share."""
-    tier = typed_json.decode(model.parameters, dict[str, object]).get("service_tier") if model.parameters else None
+    model = call.model
+    tier: object = call.service_tier or None
+    if tier is None and model.parameters:
+        tier = typed_json.decode(model.parameters, dict[str, object]).get("service_tier")
     return f"{model.model}@{tier}" if isinstance(tier, str) else model.model
 
 

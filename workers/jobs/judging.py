@@ -116,6 +116,8 @@ def result_of(model: Model, prompt: Prompt, answer: ModelAnswer) -> Result:
         unreported=answer.estimated,
         reasoning=answer.reasoning,
         packed=answer.packed,
+        service_tier=answer.service_tier,
+        discount=0 if answer.saved else answer.discount,
     )
 
 
@@ -133,6 +135,8 @@ def adjusted(
     """Return the seconds before another attempt and what it changes; None if it would not help."""
     failure = judged.failure
     if answer.packed and not answer.text and failure not in NOT_OF_PROMPTS:  # asked alone, it may have an answer
+        return 0.0, adjustment
+    if answer.failure is not None and answer.failure.of_tier:  # its next attempt asks in the standard tier
         return 0.0, adjustment
     if failure == OVERFLOW:  # routing design, "Emergency Truncation": once, without the oldest half
         if adjustment.halved:

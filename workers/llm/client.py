@@ -22,7 +22,7 @@ import msgspec
 import structlog
 
 from cogitate.memory import typed_json
-from cogitate.scheduler.config.endpoints import Endpoint, Model
+from cogitate.scheduler.config.endpoints import BATCH, Endpoint, Model
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.llm.event_loop import EventLoopThread
 from cogitate.workers.llm.http import Exchange, HttpResponse, NoResponse, PooledRequest
@@ -30,7 +30,15 @@ from cogitate.workers.llm.replies.context_lengths import ContextLengths
 from cogitate.workers.llm.replies.error_responses import error_text, from_status
 from cogitate.workers.llm.replies.extract import clean
 from cogitate.workers.llm.replies.failures import Failure, ModelAnswer, charged_in_doubt
-from cogitate.workers.llm.replies.reply import Reply, cost_of, is_possible, read_completion, read_usage, validated
+from cogitate.workers.llm.replies.reply import (
+    Reply,
+    cost_of,
+    discount_of,
+    is_possible,
+    read_completion,
+    read_usage,
+    validated,
+)
 from cogitate.workers.llm.requests.address import address_of, request_to
 from cogitate.workers.llm.requests.dialect import REFUSALS, Dialect, Dialects, DialectStore
 from cogitate.workers.llm.requests.schema import full_schema
@@ -73,6 +81,7 @@ class Redaction:
 
 
 CONNECT_TIMEOUT = 10.0  # seconds
+UNREACHABLE = 3.0  # seconds without a connection; TCP has then sent three packets in vain (RFC 6298: after 1 s and 3 s)
 _OF_REQUESTS = ("bad_request", "unsupported", "server", "model_missing")  # what a refused parameter may look like
 _KEPT = frozenset({"service_tier"})  # parameters on which the price of a call depends
 _CLOSED = Failure(kind="connection", detail="closed")
@@ -112,7 +121,9 @@ class ModelClient:
         self._request: PooledRequest | None = None
         self._calls: set[asyncio.Task[object]] = set()
 
-    def ask(self, prompt: Prompt, *, model: Model, max_output_tokens: int, deadline: float) -> ModelAnswer:
+    def ask(
+        self, prompt: Prompt, *, model: Model, max_output_tokens: int, deadline: float, service_tier: str = ""
+    ) -> ModelAnswer:
         """Ask once, with one request, since each request needs its own reservation. The calling thread waits.
 
         The client learns what the endpoint refuses (a schema, a parameter, a system message): the failure is
@@ -122,6 +133,8 @@ class ModelClient:
         Args:
             max_output_tokens: the most the model may write, its reasoning included.
             deadline: the instant of `time.monotonic()` by which this returns.
+            service_tier: the one to ask in; its refusal teaches nothing about the request's other parts. "": as the
+                model's parameters say.
 
         Raises:
             TypeError: if no schema can express the prompt's answer.
@@ -130,6 +143,8 @@ class ModelClient:
         parameters: dict[str, object] = {} if model.seed is None else {"seed": model.seed}
         if model.parameters:
             parameters |= typed_json.decode(model.parameters, dict[str, object])
+        if service_tier:
+            parameters["service_tier"] = service_tier
         exchange = Exchange(deadline)
         request = msgspec.json.encode({"model": model.model, **dialect.body(prompt, max_output_tokens, parameters)})
         response = self._loop.run(self._exchange(request, exchange))
@@ -151,7 +166,7 @@ class ModelClient:
             size = prompt_tokens(prompt)
             self._contexts.overflowed(model.model, reply.failure.context, size, max_output_tokens)
         spent, estimated = cost_of(model, prompt, reply, exchange.sent, max_output_tokens)
-        if (left_out := self._left_out(model, dialect, reply, parameters)) != "":
+        if not service_tier and (left_out := self._left_out(model, dialect, reply, parameters)) != "":
             reply = replace(reply, failure=Failure(kind="unsupported", detail=left_out))
         value, failure = validated(reply, prompt.answer)
         if failure is not None:
@@ -174,6 +189,39 @@ class ModelClient:
             prompt_tokens=reply.usage.prompt if reply.usage is not None else 0,
             reasoning=reply.usage.reasoning if reply.usage is not None else 0,
             text=reply.text,
+            service_tier=reply.service_tier,
+            discount=discount_of(model, reply),
+        )
+
+    def batch_request(self, prompt: Prompt, *, model: Model, max_output_tokens: int) -> bytes:
+        """Return the body of the request that `ask` would send, to be a line of a batch file."""
+        parameters: dict[str, object] = {} if model.seed is None else {"seed": model.seed}
+        if model.parameters:
+            parameters |= typed_json.decode(model.parameters, dict[str, object])
+        parameters.pop("service_tier", None)  # a batch has its own
+        body = self._dialects.next(model.model).body(prompt, max_output_tokens, parameters)
+        return msgspec.json.encode({"model": model.model, **body})
+
+    def read_batched(
+        self, completion: bytes, prompt: Prompt, *, model: Model, max_output_tokens: int, size: int
+    ) -> ModelAnswer:
+        """Return the answer that a batch file has to a request of so many bytes."""
+        reply = replace(read_completion(completion, {}), service_tier=BATCH)
+        if reply.usage is not None and not is_possible(reply.usage, size):
+            reply = replace(reply, usage=None)
+        reply = self._redaction.of_reply(reply)
+        spent, estimated = cost_of(model, prompt, reply, 1, max_output_tokens)
+        value, failure = validated(reply, prompt.answer)
+        return ModelAnswer(
+            usage=spent,
+            estimated=estimated,
+            value=value,
+            failure=failure,
+            prompt_tokens=reply.usage.prompt if reply.usage is not None else 0,
+            reasoning=reply.usage.reasoning if reply.usage is not None else 0,
+            text=reply.text,
+            service_tier=reply.service_tier,
+            discount=discount_of(model, reply),
         )
 
     def _is_away(self, response: HttpResponse) -> bool:
@@ -227,7 +275,7 @@ class ModelClient:
         if self._closed.is_set():
             return _CLOSED
         if exchange.remaining() <= 0:
-            return Failure(kind="timeout", detail="the deadline passed before the call")
+            return Failure(kind="no_time", detail="the deadline passed before the call")
         task = asyncio.current_task()
         assert task is not None
         self._calls.add(task)
@@ -235,7 +283,7 @@ class ModelClient:
             async with asyncio.timeout_at(exchange.deadline):  # the loop's clock is time.monotonic()
                 return await (self._listed(exchange) if models else self._pooled().send(body, exchange))
         except TimeoutError:
-            return Failure(kind="timeout", detail="the answer was incomplete at the deadline")
+            return _late(exchange)
         except NoResponse as error:
             return Failure(kind=error.kind, detail=error.detail)
         except asyncio.CancelledError:
@@ -283,6 +331,15 @@ def _tls() -> ssl.SSLContext:
     import httpx2  # here: only endpoints behind TLS need it
 
     return httpx2.create_ssl_context()
+
+
+def _late(exchange: Exchange) -> Failure:
+    """Return the failure of a call that its deadline ended."""
+    if exchange.sent:
+        return Failure(kind="timeout", detail="the answer was incomplete at the deadline")
+    if exchange.connecting_for() >= UNREACHABLE:
+        return Failure(kind="connection", detail="no connection by the deadline")
+    return Failure(kind="no_time", detail="the deadline passed before the request was sent")
 
 
 def _refused(response: HttpResponse) -> Reply:

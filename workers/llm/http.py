@@ -129,11 +129,16 @@ class Exchange:
 
     deadline: float  # instant of time.monotonic()
     sent: int = 0  # requests that got a connection
+    connecting: float = 0.0  # instant at which a new connection was begun; 0: none was
     reused: bool = False  # whether the connection had carried an earlier exchange
 
     def remaining(self) -> float:
         """Return the seconds left; zero or less after the deadline."""
         return self.deadline - time.monotonic()
+
+    def connecting_for(self) -> float:
+        """Return the seconds since a new connection was begun; 0 if none was."""
+        return time.monotonic() - self.connecting if self.connecting else 0.0
 
 
 #: The exchange of the current task; aiohttp's tracing would take a fifth of the CPU of an exchange.
@@ -183,6 +188,7 @@ class SilentConnections(aiohttp.TCPConnector):
     async def _create_connection(
         self, req: ClientRequest, traces: list[Trace], timeout: aiohttp.ClientTimeout
     ) -> ResponseHandler:
+        EXCHANGE.get().connecting = time.monotonic()
         protocol = await super()._create_connection(req, traces, timeout)
         if _is_silent(protocol):
             return protocol

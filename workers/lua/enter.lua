@@ -20,6 +20,7 @@
 --       11 how far a request may run ahead of the pace, to make up for one that left late
 --       12 '1' if the call may wait for the probe of an endpoint that has answered before, '2' for that of a model too
 --       13 '1' if an attempt of the job has failed before
+--       14 '1' if it asks in a slow service tier: such a call does not probe
 --   The slots of a model with learned limits are the key KEYS[2]:<model>.
 -- Answers {'go', when, delay, '1' if it tries a model set aside, '1' if it tries an open endpoint,
 --          '1' if limits are learned for the model} | {'wait', time, place, place}
@@ -34,8 +35,8 @@
 
 local EARLY = 5000  -- a call that is early by less is admitted, and leaves at its time
 local gate, slots, counters = unpack(KEYS)
-local token, patience, pace, tokens, cap, request_place, token_place, waited, first, model, ahead, may_wait, again =
-  unpack(ARGV)
+local token, patience, pace, tokens, cap, request_place, token_place, waited, first, model, ahead, may_wait, again,
+  slow = unpack(ARGV)
 patience, cap = tonumber(patience), tonumber(cap)
 local fresh = first == '1'
 local seconds, microseconds = unpack(redis.call('TIME'))
@@ -64,6 +65,7 @@ local function closed_until(instant, cause, known)
 end
 
 local probing = state == 'open'
+if probing and slow == '1' then return {'open', math.max(0, number(probe_at) - now), why} end
 if probing then
   local known = may_wait ~= '0' and usual
   if probe and probe ~= '' and now < number(probe_until) then return closed_until(number(probe_at), why, known) end
@@ -140,7 +142,7 @@ if wait > EARLY or waits_for == 'slot' then
 end
 
 -- A further attempt that would most likely end in mid-call costs money and gives nothing.
-if again == '1' and number(usual) > patience then return refuse({'late', 0, 'time', '0'}, 'timeout') end
+if again == '1' and number(usual) > patience then return refuse({'late', 0, 'time', '0'}, 'no_time') end
 
 for _, clock in ipairs(clocks) do
   if clock.cost > 0 then

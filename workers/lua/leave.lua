@@ -23,7 +23,8 @@
 --       14 failures in a row that open  15 share of failures that opens  16 of how many calls  17 first pause
 --       18 longest pause  19 how far a request may run ahead of the pace  20 of the tokens, estimated ones
 --       21 of the tokens, reasoning  22 durations of the answered calls, comma-separated  23 digest of the prompt
---       24 when the call left
+--       24 when the call left  25 '1' if it asked in a slow service tier
+--       26 service tiers that answered, "flex=2,default=1"  27 micro-dollars saved by them
 --   KEYS[4]  cogitate:endpoint:{<name>}:times  list of the latest such times
 -- Answers {''} | {'opened', why, pause} | {'aside', why, pause, '1' if it is the first time} | {'closed', time that it was open}
 --      |  {'limited'}: the limit of a second model, with no answer in between, is the account's.
@@ -70,6 +71,10 @@ if room and token ~= '' then
   in_flight = redis.call('ZCARD', slots .. ':' .. model)
   redis.call('ZREM', slots .. ':' .. model, token)
 end
+for tier, count in string.gmatch(ARGV[26] or '', '([%l_]+)=(%d+)') do
+  redis.call('HINCRBY', counters, 'tier:' .. tier, count)
+end
+if (ARGV[27] or '0') ~= '0' then redis.call('HINCRBY', counters, 'discount', ARGV[27]) end
 if ARGV[22] and ARGV[22] ~= '' then
   for one in string.gmatch(ARGV[22], '%d+') do redis.call('RPUSH', KEYS[4], one) end
   redis.call('LTRIM', KEYS[4], -most_times, -1)
@@ -81,7 +86,7 @@ if tonumber(excess) ~= 0 then
 end
 
 usual = tonumber(usual)
-if verdict == 'fine' and failure == '' then
+if verdict == 'fine' and failure == '' and ARGV[25] ~= '1' then
   -- Smoothed like round-trip times (RFC 6298, 2.3).
   redis.call('HSET', gate, 'usual', usual and usual + (took - usual) / 8 or took)
   fastest = math.min(took, tonumber(fastest or took))
@@ -194,7 +199,9 @@ elseif failure == 'rate_limited' then
 end
 if state == 'open' then
   if token ~= '' and probe == token then  -- the probe decides; calls from before the opening no longer count
-    if bad or (verdict == 'silent' and failure ~= 'rate_limited') then
+    if failure == 'no_time' then
+      redis.call('HSET', gate, 'probe', '')  -- it asked nothing: the next call probes
+    elseif bad or (verdict == 'silent' and failure ~= 'rate_limited') then
       open(tonumber(openings_before))
     else
       redis.call('HSET', gate, 'state', '', 'since', now, 'why', '', 'probe', '', 'streak', 0, 'latest', '', 'openings', 0)

@@ -140,7 +140,7 @@ def check(row: Row, kind: Kind, found: Outcome, served: Stats) -> None:
 
 
 def test_the_table_has_every_failure_and_every_fault() -> None:
-    elsewhere = {"unsupported", "dns", "tls"}  # of requests, and of connections without a server that answers
+    elsewhere = {"unsupported", "no_time", "dns", "tls"}  # of requests, deadlines, and connections without an answer
     assert ({row.failure for row in ROWS} | elsewhere) - {None} == set(FAILURE_KINDS)
     assert {row.fault for row in ROWS if row.fault and status_of(row.fault) is None} == set(FAULTS)
 

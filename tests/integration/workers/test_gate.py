@@ -147,7 +147,7 @@ def test_a_retry_is_refused_when_less_time_is_left_than_a_call_takes(gate_of: Ma
     def enter(seconds: float, *, again: bool) -> Entered | Refused:
         return gate.enter(NAME, model="m", tokens=0, deadline=time.monotonic() + seconds, again=again)
 
-    assert enter(3.0, again=True) == Refused("timeout")
+    assert enter(3.0, again=True) == Refused("no_time")
     assert isinstance(enter(300.0, again=True), Entered)
     assert isinstance(enter(3.0, again=False), Entered), "a first attempt shows whether calls are faster now"
 

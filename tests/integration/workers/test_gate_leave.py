@@ -295,6 +295,13 @@ def test_a_probe_that_fails_opens_the_breaker_for_twice_as_long(
     }
 
 
+def test_a_probe_without_the_time_to_ask_leaves_the_next_call_to_probe(client: Redis) -> None:
+    given(client, state="open", why="http", probe="t", probe_at=NOW, openings=3, since=7, streak=5, latest="1", usual=9)
+    before = gate(client)
+    assert leave(client, verdict="silent", failure="no_time", took=SECOND) == [""]
+    assert gate(client) == before | {"probe": ""}
+
+
 @pytest.mark.parametrize("changed", [{}, {"verdict": "silent", "failure": "rate_limited"}])
 def test_a_probe_that_is_answered_closes_the_breaker(client: Redis, changed: dict[str, Any]) -> None:
     given(client, state="open", why="http", probe="t", openings=3, since=NOW - 42, streak=5, latest="11")

@@ -7,6 +7,7 @@ import logging
 import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -118,7 +119,7 @@ def test_each_failure_is_named_and_paid_for(row: Row) -> None:
 
 
 def test_the_table_has_every_kind_of_failure() -> None:
-    elsewhere = {"unsupported", "dns", "tls"}  # no faults: see the tests of what an endpoint refuses, and of networks
+    elsewhere = {"unsupported", "no_time", "dns", "tls"}  # see the tests of deadlines, refusals and networks
     assert ({row.kind for row in ROWS} | elsewhere) - {None} == set(FAILURE_KINDS)
 
 
@@ -148,7 +149,7 @@ def test_a_deadline_that_is_over_sends_nothing() -> None:
         answer = ask(client, seconds=-1.0)
         assert endpoint.stats().requests == 0
     assert answer.failure is not None
-    assert answer.failure.kind == "timeout"
+    assert answer.failure.kind == "no_time"
     assert answer.usage == Cost()
 
 
@@ -161,8 +162,25 @@ def test_waiting_for_a_free_connection_ends_at_the_deadline_and_costs_nothing() 
         endpoint.release()
         assert first.result().failure is None
     assert second.failure is not None
-    assert second.failure.kind == "timeout"
+    assert second.failure.kind == "no_time"
     assert second.usage == Cost()
+
+
+def test_a_server_that_accepts_no_connection_in_time_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cogitate.workers.llm.client.UNREACHABLE", 0.2)
+    with ExitStack() as stack:
+        full = stack.enter_context(socket.socket())
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        for _ in range(4):  # they fill its queue, so that it drops further packets
+            waiting = stack.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(full.getsockname())
+        client = stack.enter_context(client_of(f"http://127.0.0.1:{full.getsockname()[1]}/v1"))
+        for seconds, kind in ((0.1, "no_time"), (0.5, "connection")):
+            answer = ask(client, seconds=seconds)
+            assert answer.failure is not None
+            assert (answer.failure.kind, answer.usage) == (kind, Cost())
 
 
 def test_parameters_of_a_model_are_sent_with_each_request(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,14 +20,22 @@ from cogitate.prompts.answers import (
     ReflectionAnswer,
     SummaryAnswer,
 )
+from cogitate.scheduler.config.endpoints import Model, call_cost
 from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.answer_faults.prompt_content import PromptContent
+from cogitate.workers.gate.gate import Refused
+from cogitate.workers.jobs.call import Ask, Call
 from cogitate.workers.jobs.packs.prompt import cases_in
+from cogitate.workers.jobs.service_tiers import ServiceTiers
 from cogitate.workers.llm.replies.failures import Failure, FailureKind, ModelAnswer
 from tests.simulation.seeded.actors import current
+from tests.simulation.seeded.scene import FLEX_PERCENT, FULL_PRICE
 
 KINDS = (DailyPlan, ReflectionAnswer, ActionAnswer, RatingsAnswer, IntegratedAnswer, SummaryAnswer)
+#: What becomes of requests for the flex tier: a refusal, a deadline, or the tier that answers, "" if it is not named.
+FLEX_FATES = ("flex", "429", "flex", "400", "default", "flex", "", "late")
+REFUSALS: dict[str, FailureKind] = {"429": "rate_limited", "400": "bad_request"}
 OVERFLOWS = 17  # of so many prompts one is too long for the model
 
 
@@ -72,14 +80,59 @@ class SimulatedModel:
         usage = outcome.usage if outcome.usage is not None else _usage(key)
         if outcome.failure is not None:
             return ModelAnswer(usage=usage, failure=Failure(kind=outcome.failure))
+        served = ""
+        if options.get("service_tier"):
+            served = FLEX_FATES[key // 5 % len(FLEX_FATES)]
+            if served in REFUSALS:
+                return ModelAnswer(usage=Cost(calls=1), failure=Failure(kind=REFUSALS[served], status=int(served)))
+            if served == "late":
+                return ModelAnswer(usage=_charged(options["model"], usage, ""), failure=Failure(kind="timeout"))
+        if options["model"].service_tier == "auto":
+            usage = _charged(options["model"], usage, served)
         if key % OVERFLOWS == 0:
-            return ModelAnswer(usage=usage, failure=Failure(kind="context_overflow"))
+            return ModelAnswer(usage=usage, failure=Failure(kind="context_overflow"), service_tier=served)
         if cases := cases_in(prompt.system, prompt.user):
             return ModelAnswer(usage=usage, value=_pack(prompt, cases))
-        return ModelAnswer(usage=usage, value=_answer(prompt.answer, key % 5, prompt.used, _topic(prompt)))
+        value = _answer(prompt.answer, key % 5, prompt.used, _topic(prompt))
+        return ModelAnswer(usage=usage, value=value, service_tier=served)
 
     def close(self) -> None:
         """There is nothing to close."""
+
+
+def _charged(model: Model, usage: Cost, served: str) -> Cost:
+    """Return what a call costs as the product has it, checked against what the provider of the model charges."""
+    cost = call_cost(model, usage.tokens, 0, calls=usage.calls, percent=model.percent_of(served))
+    percent = FLEX_PERCENT if served == "flex" else 100
+    if cost.usd_micros != -(-usage.tokens * FULL_PRICE * percent // (100 * 1_000_000)):
+        _break(f"an answer of the service tier {served!r} is charged {cost.usd_micros}, at another tier's price")
+    return cost
+
+
+class WatchedTiers(ServiceTiers):
+    """The choice of service tiers, and a check that no attempt is charged for two requests."""
+
+    def ask(self, call: Call, following: Ask) -> ModelAnswer | Refused:
+        charged: list[Cost] = []
+
+        def counted(call: Call) -> ModelAnswer | Refused:
+            answer = following(call)
+            if isinstance(answer, ModelAnswer) and answer.usage.tokens:
+                charged.append(answer.usage)
+            return answer
+
+        answer = super().ask(call, counted)
+        if len(charged) > 1 or (charged and isinstance(answer, ModelAnswer) and answer.usage != charged[0]):
+            _break(f"{call.claim.job.id} is charged {answer}, of {charged}")
+        return answer
+
+
+def _break(what: str) -> None:
+    """End the trial: a promise is broken."""
+    broken = AssertionError(what)
+    if (actor := current()) is not None:
+        actor.process._cluster.broken = broken  # type: ignore[attr-defined]
+    raise broken
 
 
 def own_answer(prompt: Prompt) -> BaseModel | None:

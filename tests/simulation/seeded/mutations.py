@@ -31,6 +31,7 @@ import cogitate.workers.jobs.packs.request
 from cogitate.memory import typed_json
 from cogitate.memory.policies.window import buffer
 from cogitate.memory.seal import Seal
+from cogitate.scheduler.config.endpoints import FLEX, Model
 from cogitate.scheduler.engine.admitting import Admitting
 from cogitate.scheduler.engine.answer_times import AnswerTimes
 from cogitate.scheduler.engine.boundary import Closing
@@ -50,9 +51,10 @@ from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Case
 from cogitate.tasks.shown import everything
 from cogitate.tasks.summarise import Summarise
+from cogitate.workers.jobs.call import Ask, Call
+from cogitate.workers.jobs.service_tiers import ServiceTiers
 from tests.simulation.seeded.actors import current
 from tests.simulation.seeded.cluster import Cluster
-from tests.simulation.seeded.scene import Scene
 
 Mutation = Callable[[], AbstractContextManager[Any]]
 
@@ -366,6 +368,23 @@ def shares_rounded_down() -> AbstractContextManager[Any]:
     return patch.object(cogitate.workers.jobs.packs.request, "shares_of", changed)
 
 
+def flex_price_for_any_tier() -> AbstractContextManager[Any]:
+    """What was asked in the flex tier is charged at its price, whichever tier answered."""
+    return patch.object(Model, "percent_of", lambda self, tier: self.service_tiers.get(FLEX, 100))
+
+
+def two_requests_of_one_attempt() -> AbstractContextManager[Any]:
+    """After a flex request that ran out of its time, the same attempt asks in the standard tier."""
+    ask = ServiceTiers.ask
+
+    def changed(self: ServiceTiers, call: Call, following: Ask) -> Any:
+        answer = ask(self, call, following)
+        failure = getattr(answer, "failure", None)
+        return following(call) if failure is not None and failure.of_tier else answer
+
+    return patch.object(ServiceTiers, "ask", changed)
+
+
 def seals_that_only_grow() -> AbstractContextManager[Any]:
     """Marks that were replaced go on counting in the seal of their stream."""
     marks = Seal.marks
@@ -439,70 +458,7 @@ MUTATIONS: dict[str, Mutation] = {
     "a host that is gone sends heartbeats": script("present", (" or (status ~= 'running' and status ~= 'paused')", "")),
     "a pack's answers go by their place": answers_by_place,
     "shares of a pack do not add up": shares_rounded_down,
+    "an answer is charged as it was asked": flex_price_for_any_tier,
+    "an attempt pays for flex and falls back": two_requests_of_one_attempt,
     "a lost attempt is free": script("collect", ("book(run, attempt.cells, 'spent', attempt.reserved)", "")),
-}
-
-#: Faults that are to be frequent, so that few seeds are enough.
-FOCUS: dict[str, tuple[str, ...]] = {
-    "a seal is of more than there is": ("host stopped",),
-    "latencies are forgotten on resume": ("second host",),
-    "a guess is not journalled": ("request slow",),
-    "host steps have no sequence": ("server restarted", "broker wiped"),
-    "an idle heuristic reads later entries": ("request slow",),
-    "leases follow the wall clock": ("wall clock jumped",),
-    "a fenced host sends heartbeats": ("host stopped", "second host"),
-    "any attempt may settle": ("worker stopped",),
-    "a result after collect keeps its job open": ("host stopped", "request slow"),
-    "further attempts have no pool": ("request failed",),
-    "hints are limited": ("message lost", "broker wiped"),
-    "a correction is of the attempt before": ("request failed", "request slow", "worker killed"),
-}
-
-
-def _adapts(scene: Scene) -> bool:
-    """Return whether a scene learns latencies: fixed due ticks show nothing of them."""
-    return scene.settings.adapts()
-
-
-def _paced(scene: Scene) -> bool:
-    """Return whether the host of a scene has idle time."""
-    return scene.settings.tick_rate is not None
-
-
-def _packs(scene: Scene) -> bool:
-    """Return whether a scene packs calls."""
-    return scene.packs
-
-
-#: Bugs that not every scene can show, and the scenes that can.
-WANTED: dict[str, Callable[[Scene], bool]] = {
-    "latencies are forgotten on resume": _adapts,
-    "an answer is timed again": _adapts,
-    "a guess is not journalled": _adapts,
-    "an idle heuristic reads later entries": _paced,
-    "a pack's answers go by their place": _packs,
-    "shares of a pack do not add up": _packs,
-}
-
-#: The first seed that found each bug which few seeds find. It is tried first; if it no longer finds it, all are tried.
-FOUND: dict[str, int] = {
-    "host steps have no sequence": 26,
-    "a lost reply is answered by doing it again": 39,
-    "any attempt may settle": 35,
-    "a claimed job is handed out again": 8,
-    "refused claims count as attempts": 15,
-    "hints are limited": 12,
-    "a tick is written in two steps": 23,
-    "a result after collect keeps its job open": 123,
-    "corrections are forgotten on resume": 120,
-    "latencies are forgotten on resume": 445,
-    "an idle heuristic reads later entries": 380,
-    "what was not shown is archived": 99,
-    "a cursor passes what was not shown": 19,
-    "entries are deleted early": 19,
-    "further attempts have no pool": 19,
-    "leases follow the wall clock": 29,
-    "a host that is gone sends heartbeats": 6,
-    "a pack's answers go by their place": 9,
-    "shares of a pack do not add up": 9,
 }

@@ -25,6 +25,9 @@ START = 22 * 60  # 22:00 of day 0: midnight is tick 2
 FOR_EVER = 1e9  # seconds
 STORY_EVERY = 20  # of so many seeds one plays the story
 PACKED = 9  # of `STORY_EVERY` seeds this one packs calls
+TIERED = 13  # of `STORY_EVERY` seeds this one asks in the flex tier
+FULL_PRICE = 200_000  # micro-dollars per million tokens, of a model with a flex tier
+FLEX_PERCENT = 50
 STORY_START = 18 * 60  # its tavern opens at 19:00; midnight is tick 6
 MORE = 5  # ticks of a run whose jobs stay open for longer, and are fewer
 PACE = 1.0  # ticks a second of the simulated clock, where a scene is paced
@@ -48,6 +51,11 @@ class Scene:
         return self.settings.apply == "due" and not self.packs
 
     @property
+    def asks_flex(self) -> bool:
+        """Return whether calls may be asked in the flex tier."""
+        return any(model.service_tier == "auto" for model in self.settings.asked_models())
+
+    @property
     def packs(self) -> bool:
         """Return whether calls may be packed."""
         return any(model.pack == "auto" for model in self.settings.asked_models())
@@ -61,9 +69,11 @@ def _ticks(*, asks: bool, wait: float, apply: str) -> int:
 
 
 def scene_of_seed(seed: int, number: int) -> Scene:
-    """Return the scene of a seed that drew a number: a few seeds play an evening of the story, or pack calls."""
+    """Return the scene of a seed that drew a number: a few play an evening of the story, pack calls, or ask in flex."""
     if seed % STORY_EVERY == PACKED:
         return packed_scene(number)
+    if seed % STORY_EVERY == TIERED:
+        return tiered_scene(number)
     return story_scene(number) if seed % STORY_EVERY == STORY_EVERY - 1 else scene_of(number)
 
 
@@ -80,6 +90,16 @@ def packed_scene(number: int) -> Scene:
         models={"default": ModelSettings(pack="auto")},
     )
     return replace(usual, settings=settings, ticks=usual.ticks + MORE)
+
+
+@cache
+def tiered_scene(number: int) -> Scene:
+    """Return a scene whose jobs are asked in the flex tier where they may wait."""
+    usual = scene_of(number)
+    model = ModelSettings(
+        input_price=FULL_PRICE, output_price=FULL_PRICE, service_tier="auto", service_tiers={"flex": FLEX_PERCENT}
+    )
+    return replace(usual, settings=usual.settings.changed(llm="openai", models={"default": model}))
 
 
 @cache

@@ -37,6 +37,7 @@ import cogitate.workers.jobs.attempt
 import cogitate.workers.jobs.call_layers
 import cogitate.workers.jobs.judging
 import cogitate.workers.jobs.packs.packing
+import cogitate.workers.jobs.service_tiers
 import cogitate.workers.jobs.stored_texts
 from cogitate.hosting.inline import InlinePublisher
 from cogitate.scheduler.config.settings import Settings
@@ -51,7 +52,7 @@ from cogitate.workers.jobs.heartbeat import Heartbeat
 from cogitate.workers.llm.replies.failures import ModelAnswer
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.simulation.seeded.actors import SimulatedEvent, SimulatedFlag, SimulatedFuture, SimulatedTime, current
-from tests.simulation.seeded.model import SimulatedModel
+from tests.simulation.seeded.model import SimulatedModel, WatchedTiers
 from tests.simulation.seeded.watched_packs import watched_pack
 from tests.simulation.seeded.wire import SimulatedConnection, client_of
 
@@ -122,6 +123,7 @@ def simulating() -> Iterator[Server]:
         for timed in (
             cogitate.workers.jobs.attempt,
             cogitate.workers.jobs.judging,
+            cogitate.workers.jobs.service_tiers,
             cogitate.workers.gate.gate,
             cogitate.scheduler.tick.loop,
         ):
@@ -142,6 +144,7 @@ def simulating() -> Iterator[Server]:
         undo.enter_context(patch.object(cogitate.workers.gate.gate, "Reports", _Untold))
         undo.enter_context(patch.object(cogitate.workers.jobs.attempt, "ModelClients", SimulatedModel))
         undo.enter_context(patch.object(cogitate.workers.jobs.call_layers, "Sharing", _Alone))
+        undo.enter_context(patch.object(cogitate.workers.jobs.call_layers, "ServiceTiers", WatchedTiers))
         undo.enter_context(patch.object(cogitate.hosting.inline, "Heartbeat", _Still))
         undo.enter_context(patch.object(cogitate.hosting.inline, "InlinePublisher", _publisher))
         undo.enter_context(patch.object(cogitate.hosting.tick_loop, "check_model", lambda settings: None))

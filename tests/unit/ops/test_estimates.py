@@ -11,10 +11,9 @@ from cogitate.memory import typed_json
 from cogitate.ops.estimate import demand
 from cogitate.ops.estimate.demand import DEFAULTS, Demand, Range
 from cogitate.ops.estimate.estimates import KindDay, RunEstimate, estimate
-from cogitate.scheduler.budget.rules import view_of
 from cogitate.scheduler.config.endpoints import Model
 from cogitate.scheduler.config.settings import Settings
-from cogitate.tasks.job import Cost, JobKey
+from cogitate.tasks.job import Cost
 from cogitate.tasks.registry import kinds
 
 
@@ -34,21 +33,6 @@ def test_plans_come_all_at_one_tick_and_its_limit_cuts_them() -> None:
     plan = kind_of(estimated(limits={"tick.run.calls": 20}, **model).first, "plan")  # a fifth of it for retries
     assert (plan.jobs.likely, plan.calls.likely, plan.limits) == (16, 16, ("tick.run.calls",))
     assert kind_of(estimated(limits={"tick.run.calls": 1}).first, "plan").limits == (), "no model is called"
-
-
-def test_plans_find_only_what_a_day_releases_at_its_start() -> None:
-    settings = Settings.tuned(limits={"day.run.jobs": 40}, day_start=0.25, retry_share=0.0, guarantees={})
-    plan = kind_of(
-        estimate(settings, [kind for kind in kinds() if kind.name == "plan"], {}, agents=25, days=1).first, "plan"
-    )
-    budget, morning, admitted = view_of(settings), settings.morning, 0
-    for number in range(25):
-        key = JobKey(morning, "plan", f"agent:a{number}", 0, number)
-        if budget.refusal(key, morning, Cost()) is None:
-            budget.count(budget.cells(key, morning))
-            admitted += 1
-    assert 0 < admitted < 25
-    assert (plan.jobs.likely, plan.limits) == (admitted, ("day.run.jobs",))
 
 
 @pytest.mark.parametrize("agents", [1, 100])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from cogitate.memory.limits import MemoryLimits
 from cogitate.memory.stream import Stream
 from cogitate.prompts.answers import RatingsAnswer
 from cogitate.prompts.render import Templates
+from cogitate.tasks.kind import Backlog
 from cogitate.tasks.rate import BATCH, EVERY, FEWEST, RateImportance
 from tests.unit.tasks.kind_cases import KLAUS, case_of, due_turn, moment_of, observation, stream_of
 
@@ -68,6 +70,25 @@ def test_few_entries_wait_for_others_and_enough_for_the_owners_turn_only() -> No
     assert KIND.wake(moment_of(few, 610)) == asked[1][0], "the first turn at which the oldest has waited long"
     (turn,) = (t for t in early if list(KIND.due(moment_of(enough, t))))
     assert KIND.wake(moment_of(enough, turn)) == turn + EVERY
+
+
+@pytest.mark.parametrize(
+    ("waiting", "minute", "asks"),
+    [
+        ((FEWEST, 700), 700, True),
+        ((FEWEST - 1, 600), 600 + 2 * PATIENT, True),
+        ((FEWEST - 1, 601), 600 + 2 * PATIENT, False),
+    ],
+    ids=["enough", "one has waited long", "few, for a short time"],
+)
+def test_where_turns_are_shared_the_entries_of_all_owners_count(
+    waiting: tuple[int, int], minute: int, asks: bool
+) -> None:
+    stream = stream_of(observation("Saw a heron.", minute, importance=0))
+    moment = replace(moment_of(stream, minute), turn_of=lambda kind: 60, unrated=lambda: Backlog(*waiting))
+    assert bool(list(KIND.due(moment))) == asks
+    alone = replace(moment, turn_of=lambda kind: 1)
+    assert not list(KIND.due(alone))
 
 
 def test_a_batch_does_not_wait() -> None:

@@ -113,9 +113,12 @@ def _share(
         strict=True,
     )
     thoughts = shares_of(answer.reasoning, answer_sizes, [answer.reasoning] * len(cases))
-    for case, share, thought in zip(cases, shares, thoughts, strict=True):
+    discounts = shares_of(answer.discount, prices, [answer.discount] * len(cases))
+    for case, share, thought, discount in zip(cases, shares, thoughts, discounts, strict=True):
         case.used = added(case.used, Cost(*share))
         case.reasoning += thought
+        case.discount += discount
+        case.service_tier = answer.service_tier
         case.estimated |= answer.estimated
 
 
@@ -128,6 +131,8 @@ class _Case:
     used: Cost = Cost()
     reasoning: int = 0
     estimated: bool = False
+    service_tier: str = ""
+    discount: int = 0
 
     @property
     def left(self) -> Cost:
@@ -137,7 +142,14 @@ class _Case:
 
     def answered(self, answer: ModelAnswer) -> ModelAnswer:
         """Return an answer with the shares of this case."""
-        return replace(answer, usage=self.used, estimated=self.estimated, reasoning=self.reasoning)
+        return replace(
+            answer,
+            usage=self.used,
+            estimated=self.estimated,
+            reasoning=self.reasoning,
+            service_tier=self.service_tier,
+            discount=self.discount,
+        )
 
 
 class _Group:
@@ -160,7 +172,8 @@ class _Group:
         if len(self.cases) == 1:
             return first
         prompt, cap = self.pack.prompt, sum(case.call.output_cap for case in self.cases)
-        job = msgspec.structs.replace(first.claim.job, reserved=self.left)
+        due = min(case.call.claim.job.due for case in self.cases)
+        job = msgspec.structs.replace(first.claim.job, reserved=self.left, due=due)
         return Call(
             claim=msgspec.structs.replace(first.claim, case=replace(first.claim.case, job=job)),
             prompt=prompt,

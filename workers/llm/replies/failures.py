@@ -26,6 +26,7 @@ FailureKind = Literal[
     "proxy",
     "blocked",
     "timeout",
+    "no_time",
     "auth",
     "forbidden",
     "quota_exhausted",
@@ -48,7 +49,7 @@ FailureKind = Literal[
 ]
 FAILURE_KINDS: tuple[FailureKind, ...] = get_args(FailureKind)
 
-Scope = Literal["prompt", "parameter", "model", "key", "account", "endpoint", "network"]
+Scope = Literal["prompt", "parameter", "model", "key", "account", "endpoint", "network", "deadline"]
 Again = Literal["now", "later", "never"]
 
 
@@ -73,7 +74,7 @@ STATUS: Mapping[str, str] = {kind: one.status for kind, one in CLASSES.items() i
 
 #: What is not the prompt's fault: another model, or one at another endpoint, may answer.
 NOT_OF_PROMPTS: frozenset[FailureKind] = frozenset(
-    kind for kind, one in CLASSES.items() if one.scope not in ("prompt", "parameter")
+    kind for kind, one in CLASSES.items() if one.scope not in ("prompt", "parameter", "deadline")
 )
 
 
@@ -86,6 +87,7 @@ class Failure:
     retry_after: float | None = None  # seconds the provider asked to wait
     context: int = 0  # tokens that prompt and answer may have together, if the error names them
     detail: str = ""  # for logs: an error code or the place of a wrong value; never a provider's or model's text
+    of_tier: bool = False  # it may concern only the service tier that was asked for; the standard one may answer
 
     @property
     def retryable(self) -> bool:
@@ -125,6 +127,8 @@ class ModelAnswer:
     reasoning: int = 0  # reasoning tokens in the output, as reported by the endpoint
     text: str = field(default="", repr=False)  # the model's text, usable or not
     packed: int = 0  # cases that one request asked; 0: it asked this one alone
+    service_tier: str = ""  # that answered, as the endpoint reports
+    discount: int = 0  # micro-dollars by which the standard service tier would have been dearer
     saved: bool = False  # it was the answer to another call, so it costs this one nothing
 
     @property

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
-from cogitate.scheduler.config.endpoints import Model, call_cost
+from cogitate.scheduler.config.endpoints import Model, call_cost, usd_micros
 from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.llm.replies.error_responses import from_success
@@ -260,6 +260,7 @@ _ENDS: Mapping[str, FailureKind] = {
 }
 #: What Gemini has around its reasons: "FINISH_REASON_SAFETY", "IMAGE_SAFETY", "content_filter: RECITATION".
 _END = re.compile(r"^(finish_reason_)?(image_)?|:.*", re.DOTALL)
+_TIER = re.compile(r"[a-z][a-z_]{1,23}")
 _EVENT = re.compile(rb"^data: ?\{", re.MULTILINE)
 
 
@@ -294,6 +295,15 @@ def cost_of(model: Model, prompt: Prompt, reply: Reply, sent: int, max_output_to
     if reply.unreported == "text":  # the server stops at the cap, and the estimate is high
         output = min(output, estimate_tokens(reply.thought) + estimate_tokens(reply.text))
     return call_cost(model, prompt_tokens(prompt), output, calls=sent, percent=percent), True
+
+
+def discount_of(model: Model, reply: Reply) -> int:
+    """Return the micro-dollars by which the standard service tier would have been dearer than the one that answered."""
+    used, percent = reply.usage, model.percent_of(reply.service_tier)
+    if used is None or percent >= 100:
+        return 0
+    full, paid = (usd_micros(model, used.prompt, used.output, used.cached, each) for each in (100, percent))
+    return full - paid
 
 
 def read_completion(content: bytes, headers: Mapping[str, str]) -> Reply:
@@ -335,8 +345,13 @@ def read_completion(content: bytes, headers: Mapping[str, str]) -> Reply:
         usage=usage,
         unreported="text" if ended is None or ended.kind in ("filtered", "refused", "empty") else "all",
         thought=thought,
-        service_tier=text_of(body.get("service_tier")),
+        service_tier=_known_tier(body.get("service_tier")),
     )
+
+
+def _known_tier(reported: object) -> str:
+    """Return the service tier that a response names; "" if it is no name: nothing of a provider's text is stored."""
+    return reported if isinstance(reported, str) and _TIER.fullmatch(reported) else ""
 
 
 def _completion_within(content: bytes) -> dict[str, object] | None:

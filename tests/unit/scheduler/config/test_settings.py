@@ -220,7 +220,6 @@ ROOM: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {  # what a setti
     "morning": ((0, 1439), (-1, 1440)),
     "limit_tokens": FROM_ONE,
     "real_day_tokens": FROM_ONE,
-    "day_start": ((0.001, 1), (0, 1.001)),
     "act_interval": ANY,
     "repair_from": ((0, 1440), (-1, 1441)),
     "journal_keep": FROM_ONE,

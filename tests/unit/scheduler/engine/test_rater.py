@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from fakeredis import FakeRedis
 
+from cogitate import TickLoop
 from cogitate.memory import importance
 from cogitate.memory.effects import Rate
 from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Profile
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.engine.rating import Rater
 from cogitate.scheduler.journal.lines import Rated
 from cogitate.scheduler.ledger import streams
 from cogitate.scheduler.ledger.ledger import Write
 from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.kind import Backlog
 from tests.unit.scheduler.scheduler_case import ANN, BOB
+
+Loops = Callable[..., TickLoop]
 
 TEXTS = ("A fire in the barn.", "The bell rang.", "A cow.", "Rain on the quay.", "Ale is dear.", "The mill stands.")
 
 
 def said(text: str, **fields: Any) -> Entry:
-    return Entry(type="observation", text=text, minute=1, **fields)
+    return Entry(type="observation", text=text, **({"minute": 1} | fields))
 
 
 class Run:
@@ -156,3 +162,16 @@ def test_an_owners_rating_precedes_a_newer_one_of_another_owner() -> None:
     rated = {(one.owner, one.number): one.importance for one in run.rater.rate(run.streams, [ANN, BOB], 3)}
     assert [rated[owner, again[owner]] for owner in (ANN, BOB)] == [3, 9]
     assert [run.rater.estimate(owner, said(TEXTS[0])) for owner in (ANN, BOB)] == [3, 9]
+
+
+def test_a_moment_tells_what_waits_for_a_rating_over_all_owners(cogitate_loop: Loops) -> None:
+    with cogitate_loop(owners={ANN: Profile(name="Ann"), BOB: Profile(name="Bob")}, ticks=20) as loop:
+        ticks = iter(loop)
+        next(ticks), next(ticks)  # owners are there from the first boundary on
+        state = loop.state
+        assert state.moment(ANN, 8, 8).unrated() == Backlog(0, 0)
+        for owner, minute, rating in ((ANN, 5, 0), (ANN, 2, 4), (BOB, 3, 0), (BOB, 4, 0)):
+            state.streams[owner].append(said(TEXTS[minute], minute=minute, importance=rating), 9)
+        assert [state.moment(owner, 9, 9).unrated() for owner in (ANN, BOB)] == [Backlog(3, 3)] * 2
+        state.streams[BOB].rate(1, 7, 10)
+        assert state.moment(ANN, 10, 10).unrated() == Backlog(2, 4)

@@ -30,7 +30,7 @@ BREAKER = (3, 0.5, 20, 1, 2)
 ARGUMENTS = (
     *("token", "verdict", "failure", "calls", "requests", "tokens", "took", "give_back", "retry_after", "pace"),
     *("first", "model", "tries_aside", "in_row", "share", "latest", "pause", "longest_pause", "ahead"),
-    *("estimated", "reasoning", "times", "prompt", "left"),
+    *("estimated", "reasoning", "times", "prompt", "left", "slow", "service_tiers", "discount"),
 )
 
 
@@ -116,6 +116,19 @@ def test_a_requested_pause_is_rounded_up_to_microseconds() -> None:
     assert pause(failed("rate_limited")) == -1
     assert pause(failed("overloaded", 3.0)) == 3_000_000
     assert pause(failed("auth", 2.0)) == -1, "no pause mends it"
+
+
+def test_a_refusal_of_flex_pauses_nothing_and_is_no_failure_of_the_endpoint() -> None:
+    refused = ModelAnswer(usage=USED, failure=Failure(kind="rate_limited", retry_after=9.0, of_tier=True))
+    found = told(ended(refused, slow=True))
+    assert (found["verdict"], found["failure"], found["retry_after"]) == ("silent", "flex_refused", -1)
+
+
+def test_an_answer_of_flex_tells_its_tier_and_not_how_long_it_took() -> None:
+    limits = {"spacing": Spacing.of(Endpoint()), "limited": False, "slow": True}
+    by_flex = ModelAnswer(usage=USED, service_tier="flex", discount=7)
+    found = told(*(ended(answer, **limits) for answer in (by_flex, by_flex, ModelAnswer(usage=USED))))
+    assert (found["slow"], found["times"], found["service_tiers"], found["discount"]) == (1, "", "flex=2", 14)
 
 
 def test_neighbouring_successes_without_limits_are_told_together() -> None:

@@ -12,20 +12,21 @@ NETWORK = {"connection", "dns", "tls", "proxy", "blocked"}
 SPEAK = {*NETWORK, "timeout", "server", "no_completion"}
 REFUSALS = {"auth", "forbidden", "quota_exhausted", "model_missing", "bad_request", "filtered", "too_large"}
 
+SILENT = {"unsupported", "no_time"}
+
 
 @pytest.mark.parametrize("kind", FAILURE_KINDS)
 def test_a_failure_counts_against_what_it_may_be_the_fault_of(kind: FailureKind) -> None:
     expected = "failing" if kind in SPEAK else "fine"
     expected = "limited" if kind in ("rate_limited", "overloaded") else expected
-    expected = "refused" if kind in REFUSALS else "silent" if kind == "unsupported" else expected
-    assert verdict_of(Failure(kind=kind, status=400), sent=1) == expected
+    expected = "refused" if kind in REFUSALS else "silent" if kind in SILENT else expected
+    assert verdict_of(Failure(kind=kind, status=400)) == expected
 
 
-def test_a_requested_pause_and_a_passed_deadline_teach_nothing() -> None:
-    assert verdict_of(Failure(kind="rate_limited", retry_after=2.0), sent=1) == "silent"
-    assert verdict_of(Failure(kind="timeout"), sent=0) == "silent"
-    assert verdict_of(Failure(kind="filtered"), sent=1) == "fine", "the model answered, and was stopped"
-    assert verdict_of(None, sent=1) == "fine"
+def test_a_requested_pause_teaches_nothing() -> None:
+    assert verdict_of(Failure(kind="rate_limited", retry_after=2.0)) == "silent"
+    assert verdict_of(Failure(kind="filtered")) == "fine", "the model answered, and was stopped"
+    assert verdict_of(None) == "fine"
 
 
 def test_failures_that_only_settings_mend_name_the_setting() -> None:

@@ -64,7 +64,9 @@ class Models:
     def get_ready(self, prompt: Prompt, *, model: Model) -> None:
         """Nothing has to be loaded."""
 
-    def ask(self, prompt: Prompt, *, model: Model, max_output_tokens: int, deadline: float) -> ModelAnswer:
+    def ask(
+        self, prompt: Prompt, *, model: Model, max_output_tokens: int, deadline: float, service_tier: str
+    ) -> ModelAnswer:
         self.asked.append((prompt.user, model.name, max_output_tokens, deadline))
         answer = self.answers.pop(0)
         if isinstance(answer, Exception):

@@ -16,6 +16,7 @@ CLASSES = {
     "",
     "connection",
     "timeout",
+    "no_time",
     "auth",
     "forbidden",
     "quota_exhausted",

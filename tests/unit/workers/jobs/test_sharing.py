@@ -87,9 +87,10 @@ def away(call: Call) -> ModelAnswer:
     [
         lambda _: Refused("no_slot"),
         lambda _: ModelAnswer(usage=Cost(), failure=Failure(kind="timeout")),
+        lambda _: ModelAnswer(usage=Cost(), failure=Failure(kind="no_time")),
         away,
     ],
-    ids=["refused", "its deadline", "raised"],
+    ids=["refused", "its deadline", "no time", "raised"],
 )
 def test_a_callers_refusal_does_not_affect_others(
     pool: ThreadPoolExecutor, waiting: threading.Semaphore, following: Ask

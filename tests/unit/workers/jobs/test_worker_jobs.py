@@ -47,7 +47,8 @@ class Process:
         self.done.append(("connect", url, timeout, how))
         return self.client
 
-    def runner(self, client: Any, claims: Any, heartbeat: Any, settings: Any, kept: Any) -> Any:
+    def runner(self, client: Any, claims: Any, heartbeat: Any, settings: Any, kept: Any, batches: Any) -> Any:
+        assert batches._worker == claims._worker
         self.runners.append(
             {
                 "client": client,
@@ -58,7 +59,10 @@ class Process:
             }
         )
         return SimpleNamespace(
-            run=self.ran.append, stop=lambda: self.done.append("stop"), close=lambda: self.done.append("close")
+            run=self.ran.append,
+            stop=lambda: self.done.append("stop"),
+            close=lambda: self.done.append("close"),
+            desk=SimpleNamespace(start=lambda: None),
         )
 
 

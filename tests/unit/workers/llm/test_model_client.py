@@ -327,7 +327,7 @@ def test_an_endpoint_is_there_if_it_lists_its_models(client: ModelClient, stand_
     assert (refused.kind, refused.status) == ("auth", 401)
     late = client.probe(time.monotonic() - 1)
     assert late is not None
-    assert late.kind == "timeout"
+    assert late.kind == "no_time"
 
 
 def test_an_unanswered_call_times_out(client: ModelClient, stand_in: StandIn) -> None:
@@ -337,7 +337,7 @@ def test_an_unanswered_call_times_out(client: ModelClient, stand_in: StandIn) ->
         assert stand_in.answering.acquire(timeout=FAR)
         failure = asked.result(FAR).failure
     assert failure == Failure(kind="timeout", detail="the answer was incomplete at the deadline")
-    assert ask(client, seconds=-1.0).failure == Failure(kind="timeout", detail="the deadline passed before the call")
+    assert ask(client, seconds=-1.0).failure == Failure(kind="no_time", detail="the deadline passed before the call")
     assert len(stand_in.asked) == 1
 
 

@@ -1,0 +1,107 @@
+"""`python -m bench flex`: what the flex tier saves in a day of a town, alone and with packed calls.
+
+Real workers, real HTTP, the stand-in model, full speed: the host waits for results, at most 60 seconds. Tokens are the
+stand-in's, 1.3 for each word of the messages; money is what the ledger was charged, at the prices of a listed model.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Literal, NamedTuple
+
+from bench.table import Row, Table
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.ops.world_choice import event_types_of, settings_for
+from cogitate.ops.world_driver import drive
+from cogitate.scheduler.config.endpoints import Endpoint, ModelSettings
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.inspection.audit import audit
+from cogitate.scheduler.inspection.summary import summarise_run, usage_by_owner
+from cogitate.simulation.town.town import Town
+
+COLUMNS = ("requests", "tokens", "dollars", "jobs by the model", "of these in flex")
+MODEL = "gpt-5-mini"  # its prices are in the table
+LATENCY = 0.1  # seconds of an answer
+
+
+class Lived(NamedTuple):
+    """What came of a day."""
+
+    requests: int
+    tokens: int
+    dollars: float
+    by_model: int
+    by_flex: int
+
+
+def live(
+    agents: int,
+    ticks: int,
+    *,
+    tier: Literal["auto", "standard"],
+    pack: Literal["auto", "off"] = "off",
+    flex_latency: float = 0.0,
+    faults: dict[str, float] | None = None,
+) -> Lived:
+    """Live a day, and count.
+
+    Raises:
+        RuntimeError: if the auditor finds anything.
+    """
+    world = Town(agents=agents)
+    with (
+        TemporaryDirectory(prefix="cogitate-") as folder,
+        FakeEndpoint(latency=LATENCY, flex_latency=flex_latency, faults=faults) as endpoint,
+    ):
+        chosen = Settings(
+            data_dir=Path(folder),
+            llm="openai",
+            limit_usd=1_000.0,
+            limits={},
+            workers=1,
+            concurrency=32,
+            endpoints={"default": Endpoint(base_url=endpoint.url, api_key="any")},
+            models={"default": ModelSettings(model=MODEL, service_tier=tier, pack=pack)},
+        )
+        with TickLoop(
+            run="day",
+            owners=world.owners(),
+            settings=settings_for(world, chosen),
+            locations=world.locations,
+            brief=world.brief,
+            event_types=event_types_of(world),
+            ticks=ticks,
+        ) as loop:
+            drive(loop, world)
+            client = loop.ledger.client
+            if findings := audit(client, "day"):
+                raise RuntimeError(f"the auditor found {findings}")
+            summary, spent = summarise_run(client, "day"), usage_by_owner(client, "day").values()
+        served = endpoint.stats()
+    sources = Counter[str]()
+    for facts in summary.jobs.values():
+        sources.update(facts["source"])
+    return Lived(
+        served.requests,
+        sum(one.tokens for one in spent),
+        sum(one.usd_micros for one in spent) / 1e6,
+        sources["llm"],
+        summary.service_tiers.get("flex", 0),
+    )
+
+
+def table(agents: int, ticks: int) -> Table:
+    """Return the figures of single, flex, packed and packed flex calls, and of flex that is slow or busy."""
+    rows = [
+        Row("single, standard", live(agents, ticks, tier="standard")),
+        Row("single, flex", live(agents, ticks, tier="auto")),
+        Row("packed, standard", live(agents, ticks, tier="standard", pack="auto")),
+        Row("packed, flex", live(agents, ticks, tier="auto", pack="auto")),
+        Row("flex, 5 s slower", live(agents, ticks, tier="auto", flex_latency=5.0)),
+        Row("flex, 60 s slower", live(agents, ticks, tier="auto", flex_latency=60.0)),
+        Row("flex, half of it busy", live(agents, ticks, tier="auto", faults={"flex_busy": 0.5})),
+    ]
+    return Table("A day in the flex tier", COLUMNS, tuple(rows), decimals=4)

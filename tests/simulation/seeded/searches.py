@@ -1,0 +1,92 @@
+"""How the simulator finds a planted bug: faults to be frequent, scenes that can show it, and the first seed to try."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.simulation.seeded.scene import Scene
+
+#: Faults that are to be frequent, so that few seeds are enough.
+FOCUS: dict[str, tuple[str, ...]] = {
+    "a seal is of more than there is": ("host stopped",),
+    "latencies are forgotten on resume": ("second host",),
+    "a guess is not journalled": ("request slow",),
+    "host steps have no sequence": ("server restarted", "broker wiped"),
+    "an idle heuristic reads later entries": ("request slow",),
+    "leases follow the wall clock": ("wall clock jumped",),
+    "a fenced host sends heartbeats": ("host stopped", "second host"),
+    "any attempt may settle": ("worker stopped",),
+    "a result after collect keeps its job open": ("host stopped", "request slow"),
+    "further attempts have no pool": ("request failed",),
+    "hints are limited": ("message lost", "broker wiped"),
+    "a correction is of the attempt before": ("request failed", "request slow", "worker killed"),
+}
+
+
+def _adapts(scene: Scene) -> bool:
+    """Return whether a scene learns latencies: fixed due ticks show nothing of them."""
+    return scene.settings.adapts()
+
+
+def _paced(scene: Scene) -> bool:
+    """Return whether the host of a scene has idle time."""
+    return scene.settings.tick_rate is not None
+
+
+def _asks_flex(scene: Scene) -> bool:
+    """Return whether a scene asks in the flex tier."""
+    return scene.asks_flex
+
+
+def _packs(scene: Scene) -> bool:
+    """Return whether a scene packs calls."""
+    return scene.packs
+
+
+#: Bugs that not every scene can show, and the scenes that can.
+WANTED: dict[str, Callable[[Scene], bool]] = {
+    "latencies are forgotten on resume": _adapts,
+    "an answer is timed again": _adapts,
+    "a guess is not journalled": _adapts,
+    "an idle heuristic reads later entries": _paced,
+    "a pack's answers go by their place": _packs,
+    "shares of a pack do not add up": _packs,
+    "an answer is charged as it was asked": _asks_flex,
+    "an attempt pays for flex and falls back": _asks_flex,
+}
+
+#: The first seed that found each bug that seed 0 does not show. It is tried first; if it no longer finds it, all are.
+FOUND: dict[str, int] = {
+    "host steps name no epoch": 4,
+    "host steps have no sequence": 26,
+    "a lost reply is answered by doing it again": 39,
+    "any attempt may settle": 35,
+    "a claimed job is handed out again": 8,
+    "refused claims count as attempts": 7,
+    "hints are limited": 12,
+    "a tick is written in two steps": 23,
+    "what collect saw decides what attempts hold": 2,
+    "a result after collect keeps its job open": 123,
+    "a late answer is awaited for ever": 2,
+    "a correction is applied twice": 2,
+    "corrections are forgotten on resume": 120,
+    "a correction is of the attempt before": 2,
+    "a correction does not wait for the usage": 2,
+    "latencies are forgotten on resume": 445,
+    "an answer is timed again": 133,
+    "a guess is not journalled": 2,
+    "an idle heuristic reads later entries": 380,
+    "an unread reply counts as read": 1,
+    "a seal is of more than there is": 1,
+    "what was not shown is archived": 99,
+    "a cursor passes what was not shown": 19,
+    "entries are deleted early": 19,
+    "further attempts have no pool": 19,
+    "leases follow the wall clock": 1,
+    "a host that is gone sends heartbeats": 7,
+    "a pack's answers go by their place": 9,
+    "shares of a pack do not add up": 9,
+    "an answer is charged as it was asked": 13,
+    "an attempt pays for flex and falls back": 13,
+    "a lost attempt is free": 1,
+}
