@@ -105,6 +105,8 @@ class Case:
     profile: Profile
     world: WorldFacts
     memories: Mapping[str, Sequence[Entry]]  # owner -> entries it may read, as of the job's tick, by number
+    # Similarities of entries to a query by their numbers, for a prompt alone: what is decided never depends on them.
+    similarity: Callable[[str, Sequence[Entry]], Mapping[int, float]] | None = field(default=None, compare=False)
 
     @property
     def entries(self) -> Sequence[Entry]:

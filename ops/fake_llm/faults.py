@@ -61,7 +61,12 @@ FLEX_FAULTS: Mapping[str, str] = {
     "flex_default": "answer in the default tier",
     "flex_unnamed": "answer without naming the tier",
 }
-KNOWN: Mapping[str, str] = {**FAULTS, **PACK_FAULTS, **BATCH_FAULTS, **FLEX_FAULTS}
+#: What each fault of requests for embeddings does; any other request is answered rightly.
+EMBEDDING_FAULTS: Mapping[str, str] = {
+    "vector_size": "vectors of another size",
+    "vector_nan": "a vector that holds NaN",
+}
+KNOWN: Mapping[str, str] = {**FAULTS, **PACK_FAULTS, **BATCH_FAULTS, **FLEX_FAULTS, **EMBEDDING_FAULTS}
 _STATUS = re.compile(r"([45]\d\d)(?::(\d{1,6}))?")
 
 

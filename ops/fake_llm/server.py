@@ -1,8 +1,8 @@
 """A stand-in for a model's endpoint: OpenAI-compatible, deterministic, and able to fail in every way.
 
-It serves `POST /v1/chat/completions`, `/v1/files`, `/v1/batches`, `GET /v1/models` and `GET /stats`. An answer depends
-on the messages and the seed; its latency and fault also depend on the number of earlier equal requests, but never on
-the order in which different requests arrive.
+It serves `POST /v1/chat/completions`, `/v1/embeddings`, `/v1/files`, `/v1/batches`, `GET /v1/models` and `GET /stats`.
+An answer depends on the messages and the seed; its latency and fault also depend on the number of earlier equal
+requests, but never on the order in which different requests arrive.
 
     with FakeEndpoint(latency=0.2, faults={"429": 0.1}) as endpoint:
         settings = Settings(llm="openai", base_url=endpoint.url, api_key="any", limit_tokens=100_000)
@@ -25,7 +25,8 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from cogitate.ops.fake_llm.batches import FakeBatches
-from cogitate.ops.fake_llm.completions import FakeResponse, complete, content_digest, error
+from cogitate.ops.fake_llm.completions import FakeResponse, complete, content_digest, digest_of, error
+from cogitate.ops.fake_llm.embeddings import embed
 from cogitate.ops.fake_llm.faults import check_faults, draw, pick
 from cogitate.ops.fake_llm.http import HttpRequest, arrival, deliver, head_of, listening_socket, read_request
 from cogitate.ops.fake_llm.stats import Stats, Tally
@@ -120,6 +121,7 @@ class _Server:
         self.open.set()
         self._batches = FakeBatches(self.tally)
         self._attempts: Counter[str] = Counter()
+        self._decisions = {"/v1/chat/completions": self._decide, "/v1/embeddings": self._decide_vectors}
         self._limit = RequestLimit(options.requests_per_minute, options.burst)
         self._connections: set[asyncio.Task[None]] = set()
 
@@ -153,8 +155,8 @@ class _Server:
     async def _respond(self, request: HttpRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Answer one request, and return whether the connection stays open."""
         path = request.path.partition("?")[0].rstrip("/")
-        if (request.method, path) == ("POST", "/v1/chat/completions"):
-            return await self._chat(request, reader, writer)
+        if request.method == "POST" and (decide := self._decisions.get(path)) is not None:
+            return await self._call(decide, request, reader, writer)
         if (request.method, path) == ("GET", "/stats"):
             response = FakeResponse(status=200, body=json.dumps(self.tally.stats()._asdict()).encode())
         elif (request.method, path) == ("GET", "/v1/models"):
@@ -179,12 +181,18 @@ class _Server:
             request, seed=options.seed, faults=options.faults, latency=options.batch_latency, held=held
         )
 
-    async def _chat(self, request: HttpRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    async def _call(
+        self,
+        decide: Callable[[bytes], _Decision],
+        request: HttpRequest,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> bool:
         self.tally.came()
         early = self._limit.early(arrival(writer))
         try:
             wait, model, digest, response = (
-                _Decision(0.0, "", "", too_many(early)) if early > 0 else self._decide(request.body)
+                _Decision(0.0, "", "", too_many(early)) if early > 0 else decide(request.body)
             )
             await asyncio.sleep(wait)
             await self.open.wait()
@@ -196,6 +204,20 @@ class _Server:
             return await deliver(response, reader, writer)
         finally:
             self.tally.went()
+
+    def _decide_vectors(self, body: bytes) -> _Decision:
+        options = self.options
+        try:
+            request = json.loads(body)
+            digest, model = digest_of(request), str(request.get("model"))
+            attempt, self._attempts[digest] = self._attempts[digest], self._attempts[digest] + 1
+            fault = pick(options.faults, draw(options.seed, digest, attempt, "fault"))
+            response = embed(request, fault)
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            refusal = error(400, "invalid_request", "this is no valid request for embeddings")
+            return _Decision(0.0, "", "", refusal)
+        self.tally.understood(model, fault)
+        return _Decision(options.latency, model, digest, response)
 
     def _decide(self, body: bytes) -> _Decision:
         options = self.options

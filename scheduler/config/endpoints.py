@@ -70,16 +70,6 @@ def _checked_parameters(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
 Parameters = Annotated[dict[str, JsonValue], AfterValidator(_checked_parameters)]
 
 
-class EmbeddingSettings(BaseModel):
-    """The embedding model for a host's searches."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    endpoint: str = DEFAULT
-    model: str  # the endpoint's name for it
-    timeout: float = Field(10.0, gt=0)  # seconds for a request
-
-
 class KindOfModelSettings(BaseModel):
     """The settings of a model for one kind of job, where they differ."""
 

@@ -18,6 +18,7 @@ from cogitate.memory import typed_json
 from cogitate.memory.effects import Effect
 from cogitate.memory.profile import Profile
 from cogitate.memory.unreadable import read_entry
+from cogitate.scheduler.config.embedding import EmbeddingModel
 from cogitate.scheduler.config.endpoints import BATCH, FLEX, Model
 from cogitate.scheduler.config.facts import SCHEMA, Facts
 from cogitate.scheduler.ledger.answer_times import note_of
@@ -85,6 +86,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     unreported: bool = False  # the model reported no usage: it is a high estimate
     reasoning: int = 0  # tokens of the usage that were reasoning, as reported
     packed: int = 0  # jobs that one request asked for together; 0: it asked for this one alone
+    hybrid: bool = False  # vectors were there for the choice of its memories, not words alone
+    embedded: int = 0  # tokens of the usage that vectors took
     service_tier: str = ""  # that answered, as the endpoint reports
     discount: int = 0  # micro-dollars by which the standard service tier would have been dearer
     saved: bool = False  # the answer is that of an identical call: `usage` is what that cost, and nothing was spent
@@ -103,6 +106,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     model: Model | None = None  # the one that the job names; None: it names none, or one that the run does not have
     others: tuple[Model, ...] = ()  # models to ask, in this order, if that one cannot be reached
     response_cache: bool = False  # the run reuses answers of earlier runs, and stores its answers for later ones
+    embeddings: EmbeddingModel | None = None  # None: memories are chosen by words alone
 
     @property
     def last(self) -> bool:
@@ -230,6 +234,7 @@ class Claims:
             model=facts.model(job.model),
             others=facts.below(key.kind, job.model),
             response_cache=facts.response_cache,
+            embeddings=facts.embeddings,
         )
 
     def _facts_of(self, store: RunStore, version: int) -> tuple[Facts, WorldFacts]:

@@ -53,6 +53,9 @@ RunKey = Literal[
     "timed",
     "seals",
     "history",
+    "vectors",
+    "vectors_at",
+    "vectors_wanted",
     "batched",
     "batch_lines",
     "batches",
@@ -127,6 +130,7 @@ _PRELUDES: dict[str, tuple[str, ...]] = {
     "finish": ("fence",),
     "control": (),
     "delete": (),
+    "vectors": (),
     "real_day": (),
 }
 

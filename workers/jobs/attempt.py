@@ -68,6 +68,7 @@ from cogitate.workers.jobs.judging import HALVED, adjusted, judge, result_of
 from cogitate.workers.jobs.kept_results import KeptResults
 from cogitate.workers.jobs.metrics import attempted
 from cogitate.workers.jobs.stored_texts import Capture
+from cogitate.workers.jobs.vectors import Vectors
 from cogitate.workers.llm.clients import ModelClients
 from cogitate.workers.llm.replies.failures import ModelAnswer
 from cogitate.workers.llm.requests.dialect import DialectStore
@@ -129,7 +130,8 @@ class Runner:
         self.desk = BatchDesk(client, batches, claims, settings, self.answered) if batches is not None else None
         parking = (batches, self.desk.wake) if batches is not None and self.desk is not None else None
         self._calls = Calls(client, settings, self._models, self._stopping, parking)
-        self._attempts = Attempts(client, settings, self._calls)
+        self._vectors = Vectors(client, settings, self._calls.gate)
+        self._attempts = Attempts(client, settings, self._calls, self._vectors)
         self._other: set[str] = set()  # runs of another version already logged
 
     def run(self, job_id: str) -> Outcome:
@@ -243,6 +245,7 @@ class Runner:
         if self.desk is not None:
             self.desk.close()
         self._models.close()
+        self._vectors.close()
         self._calls.close()
         self._heartbeat.close()
 
@@ -258,13 +261,18 @@ class AttemptOutcome(NamedTuple):
 
 
 class Attempts:
-    """Makes attempts for one worker process, from any number of threads."""
+    """Makes attempts for one worker process, from any number of threads.
 
-    def __init__(self, client: Redis, settings: Settings, calls: Calls) -> None:
+    Args:
+        vectors: of the memories among which jobs choose; None: they choose by words.
+    """
+
+    def __init__(self, client: Redis, settings: Settings, calls: Calls, vectors: Vectors | None = None) -> None:
         self._endpoints = settings.endpoint_table()
         self._templates = Templates(settings.prompts)
         self._calls = calls
         self._capture = Capture(client, settings)
+        self._vectors = vectors
         self._refused: set[str] = set()  # kinds whose refused effects are logged already
 
     def make(self, claim: Claim, deadline: float, adjustment: Adjustment) -> AttemptOutcome:
@@ -286,33 +294,49 @@ class Attempts:
             if made.refusal:
                 result = replace(result, reason="failed", failure=EFFECTS_REFUSED, refusal=made.refusal)
             return AttemptOutcome(result, Cost(), failure=result.failure)
-        candidates = candidates_of(kind, claim, self._endpoints)
+        vectors = self._vectors.of(kind, claim, deadline) if self._vectors is not None else None
+        asking = claim if vectors is None else vectors.claim
+        candidates = candidates_of(kind, asking, self._endpoints)
         if not candidates:
             endpoint = claim.model.endpoint if claim.model is not None else ""
             log.error("job.unknown_endpoint", job=job.id, model=job.model, endpoint=endpoint, known=[*self._endpoints])
             return self._degrade(kind, claim, "unknown_endpoint")
-        return self._ask(kind, claim, candidates, deadline, adjustment)
+        outcome = self._ask(kind, claim, asking, candidates, deadline, adjustment)
+        if vectors is None:
+            return outcome
+        used, charged = vectors.charge(outcome.used, outcome.result)
+        return outcome._replace(used=used, result=charged)
 
     def _ask(
-        self, kind: Kind, claim: Claim, candidates: Sequence[Candidate], deadline: float, adjustment: Adjustment
+        self,
+        kind: Kind,
+        claim: Claim,
+        asking: Claim,
+        candidates: Sequence[Candidate],
+        deadline: float,
+        adjustment: Adjustment,
     ) -> AttemptOutcome:
-        """Fit the prompt, ask, judge the answer, and return what to settle."""
+        """Fit the prompt, ask, judge the answer, and return what to settle.
+
+        Args:
+            asking: the claim for prompt and call; vectors may choose its memories.
+        """
         candidate = next((one for one in candidates if one.model.name == adjustment.model), candidates[0])
         refusals: list[Refused] = []
         spent, unreported = Cost(), False  # in case a step raises
         try:
             while True:  # until a model may be asked
                 context = self._calls.context_of(candidate.model)
-                ready = captured(fitted, kind, claim, candidate, adjustment, context)
+                ready = captured(fitted, kind, asking, candidate, adjustment, context)
                 if type(ready) is Raised:
                     return self._without_prompt(kind, claim, ready.error)
                 prompt, output_cap = ready
-                spent, unreported = claim.job.reserved, True  # a request may have been sent
+                spent, unreported = asking.job.reserved, True  # a request may have been sent
                 asked = candidate.model.asked_by(kind.name)
                 if adjustment.answer is None:
-                    reply = self._calls.ask(claim, prompt, asked, output_cap, deadline)
+                    reply = self._calls.ask(asking, prompt, asked, output_cap, deadline)
                 else:
-                    reply = self._calls.read(claim, prompt, asked, output_cap, adjustment.answer)
+                    reply = self._calls.read(asking, prompt, asked, output_cap, adjustment.answer)
                 if isinstance(reply, ModelAnswer):
                     break
                 spent, unreported = Cost(), False

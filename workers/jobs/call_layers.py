@@ -63,7 +63,7 @@ class Calls:
         batching: tuple[Batches, Callable[[str], None]] | None = None,
     ) -> None:
         self._models = models
-        self._gate = Gate(client, settings, stopping)
+        self.gate = Gate(client, settings, stopping)
         self._cache = ResponseCache(client, settings)
         day = RealDay(client, settings)
         self._parking = Parking(batching[0], models, day, settings, batching[1]) if batching is not None else None
@@ -77,7 +77,7 @@ class Calls:
             *([Packing(self.context_of, host_waits=settings.wait_seconds() > 0)] if settings.concurrency > 1 else []),
             ServiceTiers(settings),  # service_tier
             # limits of an endpoint, wait, breaker_failures, _share, _window, _pause, _longest_pause
-            Gating(self._gate, host_waits=settings.wait_seconds() > 0),
+            Gating(self.gate, host_waits=settings.wait_seconds() > 0),
         )
 
     def ask(
@@ -126,15 +126,15 @@ class Calls:
         """Probe an endpoint whose breaker is open; this spends nothing."""
         with contextlib.suppress(ConfigurationError, KeyError):  # not configured here: this worker cannot call it
             client = self._models.of(endpoint)
-            self._gate.probe(endpoint, client.probe, time.monotonic() + PROBE_WITHIN)
+            self.gate.probe(endpoint, client.probe, time.monotonic() + PROBE_WITHIN)
 
     def count_unusable(self, model: Model) -> None:
         """Count an answer of this model's endpoint that was valid JSON, but useless."""
-        self._gate.count_unusable(model.endpoint)
+        self.gate.count_unusable(model.endpoint)
 
     def close(self) -> None:
         """Send the reports that the gate has not received yet."""
-        self._gate.close()
+        self.gate.close()
 
 
 class Sharing:

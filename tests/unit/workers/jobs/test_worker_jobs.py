@@ -187,7 +187,7 @@ def test_a_runner_without_a_model_prepares_no_endpoint(monkeypatch: pytest.Monke
     runner = Runner(FakeRedis(), unused, unused, Settings())
     clients: Any = runner._models
     assert clients.prepared == []
-    assert runner._attempts._calls._gate._stopping is runner._stopping, "its end ends the waits of its attempts"
+    assert runner._attempts._calls.gate._stopping is runner._stopping, "its end ends the waits of its attempts"
 
 
 def test_a_runner_closes_its_connections(monkeypatch: pytest.MonkeyPatch) -> None:
