@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from sys import intern
 from typing import Annotated, Literal
 
 import msgspec
@@ -152,7 +153,7 @@ class ModelSettings(BaseModel):
         return Model(
             name=name,
             model=price.model,
-            endpoint=self.endpoint,
+            endpoint=intern(self.endpoint),  # msgspec omits a default only if it is the same object
             input_price=price.input or 0 if known else 0,
             cached_input_price=price.cached_input or 0 if known else 0,
             output_price=price.output or 0 if known else 0,

@@ -54,7 +54,7 @@ def until_all_wait(town: Attacked, eventually: Eventually) -> None:
 
 def charged_once(town: Attacked, endpoint: FakeEndpoint) -> None:
     """Check that the run's jobs were charged what the endpoint reports, each for one request."""
-    served, jobs = endpoint.stats(), JobHistory(town.state, RUN).all()
+    served, jobs = endpoint.stats(), [*JobHistory(town.state, RUN).all()]
     tokens = served.batch_tokens + served.prompt_tokens + served.completion_tokens
     assert sum(job.spent.tokens for job in jobs) == tokens
     assert sum(job.spent.calls for job in jobs) == served.batch_answers + served.answers
