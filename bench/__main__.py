@@ -92,6 +92,9 @@ def main() -> int:
     price = commands.add_parser("throttle", help="quality lost by throttling reflection, on a recorded day")
     price.add_argument("--data", type=Path, default=os.environ.get("COGITATE_RECORDINGS"), help="as for quality")
     price.add_argument("--plot", type=Path, metavar="FILE", help="write an SVG here")
+    curve = commands.add_parser("curve", help="quality against calls, as requests come and by value, on recorded days")
+    curve.add_argument("--data", type=Path, default=os.environ.get("COGITATE_RECORDINGS"), help="as for quality")
+    curve.add_argument("--plot", type=Path, metavar="FILE", help="write an SVG here")
     shown = commands.add_parser("day", help="a day of one agent, by heuristics and by the configured model")
     shown.add_argument("--agent", default="agent:amara-okafor", help="an owner of the built-in town")
     soaked = commands.add_parser("soak", help="a town under faults for days: audited, replayed, memory use checked")
@@ -244,6 +247,14 @@ def _recorded(parser: argparse.ArgumentParser, arguments: argparse.Namespace) ->
     try:
         if arguments.command == "quality":
             print_tables(report(arguments.data, arguments.section or SECTIONS), None)
+            return
+        if arguments.command == "curve":
+            from bench import curve
+
+            measured = curve.measure(arguments.data)
+            print_tables(curve.tables(measured), None)
+            if arguments.plot is not None:
+                arguments.plot.write_text(curve.plot(measured))
             return
         from bench import throttle
 

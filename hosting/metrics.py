@@ -32,7 +32,7 @@ from cogitate.scheduler.ledger.errors import LedgerError
 from cogitate.workers.jobs.metrics import UNMET, failure_class, serve, server_gauges
 
 MOST_TICKS = 20_000  # recent ticks whose times a host keeps
-STATES = ("waiting", "running", "staged", "dead", "held")
+STATES = ("waiting", "running", "batched", "staged", "dead", "held")
 
 log = structlog.get_logger()
 

@@ -44,6 +44,7 @@ from cogitate.scheduler.config.tiers import TierRule
 from cogitate.scheduler.inspection.endpoint_vitals import unreachable_endpoints
 from cogitate.scheduler.ledger.outage import outage_of
 from cogitate.scheduler.ledger.presence import Presence
+from cogitate.scheduler.ledger.vectors import KeptSimilarity, RunVectors
 from cogitate.scheduler.tick.arguments import Arguments
 from cogitate.scheduler.tick.commit import commit_at_once
 from cogitate.scheduler.tick.doubts import (
@@ -233,11 +234,8 @@ class TickLoop(BodyCalls):
                     self.state.latencies.begin_anew(prior)
             self.settings = settings
             self._log_warnings = log_warnings
-            self._similarity = None
-            if settings.embeddings is not None:
-                from cogitate.workers.llm.embeddings import open_similarity
-
-                self._similarity = open_similarity(settings, self._resources)
+            named = self.state.facts.embeddings
+            self._similarity = KeptSimilarity(RunVectors(ledger.store, run, named.model)) if named is not None else None
             advance = one_by_one(self._loop, lambda: iter(self))
             self._block = TickBlock(self._loop, advance)
             self._async_ticks = AsyncTicks(self._loop, advance)

@@ -310,7 +310,7 @@ class MemoryView:
     ) -> tuple[Scored, ...]:
         wanted = Query(minute=self.minute, text=query, limit=limit, types=types, subjects=subjects)
         entries = [e for e in self._source.stream().live() if e.minute >= since and wanted.admits(e)]
-        if self._similarity is not None and any(c.name == "similarity" and c.weight for c in profile.components):
+        if self._similarity is not None and profile.weighs_similarity:
             try:
                 wanted = replace(wanted, similarity=similarity_by_number(self._similarity, query, entries))
                 self._unavailable = ""

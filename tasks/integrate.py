@@ -73,6 +73,7 @@ class Integrate(Kind):
     prompt_cap = 5_000
     output_cap = SIZE.output_cap
     packs = True
+    batches = True
 
     def __init__(self, templates: Templates) -> None:
         self._templates = templates

@@ -105,6 +105,8 @@ class Case:
     profile: Profile
     world: WorldFacts
     memories: Mapping[str, Sequence[Entry]]  # owner -> entries it may read, as of the job's tick, by number
+    # Similarities of entries to a query by their numbers, for a prompt alone: what is decided never depends on them.
+    similarity: Callable[[str, Sequence[Entry]], Mapping[int, float]] | None = field(default=None, compare=False)
 
     @property
     def entries(self) -> Sequence[Entry]:
@@ -218,6 +220,9 @@ class Kind(ABC):
 
     packs: bool = False
     """Whether a model may be asked for several owners' jobs of this kind in one request."""
+
+    batches: bool = False
+    """Whether a model may be asked for its jobs in a batch file, where ticks wait for the hours that this may take."""
 
     def due(self, moment: Moment) -> Iterable[Request]:
         """Return requests for the jobs that are due for this owner now; none for a kind that only a host requests.

@@ -86,6 +86,7 @@ class Plan(Kind):
     prompt_cap = 2_500
     output_cap = 800
     packs = True
+    batches = True
     recalls = True
 
     def __init__(self, templates: Templates) -> None:

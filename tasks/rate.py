@@ -47,6 +47,7 @@ class RateImportance(Kind):
     prompt_cap = 2_500
     output_cap = 400
     packs = True
+    batches = True
     gathers = True
 
     def __init__(self, templates: Templates) -> None:

@@ -1,4 +1,4 @@
-"""The memories that a job reads, the same for its prompt and its heuristic, and how a prompt shows its owner."""
+"""The memories that a job reads, for its prompt with vectors where they are there, and how a prompt shows its owner."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ MAX_SHOWN = 500  # characters of one memory in a prompt, and of one part of an i
 
 def recall(case: Case, query: str, limit: int, types: tuple[EntryType, ...]) -> list[Entry]:
     """Return the entries of the job's owner that matter most for `query` now, best first, without repeats of a text."""
-    wanted = Query(minute=case.job.minute, text=query, limit=limit, types=types)
-    choice = case.world.kind_retrieval.get(case.job.key.kind, case.world.retrieval)
-    found = (one.entry for one in retrieve(case.entries, wanted, replace(profile_of(choice), distinct=True)))
+    profile = replace(profile_of(case.world.kind_retrieval.get(case.job.key.kind, case.world.retrieval)), distinct=True)
+    near = case.similarity(query, case.entries) if case.similarity is not None and profile.weighs_similarity else {}
+    wanted = Query(minute=case.job.minute, text=query, limit=limit, types=types, similarity=near)
+    found = (one.entry for one in retrieve(case.entries, wanted, profile))
     return list(found)
 
 

@@ -95,6 +95,7 @@ class Recount(Kind):
     prompt_cap = 3_500
     output_cap = SIZE.output_cap
     packs = True
+    batches = True
 
     def __init__(self, templates: Templates) -> None:
         self._templates = templates

@@ -82,6 +82,7 @@ class Reflect(Kind):
     prompt_cap = 2_500
     output_cap = 600
     packs = True
+    batches = True
     gathers = True
 
     def __init__(self, templates: Templates) -> None:

@@ -57,6 +57,7 @@ class Summarise(Kind):
     prompt_cap = 3_000
     output_cap = max(SIZE.output_cap, long_term.LARGEST.output_cap)
     packs = True
+    batches = True
     gathers = True
 
     def __init__(self, templates: Templates) -> None:

@@ -64,6 +64,9 @@ class Neutral:
     def with_subject(self, text: str, subject: str) -> str:
         return text
 
+    def tells_state(self, rest: str) -> bool:
+        return rest.partition(" ")[0] in self._pack.ways("not_subject")
+
     def leaning(self, stemmed: frozenset[str], of_itself: bool) -> float:
         return NEUTRAL + 0.5 * of_itself
 
@@ -91,16 +94,21 @@ class Neutral:
         return self._pack.vows is not None and self._pack.vows.search(fold(text)) is not None
 
     def vow(self, sentence: str, spoken: bool) -> Vow | None:
-        return Vow("I", "", sentence, True) if self.may_vow(sentence) else None
+        return Vow("I", "", self._pack.without_vow(sentence), True) if self.may_vow(sentence) else None
 
     def deed_words(self, deed: str) -> frozenset[str]:
-        return frozenset(stems(deed))
+        undated = anchor_days(deed, 0, self._pack)
+        for time in reversed(find_times(undated, self._pack)):
+            undated = undated[: time.start] + undated[time.end :]
+        if self._pack.day_numbers is not None:
+            undated = self._pack.day_numbers.sub(" ", undated)
+        return frozenset(stems(undated))
 
     def tells_outcome(self, text: str) -> str:
         return ""  # by what words one tells it, is not known
 
     def is_account(self, sentence: str, deed: str, giver: str, by_giver: bool) -> bool:
-        told = not sentence.endswith(QUESTIONS) and not self.may_vow(sentence)
+        told = not (sentence.endswith(QUESTIONS) or self.may_vow(sentence) or self._pack.leaves_undone(sentence))
         return told and are_alike(self.deed_words(deed), frozenset(stems(sentence)))
 
     def tells_done(self, sentence: str) -> bool:

@@ -63,6 +63,9 @@ class Language(Protocol):
     def with_subject(self, text: str, subject: str) -> str:
         """Return an observation with the subject that it leaves out: "Saw a cat" becomes "Ada saw a cat"."""
 
+    def tells_state(self, rest: str) -> bool:
+        """Return whether the words after a name tell of a state or a finding of who has it rather than of a deed."""
+
     def leaning(self, stemmed: frozenset[str], of_itself: bool) -> float:
         """Return how memorable a text seems by its stems and whether it is about its owner; 2.9 is neutral."""
 

@@ -43,6 +43,8 @@ _RELATIVE = re.compile(
     re.IGNORECASE,
 )
 _DAY_NUMBER = re.compile(r"\bday (\d{1,6})\b", re.IGNORECASE)
+_MONTH = "January|February|March|April|May|June|July|August|September|October|November|December"
+_DATE = re.compile(rf"\b(?:{_MONTH}) \d{{1,2}}(?:st|nd|rd|th)?\b|\b\d{{1,2}}(?:st|nd|rd|th)? (?:of )?(?:{_MONTH})\b")
 _BARE_HOUR = re.compile(r"(\d{1,2})(?:h|\s*+(?:hours|ч))?")
 _HOUR = re.compile(r"\d{1,2}")
 _AHEAD = {"after": 2, "next": 1, "now": 0, "this": 0, "night": 0, "past": -1}
@@ -141,6 +143,11 @@ def days_named(text: str, pack: Pack | None = None) -> list[int]:
     """
     pattern = (pack or pack_of(languages_of(text)[0])).day_numbers or _DAY_NUMBER
     return [int(next(filter(None, match.groups()))) - 1 for match in pattern.finditer(text)]
+
+
+def names_date(text: str) -> bool:
+    """Return whether a text names a day of a calendar in English, which game time has not."""
+    return _DATE.search(text) is not None
 
 
 def is_over(sentence: str, minute: int) -> bool:

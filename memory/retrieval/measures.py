@@ -88,13 +88,14 @@ def support(candidates: Candidates) -> list[float]:
 
 
 def similarity(candidates: Candidates) -> list[float]:
-    """Return the host's similarities, scaled; a missing or non-finite one counts as the least."""
+    """Return the similarities, scaled; a missing or non-finite one counts as the mean of the others."""
     given = candidates.query.similarity
     known = {n: value for n, value in given.items() if math.isfinite(value)}
     if not known:
         return [0.0] * len(candidates.entries)
-    least = min((known[e.number] for e in candidates.entries if e.number in known), default=0.0)
-    return scaled([known.get(e.number, least) for e in candidates.entries])
+    there = [known[e.number] for e in candidates.entries if e.number in known]
+    mean = sum(value / len(there) for value in there)
+    return scaled([known.get(e.number, mean) for e in candidates.entries])
 
 
 SCENE_BEST = 3  # a scene is as relevant as the mean of its best lines

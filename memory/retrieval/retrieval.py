@@ -46,6 +46,11 @@ class RetrievalProfile:
     distinct: bool = True
     diversity: float = 0.0
 
+    @property
+    def weighs_similarity(self) -> bool:
+        """Return whether similarities change a score."""
+        return any(part.name == "similarity" and part.weight for part in self.components)
+
 
 @dataclass(frozen=True)
 class ScorePart:

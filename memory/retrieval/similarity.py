@@ -1,16 +1,20 @@
-"""Similarities from the host, such as those of its embeddings."""
+"""Similarities of entries to a query: by vectors, or from the host."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
 from cogitate.memory.entry import Entry
 from cogitate.memory.errors import CogitateError, InputError, quoted, text_of
+from cogitate.memory.retrieval.candidates import display_name, plain_words
+from cogitate.memory.retrieval.vectors import cosine
 
 _REASON = 300  # characters
+_WORD = re.compile(r"([^\W\d_][\w-]*)(?:['’]s\b)?")
 
 #: Returns how similar each entry is to the query, in the order of the entries: higher is nearer, on any scale.
 Similarity = Callable[[str, Sequence[Entry]], Iterable[float]]
@@ -41,6 +45,36 @@ def similarity_by_number(similarity: Similarity, query: str, entries: Sequence[E
         count = f"{len(values)}" if len(values) < len(entries) else "too many"
         raise InputError(f"similarity returned {count} values for {len(entries)} entries: return one for each")
     return {entry.number: _finite(value) for entry, value in zip(entries, values, strict=True)}
+
+
+def without_names(query: str, entries: Iterable[Entry]) -> str:
+    """Return a query without the names of those whom entries involve, or as it is if nothing else is left.
+
+    A name makes all that its owner says similar, whatever it says; who speaks is a measure of its own.
+    """
+    names = {
+        word for subject in {s for e in entries for s in e.subjects} for word in plain_words(display_name(subject))
+    }
+
+    def kept(word: re.Match[str]) -> str:
+        named = word[1][0].isupper() and word[1].casefold() in names
+        return "" if named else word[0]
+
+    left = " ".join(_WORD.sub(kept, query).split())
+    return left if any(map(str.isalnum, left)) else query
+
+
+def similarities(query: str, entries: Iterable[Entry], vectors: Mapping[str, bytes | None]) -> dict[int, float]:
+    """Return the cosine of each entry's vector and the query's, by entry number; none without the query's vector.
+
+    Args:
+        vectors: by text; None where there is none.
+    """
+    target = vectors.get(query)
+    if target is None:
+        return {}
+    near = {text: cosine(target, vector) for text, vector in vectors.items() if vector is not None}
+    return {entry.number: near[entry.text] for entry in entries if entry.text in near}
 
 
 def _finite(value: Any) -> float:

@@ -10,14 +10,14 @@ import typer
 from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal
 from cogitate.ops.command_options import Verbose, program_name
-from cogitate.ops.fake_llm.faults import FAULTS, FLEX_FAULTS, PACK_FAULTS, parse_faults
+from cogitate.ops.fake_llm.faults import KNOWN, parse_faults
 from cogitate.ops.fake_llm.server import MOST_TAIL, Options, serve
 from cogitate.ops.signals import interruptible
 from cogitate.scheduler.config.settings import ConfigurationError
 
 NOTES = (
     "Faults: any status from 400 to 599, with a Retry-After in seconds as in 429:30, and "
-    + "; ".join(f"{name}: {what}" for name, what in [*FAULTS.items(), *PACK_FAULTS.items(), *FLEX_FAULTS.items()])
+    + "; ".join(f"{name}: {what}" for name, what in KNOWN.items())
     + "."
 )
 
@@ -31,6 +31,9 @@ def fake_llm(
     ] = "127.0.0.1",
     latency: Annotated[
         float, typer.Option("--latency", metavar="SECONDS", min=0, help="The latency of an answer.")
+    ] = 0.0,
+    batch_latency: Annotated[
+        float, typer.Option("--batch-latency", metavar="SECONDS", min=0, help="The time that a batch file takes.")
     ] = 0.0,
     flex_latency: Annotated[
         float, typer.Option("--flex-latency", metavar="SECONDS", min=0, help="Further latency in the flex tier.")
@@ -69,6 +72,7 @@ def fake_llm(
     logs.configure(verbose)
     options = Options(
         latency=latency,
+        batch_latency=batch_latency,
         flex_latency=flex_latency,
         jitter=jitter,
         tail=tail,

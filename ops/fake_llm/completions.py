@@ -14,7 +14,7 @@ from cogitate.ops.fake_llm.faults import FLEX_FAULTS, draw, status_of
 from cogitate.workers.jobs.packs.prompt import cases_in
 
 Delivery = Literal["complete", "hang", "close", "reset", "drip", "drip_headers"]
-_DELIVERIES: dict[str | None, Delivery] = {
+DELIVERIES: dict[str | None, Delivery] = {
     "hang": "hang",
     "close": "close",
     "reset": "reset",
@@ -44,10 +44,11 @@ def count_tokens(text: str) -> int:
 
 def content_digest(request: Mapping[str, Any]) -> str:
     """Return the digest of a request's content, 12 hexadecimal digits that are equal for each attempt."""
-    return _digest([request.get("model"), request["messages"]])
+    return digest_of([request.get("model"), request["messages"]])
 
 
-def _digest(asked: object) -> str:
+def digest_of(asked: object) -> str:
+    """Return a digest of a request or a part of it, 12 hexadecimal digits."""
     return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:12]
 
 
@@ -55,21 +56,27 @@ def complete(request: Mapping[str, Any], seed: object, fault: str | None) -> Fak
     """Return the response to a valid request."""
     if fault in FLEX_FAULTS and request.get("service_tier") != "flex":
         fault = None
-    if fault is not None:
-        wanted = status_of(fault)
-        if wanted is not None:
-            status, wait = wanted
-            headers = () if wait is None else (("Retry-After", str(wait)),)
-            return error(status, f"status_{status}", f"The stand-in was told to fail with {status}.", headers)
-        if fault in _ERRORS:
-            return error(*_ERRORS[fault])
-        if fault == "html":
-            return FakeResponse(status=200, body=b"<html><body>Gateway</body></html>", content_type="text/html")
+    if fault is not None and (response := failed(fault)) is not None:
+        return response
     schema = wanted_schema(request)
     answer = write_pack(request["messages"], schema, seed, fault)
     if answer is None:
         answer = AnswerWriter(request["messages"], seed).write(schema)
     return _completion(request, json.dumps(answer, ensure_ascii=False), fault)
+
+
+def failed(fault: str) -> FakeResponse | None:
+    """Return the response of a fault that concerns any request; None for other faults."""
+    wanted = status_of(fault)
+    if wanted is not None:
+        status, wait = wanted
+        headers = () if wait is None else (("Retry-After", str(wait)),)
+        return error(status, f"status_{status}", f"The stand-in was told to fail with {status}.", headers)
+    if fault in _ERRORS:
+        return error(*_ERRORS[fault])
+    if fault == "html":
+        return FakeResponse(status=200, body=b"<html><body>Gateway</body></html>", content_type="text/html")
+    return None
 
 
 def error(status: int, code: str, message: str, headers: tuple[tuple[str, str], ...] = ()) -> FakeResponse:
@@ -111,7 +118,7 @@ def _completion(request: Mapping[str, Any], text: str, fault: str | None) -> Fak
         message = {"role": "assistant", "content": None, "refusal": "I cannot help with that."}
     usage = sum(count_tokens(text_of(m)) for m in request["messages"]), count_tokens(text)
     body: dict[str, Any] = {
-        "id": f"chatcmpl-{_digest(request)}",
+        "id": f"chatcmpl-{digest_of(request)}",
         "object": "chat.completion",
         "created": 0,
         "model": request.get("model"),
@@ -129,7 +136,7 @@ def _completion(request: Mapping[str, Any], text: str, fault: str | None) -> Fak
     return FakeResponse(
         status=200,
         body=json.dumps(body).encode(),
-        delivery=_DELIVERIES.get(fault, "complete"),
+        delivery=DELIVERIES.get(fault, "complete"),
         usage=usage if reports_usage else None,
         service_tier=tier,
     )

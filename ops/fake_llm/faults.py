@@ -43,6 +43,17 @@ PACK_FAULTS: Mapping[str, str] = {
     "pack_repeated": "give two cases one number",
     "pack_bad_item": "answer one case with values of the wrong types",
 }
+#: What each fault of batch files does; the rate is a share of the files.
+BATCH_FAULTS: Mapping[str, str] = {
+    "batch_refused": "refuse the file with 404",
+    "batch_failed": "fail to validate the file",
+    "batch_expired": "let the second half of its requests expire",
+    "batch_partial": "leave out the second half of its requests",
+    "batch_errors": "answer every second request with status 500",
+    "batch_unknown": "add a line with an unknown custom_id",
+    "batch_doubled": "write each line twice",
+    "batch_reordered": "write the lines in reverse order",
+}
 #: What each fault of requests for the flex tier does; any other request is answered rightly.
 FLEX_FAULTS: Mapping[str, str] = {
     "flex_busy": "429: flex has no capacity",
@@ -50,6 +61,12 @@ FLEX_FAULTS: Mapping[str, str] = {
     "flex_default": "answer in the default tier",
     "flex_unnamed": "answer without naming the tier",
 }
+#: What each fault of requests for embeddings does; any other request is answered rightly.
+EMBEDDING_FAULTS: Mapping[str, str] = {
+    "vector_size": "vectors of another size",
+    "vector_nan": "a vector that holds NaN",
+}
+KNOWN: Mapping[str, str] = {**FAULTS, **PACK_FAULTS, **BATCH_FAULTS, **FLEX_FAULTS, **EMBEDDING_FAULTS}
 _STATUS = re.compile(r"([45]\d\d)(?::(\d{1,6}))?")
 
 
@@ -80,8 +97,8 @@ def check_faults(rates: Mapping[str, float]) -> dict[str, float]:
         FaultError: when a name is unknown, a rate is not from 0 to 1, or they add up to more than 1.
     """
     for name, rate in rates.items():
-        if name not in {**FAULTS, **PACK_FAULTS, **FLEX_FAULTS} and not _STATUS.fullmatch(name):
-            known = ", ".join([*FAULTS, *PACK_FAULTS, *FLEX_FAULTS])
+        if name not in KNOWN and not _STATUS.fullmatch(name):
+            known = ", ".join(KNOWN)
             raise FaultError(f"fault {name!r} is not known: use a status such as 503 or 429:30, or {known}")
         if not 0 <= rate <= 1:
             raise FaultError(f"fault {name!r}: its rate {rate!r} is not from 0 to 1")

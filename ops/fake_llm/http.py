@@ -22,6 +22,7 @@ class HttpRequest(NamedTuple):
     method: str
     path: str
     body: bytes
+    content_type: str = ""
 
 
 async def read_request(reader: asyncio.StreamReader) -> HttpRequest | None:
@@ -36,7 +37,8 @@ async def read_request(reader: asyncio.StreamReader) -> HttpRequest | None:
     length = headers.get("content-length", "0")
     if len(parts) != 3 or not length.isdigit() or int(length) > _MAX_BODY:
         return None
-    return HttpRequest(parts[0], parts[1], await reader.readexactly(int(length)))
+    body = await reader.readexactly(int(length))
+    return HttpRequest(parts[0], parts[1], body, headers.get("content-type", ""))
 
 
 def head_of(response: FakeResponse) -> bytes:

@@ -1,8 +1,8 @@
 """A stand-in for a model's endpoint: OpenAI-compatible, deterministic, and able to fail in every way.
 
-It serves `POST /v1/chat/completions`, `GET /v1/models` and `GET /stats`. An answer depends on the messages
-and the seed; its latency and fault also depend on the number of earlier equal requests, but never on the order in which
-different requests arrive.
+It serves `POST /v1/chat/completions`, `/v1/embeddings`, `/v1/files`, `/v1/batches`, `GET /v1/models` and `GET /stats`.
+An answer depends on the messages and the seed; its latency and fault also depend on the number of earlier equal
+requests, but never on the order in which different requests arrive.
 
     with FakeEndpoint(latency=0.2, faults={"429": 0.1}) as endpoint:
         settings = Settings(llm="openai", base_url=endpoint.url, api_key="any", limit_tokens=100_000)
@@ -24,7 +24,9 @@ from statistics import NormalDist
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from cogitate.ops.fake_llm.completions import FakeResponse, complete, content_digest, error
+from cogitate.ops.fake_llm.batches import FakeBatches
+from cogitate.ops.fake_llm.completions import FakeResponse, complete, content_digest, digest_of, error
+from cogitate.ops.fake_llm.embeddings import embed
 from cogitate.ops.fake_llm.faults import check_faults, draw, pick
 from cogitate.ops.fake_llm.http import HttpRequest, arrival, deliver, head_of, listening_socket, read_request
 from cogitate.ops.fake_llm.stats import Stats, Tally
@@ -73,6 +75,7 @@ class Options:
     """The behaviour of the stand-in."""
 
     latency: float = 0.0  # seconds before an answer
+    batch_latency: float = 0.0  # seconds that a batch file takes
     flex_latency: float = 0.0  # further seconds before an answer in the flex tier
     jitter: float = 0.0  # the most further seconds
     tail: float = (
@@ -116,7 +119,9 @@ class _Server:
         self.tally = Tally()
         self.open = asyncio.Event()  # cleared: answers wait
         self.open.set()
+        self._batches = FakeBatches(self.tally)
         self._attempts: Counter[str] = Counter()
+        self._decisions = {"/v1/chat/completions": self._decide, "/v1/embeddings": self._decide_vectors}
         self._limit = RequestLimit(options.requests_per_minute, options.burst)
         self._connections: set[asyncio.Task[None]] = set()
 
@@ -150,8 +155,8 @@ class _Server:
     async def _respond(self, request: HttpRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Answer one request, and return whether the connection stays open."""
         path = request.path.partition("?")[0].rstrip("/")
-        if (request.method, path) == ("POST", "/v1/chat/completions"):
-            return await self._chat(request, reader, writer)
+        if request.method == "POST" and (decide := self._decisions.get(path)) is not None:
+            return await self._call(decide, request, reader, writer)
         if (request.method, path) == ("GET", "/stats"):
             response = FakeResponse(status=200, body=json.dumps(self.tally.stats()._asdict()).encode())
         elif (request.method, path) == ("GET", "/v1/models"):
@@ -162,18 +167,32 @@ class _Server:
                 ],
             }
             response = FakeResponse(status=200, body=json.dumps(models).encode())
+        elif (of_batches := self._of_batches(request)) is not None:
+            response = of_batches
         else:
             response = error(404, "not_found", f"{request.method} {path} is not served here")
         writer.write(head_of(response) + response.body)
         await writer.drain()
         return True
 
-    async def _chat(self, request: HttpRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    def _of_batches(self, request: HttpRequest) -> FakeResponse | None:
+        options, held = self.options, not self.open.is_set()
+        return self._batches.respond(
+            request, seed=options.seed, faults=options.faults, latency=options.batch_latency, held=held
+        )
+
+    async def _call(
+        self,
+        decide: Callable[[bytes], _Decision],
+        request: HttpRequest,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> bool:
         self.tally.came()
         early = self._limit.early(arrival(writer))
         try:
             wait, model, digest, response = (
-                _Decision(0.0, "", "", too_many(early)) if early > 0 else self._decide(request.body)
+                _Decision(0.0, "", "", too_many(early)) if early > 0 else decide(request.body)
             )
             await asyncio.sleep(wait)
             await self.open.wait()
@@ -185,6 +204,20 @@ class _Server:
             return await deliver(response, reader, writer)
         finally:
             self.tally.went()
+
+    def _decide_vectors(self, body: bytes) -> _Decision:
+        options = self.options
+        try:
+            request = json.loads(body)
+            digest, model = digest_of(request), str(request.get("model"))
+            attempt, self._attempts[digest] = self._attempts[digest], self._attempts[digest] + 1
+            fault = pick(options.faults, draw(options.seed, digest, attempt, "fault"))
+            response = embed(request, fault)
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            refusal = error(400, "invalid_request", "this is no valid request for embeddings")
+            return _Decision(0.0, "", "", refusal)
+        self.tally.understood(model, fault)
+        return _Decision(options.latency, model, digest, response)
 
     def _decide(self, body: bytes) -> _Decision:
         options = self.options
@@ -244,6 +277,7 @@ class FakeEndpoint:
         self,
         *,
         latency: float = 0.0,
+        batch_latency: float = 0.0,
         flex_latency: float = 0.0,
         jitter: float = 0.0,
         tail: float = 0.0,
@@ -256,6 +290,7 @@ class FakeEndpoint:
     ) -> None:
         options = Options(
             latency=latency,
+            batch_latency=batch_latency,
             flex_latency=flex_latency,
             jitter=jitter,
             tail=tail,
@@ -310,8 +345,14 @@ class FakeEndpoint:
             if not changed.wait_for(lambda: condition(self.stats()), timeout):
                 raise TimeoutError(f"not within {timeout:g} s; served so far: {self.stats()}")
 
-    def change(self, *, latency: float | None = None, faults: Mapping[str, float] | None = None) -> None:
-        """Change latency or faults from now on; None leaves them.
+    def change(
+        self,
+        *,
+        latency: float | None = None,
+        batch_latency: float | None = None,
+        faults: Mapping[str, float] | None = None,
+    ) -> None:
+        """Change latencies or faults from now on, also of open batches; None leaves them.
 
         Raises:
             ValueError: when an option is invalid.
@@ -321,6 +362,7 @@ class FakeEndpoint:
             replace(
                 options,
                 latency=options.latency if latency is None else latency,
+                batch_latency=options.batch_latency if batch_latency is None else batch_latency,
                 faults=options.faults if faults is None else faults,
             )
         )

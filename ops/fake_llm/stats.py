@@ -25,6 +25,10 @@ class Stats(NamedTuple):
     tokens_by_service_tier: dict[str, int]  # that served them
     in_flight: int
     most_in_flight: int
+    batches: int  # that were created
+    batch_requests: int  # in these
+    batch_answers: int  # to these, that report their usage
+    batch_tokens: int  # of these answers
     completed: list[str]  # content digests of the latest 10,000 of these, in the order in which they were sent
 
 
@@ -39,6 +43,7 @@ class Tally:
         self._tokens_of: Counter[str] = Counter()
         self._tokens_in: Counter[str] = Counter()
         self._requests = self._answers = self._prompt = self._completion = self._in_flight = self._most = 0
+        self._batches = self._batch_requests = self._batch_answers = self._batch_tokens = 0
         self._completed: deque[str] = deque(maxlen=_REMEMBERED)
 
     def stats(self) -> Stats:
@@ -55,6 +60,10 @@ class Tally:
                 tokens_by_service_tier=dict(self._tokens_in),
                 in_flight=self._in_flight,
                 most_in_flight=self._most,
+                batches=self._batches,
+                batch_requests=self._batch_requests,
+                batch_answers=self._batch_answers,
+                batch_tokens=self._batch_tokens,
                 completed=list(self._completed),
             )
 
@@ -77,6 +86,22 @@ class Tally:
             self._requests_of[model] += 1
             if fault is not None:
                 self._faults[fault] += 1
+
+    def batched(self, requests: int, fault: str | None) -> None:
+        """Count a batch and its fault."""
+        with self.changed:
+            self._batches += 1
+            self._batch_requests += requests
+            if fault is not None:
+                self._faults[fault] += 1
+            self.changed.notify_all()
+
+    def batch_answered(self, usage: tuple[int, int] | None) -> None:
+        """Count a line of a batch, and the usage that it reports."""
+        with self.changed:
+            if usage is not None:
+                self._batch_answers += 1
+                self._batch_tokens += sum(usage)
 
     def sent(self, model: str, digest: str, response: FakeResponse | None) -> None:
         """Count a response that was sent in full, or with None one that was not."""

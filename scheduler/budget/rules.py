@@ -15,7 +15,7 @@ from cogitate.scheduler.config.endpoints import Model, upper_bound
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.config.tiers import TIERS, ModelOption, Tier, TierRule, usual_tier
 from cogitate.scheduler.latency.due_ticks import Bounds
-from cogitate.tasks.job import Cost, Request, ticks_of
+from cogitate.tasks.job import Cost, Request, added, ticks_of
 from cogitate.tasks.kind import Kind, Moment
 from cogitate.tasks.registry import UnknownKind
 
@@ -97,19 +97,22 @@ LEAST_PROMPT = 1_000  # tokens; about the longest built-in template without memo
 
 
 def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief, tier_of: TierRule = usual_tier) -> Rules:
-    models = settings.model_table()
+    models, embeddings = settings.model_table(), settings.embedding_model()
+
+    def offer(kind: Kind, model: Model, learned: int = 0) -> ModelOption:
+        return _offer(kind, model, learned, embeddings.bound if embeddings is not None and kind.recalls else Cost())
 
     def offers(kind: Kind, tier: Tier) -> Sequence[ModelOption]:
         if settings.llm != "openai" or not kind.output_cap:
             return (ModelOption("", kind.prompt_cap, Cost()),)
         named = settings.tier_models(kind.name)
         names = [named["strong"], named["routine"]] if tier == "strong" else [named["routine"]]
-        return tuple(_offer(kind, models[name]) for name in dict.fromkeys(names))
+        return tuple(offer(kind, models[name]) for name in dict.fromkeys(names))
 
     table = {(kind.name, tier): offers(kind, tier) for kind in kinds for tier in TIERS}
 
     def with_headroom(kind: Kind, option: ModelOption, headroom: int) -> ModelOption:
-        return option if headroom <= option.headroom else _offer(kind, models[option.model], headroom)
+        return option if headroom <= option.headroom else offer(kind, models[option.model], headroom)
 
     def latency_of(kind: Kind) -> int:
         usual = kind.latency if settings.game_clock().has_times else 1  # a round's minutes mean nothing
@@ -159,19 +162,21 @@ def adaptive_bounds(kind: Kind, settings: Settings) -> Bounds | None:
     return Bounds(ticks, max(ticks, int(most)))
 
 
-def _offer(kind: Kind, model: Model, learned: int = 0) -> ModelOption:
+def _offer(kind: Kind, model: Model, learned: int, vectors: Cost) -> ModelOption:
     """Return a kind's option for a model, with the prompt reduced to what the answer leaves of the model's context.
 
     Args:
         learned: tokens that its reasoning was seen to need; beyond the configured ones, it gets what leaves room for
             a short prompt.
+        vectors: the most that those of the memories among which it chooses may cost.
     """
     headroom = model.headroom_of(kind.name)
     left = model.context - kind.output_cap - LEAST_PROMPT if model.context else learned
     headroom = max(headroom, min(learned, left))
     output_cap = kind.output_cap + headroom
     prompt_cap = min(kind.prompt_cap, model.context - output_cap) if model.context else kind.prompt_cap
-    return ModelOption(model.name, prompt_cap, upper_bound(model, prompt_cap, output_cap), headroom)
+    cost = added(upper_bound(model, prompt_cap, output_cap), vectors)
+    return ModelOption(model.name, prompt_cap, cost, headroom)
 
 
 def view_of(settings: Settings) -> BudgetView:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from sys import intern
 from typing import Annotated, Literal
 
 import msgspec
@@ -36,9 +37,11 @@ _MOST_PARAMETERS = 4_000  # characters of JSON
 _MOST_HEADROOM = 200_000  # tokens
 
 Pack = Literal["auto", "off"]
+Batch = Literal["auto", "off"]
 ServiceTier = Literal["auto", "standard"]
 STANDARD = "default"  # what providers call the standard service tier
 FLEX = "flex"
+BATCH = "batch"  # the name that prices have for what is asked in a batch file
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
@@ -68,16 +71,6 @@ def _checked_parameters(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
 Parameters = Annotated[dict[str, JsonValue], AfterValidator(_checked_parameters)]
 
 
-class EmbeddingSettings(BaseModel):
-    """The embedding model for a host's searches."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    endpoint: str = DEFAULT
-    model: str  # the endpoint's name for it
-    timeout: float = Field(10.0, gt=0)  # seconds for a request
-
-
 class KindOfModelSettings(BaseModel):
     """The settings of a model for one kind of job, where they differ."""
 
@@ -103,6 +96,7 @@ class ModelSettings(BaseModel):
     headroom: int = Field(0, ge=0, le=_MOST_HEADROOM)  # tokens that its reasoning may take beyond an answer
     reasons: bool = True  # whether it is asked to explain deeds and insights; very small models cannot
     pack: Pack = "off"  # whether one request may think for several owners
+    batch: Batch = "off"  # whether jobs may be asked in batch files, where ticks wait long enough for these
     service_tier: ServiceTier = "standard"  # "auto": the cheaper, slower flex tier where an answer may wait
     kinds: dict[str, KindOfModelSettings] = {}  # by kind of job
     service_tiers: dict[str, Annotated[int, Field(ge=0, le=1_000)]] = {}  # per cent of the prices that each tier costs
@@ -130,7 +124,8 @@ class ModelSettings(BaseModel):
         tiers = dict(listed.service_tiers) if listed else {}
         if not self._named_tiers() <= {STANDARD, *tiers, *self.service_tiers}:
             listed, tiers = None, {}  # the price of that tier is not known
-        used = self._named_tiers() | ({FLEX} if self.service_tier == "auto" else set())
+        automatic = {FLEX: self.service_tier == "auto", BATCH: self.batch == "auto"}
+        used = self._named_tiers() | {tier for tier, is_used in automatic.items() if is_used}
         given = ModelPrice(
             name=name,
             model=model,
@@ -158,7 +153,7 @@ class ModelSettings(BaseModel):
         return Model(
             name=name,
             model=price.model,
-            endpoint=self.endpoint,
+            endpoint=intern(self.endpoint),  # msgspec omits a default only if it is the same object
             input_price=price.input or 0 if known else 0,
             cached_input_price=price.cached_input or 0 if known else 0,
             output_price=price.output or 0 if known else 0,
@@ -169,6 +164,7 @@ class ModelSettings(BaseModel):
             headroom=self.headroom,
             reasons=self.reasons,
             pack=self.pack,
+            batch=self.batch,
             service_tier=self.service_tier,
             kinds={
                 kind: KindOfModel(headroom=own.headroom, parameters=_text_of({**self.parameters, **own.parameters}))
@@ -220,6 +216,7 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     headroom: int = 0  # tokens that its reasoning may take beyond an answer
     reasons: bool = True  # whether it is asked to explain deeds and insights
     pack: Pack = "off"  # whether one request may think for several owners
+    batch: Batch = "off"  # whether jobs may be asked in batch files
     service_tier: ServiceTier = "standard"
     kinds: dict[str, KindOfModel] = msgspec.field(default_factory=dict)  # by kind of job
     percent: int = 100  # of the prices, that a request costs at most

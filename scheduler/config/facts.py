@@ -14,6 +14,7 @@ from cogitate.memory.limits import MemoryLimits
 from cogitate.memory.profile import Location
 from cogitate.memory.retrieval.profiles import ProfileChoice
 from cogitate.memory.retrieval.retrieval import DEFAULT
+from cogitate.scheduler.config.embedding import EmbeddingModel, EmbeddingSettings
 from cogitate.scheduler.config.endpoints import Model, ModelSettings
 from cogitate.scheduler.config.price_table import ModelPrice
 from cogitate.scheduler.config.settings import Settings
@@ -48,6 +49,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     models: tuple[Model, ...] = ()  # models that jobs may name; none: jobs use heuristics
     ladders: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)  # models by kind, as they are asked
     response_cache: bool = False  # workers reuse answers of earlier runs
+    embeddings: EmbeddingModel | None = None  # None: memories are chosen by words alone
 
     @property
     def profile(self) -> ProfileChoice:
@@ -105,6 +107,7 @@ def facts_of(settings: Settings, locations: Sequence[Location], start_minute: in
         models=settings.asked_models(),
         ladders=settings.ladders(),
         response_cache=settings.response_cache and settings.llm == "openai",
+        embeddings=settings.embedding_model(),
     )
 
 
@@ -114,7 +117,6 @@ KEPT = fields_of("model", "time", "budget", "jobs", "memory", "events") - {
     "base_url",
     "api_key",
     "endpoints",
-    "embeddings",
     "job_deadline",
     "capture",
     "wait",
@@ -142,5 +144,7 @@ def kept_settings(raw: bytes | str, over: Settings | None = None) -> Settings:
         kept["seconds_per_tick"] = 60 * minutes
     kept.pop("day_start", None)  # of earlier versions
     models = {name: ModelSettings.model_validate(model) for name, model in kept.get("models", {}).items()}
+    named = kept.get("embeddings")  # None: a run of an earlier version has none either
+    kept["embeddings"] = named and EmbeddingSettings.model_validate(named)
     prices = typed_json.convert(kept.pop(_PRICES, {}), dict[str, ModelPrice])
     return (over or Settings()).changed(**kept | {"models": models}).with_prices(prices)

@@ -27,6 +27,7 @@ from cogitate.memory.errors import quoted
 from cogitate.memory.language.truncation import Truncation
 from cogitate.memory.limits import MemoryLimits, Policy
 from cogitate.memory.routing.routing import Routing
+from cogitate.scheduler.config.embedding import IN_PROCESS, EmbeddingModel
 from cogitate.scheduler.config.endpoints import DEFAULT, Endpoint, Model, ModelSettings, check_name
 from cogitate.scheduler.config.limits import MAX_LIMIT, LimitName, LimitTable
 from cogitate.scheduler.config.price_table import ModelPrice
@@ -181,6 +182,11 @@ class Settings(
                     f"model {name!r} is at the endpoint {model.endpoint!r}, which is not configured; "
                     f"there are {', '.join(known)}"
                 )
+        if self.embeddings is not None and self.embeddings.endpoint not in (IN_PROCESS, *known):
+            raise ValueError(
+                f"embeddings names the endpoint {self.embeddings.endpoint!r}, which is not configured; "
+                f"there are {', '.join(known)}, and {IN_PROCESS!r} for workers that compute vectors themselves"
+            )
         return self
 
     @model_validator(mode="after")
@@ -324,6 +330,14 @@ class Settings(
             return ()
         named = {model for kind in ["", *self.kind_tiers] for model in self.ladder(kind)}
         return tuple(model for name, model in self.model_table().items() if name in named)
+
+    def embedding_model(self) -> EmbeddingModel | None:
+        """Return the embedding model of a run; None where jobs ask no model or repeat stored answers.
+
+        A stored answer belongs to one prompt, so its memories must not depend on which vectors were there.
+        """
+        used = self.embeddings is not None and self.llm == "openai" and not self.response_cache
+        return self.embeddings.kept() if used and self.embeddings is not None else None
 
     def shared_turn(self, kind: str) -> int:
         """Return the ticks from one to the next at which owners may request a kind; 1: its calls are not packed.

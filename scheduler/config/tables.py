@@ -12,7 +12,8 @@ from cogitate.memory.limits import Cause, Policy
 from cogitate.memory.retrieval.profiles import ProfileChoice, check_choice
 from cogitate.memory.routing.routing import Style
 from cogitate.memory.trigger import DEFAULT_TRIGGER
-from cogitate.scheduler.config.endpoints import EmbeddingSettings, Endpoint, ModelSettings
+from cogitate.scheduler.config.embedding import EmbeddingSettings
+from cogitate.scheduler.config.endpoints import Endpoint, ModelSettings
 from cogitate.scheduler.config.tiers import Tier
 from cogitate.tasks.job import LATENCIES, is_latency
 
@@ -88,7 +89,7 @@ class ModelTable(BaseModel):
     tiers: dict[Tier, str] = Field(default_factory=dict)  # models by tier; strong: as routine; routine: "default"
     kind_tiers: dict[str, dict[Tier, str]] = Field(default_factory=dict)  # the same for a kind, where it differs
     failover: list[str] = Field(default_factory=list)  # models to ask, in order, after a kind's routine one
-    embeddings: EmbeddingSettings | None = None  # for what hosts read; None: searches use words only
+    embeddings: EmbeddingSettings | None = None  # of memories and queries; None: searches use words only
     job_deadline: float = Field(60.0, gt=0)  # seconds for one attempt, retries of the transport included
     response_cache: bool = False  # reuse the answers that an earlier run got to the same prompts
     capture: bool = False  # store prompts and answers for `cogitate job ID --prompt`

@@ -64,7 +64,8 @@ class TokenEstimates(Part):
         if note.count is not None:
             self.learn(note.model, note.count)
         if note.reasoning and note.model:
-            written = note.usage.tokens - note.count.reported if note.count is not None else note.reasoning
+            answered = note.usage.tokens - note.embedded
+            written = answered - note.count.reported if note.count is not None else note.reasoning
             self.learn_headroom(note.model, note.reasoning, written, item.job.output_cap, note.failure == "truncated")
         if note.saved:
             return

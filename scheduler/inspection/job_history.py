@@ -45,6 +45,8 @@ _JOB = typed_json.decoder(Job)
 _CIRCUMSTANCES = (
     "source",
     "packed",
+    "hybrid",
+    "embedded",
     "service_tier",
     "discount",
     "prompt",
@@ -103,6 +105,8 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
     saved: bool = False  # not spent: the answer came from an identical call
     reasoning: int = 0  # reasoning tokens in the usage, as reported by the model
     packed: int = 0  # jobs that one request asked for together; 0: it asked for this one alone
+    hybrid: bool = False  # vectors were there for the choice of its memories, not words alone
+    embedded: int = 0  # tokens of the usage that vectors took
     service_tier: str = ""  # that answered, as the endpoint reports
     discount: int = 0  # micro-dollars by which the standard service tier would have been dearer
     model: str = ""

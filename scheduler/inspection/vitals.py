@@ -166,6 +166,7 @@ class OpenKind(msgspec.Struct, kw_only=True):
 
     waiting: int = 0  # for a worker
     running: int = 0
+    batched: int = 0  # in a batch file, or waiting for one
     staged: int = 0  # done; the result is applied when due
     dead: int = 0  # abandoned; the heuristic is applied when due
     held: int = 0  # refused by the budget; the heuristic is applied when due
@@ -246,7 +247,7 @@ def _state(store: RunStore) -> tuple[str, int, Settings]:
 
 
 def open_kinds(store: RunStore, run: str, tick: int) -> dict[str, OpenKind]:
-    members = store.members("jobs")
+    members, batched = store.members("jobs"), set(store.fields("batched"))
     texts = sorted(raw.decode() for raw in members)
     pipeline = store.pipeline()
     for text in texts:
@@ -257,7 +258,8 @@ def open_kinds(store: RunStore, run: str, tick: int) -> dict[str, OpenKind]:
             continue
         key = JobKey.parse(text)
         kind = kinds.setdefault(key.kind, OpenKind())
-        name = ("running" if token else "waiting") if state == b"open" else state.decode()
+        running = "batched" if token in batched else "running" if token else "waiting"
+        name = running if state == b"open" else state.decode()
         setattr(kind, name, getattr(kind, name) + 1)
         if state == b"open" and (not kind.oldest or tick - key.tick > kind.age):
             kind.oldest, kind.age = f"{run}/{text}", max(0, tick - key.tick)

@@ -129,6 +129,8 @@ class EndNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     unreported: bool = False  # the usage is an estimate
     reasoning: int = 0  # tokens of the usage that were reasoning, as the model reports
     packed: int = 0  # jobs that one request asked for together
+    hybrid: bool = False  # vectors were there for the choice of its memories
+    embedded: int = 0  # tokens of the usage that vectors took
     service_tier: str = ""  # that answered, as the endpoint reports
     discount: int = 0  # micro-dollars by which the standard service tier would have been dearer
     saved: bool = False  # nothing was spent: the usage is that of an identical call

@@ -18,7 +18,8 @@ from cogitate.memory import typed_json
 from cogitate.memory.effects import Effect
 from cogitate.memory.profile import Profile
 from cogitate.memory.unreadable import read_entry
-from cogitate.scheduler.config.endpoints import FLEX, Model
+from cogitate.scheduler.config.embedding import EmbeddingModel
+from cogitate.scheduler.config.endpoints import BATCH, FLEX, Model
 from cogitate.scheduler.config.facts import SCHEMA, Facts
 from cogitate.scheduler.ledger.answer_times import note_of
 from cogitate.scheduler.ledger.keys import Reply, incarnation_key, new_nonce, run_base, script
@@ -85,6 +86,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     unreported: bool = False  # the model reported no usage: it is a high estimate
     reasoning: int = 0  # tokens of the usage that were reasoning, as reported
     packed: int = 0  # jobs that one request asked for together; 0: it asked for this one alone
+    hybrid: bool = False  # vectors were there for the choice of its memories, not words alone
+    embedded: int = 0  # tokens of the usage that vectors took
     service_tier: str = ""  # that answered, as the endpoint reports
     discount: int = 0  # micro-dollars by which the standard service tier would have been dearer
     saved: bool = False  # the answer is that of an identical call: `usage` is what that cost, and nothing was spent
@@ -103,6 +106,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     model: Model | None = None  # the one that the job names; None: it names none, or one that the run does not have
     others: tuple[Model, ...] = ()  # models to ask, in this order, if that one cannot be reached
     response_cache: bool = False  # the run reuses answers of earlier runs, and stores its answers for later ones
+    embeddings: EmbeddingModel | None = None  # None: memories are chosen by words alone
 
     @property
     def last(self) -> bool:
@@ -143,8 +147,11 @@ class Claims:
         self._ready = script(client, "ready")
         self._unanswered: deque[tuple[str, JobKey, str]] = deque()  # run, key, token
 
-    def claim(self, job_id: str) -> Claim | Refusal:
+    def claim(self, job_id: str, held: str = "") -> Claim | Refusal:
         """Claim a job. After a refusal, do nothing and spend nothing.
+
+        Args:
+            held: the token of an attempt that holds the job already, to return that claim once more.
 
         Raises:
             ValueError: if `job_id` is not a job id.
@@ -152,12 +159,12 @@ class Claims:
         """
         run, key = split_job_id(job_id)
         self._withdraw()
-        token = new_nonce()
-        args: list[str | int] = [run_base(run), key.text(), self._worker, token, self._schema]
+        token = held or new_nonce()
+        args: list[str | int] = [run_base(run), key.text(), self._worker, token, self._schema, "1" if held else ""]
         try:
             answer: Reply = self._claim(keys=[incarnation_key(run)], args=args)
         except RedisError as error:
-            self._unanswered.append((run, key, token))
+            self._doubt(run, key, token, held)
             if type(error) is not ResponseError:
                 raise
             return self._unreadable(job_id, error)  # the script met a value that no version writes
@@ -167,16 +174,21 @@ class Claims:
         try:
             return self._granted(answer, key, token)
         except RedisError:
-            self._unanswered.append((run, key, token))
+            self._doubt(run, key, token, held)
             raise
         except _Overtaken:
-            self._unanswered.append((run, key, token))
+            self._doubt(run, key, token, held)
             self._withdraw()
             return "closed"
         except (ValueError, TypeError, LookupError, RecursionError) as error:
-            self._unanswered.append((run, key, token))
+            self._doubt(run, key, token, held)
             self._withdraw()
             return self._unreadable(job_id, error)
+
+    def _doubt(self, run: str, key: JobKey, token: str, held: str) -> None:
+        """Note that a claim may have been granted, to withdraw it; one that was held before stays as it is."""
+        if not held:
+            self._unanswered.append((run, key, token))
 
     def asks_model(self, job_id: str) -> bool:
         """Return whether a job is open and asks a model.
@@ -222,6 +234,7 @@ class Claims:
             model=facts.model(job.model),
             others=facts.below(key.kind, job.model),
             response_cache=facts.response_cache,
+            embeddings=facts.embeddings,
         )
 
     def _facts_of(self, store: RunStore, version: int) -> tuple[Facts, WorldFacts]:
@@ -270,10 +283,14 @@ class Claims:
         """
         payload = msgspec.json.encode(result) if result is not None else b""
         job, note = claim.job, b""
-        # An answer of the flex tier says nothing of the time that the standard one takes, and moves no due tick.
-        if result is not None and result.source == "llm" and job.model and result.service_tier != FLEX:
+        # An answer of the flex tier, or of a batch, says nothing of the time that others take, and moves no due tick.
+        if result is not None and result.source == "llm" and job.model and result.service_tier not in (FLEX, BATCH):
             note = note_of(job.key, job.model, job.ahead, result.usage, claim.tick)
         return self._report(job.run, claim.incarnation, job.key, claim.token, payload, used, failure, note)
+
+    def account(self, run: str, incarnation: str, key: JobKey, token: str, used: Cost) -> Settled:
+        """Report what an attempt cost whose result can no longer be used."""
+        return self._report(run, incarnation, key, token, b"", used)
 
     def states(self, claims: Sequence[Claim]) -> list[str]:
         """Return the state of each job: open, staged or dead; "" if it has ended or its run is gone."""

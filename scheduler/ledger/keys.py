@@ -53,6 +53,13 @@ RunKey = Literal[
     "timed",
     "seals",
     "history",
+    "vectors",
+    "vectors_at",
+    "vectors_wanted",
+    "batched",
+    "batch_lines",
+    "batches",
+    "batch_desk",
 ]
 OF_RUN: frozenset[str] = frozenset(get_args(RunKey))
 
@@ -98,6 +105,11 @@ def endpoint_keys(endpoint: str) -> list[str]:
     return [f"cogitate:endpoint:{{{endpoint}}}:{part}" for part in ("gate", "slots", "counters", "times")]
 
 
+def batch_times_key(endpoint: str) -> str:
+    """Return the key of how long an endpoint's latest batches took; it belongs to no run."""
+    return f"cogitate:endpoint:{{{endpoint}}}:batches"
+
+
 #: The Lua side of the engine's parts, in the order in which replies show what they keep.
 _PARTS = ("parts", "late", "corrections", "retries")
 
@@ -106,6 +118,8 @@ _PRELUDES: dict[str, tuple[str, ...]] = {
     "claim": ("accounts", "parts", "retries"),
     "settle": ("accounts", *_PARTS),
     "beat": (),
+    "park": (),
+    "batches": ("accounts",),
     "ask_ready": ("fence",),
     "ready": (),
     "collect": ("fence", "accounts", "rows", *_PARTS),
@@ -116,6 +130,7 @@ _PRELUDES: dict[str, tuple[str, ...]] = {
     "finish": ("fence",),
     "control": (),
     "delete": (),
+    "vectors": (),
     "real_day": (),
 }
 

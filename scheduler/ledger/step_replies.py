@@ -42,6 +42,7 @@ class Attempt(msgspec.Struct, frozen=True):
     job: str
     worker: str
     tick: int
+    batched: int = 0  # 1 while a batch holds its request: then it has no lease
 
 
 class BoundaryInput(NamedTuple):

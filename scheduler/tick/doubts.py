@@ -206,9 +206,7 @@ def tell_strangers(state: RunState, settings: Settings, owners: Iterable[str]) -
 
 def tell_unasked(run: str, settings: Settings, given: Settings) -> None:
     """Warn of a model or an endpoint that a host sets for a run that asks no model."""
-    names: list[str] = [name for name in ("base_url", "model") if name in given.model_fields_set]
-    if given.embeddings is not None:
-        names = [name for name in names if name != "base_url"]  # which embeddings may use
+    names: list[str] = [name for name in ("base_url", "model", "embeddings") if name in given.model_fields_set]
     if names and settings.llm == "heuristic":
         log.warning(
             "model.unused",

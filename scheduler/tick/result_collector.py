@@ -55,6 +55,8 @@ class Leases:
         seen: dict[str, tuple[int, float]] = {}
         expired = []
         for token, attempt in sorted(collected.attempts.items()):
+            if attempt.batched:
+                continue
             beat = collected.beats.get(attempt.worker, 0)
             before = self._seen.get(token)
             since = before[1] if before is not None and before[0] == beat else now

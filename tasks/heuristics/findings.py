@@ -14,7 +14,7 @@ from cogitate.memory.clock import DAY, clock_in_force, clock_time, date, day_of
 from cogitate.memory.entry import is_dialogue
 from cogitate.memory.language.languages import ENGLISH, is_english
 from cogitate.memory.language.sentences import split_sentences
-from cogitate.memory.language.times import anchor_days, find_times
+from cogitate.memory.language.times import anchor_days, find_times, names_date
 from cogitate.memory.summaries.conversations import parse_line
 from cogitate.tasks.heuristics.promises import Promise, find_promises
 from cogitate.tasks.heuristics.reading import BY_TIME, TIMED
@@ -59,7 +59,7 @@ def _coming(recalled: Recalled) -> Iterable[Finding]:
         entry = recalled.by_number[item.number]
         spoken = parse_line(entry, recalled.names).text
         said = next((s for s in split_sentences(spoken) if _names_hour(s, item.minute) and not s.endswith("?")), "")
-        same_day = day_of(item.minute) == day_of(entry.minute)
+        same_day = day_of(item.minute) == day_of(entry.minute) and not names_date(said)
         is_dated = same_day or "day " in said or anchor_days(said, entry.minute) != said
         if said and is_dated and item.number not in declined:
             when = f"{_day(item.minute, recalled.minute)} at {clock_time(item.minute)}"

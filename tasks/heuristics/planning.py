@@ -12,13 +12,14 @@ from cogitate.memory.appointments import appointments, standing
 from cogitate.memory.clock import DAY, day_of
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.languages import is_english
+from cogitate.memory.language.packs import pack_of
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.times import is_over
 from cogitate.memory.summaries.conversations import first_person
-from cogitate.tasks.heuristics.day_plan import AGAIN, NOTHING_KNOWN, WORK, Slot, build
+from cogitate.tasks.heuristics.day_plan import AGAIN, NOTHING_KNOWN, SEE_TO, WORK, Slot, build
 from cogitate.tasks.heuristics.identity import fulfilled_wish
 from cogitate.tasks.heuristics.owed import Owed, find_owed, with_owed
-from cogitate.tasks.heuristics.pressing import find_pressing, quote
+from cogitate.tasks.heuristics.pressing import find_pressing, is_seen_to, quote
 from cogitate.tasks.heuristics.reading import TIMED
 from cogitate.tasks.kind import Case
 from cogitate.tasks.meters import Meter, read_meters
@@ -49,7 +50,7 @@ def find_slots(case: Case, start: int, end: int, language: str) -> tuple[list[Sl
         start=start,
         end=end,
         booked=booked,
-        unfinished=_left(case, told, start, owed),
+        unfinished=_left(case, told, start, owed, language),
         status=status_of(case),
         visits=Counter(place for place, _ in {(e.location, e.minute // 60) for e in case.entries if e.location}),
         done=(*_done(case), *fulfilled_wish(profile, entries)),
@@ -83,16 +84,22 @@ def unfinished_of(case: Case) -> list[Mapping[str, Any]]:
     return [item for item in items if isinstance(item, Mapping)] if isinstance(items, list) else []
 
 
-def _left(case: Case, told: Sequence[Entry], start: int, owed: Owed) -> list[Mapping[str, Any]]:
+def _left(case: Case, told: Sequence[Entry], start: int, owed: Owed, language: str) -> list[Mapping[str, Any]]:
     """Return the unfinished items that are not over, judged by promises, appointments and the items themselves."""
     if not unfinished_of(case):
         return []
     since = max(0, day_of(start) - 1) * DAY
     missed = {a.what for a in appointments(told, case.world.locations, since, start)}
+    planned = max((e.number for e in case.entries if e.type == "plan"), default=0)
+    later = [e for e in case.entries if e.number > planned]
+    phrases = pack_of(language)
     left = []
     for item in unfinished_of(case):
-        text = str(item.get("description", "")).removeprefix(AGAIN)
-        if text not in owed.over and text not in missed and not is_over(text, start):
+        text = phrases.without("again", str(item.get("description", "")).removeprefix(AGAIN))
+        matter = phrases.without("see_to", text.removeprefix(SEE_TO))
+        if text in owed.over or text in missed or is_over(text, start):
+            continue
+        if matter == text or not is_seen_to(matter, later):
             left.append(item)
     return left
 

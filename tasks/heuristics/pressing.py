@@ -6,7 +6,6 @@ no times of day, of the time since the last plan.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from itertools import chain, islice
@@ -31,11 +30,6 @@ NOTABLE = 4  # the least importance of what an empty plan sees to
 MOST_PRESSING = 2  # of a plan
 LONGEST_QUOTE = 100  # characters of an observation in a plan
 _ALIKE = 0.6  # share of an observation's words that one about the same matter repeats
-#: What tells of a state or a finding rather than a deed, after the one who did it.
-_FINDING = re.compile(
-    r"(?:am|are|is|was|were|ha(?:ve|s|d)|needs?|must|lacks?|cannot|f[io]nds?|found|s[ae]ws?|sees?|hears?|heard|notice[sd]?|"
-    r"discover(?:s|ed)|count(?:s|ed)|loses?|lost)\b"
-)
 _AHEAD = 30 * DAY  # an appointment within this time is kept at its hour
 
 
@@ -67,9 +61,10 @@ def find_pressing(
     seen = [e for e in recent if e.type == "observation" and e.source == "perception"]
     seen.sort(key=BY_TIME)
     told = (e for e in recent if is_empty and e.type == "message" and _is_told(e, name, names))
+    own = (e for e in seen if e.importance >= least and not _is_done_or_said(e.text, name))
     found = [
         e
-        for e in chain((e for e in seen if not _is_done_or_said(e.text, name)), told)
+        for e in chain(own, told)
         if e.importance >= least and e.number not in agreed and prose(e.text) and not _is_settled(e, seen)
     ]
     if not found:
@@ -81,7 +76,7 @@ def find_pressing(
         if not any(text.endswith(quote(entry, names, language)) for text in planned)
         and not appointments([entry], places, entry.minute - DAY, entry.minute + _AHEAD)
         and not _is_called_off(entry, entries)
-        and not _is_answered(entry, seen[bisect_right(seen, BY_TIME(entry), key=BY_TIME) :])
+        and not _is_answered(TERMS.of(entry.text), seen[bisect_right(seen, BY_TIME(entry), key=BY_TIME) :])
     )
     return [*islice(open_, MOST_PRESSING)]
 
@@ -99,6 +94,11 @@ def quote(entry: Entry, names: Mapping[str, str], language: str = ENGLISH) -> st
     )
 
 
+def is_seen_to(matter: str, later: Sequence[Entry]) -> bool:
+    """Return whether an observation after a plan is about a matter that the plan saw to: it presses anew or is over."""
+    return _is_answered(TERMS.of(matter), [e for e in later if e.type == "observation"])
+
+
 def _is_told(entry: Entry, name: str, names: Mapping[str, str]) -> bool:
     """Return whether an entry is what another than the one called `name` said, and no mere courtesy."""
     line = parse_line(entry, names)
@@ -108,9 +108,10 @@ def _is_told(entry: Entry, name: str, names: Mapping[str, str]) -> bool:
 
 def _is_done_or_said(text: str, name: str) -> bool:
     """Return whether a text tells what the one called `name` did, or quotes what a person said."""
-    told = language_of(text).with_subject(text, "I")
+    language = language_of(text)
+    told = language.with_subject(text, "I")
     who = next((who for who in ("I ", "We ", f"{name} ") if told.startswith(who)), "")
-    return quoted_speaker(text) != "" or (who != "" and _FINDING.match(told, len(who)) is None)
+    return quoted_speaker(text) != "" or (who != "" and not language.tells_state(told[len(who) :]))
 
 
 def _is_called_off(entry: Entry, entries: Sequence[Entry]) -> bool:
@@ -128,11 +129,11 @@ def _is_settled(entry: Entry, seen: Sequence[Entry]) -> bool:
     if entry.importance >= IMPORTANT:
         return False
     before = seen[: bisect_left(seen, BY_TIME(entry), key=BY_TIME)]
-    return any(one.importance > entry.importance and _is_answered(one, (entry,)) for one in before)
+    return any(one.importance > entry.importance and _is_answered(TERMS.of(one.text), (entry,)) for one in before)
 
 
-def _is_answered(entry: Entry, later: Sequence[Entry]) -> bool:
-    """Return whether a later observation is about the same matter."""
-    words = frozenset(TERMS.of(entry.text))
+def _is_answered(matter: Collection[str], later: Sequence[Entry]) -> bool:
+    """Return whether a later observation is about the matter that some words tell."""
+    words = frozenset(matter)
     enough = _ALIKE * len(words)
     return any(len(words.intersection(TERMS.of(other.text))) >= enough for other in later)

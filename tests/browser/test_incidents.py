@@ -122,7 +122,7 @@ def incidents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Incidents]:
             "--town",
             5,
             "--days",
-            90,
+            4_000,  # it outlasts the tests on a slow machine
             "--tick-rate",
             4,
             "--workers",

@@ -31,6 +31,7 @@ from cogitate.scheduler.intake.kind_effects import (
     made_without_model,
     place_of,
 )
+from cogitate.scheduler.ledger.batches import Batches
 from cogitate.scheduler.ledger.claims import (
     UNUSABLE,
     Claim,
@@ -50,6 +51,8 @@ from cogitate.tasks.kind import Kind
 from cogitate.tasks.own.method_faults import MethodFault
 from cogitate.tasks.registry import UnknownKind, kind_of
 from cogitate.workers.gate.gate import Refused
+from cogitate.workers.jobs.batches.desk import BatchDesk
+from cogitate.workers.jobs.call import BATCHED, BatchAnswer
 from cogitate.workers.jobs.call_layers import ASKING_FAILED, Calls
 from cogitate.workers.jobs.candidates import (
     NO_ADJUSTMENT,
@@ -65,6 +68,7 @@ from cogitate.workers.jobs.judging import HALVED, adjusted, judge, result_of
 from cogitate.workers.jobs.kept_results import KeptResults
 from cogitate.workers.jobs.metrics import attempted
 from cogitate.workers.jobs.stored_texts import Capture
+from cogitate.workers.jobs.vectors import Vectors
 from cogitate.workers.llm.clients import ModelClients
 from cogitate.workers.llm.replies.failures import ModelAnswer
 from cogitate.workers.llm.requests.dialect import DialectStore
@@ -80,7 +84,7 @@ SETTLE_BACKOFF = (0.1, 0.5, 2.0, 5.0)  # seconds between tries while the ledger 
 class Outcome(NamedTuple):
     """The outcome of running a job."""
 
-    settled: Settled | Refusal | Literal["ready"]
+    settled: Settled | Refusal | Literal["ready", "batched"]
     source: Source = "none"  # of the last attempt's result
     failure: str = ""  # class of its failure
 
@@ -90,6 +94,8 @@ class Outcome(NamedTuple):
         match self.settled:
             case "ready":
                 return "ready"
+            case "batched":
+                return "waits for a batch"
             case "staged":
                 return f"{self.source}{why}"
             case "offered":
@@ -110,6 +116,7 @@ class Runner:
         heartbeat: Heartbeat,
         settings: Settings,
         kept: KeptResults | None = None,
+        batches: Batches | None = None,
     ) -> None:
         self._kept = kept
         self._claims = claims
@@ -120,8 +127,11 @@ class Runner:
             with contextlib.suppress(ConfigurationError, KeyError):  # the first call that needs it logs this
                 self._models.of(name)
         self._stopping = threading.Event()
-        self._calls = Calls(client, settings, self._models, self._stopping)
-        self._attempts = Attempts(client, settings, self._calls)
+        self.desk = BatchDesk(client, batches, claims, settings, self.answered) if batches is not None else None
+        parking = (batches, self.desk.wake) if batches is not None and self.desk is not None else None
+        self._calls = Calls(client, settings, self._models, self._stopping, parking)
+        self._vectors = Vectors(client, settings, self._calls.gate)
+        self._attempts = Attempts(client, settings, self._calls, self._vectors)
         self._other: set[str] = set()  # runs of another version already logged
 
     def run(self, job_id: str) -> Outcome:
@@ -137,33 +147,47 @@ class Runner:
             claim = self._claim(job_id)
             if not isinstance(claim, Claim):
                 return Outcome(claim)
-            job, began = claim.job, time.monotonic()
-            where = structlog.contextvars.bound_contextvars(job=job_id, attempt=claim.number)
-            with where, self._heartbeat.of(job.run, claim.incarnation), claim.case.world.clock.in_force():
-                model = adjustment.model or job.model
-                result, used, pause, failure, adjustment = self._attempts.make(claim, deadline, adjustment)
-                model = result.model if result is not None and result.model else model
-                if job.model:
-                    took = round(1000 * (time.monotonic() - began))
-                    tries.append(Tried(claim.number, took, used, model, failure))
-                    result = result and replace(result, tries=tuple(tries))
-                settled = self._settle(claim, result, used, failure)
-                if self._kept is not None and settled == "staged" and result and result.source in ("llm", "cached"):
-                    self._kept.keep(claim, result, used)
-            source = result.source if result is not None else "none"
-            attempted(job.key.kind, source, failure, time.monotonic() - began, model, used.tokens)
-            log.info(
-                "job.settled",
-                job=job_id,
-                kind=job.key.kind,
-                owner=job.key.owner,
-                attempt=claim.number,
-                settled=settled,
-                source=source,
-                tokens=used.tokens,
-            )
-            if settled != "freed" or self._stopping.wait(pause):
-                return Outcome(settled, source, failure)
+            outcome, pause, adjustment = self._attempt(claim, deadline, adjustment, tries)
+            if outcome.settled != "freed" or self._stopping.wait(pause):
+                return outcome
+
+    def answered(self, claim: Claim, answer: BatchAnswer) -> Outcome:
+        """Judge and settle the answer that came in a batch; any worker makes a further attempt."""
+        deadline = time.monotonic() + self._settings.job_deadline
+        return self._attempt(claim, deadline, NO_ADJUSTMENT._replace(answer=answer), [])[0]
+
+    def _attempt(
+        self, claim: Claim, deadline: float, adjustment: Adjustment, tries: list[Tried]
+    ) -> tuple[Outcome, float, Adjustment]:
+        """Make an attempt and settle it; return the seconds before the next one, and what it changes."""
+        job, began = claim.job, time.monotonic()
+        where = structlog.contextvars.bound_contextvars(job=job.id, attempt=claim.number)
+        with where, self._heartbeat.of(job.run, claim.incarnation), claim.case.world.clock.in_force():
+            model = adjustment.model or job.model
+            result, used, pause, failure, adjustment = self._attempts.make(claim, deadline, adjustment)
+            if failure == BATCHED:
+                return Outcome("batched"), 0.0, adjustment
+            model = result.model if result is not None and result.model else model
+            if job.model:
+                took = round(1000 * (time.monotonic() - began))
+                tries.append(Tried(claim.number, took, used, model, failure))
+                result = result and replace(result, tries=tuple(tries))
+            settled = self._settle(claim, result, used, failure)
+            if self._kept is not None and settled == "staged" and result and result.source in ("llm", "cached"):
+                self._kept.keep(claim, result, used)
+        source = result.source if result is not None else "none"
+        attempted(job.key.kind, source, failure, time.monotonic() - began, model, used.tokens)
+        log.info(
+            "job.settled",
+            job=job.id,
+            kind=job.key.kind,
+            owner=job.key.owner,
+            attempt=claim.number,
+            settled=settled,
+            source=source,
+            tokens=used.tokens,
+        )
+        return Outcome(settled, source, failure), pause, adjustment
 
     def _claim(self, job_id: str) -> Claim | Refusal:
         try:
@@ -213,10 +237,15 @@ class Runner:
     def stop(self) -> None:
         """End every wait: this process is about to exit, and another may take the jobs waiting for an attempt."""
         self._stopping.set()
+        if self.desk is not None:
+            self.desk.stop()
 
     def close(self) -> None:
         """Close the connections to models and end the threads of running jobs. Calls in flight fail."""
+        if self.desk is not None:
+            self.desk.close()
         self._models.close()
+        self._vectors.close()
         self._calls.close()
         self._heartbeat.close()
 
@@ -232,13 +261,18 @@ class AttemptOutcome(NamedTuple):
 
 
 class Attempts:
-    """Makes attempts for one worker process, from any number of threads."""
+    """Makes attempts for one worker process, from any number of threads.
 
-    def __init__(self, client: Redis, settings: Settings, calls: Calls) -> None:
+    Args:
+        vectors: of the memories among which jobs choose; None: they choose by words.
+    """
+
+    def __init__(self, client: Redis, settings: Settings, calls: Calls, vectors: Vectors | None = None) -> None:
         self._endpoints = settings.endpoint_table()
         self._templates = Templates(settings.prompts)
         self._calls = calls
         self._capture = Capture(client, settings)
+        self._vectors = vectors
         self._refused: set[str] = set()  # kinds whose refused effects are logged already
 
     def make(self, claim: Claim, deadline: float, adjustment: Adjustment) -> AttemptOutcome:
@@ -260,32 +294,54 @@ class Attempts:
             if made.refusal:
                 result = replace(result, reason="failed", failure=EFFECTS_REFUSED, refusal=made.refusal)
             return AttemptOutcome(result, Cost(), failure=result.failure)
-        candidates = candidates_of(kind, claim, self._endpoints)
+        vectors = self._vectors.of(kind, claim, deadline) if self._vectors is not None else None
+        asking = claim if vectors is None else vectors.claim
+        candidates = candidates_of(kind, asking, self._endpoints)
         if not candidates:
             endpoint = claim.model.endpoint if claim.model is not None else ""
             log.error("job.unknown_endpoint", job=job.id, model=job.model, endpoint=endpoint, known=[*self._endpoints])
             return self._degrade(kind, claim, "unknown_endpoint")
-        return self._ask(kind, claim, candidates, deadline, adjustment)
+        outcome = self._ask(kind, claim, asking, candidates, deadline, adjustment)
+        if vectors is None:
+            return outcome
+        used, charged = vectors.charge(outcome.used, outcome.result)
+        return outcome._replace(used=used, result=charged)
 
     def _ask(
-        self, kind: Kind, claim: Claim, candidates: Sequence[Candidate], deadline: float, adjustment: Adjustment
+        self,
+        kind: Kind,
+        claim: Claim,
+        asking: Claim,
+        candidates: Sequence[Candidate],
+        deadline: float,
+        adjustment: Adjustment,
     ) -> AttemptOutcome:
-        """Fit the prompt, ask, judge the answer, and return what to settle."""
+        """Fit the prompt, ask, judge the answer, and return what to settle.
+
+        Args:
+            asking: the claim for prompt and call; vectors may choose its memories.
+        """
         candidate = next((one for one in candidates if one.model.name == adjustment.model), candidates[0])
         refusals: list[Refused] = []
         spent, unreported = Cost(), False  # in case a step raises
         try:
             while True:  # until a model may be asked
                 context = self._calls.context_of(candidate.model)
-                ready = captured(fitted, kind, claim, candidate, adjustment, context)
+                ready = captured(fitted, kind, asking, candidate, adjustment, context)
                 if type(ready) is Raised:
                     return self._without_prompt(kind, claim, ready.error)
                 prompt, output_cap = ready
-                spent, unreported = claim.job.reserved, True  # a request may have been sent
-                reply = self._calls.ask(claim, prompt, candidate.model.asked_by(kind.name), output_cap, deadline)
+                spent, unreported = asking.job.reserved, True  # a request may have been sent
+                asked = candidate.model.asked_by(kind.name)
+                if adjustment.answer is None:
+                    reply = self._calls.ask(asking, prompt, asked, output_cap, deadline)
+                else:
+                    reply = self._calls.read(asking, prompt, asked, output_cap, adjustment.answer)
                 if isinstance(reply, ModelAnswer):
                     break
                 spent, unreported = Cost(), False
+                if reply.why == BATCHED:
+                    return AttemptOutcome(None, Cost(), failure=BATCHED)
                 self._capture.keep(claim, prompt, reply, reply.why)
                 if reply.why == "stopping" and not claim.last:
                     return AttemptOutcome(None, Cost())

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from cogitate.prompts.constraints import Constraint
 from cogitate.scheduler.config.endpoints import Model
 from cogitate.scheduler.ledger.claims import Claim
+from cogitate.scheduler.ledger.real_day import Held
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.gate.gate import Refused
 from cogitate.workers.llm.replies.failures import ModelAnswer
@@ -53,6 +54,18 @@ class CachedQuestion(NamedTuple):
         if self.parameters:  # keys without parameters stay as they were in earlier versions
             sent.append(self.parameters)
         return hashlib.blake2b(json.dumps(sent).encode(), digest_size=16).hexdigest()
+
+
+BATCHED = "batched"  # why there is no answer yet: a batch has the request, and a worker is given the job again with it
+
+
+class BatchAnswer(NamedTuple):
+    """The answer to a request that was in a batch file."""
+
+    digest: str  # of the question
+    size: int  # bytes of the request
+    body: bytes  # the completion
+    held: Held  # of the real day
 
 
 class Call(NamedTuple):

@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import threading
 import time
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
@@ -22,12 +22,14 @@ from cogitate.memory import typed_json
 from cogitate.scheduler.config.endpoints import FLEX, Model
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.intake.kind_effects import place_of
+from cogitate.scheduler.ledger.batches import Batches
 from cogitate.scheduler.ledger.claims import Claim
 from cogitate.scheduler.ledger.real_day import Held, RealDay
 from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.gate.gate import Gate, MayWait, Refused
-from cogitate.workers.jobs.call import Ask, CachedQuestion, Call, Layer
+from cogitate.workers.jobs.batches.parking import Parking
+from cogitate.workers.jobs.call import Ask, BatchAnswer, CachedQuestion, Call, Layer
 from cogitate.workers.jobs.packs.packing import Packing
 from cogitate.workers.jobs.service_tiers import ServiceTiers, marked
 from cogitate.workers.jobs.stored_texts import ResponseCache
@@ -49,21 +51,33 @@ class Calls:
     Args:
         models: the clients that make the calls; the caller closes them.
         stopping: an event that is set when the process is about to end, and ends every wait.
+        batching: where requests wait for batches, and what is called with their run; None: calls are made singly.
     """
 
-    def __init__(self, client: Redis, settings: Settings, models: ModelClients, stopping: threading.Event) -> None:
+    def __init__(
+        self,
+        client: Redis,
+        settings: Settings,
+        models: ModelClients,
+        stopping: threading.Event,
+        batching: tuple[Batches, Callable[[str], None]] | None = None,
+    ) -> None:
         self._models = models
-        self._gate = Gate(client, settings, stopping)
+        self.gate = Gate(client, settings, stopping)
+        self._cache = ResponseCache(client, settings)
+        day = RealDay(client, settings)
+        self._parking = Parking(batching[0], models, day, settings, batching[1]) if batching is not None else None
         self._layers: tuple[Layer, ...] = (
-            ResponseCache(client, settings),  # response_cache, response_cache_bytes, response_cache_days
+            self._cache,  # response_cache, response_cache_bytes, response_cache_days
             Sharing(),
             Preparing(models),
-            RealDayLimit(RealDay(client, settings)),  # real_day_tokens, real_day_usd
+            *([self._parking] if self._parking is not None else []),  # batch
+            RealDayLimit(day),  # real_day_tokens, real_day_usd
             # pack; the only job of a process has no others to wait for
             *([Packing(self.context_of, host_waits=settings.wait_seconds() > 0)] if settings.concurrency > 1 else []),
             ServiceTiers(settings),  # service_tier
             # limits of an endpoint, wait, breaker_failures, _share, _window, _pause, _longest_pause
-            Gating(self._gate, host_waits=settings.wait_seconds() > 0),
+            Gating(self.gate, host_waits=settings.wait_seconds() > 0),
         )
 
     def ask(
@@ -78,6 +92,18 @@ class Calls:
         for layer in reversed(self._layers):
             ask = partial(layer.ask, following=ask)
         return ask(Call(claim, prompt, model, output_cap, deadline, CachedQuestion.of(prompt, model, output_cap)))
+
+    def read(
+        self, claim: Claim, prompt: Prompt, model: Model, output_cap: int, answer: BatchAnswer
+    ) -> ModelAnswer | Refused:
+        """Return the answer to this question that has come in a batch."""
+        assert self._parking is not None
+        self._models.of(model.endpoint).get_ready(prompt, model=model)
+        call = Call(claim, prompt, model, output_cap, 0.0, CachedQuestion.of(prompt, model, output_cap))
+        found = self._parking.read(call, answer)
+        if claim.response_cache:
+            self._cache.keep(claim.job, call.question, found)
+        return found
 
     def _ask_model(self, call: Call) -> ModelAnswer | Refused:
         client = self._models.of(call.model.endpoint)
@@ -100,15 +126,15 @@ class Calls:
         """Probe an endpoint whose breaker is open; this spends nothing."""
         with contextlib.suppress(ConfigurationError, KeyError):  # not configured here: this worker cannot call it
             client = self._models.of(endpoint)
-            self._gate.probe(endpoint, client.probe, time.monotonic() + PROBE_WITHIN)
+            self.gate.probe(endpoint, client.probe, time.monotonic() + PROBE_WITHIN)
 
     def count_unusable(self, model: Model) -> None:
         """Count an answer of this model's endpoint that was valid JSON, but useless."""
-        self._gate.count_unusable(model.endpoint)
+        self.gate.count_unusable(model.endpoint)
 
     def close(self) -> None:
         """Send the reports that the gate has not received yet."""
-        self._gate.close()
+        self.gate.close()
 
 
 class Sharing:

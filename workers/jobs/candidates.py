@@ -20,6 +20,7 @@ from cogitate.scheduler.config.endpoints import Model, room_for_answer, upper_bo
 from cogitate.scheduler.ledger.claims import Claim
 from cogitate.tasks.job import Correction
 from cogitate.tasks.kind import Kind, Prompt
+from cogitate.workers.jobs.call import BatchAnswer
 from cogitate.workers.llm.replies.failures import CLASSES, NOT_OF_PROMPTS
 from cogitate.workers.llm.requests.tokens import PromptDoesNotFit, corrected_tokens, fit
 
@@ -45,6 +46,7 @@ class Adjustment(NamedTuple):
     corrected: bool = False  # one answer was unusable; the next one is the last
     repairs: tuple[Rendered, ...] = ()  # show the model that answer and its faults; the first that fits is used
     model: str = ""  # ask this model of the run's ladder; "": the job's own
+    answer: BatchAnswer | None = None  # it has come in a batch: ask nothing
 
 
 NO_ADJUSTMENT = Adjustment()

@@ -13,6 +13,7 @@ from celery import signals
 from redis.exceptions import RedisError
 
 from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.ledger.batches import Batches
 from cogitate.scheduler.ledger.claims import Claims
 from cogitate.scheduler.ledger.connect import connect
 from cogitate.scheduler.ledger.keys import new_nonce
@@ -58,7 +59,9 @@ def _lane(pid: int) -> ModelLane[Outcome]:
     claims = Claims(client, worker=worker)
     beat_every = settings.tuning.lease / 5
     heartbeat, kept = Heartbeat(claims.beat, beat_every), KeptResults(claims, beat_every)
-    runner = Runner(client, claims, heartbeat, settings, kept)
+    runner = Runner(client, claims, heartbeat, settings, kept, Batches(client, worker=worker))
+    assert runner.desk is not None
+    runner.desk.start()
     lane = ModelLane(slots_of_worker(settings.concurrency + SPARE), claims.asks_model, runner.run)
 
     def stop(**_: object) -> None:

@@ -22,7 +22,7 @@ import msgspec
 import structlog
 
 from cogitate.memory import typed_json
-from cogitate.scheduler.config.endpoints import Endpoint, Model
+from cogitate.scheduler.config.endpoints import BATCH, Endpoint, Model
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.llm.event_loop import EventLoopThread
 from cogitate.workers.llm.http import Exchange, HttpResponse, NoResponse, PooledRequest
@@ -181,6 +181,37 @@ class ModelClient:
             )
         elif estimated:
             _log.info("llm.no_usage", model=model.name)
+        return ModelAnswer(
+            usage=spent,
+            estimated=estimated,
+            value=value,
+            failure=failure,
+            prompt_tokens=reply.usage.prompt if reply.usage is not None else 0,
+            reasoning=reply.usage.reasoning if reply.usage is not None else 0,
+            text=reply.text,
+            service_tier=reply.service_tier,
+            discount=discount_of(model, reply),
+        )
+
+    def batch_request(self, prompt: Prompt, *, model: Model, max_output_tokens: int) -> bytes:
+        """Return the body of the request that `ask` would send, to be a line of a batch file."""
+        parameters: dict[str, object] = {} if model.seed is None else {"seed": model.seed}
+        if model.parameters:
+            parameters |= typed_json.decode(model.parameters, dict[str, object])
+        parameters.pop("service_tier", None)  # a batch has its own
+        body = self._dialects.next(model.model).body(prompt, max_output_tokens, parameters)
+        return msgspec.json.encode({"model": model.model, **body})
+
+    def read_batched(
+        self, completion: bytes, prompt: Prompt, *, model: Model, max_output_tokens: int, size: int
+    ) -> ModelAnswer:
+        """Return the answer that a batch file has to a request of so many bytes."""
+        reply = replace(read_completion(completion, {}), service_tier=BATCH)
+        if reply.usage is not None and not is_possible(reply.usage, size):
+            reply = replace(reply, usage=None)
+        reply = self._redaction.of_reply(reply)
+        spent, estimated = cost_of(model, prompt, reply, 1, max_output_tokens)
+        value, failure = validated(reply, prompt.answer)
         return ModelAnswer(
             usage=spent,
             estimated=estimated,

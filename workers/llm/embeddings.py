@@ -1,155 +1,151 @@
-"""Similarity of memories to a query, by the embeddings of an OpenAI-compatible endpoint.
+"""The client of an embedding model at an endpoint that speaks OpenAI's embeddings.
 
-Only a host's own searches use it: no prompt of a job, no decision and no digest depends on it.
+As of a completion's client, a fault never raises: it is a `Failure`. How many texts a request may have is learned: an
+endpoint that refuses a request gets half of them at once, and no more than it accepted then.
 """
 
 from __future__ import annotations
 
-import math
+import asyncio
+import contextlib
+import json
 import threading
-import time
-from array import array
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
-from operator import mul
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Sequence
+from typing import NamedTuple
 
+import httpx2
+import msgspec
 import structlog
 
-from cogitate.memory.entry import Entry
-from cogitate.memory.retrieval.similarity import SimilarityUnavailable
-from cogitate.scheduler.config.settings import ConfigurationError, Settings
-from cogitate.workers.llm.requests.address import Address, address_of, open_client
+from cogitate.memory import typed_json
+from cogitate.memory.retrieval.vectors import dimensions, packed
+from cogitate.scheduler.config.endpoints import Endpoint
+from cogitate.workers.llm.event_loop import EventLoopThread
+from cogitate.workers.llm.http import Exchange, HttpResponse, NoResponse, PooledRequest
+from cogitate.workers.llm.replies.error_responses import from_status
+from cogitate.workers.llm.replies.failures import Failure, charged_in_doubt
+from cogitate.workers.llm.requests.address import address_of, request_to
+from cogitate.workers.llm.requests.tokens import estimate_tokens
 
-if TYPE_CHECKING:
-    import openai
+MOST_TEXTS = 256  # in a request, until an endpoint refuses it
+_TOO_LARGE = (400, 413, 422)  # statuses with which servers refuse too many texts
+_CONNECT_TIMEOUT = 10.0  # seconds
 
 log = structlog.get_logger()
 
-BATCH = 256  # texts in a request
-KEPT = 10_000  # vectors: some 60 MB at 1,536 numbers each
-PAUSE = 30.0  # seconds without a request after a failure, so that a dead endpoint does not delay every search
 
-Vector: TypeAlias = "array[float]"
+class Embedded(NamedTuple):
+    """The outcome of asking for vectors."""
 
-
-class EmbeddingSimilarity:
-    """The cosine of a query's embedding and each entry's; it caches vectors by text. Thread-safe.
-
-    Args:
-        address: the endpoint's URL and key.
-        model: the endpoint's name for the model.
-        timeout: seconds for one request.
-        clock: returns seconds, monotonically.
-    """
-
-    def __init__(
-        self, address: Address, model: str, timeout: float, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._address = address
-        self._model = model
-        self._timeout = timeout
-        self._clock = clock
-        self._vectors: OrderedDict[str, Vector] = OrderedDict()
-        self._client: openai.OpenAI | None = None
-        self._failed: tuple[float, str] | None = None  # when and why
-        self._lock = threading.Lock()
-
-    def __call__(self, query: str, entries: Sequence[Entry]) -> list[float]:
-        """Return the similarity of each entry, in [-1, 1].
-
-        Raises:
-            SimilarityUnavailable: if the endpoint fails, or failed less than `PAUSE` ago.
-        """
-        with self._lock:
-            found = self._vectors_of([query, *(entry.text for entry in entries)])
-        target = found[0]
-        if any(len(vector) != len(target) for vector in found):
-            with self._lock:
-                self._vectors.clear()  # the endpoint has another model now
-            raise SimilarityUnavailable(f"{self._model} returns embeddings of different lengths")
-        return [sum(map(mul, target, vector)) for vector in found[1:]]
-
-    def close(self) -> None:
-        """Close the connection. A later search opens a new one."""
-        with self._lock:
-            client, self._client = self._client, None
-        if client is not None:
-            client.close()
-
-    def _vectors_of(self, texts: Sequence[str]) -> list[Vector]:
-        wanted = {text: self._vectors.get(text) for text in texts}
-        missing = [text for text, vector in wanted.items() if vector is None and text.strip()]
-        for start in range(0, len(missing), BATCH):
-            batch = missing[start : start + BATCH]
-            wanted.update(zip(batch, self._ask(batch), strict=True))
-        length = max((len(vector) for vector in wanted.values() if vector is not None), default=0)
-        nothing = array("f", bytes(4 * length))  # a blank text resembles nothing
-        for text in wanted:
-            if (vector := wanted[text]) is not None:
-                self._vectors[text] = vector
-                self._vectors.move_to_end(text)
-        while len(self._vectors) > KEPT:
-            self._vectors.popitem(last=False)
-        return [nothing if (vector := wanted[text]) is None else vector for text in texts]
-
-    def _ask(self, texts: list[str]) -> list[Vector]:
-        if self._failed is not None and self._clock() - self._failed[0] < PAUSE:
-            raise SimilarityUnavailable(self._failed[1])
-        try:
-            vectors = self._embed(texts)
-        except SimilarityUnavailable as error:
-            self._failed = self._clock(), str(error)
-            log.warning("similarity.unavailable", model=self._model, server=self._address.server, reason=str(error))
-            raise
-        self._failed = None
-        return vectors
-
-    def _embed(self, texts: list[str]) -> list[Vector]:
-        import openai  # here: it takes a second to load, and few hosts need it
-
-        if self._client is None:
-            self._client = open_client(self._address, self._timeout)
-        try:
-            answer = self._client.embeddings.create(model=self._model, input=texts, encoding_format="float")
-            vectors = {one.index: _of_length_one(one.embedding) for one in answer.data}
-        except openai.APIStatusError as error:
-            raise SimilarityUnavailable(f"{self._model} answered with status {error.status_code}") from None
-        except openai.APIError as error:
-            raise SimilarityUnavailable(f"{self._model} did not answer: {type(error).__name__}") from None
-        except (TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise SimilarityUnavailable(f"{self._model} returned no embeddings: {type(error).__name__}") from None
-        if sorted(vectors) != list(range(len(texts))):
-            raise SimilarityUnavailable(f"{self._model} returned {len(vectors)} embeddings for {len(texts)} texts")
-        return [vectors[index] for index in range(len(texts))]
+    vectors: list[bytes]  # of the first texts, as far as there are any
+    tokens: int  # as the endpoint reports them, else as estimated
+    failure: Failure | None = None  # why there are no more
 
 
-def open_similarity(settings: Settings, resources: ExitStack) -> EmbeddingSimilarity | None:
-    """Return the similarity that the settings configure, or None.
+class _Item(msgspec.Struct):
+    index: int
+    embedding: list[float]
+
+
+class _Usage(msgspec.Struct):
+    prompt_tokens: int
+
+
+class _Answer(msgspec.Struct):
+    data: list[_Item]
+    usage: _Usage | None = None
+
+
+class EmbeddingClient:
+    """The client of one endpoint. Thread-safe.
 
     Args:
-        resources: closes its connection.
+        connections: requests in flight; others wait.
 
     Raises:
-        ConfigurationError: if its endpoint is not configured, or its key or URL is invalid.
+        ConfigurationError: if the key or the endpoint's URL is missing or invalid.
     """
-    named, endpoints = settings.embeddings, settings.endpoint_table()
-    if named is None:
-        return None
-    if named.endpoint not in endpoints:
-        raise ConfigurationError(
-            f"embeddings names the endpoint {named.endpoint!r}, which is not configured; there are "
-            f"{', '.join(endpoints)}"
-        )
-    similarity = EmbeddingSimilarity(address_of(endpoints[named.endpoint]), named.model, named.timeout)
-    resources.callback(similarity.close)
-    return similarity
+
+    def __init__(self, endpoint: Endpoint, connections: int) -> None:
+        self._address = address_of(endpoint)
+        self._connections = connections
+        self._tls = httpx2.create_ssl_context() if self._address.is_encrypted else None
+        self._loop = EventLoopThread()
+        self._most = MOST_TEXTS
+        self._lock = threading.Lock()
+        self._request: PooledRequest | None = None  # touched on the event loop only
+
+    def ask(self, model: str, texts: Sequence[str], deadline: float, size: int = 0) -> Embedded:
+        """Return the vectors of texts, in as many requests as the endpoint needs.
+
+        Args:
+            deadline: the instant of `time.monotonic()` by which this returns.
+            size: the dimensions that vectors must have; 0: as many as the first.
+        """
+        found, tokens, most = list[bytes](), 0, self._most
+        while len(found) < len(texts):
+            batch = texts[len(found) : len(found) + most]
+            exchange = Exchange(deadline)
+            response = self._loop.run(self._exchange(model, batch, exchange))
+            answered = response if isinstance(response, Failure) else _read(response, len(batch), size)
+            if isinstance(answered, Failure):
+                if answered.status in _TOO_LARGE and len(batch) > 1:
+                    most = len(batch) // 2
+                    continue
+                doubted = _estimated(batch) if exchange.sent and charged_in_doubt(answered) else 0
+                return Embedded(found, tokens + doubted, answered)
+            vectors, reported = answered
+            size = size or dimensions(vectors[0])
+            found += vectors
+            tokens += reported if 0 < reported <= sum(len(text.encode()) + 8 for text in batch) else _estimated(batch)
+            if most < self._most:  # it is not the first text of the batch that was refused, but their number
+                with self._lock:
+                    self._most = min(self._most, most)
+                log.info("embeddings.batch", server=self._address.server, texts=most)
+        return Embedded(found, tokens)
+
+    def close(self) -> None:
+        """Close the connections. Calls in flight fail."""
+        if self._request is not None:
+            self._loop.run(self._request.close())
+        self._loop.close()
+
+    async def _exchange(self, model: str, texts: Sequence[str], exchange: Exchange) -> HttpResponse | Failure:
+        if exchange.remaining() <= 0:
+            return Failure(kind="no_time", detail="the deadline passed before the call")
+        if self._request is None:
+            request = request_to(self._address, "/embeddings")
+            self._request = PooledRequest(request, self._connections, _CONNECT_TIMEOUT, self._address.proxy, self._tls)
+        body = msgspec.json.encode({"model": model, "input": texts, "encoding_format": "float"})
+        try:
+            async with asyncio.timeout_at(exchange.deadline):
+                return await self._request.send(body, exchange)
+        except TimeoutError:
+            return Failure(kind="timeout", detail="the answer was incomplete at the deadline")
+        except NoResponse as error:
+            return Failure(kind=error.kind, detail=error.detail)
 
 
-def _of_length_one(numbers: Iterable[float]) -> Vector:
-    vector = array("f", numbers)
-    size = math.sqrt(sum(map(mul, vector, vector)))
-    if not vector or not math.isfinite(size):
-        raise ValueError("an embedding is a list of finite numbers")
-    return array("f", (number / size for number in vector)) if size else vector
+def _read(response: HttpResponse, count: int, size: int) -> tuple[list[bytes], int] | Failure:
+    """Return the vectors of a response in the order of its texts, and the tokens that it reports; 0: none."""
+    if not response.answers:
+        body: object = response.content.decode(errors="replace")
+        with contextlib.suppress(ValueError, RecursionError):
+            body = json.loads(response.content)
+        return from_status(response.status, body, response.headers)
+    try:
+        answer = typed_json.decode(response.content, _Answer)
+        vectors = {one.index: packed(one.embedding) for one in answer.data}
+    except (msgspec.DecodeError, ValueError, OverflowError, RecursionError):
+        return Failure(kind="no_completion", status=response.status, detail="no vectors")
+    if len(answer.data) != count or sorted(vectors) != list(range(count)):
+        return Failure(kind="no_completion", status=response.status, detail=f"{len(vectors)} vectors for {count} texts")
+    sizes = {dimensions(one) for one in vectors.values()}
+    if len(sizes | ({size} if size else set())) != 1:
+        detail = f"vectors of {', '.join(map(str, sorted(sizes)))} dimensions" + (f", not {size}" if size else "")
+        return Failure(kind="no_completion", status=response.status, detail=detail)
+    return [vectors[index] for index in range(count)], answer.usage.prompt_tokens if answer.usage is not None else 0
+
+
+def _estimated(texts: Sequence[str]) -> int:
+    return sum(map(estimate_tokens, texts))

@@ -38,13 +38,14 @@ _MOVED = re.compile(
     r"\b(?:move[sd]?|shift(?:s|ed)?|reschedule[sd]?|postpone[sd]?|put off|brought forward|delayed|instead)\b",
     re.IGNORECASE,
 )
-#: What was out of order and is so no more.
 #: What leaves open, beside words for mending, whether it held.
 _UNDONE = re.compile(r"\b(?:hardly|barely|badly|poorly|but|again|burst|broke\w*|thought)\b", re.IGNORECASE)
+#: What was out of order and is so no more.
 _DONE = re.compile(
     r"\b(?:is|are|was|were|been|got) (?:\w+ly |now |already |all |both )?"
     r"(?:repaired|fixed|mended|patched|done|finished|completed|solved|resolved|settled|restored|replaced|extinguished|"
-    r"put out|back in (?:order|service|operation)|under control|(?:working|running) again)\b",
+    r"put out|back in (?:order|service|operation)|under control|(?:working|running) again)\b|"
+    r"\b(?:works|runs|flows) again\b",
     re.IGNORECASE,
 )
 _TALE = re.compile(

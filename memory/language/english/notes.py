@@ -35,6 +35,16 @@ _OF_TALK = FUNCTION_WORDS | frozenset(
 )
 _AMONG = re.compile(r",? (?:between|with|among) (?P<who>[^.]{1,120}?)\.?$")
 _NAME_WORD = re.compile(r"\w+")
+#: What tells of a state or a finding, after the one who has it.
+_STATE = re.compile(
+    r"(?:am|are|is|was|were|ha(?:ve|s|d)|needs?|must|lacks?|cannot|f[io]nds?|found|s[ae]ws?|sees?|hears?|heard|notice[sd]?|"
+    r"discover(?:s|ed)|count(?:s|ed)|loses?|lost)\b"
+)
+
+
+def tells_state(rest: str) -> bool:
+    """Return whether the words after a name tell of a state or a finding of who has it rather than of a deed."""
+    return _STATE.match(rest) is not None
 
 
 def says_i(text: str) -> bool:

@@ -2,6 +2,7 @@
 --   <run>window:<window>  hash  "<scope>|<unit>|<account>" -> integer; accounts: reserved, spent, overrun, pool
 --   <run>open             hash  enqueue tick -> open jobs and unsettled attempts that name its windows
 --   <run>attempts         hash  token -> JSON record of an attempt whose usage has not arrived
+--                                batched: 1 while a batch holds its request, whatever becomes of the worker
 --   <run>lost             hash  token -> the same of an abandoned attempt: booked in full until its usage arrives
 --   <run>alone            hash  worker -> token of the attempt that it runs alone, see claim.lua
 --   <run>job:<key>        hash  an open job; losses: its attempts whose worker was lost; empty: the cell
@@ -66,6 +67,18 @@ local function claim_cap(run) return cjson.decode(redis.call('HGET', run .. 'sta
 -- An attempt has ended: its worker is free for others again if it had this job alone.
 local function leaves_worker(run, token, attempt)
   if redis.call('HGET', run .. 'alone', attempt.worker) == token then redis.call('HDEL', run .. 'alone', attempt.worker) end
+end
+
+-- An attempt's end is not awaited: it counts in full until its usage arrives. Answers its record.
+local function abandon(run, token, raw)
+  local attempt = cjson.decode(raw)
+  redis.call('HDEL', run .. 'attempts', token)
+  redis.call('HSET', run .. 'lost', token, raw)
+  book(run, attempt.cells, 'reserved', negative(attempt.reserved))
+  book(run, attempt.cells, 'spent', attempt.reserved)
+  release_window(run, attempt.tick)
+  leaves_worker(run, token, attempt)
+  return attempt
 end
 
 -- The job's running attempt is over without a result: another may be claimed, or the cap on claims is reached.

@@ -9,6 +9,7 @@
 --   archive:<o>   hash    number -> JSON of an archived entry
 --   archived:<o>  zset    number, scored by the tick that archived it
 -- ARGV  1 prefix without nonce  2 job key  3 worker  4 token  5 schema that the worker knows
+--       6 '1' if the token must hold the job already, as that of an attempt whose request was in a batch
 -- Answers {'ok', incarnation, attempt number, cap on claims, job JSON, profile JSON, {owner, {entry JSON, …}, …},
 --      committed tick}
 --      or {reason}: gone, paused, newer, older, closed, claimed, late, dead, alone.
@@ -19,7 +20,7 @@
 local SUSPECT = 2
 
 local present = KEYS[1]
-local base, key, worker, token, schema = unpack(ARGV)
+local base, key, worker, token, schema, held = unpack(ARGV)
 local known = tonumber(schema)
 
 local incarnation = redis.call('GET', present)
@@ -43,7 +44,7 @@ local claims, cap = tonumber(claimed), claim_cap(run)
 local suspect = tonumber(losses or 0) >= math.max(1, math.min(SUSPECT, cap - 1))
 
 if running ~= token then  -- otherwise this very claim was made and its reply lost
-  if running ~= '' then return {'claimed'} end
+  if running ~= '' or held == '1' then return {'claimed'} end
   if claims >= cap then
     give_up(run, key, name)
     return {'dead'}

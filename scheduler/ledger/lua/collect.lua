@@ -21,13 +21,7 @@ if not already then
     local token = ARGV[i]
     local raw = redis.call('HGET', run .. 'attempts', token)
     if raw then
-      local attempt = cjson.decode(raw)
-      redis.call('HDEL', run .. 'attempts', token)
-      redis.call('HSET', run .. 'lost', token, raw)
-      book(run, attempt.cells, 'reserved', negative(attempt.reserved))
-      book(run, attempt.cells, 'spent', attempt.reserved)
-      release_window(run, attempt.tick)
-      leaves_worker(run, token, attempt)
+      local attempt = abandon(run, token, raw)
       local name = run .. 'job:' .. attempt.job
       local state, running = unpack(redis.call('HMGET', name, 'state', 'token'))
       if state == 'open' and running == token then

@@ -109,7 +109,7 @@ def test_a_wiped_broker_changes_nothing(
 
 def test_workers_killed_in_mid_job_leave_one_end_per_job(tmp_path: Path, eventually: Eventually) -> None:
     data_dir = new_home(tmp_path)
-    with FakeEndpoint(latency=0.3, jitter=0.2) as endpoint, EmbeddedServer(data_dir) as server:
+    with FakeEndpoint(latency=LONGEST) as endpoint, EmbeddedServer(data_dir) as server:
         host = subprocess.Popen(
             command(*TOWN, "--llm", "openai", "--limit-tokens", 10_000_000, "--workers", 2, data_dir=data_dir),
             env={**os.environ, "COGITATE_BASE_URL": endpoint.url, "COGITATE_TUNING": '{"lease": 2}'},
@@ -120,6 +120,7 @@ def test_workers_killed_in_mid_job_leave_one_end_per_job(tmp_path: Path, eventua
             endpoint.wait_for_request(2)
             for child in _children(host.pid, "worker"):
                 os.kill(child, signal.SIGKILL)
+            endpoint.change(latency=0.3)
             assert host.wait(LONGEST) == 0
         finally:
             host.kill()

@@ -204,13 +204,13 @@ class WatchedClaims(Claims):
 
     cluster: Cluster
 
-    def claim(self, job_id: str) -> Claim | Refusal:
+    def claim(self, job_id: str, held: str = "") -> Claim | Refusal:
         cluster, actor = self.cluster, current()
         assert actor is not None
         sent = actor.sent
         refused = False
         try:
-            claim = super().claim(job_id)
+            claim = super().claim(job_id, held)
             refused = not isinstance(claim, Claim)
         finally:
             cluster.tried[job_id] += actor.sent - sent - refused

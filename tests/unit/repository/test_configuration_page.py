@@ -12,6 +12,7 @@ import pytest
 from pydantic import BaseModel
 
 from cogitate.scheduler.budget.settings_checks import check_limits, check_spending
+from cogitate.scheduler.config.embedding import EmbeddingSettings
 from cogitate.scheduler.config.endpoints import Endpoint, ModelSettings
 from cogitate.scheduler.config.facts import KEPT
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
@@ -96,7 +97,10 @@ def test_the_examples_of_the_page_can_be_used() -> None:
     assert [model.name for model in several.asked_models()] == ["large", "small"]
 
 
-@pytest.mark.parametrize(("heading", "model"), [("of an endpoint", Endpoint), ("of a model", ModelSettings)])
+@pytest.mark.parametrize(
+    ("heading", "model"),
+    [("of an endpoint", Endpoint), ("of a model", ModelSettings), ("of `embeddings`", EmbeddingSettings)],
+)
 def test_the_tables_of_the_page_have_each_field_and_its_default(heading: str, model: type[BaseModel]) -> None:
     table = PAGE.split(f"| {heading} |")[1].split("\n\n")[0]
     cells = [[cell.strip(" `") for cell in line.split("|")] for line in table.splitlines()[2:]]

@@ -209,6 +209,7 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
             "headroom": 0,
             "reasons": True,
             "pack": "off",
+            "batch": "off",
             "service_tier": "standard",
             "kinds": {},
             "percent": 100,

@@ -86,8 +86,8 @@ def address_of(endpoint: Endpoint) -> Address:
     return Address(base_url=base_url, api_key=_key(endpoint, not named), proxy=proxy, is_openai=not named)
 
 
-def request_to(address: Address, path: Literal["/chat/completions", "/models"]) -> Request:
-    """Return the request to this endpoint for a completion, or for its models."""
+def request_to(address: Address, path: Literal["/chat/completions", "/embeddings", "/models"]) -> Request:
+    """Return the request to this endpoint for a completion, for vectors, or for its models."""
     url = urllib.parse.urlsplit(address.base_url)
     headers = {
         "Accept": "application/json",

@@ -140,3 +140,20 @@ def test_an_hour_after_noon_is_taken_literally(text: str, minute: int) -> None:
 )
 def test_days_in_a_quotation_stay_as_they_were_said(said: str, told: str) -> None:
     assert anchor_days(said, 2 * DAY) == told
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("A reunião foi adiada para amanhã às 16h.", "A reunião foi adiada para o dia 3 às 16h."),
+        ("La lista de hoy no está en la mesa.", "La lista del día 2 no está en la mesa."),
+        ("Wir haben die Probe für morgen und nicht für heute.", "Wir haben die Probe für Tag 3 und nicht für Tag 2."),
+    ],
+)
+def test_a_day_after_a_preposition_is_told_as_the_language_does(said: str, told: str) -> None:
+    assert anchor_days(said, DAY + 500) == told
+
+
+def test_an_hour_in_portuguese_has_its_mark() -> None:
+    assert [time.minute for time in find_times("A tomografia é amanhã às 9h30, não às 14h.")] == [570, 840]
+    assert find_times("Os 4 homens da ponte estão com fome.") == []

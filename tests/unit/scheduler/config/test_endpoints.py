@@ -68,6 +68,7 @@ def test_unset_limits_are_not_enforced_and_unset_prices_are_unknown() -> None:
         "kinds": {},
         "service_tiers": {},
         "pack": "off",
+        "batch": "off",
         "service_tier": "standard",
     }
 

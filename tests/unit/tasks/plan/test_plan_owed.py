@@ -153,3 +153,12 @@ def test_a_wish_that_was_left_undone_is_planned_once() -> None:
     )
     found = planned(stream_of(), profile, unfinished=[{"description": "Nuria quiere llegar a Lima", "priority": 4}])
     assert len([one for one in found if "llegar a Lima" in one]) == 1
+
+
+def test_a_matter_that_is_over_is_not_seen_to_again() -> None:
+    matter = {"unfinished": [{"description": "See to it: The starboard ballast tank is leaking", "priority": 5}]}
+    leak = observation("The starboard ballast tank is leaking.", 300, importance=8)
+    plan = Entry(type="plan", text="Plan.", minute=360, valid_until=MORNING)
+    sealed = observation("Pia sealed the starboard ballast tank.", 500, importance=5)
+    assert any("ballast" in text for text in planned(stream_of(leak, plan), **matter))
+    assert not any("ballast" in text for text in planned(stream_of(leak, plan, sealed), **matter))

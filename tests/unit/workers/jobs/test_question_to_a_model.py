@@ -99,7 +99,7 @@ def client() -> FakeRedis:
 def calls_of(client: FakeRedis, models: Models, gate: Gate, **settings: Any) -> tuple[Calls, RealDay]:
     chosen = Settings.tuned(real_day_tokens=1_000, **settings)
     calls = Calls(client, chosen, models, threading.Event())  # type: ignore[arg-type]
-    calls._gate.close()
+    calls.gate.close()
     day = RealDay(client, chosen, lambda: "2026-03-01")
     calls._layers = (*calls._layers[:3], RealDayLimit(day), Gating(gate))  # type: ignore[arg-type]
     return calls, day

@@ -78,7 +78,7 @@ def call(owner: str = "ada", **options: Any) -> Call:
 
 
 def test_a_host_that_waits_has_its_answers_from_flex_with_time_left_for_the_standard_tier(clock: Clock) -> None:
-    layers, asked = Layers(clock), call()
+    layers, asked = Layers(clock), call()._replace(deadline=clock.now + 60)
     assert tiers().ask(asked, layers) == ANSWERED
     assert layers.asked == ["flex"]
     assert asked.deadline - layers.calls[0].deadline == pytest.approx(SPARED * ANSWER, abs=0.01)

@@ -47,7 +47,8 @@ class Process:
         self.done.append(("connect", url, timeout, how))
         return self.client
 
-    def runner(self, client: Any, claims: Any, heartbeat: Any, settings: Any, kept: Any) -> Any:
+    def runner(self, client: Any, claims: Any, heartbeat: Any, settings: Any, kept: Any, batches: Any) -> Any:
+        assert batches._worker == claims._worker
         self.runners.append(
             {
                 "client": client,
@@ -58,7 +59,10 @@ class Process:
             }
         )
         return SimpleNamespace(
-            run=self.ran.append, stop=lambda: self.done.append("stop"), close=lambda: self.done.append("close")
+            run=self.ran.append,
+            stop=lambda: self.done.append("stop"),
+            close=lambda: self.done.append("close"),
+            desk=SimpleNamespace(start=lambda: None),
         )
 
 
@@ -183,7 +187,7 @@ def test_a_runner_without_a_model_prepares_no_endpoint(monkeypatch: pytest.Monke
     runner = Runner(FakeRedis(), unused, unused, Settings())
     clients: Any = runner._models
     assert clients.prepared == []
-    assert runner._attempts._calls._gate._stopping is runner._stopping, "its end ends the waits of its attempts"
+    assert runner._attempts._calls.gate._stopping is runner._stopping, "its end ends the waits of its attempts"
 
 
 def test_a_runner_closes_its_connections(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,390 @@
+"""`python -m bench curve`: quality against the share of calls, with spending as requests come and by value.
+
+A call is answered by what a model said when the recording was made; without one, the heuristic answers. Four measures,
+of which three compare with something that the model did not write:
+
+* importance: 1 minus the mean error of ratings, in the nine points of the scale. The recorded ratings are the truth, so
+  with all calls it is 1 by definition. What no call rates, the learner predicts from what calls have rated.
+* facts of summaries: of the words of answers to questions on a session, the share that its summary holds. Without a
+  call the heuristic summarises in as many words as the recorded summary has.
+* evidence recall: of the lines that answer a question, the share among the first ten lines found. A call adds the
+  recorded observations on a session to the memory, each of which leads to its line.
+* coverage of reflections: of the importance of all events between reflections, the share on which these rest.
+
+Each recording is one day; a conversation's sessions are an hour apart, in their order. The day's limit is a share of
+the calls that were recorded, and only admission decides which are made. No constant was chosen on these recordings.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bench.quality.importance import rated_entries
+from bench.quality.locomo import ADVERSARIAL, entries_of
+from bench.quality.recordings import Agent, RecordedConversation, RecordedMemory, Run, load_conversations, load_runs
+from bench.quality.summaries import ours, sessions
+from bench.table import Row, Table
+from cogitate.memory.effects import Append, Effect
+from cogitate.memory.entry import Entry
+from cogitate.memory.importance import Ratings
+from cogitate.memory.language.text import stems
+from cogitate.memory.retrieval.retrieval import DIALOGUE, Query, retrieve
+from cogitate.memory.trigger import DEFAULT_TRIGGER
+from cogitate.ops.formatting.charts import Axis, Series, document, line_chart
+from cogitate.scheduler.budget.budget import BudgetView
+from cogitate.scheduler.budget.call_value import CallValues, ValueRound, Worth, change_of
+from cogitate.scheduler.config.limits import LimitTable
+from cogitate.tasks.heuristics.insight import find_insight
+from cogitate.tasks.heuristics.recalled import Recalled
+from cogitate.tasks.job import Cost, JobKey, Request
+from cogitate.workers.llm.requests.tokens import estimate_tokens
+
+SHARES = (0.1, 0.2, 0.4, 0.6, 0.8)
+DEPTH = 10
+CALL = Cost(calls=1)
+
+
+class Call(NamedTuple):
+    """One call that was recorded, as admission sees it before it is made."""
+
+    owner: str
+    minute: int  # game time
+    happened: int  # importance of what the owner has perceived since its last call
+    change: int  # thousandths, of the heuristic by the model: known once the call is made
+    tokens: int  # of what is read and answered
+
+
+Answered = Callable[[Sequence[bool]], float]  # the quality of a day, by which of its calls were made
+
+
+class Day(NamedTuple):
+    """The calls of one kind on a recorded day, in their order."""
+
+    name: str
+    calls: Sequence[Call]
+    quality: Answered
+    weight: float  # of its quality in the mean over days
+
+
+def made(calls: Sequence[Call], limit: int, *, by_value: bool) -> list[bool]:
+    """Return which calls admission makes within a day's limit."""
+    values, view = CallValues(), BudgetView(LimitTable({"day.run.calls": limit}), retry_share=0.0, guarantees={})
+    owners, served, found = len({call.owner for call in calls}), dict[str, int](), []
+    for minute, group in groupby(enumerate(calls), key=lambda numbered: numbered[1].minute):
+        asking = [(number, call, Request(kind="think", owner=call.owner)) for number, call in group]
+        worths = {id(request): _worth(values, request, call, served) for _, call, request in asking}
+        admission = ValueRound(
+            values,
+            view,
+            minute,
+            worth_of=partial(_known, worths),
+            kinds={"think": False},
+            owners=owners,
+            last=None,
+        )
+        admission.begin(request for *_, request in asking)
+        if by_value:
+            asking.sort(key=lambda one: -worths[id(one[2])].value)
+        admitted = set()
+        for number, call, request in asking:
+            key = JobKey(minute, "think", call.owner, number, 0)
+            cells = view.cells(key, minute)
+            if view.refusal(key, minute, CALL, cells) is None and (
+                not by_value or admission.affords(key, request, CALL, cells)
+            ):
+                view.move(cells, Cost(), CALL)
+                served[call.owner] = minute
+                admitted.add(number)
+                if valued := admission.valued(key, request):
+                    values.learn("think", valued, call.change, Cost(calls=1, tokens=call.tokens))
+        found += [number in admitted for number in sorted(number for number, *_ in asking)]
+    return found
+
+
+def _known(worths: Mapping[int, Worth], request: Request) -> Worth:
+    return worths[id(request)]
+
+
+def _worth(values: CallValues, request: Request, call: Call, served: dict[str, int]) -> Worth:
+    stale = call.minute - served[call.owner] if call.owner in served else None
+    return values.worth(request, weight=1.0, happened=call.happened, enough=DEFAULT_TRIGGER, stale=stale)
+
+
+# -- the measures ----------------------------------------------------------------------------------------
+
+
+def importance(run: Run) -> Day:
+    """Return the ratings of a recorded town."""
+    rated = rated_entries(run)
+    calls, guesses = [], Ratings()
+    for owner, entry, rating in rated:
+        change = 1_000 * abs(guesses.estimate(owner, entry).rating - rating) // 9
+        calls.append(Call(owner, entry.minute, 3, change, estimate_tokens(entry.text) + 1))
+
+    def quality(answered: Sequence[bool]) -> float:
+        ratings, error = Ratings(), 0
+        for (owner, entry, rating), called in zip(rated, answered, strict=True):
+            if called:
+                ratings.learn(owner, entry, rating)
+            else:
+                error += abs(ratings.estimate(owner, entry).rating - rating)
+        return 1 - error / len(rated) / 9
+
+    return Day(run.name, calls, quality, len(rated))
+
+
+def facts(talk: RecordedConversation, answers: Iterable[tuple[int, str]]) -> Day:
+    """Return the summaries of a conversation's sessions; `answers` are by the session of their evidence."""
+    wanted: dict[int, list[set[str]]] = {}
+    for session, answer in answers:
+        if content := set(stems(answer)):
+            wanted.setdefault(session, []).append(content)
+    told = {number: (ours(one), one.reference) for number, one in zip(talk.summaries, sessions(talk), strict=True)}
+    calls = [
+        _session_call(talk, at, number, change_of(_told(told[number][1]), _told(told[number][0])), told[number][1])
+        for at, number in enumerate(told)
+    ]
+
+    def quality(answered: Sequence[bool]) -> float:
+        held = total = 0
+        for (number, texts), called in zip(told.items(), answered, strict=True):
+            words = set(stems(texts[called]))
+            held += sum(len(content & words) for content in wanted.get(number, ()))
+            total += sum(map(len, wanted.get(number, ())))
+        return held / total
+
+    return Day(talk.name, calls, quality, sum(map(len, wanted.values())))
+
+
+def evidence(talk: RecordedConversation, observed: dict[int, list[tuple[str, str]]]) -> Day:
+    """Return the observations on a conversation's sessions; `observed` are texts with the lines that they lead to."""
+    lines, place = entries_of(talk, described=True), {turn.id: at for at, turn in enumerate(talk.turns, 1)}
+    numbers = list(talk.sessions)
+    calls = []
+    for at, number in enumerate(numbers):
+        said = " ".join(text for text, _ in observed.get(number, ()))
+        calls.append(_session_call(talk, at, number, 1_000, said))
+
+    def quality(answered: Sequence[bool]) -> float:
+        leads = {at: at for at in place.values()}
+        entries = list(lines)
+        for number, called in zip(numbers, answered, strict=True):
+            for text, turn in observed.get(number, ()) if called else ():
+                if turn in place:
+                    leads[len(entries) + 1] = place[turn]
+                    of = lines[place[turn] - 1]
+                    entries.append(
+                        Entry(
+                            type="reflection",
+                            text=text,
+                            minute=of.minute,
+                            number=len(entries) + 1,
+                            subjects=of.subjects,
+                        )
+                    )
+        found = []
+        for question in talk.questions:
+            if question.category != ADVERSARIAL:
+                query = Query(minute=lines[-1].minute, text=question.text, limit=4 * DEPTH)
+                ranked = dict.fromkeys(leads[one.entry.number] for one in retrieve(entries, query, DIALOGUE))
+                first = set(list(ranked)[:DEPTH])
+                found.append(sum(place[turn] in first for turn in question.evidence) / len(question.evidence))
+        return sum(found) / len(found)
+
+    return Day(talk.name, calls, quality, sum(q.category != ADVERSARIAL for q in talk.questions))
+
+
+def coverage(run: Run) -> Day:
+    """Return the reflections of a recorded town, at their recorded times."""
+    agents = {agent.name: agent for agent in run.agents}
+    calls, held = [], []
+    for record in run.reflections:
+        agent, since = agents[record.agent], 0
+        for time in record.times:
+            period = [node for node in agent.nodes if since < node.number and node.created <= time and _is_event(node)]
+            thoughts = [node for node in agent.nodes if node.type == "thought" and node.created == time]
+            cited = {one for node in thoughts for one in node.evidence}
+            heuristic = _heuristic(agent, period, since, time)
+            mass = {node.text: _importance(node) for node in period}
+            by_model = {node.text for node in period if node.id in cited}
+            without = {node.text for node in period if node.number in heuristic}
+            if mass and thoughts:
+                happened = sum(map(_importance, period))
+                change = 1_000 - 2_000 * len(by_model & without) // max(1, len(by_model) + len(without))
+                said = " ".join(node.text for node in (*period, *thoughts))
+                calls.append(Call(agent.name, time // 60, happened, change, estimate_tokens(said)))
+                held.append((*(sum(mass[text] for text in texts) for texts in (without, by_model)), sum(mass.values())))
+            since = max((node.number for node in period), default=since)
+    order = sorted(range(len(calls)), key=lambda at: calls[at].minute)
+    total = sum(whole for *_, whole in held)
+
+    def quality(answered: Sequence[bool]) -> float:
+        covered = sum(held[at][called] for at, called in zip(order, answered, strict=True))
+        return covered / total
+
+    return Day(run.name, [calls[at] for at in order], quality, total)
+
+
+def _heuristic(agent: Agent, period: Sequence[RecordedMemory], since: int, time: int) -> set[int]:
+    """Return the numbers of the memories on which the reflection without a model rests."""
+    before = [node for node in agent.nodes if node.number <= since and _is_event(node)]
+    recalled = Recalled(
+        owner=f"agent:{agent.name}",
+        recent=[_observed(node) for node in period],
+        before=[_observed(node) for node in before],
+        names={f"agent:{agent.name}": agent.name},
+        minute=time // 60,
+        repeats={},
+    )
+    return set(find_insight(recalled).evidence) if period else set()
+
+
+def _observed(node: RecordedMemory) -> Entry:
+    return Entry(
+        type="observation", text=node.text, minute=node.minute, number=node.number, importance=_importance(node)
+    )
+
+
+def _is_event(node: RecordedMemory) -> bool:
+    return node.type == "event" and not node.idle and bool(node.text.strip())
+
+
+def _importance(node: RecordedMemory) -> int:
+    return min(10, max(1, node.poignancy))
+
+
+def _session_call(talk: RecordedConversation, at: int, number: int, change: int, answer: str) -> Call:
+    """Return the call for a session: an hour each, in which every line is an ordinary event."""
+    said = " ".join(turn.text for turn in talk.sessions[number])
+    happened = 3 * len(talk.sessions[number])
+    return Call(talk.name, 60 * at, happened, change, estimate_tokens(said) + estimate_tokens(answer))
+
+
+def _told(text: str) -> tuple[Effect, ...]:
+    return (Append(owner="agent:a", entry=Entry(type="summary", text=text, minute=0)),)
+
+
+# -- the curve -------------------------------------------------------------------------------------------
+
+
+def days(data: Path) -> dict[str, list[Day]]:
+    """Return the recorded days of each measure."""
+    talks = {talk.name: talk for talk in load_conversations(data)}
+    raw = {sample["sample_id"]: sample for file in sorted((data / "locomo").glob("*.json")) for sample in _read(file)}
+    runs = load_runs(data)
+    return {
+        "importance": [importance(run) for run in runs],
+        "facts of summaries": [facts(talk, _answers(raw[name])) for name, talk in talks.items()],
+        "evidence recall": [evidence(talk, _observations(raw[name])) for name, talk in talks.items()],
+        "coverage of reflections": [coverage(run) for run in runs if run.reflections],
+    }
+
+
+def _read(file: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
+    return found
+
+
+def _answers(sample: dict[str, Any]) -> Iterator[tuple[int, str]]:
+    for asked in sample["qa"]:
+        if asked["category"] != ADVERSARIAL:
+            for session in {int(turn.partition(":")[0].lstrip("D") or 0) for turn in asked["evidence"] if ":" in turn}:
+                yield session, str(asked.get("answer", ""))
+
+
+def _observations(sample: dict[str, Any]) -> dict[int, list[tuple[str, str]]]:
+    return {
+        int(name.split("_")[1]): [
+            (text, turn.lstrip("D"))
+            for told in of.values()
+            for text, turns in told
+            for turn in ([turns] if isinstance(turns, str) else turns)
+        ]
+        for name, of in sample["observation"].items()
+    }
+
+
+class Point(NamedTuple):
+    """The figures of one measure at one share of the calls."""
+
+    quality: float
+    calls: int
+    tokens: int
+
+
+Points = Mapping[tuple[str, float], Point]  # by spending and share
+
+
+def point(found: Sequence[Day], share: float, *, by_value: bool) -> Point:
+    """Return the mean quality over days, by weight, and what was spent."""
+    total = calls = tokens = 0.0
+    for day in found:
+        answered = [share == 1.0] * len(day.calls)
+        if 0 < share < 1:
+            answered = made(day.calls, max(1, round(share * len(day.calls))), by_value=by_value)
+        total += day.weight * day.quality(answered)
+        calls += sum(answered)
+        tokens += sum(call.tokens for call, called in zip(day.calls, answered, strict=True) if called)
+    return Point(total / sum(day.weight for day in found), int(calls), int(tokens))
+
+
+def measure(data: Path) -> dict[str, Points]:
+    """Return all points, by measure, and by spending and share."""
+    found: dict[str, Points] = {}
+    for name, recorded in days(data).items():
+        ends = {("none", 0.0): point(recorded, 0.0, by_value=False), ("all", 1.0): point(recorded, 1.0, by_value=False)}
+        found[name] = ends | {
+            (spending, share): point(recorded, share, by_value=spending == "value")
+            for spending in ("fair", "value")
+            for share in SHARES
+        }
+    return found
+
+
+def tables(measured: Mapping[str, Points]) -> list[Table]:
+    """Return the curve of each measure."""
+    return [_table(name, points) for name, points in measured.items()]
+
+
+def plot(measured: Mapping[str, Points]) -> str:
+    """Plot each measure over the share of calls, by value, as a share of its quality with all calls, as an SVG file."""
+    chart = line_chart(
+        "Quality for a share of the calls, spent by value",
+        [
+            Series(
+                name,
+                [
+                    (100 * key[1], points[key].quality / points["all", 1.0].quality)
+                    for key in sorted(points, key=_share)
+                    if key[0] != "fair"
+                ],
+            )
+            for name, points in measured.items()
+        ],
+        x=Axis.over(0, 100),
+        y="share of the quality of all calls, by percent of the calls",
+        top=1.0,
+    )
+    return document(chart)
+
+
+def _share(key: tuple[str, float]) -> float:
+    return key[1]
+
+
+def _table(name: str, points: Points) -> Table:
+    none, everything = points["none", 0.0], points["all", 1.0]
+    rows = [Row("none", (none.quality, none.quality / everything.quality, 0, 0))]
+    for spending in ("fair", "value"):
+        for share in SHARES:
+            one = points[spending, share]
+            rows.append(
+                Row(f"{share:.0%}, {spending}", (one.quality, one.quality / everything.quality, one.calls, one.tokens))
+            )
+    rows.append(Row("all", (everything.quality, 1.0, everything.calls, everything.tokens)))
+    return Table(f"Quality for calls: {name}", ("quality", "of that of all calls", "calls", "tokens"), tuple(rows))

@@ -1,0 +1,66 @@
+"""The embedding model of a run: its settings, the form in which the run stores it, and what its calls cost."""
+
+from __future__ import annotations
+
+import msgspec
+from pydantic import BaseModel, ConfigDict, Field
+
+from cogitate.scheduler.config.endpoints import DEFAULT
+from cogitate.tasks.job import Cost
+
+IN_PROCESS = "in-process"  # instead of an endpoint: workers compute vectors themselves
+_PRICE_UNIT = 1_000_000  # prices are micro-dollars per million tokens
+
+
+class EmbeddingSettings(BaseModel):
+    """The embedding model for jobs that choose memories, and for a host's searches."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    endpoint: str = DEFAULT  # or "in-process"
+    model: str = Field(min_length=1, max_length=200)  # the endpoint's name for it
+    timeout: float = Field(10.0, gt=0)  # seconds for the vectors of one job
+    input_price: int | None = Field(None, ge=0)  # micro-dollars per million tokens; None: unknown
+    tokens: int = Field(1_000, ge=1, le=100_000)  # the most that the vectors of one job may take
+    dimensions: int | None = Field(None, ge=1, le=65_536)  # numbers of a vector; None: as many as the first has
+
+    def kept(self) -> EmbeddingModel:
+        """Return the model as a run keeps it."""
+        local = self.endpoint == IN_PROCESS
+        return EmbeddingModel(
+            endpoint=self.endpoint,
+            model=self.model,
+            input_price=0 if local else self.input_price or 0,
+            priced=local or self.input_price is not None,
+            tokens=self.tokens,
+            timeout=self.timeout,
+            dimensions=self.dimensions or 0,
+        )
+
+
+class EmbeddingModel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An embedding model as a run keeps it."""
+
+    endpoint: str
+    model: str
+    input_price: int = 0  # micro-dollars per million tokens
+    priced: bool = True  # otherwise its price is unknown and stored as 0
+    tokens: int = 1_000  # the most that the vectors of one job may take
+    timeout: float = 10.0  # seconds for the vectors of one job
+    dimensions: int = 0  # numbers of a vector; 0: as many as the first has
+
+    @property
+    def is_local(self) -> bool:
+        """Return whether workers compute the vectors themselves, at no cost."""
+        return self.endpoint == IN_PROCESS
+
+    @property
+    def bound(self) -> Cost:
+        """Return the most that the vectors of one job may cost, which admission reserves beside the model's call."""
+        return self.cost(self.tokens)
+
+    def cost(self, tokens: int) -> Cost:
+        """Return the cost of so many tokens. It counts no call: limits of calls are limits of thoughts."""
+        if self.is_local:
+            return Cost()
+        return Cost(tokens=tokens, usd_micros=-(-tokens * self.input_price // _PRICE_UNIT))

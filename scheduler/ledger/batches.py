@@ -1,0 +1,169 @@
+"""The attempts of a run whose requests wait for a batch file or are in one, and the desk that sends and reads batches.
+
+An attempt that is handed over needs no worker: all of it is in the ledger before anything is sent. The process that
+holds the run's desk sends the requests, records the batch, and hands out the answers; if it dies, the next one to look
+takes the desk over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+from redis import Redis
+
+from cogitate.memory import typed_json
+from cogitate.scheduler.config.endpoints import Model
+from cogitate.scheduler.ledger.claims import Claim
+from cogitate.scheduler.ledger.keys import Reply, batch_times_key, incarnation_key, new_nonce, run_base, script
+from cogitate.scheduler.ledger.run_store import RunStore, incarnation_of
+from cogitate.tasks.job import Cost, JobKey
+
+KEPT_TIMES = 10  # of an endpoint's latest batches
+REFUSED = -1  # in place of a time: the endpoint did not take a batch
+
+
+class Batched(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An attempt whose request waits for a batch or is in one."""
+
+    job: str  # key
+    due: int  # tick
+    model: Model
+    digest: str  # of the question: its answer is used for no other
+    size: int  # bytes of the request
+    reserved: Cost
+    real_day: tuple[str, str]  # what is held of the real day
+
+    @property
+    def key(self) -> JobKey:
+        return JobKey.parse(self.job)
+
+
+class Batch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A batch file at an endpoint."""
+
+    endpoint: str
+    at: int  # seconds of the server's clock at which it was sent
+    tokens: tuple[str, ...]  # of the attempts in it
+    id: str = ""  # the endpoint's name for it; "": not known to have arrived there
+    cancelled: bool = False  # whether the endpoint was asked to cancel it
+
+
+class Desk(NamedTuple):
+    """What a run has in batches, and whether each attempt's job still waits for it."""
+
+    tick: int
+    status: str
+    now: int  # seconds of the server's clock
+    batches: dict[str, Batch]  # by tag
+    batched: dict[str, Batched]  # by token
+    waiting: frozenset[str]  # tokens
+
+
+def custom_id(token: str, digest: str) -> str:
+    """Return the name of a request in a batch file."""
+    return f"{token}-{digest}"
+
+
+def new_tag() -> str:
+    """Return a name for a batch, by which its endpoint can find it."""
+    return new_nonce()
+
+
+class Batches:
+    """The batches of all runs as one worker process sees them. Thread-safe.
+
+    Args:
+        worker: the name under which the process beats.
+    """
+
+    def __init__(self, client: Redis, *, worker: str) -> None:
+        self._client = client
+        self._worker = worker
+        self._nonce = new_nonce()
+        self._park = script(client, "park")
+        self._step = script(client, "batches")
+
+    def park(self, claim: Claim, batched: Batched, line: bytes) -> bool:
+        """Hand an attempt over to the next batch; return False if its job must be asked singly."""
+        job = claim.job
+        args: list[str | bytes] = [run_base(job.run), claim.incarnation, batched.job, claim.token]
+        args += [msgspec.json.encode(batched), line]
+        return bool(self._park(keys=[incarnation_key(job.run)], args=args))
+
+    def has_any(self, run: str) -> str | None:
+        """Return the incarnation of a run that has something in batches, or None."""
+        incarnation = incarnation_of(self._client, run)
+        if incarnation is None:
+            return None
+        store = RunStore.of(self._client, run, incarnation)
+        return incarnation if self._client.exists(store.key("batched"), store.key("batches")) else None
+
+    def look(self, run: str, incarnation: str, hold: float) -> Desk | None:
+        """Take the desk for `hold` seconds, or keep it, and return what is there; None if another process has it."""
+        found = self._do(run, incarnation, hold, "look")
+        if found is None:
+            return None
+        tick, status, now, batches, rows = found
+        batched = {rows[i].decode(): typed_json.decode(rows[i + 1], Batched) for i in range(0, len(rows), 3)}
+        return Desk(
+            tick=int(tick),
+            status=status.decode(),
+            now=int(now),
+            batches={batches[i].decode(): typed_json.decode(batches[i + 1], Batch) for i in range(0, len(batches), 2)},
+            batched=batched,
+            waiting=frozenset(rows[i].decode() for i in range(0, len(rows), 3) if rows[i + 2]),
+        )
+
+    def record(self, run: str, incarnation: str, tag: str, batch: Batch, hold: float) -> bool:
+        """Record a batch before it is sent, or what has changed about it; return False if the desk is lost."""
+        return self._do(run, incarnation, hold, "record", tag, msgspec.json.encode(batch)) is not None
+
+    def lines(self, run: str, incarnation: str, tokens: Sequence[str], hold: float) -> list[bytes]:
+        """Return the requests of these attempts; empty if the desk is lost."""
+        return self._do(run, incarnation, hold, "lines", *tokens) or []
+
+    def sent(self, run: str, incarnation: str, tag: str, batch: Batch, hold: float) -> bool:
+        """Record that an endpoint has a batch; return False if the desk is lost."""
+        return self._do(run, incarnation, hold, "sent", tag, msgspec.json.encode(batch), *batch.tokens) is not None
+
+    def release(self, run: str, incarnation: str, tokens: Sequence[str], hold: float) -> list[str]:
+        """Give attempts back at no cost, so that their jobs are asked singly; return those whose jobs have ended."""
+        found = self._do(run, incarnation, hold, "release", *tokens) if tokens else []
+        return [token.decode() for token in found or []]
+
+    def abandon(self, run: str, incarnation: str, tokens: Sequence[str], hold: float) -> None:
+        """Wait no longer for these attempts: each counts in full until its usage arrives, and its job is free."""
+        if tokens:
+            self._do(run, incarnation, hold, "abandon", *tokens)
+
+    def done(self, run: str, incarnation: str, tokens: Sequence[str], hold: float) -> None:
+        """Forget these attempts: they are settled."""
+        if tokens:
+            self._do(run, incarnation, hold, "done", *tokens)
+
+    def close(self, run: str, incarnation: str, tag: str, hold: float) -> None:
+        """Forget a batch."""
+        self._do(run, incarnation, hold, "close", tag)
+
+    def took(self, endpoint: str, seconds: int) -> None:
+        """Note how long an endpoint took for a batch, or that it `REFUSED` one."""
+        key = batch_times_key(endpoint)
+        now = self._client.time()[0]
+        with self._client.pipeline(transaction=True) as pipe:
+            pipe.lpush(key, f"{now} {seconds}")
+            pipe.ltrim(key, 0, KEPT_TIMES - 1)
+            pipe.execute()
+
+    def times(self, endpoint: str) -> list[tuple[int, int]]:
+        """Return the latest batches of an endpoint, the newest first: seconds since its end, and those it took."""
+        now = self._client.time()[0]
+        found: Reply = self._client.lrange(batch_times_key(endpoint), 0, -1)
+        pairs = (raw.decode().split(" ") for raw in found)
+        return [(now - int(at), int(seconds)) for at, seconds in pairs]
+
+    def _do(self, run: str, incarnation: str, hold: float, step: str, *args: str | bytes) -> Reply | None:
+        given = [run_base(run), incarnation, self._nonce, int(hold * 1_000), self._worker, step, *args]
+        found: Reply | None = self._step(keys=[incarnation_key(run)], args=given)
+        return found

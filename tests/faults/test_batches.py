@@ -1,0 +1,91 @@
+"""Workers and hosts that die while a batch file has their jobs: the batch is found, and each answer is charged once."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.scheduler.config.endpoints import ModelSettings
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.ledger.batches import Batches
+from cogitate.scheduler.ledger.run_store import RunStore
+from tests.faults.attacked import RUN, Attacked, Eventually, settings_of, undisturbed
+
+
+def settings_with_batches(folder: Path, endpoint: FakeEndpoint) -> Settings:
+    return settings_of(folder, endpoint, models={"default": ModelSettings(batch="auto")}, job_deadline=60.0)
+
+
+@pytest.fixture(scope="module")
+def digest(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the digest of the same run in one process, which asks singly."""
+    with FakeEndpoint() as endpoint:
+        return undisturbed(settings_with_batches(tmp_path_factory.mktemp("undisturbed"), endpoint))
+
+
+@pytest.fixture
+def batching(endpoint: FakeEndpoint, tmp_path: Path, eventually: Eventually) -> Iterator[Attacked]:
+    """Yield a town whose workers ask in batch files, which are known to take a second."""
+    settings = settings_with_batches(tmp_path, endpoint)
+    with Attacked(settings, eventually) as town:
+        Batches(town.state, worker="test").took("default", 1)
+        town.ready()
+        yield town
+
+
+def until_all_wait(town: Attacked, eventually: Eventually) -> None:
+    """Wait until all running attempts are in batches that were sent."""
+
+    def all_wait() -> bool:
+        if not town.tick():
+            return False
+        store = RunStore.open(town.state, RUN)
+        attempts, batched, unsent = (len(store.fields(name)) for name in ("attempts", "batched", "batch_lines"))
+        return attempts == batched > 0 == unsent
+
+    eventually(all_wait, "all attempts to be in batches")
+
+
+def charged_once(town: Attacked, endpoint: FakeEndpoint) -> None:
+    """Check that the run's jobs were charged what the endpoint reports, each for one request."""
+    served, jobs = endpoint.stats(), [*JobHistory(town.state, RUN).all()]
+    tokens = served.batch_tokens + served.prompt_tokens + served.completion_tokens
+    assert sum(job.spent.tokens for job in jobs) == tokens
+    assert sum(job.spent.calls for job in jobs) == served.batch_answers + served.answers
+    assert any(job.service_tier == "batch" for job in jobs)
+
+
+def test_a_worker_killed_while_a_batch_is_open(
+    batching: Attacked, endpoint: FakeEndpoint, digest: str, eventually: Eventually
+) -> None:
+    endpoint.change(batch_latency=100_000.0)
+    host = batching.host()
+    until_all_wait(batching, eventually)
+    for pid in batching.pool.pids():
+        os.kill(pid, signal.SIGKILL)
+    endpoint.change(batch_latency=0.0)
+    batching.ends_as(digest, host)
+    assert batching.attempts() == 1
+    charged_once(batching, endpoint)
+
+
+def test_host_and_workers_killed_while_a_batch_is_open(
+    batching: Attacked, endpoint: FakeEndpoint, digest: str, eventually: Eventually
+) -> None:
+    endpoint.change(batch_latency=100_000.0)
+    host = batching.host()
+    until_all_wait(batching, eventually)
+    host.kill()
+    host.wait()
+    for pid in batching.pool.pids():
+        os.kill(pid, signal.SIGKILL)
+    endpoint.change(batch_latency=0.0)
+    batching.ends_as(digest, batching.host(resume=True))
+    assert batching.attempts() == 1
+    charged_once(batching, endpoint)

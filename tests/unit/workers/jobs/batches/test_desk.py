@@ -1,0 +1,147 @@
+"""The desk when its process, the endpoint or the host leaves a batch halfway."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from unittest.mock import patch
+
+import pytest
+from fakeredis import FakeRedis
+from redis import Redis
+
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.ledger.batches import Batches
+from cogitate.scheduler.ledger.real_day import RealDay
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.workers.jobs.batches import desk
+from cogitate.workers.jobs.batches.desk import BatchDesk
+from cogitate.workers.jobs.batches.parking import expected_of
+from cogitate.workers.jobs.call import BatchAnswer
+from cogitate.workers.llm.batch_files import BatchFiles, BatchStatus, BatchUnknown
+from tests.unit.workers.jobs.batches.batch_case import OWNERS, RUN, TICKS, Lived, live, spent
+
+Eventually = Callable[..., None]
+REALLY_SUBMIT = BatchFiles.submit
+
+
+def lose_reply(files: BatchFiles, lines: Sequence[bytes], tag: str) -> BatchStatus:
+    REALLY_SUBMIT(files, lines, tag)
+    raise BatchUnknown("APITimeoutError")
+
+
+def lose_request(files: BatchFiles, lines: Sequence[bytes], tag: str) -> BatchStatus:
+    raise BatchUnknown("APITimeoutError")
+
+
+def know_nothing(files: BatchFiles, *args: object) -> None:
+    raise BatchUnknown("NotFoundError 404")
+
+
+def used(lived: Lived) -> int:
+    return lived.served.batch_tokens + lived.served.prompt_tokens + lived.served.completion_tokens
+
+
+def test_a_batch_whose_sender_did_not_learn_its_id_is_found_again() -> None:
+    with patch.object(BatchFiles, "submit", lose_reply):
+        lived = live()
+    assert (lived.served.batch_answers, lived.served.requests) == (len(OWNERS), 0)
+    assert spent(lived.jobs).tokens == used(lived)
+
+
+def test_requests_that_never_arrived_are_asked_singly_as_the_first_attempt() -> None:
+    with patch.object(BatchFiles, "submit", lose_request):
+        lived = live()
+    assert (lived.served.batches, lived.served.requests) == (0, len(OWNERS))
+    assert {job.claims for job in lived.jobs} == {1}
+
+
+def test_a_batch_that_left_no_trace_is_charged_in_full() -> None:
+    with (
+        patch.object(BatchFiles, "submit", lose_reply),
+        patch.object(BatchFiles, "find", know_nothing),
+        patch.object(desk, "LOST_AFTER", -1),
+    ):
+        lived = live()
+    assert {job.claims for job in lived.jobs} == {2}
+    assert all(job.retried == job.reserved for job in lived.jobs)
+
+
+def test_a_batch_that_its_endpoint_has_forgotten_is_charged_in_full() -> None:
+    with patch.object(BatchFiles, "poll", lambda files, batch: None):
+        lived = live()
+    assert {job.claims for job in lived.jobs} == {2}
+    assert all(job.retried == job.reserved for job in lived.jobs)
+
+
+def test_an_answer_to_another_question_is_charged_and_not_used() -> None:
+    def of_another(digest: str, *rest: object) -> BatchAnswer:
+        return BatchAnswer(digest[::-1], *rest)  # type: ignore[arg-type]
+
+    with patch.object(desk, "BatchAnswer", of_another):
+        lived = live()
+    assert (lived.served.batch_answers, lived.served.requests) == (len(OWNERS), len(OWNERS))
+    assert {job.claims for job in lived.jobs} == {2}
+    assert spent(lived.jobs).tokens == used(lived)
+
+
+def test_jobs_that_ended_are_charged_for_what_their_cancelled_batch_had_answered(eventually: Eventually) -> None:
+    def until_charged(loop: TickLoop, tick: int, client: Redis, endpoint: FakeEndpoint) -> None:
+        store = RunStore.open(client, RUN)
+        if tick == TICKS - 1:
+            eventually(lambda: not client.exists(store.key("batches")), "the batch to end")
+
+    with patch.object(BatchDesk, "_give_up_overdue", lambda *_: None):
+        lived = live(batch_latency=10_000.0, wait=2.0, job_deadline=0.5, on_tick=until_charged)
+    assert {job.reason for job in lived.jobs} == {"late"}
+    assert (lived.served.batch_answers, lived.served.requests) == (len(OWNERS) // 2, 0)
+    assert spent(lived.jobs).tokens == lived.served.batch_tokens
+
+
+def test_the_real_day_holds_what_a_batch_may_cost_and_is_charged_what_it_cost() -> None:
+    seen = []
+
+    def look(loop: TickLoop, tick: int, client: Redis, endpoint: FakeEndpoint) -> None:
+        if tick == TICKS:
+            seen.append(RealDay(client, Settings(real_day_tokens=1_000_000)).spending())
+
+    lived = live(real_day_tokens=1_000_000, on_tick=look)
+    assert lived.served.batch_answers == len(OWNERS)
+    assert (seen[0].reserved.tokens, seen[0].spent.tokens) == (0, lived.served.batch_tokens)
+
+
+@pytest.fixture
+def run() -> Iterator[tuple[Redis, str]]:
+    """Yield a server with a run, and the run's incarnation."""
+    client = FakeRedis()
+    with TickLoop(run=RUN, owners=OWNERS, settings=Settings(), ticks=1, inline=True, client=client) as loop:
+        for _ in loop:
+            yield client, RunStore.open(client, RUN).incarnation
+
+
+def test_one_process_has_the_desk_until_its_hold_is_over(run: tuple[Redis, str], eventually: Eventually) -> None:
+    client, incarnation = run
+    first, second = (Batches(client, worker=name) for name in ("first", "second"))
+    assert first.look(RUN, incarnation, 60.0) is not None
+    assert second.look(RUN, incarnation, 60.0) is None
+    assert first.look(RUN, incarnation, 0.01) is not None
+    eventually(lambda: second.look(RUN, incarnation, 60.0) is not None, "the desk to be free")
+    assert first.look(RUN, incarnation, 60.0) is None
+
+
+@pytest.mark.parametrize(
+    ("times", "seconds"),
+    [
+        ([], 3_600),
+        ([(10, 40), (900, 300)], 300),
+        ([(90_000, 80_000), (10, 40)], 40),
+        ([(90_000, 80_000)], 3_600),
+        ([(599, -1), (900, 300)], None),
+        ([(601, -1), (900, 300)], 300),
+    ],
+)
+def test_a_batch_is_expected_to_take_as_long_as_the_longest_of_a_day(
+    times: list[tuple[int, int]], seconds: int | None
+) -> None:
+    assert expected_of(times) == seconds

@@ -1,0 +1,1 @@
+"""Batch files: requests that wait for a cheaper answer, hours later."""

@@ -1,0 +1,373 @@
+"""The desk at which a worker process sends batches, polls them, and hands out their answers.
+
+All state is in the ledger (`cogitate.scheduler.ledger.batches`), and one process at a time has a run's desk. Each step
+is recorded before the next one:
+
+1. Requests that have waited a moment become a batch: its tokens are recorded under a tag, then the file is sent, then
+   the batch's id is recorded. After a crash in between, the endpoint is asked for a batch with that tag. If it has
+   none, the requests are asked singly.
+2. A batch is polled until it has ended, whatever its status says then. A line counts once, and only under the token and
+   the digest of a request in this batch; its job's claim is read again, and the answer judged and settled.
+3. A job without an answer (its line expired, failed or is missing, or the whole batch failed or was cancelled) is given
+   back at no cost and asked singly.
+4. A job that has ended before its answer came is charged for it. A batch for which no job waits is cancelled.
+5. Where the host waits for a job and the time is nearly over, the job is asked singly, as a further attempt.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import structlog
+from msgspec.structs import replace
+from redis import Redis
+from redis.exceptions import RedisError
+
+from cogitate.scheduler.config.endpoints import BATCH, Endpoint, call_cost
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.ledger.batches import REFUSED, Batch, Batched, Batches, Desk, custom_id, new_tag
+from cogitate.scheduler.ledger.claims import Claim, Claims
+from cogitate.scheduler.ledger.real_day import Held, RealDay
+from cogitate.scheduler.ledger.run_store import run_names
+from cogitate.tasks.job import Cost
+from cogitate.workers.jobs.batches.parking import patience_of
+from cogitate.workers.jobs.call import BatchAnswer
+from cogitate.workers.llm.batch_files import BatchFiles, BatchLine, BatchRefused, BatchStatus, BatchUnknown
+from cogitate.workers.llm.replies.reply import is_possible, read_completion
+from cogitate.workers.llm.requests.address import address_of
+
+GATHER = 2.0  # seconds without a further request, after which those that wait are sent
+LONGEST_GATHER = 20.0  # seconds that a request waits for others, however many follow
+MOST_LINES = 1_000  # requests in one file
+HOLD = 10.0  # seconds after which another process takes over the desk of one that is gone
+HOLD_SENDING = 90.0  # the same while a file is sent, read or worked through
+LOST_AFTER = 120  # seconds after which a batch is given up whose sending left no trace
+SHORTEST_POLL, LONGEST_POLL = 1.0, 60.0  # seconds
+POLLS_AN_AGE = 10  # a batch is polled about so often until its age doubles
+LOOK = 1.0  # seconds between two looks at a run with batches
+SEARCH = 10.0  # seconds between two looks for such runs
+
+log = structlog.get_logger()
+
+
+class BatchDesk:
+    """The desk of one worker process, in a thread of its own.
+
+    Args:
+        answered: judges and settles the answer to a job that a claim gives once more.
+        files: returns the files of an endpoint.
+    """
+
+    def __init__(
+        self,
+        client: Redis,
+        batches: Batches,
+        claims: Claims,
+        settings: Settings,
+        answered: Callable[[Claim, BatchAnswer], object],
+        files: Callable[[Endpoint], BatchFiles] = lambda endpoint: BatchFiles(address_of(endpoint)),
+    ) -> None:
+        self._client = client
+        self._batches = batches
+        self._claims = claims
+        self._endpoints = settings.endpoint_table()
+        self._patience = patience_of(settings)
+        self._answered = answered
+        self._open_files = files
+        self._files: dict[str, BatchFiles] = {}  # by endpoint
+        self._day = RealDay(client, settings)
+        self._runs: dict[str, _Run] = {}
+        self._woken: set[str] = set()
+        self._changed = threading.Condition()
+        self._closed = False
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread = threading.Thread(target=self._work, name="batches", daemon=True)
+        self._thread.start()
+
+    def wake(self, run: str) -> None:
+        """Note that a request of a run waits for a batch."""
+        with self._changed:
+            self._woken.add(run)
+            self._changed.notify()
+
+    def stop(self) -> None:
+        """End the thread after its present step; another process takes the desk over."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+
+    def close(self) -> None:
+        """End the thread, and wait a moment for it."""
+        self.stop()
+        if self._thread is not None:
+            self._thread.join(HOLD)
+        for files in self._files.values():
+            files.close()
+
+    def _work(self) -> None:
+        searched = -SEARCH
+        while not self._closed:
+            try:
+                names = set(self._runs)
+                if time.monotonic() - searched >= SEARCH:
+                    searched = time.monotonic()
+                    names |= set(run_names(self._client))
+                with self._changed:
+                    names |= self._woken
+                    self._woken.clear()
+                for run in sorted(names):
+                    self.serve(run)
+            except (RedisError, OSError) as error:
+                log.warning("batch.ledger_away", error=type(error).__name__)
+            except Exception as error:  # nothing may end this thread: jobs would wait for it until they are due
+                log.error("batch.failed", error=type(error).__name__)
+            with self._changed:
+                self._changed.wait_for(lambda: self._closed or self._woken, LOOK if self._runs else SEARCH)
+
+    def serve(self, run: str) -> None:
+        """Do what is due for the batches of a run, if this process has its desk or can take it."""
+        incarnation = self._batches.has_any(run)
+        if incarnation is None:
+            self._runs.pop(run, None)
+            return
+        desk = self._batches.look(run, incarnation, HOLD)
+        if desk is None:
+            self._runs.pop(run, None)  # `_work` finds it again
+            return
+        mine = self._runs.get(run)
+        if mine is None or mine.incarnation != incarnation:
+            mine = self._runs[run] = _Run(run, incarnation)
+        self._forget_ended(mine, desk)
+        for tag, batch in sorted(desk.batches.items()):
+            if not self._closed:
+                self._follow(mine, desk, tag, batch)
+        self._give_up_overdue(mine, desk)
+        if desk.status == "running":
+            self._gather(mine, desk)
+
+    # -- sending ---------------------------------------------------------------------------------------
+
+    def _gather(self, run: _Run, desk: Desk) -> None:
+        """Send the requests that are in no batch, once they have waited a moment."""
+        taken = {token for batch in desk.batches.values() for token in batch.tokens}
+        loose = [token for token in desk.batched if token not in taken and token in desk.waiting]
+        now = time.monotonic()
+        if set(loose) != run.loose:
+            if not run.loose:
+                run.loose_since = now
+            run.loose, run.loose_changed = set(loose), now
+        if not loose:
+            return
+        if len(loose) < MOST_LINES and now - run.loose_changed < GATHER and now - run.loose_since < LONGEST_GATHER:
+            return
+        run.loose = set()
+        groups: dict[tuple[str, str], list[str]] = {}  # vendors want one model in a file
+        for token in loose:
+            model = desk.batched[token].model
+            groups.setdefault((model.endpoint, model.model), []).append(token)
+        for (endpoint, _), tokens in sorted(groups.items()):
+            self._send(run, desk, endpoint, tuple(tokens[:MOST_LINES]))
+
+    def _send(self, run: _Run, desk: Desk, endpoint: str, tokens: tuple[str, ...]) -> None:
+        files = self._files_of(endpoint)
+        if files is None:
+            self._give_back(run, tokens, desk.batched)
+            return
+        tag, batch = new_tag(), Batch(endpoint=endpoint, at=desk.now, tokens=tokens)
+        if not self._batches.record(*run.name, tag, batch, HOLD_SENDING):
+            return
+        lines = self._batches.lines(*run.name, tokens, HOLD_SENDING)
+        if len(lines) < len(tokens):
+            return
+        try:
+            status = files.submit(lines, tag)
+        except BatchRefused as error:
+            log.warning("batch.refused", run=run.run, endpoint=endpoint, jobs=len(tokens), why=str(error))
+            self._batches.took(endpoint, REFUSED)
+            self._give_back(run, tokens, desk.batched)
+            self._batches.close(*run.name, tag, HOLD)
+            return
+        except BatchUnknown as error:
+            log.warning("batch.in_doubt", run=run.run, endpoint=endpoint, jobs=len(tokens), why=str(error))
+            return  # `_follow` looks for it
+        if not self._batches.sent(*run.name, tag, replace(batch, id=status.id), HOLD):
+            files.cancel(status.id)  # another process has the desk, and may send these requests again
+            return
+        log.info("batch.sent", run=run.run, endpoint=endpoint, batch=status.id, jobs=len(tokens))
+
+    # -- following -------------------------------------------------------------------------------------
+
+    def _follow(self, run: _Run, desk: Desk, tag: str, batch: Batch) -> None:
+        """Poll a batch if it is time, and work through it if it has ended."""
+        if time.monotonic() < run.polls.get(tag, 0.0):
+            return
+        age = max(0, desk.now - batch.at)
+        run.polls[tag] = time.monotonic() + min(max(SHORTEST_POLL, age / POLLS_AN_AGE), LONGEST_POLL)
+        files = self._files_of(batch.endpoint)
+        if files is None:
+            return  # another worker may know the endpoint
+        try:
+            if not batch.id:
+                self._find(run, desk, tag, batch, files)
+                return
+            status = files.poll(batch.id)
+            if status is not None and status.is_open:
+                if not batch.cancelled and not desk.waiting.intersection(batch.tokens):
+                    log.info("batch.cancelled", run=run.run, batch=batch.id, why="no job waits for it")
+                    self._batches.record(*run.name, tag, replace(batch, cancelled=True), HOLD)
+                    files.cancel(batch.id)
+                return
+            if desk.status not in ("running", "finished") and desk.waiting.intersection(batch.tokens):
+                return  # the jobs of a run that pauses cannot be claimed; its answers are kept
+            self._end(run, desk, tag, batch, files, status)
+        except BatchUnknown as error:
+            log.warning("batch.away", run=run.run, endpoint=batch.endpoint, batch=batch.id, why=str(error))
+            if not batch.id and age > LOST_AFTER:
+                self._lose(run, desk, tag, batch)
+
+    def _find(self, run: _Run, desk: Desk, tag: str, batch: Batch, files: BatchFiles) -> None:
+        """Look for a batch whose sender did not record what came of it."""
+        found = files.find(tag)
+        if found is not None:
+            self._batches.sent(*run.name, tag, replace(batch, id=found.id), HOLD)
+            return
+        self._give_back(run, batch.tokens, desk.batched)
+        self._batches.close(*run.name, tag, HOLD)
+
+    def _end(
+        self, run: _Run, desk: Desk, tag: str, batch: Batch, files: BatchFiles, status: BatchStatus | None
+    ) -> None:
+        """Hand out the answers of a batch that has ended, and give back what it did not answer."""
+        if status is None:  # the endpoint has forgotten it: it may have charged for it
+            self._lose(run, desk, tag, batch)
+            return
+        left = {custom_id(t, desk.batched[t].digest): t for t in batch.tokens if t in desk.batched}
+        answers: dict[str, BatchLine] = {}
+        foreign = 0
+        for line in files.read(status):
+            if line.custom_id not in left:
+                foreign += 1
+            else:
+                answers.setdefault(line.custom_id, line)  # of doubled lines the first one counts
+        answered = 0
+        for name, line in answers.items():
+            if line.completion is None:
+                continue
+            if self._batches.look(*run.name, HOLD_SENDING) is None:
+                return  # another process has the desk, and goes on
+            token = left.pop(name)
+            self._hand_out(run, token, desk.batched[token], line.completion)
+            answered += 1
+        self._give_back(run, tuple(left.values()), desk.batched)
+        if status.status == "completed":
+            self._batches.took(batch.endpoint, max(0, desk.now - batch.at))
+        elif status.status == "failed":
+            self._batches.took(batch.endpoint, REFUSED)
+        self._batches.close(*run.name, tag, HOLD)
+        files.remove(status)
+        log.info(
+            "batch.ended",
+            run=run.run,
+            batch=batch.id,
+            status=status.status,
+            answered=answered,
+            left=len(left),
+            foreign=foreign,
+        )
+
+    def _hand_out(self, run: _Run, token: str, batched: Batched, completion: bytes) -> None:
+        """Judge and settle one answer; charge its job if it has ended."""
+        claim = self._claims.claim(f"{run.run}/{batched.job}", held=token)
+        held = Held(*batched.real_day)
+        if isinstance(claim, Claim):
+            self._answered(claim, BatchAnswer(batched.digest, batched.size, completion, held))
+        else:
+            self._charge(run, token, batched, completion_cost(batched, completion))
+        self._batches.done(*run.name, [token], HOLD_SENDING)
+
+    def _charge(self, run: _Run, token: str, batched: Batched, used: Cost) -> None:
+        self._claims.account(run.run, run.incarnation, batched.key, token, used)
+        self._day.settle(Held(*batched.real_day), used)
+
+    # -- giving back -----------------------------------------------------------------------------------
+
+    def _give_back(self, run: _Run, tokens: Sequence[str], batched: Mapping[str, Batched]) -> None:
+        """Return attempts that cost nothing."""
+        ended = self._batches.release(*run.name, tokens, HOLD_SENDING)
+        for token in tokens:
+            if token in batched:
+                self._day.settle(Held(*batched[token].real_day), Cost())
+        for token in ended:
+            self._claims.account(run.run, run.incarnation, batched[token].key, token, Cost())
+        self._batches.done(*run.name, ended, HOLD)
+
+    def _lose(self, run: _Run, desk: Desk, tag: str, batch: Batch) -> None:
+        """Give up a batch of which nothing will come, and charge it in full: the endpoint may have charged for it."""
+        log.error("batch.lost", run=run.run, endpoint=batch.endpoint, batch=batch.id, jobs=len(batch.tokens))
+        tokens = [token for token in batch.tokens if token in desk.batched]
+        self._batches.abandon(*run.name, tokens, HOLD_SENDING)
+        for token in tokens:
+            self._charge(run, token, desk.batched[token], desk.batched[token].reserved)
+        self._batches.done(*run.name, tokens, HOLD)
+        self._batches.close(*run.name, tag, HOLD)
+
+    def _forget_ended(self, run: _Run, desk: Desk) -> None:
+        """Return requests that were never sent and whose jobs have ended."""
+        taken = {token for batch in desk.batches.values() for token in batch.tokens}
+        idle = [token for token in desk.batched if token not in taken and token not in desk.waiting]
+        if idle:
+            self._give_back(run, idle, desk.batched)
+
+    def _give_up_overdue(self, run: _Run, desk: Desk) -> None:
+        """Let jobs be asked singly for which the host has waited so long that a call only just fits."""
+        awaited = [token for token in desk.waiting if desk.batched[token].due <= desk.tick + 1]
+        now = time.monotonic()
+        run.awaited = {token: run.awaited.get(token, now) for token in awaited}
+        overdue = [token for token, since in run.awaited.items() if now - since > self._patience]
+        if overdue:
+            log.warning("batch.overdue", run=run.run, jobs=len(overdue))
+            self._batches.abandon(*run.name, overdue, HOLD)
+
+    def _files_of(self, endpoint: str) -> BatchFiles | None:
+        try:
+            if endpoint not in self._files:
+                self._files[endpoint] = self._open_files(self._endpoints[endpoint])
+            return self._files[endpoint]
+        except (KeyError, ConfigurationError) as error:
+            log.error("batch.unknown_endpoint", endpoint=endpoint, error=type(error).__name__)
+            return None
+
+
+class _Run:
+    """What this process remembers of a run at whose desk it is; all of it may be lost."""
+
+    def __init__(self, run: str, incarnation: str) -> None:
+        self.run = run
+        self.incarnation = incarnation
+        self.loose: set[str] = set()  # requests in no batch, and when the first and the latest of them came
+        self.loose_since = self.loose_changed = 0.0
+        self.polls: dict[str, float] = {}  # tag -> when it is polled next
+        self.awaited: dict[str, float] = {}  # token -> since when the host waits for it
+
+    @property
+    def name(self) -> _Name:
+        return _Name(self.run, self.incarnation)
+
+
+class _Name(NamedTuple):
+    run: str
+    incarnation: str
+
+
+def completion_cost(batched: Batched, completion: bytes) -> Cost:
+    """Return what an answer cost whose prompt is not known any more; without its usage, what was reserved."""
+    usage, model = read_completion(completion, {}).usage, batched.model
+    if usage is None or not is_possible(usage, batched.size):
+        return batched.reserved
+    return call_cost(model, usage.prompt, usage.output, usage.cached, percent=model.percent_of(BATCH))

@@ -1,0 +1,138 @@
+"""The layer that hands a job's request over to the next batch, and reads the answer once it has come.
+
+A job that may wait is claimed, reserved and fitted like any other. Instead of asking, its attempt is handed over to the
+ledger with the complete request, and its worker is free: the attempt has no lease from then on, and ends with the batch
+(`cogitate.workers.jobs.batches.desk`). The answer is judged and settled like any other, as the same attempt, by the
+worker that has the desk: it reads the claim again and makes the prompt again, and the answer counts only if that is the
+question which was asked. What a batch does not answer is asked singly, still as the first attempt, which cost nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import structlog
+from redis.exceptions import RedisError
+
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.ledger.batches import REFUSED, Batched, Batches, custom_id
+from cogitate.scheduler.ledger.real_day import Held, RealDay
+from cogitate.tasks.job import Cost
+from cogitate.tasks.registry import kind_of
+from cogitate.workers.gate.gate import Refused
+from cogitate.workers.jobs.call import BATCHED, Ask, BatchAnswer, Call
+from cogitate.workers.llm.batch_files import line_of
+from cogitate.workers.llm.clients import ModelClients
+from cogitate.workers.llm.replies.failures import Failure, ModelAnswer
+
+#: Seconds that a batch is expected to take where none is known. Vendors promise 24 hours, and users report half an hour
+#: to a few hours.
+FIRST_EXPECTATION = 3_600
+RECENT = 86_400  # seconds for which it counts how long a batch took
+ASIDE = 600  # seconds for which an endpoint that refused a batch is asked singly
+_KNOWN = 5.0  # seconds for which a process trusts what it has read of an endpoint's batches
+
+log = structlog.get_logger()
+
+
+class Parking:
+    """Hands requests over to batches. Thread-safe.
+
+    Args:
+        wake: is called with the run of each request.
+    """
+
+    def __init__(
+        self, batches: Batches, models: ModelClients, day: RealDay, settings: Settings, wake: Callable[[str], None]
+    ) -> None:
+        self._batches = batches
+        self._models = models
+        self._day = day
+        self._patience = patience_of(settings)
+        self._wake = wake
+        self._expected: dict[str, tuple[float, float | None]] = {}  # endpoint -> known until, what `_expect` returned
+
+    def ask(self, call: Call, following: Ask) -> ModelAnswer | Refused:
+        """Hand the request over, or ask singly: on a further attempt, or if a batch takes longer than ticks wait."""
+        if not self._may_wait(call):
+            return following(call)
+        claim, job, model = call.claim, call.claim.job, call.model
+        held = self._day.reserve(job.reserved, priced=model.priced)
+        if not isinstance(held, Held):
+            return Refused(held)
+        request = self._models.of(model.endpoint).batch_request(
+            call.prompt, model=model, max_output_tokens=call.output_cap
+        )
+        digest = call.question.digest()
+        batched = Batched(
+            job=job.key.text(),
+            due=job.due,
+            model=model,
+            digest=digest,
+            size=len(request),
+            reserved=job.reserved,
+            real_day=held,
+        )
+        try:
+            parked = self._batches.park(claim, batched, line_of(custom_id(claim.token, digest), request))
+        except RedisError as error:
+            log.warning("batch.not_parked", job=job.id, error=type(error).__name__)
+            parked = False
+        if not parked:
+            self._day.settle(held, Cost())
+            return following(call)
+        self._wake(job.run)
+        return Refused(BATCHED)
+
+    def read(self, call: Call, answer: BatchAnswer) -> ModelAnswer:
+        """Return the answer that came to this question, and book its cost in the real day."""
+        found = self._models.of(call.model.endpoint).read_batched(
+            answer.body, call.prompt, model=call.model, max_output_tokens=call.output_cap, size=answer.size
+        )
+        self._day.settle(answer.held, found.usage)
+        if call.question.digest() == answer.digest:
+            return found
+        log.warning("batch.other_question", job=call.claim.job.id)  # such as the prompt of another version
+        return replace(found, value=None, text="", failure=Failure(kind="empty", detail="to another question"))
+
+    def _may_wait(self, call: Call) -> bool:
+        claim, job = call.claim, call.claim.job
+        if call.model.batch != "auto" or claim.number > 1 or call.model.name != job.model:
+            return False
+        if not self._patience or not kind_of(job.key.kind).batches:
+            return False
+        expected = self._expect(call.model.endpoint)
+        return expected is not None and expected <= self._patience
+
+    def _expect(self, endpoint: str) -> float | None:
+        """Return the seconds that an endpoint's next batch is expected to take; None if it takes none."""
+        until, known = self._expected.get(endpoint, (0.0, None))
+        if time.monotonic() >= until:
+            try:
+                known = expected_of(self._batches.times(endpoint))
+            except RedisError:
+                return None
+            self._expected[endpoint] = time.monotonic() + _KNOWN, known
+        return known
+
+
+def patience_of(settings: Settings) -> float:
+    """Return the seconds that a batch may take, so that time is left to ask singly; 0: none.
+
+    A host whose ticks follow a real clock does not wait for batches: its due ticks are minutes away.
+    """
+    paced = settings.tick_rate is not None
+    return 0.0 if paced else max(0.0, settings.wait_seconds() - settings.job_deadline)
+
+
+def expected_of(times: list[tuple[int, int]]) -> float | None:
+    """Return the seconds that the next batch will hardly exceed; None if the endpoint has just refused one.
+
+    Args:
+        times: of the latest batches, as `Batches.times` returns them.
+    """
+    if any(seconds == REFUSED and ago < ASIDE for ago, seconds in times):
+        return None
+    return max((seconds for ago, seconds in times if seconds != REFUSED and ago < RECENT), default=FIRST_EXPECTATION)
