@@ -19,7 +19,7 @@ from cogitate.memory.effects import Effect
 from cogitate.memory.entry import Entry, as_known
 from cogitate.memory.importance import rate_by_rule
 from cogitate.memory.limits import MemoryLimits
-from cogitate.memory.profile import Location, Profile
+from cogitate.memory.profile import Location, PlaceIndex, Profile
 from cogitate.memory.retrieval.profiles import ProfileChoice
 from cogitate.memory.routing.scopes import WORLD
 from cogitate.memory.stream import Stream
@@ -27,7 +27,6 @@ from cogitate.memory.unreadable import UnreadableEntry
 from cogitate.prompts.constraints import Constraint
 from cogitate.prompts.render import Rendered
 from cogitate.tasks.job import Job, Latency, Reads, Request
-from cogitate.tasks.place_index import PlaceIndex
 
 OnDenied = Literal["heuristic", "defer", "drop"]
 

@@ -10,7 +10,7 @@ from itertools import product
 import structlog
 
 from cogitate.memory.entry import Entry
-from cogitate.memory.profile import Profile
+from cogitate.memory.profile import PlaceIndex, Profile
 from cogitate.memory.routines import read_routine
 from cogitate.memory.routing.scopes import location_owner
 from cogitate.scheduler.budget.budget import BudgetView, amounts, figure_of
@@ -22,7 +22,6 @@ from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.intake.checks import near_owners
 from cogitate.scheduler.tick.arguments import Arguments
-from cogitate.tasks.place_index import PlaceIndex
 
 log = structlog.get_logger()
 

@@ -19,12 +19,11 @@ from cogitate.memory.language.sentences import SPACED, UNSPACED, split_sentences
 from cogitate.memory.language.text import stems
 from cogitate.memory.language.times import find_times
 from cogitate.memory.language.truncation import shorten
-from cogitate.memory.profile import Profile
+from cogitate.memory.profile import PlaceIndex, Profile
 from cogitate.memory.routines import Habit, read_routine
 from cogitate.tasks.heuristics.identity import pursuit_of, work_of
 from cogitate.tasks.heuristics.whereabouts import place_of
 from cogitate.tasks.meters import Meter
-from cogitate.tasks.place_index import PlaceIndex
 
 FEWEST, MOST = 5, 8  # items of a plan (streams design); a heuristic's may have fewer
 COLLIDES = (-45, 60)  # minutes around an appointment in which habits give way

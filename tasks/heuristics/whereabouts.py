@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 
 from cogitate.memory.language.place_names import find_place
-from cogitate.memory.profile import Profile
+from cogitate.memory.profile import PlaceIndex, Profile
 from cogitate.memory.routines import Habit
 from cogitate.tasks.heuristics.chosen_action import choose_action
-from cogitate.tasks.place_index import PlaceIndex
 
 #: What counts, in parts: a place at the other end of the world, one's taste, the mood of the day, a habit of visits.
 _FAR, _TASTE, _MOOD, _HABIT = 1.0, 0.7, 0.3, 0.5

@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
-from cogitate.memory.profile import Location, Profile
+from cogitate.memory.profile import Location, PlaceIndex, Profile
 from cogitate.memory.routines import check_routine
 from cogitate.simulation.story.people import PEOPLE
 from cogitate.simulation.town.people import population
 from cogitate.simulation.usual_day import usual_day
 from cogitate.tasks.heuristics.day_plan import build
-from cogitate.tasks.place_index import PlaceIndex
 
 PLACES = (
     Location(id="cafe", name="Hobbs Cafe", type="cafe", tags=("food",)),

@@ -38,7 +38,7 @@ from cogitate.memory.language.truncation import shorten
 from cogitate.memory.limits import MemoryLimits
 from cogitate.memory.policies.compaction import by_place
 from cogitate.memory.policies.window import compress_summary, fitting_character
-from cogitate.memory.profile import Profile
+from cogitate.memory.profile import PlaceIndex, Profile
 from cogitate.memory.retrieval.candidates import Candidates, Matching, Query, asks
 from cogitate.memory.retrieval.measures import speaker
 from cogitate.memory.retrieval.retrieval import DIALOGUE, retrieve
@@ -64,7 +64,6 @@ from cogitate.tasks.heuristics.insight import find_insight
 from cogitate.tasks.heuristics.promises import find_promises
 from cogitate.tasks.heuristics.recalled import Recalled
 from cogitate.tasks.kind import Case, Kind, Prompt, WorldFacts
-from cogitate.tasks.place_index import PlaceIndex
 from cogitate.tasks.plan import Plan
 from cogitate.tasks.recount import Recount
 from cogitate.tasks.reflect import Reflect, person_meant

@@ -8,10 +8,9 @@ import pytest
 
 from cogitate.memory.appointments import Appointment
 from cogitate.memory.clock import DAY
-from cogitate.memory.profile import Location, Profile
+from cogitate.memory.profile import Location, PlaceIndex, Profile
 from cogitate.simulation.world import energy, fed
 from cogitate.tasks.heuristics.day_plan import Slot, build
-from cogitate.tasks.place_index import PlaceIndex
 
 PLACES = (
     Location(id="module-b", name="Module B", type="module", activities=("repair the pumps", "check the seals")),

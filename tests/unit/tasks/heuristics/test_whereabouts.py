@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from cogitate.memory.profile import Location, Profile
+from cogitate.memory.profile import Location, PlaceIndex, Profile
 from cogitate.memory.routines import read_routine
 from cogitate.tasks.heuristics import whereabouts
 from cogitate.tasks.heuristics.whereabouts import choose_place, place_of
-from cogitate.tasks.place_index import PlaceIndex
 
 NAMES = [f"Person {n}" for n in range(60)]
 PLACES = tuple(
