@@ -92,6 +92,7 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
             "home": "",
             "work": "",
             "language": "",
+            "weight": 1.0,
         },
     ),
     (Location, {"id": "a", "name": "A"}, {"type": "", "tags": [], "activities": []}),

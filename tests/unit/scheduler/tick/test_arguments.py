@@ -234,7 +234,7 @@ EMBEDDINGS = {"endpoint": "default", "model": "small"}
         ({}, []),
         ({"base_url": "http://x/v1", "model": "m"}, ["base_url; model"]),
         ({"model": "m"}, ["model"]),
-        ({"base_url": "http://x/v1", "embeddings": EMBEDDINGS}, []),
+        ({"base_url": "http://x/v1", "embeddings": EMBEDDINGS}, ["base_url; embeddings"]),
         ({"model": "m", "llm": "openai", "limit_tokens": 9}, []),
     ],
 )
