@@ -42,6 +42,7 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
             "ahead": 0,
             "at": 0,
             "refused": "",
+            "valued": None,
         },
     ),
 ]
