@@ -92,8 +92,9 @@ class EmbeddingClient:
                 if answered.status in _TOO_LARGE and len(batch) > 1:
                     most = len(batch) // 2
                     continue
-                doubted = _estimated(batch) if exchange.sent and charged_in_doubt(answered) else 0
-                return Embedded(found, tokens + doubted, answered)
+                computed = not isinstance(response, Failure) and response.answers  # whatever its vectors are worth
+                doubted = computed or (exchange.sent and charged_in_doubt(answered))
+                return Embedded(found, tokens + (_estimated(batch) if doubted else 0), answered)
             vectors, reported = answered
             size = size or dimensions(vectors[0])
             found += vectors

@@ -90,6 +90,7 @@ def test_a_broken_connection_is_charged_by_estimate_and_an_error_costs_nothing()
     assert asked({"close": 1.0}).tokens == sum(map(estimate_tokens, TEXTS))
     assert asked({"503": 1.0}).tokens == 0
     assert asked({"no_usage": 1.0}).tokens == sum(map(estimate_tokens, TEXTS))
+    assert asked({"vector_nan": 1.0}).tokens == sum(map(estimate_tokens, TEXTS)), "computed, and charged for"
 
 
 def answering(change: Callable[[dict[str, Any]], None]) -> bytes:
