@@ -13,15 +13,13 @@ from cogitate.hosting.terminal import Terminal
 from cogitate.ops.command_options import AsJson, DataDir, EveryOwner, RunName, Verbose, open_state, read_settings
 from cogitate.ops.commands.steer import NoWait, request_controls
 from cogitate.ops.formatting.budget import budget_table, limit_lines
-from cogitate.ops.formatting.run import service_tier_lines
 from cogitate.ops.operator_requests import limit_request
 from cogitate.scheduler.budget.budget import figure_of, format_limit
 from cogitate.scheduler.budget.budget_lines import budget_lines, limits_in_force, pools_of
-from cogitate.scheduler.budget.call_value import value_lines
+from cogitate.scheduler.budget.call_value import read_values, value_lines
 from cogitate.scheduler.config.limits import MAX_LIMIT, parse_limit_name
 from cogitate.scheduler.config.settings import ConfigurationError
 from cogitate.scheduler.inspection.stored_run import clock_of, limits_of
-from cogitate.scheduler.inspection.summary import summarise_run
 from cogitate.scheduler.ledger.run_store import RunStore
 
 Action = Literal["show", "set", "unset"]
@@ -77,7 +75,7 @@ def _show(run: str, data_dir: DataDir, *, every_owner: bool, as_json: bool) -> i
         limits, clock = limits_of(store), clock_of(store)
         in_force = limits_in_force(limits.now, pools_of(store))
         lines = [line for line in budget_lines(store, limits.last_of) if line.limit is not None]
-        summary = summarise_run(client, run)
+        values = read_values(store)
     console = Terminal(stderr=as_json)
     for line_of_limit in limit_lines(in_force):
         console.print(line_of_limit)
@@ -87,8 +85,7 @@ def _show(run: str, data_dir: DataDir, *, every_owner: bool, as_json: bool) -> i
         table = budget_table(lines, in_force, fold=not every_owner, width=console.width)
     if lines:
         console.print(table)
-    tiers = service_tier_lines(summary.service_tiers, summary.discount)
-    for said in (*tiers, *value_lines(summary.values)):
+    for said in value_lines(values):
         console.print(said)
     if as_json:
         found = {
@@ -97,9 +94,7 @@ def _show(run: str, data_dir: DataDir, *, every_owner: bool, as_json: bool) -> i
             "for_retries": {one.name: one.for_retries for one in in_force if one.for_retries},
             "changed": [change.tick for change in limits.changes],
             "budget": msgspec.to_builtins(lines),
-            "service_tiers": summary.service_tiers,
-            "discount": summary.discount,
-            "values": {"changes": summary.values.changes, "checked": msgspec.structs.asdict(summary.values.checked)},
+            "values": {"changes": values.changes, "checked": msgspec.structs.asdict(values.checked)},
         }
         print(json.dumps(found), flush=True)
     return 0

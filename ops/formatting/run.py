@@ -140,6 +140,9 @@ def _print_summary(
     console.print(jobs_table(summary))
     if summary.open:
         console.print(open_line(summary))
+    if summary.batched:
+        are = "request is" if summary.batched == 1 else "requests are"
+        console.print(f"{summary.batched:,} {are} in batch files, or waiting for one.")
     for line in degraded_lines(summary, servers):
         console.print(line)
     budget = run_budget_table(summary, fold=not every_owner)

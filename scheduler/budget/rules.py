@@ -100,7 +100,10 @@ def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief, tier_of: T
     models, embeddings = settings.model_table(), settings.embedding_model()
 
     def offer(kind: Kind, model: Model, learned: int = 0) -> ModelOption:
-        return _offer(kind, model, learned, embeddings.bound if embeddings is not None and kind.recalls else Cost())
+        vectors = Cost()
+        if embeddings is not None and kind.recalls and model.batch == "off":  # see `Vectors.of`
+            vectors = embeddings.bound
+        return _offer(kind, model, learned, vectors)
 
     def offers(kind: Kind, tier: Tier) -> Sequence[ModelOption]:
         if settings.llm != "openai" or not kind.output_cap:

@@ -114,6 +114,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     chain: str
     jobs: dict[str, dict[str, dict[str, int]]]  # kind -> decision, end, source, reason -> value -> count
     open: dict[str, int]  # kind -> jobs that are due later, those left to the heuristic included
+    batched: int  # requests that wait for a batch file or are in one
     figures: dict[str, dict[str, dict[str, int]]]  # of the engine's parts, by name: kind -> end -> count
     shortfalls: list[ShortfallLine]  # jobs that no model answered, by endpoint and class of failure
     slow_kinds: list[SlowKind]  # kinds whose model was too slow to call for some of their jobs
@@ -197,6 +198,7 @@ class RunReader:
                 for kind, facts in sorted(totals.jobs.items())
             },
             open=dict(sorted(Counter(JobKey.parse(key).kind for key in totals.open).items())),
+            batched=len(self._store.fields("batched")),
             figures={
                 name: {kind: dict(sorted(ends.items())) for kind, ends in sorted(kinds.items())}
                 for name, kinds in totals.figures.items()

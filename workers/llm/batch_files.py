@@ -2,7 +2,7 @@
 
 A file has one request a line. The endpoint answers each in its own time, within 24 hours at most, into an output file,
 in any order, and lists the requests that failed or were not reached in an error file. Both are read as untrusted data.
-Groq, DeepInfra and others follow OpenAI's paths and fields; some write statuses in capitals or put the batch under
+Groq and DeepInfra follow OpenAI's paths and fields; other endpoints write statuses in capitals or put the batch under
 `job`. An endpoint without these paths refuses the upload.
 """
 
@@ -25,7 +25,7 @@ TIMEOUT = 30.0  # seconds of one request
 MOST_BYTES = 200 * 2**20  # of a file that is read; OpenAI takes no larger ones
 MOST_LISTED = 100  # batches that are searched for one whose id is not known
 WINDOW: Literal["24h"] = "24h"  # the only one that is offered everywhere
-OPEN = frozenset({"validating", "in_progress", "finalizing", "cancelling"})
+ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 _TAG = "cogitate"  # the field of a batch's metadata by which it is found again
 
 
@@ -41,13 +41,14 @@ class BatchStatus(NamedTuple):
     """What an endpoint says about a batch."""
 
     id: str
-    status: str  # in lower case; anything but `OPEN` is final
+    status: str  # in lower case
     files: tuple[str, ...] = ()  # output and errors, once there are any
     input: str = ""
 
     @property
     def is_open(self) -> bool:
-        return self.status in OPEN
+        """Return whether answers may still come. An unknown status is none at which a batch has ended."""
+        return self.status not in ENDED
 
 
 class BatchLine(NamedTuple):

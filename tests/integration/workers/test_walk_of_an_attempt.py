@@ -17,8 +17,14 @@ from cogitate.workers.jobs.attempt import Outcome, Runner
 from tests.repository import ROOT
 
 PAGE = (ROOT / "docs" / "explanation" / "architecture.md").read_text()
-#: An inline run has neither of the first two, and this one packs no calls.
-NOT_TRACED = {"workers/jobs/model_lane.py", "workers/jobs/kept_results.py", "workers/jobs/packs/request.py"}
+#: An inline run has neither of the first two, and this one has neither packs nor batch files.
+NOT_TRACED = {
+    "workers/jobs/model_lane.py",
+    "workers/jobs/kept_results.py",
+    "workers/jobs/packs/request.py",
+    "workers/jobs/batches/parking.py",
+    "workers/jobs/batches/desk.py",
+}
 
 
 def walk() -> list[str]:

@@ -10,12 +10,14 @@ is recorded before the next one:
    the digest of a request in this batch; its job's claim is read again, and the answer judged and settled.
 3. A job without an answer (its line expired, failed or is missing, or the whole batch failed or was cancelled) is given
    back at no cost and asked singly.
-4. A job that has ended before its answer came is charged for it. A batch for which no job waits is cancelled.
+4. A job that has ended before its answer came is charged for it. A batch for which no job waits is cancelled, and so is
+   one of a run that is deleted, if this process has the run's desk then.
 5. Where the host waits for a job and the time is nearly over, the job is asked singly, as a further attempt.
 """
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +33,7 @@ from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.ledger.batches import REFUSED, Batch, Batched, Batches, Desk, custom_id, new_tag
 from cogitate.scheduler.ledger.claims import Claim, Claims
 from cogitate.scheduler.ledger.real_day import Held, RealDay
-from cogitate.scheduler.ledger.run_store import run_names
+from cogitate.scheduler.ledger.run_store import incarnation_of, run_names
 from cogitate.tasks.job import Cost
 from cogitate.workers.jobs.batches.parking import patience_of
 from cogitate.workers.jobs.call import BatchAnswer
@@ -133,16 +135,16 @@ class BatchDesk:
     def serve(self, run: str) -> None:
         """Do what is due for the batches of a run, if this process has its desk or can take it."""
         incarnation = self._batches.has_any(run)
+        if run in self._runs and self._runs[run].incarnation != incarnation:
+            self._leave(self._runs.pop(run))
         if incarnation is None:
-            self._runs.pop(run, None)
             return
         desk = self._batches.look(run, incarnation, HOLD)
         if desk is None:
             self._runs.pop(run, None)  # `_work` finds it again
             return
-        mine = self._runs.get(run)
-        if mine is None or mine.incarnation != incarnation:
-            mine = self._runs[run] = _Run(run, incarnation)
+        mine = self._runs.setdefault(run, _Run(run, incarnation))
+        mine.sent = {batch.id: batch.endpoint for batch in desk.batches.values() if batch.id}
         self._forget_ended(mine, desk)
         for tag, batch in sorted(desk.batches.items()):
             if not self._closed:
@@ -199,6 +201,7 @@ class BatchDesk:
         if not self._batches.sent(*run.name, tag, replace(batch, id=status.id), HOLD):
             files.cancel(status.id)  # another process has the desk, and may send these requests again
             return
+        run.sent[status.id] = endpoint
         log.info("batch.sent", run=run.run, endpoint=endpoint, batch=status.id, jobs=len(tokens))
 
     # -- following -------------------------------------------------------------------------------------
@@ -295,6 +298,17 @@ class BatchDesk:
         self._claims.account(run.run, run.incarnation, batched.key, token, used)
         self._day.settle(Held(*batched.real_day), used)
 
+    def _leave(self, run: _Run) -> None:
+        """Cancel the batches of a run that was deleted: the ledger knows them no more."""
+        if incarnation_of(self._client, run.run) == run.incarnation:
+            return  # they have ended
+        for batch, endpoint in run.sent.items():
+            files = self._files_of(endpoint)
+            if files is not None:
+                log.info("batch.cancelled", run=run.run, batch=batch, why="its run was deleted")
+                with contextlib.suppress(BatchUnknown):
+                    files.cancel(batch)
+
     # -- giving back -----------------------------------------------------------------------------------
 
     def _give_back(self, run: _Run, tokens: Sequence[str], batched: Mapping[str, Batched]) -> None:
@@ -352,6 +366,7 @@ class _Run:
         self.incarnation = incarnation
         self.loose: set[str] = set()  # requests in no batch, and when the first and the latest of them came
         self.loose_since = self.loose_changed = 0.0
+        self.sent: dict[str, str] = {}  # id of a batch -> its endpoint
         self.polls: dict[str, float] = {}  # tag -> when it is polled next
         self.awaited: dict[str, float] = {}  # token -> since when the host waits for it
 

@@ -14,10 +14,12 @@ from cogitate.memory.limits import MemoryLimits
 from cogitate.memory.profile import Location
 from cogitate.scheduler.budget.rules import Rules, rules_of, throttle_rules, view_of
 from cogitate.scheduler.budget.settings_checks import check_limits, check_models, strangers
+from cogitate.scheduler.config.embedding import EmbeddingSettings
+from cogitate.scheduler.config.endpoints import ModelSettings
 from cogitate.scheduler.config.facts import Facts, facts_of
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.tasks.job import Cost
-from cogitate.tasks.registry import UnknownKind, kinds, use_prompts
+from cogitate.tasks.registry import UnknownKind, kind_of, kinds, use_prompts
 from tests.unit.scheduler.scheduler_case import Thinker
 
 MODEL: dict[str, Any] = {"llm": "openai", "base_url": "http://127.0.0.1:9/v1", "api_key": "any", "limit_tokens": 9}
@@ -49,6 +51,17 @@ def test_facts_follow_the_settings() -> None:
     assert (changed.locations, changed.start_minute, changed.minutes_per_tick) == ((mill,), 77, 3)
     assert (changed.morning, changed.act_interval, changed.limits.max_plans) == (301, 17, 9)
     assert [model.name for model in changed.models] == ["default"]
+
+
+@pytest.mark.parametrize(("batch", "vectors"), [("off", 700), ("auto", 0)])
+def test_a_job_reserves_vectors_unless_its_prompt_may_go_into_a_batch_file(batch: Any, vectors: int) -> None:
+    def reserved(**more: Any) -> int:
+        own = {"default": ModelSettings(model="m", batch=batch)}
+        (offer,) = rules(**MODEL, models=own, **more).offers_of(kind_of("plan"), "routine")
+        return offer.cost.tokens
+
+    embeddings = EmbeddingSettings(model="e", tokens=700)
+    assert reserved(embeddings=embeddings) - reserved() == vectors
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,12 @@ from fakeredis import FakeRedis
 from redis import Redis
 
 from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory import typed_json
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.ledger.batches import Batches
+from cogitate.scheduler.inspection.summary import summarise_run
+from cogitate.scheduler.ledger.batches import Batch, Batches
+from cogitate.scheduler.ledger.deletion import delete_run
 from cogitate.scheduler.ledger.real_day import RealDay
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.workers.jobs.batches import desk
@@ -97,6 +100,34 @@ def test_jobs_that_ended_are_charged_for_what_their_cancelled_batch_had_answered
     assert {job.reason for job in lived.jobs} == {"late"}
     assert (lived.served.batch_answers, lived.served.requests) == (len(OWNERS) // 2, 0)
     assert spent(lived.jobs).tokens == lived.served.batch_tokens
+
+
+def test_a_batch_of_a_deleted_run_is_cancelled(eventually: Eventually) -> None:
+    class Deleted(Exception):
+        pass
+
+    def delete(loop: TickLoop, tick: int, client: Redis, endpoint: FakeEndpoint) -> None:
+        if tick == 2:
+            eventually(lambda: sent_batches(client), "the batch to be sent")
+            assert summarise_run(client, RUN).batched == len(OWNERS)
+            delete_run(client, RUN, force=True)
+            eventually(lambda: endpoint.stats().batch_answers == len(OWNERS) // 2, "the batch to be cancelled")
+            raise Deleted
+
+    with pytest.raises(Deleted):
+        live(batch_latency=10_000.0, on_tick=delete)
+
+
+def sent_batches(client: Redis) -> list[str]:
+    store = RunStore.open(client, RUN)
+    return [batch.id for raw in store.values("batches") if (batch := typed_json.decode(raw, Batch)).id]
+
+
+@pytest.mark.parametrize(
+    ("status", "is_open"), [("validating", True), ("progress", True), ("", True), ("cancelled", False)]
+)
+def test_a_batch_has_ended_only_at_a_known_status(status: str, is_open: bool) -> None:
+    assert BatchStatus("batch-1", status).is_open is is_open
 
 
 def test_the_real_day_holds_what_a_batch_may_cost_and_is_charged_what_it_cost() -> None:
