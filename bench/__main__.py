@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 
 from bench.quality.quality import SECTIONS, report
-from bench.table import print_tables
+from bench.table import Table, print_tables
 from cogitate.hosting import logs
 
 WITH_JSON = (
@@ -94,6 +94,7 @@ def main() -> int:
     price.add_argument("--plot", type=Path, metavar="FILE", help="write an SVG here")
     curve = commands.add_parser("curve", help="quality against calls, as requests come and by value, on recorded days")
     curve.add_argument("--data", type=Path, default=os.environ.get("COGITATE_RECORDINGS"), help="as for quality")
+    curve.add_argument("--plot", type=Path, metavar="FILE", help="write an SVG here")
     shown = commands.add_parser("day", help="a day of one agent, by heuristics and by the configured model")
     shown.add_argument("--agent", default="agent:amara-okafor", help="an owner of the built-in town")
     soaked = commands.add_parser("soak", help="a town under faults for days: audited, replayed, memory use checked")
@@ -250,7 +251,12 @@ def _recorded(parser: argparse.ArgumentParser, arguments: argparse.Namespace) ->
         if arguments.command == "curve":
             from bench import curve
 
-            print_tables(curve.tables(arguments.data), None)
+            curves: list[Table] = []
+            for one in curve.tables(arguments.data):
+                print(one, flush=True, end="\n\n")
+                curves.append(one)
+            if arguments.plot is not None:
+                arguments.plot.write_text(curve.plot(curves))
             return
         from bench import throttle
 

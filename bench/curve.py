@@ -36,6 +36,7 @@ from cogitate.memory.importance import Ratings
 from cogitate.memory.language.text import stems
 from cogitate.memory.retrieval.retrieval import DIALOGUE, Query, retrieve
 from cogitate.memory.trigger import DEFAULT_TRIGGER
+from cogitate.ops.formatting.charts import Axis, Series, document, line_chart
 from cogitate.scheduler.budget.budget import BudgetView
 from cogitate.scheduler.budget.call_value import CallValues, ValueRound, Worth, change_of
 from cogitate.scheduler.config.limits import LimitTable
@@ -47,6 +48,7 @@ from cogitate.workers.llm.requests.tokens import estimate_tokens
 SHARES = (0.1, 0.2, 0.4, 0.6, 0.8)
 DEPTH = 10
 CALL = Cost(calls=1)
+TITLE = "Quality for calls: "
 
 
 class Call(NamedTuple):
@@ -343,4 +345,24 @@ def tables(data: Path) -> Iterator[Table]:
             for share in SHARES:
                 rows.append(row(f"{share:.0%}, {spending}", point(found, share, by_value=spending == "value")))
         columns = ("quality", "of that of all calls", "calls", "tokens")
-        yield Table(f"Quality for calls: {name}", columns, (*rows, row("all", everything)))
+        yield Table(TITLE + name, columns, (*rows, row("all", everything)))
+
+
+def plot(curves: Iterable[Table]) -> str:
+    """Plot the measures that calls raise, each as a share of its quality with all calls, as an SVG file."""
+    series, percents = [], [0.0, *(100 * share for share in SHARES), 100.0]
+    for curve in curves:
+        none, *some, everything = [float(row.cells[1] or 0) for row in curve.rows]
+        if none < everything:
+            name = curve.title.removeprefix(TITLE)
+            for spending, shares in (("fair", some[: len(SHARES)]), ("value", some[len(SHARES) :])):
+                points = list(zip(percents, (none, *shares, everything), strict=True))
+                series.append(Series(f"{name}, {spending}", points))
+    chart = line_chart(
+        "Quality for a share of the calls",
+        series,
+        x=Axis.over(0, 100),
+        y="share of the quality of all calls, by percent of the calls",
+        top=1.0,
+    )
+    return document(chart)

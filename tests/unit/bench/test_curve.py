@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bench.curve import Call, Day, made, point
+from bench.curve import SHARES, TITLE, Call, Day, made, plot, point
+from bench.table import Row, Table
 
 CALLS = [Call(f"agent:a{at % 4}", 30 * at, 40 * (at % 4), 250 * (at % 4), 100) for at in range(48)]
 
@@ -23,3 +24,12 @@ def test_a_curve_runs_from_no_calls_to_all() -> None:
     assert point([day], 1.0, by_value=True) == (1.0, 48, 4_800)
     fair = point([day], 0.25, by_value=False)
     assert (fair.quality, fair.calls, fair.tokens) == (pytest.approx(0.625), 12, 1_200)
+
+
+def test_only_measures_that_calls_raise_are_plotted() -> None:
+    def curve(name: str, *shares: float) -> Table:
+        return Table(TITLE + name, (), tuple(Row("", (0.5, share, 1, 1)) for share in shares))
+
+    some = [0.6] * len(SHARES) + [0.7] * len(SHARES)
+    shown = plot([curve("coverage", 0.5, *some, 1.0), curve("facts", 1.1, *some, 1.0)])
+    assert ("coverage, fair" in shown, "coverage, value" in shown, "facts" in shown) == (True, True, False)
