@@ -94,7 +94,6 @@ def main() -> int:
     price.add_argument("--plot", type=Path, metavar="FILE", help="write an SVG here")
     curve = commands.add_parser("curve", help="quality against calls, as requests come and by value, on recorded days")
     curve.add_argument("--data", type=Path, default=os.environ.get("COGITATE_RECORDINGS"), help="as for quality")
-    curve.add_argument("--plot", type=Path, metavar="FILE", help="write an SVG here")
     shown = commands.add_parser("day", help="a day of one agent, by heuristics and by the configured model")
     shown.add_argument("--agent", default="agent:amara-okafor", help="an owner of the built-in town")
     soaked = commands.add_parser("soak", help="a town under faults for days: audited, replayed, memory use checked")
@@ -251,10 +250,7 @@ def _recorded(parser: argparse.ArgumentParser, arguments: argparse.Namespace) ->
         if arguments.command == "curve":
             from bench import curve
 
-            measured = curve.measure(arguments.data)
-            print_tables(curve.tables(measured), None)
-            if arguments.plot is not None:
-                arguments.plot.write_text(curve.plot(measured))
+            print_tables(curve.tables(arguments.data), None)
             return
         from bench import throttle
 

@@ -9,10 +9,11 @@ of which three compare with something that the model did not write:
   call the heuristic summarises in as many words as the recorded summary has.
 * evidence recall: of the lines that answer a question, the share among the first ten lines found. A call adds the
   recorded observations on a session to the memory, each of which leads to its line.
-* coverage of reflections: of the importance of all events between reflections, the share on which these rest.
+* coverage of reflections: of the importance of all events before a reflection and since the one before it, the share on
+  which it rests, summed over all reflections.
 
 Each recording is one day; a conversation's sessions are an hour apart, in their order. The day's limit is a share of
-the calls that were recorded, and only admission decides which are made. No constant was chosen on these recordings.
+the calls that were recorded, and only admission decides which are made.
 """
 
 from __future__ import annotations
@@ -35,7 +36,6 @@ from cogitate.memory.importance import Ratings
 from cogitate.memory.language.text import stems
 from cogitate.memory.retrieval.retrieval import DIALOGUE, Query, retrieve
 from cogitate.memory.trigger import DEFAULT_TRIGGER
-from cogitate.ops.formatting.charts import Axis, Series, document, line_chart
 from cogitate.scheduler.budget.budget import BudgetView
 from cogitate.scheduler.budget.call_value import CallValues, ValueRound, Worth, change_of
 from cogitate.scheduler.config.limits import LimitTable
@@ -317,9 +317,6 @@ class Point(NamedTuple):
     tokens: int
 
 
-Points = Mapping[tuple[str, float], Point]  # by spending and share
-
-
 def point(found: Sequence[Day], share: float, *, by_value: bool) -> Point:
     """Return the mean quality over days, by weight, and what was spent."""
     total = calls = tokens = 0.0
@@ -333,58 +330,17 @@ def point(found: Sequence[Day], share: float, *, by_value: bool) -> Point:
     return Point(total / sum(day.weight for day in found), int(calls), int(tokens))
 
 
-def measure(data: Path) -> dict[str, Points]:
-    """Return all points, by measure, and by spending and share."""
-    found: dict[str, Points] = {}
-    for name, recorded in days(data).items():
-        ends = {("none", 0.0): point(recorded, 0.0, by_value=False), ("all", 1.0): point(recorded, 1.0, by_value=False)}
-        found[name] = ends | {
-            (spending, share): point(recorded, share, by_value=spending == "value")
-            for spending in ("fair", "value")
-            for share in SHARES
-        }
-    return found
+def tables(data: Path) -> Iterator[Table]:
+    """Yield the curve of each measure."""
+    for name, found in days(data).items():
+        everything = point(found, 1.0, by_value=False)
 
+        def row(called: str, one: Point, best: float = everything.quality) -> Row:
+            return Row(called, (one.quality, one.quality / best, one.calls, one.tokens))
 
-def tables(measured: Mapping[str, Points]) -> list[Table]:
-    """Return the curve of each measure."""
-    return [_table(name, points) for name, points in measured.items()]
-
-
-def plot(measured: Mapping[str, Points]) -> str:
-    """Plot each measure over the share of calls, by value, as a share of its quality with all calls, as an SVG file."""
-    chart = line_chart(
-        "Quality for a share of the calls, spent by value",
-        [
-            Series(
-                name,
-                [
-                    (100 * key[1], points[key].quality / points["all", 1.0].quality)
-                    for key in sorted(points, key=_share)
-                    if key[0] != "fair"
-                ],
-            )
-            for name, points in measured.items()
-        ],
-        x=Axis.over(0, 100),
-        y="share of the quality of all calls, by percent of the calls",
-        top=1.0,
-    )
-    return document(chart)
-
-
-def _share(key: tuple[str, float]) -> float:
-    return key[1]
-
-
-def _table(name: str, points: Points) -> Table:
-    none, everything = points["none", 0.0], points["all", 1.0]
-    rows = [Row("none", (none.quality, none.quality / everything.quality, 0, 0))]
-    for spending in ("fair", "value"):
-        for share in SHARES:
-            one = points[spending, share]
-            rows.append(
-                Row(f"{share:.0%}, {spending}", (one.quality, one.quality / everything.quality, one.calls, one.tokens))
-            )
-    rows.append(Row("all", (everything.quality, 1.0, everything.calls, everything.tokens)))
-    return Table(f"Quality for calls: {name}", ("quality", "of that of all calls", "calls", "tokens"), tuple(rows))
+        rows = [row("none", point(found, 0.0, by_value=False))]
+        for spending in ("fair", "value"):
+            for share in SHARES:
+                rows.append(row(f"{share:.0%}, {spending}", point(found, share, by_value=spending == "value")))
+        columns = ("quality", "of that of all calls", "calls", "tokens")
+        yield Table(f"Quality for calls: {name}", columns, (*rows, row("all", everything)))

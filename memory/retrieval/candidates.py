@@ -31,7 +31,7 @@ class Query:
     """A query. An empty filter lets every entry pass.
 
     `similarity` is the hook for embeddings: a host that has vectors gives, by entry number, how similar each entry
-    is to the query (higher is nearer; any scale). Without it nothing changes.
+    is to the query (higher is nearer; any scale). An entry without one is as similar as the others are in the mean.
     """
 
     minute: int  # now, game time in total minutes

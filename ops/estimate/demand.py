@@ -192,6 +192,7 @@ def _thinking(settings: Settings) -> tuple[object, ...]:
         settings.model if asks else "",
         sorted({model.pack for model in settings.asked_models()}),
         settings.shared_turn(""),
+        settings.embedding_model(),
     )
 
 

@@ -19,6 +19,7 @@ from cogitate.scheduler.budget.budget import retry_pool
 from cogitate.scheduler.config.endpoints import FLEX, call_cost, upper_bound
 from cogitate.scheduler.config.limits import LIMIT_UNITS, LimitTable, Period
 from cogitate.scheduler.config.settings import Settings
+from cogitate.tasks.job import Cost, added
 from cogitate.tasks.kind import Kind
 
 _CROWD = 25  # number of agents in the measurement of a demand that grows with their number
@@ -118,7 +119,7 @@ def _kind_day(kind: Kind, known: Demand, settings: Settings, table: LimitTable, 
     if kind.name == "plan":  # all at one tick
         model = settings.model_table()[settings.tier_models(kind.name)["routine"]]
         output = kind.output_cap + model.headroom_of(kind.name) if settings.llm == "openai" else 0
-        most = upper_bound(model, kind.prompt_cap, output)
+        most = added(upper_bound(model, kind.prompt_cap, output), _vectors(kind, settings))
         reserved = {
             "calls": float(asks),
             "tokens": float(most.tokens),
@@ -156,8 +157,10 @@ def _per_call(kind: Kind, known: Demand, settings: Settings) -> tuple[Range, Ran
     names, models = settings.tier_models(kind.name), settings.model_table()
     routine, strong = models[names["routine"]], models[names["strong"]]
     cap = kind.prompt_cap + kind.output_cap + max(model.headroom_of(kind.name) for model in (routine, strong))
+    vectors, is_measured = _vectors(kind, settings), known.tokens_origin not in ("caps", "default")
+    most = cap + vectors.tokens * is_measured  # what earlier runs used includes their vectors
     tokens = known.tokens or Range(0.1 * cap, 0.5 * cap, cap)
-    tokens = Range(min(tokens.low, cap), min(tokens.likely, cap), min(tokens.high, cap))
+    tokens = Range(min(tokens.low, most), min(tokens.likely, most), min(tokens.high, most))
 
     def price(amount: float, model_is_strong: bool, percent: int = 100) -> float:
         model = strong if model_is_strong else routine
@@ -167,7 +170,17 @@ def _per_call(kind: Kind, known: Demand, settings: Settings) -> tuple[Range, Ran
     usual = kind.name == "plan"
     both = [price(tokens.high, False), price(tokens.high, True)]
     least = min(100, routine.percent_of(FLEX)) if routine.service_tier == "auto" else 100
-    return tokens, Range(price(tokens.low, False, least), price(tokens.likely, usual), max(both)), known.tokens_origin
+    money = Range(price(tokens.low, False, least), price(tokens.likely, usual), max(both))
+    if not is_measured:
+        tokens = msgspec.structs.replace(tokens, high=tokens.high + vectors.tokens)
+        money = msgspec.structs.replace(money, high=money.high + vectors.usd_micros)
+    return tokens, money, known.tokens_origin
+
+
+def _vectors(kind: Kind, settings: Settings) -> Cost:
+    """Return the most that the vectors of a job may cost, which it reserves beside its call."""
+    embeddings = settings.embedding_model()
+    return embeddings.bound if embeddings is not None and kind.recalls else Cost()
 
 
 def _bounds(

@@ -88,6 +88,8 @@ def job_life(one: JobRecord, refusal: str, limit_of: LimitOf, *, texts: bool = T
         yield "model", one.model
     if one.prompt:
         yield "prompt", one.prompt
+    if one.hybrid:
+        yield "memories", "chosen by words and vectors"
     if one.ended:
         yield "used", format_used(one)
     if one.retried != Cost():
@@ -119,10 +121,11 @@ def format_used(one: JobRecord) -> str:
     if not one.settled:
         return f"not known yet, {format_cost(one.reserved)} at most"
     reasoning = f", {one.reasoning:,} of the tokens for reasoning" if one.reasoning else ""
+    vectors = f", {one.embedded:,} of the tokens for vectors" if one.embedded else ""
     packed = f", its share of one request for {one.packed} jobs" if one.packed else ""
     less = f", ${one.discount / 1e6:,.6f} less than in the standard one" if one.discount else ""
     tier = f", in the service tier {one.service_tier}{less}" if one.service_tier else ""
-    return format_cost(one.usage) + reasoning + packed + tier + (_saved(one) if one.saved else "")
+    return format_cost(one.usage) + reasoning + vectors + packed + tier + (_saved(one) if one.saved else "")
 
 
 def _saved(one: JobRecord) -> str:

@@ -1,8 +1,8 @@
 """Vectors for the choice of a job's memories: those that the run has, and those that its worker gets before it asks.
 
 A job of a kind that recalls memories reserves what vectors may cost beside its call (`EmbeddingModel.bound`). Within
-that, its worker gets the vectors that are missing: of the query, then of the newest memories, then of queries that
-hosts wait for. Whatever fails, memories are chosen by words, as they are for heuristics and for all that is decided.
+that, its worker gets the vectors that are missing: of the query, then of queries that hosts wait for, then of the
+newest memories. Whatever fails, memories are chosen by words, as they are for heuristics and for all that is decided.
 """
 
 from __future__ import annotations

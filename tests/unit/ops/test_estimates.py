@@ -11,6 +11,7 @@ from cogitate.memory import typed_json
 from cogitate.ops.estimate import demand
 from cogitate.ops.estimate.demand import DEFAULTS, Demand, Range
 from cogitate.ops.estimate.estimates import KindDay, RunEstimate, estimate
+from cogitate.scheduler.config.embedding import EmbeddingSettings
 from cogitate.scheduler.config.endpoints import Model
 from cogitate.scheduler.config.settings import Settings
 from cogitate.tasks.job import Cost
@@ -68,6 +69,33 @@ def test_tokens_and_money_need_a_model_and_stay_under_caps() -> None:
     assert money.likely == pytest.approx(tokens.likely, rel=0.01), "a micro-dollar a token"
     caps = {kind.name: kind.prompt_cap + kind.output_cap for kind in kinds()}
     assert all(row.tokens.high <= row.calls.high * caps[row.kind] for row in found.first)
+
+
+def test_vectors_raise_the_upper_bound_unless_measured_tokens_include_them() -> None:
+    model: dict[str, Any] = {
+        "llm": "openai",
+        "limit_tokens": 10**9,
+        "limits": {},
+        "input_price": 1_000_000,
+        "output_price": 1_000_000,
+    }
+    vectors = EmbeddingSettings(model="e", input_price=2_000_000, tokens=500)
+    plan, hybrid = (kind_of(estimated(4, **model, **more).first, "plan") for more in ({}, {"embeddings": vectors}))
+    assert (hybrid.tokens.low, hybrid.tokens.likely) == (plan.tokens.low, plan.tokens.likely)
+    jobs = plan.calls.high
+    assert hybrid.tokens.high - plan.tokens.high == pytest.approx(500 * jobs)
+    assert hybrid.usd_micros.high - plan.usd_micros.high == pytest.approx(1_000 * jobs)
+    known = {"plan": Demand(tokens=Range.of([900.0]), tokens_origin="town-1")}
+    settings = Settings.tuned(**model, embeddings=vectors)
+    measured = kind_of(estimate(settings, kinds(), known, agents=4, days=1).first, "plan")
+    assert measured.tokens.high == pytest.approx(900 * 1.15 * measured.calls.high)
+
+
+def test_the_vectors_of_plans_count_in_the_limit_of_their_tick() -> None:
+    model: dict[str, Any] = {"llm": "openai", "limit_tokens": 10**9, "limits": {"tick.run.tokens": 60_000}}
+    vectors = EmbeddingSettings(model="e", tokens=5_000)
+    plan, hybrid = (kind_of(estimated(**model, **more).first, "plan") for more in ({}, {"embeddings": vectors}))
+    assert hybrid.jobs.likely < plan.jobs.likely
 
 
 def test_a_small_limit_of_the_run_is_seen_before_it_is_spent() -> None:

@@ -11,7 +11,9 @@ from cogitate.scheduler.inspection.job_history import JobRecord
 from cogitate.tasks.job import Cost
 
 
-def record(*, saved: bool = False, settled: bool = True, reasoning: int = 0, packed: int = 0) -> JobRecord:
+def record(
+    *, saved: bool = False, settled: bool = True, reasoning: int = 0, packed: int = 0, embedded: int = 0
+) -> JobRecord:
     return JobRecord(
         id="town/3/plan/agent:ada/0/0",
         kind="plan",
@@ -29,6 +31,8 @@ def record(*, saved: bool = False, settled: bool = True, reasoning: int = 0, pac
         reserved=Cost(calls=1, tokens=3_300),
         reasoning=reasoning,
         packed=packed,
+        hybrid=embedded > 0,
+        embedded=embedded,
     )
 
 
@@ -37,13 +41,20 @@ def record(*, saved: bool = False, settled: bool = True, reasoning: int = 0, pac
     [
         (record(), "1 call, 1,500 tokens"),
         (record(reasoning=1_200), "1 call, 1,500 tokens, 1,200 of the tokens for reasoning"),
+        (record(embedded=300), "1 call, 1,500 tokens, 300 of the tokens for vectors"),
         (record(packed=4), "1 call, 1,500 tokens, its share of one request for 4 jobs"),
         (record(saved=True), "1 call, 1,500 tokens, paid by an identical call"),
         (record(settled=False), "not known yet, 1 call, 3,300 tokens at most"),
     ],
 )
-def test_the_usage_names_reasoning_tokens(one: JobRecord, words: str) -> None:
+def test_the_usage_names_what_tokens_were_for(one: JobRecord, words: str) -> None:
     assert format_used(one) == words
+
+
+@pytest.mark.parametrize(("embedded", "said"), [(300, ["chosen by words and vectors"]), (0, [])])
+def test_a_job_says_whether_vectors_chose_its_memories(embedded: int, said: list[str]) -> None:
+    life = job_life(msgspec.structs.replace(record(embedded=embedded), ended=8), "", lambda *_: None)
+    assert [text for name, text in life if name == "memories"] == said
 
 
 def test_a_job_that_paid_for_an_attempt_is_not_shown_as_shared() -> None:
