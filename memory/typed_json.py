@@ -61,3 +61,20 @@ def convert(value: object, wanted: Any) -> Any:
     """
     decoder(wanted)
     return msgspec.convert(value, wanted)
+
+
+Struct = TypeVar("Struct", bound=msgspec.Struct)
+
+
+def with_shared_defaults(value: Struct) -> Struct:
+    """Return a struct whose fields that equal their defaults hold these very objects.
+
+    msgspec omits a default only if the field holds the same object, so that equal floats, strings or large integers
+    from elsewhere would be written, and equal values would differ as JSON.
+    """
+    shared = {
+        field.name: field.default
+        for field in msgspec.structs.fields(value)
+        if field.default is not msgspec.NODEFAULT and getattr(value, field.name) == field.default
+    }
+    return msgspec.structs.replace(value, **shared)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
+from cogitate.memory import typed_json
 from cogitate.scheduler.config.endpoints import DEFAULT
 from cogitate.tasks.job import Cost
 
@@ -27,7 +28,7 @@ class EmbeddingSettings(BaseModel):
     def kept(self) -> EmbeddingModel:
         """Return the model as a run keeps it."""
         local = self.endpoint == IN_PROCESS
-        return EmbeddingModel(
+        kept = EmbeddingModel(
             endpoint=self.endpoint,
             model=self.model,
             input_price=0 if local else self.input_price or 0,
@@ -36,6 +37,7 @@ class EmbeddingSettings(BaseModel):
             timeout=self.timeout,
             dimensions=self.dimensions or 0,
         )
+        return typed_json.with_shared_defaults(kept)
 
 
 class EmbeddingModel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

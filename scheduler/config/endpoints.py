@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from sys import intern
 from typing import Annotated, Literal
 
 import msgspec
@@ -25,6 +24,7 @@ from pydantic import (
     model_validator,
 )
 
+from cogitate.memory import typed_json
 from cogitate.scheduler.config.price_table import ModelPrice, listed_price
 from cogitate.tasks.job import Cost
 
@@ -150,10 +150,10 @@ class ModelSettings(BaseModel):
         price = price or self.price(name, None)
         known = price.input is not None and price.output is not None
         tiers = price.service_tiers | self.service_tiers
-        return Model(
+        kept = Model(
             name=name,
             model=price.model,
-            endpoint=intern(self.endpoint),  # msgspec omits a default only if it is the same object
+            endpoint=self.endpoint,
             input_price=price.input or 0 if known else 0,
             cached_input_price=price.cached_input or 0 if known else 0,
             output_price=price.output or 0 if known else 0,
@@ -173,6 +173,7 @@ class ModelSettings(BaseModel):
             percent=max(self._percents(tiers)),
             service_tiers=dict(sorted(tiers.items())),
         )
+        return typed_json.with_shared_defaults(kept)
 
     def _named_tiers(self) -> set[str]:
         """Return the service tiers that parameters of its requests name."""

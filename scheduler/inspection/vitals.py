@@ -269,7 +269,7 @@ def open_kinds(store: RunStore, run: str, tick: int) -> dict[str, OpenKind]:
 def _workers(store: RunStore) -> list[WorkerBeat]:
     beats = store.mapping("beats")
     attempts = store.values("attempts")
-    running = Counter(typed_json.decode(raw)["worker"] for raw in attempts)
+    running = Counter(one["worker"] for raw in attempts if not (one := typed_json.decode(raw)).get("batched"))
     return [
         WorkerBeat(worker=name, beats=count, running=running[name])
         for name, count in sorted((raw.decode(), int(count)) for raw, count in beats.items())

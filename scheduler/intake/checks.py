@@ -144,7 +144,7 @@ def check_profile(owner: str, profile: object) -> Profile:
         check_owner(checked.group)
     if not 0 <= checked.weight <= MAX_WEIGHT:  # false for NaN too
         raise InputError(f"{what}: weight is {quoted(checked.weight)}: give a number from 0 to {MAX_WEIGHT}")
-    return checked
+    return typed_json.with_shared_defaults(checked)
 
 
 def check_locations(locations: object) -> tuple[Location, ...]:

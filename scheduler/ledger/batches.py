@@ -15,6 +15,7 @@ from redis import Redis
 
 from cogitate.memory import typed_json
 from cogitate.scheduler.config.endpoints import Model
+from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.ledger.claims import Claim
 from cogitate.scheduler.ledger.keys import Reply, batch_times_key, incarnation_key, new_nonce, run_base, script
 from cogitate.scheduler.ledger.run_store import RunStore, incarnation_of
@@ -93,12 +94,14 @@ class Batches:
         return bool(self._park(keys=[incarnation_key(job.run)], args=args))
 
     def has_any(self, run: str) -> str | None:
-        """Return the incarnation of a run that has something in batches, or None."""
+        """Return the incarnation of a run that has something in batches, or None; also for a run of another version."""
         incarnation = incarnation_of(self._client, run)
         if incarnation is None:
             return None
         store = RunStore.of(self._client, run, incarnation)
-        return incarnation if self._client.exists(store.key("batched"), store.key("batches")) else None
+        if not self._client.exists(store.key("batched"), store.key("batches")):
+            return None
+        return incarnation if store.field("state", "schema") == str(SCHEMA).encode() else None
 
     def look(self, run: str, incarnation: str, hold: float) -> Desk | None:
         """Take the desk for `hold` seconds, or keep it, and return what is there; None if another process has it."""

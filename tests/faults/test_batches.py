@@ -17,6 +17,8 @@ from cogitate.scheduler.ledger.batches import Batches
 from cogitate.scheduler.ledger.run_store import RunStore
 from tests.faults.attacked import RUN, Attacked, Eventually, settings_of, undisturbed
 
+PARTS = {"batch_partial": 0.3, "batch_expired": 0.3, "batch_errors": 0.2, "batch_doubled": 0.2}
+
 
 def settings_with_batches(folder: Path, endpoint: FakeEndpoint) -> Settings:
     return settings_of(folder, endpoint, models={"default": ModelSettings(batch="auto")}, job_deadline=60.0)
@@ -61,7 +63,7 @@ def charged_once(town: Attacked, endpoint: FakeEndpoint) -> None:
     assert any(job.service_tier == "batch" for job in jobs)
 
 
-def test_a_worker_killed_while_a_batch_is_open(
+def test_a_worker_killed_while_a_batch_is_open_and_later_ones_answer_in_part(
     batching: Attacked, endpoint: FakeEndpoint, digest: str, eventually: Eventually
 ) -> None:
     endpoint.change(batch_latency=100_000.0)
@@ -69,7 +71,7 @@ def test_a_worker_killed_while_a_batch_is_open(
     until_all_wait(batching, eventually)
     for pid in batching.pool.pids():
         os.kill(pid, signal.SIGKILL)
-    endpoint.change(batch_latency=0.0)
+    endpoint.change(batch_latency=0.0, faults=PARTS)
     batching.ends_as(digest, host)
     assert batching.attempts() == 1
     charged_once(batching, endpoint)

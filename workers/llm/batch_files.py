@@ -104,6 +104,7 @@ class BatchFiles:
             return _read(made)
         except openai.APIStatusError as error:
             if error.status_code < 500 and error.status_code != 408:
+                self._delete(str(file.id))
                 raise BatchRefused(_named(error)) from None
             raise BatchUnknown(_named(error)) from None
         except (openai.OpenAIError, TypeError, ValueError, AttributeError) as error:
@@ -155,11 +156,14 @@ class BatchFiles:
 
     def remove(self, status: BatchStatus) -> None:
         """Delete the files of a batch that has ended, as far as the endpoint can."""
+        for file in filter(None, (status.input, *status.files)):
+            self._delete(file)
+
+    def _delete(self, file: str) -> None:
         import openai
 
-        for file in filter(None, (status.input, *status.files)):
-            with contextlib.suppress(openai.OpenAIError, TypeError, ValueError, AttributeError):
-                self._open().files.delete(file)
+        with contextlib.suppress(openai.OpenAIError, TypeError, ValueError, AttributeError):
+            self._open().files.delete(file)
 
     def _open(self) -> openai.OpenAI:
         if self._opened is None:

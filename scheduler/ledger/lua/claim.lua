@@ -51,7 +51,8 @@ if running ~= token then  -- otherwise this very claim was made and its reply lo
   end
   if suspect then
     for _, attempt in ipairs(redis.call('HVALS', run .. 'attempts')) do
-      if cjson.decode(attempt).worker == worker then return {'alone'} end
+      local other = cjson.decode(attempt)
+      if other.worker == worker and other.batched ~= 1 then return {'alone'} end
     end
   end
   if redis.call('HEXISTS', run .. 'alone', worker) == 1 then return {'alone'} end

@@ -340,10 +340,10 @@ class Cluster:
         if fault == "request failed" and cases > 1:
             kind = next(self._of_packs)
             self.met[kind] += 1
-            return Outcome(kind, draw.choice((None, 400)), Cost() if kind == "no_time" else usage)
+            return Outcome(kind, Cost() if kind == "no_time" else usage, status=draw.choice((None, 400)))
         if fault == "request failed":
-            return Outcome(draw.choice(("server", "timeout", "not_json", "bad_request", "rate_limited")), None, usage)
-        return Outcome(None, None, usage)
+            return Outcome(draw.choice(("server", "timeout", "not_json", "bad_request", "rate_limited")), usage)
+        return Outcome(None, usage)
 
     def spoiled(self, fault: str) -> None:
         """An item of the answer to a pack has a fault."""

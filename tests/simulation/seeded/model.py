@@ -48,8 +48,8 @@ class Outcome(NamedTuple):
     """The answer or fault that the seed chooses for one request."""
 
     failure: FailureKind | None = None
-    status: int | None = None  # of the failure
     usage: Cost | None = None  # None: what the prompt's length says
+    status: int | None = None  # of the failure
 
 
 class Fate(Protocol):

@@ -413,12 +413,14 @@ MUTATIONS: dict[str, Mutation] = {
     "any attempt may settle": script(
         "settle", ("if latest ~= token then return 'accounted' end", "if not latest then return 'accounted' end")
     ),
-    "a claimed job is handed out again": script("claim", ("if running ~= '' then return {'claimed'} end", "")),
+    "a claimed job is handed out again": script(
+        "claim", ("if running ~= '' or held == '1' then return {'claimed'} end", "")
+    ),
     "refused claims count as attempts": script(
         "claim",
         (
-            "if running ~= '' then return {'claimed'} end",
-            "if running ~= '' then redis.call('HINCRBY', name, 'claims', 1) return {'claimed'} end",
+            "if running ~= '' or held == '1' then return {'claimed'} end",
+            "if running ~= '' or held == '1' then redis.call('HINCRBY', name, 'claims', 1) return {'claimed'} end",
         ),
     ),
     "hints are limited": hints_without_repeat,

@@ -178,7 +178,7 @@ class Steered:
         while isinstance(claim := self._claims.claim(job.id), Claim):
             self._claims.settle(claim, None, Cost())
 
-    def asked(self, key: int) -> Outcome:
+    def asked(self, key: int, cases: int) -> Outcome:
         """A request of the present job."""
         if self._now is None:
             return Outcome()

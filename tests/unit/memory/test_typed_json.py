@@ -1,12 +1,16 @@
-"""Types are resolved once, whatever threads use them first."""
+"""Types are resolved once, whatever threads use them first, and equal values are written alike."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 
+import msgspec
 import pytest
 
+from cogitate.memory import typed_json
+from cogitate.memory.profile import Profile
+from cogitate.scheduler.intake.checks import check_profile
 from tests.patience import LONGEST
 
 #: Decodes in a second thread while the first one resolves the struct: the annotation of `Inner` runs that thread.
@@ -19,6 +23,8 @@ from typing import Annotated
 import msgspec
 
 from cogitate.memory import typed_json
+from cogitate.memory.profile import Profile
+from cogitate.scheduler.intake.checks import check_profile
 
 RAW = b'{"inner": {"number": 1}, "text": "x"}'
 found = []
@@ -64,3 +70,25 @@ def test_a_thread_waits_for_a_type_that_another_resolves(use: str) -> None:
         [sys.executable, "-c", SCRIPT.replace("USE", use)], capture_output=True, text=True, timeout=LONGEST, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+class Told(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Defaults of which equal ones may be other objects."""
+
+    word: str = "as usual"
+    share: float = 1.5
+    many: int = 1_000
+    own: tuple[int, ...] = ()
+
+
+def test_equal_values_are_written_alike_wherever_they_come_from() -> None:
+    read = typed_json.decode(b'{"word":"as usual","share":1.5,"many":1000,"own":[7]}', Told)
+    assert msgspec.json.encode(read) != b'{"own":[7]}', "msgspec compares objects, not values"
+    assert msgspec.json.encode(typed_json.with_shared_defaults(read)) == b'{"own":[7]}'
+    other = typed_json.with_shared_defaults(Told(word="not so", share=2.0, many=999))
+    assert (other.word, other.share, other.many, other.own) == ("not so", 2.0, 999, ())
+
+
+def test_a_weight_that_a_host_states_as_it_is_anyway_changes_nothing() -> None:
+    stated = check_profile("agent:ada", Profile(name="Ada", weight=float("1.0")))
+    assert msgspec.json.encode(stated) == msgspec.json.encode(check_profile("agent:ada", Profile(name="Ada")))

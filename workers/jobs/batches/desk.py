@@ -46,6 +46,7 @@ LONGEST_GATHER = 20.0  # seconds that a request waits for others, however many f
 MOST_LINES = 1_000  # requests in one file
 HOLD = 10.0  # seconds after which another process takes over the desk of one that is gone
 HOLD_SENDING = 90.0  # the same while a file is sent, read or worked through
+LISTED_WITHIN = 60  # seconds after which an endpoint that lists no such batch has none: its request has timed out
 LOST_AFTER = 120  # seconds after which a batch is given up whose sending left no trace
 SHORTEST_POLL, LONGEST_POLL = 1.0, 60.0  # seconds
 POLLS_AN_AGE = 10  # a batch is polled about so often until its age doubles
@@ -226,9 +227,8 @@ class BatchDesk:
                     self._batches.record(*run.name, tag, replace(batch, cancelled=True), HOLD)
                     files.cancel(batch.id)
                 return
-            if desk.status not in ("running", "finished") and desk.waiting.intersection(batch.tokens):
-                return  # the jobs of a run that pauses cannot be claimed; its answers are kept
-            self._end(run, desk, tag, batch, files, status)
+            if not _is_kept(desk, batch):
+                self._end(run, desk, tag, batch, files, status)
         except BatchUnknown as error:
             log.warning("batch.away", run=run.run, endpoint=batch.endpoint, batch=batch.id, why=str(error))
             if not batch.id and age > LOST_AFTER:
@@ -239,6 +239,8 @@ class BatchDesk:
         found = files.find(tag)
         if found is not None:
             self._batches.sent(*run.name, tag, replace(batch, id=found.id), HOLD)
+            return
+        if desk.now - batch.at <= LISTED_WITHIN:
             return
         self._give_back(run, batch.tokens, desk.batched)
         self._batches.close(*run.name, tag, HOLD)
@@ -262,8 +264,9 @@ class BatchDesk:
         for name, line in answers.items():
             if line.completion is None:
                 continue
-            if self._batches.look(*run.name, HOLD_SENDING) is None:
-                return  # another process has the desk, and goes on
+            present = self._batches.look(*run.name, HOLD_SENDING)
+            if present is None or _is_kept(present, batch):
+                return  # another process has the desk, or the run pauses; what is left is handed out later
             token = left.pop(name)
             self._hand_out(run, token, desk.batched[token], line.completion)
             answered += 1
@@ -378,6 +381,11 @@ class _Run:
 class _Name(NamedTuple):
     run: str
     incarnation: str
+
+
+def _is_kept(desk: Desk, batch: Batch) -> bool:
+    """Return whether a batch's answers wait for a host, as no job of a run that pauses can be claimed."""
+    return desk.status not in ("running", "finished") and bool(desk.waiting.intersection(batch.tokens))
 
 
 def completion_cost(batched: Batched, completion: bytes) -> Cost:

@@ -101,6 +101,12 @@ def test_a_job_that_lost_so_many_workers_runs_alone(run: Redis, cap: int, losses
     assert held(run, "alone") == ({"x": "u"} if alone else {})
 
 
+def test_an_attempt_in_a_batch_does_not_share_its_worker(run: Redis) -> None:
+    run.hset(f"{RUN}job:k", "losses", 2)
+    run.hset(f"{RUN}attempts", "mine", json.dumps({"worker": "w", "batched": 1}))
+    assert claim(run)[0] == "ok"
+
+
 def test_a_worker_that_has_a_job_alone_gets_no_other(run: Redis) -> None:
     run.hset(f"{RUN}alone", "w", "other")
     assert claim(run) == ["alone"]

@@ -12,6 +12,7 @@ from redis import Redis
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory import typed_json
 from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.summary import summarise_run
 from cogitate.scheduler.ledger.batches import Batch, Batches
@@ -54,7 +55,7 @@ def test_a_batch_whose_sender_did_not_learn_its_id_is_found_again() -> None:
 
 
 def test_requests_that_never_arrived_are_asked_singly_as_the_first_attempt() -> None:
-    with patch.object(BatchFiles, "submit", lose_request):
+    with patch.object(BatchFiles, "submit", lose_request), patch.object(desk, "LISTED_WITHIN", -1):
         lived = live()
     assert (lived.served.batches, lived.served.requests) == (0, len(OWNERS))
     assert {job.claims for job in lived.jobs} == {1}
@@ -159,6 +160,15 @@ def test_one_process_has_the_desk_until_its_hold_is_over(run: tuple[Redis, str],
     assert first.look(RUN, incarnation, 0.01) is not None
     eventually(lambda: second.look(RUN, incarnation, 60.0) is not None, "the desk to be free")
     assert first.look(RUN, incarnation, 60.0) is None
+
+
+def test_the_batches_of_a_run_of_another_version_are_left_to_its_workers(run: tuple[Redis, str]) -> None:
+    client, incarnation = run
+    store, batches = RunStore.open(client, RUN), Batches(client, worker="first")
+    client.hset(store.key("batched"), "token", "{}")
+    assert batches.has_any(RUN) == incarnation
+    client.hset(store.key("state"), "schema", SCHEMA + 1)
+    assert batches.has_any(RUN) is None
 
 
 @pytest.mark.parametrize(
