@@ -145,11 +145,18 @@ def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief, tier_of: T
         repair_from=settings.repair_from if settings.llm == "openai" else 1440,
         coalesce=settings.tuning.coalesce,
         max_text=settings.tuning.max_text,
-        unpriced=tuple(price.model for price in settings.prices() if price.origin == "unknown"),
+        unpriced=_unpriced(settings),
         by_value=settings.spending == "value" and settings.llm == "openai",
         waits=settings.wait_seconds() > 0,
         throttle=throttle_rules(settings),
     )
+
+
+def _unpriced(settings: Settings) -> tuple[str, ...]:
+    """Return the models of a run whose price is unknown, that of its vectors included."""
+    models = [price.model for price in settings.prices() if price.origin == "unknown"]
+    vectors = settings.embedding_model()
+    return (*models, *([vectors.model] if vectors is not None and not vectors.priced else []))
 
 
 def adaptive_bounds(kind: Kind, settings: Settings) -> Bounds | None:

@@ -111,11 +111,14 @@ def check_prices(settings: Settings) -> None:
         limits[limits.index("run.run.usd_micros")] = "limit_usd"
     if settings.real_day_usd is not None:
         limits.append("real_day_usd")
-    unpriced = [price for price in settings.prices() if price.origin == "unknown"]
-    if limits and unpriced:
+    to_set = [_price_settings(price) for price in settings.prices() if price.origin == "unknown"]
+    vectors = settings.embedding_model()
+    if vectors is not None and not vectors.priced:
+        to_set.append(f"set embeddings.input_price for {quoted(vectors.model)}")
+    if limits and to_set:
         raise ConfigurationError(
             f"{', '.join(limits)} cannot limit models without a known price: "
-            f"{'; '.join(map(_price_settings, unpriced))} (micro-dollars per million tokens; 0 if it costs nothing)"
+            f"{'; '.join(to_set)} (micro-dollars per million tokens; 0 if it costs nothing)"
         )
 
 

@@ -151,6 +151,16 @@ def test_a_limit_in_money_needs_the_price_of_each_model_that_may_be_asked(limit:
     check_prices(asks(**limit))
 
 
+@pytest.mark.parametrize("limit", MONEY)
+def test_a_limit_in_money_needs_the_price_of_vectors(limit: dict[str, Any]) -> None:
+    near = {"endpoint": "default", "model": "near"}
+    with pytest.raises(ConfigurationError, match="set embeddings.input_price for 'near'"):
+        check_prices(asks(model="m", **limit, **STATED, embeddings=near))
+    check_prices(asks(model="m", **limit, **STATED, embeddings=near | {"input_price": 0}))
+    check_prices(asks(model="m", **limit, **STATED, embeddings={"endpoint": "in-process", "model": "all-minilm-l6-v2"}))
+    check_prices(asks(model="m", **STATED, embeddings=near))
+
+
 def test_without_a_money_limit_a_model_needs_no_price() -> None:
     check_prices(asks(model="m"))
     assert not asks(model="m").model_table()["default"].priced
