@@ -154,7 +154,7 @@ def test_a_limit_in_money_needs_the_price_of_each_model_that_may_be_asked(limit:
 @pytest.mark.parametrize("limit", MONEY)
 def test_a_limit_in_money_needs_the_price_of_vectors(limit: dict[str, Any]) -> None:
     near = {"endpoint": "default", "model": "near"}
-    with pytest.raises(ConfigurationError, match="set embeddings.input_price for 'near'"):
+    with pytest.raises(ConfigurationError, match=r"set embeddings\.input_price for 'near'"):
         check_prices(asks(model="m", **limit, **STATED, embeddings=near))
     check_prices(asks(model="m", **limit, **STATED, embeddings=near | {"input_price": 0}))
     check_prices(asks(model="m", **limit, **STATED, embeddings={"endpoint": "in-process", "model": "all-minilm-l6-v2"}))
