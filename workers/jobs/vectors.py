@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import msgspec
 import structlog
@@ -28,10 +29,12 @@ from cogitate.scheduler.ledger.vectors import RunVectors
 from cogitate.tasks.job import Cost, added
 from cogitate.tasks.kind import Kind
 from cogitate.workers.gate.gate import Gate, Refused
-from cogitate.workers.llm.embeddings import Embedded, EmbeddingClient
 from cogitate.workers.llm.minilm import MiniLM
 from cogitate.workers.llm.replies.failures import ModelAnswer
 from cogitate.workers.llm.requests.tokens import estimate_tokens
+
+if TYPE_CHECKING:
+    from cogitate.workers.llm.embeddings import Embedded, EmbeddingClient
 
 log = structlog.get_logger()
 
@@ -72,6 +75,8 @@ class Vectors:
             size: the dimensions that they must have; 0: as many as the first.
             deadline: the instant of `time.monotonic()` by which this returns.
         """
+        from cogitate.workers.llm.embeddings import Embedded  # its HTTP client is slow to import, and few runs need it
+
         try:
             if model.is_local:
                 found = [packed(one) for one in self._local.embed(texts)]
@@ -89,6 +94,8 @@ class Vectors:
             client.close()
 
     def _asked(self, model: EmbeddingModel, texts: Sequence[str], size: int, deadline: float) -> Embedded:
+        from cogitate.workers.llm.embeddings import Embedded
+
         client, bound = self._client_of(model.endpoint), sum(map(estimate_tokens, texts))
         held = self._day.reserve(model.cost(bound), priced=model.priced)
         if not isinstance(held, Held):
@@ -111,6 +118,8 @@ class Vectors:
         return found
 
     def _client_of(self, endpoint: str) -> EmbeddingClient:
+        from cogitate.workers.llm.embeddings import EmbeddingClient
+
         with self._lock:
             if endpoint not in self._clients:
                 self._clients[endpoint] = EmbeddingClient(self._endpoints[endpoint], self._connections)
