@@ -105,7 +105,13 @@ def live(recordings: Path, folder: Path, seed: int) -> tuple[Stats, dict[str, in
     assert spent["calls"] == served.requests + without_model(done)
     assert served.requests == sum(one.requests for one in endpoints)
     told = sum(one.tokens - one.estimated for one in endpoints)
-    assert told == served.prompt_tokens + served.completion_tokens
+    untold = served.prompt_tokens + served.completion_tokens - told
+    meant = sum(count for fault, count in served.by_fault.items() if fault in SLOW or fault.startswith("408"))
+    if sum(one.failures.get("timeout", 0) for one in endpoints) > meant:
+        # Beside the faults, a stalled machine let answers arrive after their deadline: those calls are estimated.
+        assert 0 <= untold <= sum(one.estimated for one in endpoints)
+    else:
+        assert untold == 0
     assert spent["tokens"] == told + sum(one.estimated for one in endpoints)
     return served, done["jobs"]["reflect"]["source"]
 
