@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
@@ -14,7 +13,6 @@ from cogitate.memory.retrieval.candidates import display_name, plain_words
 from cogitate.memory.retrieval.vectors import cosine
 
 _REASON = 300  # characters
-_WORD = re.compile(r"([^\W\d_][\w-]*)(?:['’]s\b)?")
 
 #: Returns how similar each entry is to the query, in the order of the entries: higher is nearer, on any scale.
 Similarity = Callable[[str, Sequence[Entry]], Iterable[float]]
@@ -56,11 +54,11 @@ def without_names(query: str, entries: Iterable[Entry]) -> str:
         word for subject in {s for e in entries for s in e.subjects} for word in plain_words(display_name(subject))
     }
 
-    def kept(word: re.Match[str]) -> str:
-        named = word[1][0].isupper() and word[1].casefold() in names
-        return "" if named else word[0]
+    def is_name(word: str) -> bool:
+        said = {*plain_words(word)} - {"s"}  # of a possessive
+        return word != word.lower() and bool(said) and said <= names
 
-    left = " ".join(_WORD.sub(kept, query).split())
+    left = " ".join(word for word in query.split() if not is_name(word))
     return left if any(map(str.isalnum, left)) else query
 
 

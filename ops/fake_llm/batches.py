@@ -7,10 +7,11 @@ sent singly. Like OpenAI, it puts lines without an answer into an error file.
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from email import message_from_bytes
+from email.policy import HTTP
 from typing import Any
 
 from cogitate.ops.fake_llm.completions import FakeResponse, complete, content_digest, error
@@ -18,8 +19,6 @@ from cogitate.ops.fake_llm.faults import BATCH_FAULTS, draw, pick
 from cogitate.ops.fake_llm.http import HttpRequest
 from cogitate.ops.fake_llm.stats import Tally
 
-_PATH = re.compile(r"/v1/(files|batches)(?:/([\w-]{1,64})(?:/(content|cancel))?)?")
-_BOUNDARY = re.compile(r'boundary="?([^";]+)')
 _MOST = 50_000  # requests in a file
 
 
@@ -53,29 +52,28 @@ class FakeBatches:
             latency: seconds from a batch's creation to its end.
             held: whether no batch may end now.
         """
-        path = _PATH.fullmatch(request.path.partition("?")[0].rstrip("/"))
-        if path is None:
+        root, version, *path = request.path.partition("?")[0].rstrip("/").split("/")
+        if (root, version) != ("", "v1") or not path or path[0] not in ("files", "batches"):
             return None
-        what, name, verb = path.groups()
         for batch in self._batches.values():
             if not held and batch.status == "in_progress" and time.monotonic() - batch.began >= latency:
                 self._end(batch, seed, faults)
-        match (request.method, what, name, verb):
-            case ("POST", "files", None, None):
+        match (request.method, *path):
+            case ("POST", "files"):
                 return self._upload(request, seed, faults)
-            case ("GET", "files", str(), "content") if name in self._files:
+            case ("GET", "files", name, "content") if name in self._files:
                 return FakeResponse(status=200, body=self._files[name], content_type="application/jsonl")
-            case ("DELETE", "files", str(), None) if name in self._files:
+            case ("DELETE", "files", name) if name in self._files:
                 del self._files[name]
                 return _json({"id": name, "object": "file", "deleted": True})
-            case ("POST", "batches", None, None):
+            case ("POST", "batches"):
                 return self._create(request, seed, faults)
-            case ("GET", "batches", None, None):
+            case ("GET", "batches"):
                 newest = reversed(self._batches.values())
                 return _json({"object": "list", "data": [_shown(batch) for batch in newest], "has_more": False})
-            case ("GET", "batches", str(), None) if name in self._batches:
+            case ("GET", "batches", name) if name in self._batches:
                 return _json(_shown(self._batches[name]))
-            case ("POST", "batches", str(), "cancel") if name in self._batches:
+            case ("POST", "batches", name, "cancel") if name in self._batches:
                 batch = self._batches[name]
                 if batch.status == "in_progress":
                     self._answer(batch, batch.requests[: len(batch.requests) // 2], seed, faults)
@@ -168,17 +166,14 @@ def _fault(seed: int, content: bytes, faults: Mapping[str, float]) -> str | None
 
 
 def _uploaded(request: HttpRequest) -> bytes | None:
-    """Return the file of an upload in the form `multipart/form-data`; None if it is none for batches."""
-    boundary = _BOUNDARY.search(request.content_type)
-    if boundary is None:
-        return None
-    found: dict[str, bytes] = {}
-    for part in request.body.split(b"--" + boundary[1].encode()):
-        head, _, content = part.partition(b"\r\n\r\n")
-        name = re.search(rb'name="(\w+)"', head)
-        if name is not None:
-            found[name[1].decode()] = content.removesuffix(b"\r\n")
-    return found.get("file") if found.get("purpose") == b"batch" else None
+    """Return the batch file of a `multipart/form-data` upload; None if it has none."""
+    head = f"Content-Type: {request.content_type}\r\n\r\n".encode()
+    fields: dict[str, bytes] = {}
+    for part in message_from_bytes(head + request.body, policy=HTTP).iter_parts():
+        name, content = part.get_param("name", header="content-disposition"), part.get_payload(decode=True)
+        if isinstance(name, str) and isinstance(content, bytes):
+            fields[name] = content
+    return fields.get("file") if fields.get("purpose") == b"batch" else None
 
 
 def _requests(content: bytes) -> Iterator[tuple[str, Any]]:

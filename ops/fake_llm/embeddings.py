@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Mapping
 from typing import Any
 
+from cogitate.memory.language.text import words
 from cogitate.ops.fake_llm.completions import DELIVERIES, FakeResponse, count_tokens, error, failed
 from cogitate.ops.fake_llm.faults import draw
 
 DIMENSIONS = 64
 MOST_TEXTS = 64  # in a request, as with many servers
-_WORDS = re.compile(r"\w+")
 
 
 def embed(request: Mapping[str, Any], fault: str | None) -> FakeResponse:
@@ -46,7 +45,7 @@ def embed(request: Mapping[str, Any], fault: str | None) -> FakeResponse:
 def vector_of(text: str, size: int = DIMENSIONS) -> list[float]:
     """Return the vector of a text: each of its words adds to a few of the numbers."""
     vector = [0.0] * size
-    for word in _WORDS.findall(text.lower()) or [""]:
+    for word in words(text) or [""]:
         for at in range(4):
             place = draw(word, at)
             vector[int(place * size)] += 1.0 if draw(word, at, "sign") < 0.5 else -1.0

@@ -9,6 +9,7 @@ from cogitate.memory import typed_json
 from cogitate.scheduler.config.endpoints import DEFAULT
 from cogitate.tasks.job import Cost
 
+MOST_TOKENS = 1_000  # of the vectors of one job: its query, and some thirty memories
 IN_PROCESS = "in-process"  # instead of an endpoint: workers compute vectors themselves
 _PRICE_UNIT = 1_000_000  # prices are micro-dollars per million tokens
 
@@ -22,8 +23,6 @@ class EmbeddingSettings(BaseModel):
     model: str = Field(min_length=1, max_length=200)  # the endpoint's name for it
     timeout: float = Field(10.0, gt=0)  # seconds for the vectors of one job
     input_price: int | None = Field(None, ge=0)  # micro-dollars per million tokens; None: unknown
-    tokens: int = Field(1_000, ge=1, le=100_000)  # the most that the vectors of one job may take
-    dimensions: int | None = Field(None, ge=1, le=65_536)  # numbers of a vector; None: as many as the first has
 
     def kept(self) -> EmbeddingModel:
         """Return the model as a run keeps it."""
@@ -33,9 +32,7 @@ class EmbeddingSettings(BaseModel):
             model=self.model,
             input_price=0 if local else self.input_price or 0,
             priced=local or self.input_price is not None,
-            tokens=self.tokens,
             timeout=self.timeout,
-            dimensions=self.dimensions or 0,
         )
         return typed_json.with_shared_defaults(kept)
 
@@ -47,9 +44,7 @@ class EmbeddingModel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     model: str
     input_price: int = 0  # micro-dollars per million tokens
     priced: bool = True  # otherwise its price is unknown and stored as 0
-    tokens: int = 1_000  # the most that the vectors of one job may take
     timeout: float = 10.0  # seconds for the vectors of one job
-    dimensions: int = 0  # numbers of a vector; 0: as many as the first has
 
     @property
     def is_local(self) -> bool:
@@ -59,7 +54,7 @@ class EmbeddingModel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     @property
     def bound(self) -> Cost:
         """Return the most that the vectors of one job may cost, which admission reserves beside the model's call."""
-        return self.cost(self.tokens)
+        return self.cost(MOST_TOKENS)
 
     def cost(self, tokens: int) -> Cost:
         """Return the cost of so many tokens. It counts no call: limits of calls are limits of thoughts."""

@@ -20,7 +20,7 @@ from redis import Redis
 from cogitate.memory.entry import Entry
 from cogitate.memory.retrieval.similarity import similarities, without_names
 from cogitate.memory.retrieval.vectors import dimensions, packed
-from cogitate.scheduler.config.embedding import EmbeddingModel
+from cogitate.scheduler.config.embedding import MOST_TOKENS, EmbeddingModel
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.ledger.claims import Claim, Result
 from cogitate.scheduler.ledger.real_day import Held, RealDay
@@ -186,7 +186,7 @@ class JobVectors:
 
     def _completed(self, found: Mapping[str, bytes | None]) -> Mapping[str, bytes | None]:
         """Return the vectors of texts with those that were missing, as far as the reservation goes, and keep these."""
-        left, missing = self._model.tokens - self._tokens, list[str]()
+        left, missing = MOST_TOKENS - self._tokens, list[str]()
         for text in (text for text, vector in found.items() if vector is None):
             left -= estimate_tokens(text)
             if left < 0:
@@ -194,7 +194,7 @@ class JobVectors:
             missing.append(text)
         if not missing:
             return found
-        size = self._model.dimensions or next((dimensions(one) for one in found.values() if one is not None), 0)
+        size = next((dimensions(one) for one in found.values() if one is not None), 0)
         made = self._vectors.compute(self._model, missing, size, self._deadline)
         self._tokens += made.tokens
         new = dict(zip(missing, made.vectors, strict=False))

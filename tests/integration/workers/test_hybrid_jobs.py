@@ -35,7 +35,7 @@ class Lived(NamedTuple):
     digest: str
 
 
-def live(data_dir: Path, faults: dict[str, float] | None, *, tokens: int = 1_000) -> Lived:
+def live(data_dir: Path, faults: dict[str, float] | None) -> Lived:
     """Ask twice for everybody's plan; `faults` are those of the endpoint of vectors, None: there is none."""
     with FakeEndpoint() as thinking, FakeEndpoint(faults=faults) as embedding:
         settings = Settings(
@@ -49,7 +49,7 @@ def live(data_dir: Path, faults: dict[str, float] | None, *, tokens: int = 1_000
                 "near": Endpoint(base_url=embedding.url, api_key="any"),
             },
             models={"default": ModelSettings(model="m", input_price=1_000_000, output_price=1_000_000)},
-            embeddings=EmbeddingSettings(endpoint="near", model="e", input_price=2_000_000, tokens=tokens)
+            embeddings=EmbeddingSettings(endpoint="near", model="e", input_price=2_000_000)
             if faults is not None
             else None,
         )

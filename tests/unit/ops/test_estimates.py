@@ -11,7 +11,7 @@ from cogitate.memory import typed_json
 from cogitate.ops.estimate import demand
 from cogitate.ops.estimate.demand import DEFAULTS, Demand, Range
 from cogitate.ops.estimate.estimates import KindDay, RunEstimate, estimate
-from cogitate.scheduler.config.embedding import EmbeddingSettings
+from cogitate.scheduler.config.embedding import MOST_TOKENS, EmbeddingSettings
 from cogitate.scheduler.config.endpoints import Model
 from cogitate.scheduler.config.settings import Settings
 from cogitate.tasks.job import Cost
@@ -79,12 +79,12 @@ def test_vectors_raise_the_upper_bound_unless_measured_tokens_include_them() -> 
         "input_price": 1_000_000,
         "output_price": 1_000_000,
     }
-    vectors = EmbeddingSettings(model="e", input_price=2_000_000, tokens=500)
+    vectors = EmbeddingSettings(model="e", input_price=2_000_000)
     plan, hybrid = (kind_of(estimated(4, **model, **more).first, "plan") for more in ({}, {"embeddings": vectors}))
     assert (hybrid.tokens.low, hybrid.tokens.likely) == (plan.tokens.low, plan.tokens.likely)
     jobs = plan.calls.high
-    assert hybrid.tokens.high - plan.tokens.high == pytest.approx(500 * jobs)
-    assert hybrid.usd_micros.high - plan.usd_micros.high == pytest.approx(1_000 * jobs)
+    assert hybrid.tokens.high - plan.tokens.high == pytest.approx(MOST_TOKENS * jobs)
+    assert hybrid.usd_micros.high - plan.usd_micros.high == pytest.approx(2 * MOST_TOKENS * jobs)
     known = {"plan": Demand(tokens=Range.of([900.0]), tokens_origin="town-1")}
     settings = Settings.tuned(**model, embeddings=vectors)
     measured = kind_of(estimate(settings, kinds(), known, agents=4, days=1).first, "plan")
@@ -92,8 +92,8 @@ def test_vectors_raise_the_upper_bound_unless_measured_tokens_include_them() -> 
 
 
 def test_the_vectors_of_plans_count_in_the_limit_of_their_tick() -> None:
-    model: dict[str, Any] = {"llm": "openai", "limit_tokens": 10**9, "limits": {"tick.run.tokens": 60_000}}
-    vectors = EmbeddingSettings(model="e", tokens=5_000)
+    model: dict[str, Any] = {"llm": "openai", "limit_tokens": 10**9, "limits": {"tick.run.tokens": 12_000}}
+    vectors = EmbeddingSettings(model="e")
     plan, hybrid = (kind_of(estimated(**model, **more).first, "plan") for more in ({}, {"embeddings": vectors}))
     assert hybrid.jobs.likely < plan.jobs.likely
 

@@ -260,7 +260,7 @@ _ENDS: Mapping[str, FailureKind] = {
 }
 #: What Gemini has around its reasons: "FINISH_REASON_SAFETY", "IMAGE_SAFETY", "content_filter: RECITATION".
 _END = re.compile(r"^(finish_reason_)?(image_)?|:.*", re.DOTALL)
-_TIER = re.compile(r"[a-z][a-z_]{1,23}")
+LONGEST_TIER = 24  # characters
 _EVENT = re.compile(rb"^data: ?\{", re.MULTILINE)
 
 
@@ -351,7 +351,8 @@ def read_completion(content: bytes, headers: Mapping[str, str]) -> Reply:
 
 def _known_tier(reported: object) -> str:
     """Return the service tier that a response names; "" if it is no name: nothing of a provider's text is stored."""
-    return reported if isinstance(reported, str) and _TIER.fullmatch(reported) else ""
+    named = isinstance(reported, str) and len(reported) <= LONGEST_TIER and reported.isascii()
+    return str(reported) if named and str(reported).isidentifier() and str(reported).islower() else ""
 
 
 def _completion_within(content: bytes) -> dict[str, object] | None:

@@ -14,7 +14,7 @@ from cogitate.memory.limits import MemoryLimits
 from cogitate.memory.profile import Location
 from cogitate.scheduler.budget.rules import Rules, rules_of, throttle_rules, view_of
 from cogitate.scheduler.budget.settings_checks import check_limits, check_models, strangers
-from cogitate.scheduler.config.embedding import EmbeddingSettings
+from cogitate.scheduler.config.embedding import MOST_TOKENS, EmbeddingSettings
 from cogitate.scheduler.config.endpoints import ModelSettings
 from cogitate.scheduler.config.facts import Facts, facts_of
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
@@ -53,14 +53,14 @@ def test_facts_follow_the_settings() -> None:
     assert [model.name for model in changed.models] == ["default"]
 
 
-@pytest.mark.parametrize(("batch", "vectors"), [("off", 700), ("auto", 0)])
+@pytest.mark.parametrize(("batch", "vectors"), [("off", MOST_TOKENS), ("auto", 0)])
 def test_a_job_reserves_vectors_unless_its_prompt_may_go_into_a_batch_file(batch: Any, vectors: int) -> None:
     def reserved(**more: Any) -> int:
         own = {"default": ModelSettings(model="m", batch=batch)}
         (offer,) = rules(**MODEL, models=own, **more).offers_of(kind_of("plan"), "routine")
         return offer.cost.tokens
 
-    embeddings = EmbeddingSettings(model="e", tokens=700)
+    embeddings = EmbeddingSettings(model="e")
     assert reserved(embeddings=embeddings) - reserved() == vectors
 
 
