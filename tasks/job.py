@@ -99,7 +99,7 @@ UNCORRECTED = Correction()
 
 
 class Valued(NamedTuple):
-    """How admission valued the call of a job."""
+    """The value that admission expected of a job's call."""
 
     situation: int  # 1 to 4, by how much had happened
     is_check: bool  # whether it was drawn to check the estimate, whatever its value is

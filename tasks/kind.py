@@ -218,10 +218,10 @@ class Kind(ABC):
     """Whether it chooses memories by the run's retrieval profile (`cogitate.tasks.recall.recall`)."""
 
     packs: bool = False
-    """Whether a model may be asked for several owners' jobs of this kind in one request."""
+    """True if one request may ask for several owners' jobs of this kind."""
 
     batches: bool = False
-    """Whether a model may be asked for its jobs in a batch file, where ticks wait for the hours that this may take."""
+    """True if batch files may hold jobs of this kind; an answer may take hours, and its tick waits."""
 
     def due(self, moment: Moment) -> Iterable[Request]:
         """Return requests for the jobs that are due for this owner now; none for a kind that only a host requests.

@@ -12,13 +12,10 @@ from tempfile import TemporaryDirectory
 from typing import Literal, NamedTuple
 
 from bench.table import Row, Table
-from cogitate.hosting.tick_loop import TickLoop
+from bench.worker.lived_day import RUN, lived_day
 from cogitate.ops.fake_llm.server import FakeEndpoint
-from cogitate.ops.world_choice import event_types_of, settings_for
-from cogitate.ops.world_driver import drive
 from cogitate.scheduler.config.endpoints import Endpoint, ModelSettings
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.summary import summarise_run, usage_by_owner
 from cogitate.simulation.town.town import Town
 
@@ -28,7 +25,7 @@ LATENCY = 0.1  # seconds of an answer
 
 
 class Lived(NamedTuple):
-    """What came of a day."""
+    """The figures of a day."""
 
     requests: int
     tokens: int
@@ -51,7 +48,6 @@ def live(
     Raises:
         RuntimeError: if the auditor finds anything.
     """
-    world = Town(agents=agents)
     with (
         TemporaryDirectory(prefix="cogitate-") as folder,
         FakeEndpoint(latency=LATENCY, flex_latency=flex_latency, faults=faults) as endpoint,
@@ -66,20 +62,9 @@ def live(
             endpoints={"default": Endpoint(base_url=endpoint.url, api_key="any")},
             models={"default": ModelSettings(model=MODEL, service_tier=tier, pack=pack)},
         )
-        with TickLoop(
-            run="day",
-            owners=world.owners(),
-            settings=settings_for(world, chosen),
-            locations=world.locations,
-            brief=world.brief,
-            event_types=event_types_of(world),
-            ticks=ticks,
-        ) as loop:
-            drive(loop, world)
+        with lived_day(Town(agents=agents), chosen, ticks) as loop:
             client = loop.ledger.client
-            if findings := audit(client, "day"):
-                raise RuntimeError(f"the auditor found {findings}")
-            summary, spent = summarise_run(client, "day"), usage_by_owner(client, "day").values()
+            summary, spent = summarise_run(client, RUN), usage_by_owner(client, RUN).values()
         served = endpoint.stats()
     sources = Counter[str]()
     for facts in summary.jobs.values():

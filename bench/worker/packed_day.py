@@ -14,15 +14,12 @@ from typing import Any, Literal, NamedTuple
 from unittest.mock import patch
 
 from bench.table import Row, Table
-from cogitate.hosting.tick_loop import TickLoop
+from bench.worker.lived_day import RUN, lived_day
 from cogitate.memory.effects import Rate
 from cogitate.ops.fake_llm import completions, server
 from cogitate.ops.fake_llm.server import FakeEndpoint
-from cogitate.ops.world_choice import event_types_of, settings_for
-from cogitate.ops.world_driver import drive
 from cogitate.scheduler.config.endpoints import Endpoint, ModelSettings
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.simulation.story.story import Story
@@ -40,7 +37,7 @@ LATENCY = 0.1  # seconds of an answer
 
 
 class Lived(NamedTuple):
-    """What came of a day."""
+    """The figures of a day."""
 
     requests: int
     prompts: int  # tokens
@@ -80,21 +77,9 @@ def live(world: Town | Story, pack: Literal["auto", "off"], ticks: int) -> Lived
             endpoints={"default": Endpoint(base_url=endpoint.url, api_key="any")},
             models={"default": ModelSettings(model="m", input_price=0, output_price=0, pack=pack)},
         )
-        with TickLoop(
-            run="day",
-            owners=world.owners(),
-            settings=settings_for(world, chosen),
-            locations=world.locations,
-            brief=world.brief,
-            event_types=event_types_of(world),
-            ticks=ticks,
-        ) as loop:
-            drive(loop, world)
-            client = loop.ledger.client
-            if findings := audit(client, "day"):
-                raise RuntimeError(f"the auditor found {findings}")
+        with lived_day(world, chosen, ticks) as loop:
             sources, rated, asked = Counter[str](), 0, 0
-            for line in read_journal(RunStore.open(client, "day"), 1, loop.tick):
+            for line in read_journal(RunStore.open(loop.ledger.client, RUN), 1, loop.tick):
                 for end, note in zip(line.core.ended, line.notes.ended, strict=True):
                     sources[note.source] += 1
                     if end.key.kind == "rate" and note.source == "llm":

@@ -48,7 +48,7 @@ def similarity_by_number(similarity: Similarity, query: str, entries: Sequence[E
 def without_names(query: str, entries: Iterable[Entry]) -> str:
     """Return a query without the names of those whom entries involve, or as it is if nothing else is left.
 
-    A name makes all that its owner says similar, whatever it says; who speaks is a measure of its own.
+    A name makes everything its owner says similar to the query; the measure `speaker` covers who speaks.
     """
     names = {
         word for subject in {s for e in entries for s in e.subjects} for word in plain_words(display_name(subject))
@@ -66,7 +66,7 @@ def similarities(query: str, entries: Iterable[Entry], vectors: Mapping[str, byt
     """Return the cosine of each entry's vector and the query's, by entry number; none without the query's vector.
 
     Args:
-        vectors: by text; None where there is none.
+        vectors: by text; None for a text without one.
     """
     target = vectors.get(query)
     if target is None:

@@ -7,10 +7,11 @@ with a priority above 0 counts that many times more.
 How much models change heuristics is learned: of each answer that was applied, the share of the heuristic's words that
 it does not have, by kind and by how much had happened. Few answers count as one half.
 
-Each limit of a day, and of a run with a known end, has an expected demand: what the day before asked from this hour on,
-else what today has asked so far. When what is left covers only a share of it, admission keeps to the same share of the
-requests, those of the highest value among all seen so far. One call in `CHECKS` is drawn by the key of its request and
-passes whatever its value is: of these the run reports expected and found changes, which no selection biases.
+Admission expects a demand for each daily limit, and for a limit of a run with a known end: the requests of the previous
+day from this hour on, or those of today so far. If the remaining amount covers only a share of that demand, admission
+grants the same share of the requests: those with the highest values seen so far. One call in `CHECKS`, drawn by
+the key of its request, passes whatever its value; for these the run reports expected and found changes, free of
+selection bias.
 
 All amounts are integers, so equal inputs give equal decisions on every machine.
 """
@@ -71,7 +72,7 @@ class Checked(msgspec.Struct, frozen=True):
 
 
 class ValueState(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """What a run keeps of values: counts by kind."""
+    """The learned values that a run stores: counts by kind."""
 
     day: int = -1
     began: int = 0  # minute of the day at which its counts begin
@@ -122,7 +123,7 @@ def value_lines(state: ValueState) -> list[str]:
 
 
 class CallValues:
-    """What one run knows of the value of its calls."""
+    """The values of one run's calls: what it has learned, and what it expects."""
 
     def __init__(self, state: ValueState | None = None) -> None:
         self.state = state or ValueState()
@@ -135,7 +136,7 @@ class CallValues:
             weight: of the owner, to the host.
             happened: importance of what the owner has perceived since its last thought of the kind.
             enough: the importance at which half of everything has happened.
-            stale: game minutes since that thought; None: there was none.
+            stale: game minutes since that thought; None for the first.
         """
         filled = FULL * happened // (happened + enough)
         old = FULL if stale is None else FULL * max(0, stale) // (max(0, stale) + DAY)

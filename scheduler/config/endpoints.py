@@ -41,7 +41,7 @@ Batch = Literal["auto", "off"]
 ServiceTier = Literal["auto", "standard"]
 STANDARD = "default"  # what providers call the standard service tier
 FLEX = "flex"
-BATCH = "batch"  # the name that prices have for what is asked in a batch file
+BATCH = "batch"  # requests in batch files, as prices name them
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 

@@ -1,4 +1,4 @@
-"""What a run learns of the value of its calls, where it spends by value (`cogitate.scheduler.budget.call_value`).
+"""Learn the value of calls at boundaries, where a run spends by value (`cogitate.scheduler.budget.call_value`).
 
 Of each applied answer of a model the boundary computes what the heuristic would have given, from the same case, and
 learns how much the answer changed. The run keeps what it has learned in `state`, field "call_values".

@@ -52,7 +52,7 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Desk(NamedTuple):
-    """What a run has in batches, and whether each attempt's job still waits for it."""
+    """The batches of a run, its batched attempts, and which of their jobs still wait."""
 
     tick: int
     status: str

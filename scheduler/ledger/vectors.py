@@ -1,7 +1,7 @@
 """Vectors of texts that a run keeps (`cogitate.memory.retrieval.vectors`), by model and text.
 
-Workers compute and keep them; hosts read them, and note the queries whose vectors they lack. Nothing that the run
-decides depends on them: while Redis is down there are none. `cogitate delete` removes them with the run.
+Workers compute and keep them; hosts read them, and note the queries whose vectors they lack. No decision of the
+run depends on them, so a Redis failure costs only the vectors. `cogitate delete` removes them with the run.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class RunVectors:
         self._script = script(store.client, "vectors")
 
     def find(self, texts: Sequence[str]) -> list[bytes | None]:
-        """Return the vector of each text; None where there is none."""
+        """Return the vector of each text, or None if it has none yet."""
         if not texts:
             return []
         try:

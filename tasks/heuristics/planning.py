@@ -73,7 +73,7 @@ def _dated(case: Case) -> Entry:
     dated = " ".join(s for s in split_sentences(case.job.summary) if _DAY.search(s))
     if is_english(dated):
         name = case.profile.name
-        first = name.partition(" ")[0]  # as summaries call the owner; followed by another name it is somebody else's
+        first = name.partition(" ")[0]  # summaries use it for the owner; before another name it names somebody else
         called = rf"(?<!\w)(?:{re.escape(name)}|{re.escape(first)}(?! [A-Z]))(?![\w'’])"
         dated = re.sub(called, "I", dated)
     return Entry(type="summary", text=dated, minute=case.job.minute)

@@ -12,8 +12,8 @@ A first attempt is asked in flex if its answer may come later than one in the st
 
 Flex has this time, within the attempt's deadline, but for what the standard tier needs. If the provider refuses flex at
 no charge (no capacity, not for this model, an unknown parameter), the same attempt asks in the standard tier. A flex
-request that runs out of its time may have been charged, so the standard request is the next attempt, with a reservation
-of its own. Neither counts for the breaker of the endpoint. After a refusal the process leaves flex out for a while.
+request that runs out of its time may have been charged, so the next attempt asks in the standard tier and reserves
+again. Neither counts towards the endpoint's breaker. After a refusal the process skips flex for a while.
 """
 
 from __future__ import annotations

@@ -20,9 +20,11 @@ from dataclasses import replace
 
 import msgspec
 import structlog
+from pydantic import BaseModel
 
 from cogitate.memory import typed_json
 from cogitate.scheduler.config.endpoints import BATCH, Endpoint, Model
+from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.llm.event_loop import EventLoopThread
 from cogitate.workers.llm.http import Exchange, HttpResponse, NoResponse, PooledRequest
@@ -181,17 +183,7 @@ class ModelClient:
             )
         elif estimated:
             _log.info("llm.no_usage", model=model.name)
-        return ModelAnswer(
-            usage=spent,
-            estimated=estimated,
-            value=value,
-            failure=failure,
-            prompt_tokens=reply.usage.prompt if reply.usage is not None else 0,
-            reasoning=reply.usage.reasoning if reply.usage is not None else 0,
-            text=reply.text,
-            service_tier=reply.service_tier,
-            discount=discount_of(model, reply),
-        )
+        return _answer(model, reply, spent, value, failure, estimated=estimated)
 
     def batch_request(self, prompt: Prompt, *, model: Model, max_output_tokens: int) -> bytes:
         """Return the body of the request that `ask` would send, to be a line of a batch file."""
@@ -212,17 +204,7 @@ class ModelClient:
         reply = self._redaction.of_reply(reply)
         spent, estimated = cost_of(model, prompt, reply, 1, max_output_tokens)
         value, failure = validated(reply, prompt.answer)
-        return ModelAnswer(
-            usage=spent,
-            estimated=estimated,
-            value=value,
-            failure=failure,
-            prompt_tokens=reply.usage.prompt if reply.usage is not None else 0,
-            reasoning=reply.usage.reasoning if reply.usage is not None else 0,
-            text=reply.text,
-            service_tier=reply.service_tier,
-            discount=discount_of(model, reply),
-        )
+        return _answer(model, reply, spent, value, failure, estimated=estimated)
 
     def _is_away(self, response: HttpResponse) -> bool:
         """Return whether something else answers in the place of an endpoint that has answered, or leads elsewhere."""
@@ -324,6 +306,23 @@ class ModelClient:
         await asyncio.gather(*self._calls)
         if self._request is not None:
             await self._request.close()
+
+
+def _answer(
+    model: Model, reply: Reply, spent: Cost, value: BaseModel | None, failure: Failure | None, *, estimated: bool
+) -> ModelAnswer:
+    """Return what came of a question, with what the reply reports of its cost."""
+    return ModelAnswer(
+        usage=spent,
+        estimated=estimated,
+        value=value,
+        failure=failure,
+        prompt_tokens=reply.usage.prompt if reply.usage is not None else 0,
+        reasoning=reply.usage.reasoning if reply.usage is not None else 0,
+        text=reply.text,
+        service_tier=reply.service_tier,
+        discount=discount_of(model, reply),
+    )
 
 
 def _tls() -> ssl.SSLContext:

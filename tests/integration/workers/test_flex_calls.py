@@ -32,7 +32,7 @@ PRICE = 1_000_000  # micro-dollars per million tokens: one for each token
 
 
 class Lived(NamedTuple):
-    """What came of a run."""
+    """The results of a run."""
 
     cores: list[Core]
     jobs: list[JobRecord]

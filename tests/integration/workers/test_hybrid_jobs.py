@@ -25,7 +25,7 @@ SEEN = ("The cart lost a wheel.", "The vessel came in at noon.", "The oven is co
 
 
 class Lived(NamedTuple):
-    """What came of a run."""
+    """The results of a run."""
 
     jobs: list[JobRecord]
     found: list[str]  # what the host's view said of its last search: the first memory, and why it lacked vectors

@@ -24,7 +24,7 @@ OWNERS = {f"agent:{n:02}": Profile(name=f"Agent {n:02}") for n in range(20)}
 
 
 class Lived(NamedTuple):
-    """What came of a run."""
+    """The results of a run."""
 
     ends: list[Ended]  # what it thought
     jobs: list[JobRecord]

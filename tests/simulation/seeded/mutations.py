@@ -369,7 +369,7 @@ def shares_rounded_down() -> AbstractContextManager[Any]:
 
 
 def flex_price_for_any_tier() -> AbstractContextManager[Any]:
-    """What was asked in the flex tier is charged at its price, whichever tier answered."""
+    """Charge calls at the price of the tier that was asked, whichever tier answered."""
     return patch.object(Model, "percent_of", lambda self, tier: self.service_tiers.get(FLEX, 100))
 
 

@@ -1,4 +1,4 @@
-"""How the simulator finds a planted bug: faults to be frequent, scenes that can show it, and the first seed to try."""
+"""Searches for planted bugs: which faults are frequent, which scenes can show the bug, and the first seed to try."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a host might say to a loop: for each call, each reading and each argument, what can be used and what cannot."""
+"""Valid and invalid arguments for each call and each reading of a loop."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ WAIT = 300.0  # seconds that boundaries would wait: longer than a batch is known
 
 
 class Lived(NamedTuple):
-    """What came of a run."""
+    """The results of a run."""
 
     ends: list[Ended]  # what it thought
     jobs: list[JobRecord]
