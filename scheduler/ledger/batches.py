@@ -17,7 +17,15 @@ from cogitate.memory import typed_json
 from cogitate.scheduler.config.endpoints import Model
 from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.ledger.claims import Claim
-from cogitate.scheduler.ledger.keys import Reply, batch_times_key, incarnation_key, new_nonce, run_base, script
+from cogitate.scheduler.ledger.keys import (
+    DELETED_BATCHES,
+    Reply,
+    batch_times_key,
+    incarnation_key,
+    new_nonce,
+    run_base,
+    script,
+)
 from cogitate.scheduler.ledger.run_store import RunStore, incarnation_of
 from cogitate.tasks.job import Cost, JobKey
 
@@ -149,6 +157,19 @@ class Batches:
     def close(self, run: str, incarnation: str, tag: str, hold: float) -> None:
         """Forget a batch."""
         self._do(run, incarnation, hold, "close", tag)
+
+    def of_deleted_runs(self) -> list[tuple[str, Batch, int]]:
+        """Return the tag of each batch that a deleted run has left, the batch, and its age in seconds."""
+        found: Reply = self._client.hgetall(DELETED_BATCHES)
+        if not found:
+            return []
+        now = self._client.time()[0]
+        batches = ((tag.decode(), typed_json.decode(raw, Batch)) for tag, raw in sorted(found.items()))
+        return [(tag, batch, max(0, now - batch.at)) for tag, batch in batches]
+
+    def forget_deleted(self, tag: str) -> None:
+        """Forget a batch of a deleted run."""
+        self._client.hdel(DELETED_BATCHES, tag)
 
     def took(self, endpoint: str, seconds: int) -> None:
         """Note how long an endpoint took for a batch, or that it `REFUSED` one."""

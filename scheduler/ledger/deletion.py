@@ -2,6 +2,8 @@
 
 A host that continues is fenced, and a worker's claim, heartbeat or result is answered `gone`, so none restores a key.
 After a deletion that was interrupted between the two, the name is still listed, and a second deletion removes the rest.
+
+Batch files of the run are listed for the next worker to cancel, whose settings know their endpoint.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from redis import Redis
 
 from cogitate.scheduler.ledger.connect import scan_keys
 from cogitate.scheduler.ledger.errors import RunHeld
-from cogitate.scheduler.ledger.keys import RUNS, incarnation_key, run_base, run_prefix, script
+from cogitate.scheduler.ledger.keys import DELETED_BATCHES, RUNS, Reply, incarnation_key, run_base, run_prefix, script
 from cogitate.scheduler.ledger.presence import check_unheld
 from cogitate.scheduler.ledger.run_store import RunStore, incarnation_of
 
@@ -64,6 +66,16 @@ def _remove_leftovers(client: Redis, run: str) -> int:
         doomed = [
             key for key in keys if key != incarnation_key(run).encode() and (kept is None or not key.startswith(kept))
         ]
+        for key in doomed:
+            if key.removeprefix(run_base(run).encode()).partition(b":")[2] == b"batches":
+                _list_batches(client, key)
         if doomed:
             removed += client.unlink(*doomed)
     return removed
+
+
+def _list_batches(client: Redis, key: bytes) -> None:
+    """Keep the batches of a run whose keys no worker can write to any more."""
+    batches: Reply = client.hgetall(key)
+    if batches:
+        client.hset(DELETED_BATCHES, mapping=batches)

@@ -199,6 +199,8 @@ class Runner:
             raise
         if isinstance(claim, Claim):
             BEFORE_CLAIM.claimed()
+            if self.desk is not None and claim.model is not None and claim.model.batch != "off":
+                self.desk.start()  # it finds batches of other workers, too
             return claim
         log.debug("job.refused", job=job_id, why=claim)
         if claim in ("older", "newer"):

@@ -60,8 +60,8 @@ def _lane(pid: int) -> ModelLane[Outcome]:
     beat_every = settings.tuning.lease / 5
     heartbeat, kept = Heartbeat(claims.beat, beat_every), KeptResults(claims, beat_every)
     runner = Runner(client, claims, heartbeat, settings, kept, Batches(client, worker=worker))
-    assert runner.desk is not None
-    runner.desk.start()
+    if runner.desk is not None and any(model.batch != "off" for model in settings.model_table().values()):
+        runner.desk.start()
     lane = ModelLane(slots_of_worker(settings.concurrency + SPARE), claims.asks_model, runner.run)
 
     def stop(**_: object) -> None:

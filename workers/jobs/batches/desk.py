@@ -11,13 +11,12 @@ is recorded before the next one:
 3. A job without an answer (its line expired, failed or is missing, or the whole batch failed or was cancelled) is given
    back at no cost and asked singly.
 4. A job that has ended before its answer came is charged for it. A batch for which no job waits is cancelled, and so is
-   one of a run that is deleted, if this process has the run's desk then.
+   one that a deleted run has left.
 5. Where the host waits for a job and the time is nearly over, the job is asked singly, as a further attempt.
 """
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -28,17 +27,16 @@ from msgspec.structs import replace
 from redis import Redis
 from redis.exceptions import RedisError
 
-from cogitate.scheduler.config.endpoints import BATCH, Endpoint, call_cost
+from cogitate.scheduler.config.endpoints import Endpoint
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.ledger.batches import REFUSED, Batch, Batched, Batches, Desk, custom_id, new_tag
 from cogitate.scheduler.ledger.claims import Claim, Claims
 from cogitate.scheduler.ledger.real_day import Held, RealDay
-from cogitate.scheduler.ledger.run_store import incarnation_of, run_names
+from cogitate.scheduler.ledger.run_store import run_names
 from cogitate.tasks.job import Cost
-from cogitate.workers.jobs.batches.parking import patience_of
+from cogitate.workers.jobs.batches.parking import completion_cost, patience_of
 from cogitate.workers.jobs.call import BatchAnswer
 from cogitate.workers.llm.batch_files import BatchFiles, BatchLine, BatchRefused, BatchStatus, BatchUnknown
-from cogitate.workers.llm.replies.reply import is_possible, read_completion
 from cogitate.workers.llm.requests.address import address_of
 
 GATHER = 2.0  # seconds without a further request, after which those that wait are sent
@@ -47,6 +45,7 @@ MOST_LINES = 1_000  # requests in one file
 HOLD = 10.0  # seconds after which another process takes over the desk of one that is gone
 HOLD_SENDING = 90.0  # the same while a file is sent, read or worked through
 LISTED_WITHIN = 60  # seconds after which an endpoint that lists no such batch has none: its request has timed out
+LONGEST_LIFE = 86_400  # seconds after which every batch has ended
 LOST_AFTER = 120  # seconds after which a batch is given up whose sending left no trace
 SHORTEST_POLL, LONGEST_POLL = 1.0, 60.0  # seconds
 POLLS_AN_AGE = 10  # a batch is polled about so often until its age doubles
@@ -57,7 +56,7 @@ log = structlog.get_logger()
 
 
 class BatchDesk:
-    """The desk of one worker process, in a thread of its own.
+    """The desk of one worker process, in a thread of its own, which runs once some model may be asked in batches.
 
     Args:
         answered: judges and settles the answer to a job that a claim gives once more.
@@ -89,9 +88,11 @@ class BatchDesk:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Start the thread."""
-        self._thread = threading.Thread(target=self._work, name="batches", daemon=True)
-        self._thread.start()
+        """Start the thread if it does not run."""
+        with self._changed:
+            if self._thread is None and not self._closed:
+                self._thread = threading.Thread(target=self._work, name="batches", daemon=True)
+                self._thread.start()
 
     def wake(self, run: str) -> None:
         """Note that a request of a run waits for a batch."""
@@ -118,7 +119,8 @@ class BatchDesk:
         while not self._closed:
             try:
                 names = set(self._runs)
-                if time.monotonic() - searched >= SEARCH:
+                searches = time.monotonic() - searched >= SEARCH
+                if searches:
                     searched = time.monotonic()
                     names |= set(run_names(self._client))
                 with self._changed:
@@ -126,6 +128,8 @@ class BatchDesk:
                     self._woken.clear()
                 for run in sorted(names):
                     self.serve(run)
+                if searches:
+                    self.cancel_deleted()
             except (RedisError, OSError) as error:
                 log.warning("batch.ledger_away", error=type(error).__name__)
             except Exception as error:  # nothing may end this thread: jobs would wait for it until they are due
@@ -137,7 +141,7 @@ class BatchDesk:
         """Do what is due for the batches of a run, if this process has its desk or can take it."""
         incarnation = self._batches.has_any(run)
         if run in self._runs and self._runs[run].incarnation != incarnation:
-            self._leave(self._runs.pop(run))
+            del self._runs[run]
         if incarnation is None:
             return
         desk = self._batches.look(run, incarnation, HOLD)
@@ -145,7 +149,6 @@ class BatchDesk:
             self._runs.pop(run, None)  # `_work` finds it again
             return
         mine = self._runs.setdefault(run, _Run(run, incarnation))
-        mine.sent = {batch.id: batch.endpoint for batch in desk.batches.values() if batch.id}
         self._forget_ended(mine, desk)
         for tag, batch in sorted(desk.batches.items()):
             if not self._closed:
@@ -202,7 +205,6 @@ class BatchDesk:
         if not self._batches.sent(*run.name, tag, replace(batch, id=status.id), HOLD):
             files.cancel(status.id)  # another process has the desk, and may send these requests again
             return
-        run.sent[status.id] = endpoint
         log.info("batch.sent", run=run.run, endpoint=endpoint, batch=status.id, jobs=len(tokens))
 
     # -- following -------------------------------------------------------------------------------------
@@ -301,16 +303,21 @@ class BatchDesk:
         self._claims.account(run.run, run.incarnation, batched.key, token, used)
         self._day.settle(Held(*batched.real_day), used)
 
-    def _leave(self, run: _Run) -> None:
-        """Cancel the batches of a run that was deleted: the ledger knows them no more."""
-        if incarnation_of(self._client, run.run) == run.incarnation:
-            return  # they have ended
-        for batch, endpoint in run.sent.items():
-            files = self._files_of(endpoint)
-            if files is not None:
-                log.info("batch.cancelled", run=run.run, batch=batch, why="its run was deleted")
-                with contextlib.suppress(BatchUnknown):
-                    files.cancel(batch)
+    def cancel_deleted(self) -> None:
+        """Cancel the batches that deleted runs have left at endpoints of this worker's settings."""
+        for tag, batch, age in self._batches.of_deleted_runs():
+            over = age > LONGEST_LIFE
+            if batch.endpoint in self._endpoints and (files := self._files_of(batch.endpoint)) is not None:
+                try:
+                    name = batch.id or getattr(files.find(tag), "id", "")
+                    if name:
+                        files.cancel(name)
+                        log.info("batch.cancelled", batch=name, why="its run was deleted")
+                    over = over or bool(name) or age > LISTED_WITHIN
+                except BatchUnknown as error:
+                    log.warning("batch.away", endpoint=batch.endpoint, batch=batch.id, why=str(error))
+            if over:
+                self._batches.forget_deleted(tag)
 
     # -- giving back -----------------------------------------------------------------------------------
 
@@ -369,7 +376,6 @@ class _Run:
         self.incarnation = incarnation
         self.loose: set[str] = set()  # requests in no batch, and when the first and the latest of them came
         self.loose_since = self.loose_changed = 0.0
-        self.sent: dict[str, str] = {}  # id of a batch -> its endpoint
         self.polls: dict[str, float] = {}  # tag -> when it is polled next
         self.awaited: dict[str, float] = {}  # token -> since when the host waits for it
 
@@ -386,11 +392,3 @@ class _Name(NamedTuple):
 def _is_kept(desk: Desk, batch: Batch) -> bool:
     """Return whether a batch's answers wait for a host, as no job of a run that pauses can be claimed."""
     return desk.status not in ("running", "finished") and bool(desk.waiting.intersection(batch.tokens))
-
-
-def completion_cost(batched: Batched, completion: bytes) -> Cost:
-    """Return what an answer cost whose prompt is not known any more; without its usage, what was reserved."""
-    usage, model = read_completion(completion, {}).usage, batched.model
-    if usage is None or not is_possible(usage, batched.size):
-        return batched.reserved
-    return call_cost(model, usage.prompt, usage.output, usage.cached, percent=model.percent_of(BATCH))

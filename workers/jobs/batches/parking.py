@@ -16,6 +16,7 @@ from dataclasses import replace
 import structlog
 from redis.exceptions import RedisError
 
+from cogitate.scheduler.config.endpoints import BATCH, call_cost
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.batches import REFUSED, Batched, Batches, custom_id
 from cogitate.scheduler.ledger.real_day import Held, RealDay
@@ -26,6 +27,7 @@ from cogitate.workers.jobs.call import BATCHED, Ask, BatchAnswer, Call
 from cogitate.workers.llm.batch_files import line_of
 from cogitate.workers.llm.clients import ModelClients
 from cogitate.workers.llm.replies.failures import Failure, ModelAnswer
+from cogitate.workers.llm.replies.reply import is_possible, read_completion
 
 #: Seconds that a batch is expected to take where none is known. Vendors promise 24 hours; OpenRouter has seen nine of
 #: ten end within the hour (https://openrouter.ai/blog/announcements/batch-api).
@@ -136,3 +138,11 @@ def expected_of(times: list[tuple[int, int]]) -> float | None:
     if any(seconds == REFUSED and ago < ASIDE for ago, seconds in times):
         return None
     return max((seconds for ago, seconds in times if seconds != REFUSED and ago < RECENT), default=FIRST_EXPECTATION)
+
+
+def completion_cost(batched: Batched, completion: bytes) -> Cost:
+    """Return what an answer cost whose prompt is not known any more; without its usage, what was reserved."""
+    usage, model = read_completion(completion, {}).usage, batched.model
+    if usage is None or not is_possible(usage, batched.size):
+        return batched.reserved
+    return call_cost(model, usage.prompt, usage.output, usage.cached, percent=model.percent_of(BATCH))

@@ -14,6 +14,7 @@ from celery.utils.dispatch import Signal
 from fakeredis import FakeRedis
 from structlog.testing import capture_logs
 
+from cogitate.scheduler.config.endpoints import ModelSettings
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.tasks.job import JobKey
 from cogitate.workers.jobs import attempt, model_lane
@@ -62,7 +63,7 @@ class Process:
             run=self.ran.append,
             stop=lambda: self.done.append("stop"),
             close=lambda: self.done.append("close"),
-            desk=SimpleNamespace(start=lambda: None),
+            desk=SimpleNamespace(start=lambda: self.done.append("desk")),
         )
 
 
@@ -100,6 +101,16 @@ def test_the_runner_shares_one_ledger_and_beats_five_times_in_a_lease(process: P
     assert (heartbeat._beat, heartbeat._interval) == (claims.beat, 2.0)
     assert isinstance(kept, KeptResults)
     assert (kept._claims, kept._interval) == (claims, 2.0)
+
+
+@pytest.mark.parametrize(("batch", "started"), [("off", 0), ("auto", 1)])
+def test_a_process_looks_for_batches_only_where_a_model_may_be_asked_in_them(
+    process: Process, monkeypatch: pytest.MonkeyPatch, batch: Any, started: int
+) -> None:
+    settings = SETTINGS.changed(models={"default": ModelSettings(), "slow": ModelSettings(batch=batch)})
+    monkeypatch.setattr(module, "Settings", lambda: settings)
+    module.warm_up()
+    assert process.done.count("desk") == started
 
 
 def test_every_process_has_a_unique_name(process: Process) -> None:

@@ -43,14 +43,12 @@ class Lived(NamedTuple):
 
 
 class BatchingPublisher(InlinePublisher):
-    """Runs jobs in the host's thread, with a desk for batches in another."""
+    """Runs jobs in the host's thread, with a desk for batches in another from the first job that may use it on."""
 
     def __init__(self, client: Redis, settings: Settings) -> None:
         claims, batches = Claims(client, worker="inline"), Batches(client, worker="inline")
         beat = Heartbeat(claims.beat, settings.tuning.lease / 5)
         self._runner = Runner(client, claims, beat, settings, batches=batches)
-        assert self._runner.desk is not None
-        self._runner.desk.start()
 
 
 def settings_of(endpoint: FakeEndpoint, **more: Any) -> Settings:
@@ -91,7 +89,7 @@ def live(
     with (
         FakeEndpoint(faults=faults, batch_latency=batch_latency) as endpoint,
         patch.object(inline, "InlinePublisher", BatchingPublisher),
-        patch.multiple(desk, GATHER=1.0, LOOK=0.02, SHORTEST_POLL=0.05),
+        patch.multiple(desk, GATHER=1.0, LOOK=0.02, SHORTEST_POLL=0.05, SEARCH=0.1),
     ):
         if took:
             Batches(client, worker="test").took("default", took)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from unittest.mock import patch
 
+import msgspec
 import pytest
 from fakeredis import FakeRedis
 from redis import Redis
@@ -16,7 +17,9 @@ from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.summary import summarise_run
 from cogitate.scheduler.ledger.batches import Batch, Batches
+from cogitate.scheduler.ledger.claims import Claim, Claims
 from cogitate.scheduler.ledger.deletion import delete_run
+from cogitate.scheduler.ledger.keys import DELETED_BATCHES, incarnation_key
 from cogitate.scheduler.ledger.real_day import RealDay
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.workers.jobs.batches import desk
@@ -122,6 +125,62 @@ def test_a_batch_of_a_deleted_run_is_cancelled(eventually: Eventually) -> None:
 def sent_batches(client: Redis) -> list[str]:
     store = RunStore.open(client, RUN)
     return [batch.id for raw in store.values("batches") if (batch := typed_json.decode(raw, Batch)).id]
+
+
+class Listed:
+    """Files of an endpoint that has one batch, and is away at first."""
+
+    def __init__(self, batch: str, tag: str) -> None:
+        self.batch, self.tag = batch, tag
+        self.away = True
+        self.cancelled: list[str] = []
+
+    def find(self, tag: str) -> BatchStatus | None:
+        return BatchStatus(self.batch, "in_progress") if tag == self.tag else None
+
+    def cancel(self, batch: str) -> None:
+        if self.away:
+            raise BatchUnknown("APIConnectionError")
+        self.cancelled.append(batch)
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("interrupted", [True, False])
+def test_the_next_worker_cancels_a_batch_of_a_run_that_was_deleted_without_one(known: bool, interrupted: bool) -> None:
+    client = FakeRedis()
+    with TickLoop(run=RUN, owners=OWNERS, settings=Settings(), ticks=1, inline=True, client=client) as loop:
+        for _ in loop:
+            pass
+    store, batches = RunStore.open(client, RUN), Batches(client, worker="first")
+    left = Batch(endpoint="default", at=client.time()[0], tokens=(), id="batch-1" if known else "")
+    client.hset(store.key("batches"), "tag", msgspec.json.encode(left))
+    if interrupted:
+        client.delete(incarnation_key(RUN), store.key("state"))
+    delete_run(client, RUN, force=True)
+    files = Listed("batch-1", "tag")
+    worker = BatchDesk(client, batches, Claims(client, worker="first"), Settings(), ended, lambda _: files)  # type: ignore[arg-type,return-value]
+    worker.cancel_deleted()
+    assert (files.cancelled, len(batches.of_deleted_runs())) == ([], 1)
+    files.away = False
+    for _ in range(2):
+        worker.cancel_deleted()
+    assert (files.cancelled, batches.of_deleted_runs()) == (["batch-1"], [])
+
+
+@pytest.mark.parametrize(("hours", "kept"), [(23, 1), (25, 0)])
+def test_a_batch_at_an_endpoint_that_no_worker_knows_is_kept_for_one_that_does_until_it_must_have_ended(
+    hours: int, kept: int
+) -> None:
+    client = FakeRedis()
+    batches = Batches(client, worker="first")
+    left = Batch(endpoint="elsewhere", at=client.time()[0] - hours * 3_600, tokens=(), id="batch-1")
+    client.hset(DELETED_BATCHES, "tag", msgspec.json.encode(left))
+    BatchDesk(client, batches, Claims(client, worker="first"), Settings(), ended).cancel_deleted()
+    assert len(batches.of_deleted_runs()) == kept
+
+
+def ended(claim: Claim, answer: BatchAnswer) -> None:
+    raise AssertionError("no job waits for an answer")
 
 
 @pytest.mark.parametrize(
