@@ -72,9 +72,10 @@ def with_shared_defaults(value: Struct) -> Struct:
     msgspec omits a default only if the field holds the same object, so that equal floats, strings or large integers
     from elsewhere would be written, and equal values would differ as JSON.
     """
+    fields, defaults = value.__struct_fields__, value.__struct_defaults__  # the last fields have defaults
     shared = {
-        field.name: field.default
-        for field in msgspec.structs.fields(value)
-        if field.default is not msgspec.NODEFAULT and getattr(value, field.name) == field.default
+        name: default
+        for name, default in zip(fields[len(fields) - len(defaults) :], defaults, strict=True)
+        if getattr(value, name) == default
     }
     return msgspec.structs.replace(value, **shared)

@@ -17,6 +17,7 @@ from cogitate.memory import typed_json
 from cogitate.scheduler.config.endpoints import Model
 from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.ledger.claims import Claim
+from cogitate.scheduler.ledger.connect import read_hash
 from cogitate.scheduler.ledger.keys import (
     DELETED_BATCHES,
     Reply,
@@ -160,7 +161,7 @@ class Batches:
 
     def of_deleted_runs(self) -> list[tuple[str, Batch, int]]:
         """Return the tag of each batch that a deleted run has left, the batch, and its age in seconds."""
-        found: Reply = self._client.hgetall(DELETED_BATCHES)
+        found = read_hash(self._client, DELETED_BATCHES)
         if not found:
             return []
         now = self._client.time()[0]

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from redis import Redis
 
-from cogitate.scheduler.ledger.connect import scan_keys
+from cogitate.scheduler.ledger.connect import read_hash, scan_keys
 from cogitate.scheduler.ledger.errors import RunHeld
-from cogitate.scheduler.ledger.keys import DELETED_BATCHES, RUNS, Reply, incarnation_key, run_base, run_prefix, script
+from cogitate.scheduler.ledger.keys import DELETED_BATCHES, RUNS, incarnation_key, run_base, run_prefix, script
 from cogitate.scheduler.ledger.presence import check_unheld
 from cogitate.scheduler.ledger.run_store import RunStore, incarnation_of
 
@@ -76,6 +76,5 @@ def _remove_leftovers(client: Redis, run: str) -> int:
 
 def _list_batches(client: Redis, key: bytes) -> None:
     """Keep the batches of a run whose keys no worker can write to any more."""
-    batches: Reply = client.hgetall(key)
-    if batches:
-        client.hset(DELETED_BATCHES, mapping=batches)
+    for tag, batch in read_hash(client, key.decode()).items():
+        client.hset(DELETED_BATCHES, tag.decode(), batch)

@@ -9,7 +9,7 @@ that what an undisturbed run of one comes to need not be found anew for every se
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -50,12 +50,12 @@ class Scene:
         """Return whether the digest depends on inputs and results alone."""
         return self.settings.apply == "due" and not self.packs
 
-    @property
+    @cached_property
     def asks_flex(self) -> bool:
         """Return whether calls may be asked in the flex tier."""
         return any(model.service_tier == "auto" for model in self.settings.asked_models())
 
-    @property
+    @cached_property
     def packs(self) -> bool:
         """Return whether calls may be packed."""
         return any(model.pack == "auto" for model in self.settings.asked_models())
