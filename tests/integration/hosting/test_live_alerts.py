@@ -28,7 +28,6 @@ from tests.ports import free_ports
 pytestmark = pytest.mark.system
 
 Ask = Callable[[str], list[dict[str, Any]]]
-LONG = 90.0  # seconds for alerts that look back over scrapes
 
 
 def alerts(ask: Ask, state: str = "firing") -> set[str]:
@@ -123,8 +122,8 @@ def watched(tmp_path: Path, eventually: Callable[..., None]) -> Iterator[Watched
             run("gone", ports + 2) as gone,
         ):
             asked = "cogitate_endpoint_calls_total > 5"
-            eventually(lambda: host.poll() is not None or ask(asked), "the model to be asked", LONG)
-            eventually(lambda: len(ask("up == 1")) == 2, "all targets to answer", LONG)
+            eventually(lambda: host.poll() is not None or ask(asked), "the model to be asked")
+            eventually(lambda: len(ask("up == 1")) == 2, "all targets to answer")
             assert alerts(ask) == set(), "all is well"
             yield Watched(tmp_path, ask, server, endpoint, hand, host, gone)
             assert host.poll() is None, (tmp_path / "town.log").read_text()
@@ -142,16 +141,16 @@ def test_a_limited_model_and_a_spent_budget_fire_their_alerts(
         seen.update(alerts(ask))
         return {"EndpointHeld", "BudgetNearlySpent"} <= seen or watched.host.poll() is not None
 
-    eventually(both_fired, "a limited model and a budget that is gone to fire their alerts", LONG)
+    eventually(both_fired, "a limited model and a budget that is gone to fire their alerts")
     watched.budget(1_000_000)
-    eventually(lambda: "BudgetNearlySpent" not in alerts(ask), "that alert to end", LONG)
+    eventually(lambda: "BudgetNearlySpent" not in alerts(ask), "that alert to end")
 
 
 def test_incidents_fire_their_alerts(watched: Watched, eventually: Callable[..., None]) -> None:
     ask = watched.ask
     watched.endpoint.change(faults={"503": 1.0})
-    eventually(lambda: "BreakerOpen" in alerts(ask), "the breaker's alert", LONG)
-    eventually(lambda: "EndpointFailing" in alerts(ask) | alerts(ask, "pending"), "the failures to be counted", LONG)
+    eventually(lambda: "BreakerOpen" in alerts(ask), "the breaker's alert")
+    eventually(lambda: "EndpointFailing" in alerts(ask) | alerts(ask, "pending"), "the failures to be counted")
     for process in (watched.worker, watched.gone):
         process.kill()
         process.wait()
@@ -162,13 +161,13 @@ def test_incidents_fire_their_alerts(watched: Watched, eventually: Callable[...,
         seen.update(alerts(ask))
         return wanted <= seen or watched.host.poll() is not None
 
-    eventually(all_fired, "each incident to fire its alert", LONG)
+    eventually(all_fired, "each incident to fire its alert")
     assert wanted <= seen, (watched.folder / "town.log").read_text()
 
     assert watched.server.pid is not None
     os.kill(watched.server.pid, signal.SIGSTOP)
     try:
-        eventually(lambda: "LedgerAway" in alerts(ask), "the alert of a frozen Redis", LONG)
+        eventually(lambda: "LedgerAway" in alerts(ask), "the alert of a frozen Redis")
     finally:
         os.kill(watched.server.pid, signal.SIGCONT)
-    eventually(lambda: "LedgerAway" not in alerts(ask), "that alert to end", LONG)
+    eventually(lambda: "LedgerAway" not in alerts(ask), "that alert to end")

@@ -16,8 +16,7 @@ from cogitate.workers.processes.embedded import EmbeddedServer
 from cogitate.workers.processes.supervisor import worker_command, worker_environment
 from cogitate.workers.processes.worker_process import CANNOT_START, MOST_IN_TURN, USELESS
 from cogitate.workers.publish import Publisher
-
-LONG = 60.0  # seconds
+from tests.patience import LONGEST
 
 CLAIMS_NOTHING = """
 from cogitate.scheduler.ledger.claims import Claims
@@ -44,7 +43,7 @@ def run_worker(settings: Settings, name: str, *options: str) -> subprocess.Popen
 def ended(worker: subprocess.Popen[str]) -> tuple[int, str]:
     """The exit code and the output of a worker that ends by itself."""
     try:
-        said, _ = worker.communicate(timeout=LONG)
+        said, _ = worker.communicate(timeout=LONGEST)
     finally:
         worker.kill()
         worker.wait()
@@ -89,7 +88,7 @@ def test_a_worker_that_can_claim_nothing_stops_taking_messages(
     try:
         with valkey.client() as client:
             publisher.publish(jobs[:1])
-            eventually(lambda: workers_seen(client).failing, "its failure to be told", timeout=LONG)
+            eventually(lambda: workers_seen(client).failing, "its failure to be told", timeout=LONGEST)
             told = failing(client, "useless@here")
             assert (told.failures, told.why, told.ended) == (1, "RuntimeError: no claim today", False)
             publisher.publish(jobs[1:])

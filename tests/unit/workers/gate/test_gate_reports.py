@@ -20,8 +20,8 @@ from cogitate.workers.gate import endpoint_reports
 from cogitate.workers.gate.endpoint_reports import Entered, Report, Reports, Spacing, arguments_of, batches_of
 from cogitate.workers.gate.gate import Gate, Refused
 from cogitate.workers.llm.replies.failures import Failure, ModelAnswer
+from tests.patience import LONGEST
 
-FAR = 30.0  # seconds
 USED = Cost(calls=1, tokens=120)
 GOOD = ModelAnswer(usage=USED)
 LIMITED = Endpoint(requests_per_minute=60, tokens_per_minute=60_000, burst=4)
@@ -162,7 +162,7 @@ def test_neighbouring_successes_without_limits_are_told_together() -> None:
 )
 def test_callers_waiting_for_returned_room_are_notified(endpoint: Endpoint, limited: bool) -> None:
     gate = gate_of(FakeRedis(), endpoints={"ours": endpoint})
-    came = gate.enter("ours", model="m", tokens=1, deadline=time.monotonic() + FAR)
+    came = gate.enter("ours", model="m", tokens=1, deadline=time.monotonic() + LONGEST)
     gate.close()
     assert isinstance(came, Entered)
     assert came.limited is limited
@@ -218,7 +218,7 @@ class Sender:
             raise self.fails.pop()
 
     def wait(self) -> None:
-        assert self._sent.acquire(timeout=FAR)
+        assert self._sent.acquire(timeout=LONGEST)
 
 
 @pytest.mark.parametrize(
@@ -295,7 +295,7 @@ def gate_of(client: FakeRedis, **settings: Any) -> Gate:
 
 
 def call(gate: Gate, answer: ModelAnswer, prompt: str = "") -> Entered | Refused:
-    came = gate.enter("ours", model="m", tokens=500, deadline=time.monotonic() + FAR)
+    came = gate.enter("ours", model="m", tokens=500, deadline=time.monotonic() + LONGEST)
     if isinstance(came, Entered):
         gate.leave(came, answer, prompt)
     gate.close()

@@ -23,6 +23,7 @@ from cogitate.workers.jobs.call_layers import ASKING_FAILED, PROBE_WITHIN, Calls
 from cogitate.workers.jobs.packs.packing import Packing
 from cogitate.workers.llm.replies.failures import Failure, ModelAnswer
 from tests.integration.workers.llm_case import CAP, MODEL, PROMPT, Mood, claim_of
+from tests.patience import LONGEST
 
 RESERVED = Cost(calls=1, tokens=500, usd_micros=90)
 USED = Cost(calls=1, tokens=120, usd_micros=21)
@@ -37,7 +38,6 @@ JOB = Job(
     reserved=RESERVED,
 )
 GOOD = ModelAnswer(usage=USED, value=Mood(word="grey", strength=3), text='{"word": "grey", "strength": 3}')
-FAR = 60.0  # seconds
 DAY_TOKENS = 1_000
 
 
@@ -90,7 +90,7 @@ class Worker:
         self.calls = Calls(self.client, chosen, models, self.stopping)
         self.of_run: dict[str, Any] = {}  # what the run wishes
 
-    def ask(self, job: Job = JOB, model: Model = MODEL, *, seconds: float = FAR) -> ModelAnswer | Refused:
+    def ask(self, job: Job = JOB, model: Model = MODEL, *, seconds: float = LONGEST) -> ModelAnswer | Refused:
         found = self.calls.ask(claim_of(job, **self.of_run), PROMPT, model, CAP, time.monotonic() + seconds)
         return found._replace(wait=0.0) if isinstance(found, Refused) else found
 
@@ -106,7 +106,7 @@ def worker() -> Worker:
 
 
 def test_a_call_uses_the_jobs_model_within_cap_and_deadline(worker: Worker) -> None:
-    deadline = time.monotonic() + FAR
+    deadline = time.monotonic() + LONGEST
     assert worker.calls.ask(claim_of(JOB), PROMPT, MODEL, CAP, deadline) == GOOD
     assert worker.models.asked == [(PROMPT.user, MODEL.name, CAP, deadline)]
 
@@ -122,7 +122,7 @@ def test_a_refusal_names_the_cause_of_the_open_breaker(worker: Worker) -> None:
     worker.client.hset(endpoint_keys("default")[0], "usual", 0)
     for subject in ("rain", "snow", "fog"):
         prompt = replace(PROMPT, user=subject)
-        worker.calls.ask(claim_of(JOB), prompt, MODEL, CAP, time.monotonic() + FAR)
+        worker.calls.ask(claim_of(JOB), prompt, MODEL, CAP, time.monotonic() + LONGEST)
     worker.calls.close()  # its reports are sent
     assert worker.ask() == Refused("breaker_open", "auth")
 

@@ -15,8 +15,7 @@ from redis.exceptions import ResponseError
 from redis.retry import Retry
 
 from cogitate.workers.jobs.combined import CombinedRedis
-
-FAR = 30.0  # seconds
+from tests.patience import LONGEST
 
 
 class Line:
@@ -36,7 +35,7 @@ class Line:
 
     def send_packed_command(self, commands: list[Any]) -> None:
         self.sending.release()
-        assert self.may_send.acquire(timeout=FAR)
+        assert self.may_send.acquire(timeout=LONGEST)
         self.batches.append([words[1] for words in commands])
         if self.fails:
             raise self.fails.pop(0)
@@ -66,16 +65,16 @@ def test_commands_issued_during_a_round_trip_are_combined_and_get_their_own_repl
     client = client_on(line, monkeypatch)
     with ThreadPoolExecutor(5) as pool:
         first = pool.submit(client.execute_command, "EVALSHA", "even", "0")
-        assert line.sending.acquire(timeout=FAR)
+        assert line.sending.acquire(timeout=LONGEST)
         others = [
             pool.submit(client.execute_command, "EVALSHA", "odd" if n == 2 else "even", str(n)) for n in (1, 2, 3)
         ]
         eventually(lambda: len(client._waiting) == 3, "the others to wait")
         line.may_send.release(3)
-        assert first.result(FAR) == "0"
-        assert (others[0].result(FAR), others[2].result(FAR)) == ("1", "3")
+        assert first.result(LONGEST) == "0"
+        assert (others[0].result(LONGEST), others[2].result(LONGEST)) == ("1", "3")
         with pytest.raises(ResponseError, match="2"):
-            others[1].result(FAR)
+            others[1].result(LONGEST)
     first_batch, second_batch = line.batches
     assert first_batch == ["even"]
     assert sorted(second_batch) == ["even", "even", "odd"]
@@ -90,11 +89,11 @@ def test_one_command_issued_during_a_round_trip_goes_next(
     client = client_on(line, monkeypatch)
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(client.execute_command, "EVALSHA", "even", "0")
-        assert line.sending.acquire(timeout=FAR)
+        assert line.sending.acquire(timeout=LONGEST)
         other = pool.submit(client.execute_command, "EVALSHA", "even", "1")
         eventually(lambda: len(client._waiting) == 1, "the other to wait")
         line.may_send.release(2)
-        assert (first.result(FAR), other.result(FAR)) == ("0", "1")
+        assert (first.result(LONGEST), other.result(LONGEST)) == ("0", "1")
     assert line.batches == [["even"], ["even"]]
 
 
@@ -116,11 +115,11 @@ def test_each_command_of_a_batch_gets_its_own_error_when_the_server_is_away(
     client = client_on(line, monkeypatch)
     with ThreadPoolExecutor(3) as pool:
         first = pool.submit(client.execute_command, "EVALSHA", "even", "0")
-        assert line.sending.acquire(timeout=FAR)
+        assert line.sending.acquire(timeout=LONGEST)
         others = [pool.submit(client.execute_command, "EVALSHA", "even", str(n)) for n in (1, 2)]
         eventually(lambda: len(client._waiting) == 2, "the others to wait")
         line.may_send.release(2)
-        errors = [one.exception(FAR) for one in (first, *others)]
+        errors = [one.exception(LONGEST) for one in (first, *others)]
     assert [type(error) for error in errors] == [Away] * 3
     assert errors[1] is not errors[2], "a traceback belongs to one thread"
     line.may_send.release()
@@ -135,11 +134,11 @@ def test_an_interrupt_of_the_sender_is_a_lost_connection_to_the_others(
     client = client_on(line, monkeypatch)
     with ThreadPoolExecutor(3) as pool:
         first = pool.submit(client.execute_command, "EVALSHA", "even", "0")
-        assert line.sending.acquire(timeout=FAR)
+        assert line.sending.acquire(timeout=LONGEST)
         others = [pool.submit(client.execute_command, "EVALSHA", "even", str(n)) for n in (1, 2)]
         eventually(lambda: len(client._waiting) == 2, "the others to wait")
         line.may_send.release(2)
-        errors = [one.exception(FAR) for one in (first, *others)]
+        errors = [one.exception(LONGEST) for one in (first, *others)]
     assert {type(error) for error in errors[1:]} == {KeyboardInterrupt, Away}, "one of them sends for both"
     line.may_send.release()
     assert client.execute_command("EVALSHA", "even", "3") == "3"
@@ -170,11 +169,11 @@ def test_an_answer_of_the_second_try_takes_the_place_of_the_first_ones_error(
     monkeypatch.setattr(line, "read_response", lambda: "0")
     with ThreadPoolExecutor(3) as pool:
         first = pool.submit(client.execute_command, "EVALSHA", "even", "0")
-        assert line.sending.acquire(timeout=FAR)
+        assert line.sending.acquire(timeout=LONGEST)
         others = [pool.submit(client.execute_command, "EVALSHA", "even", str(n)) for n in (1, 2)]
         eventually(lambda: len(client._waiting) == 2, "the others to wait")
         line.may_send.release()
-        assert first.result(FAR) == "0"
+        assert first.result(LONGEST) == "0"
         monkeypatch.setattr(line, "read_response", read)
         line.may_send.release(2)
-        assert sorted(one.result(FAR) for one in others) == ["1", "2"]
+        assert sorted(one.result(LONGEST) for one in others) == ["1", "2"]

@@ -9,8 +9,7 @@ import pytest
 from redis.exceptions import ConnectionError as Away
 
 from cogitate.workers.jobs.heartbeat import Heartbeat
-
-FAR = 30.0  # seconds
+from tests.patience import LONGEST
 
 
 class Beats:
@@ -31,7 +30,7 @@ class Beats:
         """The runs of the next so many beats."""
         with self._changed:
             self._came.clear()
-            assert self._changed.wait_for(lambda: len(self._came) >= number, FAR)
+            assert self._changed.wait_for(lambda: len(self._came) >= number, LONGEST)
             return set(self._came)
 
 
@@ -46,7 +45,7 @@ def heartbeat(beats: Beats) -> Iterator[Heartbeat]:
     yield made
     made.close()
     assert made._thread is not None
-    made._thread.join(FAR)
+    made._thread.join(LONGEST)
     assert not made._thread.is_alive()
 
 
@@ -94,7 +93,7 @@ def test_its_one_named_thread_waits_no_longer_for_the_next_beat_once_it_is_close
     assert thread is not None
     assert (thread.name, thread.daemon) == ("heartbeat", True)
     heartbeat.close()
-    thread.join(FAR)
+    thread.join(LONGEST)
     assert not thread.is_alive()
 
 

@@ -18,10 +18,10 @@ from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.call import Ask, Call
 from cogitate.workers.jobs.call_layers import Sharing
 from cogitate.workers.llm.replies.failures import Failure, ModelAnswer
+from tests.patience import LONGEST
 
 GOOD = ModelAnswer(usage=Cost(calls=1, tokens=7))
 LATE = Refused("late")
-FAR = 60.0  # seconds
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def pool() -> Iterator[ThreadPoolExecutor]:
         yield threads
 
 
-def call_of(question: Any = "q", seconds: float = FAR) -> Call:
+def call_of(question: Any = "q", seconds: float = LONGEST) -> Call:
     claim: Any = SimpleNamespace(job=SimpleNamespace(run="town"), incarnation="now")
     unused: Any = None
     return Call(claim, unused, unused, 50, time.monotonic() + seconds, question)
@@ -59,11 +59,11 @@ def all_asking(
     def first(call: Call) -> ModelAnswer | Refused:
         begun.set()
         for _ in range(sharers):
-            assert waiting.acquire(timeout=FAR)
+            assert waiting.acquire(timeout=LONGEST)
         return following(call)
 
     leading = pool.submit(sharing.ask, call_of(), first)
-    assert begun.wait(FAR)
+    assert begun.wait(LONGEST)
     others = [pool.submit(sharing.ask, call_of(), lambda _: GOOD) for _ in range(sharers)]
     return leading.exception() or leading.result(), [other.result() for other in others]
 
@@ -105,11 +105,11 @@ def test_no_wait_exceeds_the_deadline(pool: ThreadPoolExecutor) -> None:
 
     def first(call: Call) -> ModelAnswer:
         begun.set()
-        assert end.wait(FAR)
+        assert end.wait(LONGEST)
         return GOOD
 
     leading = pool.submit(sharing.ask, call_of(), first)
-    assert begun.wait(FAR)
+    assert begun.wait(LONGEST)
     assert sharing.ask(call_of(seconds=0.0), lambda _: LATE) == LATE
     end.set()
     assert leading.result() == GOOD
@@ -119,7 +119,7 @@ def test_different_questions_do_not_wait_for_each_other(pool: ThreadPoolExecutor
     sharing, meeting = Sharing(), threading.Barrier(3)
 
     def meet(call: Call) -> ModelAnswer:
-        meeting.wait(FAR)
+        meeting.wait(LONGEST)
         return GOOD
 
     asked = [pool.submit(sharing.ask, call_of(question), meet) for question in "abc"]

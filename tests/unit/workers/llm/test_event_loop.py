@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from cogitate.workers.llm.event_loop import EventLoopThread
-
-FAR = 30.0  # seconds
+from tests.patience import LONGEST
 
 
 async def where() -> int:
@@ -75,7 +74,7 @@ def test_a_wait_that_is_interrupted_cancels_its_call(monkeypatch: pytest.MonkeyP
         future = submit(*args)
 
         def result() -> None:
-            assert begun.wait(FAR)
+            assert begun.wait(LONGEST)
             raise KeyboardInterrupt
 
         return SimpleNamespace(result=result, cancel=future.cancel)
@@ -83,5 +82,5 @@ def test_a_wait_that_is_interrupted_cancels_its_call(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(asyncio, "run_coroutine_threadsafe", interrupted)
     with pytest.raises(KeyboardInterrupt):
         loop.run(waits())
-    assert cancelled.wait(FAR)
+    assert cancelled.wait(LONGEST)
     loop.close()

@@ -13,8 +13,7 @@ from cogitate.scheduler.config.endpoints import Endpoint
 from cogitate.workers.llm import client as llm
 from cogitate.workers.llm.clients import ModelClients
 from cogitate.workers.llm.event_loop import EventLoopThread
-
-FAR = 30.0  # seconds
+from tests.patience import LONGEST
 
 
 class Client:
@@ -56,7 +55,7 @@ def test_threads_that_need_a_client_at_once_share_it(made: list[Client]) -> None
     meeting = threading.Barrier(8)
 
     def client_of_default(_: int) -> object:
-        meeting.wait(FAR)
+        meeting.wait(LONGEST)
         return clients.of("default")
 
     with ThreadPoolExecutor(8) as pool:

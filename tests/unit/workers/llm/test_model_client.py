@@ -29,8 +29,8 @@ from cogitate.workers.llm.replies.failures import Failure, ModelAnswer
 from cogitate.workers.llm.requests.address import Unlisted, address_of, offered_models
 from cogitate.workers.llm.requests.dialect import DialectStore
 from tests.integration.workers.llm_case import CAP, GOOD, KEY, MODEL, PROMPT, Mood, completion
+from tests.patience import LONGEST
 
-FAR = 60.0  # seconds
 ANSWER = completion(json.dumps(GOOD))
 
 
@@ -70,7 +70,7 @@ class StandIn:
         body = request.rfile.read(int(request.headers.get("Content-Length", 0)))
         self.asked.append((request.command, request.path, json.loads(body) if body else None, request.headers))
         self.answering.release()
-        assert self.may_answer.wait(FAR)
+        assert self.may_answer.wait(LONGEST)
         status, said, headers = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         text = said.encode() if isinstance(said, str) else json.dumps(said).encode()
         request.send_response(status)
@@ -115,7 +115,7 @@ def client(stand_in: StandIn, loop: EventLoopThread) -> Iterator[ModelClient]:
     made.close()
 
 
-def ask(client: ModelClient, *, seconds: float = FAR, **changed: Any) -> ModelAnswer:
+def ask(client: ModelClient, *, seconds: float = LONGEST, **changed: Any) -> ModelAnswer:
     model = msgspec.structs.replace(MODEL, **changed)
     return client.ask(PROMPT, model=model, max_output_tokens=CAP, deadline=time.monotonic() + seconds)
 
@@ -292,7 +292,7 @@ def test_an_error_that_repeats_a_real_key_is_redacted(
 ) -> None:
     stand_in.answers = [(418, {"error": {"code": f"no_{key.lower()}", "message": "?"}}, {})]
     client = ModelClient(Endpoint(base_url=stand_in.url, api_key=SecretStr(key)), 1, loop)
-    for failure in (ask(client).failure, client.probe(time.monotonic() + FAR)):
+    for failure in (ask(client).failure, client.probe(time.monotonic() + LONGEST)):
         assert failure is not None
         assert failure.detail == shown
     client.close()
@@ -306,7 +306,7 @@ def test_a_word_of_our_own_that_is_like_the_key_of_a_local_server_stays(
 
     client = ModelClient(Endpoint(base_url=stand_in.url, api_key=SecretStr("none")), 1, loop)
     prompt = replace(PROMPT, answer=Nothing)
-    answer = client.ask(prompt, model=MODEL, max_output_tokens=CAP, deadline=time.monotonic() + FAR)
+    answer = client.ask(prompt, model=MODEL, max_output_tokens=CAP, deadline=time.monotonic() + LONGEST)
     assert answer.failure is not None
     assert answer.failure.detail == "word: none_required"
     client.close()
@@ -317,12 +317,12 @@ def test_a_word_of_our_own_that_is_like_the_key_of_a_local_server_stays(
 
 def test_an_endpoint_is_there_if_it_lists_its_models(client: ModelClient, stand_in: StandIn) -> None:
     stand_in.answers = [(200, {"data": []}, {})]
-    assert client.probe(time.monotonic() + FAR) is None
+    assert client.probe(time.monotonic() + LONGEST) is None
     ((method, path, body, headers),) = stand_in.asked
     assert (method, path, body, headers["Authorization"]) == ("GET", "/v1/models", None, f"Bearer {KEY}")
     assert not {"Content-Length", "Transfer-Encoding"} & set(headers)
     stand_in.answers = [(401, error("no"), {})]
-    refused = client.probe(time.monotonic() + FAR)
+    refused = client.probe(time.monotonic() + LONGEST)
     assert refused is not None
     assert (refused.kind, refused.status) == ("auth", 401)
     late = client.probe(time.monotonic() - 1)
@@ -334,8 +334,8 @@ def test_an_unanswered_call_times_out(client: ModelClient, stand_in: StandIn) ->
     stand_in.may_answer.clear()
     with ThreadPoolExecutor(1) as pool:
         asked = pool.submit(ask, client, seconds=0.5)
-        assert stand_in.answering.acquire(timeout=FAR)
-        failure = asked.result(FAR).failure
+        assert stand_in.answering.acquire(timeout=LONGEST)
+        failure = asked.result(LONGEST).failure
     assert failure == Failure(kind="timeout", detail="the answer was incomplete at the deadline")
     assert ask(client, seconds=-1.0).failure == Failure(kind="no_time", detail="the deadline passed before the call")
     assert len(stand_in.asked) == 1
@@ -348,9 +348,9 @@ def test_calls_under_way_fail_as_the_client_closes_and_later_ones_are_not_made(
     stand_in.may_answer.clear()
     with ThreadPoolExecutor(1) as pool:
         asked = pool.submit(ask, client)
-        assert stand_in.answering.acquire(timeout=FAR)
+        assert stand_in.answering.acquire(timeout=LONGEST)
         client.close()
-        assert asked.result(FAR).failure == closed
+        assert asked.result(LONGEST).failure == closed
     assert ask(client).failure == closed
     client._request = None
     client.get_ready(PROMPT, model=MODEL)
@@ -377,7 +377,7 @@ def test_a_call_cancelled_elsewhere_is_cancelled(client: ModelClient, stand_in: 
 def _call() -> Any:
     from cogitate.workers.llm.http import Exchange
 
-    return Exchange(time.monotonic() + FAR)
+    return Exchange(time.monotonic() + LONGEST)
 
 
 def test_the_pool_is_opened_once_before_the_first_question(client: ModelClient, stand_in: StandIn) -> None:
@@ -395,7 +395,7 @@ def test_the_pool_is_opened_once_before_the_first_question(client: ModelClient, 
 
 
 def listed(stand_in: StandIn) -> frozenset[str]:
-    return offered_models(address_of(Endpoint(base_url=stand_in.url, api_key=SecretStr(KEY))), FAR)
+    return offered_models(address_of(Endpoint(base_url=stand_in.url, api_key=SecretStr(KEY))), LONGEST)
 
 
 def test_the_models_that_an_endpoint_lists_are_its_offer(stand_in: StandIn) -> None:
@@ -414,7 +414,7 @@ def test_an_endpoint_without_a_list_of_models_is_queried_once(stand_in: StandIn)
     assert len(stand_in.asked) == 1
     nobody = Endpoint(base_url="http://127.0.0.1:1/v1", api_key=SecretStr(KEY))
     with pytest.raises(Unlisted, match="APIConnectionError") as away:
-        offered_models(address_of(nobody), FAR)
+        offered_models(address_of(nobody), LONGEST)
     assert away.value.status is None
 
 
@@ -422,4 +422,4 @@ def test_an_endpoint_that_does_not_list_its_models_in_time_is_left(stand_in: Sta
     stand_in.may_answer.clear()
     with pytest.raises(Unlisted, match="APITimeoutError"):
         offered_models(address_of(Endpoint(base_url=stand_in.url, api_key=SecretStr(KEY))), 0.2)
-    assert stand_in.answering.acquire(timeout=FAR)
+    assert stand_in.answering.acquire(timeout=LONGEST)

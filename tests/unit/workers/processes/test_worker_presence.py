@@ -18,8 +18,8 @@ from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.ledger.worker_signs import NO_TROUBLE, WorkerTrouble
 from cogitate.workers.processes import worker_process as module
 from cogitate.workers.processes.worker_process import MOST_IN_TURN, PARENT_VARIABLE, FailuresBeforeClaim, WorkerPresence
+from tests.patience import LONGEST
 
-FAR = 30.0  # seconds
 KINDS = ("plan", "reflect")
 SETTINGS = Settings(redis_url="redis://localhost:7/1", socket_timeout=7.0)
 
@@ -54,7 +54,7 @@ class Signs:
 
     def wait(self, number: int) -> None:
         for _ in range(number):
-            assert self.given.acquire(timeout=FAR)
+            assert self.given.acquire(timeout=LONGEST)
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_a_worker_that_cannot_withdraw_its_presence_ends(signs: Signs) -> None:
     presence.start()
     signs.wait(1)
     presence._over.set()
-    presence._thread.join(FAR)
+    presence._thread.join(LONGEST)
     signs.away = 1
     presence.stop()
     assert signs.told[-1][0] == "remove"

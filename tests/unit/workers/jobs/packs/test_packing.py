@@ -17,18 +17,17 @@ from cogitate.workers.jobs.call import Call
 from cogitate.workers.jobs.packs.packing import Packing
 from cogitate.workers.jobs.packs.sizes import FIRST, FIRST_PAUSE, MOST, PackSizes
 from cogitate.workers.llm.replies.failures import ModelAnswer
+from tests.patience import LONGEST
 from tests.unit.workers.jobs.packs.pack_case import MODEL, OWNERS, StandIn, call_of
 
-FAR = 60.0  # seconds
 
-
-def packing(batch_wait: float = FAR, *, host_waits: bool = False, context: int = 0) -> Packing:
+def packing(batch_wait: float = LONGEST, *, host_waits: bool = False, context: int = 0) -> Packing:
     return Packing(lambda model: context, host_waits=host_waits, batch_wait=batch_wait)
 
 
 def asked_at_once(layer: Packing, calls: list[Call], stand_in: StandIn) -> list[ModelAnswer | Refused]:
     with ThreadPoolExecutor(len(calls)) as threads:
-        return [one.result(FAR) for one in [threads.submit(layer.ask, call, stand_in) for call in calls]]
+        return [one.result(LONGEST) for one in [threads.submit(layer.ask, call, stand_in) for call in calls]]
 
 
 def test_calls_that_meet_make_one_request() -> None:
@@ -104,7 +103,7 @@ def test_an_error_is_raised_in_every_thread() -> None:
     layer = packing()
     with ThreadPoolExecutor(2) as threads:
         both = [threads.submit(layer.ask, call_of(owner), fails) for owner in ("ada", "ben")]
-        found = [one.exception(FAR) for one in both]
+        found = [one.exception(LONGEST) for one in both]
     assert [type(one) for one in found] == [Broken, Broken]
 
 
@@ -132,13 +131,13 @@ def test_a_call_waits_for_the_thread_that_asks_only_as_long_as_for_its_deadline(
     ended = threading.Event()
 
     def hangs(call: Call) -> ModelAnswer | Refused:
-        ended.wait(FAR)
+        ended.wait(LONGEST)
         return Refused("no_slot")
 
     layer, late = packing(), time.monotonic()
     with ThreadPoolExecutor(2) as threads:
         both = [threads.submit(layer.ask, call_of(owner)._replace(deadline=late), hangs) for owner in ("ada", "ben")]
-        done, (leading,) = wait(both, FAR, return_when=FIRST_COMPLETED)
+        done, (leading,) = wait(both, LONGEST, return_when=FIRST_COMPLETED)
         ended.set()
     assert isinstance(next(iter(done)).exception(), TimeoutError)
     assert leading.result() == Refused("no_slot")
