@@ -14,7 +14,6 @@ import pytest
 
 from cogitate.scheduler.ledger.errors import RunMissing
 from cogitate.scheduler.ledger.run_store import RunStore
-from tests.simulation.seeded.batches import OF_BATCHES
 from tests.simulation.seeded.cluster import Cluster
 from tests.simulation.seeded.faults import FAULTS, JOB_STATES, OF_REQUESTS, PAIRS, Coverage, empty_pairs
 from tests.simulation.seeded.model import OF_ITEMS
@@ -68,15 +67,6 @@ def test_packs_meet_the_faults_of_requests_and_of_items(server: Server) -> None:
         if all(met[fault] for fault in wanted):
             return
     pytest.fail(f"did not happen in packs: {', '.join(fault for fault in wanted if not met[fault])}")
-
-
-def test_batches_meet_their_faults(server: Server) -> None:
-    trials, met = Trials(server, ("worker killed",)), Counter[str]()
-    for seed in filter(is_batched, range(MOST)):
-        met.update(trials.run(seed).met)
-        if all(met[fault] for fault in OF_BATCHES):
-            return
-    pytest.fail(f"did not happen: {', '.join(fault for fault in OF_BATCHES if not met[fault])}")
 
 
 def test_batches_of_a_run_that_is_deleted_are_cancelled_though_the_worker_that_sent_them_is_gone(

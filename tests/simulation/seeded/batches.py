@@ -77,6 +77,10 @@ class BatchEndpoint:
             raise BatchUnknown(fault)
         name = f"batch-{len(self.batches) + 1}"
         bodies = {found["custom_id"]: found["body"] for found in map(json.loads, lines)}
+        alive = [batch for batch in self.batches.values() if batch.status != "cancelled"]
+        before = [batch for batch in alive if not bodies.keys().isdisjoint(batch.bodies)]
+        if before and not self._cluster.restarts:
+            self._cluster.broken = AssertionError(f"requests of batch {before[0].tag} are in another one, too")
         ends = self._cluster.schedule.now + self._draw.choice(
             SECONDS if self._cluster.scene.patient else (*SECONDS, TOO_LONG)
         )
@@ -129,9 +133,6 @@ class BatchEndpoint:
             names = names[::2]
         batch.answered = names
         self.charged.update(names)
-        twice = [name for name in names if self.charged[name] > 1]
-        if twice and not self._cluster.restarts:
-            self._cluster.broken = AssertionError(f"{twice[0]} was asked and answered in two batches")
 
     def _completion(self, body: dict[str, Any]) -> bytes:
         usage = {"prompt_tokens": body["tokens"], "completion_tokens": 0}

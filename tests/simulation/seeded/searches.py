@@ -95,7 +95,7 @@ FOUND: dict[str, int] = {
     "shares of a pack do not add up": 9,
     "an answer is charged as it was asked": 13,
     "an attempt pays for flex and falls back": 13,
-    "a batch is recorded after it was sent": 17,
-    "a batch's answer to an ended job is free": 17,
+    "a batch is recorded after it was sent": 237,
+    "a batch's answer to an ended job is free": 257,
     "a lost attempt is free": 1,
 }
