@@ -227,7 +227,8 @@ class _Reading:
                 if carried.owner not in self._parted:
                     changes.setdefault(carried.owner, ([], []))[index].append(carried)
         for owner, (of_a, of_b) in changes.items():
-            one, other = next_unequal(of_a, of_b, _identity)
+            pair = next_unequal(of_a, of_b, _identity)
+            one, other = pair
             first = one or other
             if first is None:
                 continue

@@ -66,7 +66,8 @@ def first_difference(
     """
     core = a.core
     for parts in _PARTS:
-        one, other = next_unequal(list(parts(a)), list(parts(b)), _identity)
+        pair = next_unequal(list(parts(a)), list(parts(b)), _identity)
+        one, other = pair
         first = one or other
         if first is None:
             continue

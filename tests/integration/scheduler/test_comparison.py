@@ -152,7 +152,6 @@ CASES = [
     Case("request of the host", Change(reflects={18: CLEO}), "request", 18, CLEO, "reflect", CLEO),
     Case("answer of the model", Change(model=2), "model", 0, "", "llm", base=Change(model=1)),
     Case("effect of the world", Change(effects={13: ADA}), "world", 13, ADA, "Run the mill.", ADA),
-    # Not looked at while the comparison was written.
     Case(
         "dropped last",
         Change(seen=at(25, lambda seen: seen[:2])),
@@ -263,8 +262,9 @@ def test_a_window_counts_what_only_one_run_has_and_shows_the_evidence(tmp_path: 
     found = compared(CASES[3], tmp_path)  # one observation of two is another one
     windows = [window for window in found.owners[BEN] if window.only_a or window.only_b]
     assert (windows[0].only_a, windows[0].only_b, windows[0].share) == (1, 1, 1.0)
-    thoughts = [thought for window in found.owners[BEN] for thought in window.b if thought.type == "reflection"]
-    assert any("A wolf passes." in thought.evidence for thought in thoughts)
+    (one,), (other,) = windows[1].a, windows[1].b
+    assert (one.type, other.type) == ("reflection", "reflection")
+    assert set(one.evidence) - set(other.evidence) == {"A cart passes door 20."}
 
 
 def test_the_page_escapes_what_agents_say(tmp_path: Path) -> None:
@@ -273,4 +273,4 @@ def test_the_page_escapes_what_agents_say(tmp_path: Path) -> None:
     page = comparison_page(compared(Case("attack", change, "observation", 10), tmp_path))
     assert attack not in page
     assert page.count("</script>") == 2
-    assert "default-src 'none'" in page
+    assert "default-src &#39;none&#39;" in page
