@@ -14,6 +14,7 @@ from cogitate.memory.clock import day_and_time
 from cogitate.ops.command_options import AsJson, DataDir, Verbose, open_state, read_settings
 from cogitate.ops.report.comparison_page import write_comparison
 from cogitate.scheduler.config.kind_modules import load_kinds
+from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.comparison import Comparison, clock_of_run, compare_runs
 
 MOST = 20  # owners that are listed
@@ -52,6 +53,23 @@ def compare(
     if as_json:
         print(json.dumps(msgspec.to_builtins(found)), flush=True)
     return 0
+
+
+def read_comparison(a: str, b: str, *, settings: Settings | None = None, since: int = 1) -> Comparison:
+    """Return the comparison of two runs of one server, from the tick `since` on.
+
+    Args:
+        settings: say where the runs are; by default those of the environment and cogitate.toml.
+
+    Raises:
+        RunMissing: if a run does not exist.
+        JournalError: when a journal was changed.
+        InputError: if the runs have no tick in common from `since` on.
+    """
+    settings = settings or read_settings()
+    load_kinds(settings)
+    with open_state(settings) as client:
+        return compare_runs(client, a, b, settings.data_dir, since)
 
 
 def comparison_lines(found: Comparison, since: int = 1) -> list[str]:

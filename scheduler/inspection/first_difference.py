@@ -14,6 +14,7 @@ import msgspec
 
 from cogitate.memory.effects import Append, Effect, ReplaceSummary, Tell
 from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Profile
 from cogitate.scheduler.config.controls import Control, Retry, SetCadence, SetLimit, SetMode
 from cogitate.scheduler.journal.lines import Ended, EndNote, ReadLine
 
@@ -72,6 +73,10 @@ def first_difference(
         if first is None:
             continue
         cause, told = _cause(first, one, other), ("", "")
+        if one is not None and other is not None and isinstance(one.what, Profile) and isinstance(other.what, Profile):
+            fields = msgspec.to_builtins(one.what), msgspec.to_builtins(other.what)
+            names = changed(*fields)
+            told = _told(names, fields[0]), _told(names, fields[1])
         if cause in ("request", "admission", "cadence", "memory") and (names := changed(*settings)):
             cause, told = "setting", (_told(names, settings[0]), _told(names, settings[1]))
         return FirstDifference(
@@ -142,9 +147,7 @@ def _unread(line: ReadLine) -> Iterable[_Part]:
 
 def _owners(line: ReadLine) -> Iterable[_Part]:
     for owner, profile in line.core.joined:
-        told = {name: value for name, value in msgspec.to_builtins(profile).items() if name != "name"}
-        rest = "".join(f", {name}: {value}" for name, value in told.items())
-        yield _Part(owner, profile, f"joined as {profile.name}{rest}", "profile")
+        yield _Part(owner, profile, f"joined as {profile.name}", "profile")
     for owner in line.core.left:
         yield _Part(owner, "left", "left", "profile")
 

@@ -24,6 +24,9 @@ from cogitate.scheduler.inspection.first_difference import Cause
 from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.ledger.errors import RunMissing
 from cogitate.scheduler.steering.operators import ask
+from tests.integration.scheduler.test_trimming import RUN, TRIMMED, settings_of
+from tests.integration.scheduler.test_trimming import TICKS as DAYS_TICKS
+from tests.integration.scheduler.test_trimming import live as live_for_days
 
 ADA, BEN, CLEO = "agent:ada", "agent:ben", "agent:cleo"
 OWNERS = {ADA: Profile(name="Ada"), BEN: Profile(name="Ben"), CLEO: Profile(name="Cleo")}
@@ -256,6 +259,22 @@ def test_since_says_that_the_runs_differ_before(tmp_path: Path) -> None:
         compare_runs(client, "usual", "changed", tmp_path, since=TICKS + 1)
     with pytest.raises(RunMissing):
         compare_runs(client, "usual", "none", tmp_path)
+
+
+def test_a_trimmed_journal_is_compared_from_its_files_or_from_its_first_line(tmp_path: Path) -> None:
+    lived = live_for_days(FakeRedis(), settings_of(tmp_path, 1))
+    whole = compare_runs(lived.client, RUN, RUN, tmp_path)
+    assert (whole.first, whole.last, whole.difference) == (1, DAYS_TICKS, None)
+    later = compare_runs(lived.client, RUN, RUN, tmp_path / "elsewhere")
+    assert (later.first, later.last, later.difference) == (TRIMMED + 1, DAYS_TICKS, None)
+    assert "begins with tick" in comparison_lines(later)[0]
+
+
+def test_a_changed_profile_is_told_by_the_fields_that_differ(tmp_path: Path) -> None:
+    case = next(case for case in CASES if case.name == "trait")
+    first = compared(case, tmp_path).difference
+    assert first is not None
+    assert (first.a, first.b) == ("traits = null: joined as Ben", 'traits = ["bold"]: joined as Ben')
 
 
 def test_a_window_counts_what_only_one_run_has_and_shows_the_evidence(tmp_path: Path) -> None:
