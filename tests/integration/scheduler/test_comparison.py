@@ -277,6 +277,24 @@ def test_a_changed_profile_is_told_by_the_fields_that_differ(tmp_path: Path) -> 
     assert (first.a, first.b) == ("traits = null: joined as Ben", 'traits = ["bold"]: joined as Ben')
 
 
+def test_a_difference_is_followed_from_owner_to_owner(tmp_path: Path) -> None:
+    def seen(tick: int, usual: Seen) -> Seen:
+        """Ada hears a bell, which Cleo is told of by her, and Ben by Cleo."""
+        told = {
+            7: (ADA, entry(7, "A bell rings.")),
+            8: (CLEO, entry(8, "A rumour of a bell.", subjects=("Ada",))),
+            9: (BEN, entry(9, "Cleo whispers of bells.")),
+        }
+        return [told[tick]] if tick in told else usual
+
+    spread = compared(Case("rumour", Change(seen=seen), "observation", 7), tmp_path).spread
+    assert [(one.owner, one.tick, one.by, one.through) for one in spread] == [
+        (ADA, 7, "observation", ""),
+        (CLEO, 8, "observation", ADA),
+        (BEN, 9, "observation", CLEO),
+    ]
+
+
 def test_a_window_counts_what_only_one_run_has_and_shows_the_evidence(tmp_path: Path) -> None:
     found = compared(CASES[3], tmp_path)  # one observation of two is another one
     windows = [window for window in found.owners[BEN] if window.only_a or window.only_b]
