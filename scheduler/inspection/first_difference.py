@@ -123,7 +123,7 @@ def shortened(text: str) -> str:
 
 def describe_entry(entry: Entry) -> str:
     """Return such as `observation "Bob waves."`."""
-    return f'{entry.type} "{shortened(entry.text)}"'
+    return f'{"provisional " if entry.provisional else ""}{entry.type} "{shortened(entry.text)}"'
 
 
 def describe_effect(effect: Effect) -> str:
