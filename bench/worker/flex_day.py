@@ -61,13 +61,14 @@ def live(
             data_dir=Path(folder),
             llm="openai",
             limit_usd=1_000.0,
-            **({"wait": WAIT_FOR_BATCHES} if batch == "auto" else {}),
             limits={},
             workers=1,
             concurrency=32,
             endpoints={"default": Endpoint(base_url=endpoint.url, api_key="any")},
             models={"default": ModelSettings(model=MODEL, service_tier=tier, pack=pack, batch=batch)},
         )
+        if batch == "auto":
+            chosen = chosen.changed(wait=WAIT_FOR_BATCHES)
         with lived_day(Town(agents=agents), chosen, ticks) as loop:
             client = loop.ledger.client
             summary, spent = summarise_run(client, RUN), usage_by_owner(client, RUN).values()
