@@ -98,7 +98,8 @@ def fold_or_cut(
         return text, cut
     whole = f"{summary} {format_entries(entries, names)}".strip()
     text = cut_oldest(whole, room)
-    return text, estimate_tokens(whole) - estimate_tokens(text)
+    said = whole or " ".join(entry.text for entry in entries)  # marks alone have no words to tell
+    return text, estimate_tokens(said) - estimate_tokens(text)
 
 
 def _weighed(unit: Unit) -> Unit:

@@ -26,7 +26,7 @@ LEVELS = 5  # colours of a cell: 0 is equal, the last one has nothing in common
 
 def comparison_page(found: Comparison) -> str:
     """Return the page. The clock in force names its times."""
-    style, script = ((TEMPLATES / f"comparison.{kind}").read_text() for kind in ("css", "js"))
+    style, script = ((TEMPLATES / f"comparison.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
     owners = [one for one in found.spread if one.owner in found.owners][:MOST]
     rows = []
     for one in owners:

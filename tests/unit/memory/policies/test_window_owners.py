@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cogitate.memory.apply import unmet
@@ -75,6 +75,7 @@ turn = st.tuples(
     latency=st.integers(1, 4),
     policy=st.sampled_from(["heuristic", "unchanged"]),
 )
+@example(turns=[([">"], "briefly", False)], limit=1, retain=0, passes=1, latency=1, policy="heuristic")
 @settings(max_examples=120, deadline=None)
 def test_any_interleaving_stays_within_the_limit_and_loses_nothing_silently(
     turns: Sequence[tuple[list[str], str, bool]], limit: int, retain: int, passes: int, latency: int, policy: str
