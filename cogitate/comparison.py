@@ -1,4 +1,4 @@
-"""Where two runs part, why, and how the difference spreads."""
+"""Compare two runs: their first difference, its cause, and how it spreads."""
 
 from cogitate.ops.commands.compare import read_comparison as compare
 from cogitate.scheduler.inspection.comparison import Comparison, KindFigures, OwnerDifference, Thought, Window

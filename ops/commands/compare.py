@@ -1,4 +1,4 @@
-"""`cogitate compare`: where and why two runs part, and how the difference spreads."""
+"""`cogitate compare`: the first difference between two runs, its cause, and how it spreads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparison of two runs: where and why they part, how the difference spreads, and what each owner thought in both.
+"""Compare two runs: their first difference, how it spreads, and what each owner thought in both.
 
 Both journals are read side by side, verified, a tick at a time. Kept are a few differing thoughts for each owner and
 window of time, so that memory grows with owners, not with ticks.
@@ -66,7 +66,7 @@ class Thought(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Window(msgspec.Struct, kw_only=True):
-    """What an owner thought, observed and did in a span of time that the other run does not have."""
+    """A span of time: what an owner thought, observed and did in one run only."""
 
     window: int
     shared: int = 0  # entries and messages to the world in both
@@ -227,7 +227,7 @@ class _Reading:
                 if carried.owner not in self._parted:
                     changes.setdefault(carried.owner, ([], []))[index].append(carried)
         for owner, (of_a, of_b) in changes.items():
-            pair = next_unequal(of_a, of_b, _identity)
+            pair = next_unequal(of_a, of_b, _identity)  # a tuple of names would infer T as optional
             one, other = pair
             first = one or other
             if first is None:

@@ -37,7 +37,7 @@ LONGEST = 160  # characters of a text that is quoted
 
 
 class FirstDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """What one tick applied to run A and another thing, or nothing, to run B."""
+    """The first difference between two runs: what one tick applied to each."""
 
     tick: int
     minute: int  # game time, total minutes
@@ -67,7 +67,7 @@ def first_difference(
     """
     core = a.core
     for parts in _PARTS:
-        pair = next_unequal(list(parts(a)), list(parts(b)), _identity)
+        pair = next_unequal(list(parts(a)), list(parts(b)), _identity)  # a tuple of names would infer T as optional
         one, other = pair
         first = one or other
         if first is None:
@@ -138,6 +138,10 @@ def describe_effect(effect: Effect) -> str:
     fields = {name: value for name, value in msgspec.to_builtins(effect).items() if name not in ("type", "owner")}
     told = shortened(json.dumps(fields, ensure_ascii=False, sort_keys=True))
     return f"{effect.__struct_config__.tag} {told}"
+
+
+def _minute(line: ReadLine) -> Iterable[_Part]:
+    yield _Part("", line.core.minute, f"the tick is at minute {line.core.minute:,} of the game", "setting")
 
 
 def _unread(line: ReadLine) -> Iterable[_Part]:
@@ -212,6 +216,9 @@ def _rated(line: ReadLine) -> Iterable[_Part]:
             f"gave importance {entry.importance} to {describe_entry(entry)}",
             "observation",
         )
+    for repeat in core.repeated:
+        words = f"gave importance {repeat.importance} to a repeat of entry {repeat.number}"
+        yield _Part(repeat.owner, repeat, words, "observation")
     for rated in core.rated:
         yield _Part(rated.owner, rated, f"entry {rated.number} was rated {rated.importance}", "memory")
     for effect in core.cuts:
@@ -275,11 +282,12 @@ def _facts(line: ReadLine) -> Iterable[_Part]:
         yield _Part("", (name, value), f"{name} = {told}", "setting")
 
 
-#: In the order in which a tick applies them.
+#: In the order in which a tick applies them; they read every field of a core, since lines may differ in one alone.
 _PARTS: tuple[Callable[[ReadLine], Iterable[_Part]], ...] = (
     _unread,
     _owners,
     _facts,
+    _minute,
     lambda line: _ends(zip(line.core.ended, line.notes.ended, strict=True)),
     lambda line: _ends(line.later_ends),
     _asked_of_memory,

@@ -327,3 +327,28 @@ def test_the_page_escapes_what_agents_say(tmp_path: Path) -> None:
     assert attack not in page
     assert page.count("</script>") == 2
     assert "default-src &#39;none&#39;" in page
+
+
+def test_a_later_comparison_of_runs_with_other_clocks_names_the_time(tmp_path: Path) -> None:
+    client = FakeRedis()
+    live(client, "usual", tmp_path, Change())
+    live(client, "changed", tmp_path, Change(settings={"seconds_per_tick": 30}))
+    for since, said in ((1, "minutes_per_tick = "), (12, "the tick is at minute ")):
+        first = compare_runs(client, "usual", "changed", tmp_path, since=since).difference
+        assert first is not None
+        assert (first.tick, first.cause) == (since, "setting")
+        assert first.a.startswith(said)
+
+
+def test_a_repeat_of_other_importance_is_named(tmp_path: Path) -> None:
+    def with_repeat(importance: int) -> Callable[[int, Seen], Seen]:
+        repeated = {7: entry(7, "A bell rings.", 4), 9: entry(9, "A bell rings.", importance)}
+        return lambda tick, seen: [(ADA, repeated[tick])] if tick in repeated else seen
+
+    client = FakeRedis()
+    live(client, "usual", tmp_path, Change(seen=with_repeat(4)))
+    live(client, "changed", tmp_path, Change(seen=with_repeat(2)))
+    first = compare_runs(client, "usual", "changed", tmp_path).difference
+    assert first is not None
+    assert (first.tick, first.cause, first.owner) == (9, "observation", ADA)
+    assert first.b.startswith("gave importance 2 to a repeat of entry ")

@@ -1,4 +1,4 @@
-"""Scripts of the ledger with another text in the place of theirs."""
+"""Ledger scripts whose text a planted bug replaces."""
 
 from __future__ import annotations
 

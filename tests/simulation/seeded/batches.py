@@ -1,4 +1,4 @@
-"""Batch files of the simulated model's endpoint, and what batches promise, checked at each step of theirs."""
+"""The batch files of the simulated endpoint, and what batches promise, checked at each step."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class BatchEndpoint:
                 continue
             line = BatchLine(custom_id, self._completion(batch.bodies[custom_id]) if answered else None)
             yield from [line] * (2 if batch.fate == "batch doubled" else 1)
-            yield BatchLine("of nobody", line.completion)
+            yield BatchLine("unknown", line.completion)
 
     def _end(self, batch: SentBatch, status: str) -> None:
         batch.status = status

@@ -56,7 +56,7 @@ log = structlog.get_logger()
 
 
 class BatchDesk:
-    """The desk of one worker process, in a thread of its own, which runs once some model may be asked in batches.
+    """The desk of one worker process; its thread starts once a model may be asked in batches.
 
     Args:
         answered: judges and settles the answer to a job that a claim gives once more.

@@ -412,9 +412,9 @@ def test_an_endpoint_without_a_list_of_models_is_queried_once(stand_in: StandIn)
         listed(stand_in)
     assert refused.value.status == 503
     assert len(stand_in.asked) == 1
-    nobody = Endpoint(base_url="http://127.0.0.1:1/v1", api_key=SecretStr(KEY))
+    unreachable = Endpoint(base_url="http://127.0.0.1:1/v1", api_key=SecretStr(KEY))
     with pytest.raises(Unlisted, match="APIConnectionError") as away:
-        offered_models(address_of(nobody), LONGEST)
+        offered_models(address_of(unreachable), LONGEST)
     assert away.value.status is None
 
 
