@@ -157,6 +157,7 @@ class ResultCollector:
         Those of jobs that ask no model wait for the next tick: a paced host with idle time has made their heuristics
         by then, and its workers have more time for models.
         """
+        opened = [job for job in opened if self._needs_worker(job.key)]
         hinted = [job for job in self._held_back if self._needs_worker(job.key)]
         self._held_back = [job for job in opened if self._holds_back and not job.model and job.due > tick + 1]
         held_back = {job.key for job in self._held_back}
