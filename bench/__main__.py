@@ -64,6 +64,9 @@ def main() -> int:
     flex = commands.add_parser("flex", help="money of a day with flex and packed calls, and slow or busy flex")
     flex.add_argument("--agents", type=int, default=25, help="agents of the built-in town")
     flex.add_argument("--ticks", type=int, default=1_440, help="game minutes")
+    money = commands.add_parser("money", help="money of a day with packs, prompt cache, flex and batch files in turn")
+    money.add_argument("--agents", type=int, default=25, help="agents of the built-in town")
+    money.add_argument("--ticks", type=int, default=1_440, help="game minutes")
     commands.add_parser("start", help="seconds from the start of a host to the first result of a model")
     commands.add_parser("advance", help="one step of the ledger, compared with a bare pipeline of its writes")
     stored = commands.add_parser("memory", help="cost of memory operations, and retrieval compared with other systems")
@@ -157,6 +160,10 @@ def main() -> int:
             from bench.worker import flex_day
 
             print(flex_day.table(arguments.agents, arguments.ticks))
+        case "money":
+            from bench.worker import money_day
+
+            print(money_day.table(arguments.agents, arguments.ticks))
         case "memory":
             from bench import retrieval
             from bench.quality import memory

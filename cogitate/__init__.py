@@ -8,14 +8,15 @@ with TickLoop(run="village", owners=village.profiles, settings=Settings(), ticks
         for owner, entry in village.step(tick.minute): loop.observe(owner, entry)
         loop.checkpoint(village.dump())            # optional; committed with the tick
 
-The other names stand in `cogitate.effects`, `cogitate.errors`, `cogitate.kinds` and `cogitate.memory`. What is behind
-these modules can move.
+The other names stand in `cogitate.comparison`, `cogitate.effects`, `cogitate.errors`, `cogitate.kinds` and
+`cogitate.memory`. What is behind these modules can move.
 """
 
 import importlib as _importlib
 import typing as _typing
 
 if _typing.TYPE_CHECKING:
+    from cogitate import comparison as comparison
     from cogitate import effects as effects
     from cogitate import errors as errors
     from cogitate import kinds as kinds
@@ -60,7 +61,7 @@ __all__ = [
     "open",
 ]
 
-_MODULES = ("effects", "errors", "kinds", "memory")
+_MODULES = ("comparison", "effects", "errors", "kinds", "memory")
 
 _HOMES = {  # the module that defines each name; `app` is what `celery -A cogitate` looks for
     "Change": "cogitate.scheduler.journal.ends",
@@ -86,6 +87,15 @@ _HOMES = {  # the module that defines each name; `app` is what `celery -A cogita
 }
 
 _ELSEWHERE = {  # where to find what a host may look for here
+    "cogitate.comparison": (
+        "Comparison",
+        "FirstDifference",
+        "KindFigures",
+        "OwnerDifference",
+        "Thought",
+        "Window",
+        "compare",
+    ),
     "cogitate.effects": (
         "AdvanceCursor",
         "Append",

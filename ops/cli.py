@@ -121,6 +121,12 @@ GROUPS = {
             "cogitate report town-1",
             "cogitate report town-1 --out reports/monday.html --json",
         ),
+        "compare": _command(
+            "commands.compare",
+            "compare",
+            "cogitate compare town-1 town-2",
+            "cogitate compare town-1 town-2 --since 720 --html difference.html",
+        ),
         "export": _command("commands.export", "export", "cogitate export town-1 --what memories --out memories.jsonl"),
         "import": _command(
             "exchange.command",

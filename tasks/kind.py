@@ -223,6 +223,14 @@ class Kind(ABC):
     batches: bool = False
     """True if batch files may hold jobs of this kind; an answer may take hours, and its tick waits."""
 
+    def alike(self, case: Case) -> str | None:
+        """Return a key of all in a case that matters for its answer, or None if no other case's answer will do.
+
+        First attempts of jobs of one run with an equal key, model and due tick share one call while it is
+        in flight in one worker. The model sees one of their prompts, and each job stores the answer as its own.
+        """
+        return None
+
     def due(self, moment: Moment) -> Iterable[Request]:
         """Return requests for the jobs that are due for this owner now; none for a kind that only a host requests.
 

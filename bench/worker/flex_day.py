@@ -22,6 +22,7 @@ from cogitate.simulation.town.town import Town
 COLUMNS = ("requests", "tokens", "dollars", "jobs by the model", "of these in flex")
 MODEL = "gpt-5-mini"  # its prices are in the table
 LATENCY = 0.1  # seconds of an answer
+WAIT_FOR_BATCHES = 14_400.0  # seconds
 
 
 class Lived(NamedTuple):
@@ -40,10 +41,14 @@ def live(
     *,
     tier: Literal["auto", "standard"],
     pack: Literal["auto", "off"] = "off",
+    batch: Literal["auto", "off"] = "off",
     flex_latency: float = 0.0,
     faults: dict[str, float] | None = None,
 ) -> Lived:
     """Live a day, and count.
+
+    Args:
+        batch: with "auto" the host waits as long as batch files may take.
 
     Raises:
         RuntimeError: if the auditor finds anything.
@@ -60,8 +65,10 @@ def live(
             workers=1,
             concurrency=32,
             endpoints={"default": Endpoint(base_url=endpoint.url, api_key="any")},
-            models={"default": ModelSettings(model=MODEL, service_tier=tier, pack=pack)},
+            models={"default": ModelSettings(model=MODEL, service_tier=tier, pack=pack, batch=batch)},
         )
+        if batch == "auto":
+            chosen = chosen.changed(wait=WAIT_FOR_BATCHES)
         with lived_day(Town(agents=agents), chosen, ticks) as loop:
             client = loop.ledger.client
             summary, spent = summarise_run(client, RUN), usage_by_owner(client, RUN).values()
@@ -70,7 +77,7 @@ def live(
     for facts in summary.jobs.values():
         sources.update(facts["source"])
     return Lived(
-        served.requests,
+        served.requests + served.batch_requests,
         sum(one.tokens for one in spent),
         sum(one.usd_micros for one in spent) / 1e6,
         sources["llm"],

@@ -19,7 +19,7 @@ from tests.simulation.seeded.faults import FAULTS, JOB_STATES, OF_REQUESTS, PAIR
 from tests.simulation.seeded.model import OF_ITEMS
 from tests.simulation.seeded.mutations import MUTATIONS
 from tests.simulation.seeded.processes import Broken
-from tests.simulation.seeded.scene import RUN, is_packed, scene_of_seed
+from tests.simulation.seeded.scene import RUN, is_batched, is_packed, scene_of_seed
 from tests.simulation.seeded.searches import FOCUS, FOUND, WANTED
 from tests.simulation.seeded.server import Server, be_silent, simulating
 from tests.simulation.seeded.trial import LEAST_STEPS, TooLittle, Trials, any_scene
@@ -69,8 +69,19 @@ def test_packs_meet_the_faults_of_requests_and_of_items(server: Server) -> None:
     pytest.fail(f"did not happen in packs: {', '.join(fault for fault in wanted if not met[fault])}")
 
 
-def test_a_seed_is_the_same_run_for_ever(server: Server) -> None:
-    first, second = (Trials(server).run(7) for _ in range(2))
+def test_batches_of_a_run_that_is_deleted_are_cancelled_though_the_worker_that_sent_them_is_gone(
+    server: Server,
+) -> None:
+    deleted = 0
+    for seed in filter(is_batched, range(FEW)):
+        server.clear()
+        deleted += Cluster(seed, server).live_until_deleted()
+    assert deleted
+
+
+@pytest.mark.parametrize("seed", [7, next(filter(is_batched, range(FEW)))])
+def test_a_seed_is_the_same_run_for_ever(server: Server, seed: int) -> None:
+    first, second = (Trials(server).run(seed) for _ in range(2))
     assert first == second
 
 

@@ -27,6 +27,7 @@ from cogitate.scheduler.ledger.claims import Claim
 from cogitate.scheduler.ledger.real_day import Held, RealDay
 from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Prompt
+from cogitate.tasks.registry import kind_of
 from cogitate.workers.gate.gate import Gate, MayWait, Refused
 from cogitate.workers.jobs.batches.parking import Parking
 from cogitate.workers.jobs.call import Ask, BatchAnswer, CachedQuestion, Call, Layer
@@ -140,7 +141,8 @@ class Calls:
 class Sharing:
     """Lets a thread wait for the answer if another thread of this process is already asking the same question.
 
-    Only jobs of one run share: two runs that ask the same are two samples of the model.
+    Only jobs of one run share: two runs that ask the same are two samples of the model. A kind may declare questions of
+    different owners to be the same (`cogitate.tasks.kind.Kind.alike`).
     """
 
     def __init__(self) -> None:
@@ -148,11 +150,11 @@ class Sharing:
         self._in_flight: dict[Hashable, Future[ModelAnswer | Refused | None]] = {}
 
     def ask(self, call: Call, following: Ask) -> ModelAnswer | Refused:
-        """Make the call, or share the answer of an identical one.
+        """Make the call, or share the answer of an identical or alike one.
 
         If the other call is refused, raises or runs out of time, this thread makes its own call.
         """
-        question = (call.claim.job.run, call.claim.incarnation, call.question)
+        question = (call.claim.job.run, call.claim.incarnation, _shared_question(call))
         while True:
             with self._lock:
                 shared = self._in_flight.get(question)
@@ -173,6 +175,19 @@ class Sharing:
             with self._lock:
                 del self._in_flight[question]
             future.set_result(result)
+
+
+def _shared_question(call: Call) -> Hashable:
+    """Return what calls have in common that share an answer. With `response_cache` they are always identical."""
+    job = call.claim.job
+    if call.claim.number > 1 or call.claim.response_cache:
+        return call.question
+    try:
+        key = kind_of(job.key.kind).alike(call.claim.case)
+    except Exception as error:  # a bug in a host's kind
+        log.error("job.alike_failed", job=job.id, error=type(error).__name__, at=place_of(error))
+        key = None
+    return call.question if key is None else (job.key.kind, job.due, key, call.model.name, call.output_cap)
 
 
 class Preparing:

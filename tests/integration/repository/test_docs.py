@@ -79,6 +79,7 @@ def test_the_configuration_file_of_the_readme_can_be_read(tmp_path: Path, monkey
 
 
 PLOTTING = "docs/how-to/plotting.md"  # whose example reads what its commands have written
+COMPARING = "docs/how-to/comparing.md"
 IMPORTING = "docs/how-to/importing.md"  # so here
 HOSTING = "docs/how-to/hosting.md"  # whose hosts each print what they do
 CONCORDIA = "docs/how-to/concordia.md"  # which needs Python 3.12
@@ -89,7 +90,7 @@ CONCORDIA = "docs/how-to/concordia.md"  # which needs Python 3.12
     [
         (page, number)
         for page in PAGES
-        if page not in ("README.md", PLOTTING, IMPORTING, CONCORDIA)
+        if page not in ("README.md", PLOTTING, IMPORTING, CONCORDIA, COMPARING)
         for number, body in enumerate(blocks("python", page))
         if "import watches" not in body  # which another test writes first
     ],
@@ -119,6 +120,14 @@ def test_a_day_is_plotted_from_the_files_of_earlier_commands(tmp_path: Path) -> 
     memories, jobs = map(int, re.findall(r"\d+", out))
     assert memories > jobs > 3
     assert (tmp_path / "day.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_two_runs_are_compared_by_the_commands_and_the_function_of_the_page(tmp_path: Path) -> None:
+    out = run("bash", "-euc", blocks("sh", COMPARING)[0], cwd=tmp_path)
+    assert "First difference at tick" in out
+    assert "<!doctype html>" in (tmp_path / "difference.html").read_text()
+    (tmp_path / "example.py").write_text(blocks("python", COMPARING)[0])
+    assert " windows" in run(sys.executable, "-W", "error", "example.py", cwd=tmp_path)
 
 
 def test_a_host_continues_an_imported_run(tmp_path: Path) -> None:

@@ -35,6 +35,7 @@ from cogitate.scheduler.ledger.deletion import delete_run
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost, Job
 from cogitate.tasks.kind import Prompt
+from cogitate.tasks.plan import Plan
 from cogitate.workers.jobs.stored_texts import Capture, Captured, ResponseCache, captured_of
 from cogitate.workers.llm.replies.failures import ModelAnswer
 from cogitate.workers.processes.embedded import EmbeddedServer
@@ -192,7 +193,8 @@ class Together(cogitate.hosting.inline.InlinePublisher):
             return len(list(pool.map(lambda job: self._runner.run(job.id), jobs)))
 
 
-def test_equal_questions_in_flight_are_one_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("alike", [False, True])
+def test_equal_questions_in_flight_are_one_call(tmp_path: Path, alike: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     waiting = threading.Event()
 
     class Awaited(Future[Any]):
@@ -201,11 +203,14 @@ def test_equal_questions_in_flight_are_one_call(tmp_path: Path, monkeypatch: pyt
             return super().result(timeout)
 
     monkeypatch.setattr(cogitate.workers.jobs.call_layers, "Future", Awaited)
+    if alike:
+        monkeypatch.setattr(Plan, "alike", lambda kind, case: str(case.job.minute))
+    owners = {"agent:ann": Profile(name="Ann"), "agent:bob": Profile(name="Bob")} if alike else SAME
     monkeypatch.setattr(cogitate.hosting.inline, "InlinePublisher", Together)
     client = FakeRedis()
     with FakeEndpoint() as endpoint, ThreadPoolExecutor(1) as pool:
         endpoint.hold()
-        living = pool.submit(planned, settings_of(tmp_path, endpoint), client, owners=SAME)
+        living = pool.submit(planned, settings_of(tmp_path, endpoint), client, owners=owners)
         assert waiting.wait(LONGEST)
         endpoint.release()
         loop = living.result()

@@ -161,6 +161,45 @@ class SimulatedFuture(Future[T]):
         return super().result(0)
 
 
+class SimulatedCondition:
+    """Takes the place of a `threading.Condition` on which one thread waits: only a pause hands control over."""
+
+    def __init__(self) -> None:
+        self._waiting: Actor | None = None
+
+    def __enter__(self) -> SimulatedCondition:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Nobody waits to enter."""
+
+    def notify(self) -> None:
+        """Have the waiting thread look again."""
+        if self._waiting is not None:
+            self._waiting.wakes = 0.0
+
+    def wait_for(self, predicate: Callable[[], object], timeout: float) -> None:
+        """Wait until something is true, or the time is over."""
+        self._waiting = actor = current()
+        assert actor is not None
+        until = actor.schedule.now + timeout
+        while not predicate() and actor.schedule.now < until:
+            actor.pause(until)
+
+
+class SimulatedThread:
+    """Takes the place of a `threading.Thread` of the present process."""
+
+    def __init__(self, *, target: Callable[[], None], **options: object) -> None:
+        self._target = target
+
+    def start(self) -> None:
+        """Begin when the schedule says so."""
+        actor = current()
+        assert actor is not None
+        actor.process.spawn(self._target)
+
+
 def wait_until(done: Callable[[], bool], timeout: float) -> None:
     """Let simulated time pass until something is done; nothing else in the cluster moves the clock."""
     actor = current()

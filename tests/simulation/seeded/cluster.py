@@ -11,22 +11,24 @@ from typing import Any
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
+from cogitate.scheduler.ledger.deletion import delete_run
 from cogitate.scheduler.ledger.keys import incarnation_key
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost
 from cogitate.workers.llm.replies.failures import FAILURE_KINDS
 from tests.simulation.seeded.actors import NEVER, STEP, Actor, Process, Schedule, current
+from tests.simulation.seeded.batches import BatchEndpoint
 from tests.simulation.seeded.broker import Broker
 from tests.simulation.seeded.faults import OF_REQUESTS, Coverage, JobStates, Rates
 from tests.simulation.seeded.model import OF_ITEMS, Outcome
 from tests.simulation.seeded.processes import Broken, HostProcess, WorkerProcess
-from tests.simulation.seeded.scene import LEASE, RUN, SCENES, STORY_EVERY, scene_of_seed
+from tests.simulation.seeded.scene import LEASE, RUN, SCENES, SOME_TIME, STORY_EVERY, scene_of_seed
 from tests.simulation.seeded.server import Server
 from tests.simulation.seeded.wire import SOCKET_TIMEOUT, SimulatedConnection
 
 WORKERS = 2
 CALM_AFTER = 300  # steps after which nothing goes wrong any more but while a host finishes the run
-CALM_AFTER_PACKS = 1_200  # the same where calls are packed: runs are longer, and packs grow late
+CALM_AFTER_PACKS = 1_200  # the same where calls are packed or in batch files: runs are longer, and packs grow late
 MOST_STEPS = 6_000  # a run that needs more does not end
 DAY = 86_400.0
 #: What may go wrong with a request that asks several cases: each class of failure, what is of any request, and items.
@@ -45,6 +47,7 @@ class Cluster:
         self.server = server
         self.client = server.client
         self.broker = Broker(self.schedule, draw)
+        self.endpoint = BatchEndpoint(seed, self)
         self.finished = False
         self.broken: Exception | None = None
         self.restarts = 0
@@ -52,7 +55,7 @@ class Cluster:
         self.coverage: Coverage = Counter()
         first = 2 * seed // STORY_EVERY % len(FAILURE_KINDS)
         self._of_packs = islice(cycle(FAILURE_KINDS), first, None)  # each class in turn, over seeds
-        self.met: Counter[str] = Counter()  # faults of requests that ask several cases
+        self.met: Counter[str] = Counter()  # faults of requests that ask several cases, and of batches
         self.tried: Counter[str] = Counter()  # claims of each job that may have been granted
         self.tokens: dict[str, dict[str, int]] = {}  # of each job: token -> the number of its attempt
         self.over: set[str] = set()  # tokens of attempts that settle or whose lease has run out
@@ -82,11 +85,42 @@ class Cluster:
         """
         SimulatedConnection.network = self
         try:
+            if self.scene.batches and not self.scene.patient:
+                self.endpoint.be_known(SOME_TIME / 3)
             for _ in range(1 if self.scene.packs else WORKERS):  # jobs of one process meet in packs
                 self._new_worker()
             while not self.finished:
                 self._step()
             self._afterwards()
+        finally:
+            for process in (*self._hosts, *self._workers):
+                process.kill()
+            SimulatedConnection.network = None
+
+    def live_until_deleted(self) -> bool:
+        """Delete the run while a batch is open, with its workers killed; return whether there was one.
+
+        Raises:
+            Broken: if the batch is not cancelled.
+        """
+        SimulatedConnection.network = self
+        try:
+            self._new_worker()
+            while not self.finished and not self.endpoint.has_sent():
+                self._step()
+            if self.finished:
+                return False
+            for process in (*self._hosts, *self._workers):
+                process.kill()
+            self._workers.clear()
+            self._host_due, self._over = NEVER, True
+            for batch in self.endpoint.batches.values():
+                batch.ends = NEVER
+            delete_run(self.server.plain, RUN, force=True)
+            self._new_worker()
+            while self.endpoint.has_open():
+                self._step()
+            return True
         finally:
             for process in (*self._hosts, *self._workers):
                 process.kill()
@@ -130,7 +164,7 @@ class Cluster:
             self._land()
         if self._restart_at is not None and self.steps >= self._restart_at:
             self._restart()
-        if not self._is_calm():
+        if not self.is_calm():
             fault = self.rates.between_steps(self._draw)
             if fault is not None:
                 self._happen(fault)
@@ -169,10 +203,11 @@ class Cluster:
         """Return how long a heuristic takes that a host computes in its idle time."""
         return self._draw.choice((0.0, 0.1, 0.7))
 
-    def _is_calm(self) -> bool:
+    def is_calm(self) -> bool:
+        """Return whether nothing goes wrong any more."""
         if self._over:
             return True
-        calm_after = CALM_AFTER_PACKS if self.scene.packs else CALM_AFTER
+        calm_after = CALM_AFTER_PACKS if self.scene.packs or self.scene.batches else CALM_AFTER
         return self.steps >= calm_after and not any(host.main.at == "finish" for host in self._hosts)
 
     def _new_host(self) -> None:
@@ -277,6 +312,8 @@ class Cluster:
         restarts = self.restarts
         actor.sent += 1
         actor.pause()
+        if actor.at == "batches":
+            self.server.plain.set("simulated:ms", int(self.schedule.now * 1_000))
         if self.schedule.now < self._stalled_until:
             actor.pause(min(self._stalled_until, self.schedule.now + SOCKET_TIMEOUT))
             if self.schedule.now < self._stalled_until:
@@ -306,7 +343,7 @@ class Cluster:
             raise RedisTimeoutError("the reply is lost")
 
     def _of_call(self, names: tuple[str, ...]) -> str | None:
-        if self._is_calm():
+        if self.is_calm():
             return None
         for name in names:
             if name in self.rates.of_calls and self._draw.random() < self.rates.of_calls[name]:
@@ -323,7 +360,7 @@ class Cluster:
         actor.at = "model"
         draw, rates = self._draw, self.rates.of_requests
         actor.sleep(draw.choice((0.02, 0.2, 1.0)))
-        fault = Rates.one_of(rates, draw) if not self._is_calm() else None
+        fault = Rates.one_of(rates, draw) if not self.is_calm() else None
         usage = None
         if self.varied_usage:
             tokens = draw.randrange(100, 4_000)
@@ -333,8 +370,7 @@ class Cluster:
             self.met[fault] += cases > 1
         if fault == "worker killed by request" or key in self._deadly:
             self._deadly.add(key)
-            self._dying = actor.process
-            actor.pause(NEVER)
+            self.kill_worker_of(actor)
         if fault == "request slow":
             actor.sleep(draw.choice((2.0, 1.5 * LEASE) if self.scene.patient else (2.0, 8.0, 20.0)))
         if fault == "request failed" and cases > 1:
@@ -344,6 +380,11 @@ class Cluster:
         if fault == "request failed":
             return Outcome(draw.choice(("server", "timeout", "not_json", "bad_request", "rate_limited")), usage)
         return Outcome(None, usage)
+
+    def kill_worker_of(self, actor: Actor) -> None:
+        """Kill the process of the running thread."""
+        self._dying = actor.process
+        actor.pause(NEVER)
 
     def spoiled(self, fault: str) -> None:
         """An item of the answer to a pack has a fault."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple, Protocol
@@ -20,7 +21,7 @@ from cogitate.prompts.answers import (
     ReflectionAnswer,
     SummaryAnswer,
 )
-from cogitate.scheduler.config.endpoints import Model, call_cost
+from cogitate.scheduler.config.endpoints import BATCH, FLEX, Model, call_cost
 from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.answer_faults.prompt_content import PromptContent
@@ -30,7 +31,7 @@ from cogitate.workers.jobs.packs.prompt import LONGEST_SHARED_TEXT, cases_in, sh
 from cogitate.workers.jobs.service_tiers import ServiceTiers
 from cogitate.workers.llm.replies.failures import Failure, FailureKind, ModelAnswer
 from tests.simulation.seeded.actors import current
-from tests.simulation.seeded.scene import FLEX_PERCENT, FULL_PRICE
+from tests.simulation.seeded.scene import CHEAP_PERCENT, FULL_PRICE
 
 KINDS = (DailyPlan, ReflectionAnswer, ActionAnswer, RatingsAnswer, IntegratedAnswer, SummaryAnswer)
 ECHO = "echo"  # field of an item with a text of another case
@@ -99,24 +100,43 @@ class SimulatedModel:
                 return ModelAnswer(usage=_charged(options["model"], usage, ""), failure=Failure(kind="timeout"))
         if options["model"].service_tier == "auto":
             usage = _charged(options["model"], usage, served)
-        if key % OVERFLOWS == 0:
-            return ModelAnswer(usage=usage, failure=Failure(kind="context_overflow"), service_tier=served)
-        if cases:
-            packed, faults = _pack(prompt, cases)
-            for fault in faults if fate is not None else ():
-                fate.spoiled(fault)
-            return ModelAnswer(usage=usage, value=packed)
-        value = _answer(prompt.answer, key % 5, prompt.used, _topic(prompt))
-        return ModelAnswer(usage=usage, value=value, service_tier=served)
+        if key % OVERFLOWS == 0 or not cases:
+            return _single(prompt, usage, served)
+        packed, faults = _pack(prompt, cases)
+        for fault in faults if fate is not None else ():
+            fate.spoiled(fault)
+        return ModelAnswer(usage=usage, value=packed)
+
+    def batch_request(self, prompt: Prompt, **options: Any) -> bytes:
+        """Return what the endpoint of batches must know of a request, and its text, which bounds its tokens."""
+        key = crc32(prompt.user.encode())
+        return json.dumps({"key": key, "tokens": _usage(key).tokens, "text": prompt.system + prompt.user}).encode()
+
+    def read_batched(self, completion: bytes, prompt: Prompt, **options: Any) -> ModelAnswer:
+        """Return the answer of a batch, checked to be to this prompt."""
+        found = json.loads(completion)
+        if found["key"] != crc32(prompt.user.encode()):
+            _break("a job got the answer of a batch to another prompt")
+        tokens = found["usage"]["prompt_tokens"]
+        return _single(prompt, _charged(options["model"], Cost(calls=1, tokens=tokens), BATCH), BATCH)
 
     def close(self) -> None:
         """There is nothing to close."""
 
 
+def _single(prompt: Prompt, usage: Cost, served: str) -> ModelAnswer:
+    """Return what the model says to one case."""
+    key = crc32(prompt.user.encode())
+    if key % OVERFLOWS == 0:
+        return ModelAnswer(usage=usage, failure=Failure(kind="context_overflow"), service_tier=served)
+    value = _answer(prompt.answer, key % 5, prompt.used, _topic(prompt))
+    return ModelAnswer(usage=usage, value=value, service_tier=served)
+
+
 def _charged(model: Model, usage: Cost, served: str) -> Cost:
     """Return what a call costs as the product has it, checked against what the provider of the model charges."""
     cost = call_cost(model, usage.tokens, 0, calls=usage.calls, percent=model.percent_of(served))
-    percent = FLEX_PERCENT if served == "flex" else 100
+    percent = CHEAP_PERCENT if served in (FLEX, BATCH) else 100
     if cost.usd_micros != -(-usage.tokens * FULL_PRICE * percent // (100 * 1_000_000)):
         _break(f"an answer of the service tier {served!r} is charged {cost.usd_micros}, at another tier's price")
     return cost

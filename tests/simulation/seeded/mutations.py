@@ -21,7 +21,6 @@ import cogitate.scheduler.engine.open_jobs
 import cogitate.scheduler.journal.history
 import cogitate.scheduler.journal.lines
 import cogitate.scheduler.ledger.claims
-import cogitate.scheduler.ledger.keys
 import cogitate.scheduler.tick.commit
 import cogitate.scheduler.tick.restore
 import cogitate.tasks.kind
@@ -42,6 +41,7 @@ from cogitate.scheduler.engine.retention import Retention
 from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.journal.lines import Core, JournalLine, TickNotes, unpack_line
 from cogitate.scheduler.latency.latencies import Latencies
+from cogitate.scheduler.ledger.batches import Batch, Batches
 from cogitate.scheduler.ledger.ledger import Commit, HostLedger
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.step_replies import Advanced
@@ -51,34 +51,16 @@ from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Case
 from cogitate.tasks.shown import everything
 from cogitate.tasks.summarise import Summarise
+from cogitate.workers.jobs.batches.desk import BatchDesk
 from cogitate.workers.jobs.call import Ask, Call
 from cogitate.workers.jobs.service_tiers import ServiceTiers
 from tests.simulation.seeded.actors import current
+from tests.simulation.seeded.altered import in_script
 from tests.simulation.seeded.cluster import Cluster
 
 Mutation = Callable[[], AbstractContextManager[Any]]
 
 SHORT = 500  # tokens of a prompt that shows a part of a world's messages
-
-
-@contextmanager
-def in_script(name: str, *changes: tuple[str, str]) -> Iterator[None]:
-    """Return a script with texts replaced, preludes included."""
-    original = cogitate.scheduler.ledger.keys.source
-
-    def changed(script: str) -> str:
-        text = original(script)
-        if script == name or name == "*":
-            for old, new in changes:
-                if name != "*" and text.count(old) != 1:
-                    raise ValueError(
-                        f"{script}.lua has {text.count(old)} times {old!r}: bring this mutation up to date"
-                    )
-                text = text.replace(old, new)
-        return text
-
-    with patch.object(cogitate.scheduler.ledger.keys, "source", changed):
-        yield
 
 
 @contextmanager
@@ -385,6 +367,21 @@ def two_requests_of_one_attempt() -> AbstractContextManager[Any]:
     return patch.object(ServiceTiers, "ask", changed)
 
 
+def batches_recorded_late() -> AbstractContextManager[Any]:
+    """A batch is recorded once its endpoint has taken it."""
+    record = Batches.record
+
+    def changed(self: Batches, run: str, incarnation: str, tag: str, batch: Batch, hold: float) -> bool:
+        return not batch.id or record(self, run, incarnation, tag, batch, hold)
+
+    return patch.object(Batches, "record", changed)
+
+
+def ended_jobs_not_charged() -> AbstractContextManager[Any]:
+    """The answer of a batch to a job that has ended is dropped."""
+    return patch.object(BatchDesk, "_charge", lambda *answer: None)
+
+
 def seals_that_only_grow() -> AbstractContextManager[Any]:
     """Marks that were replaced go on counting in the seal of their stream."""
     marks = Seal.marks
@@ -462,5 +459,7 @@ MUTATIONS: dict[str, Mutation] = {
     "shares of a pack do not add up": shares_rounded_down,
     "an answer is charged as it was asked": flex_price_for_any_tier,
     "an attempt pays for flex and falls back": two_requests_of_one_attempt,
+    "a batch is recorded after it was sent": batches_recorded_late,
+    "a batch's answer to an ended job is free": ended_jobs_not_charged,
     "a lost attempt is free": script("collect", ("book(run, attempt.cells, 'spent', attempt.reserved)", "")),
 }

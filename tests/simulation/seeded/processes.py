@@ -25,6 +25,7 @@ from cogitate.tasks.job import Cost
 from cogitate.workers.jobs.attempt import Runner
 from cogitate.workers.jobs.heartbeat import Heartbeat
 from tests.simulation.seeded.actors import NEVER, Actor, Process, current
+from tests.simulation.seeded.batches import WatchedBatches
 from tests.simulation.seeded.scene import LEASE, RUN
 from tests.simulation.seeded.world import world_of
 
@@ -217,6 +218,8 @@ class WatchedClaims(Claims):
         if not isinstance(claim, Claim):
             return claim
         tokens = cluster.tokens.setdefault(job_id, {})
+        if held:  # the answer of a batch has come to an attempt that goes on
+            return claim
         if claim.token in cluster.over:  # its lease had run out before the worker read the answer
             tokens[claim.token] = claim.number
             return claim
@@ -249,7 +252,11 @@ class WorkerProcess(Process):
         self._claims.cluster = cluster
         beat = SimulatedHeartbeat(self, self._claims, cluster)
         settings = cluster.scene.settings
-        self._runner = Runner(cluster.client, self._claims, beat, settings)
+        batches = WatchedBatches(cluster.client, worker=name) if cluster.scene.batches else None
+        self._runner = Runner(cluster.client, self._claims, beat, settings, batches=batches)
+        if batches is not None and self._runner.desk is not None:
+            batches.cluster = cluster
+            self.spawn(self._runner.desk.start)
         for _ in range(6 if cluster.scene.packs else 2):  # calls of one process can be packed
             self.spawn(self._work)
 

@@ -23,11 +23,13 @@ RUN = "r"
 STEP = 60  # game minutes a tick
 START = 22 * 60  # 22:00 of day 0: midnight is tick 2
 FOR_EVER = 1e9  # seconds
+SOME_TIME = 60.0  # seconds: shorter than some batches take
 STORY_EVERY = 20  # of so many seeds one plays the story
 PACKED = 9  # of `STORY_EVERY` seeds this one packs calls
 TIERED = 13  # of `STORY_EVERY` seeds this one asks in the flex tier
+BATCHED = 17  # of `STORY_EVERY` seeds this one asks in batch files
 FULL_PRICE = 200_000  # micro-dollars per million tokens, of a model with a flex tier
-FLEX_PERCENT = 50
+CHEAP_PERCENT = 50  # of flex and of batches
 STORY_START = 18 * 60  # its tavern opens at 19:00; midnight is tick 6
 MORE = 5  # ticks of a run whose jobs stay open for longer, and are fewer
 PACE = 1.0  # ticks a second of the simulated clock, where a scene is paced
@@ -56,6 +58,11 @@ class Scene:
         return any(model.service_tier == "auto" for model in self.settings.asked_models())
 
     @cached_property
+    def batches(self) -> bool:
+        """Return whether jobs may be asked in batch files."""
+        return any(model.batch == "auto" for model in self.settings.asked_models())
+
+    @property
     def packs(self) -> bool:
         """Return whether calls may be packed."""
         return any(model.pack == "auto" for model in self.settings.asked_models())
@@ -73,10 +80,18 @@ def is_packed(seed: int) -> bool:
     return seed % STORY_EVERY == PACKED
 
 
+def is_batched(seed: int) -> bool:
+    """Return whether a seed asks in batch files."""
+    return seed % STORY_EVERY == BATCHED
+
+
 def scene_of_seed(seed: int, number: int) -> Scene:
-    """Return the scene of a seed that drew a number: a few play an evening of the story, pack calls, or ask in flex."""
+    """Return the scene of a seed that drew a number: a few play an evening of the story, pack calls, or ask in flex
+    or in batch files."""
     if is_packed(seed):
         return packed_scene(number)
+    if is_batched(seed):
+        return batched_scene(number)
     if seed % STORY_EVERY == TIERED:
         return tiered_scene(number)
     return story_scene(number) if seed % STORY_EVERY == STORY_EVERY - 1 else scene_of(number)
@@ -103,9 +118,31 @@ def tiered_scene(number: int) -> Scene:
     """Return a scene whose jobs are asked in the flex tier where they may wait."""
     usual = scene_of(number)
     model = ModelSettings(
-        input_price=FULL_PRICE, output_price=FULL_PRICE, service_tier="auto", service_tiers={"flex": FLEX_PERCENT}
+        input_price=FULL_PRICE, output_price=FULL_PRICE, service_tier="auto", service_tiers={"flex": CHEAP_PERCENT}
     )
     return replace(usual, settings=usual.settings.changed(llm="openai", models={"default": model}))
+
+
+@cache
+def batched_scene(number: int) -> Scene:
+    """Return a scene whose jobs are asked in batch files where they may wait; some hosts wait for ever."""
+    usual = scene_of(number)
+    patient = number % 4 != 0
+    model = ModelSettings(
+        input_price=FULL_PRICE, output_price=FULL_PRICE, batch="auto", service_tiers={"batch": CHEAP_PERCENT}
+    )
+    settings = usual.settings.changed(
+        llm="openai",
+        apply="due",
+        wait=FOR_EVER if patient else SOME_TIME,
+        job_deadline=SOME_TIME / 4,
+        tick_rate=None,
+        adaptive_latency=False,
+        latency={"prune": 2, **dict.fromkeys(("plan", "reflect", "summarise", "rate", "integrate", "recount"), 2)},
+        limits=usual.settings.limits | {"tick.run.calls": 8, "day.run.calls": 80},
+        models={"default": model},
+    )
+    return replace(usual, settings=settings, ticks=_ticks(asks=True, wait=FOR_EVER, apply="due"), patient=patient)
 
 
 @cache

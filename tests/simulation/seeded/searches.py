@@ -38,6 +38,11 @@ def _asks_flex(scene: Scene) -> bool:
     return scene.asks_flex
 
 
+def _batches(scene: Scene) -> bool:
+    """Return whether a scene asks in batch files."""
+    return scene.batches
+
+
 def _packs(scene: Scene) -> bool:
     """Return whether a scene packs calls."""
     return scene.packs
@@ -51,6 +56,8 @@ WANTED: dict[str, Callable[[Scene], bool]] = {
     "an idle heuristic reads later entries": _paced,
     "a pack's answers go by their place": _packs,
     "shares of a pack do not add up": _packs,
+    "a batch is recorded after it was sent": _batches,
+    "a batch's answer to an ended job is free": _batches,
     "an answer is charged as it was asked": _asks_flex,
     "an attempt pays for flex and falls back": _asks_flex,
 }
@@ -88,5 +95,7 @@ FOUND: dict[str, int] = {
     "shares of a pack do not add up": 9,
     "an answer is charged as it was asked": 13,
     "an attempt pays for flex and falls back": 13,
+    "a batch is recorded after it was sent": 237,
+    "a batch's answer to an ended job is free": 257,
     "a lost attempt is free": 1,
 }

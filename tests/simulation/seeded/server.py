@@ -29,11 +29,14 @@ from redis.exceptions import ResponseError
 import cogitate.hosting.inline
 import cogitate.hosting.tick_loop
 import cogitate.scheduler.config.facts
+import cogitate.scheduler.ledger.batches
 import cogitate.scheduler.ledger.claims
 import cogitate.scheduler.ledger.ledger
 import cogitate.scheduler.tick.loop
 import cogitate.workers.gate.gate
 import cogitate.workers.jobs.attempt
+import cogitate.workers.jobs.batches.desk
+import cogitate.workers.jobs.batches.parking
 import cogitate.workers.jobs.call_layers
 import cogitate.workers.jobs.judging
 import cogitate.workers.jobs.packs.packing
@@ -51,7 +54,17 @@ from cogitate.workers.jobs.call_layers import Sharing
 from cogitate.workers.jobs.heartbeat import Heartbeat
 from cogitate.workers.llm.replies.failures import ModelAnswer
 from cogitate.workers.processes.embedded import EmbeddedServer
-from tests.simulation.seeded.actors import SimulatedEvent, SimulatedFlag, SimulatedFuture, SimulatedTime, current
+from tests.simulation.seeded.actors import (
+    SimulatedCondition,
+    SimulatedEvent,
+    SimulatedFlag,
+    SimulatedFuture,
+    SimulatedThread,
+    SimulatedTime,
+    current,
+)
+from tests.simulation.seeded.altered import in_script
+from tests.simulation.seeded.batches import SIMULATED_DESK, LoudLog, SimulatedFiles
 from tests.simulation.seeded.model import SimulatedModel, WatchedTiers
 from tests.simulation.seeded.watched_packs import watched_pack
 from tests.simulation.seeded.wire import SimulatedConnection, client_of
@@ -119,9 +132,12 @@ def simulating() -> Iterator[Server]:
     with TemporaryDirectory(prefix="cogitate-") as folder, contextlib.ExitStack() as undo:
         undo.callback(structlog.reset_defaults)
         be_silent()
+        undo.enter_context(in_script("batches", *SIMULATED_DESK))
         embedded = undo.enter_context(EmbeddedServer(Path(folder)))
         for timed in (
             cogitate.workers.jobs.attempt,
+            cogitate.workers.jobs.batches.desk,
+            cogitate.workers.jobs.batches.parking,
             cogitate.workers.jobs.judging,
             cogitate.workers.jobs.service_tiers,
             cogitate.workers.gate.gate,
@@ -141,6 +157,10 @@ def simulating() -> Iterator[Server]:
         for name, stands_in in {"time": SimulatedTime, "threading": locks, "Future": SimulatedFuture}.items():
             undo.enter_context(patch.object(packing, name, stands_in))
         undo.enter_context(patch.object(packing, "ask_together", watched_pack))
+        desk = cogitate.workers.jobs.batches.desk
+        threads = SimpleNamespace(Condition=SimulatedCondition, Thread=SimulatedThread)
+        for name, takes_part in {"threading": threads, "BatchFiles": SimulatedFiles, "log": LoudLog()}.items():
+            undo.enter_context(patch.object(desk, name, takes_part))
         undo.enter_context(patch.object(cogitate.workers.gate.gate, "Reports", _Untold))
         undo.enter_context(patch.object(cogitate.workers.jobs.attempt, "ModelClients", SimulatedModel))
         undo.enter_context(patch.object(cogitate.workers.jobs.call_layers, "Sharing", _Alone))
@@ -152,7 +172,8 @@ def simulating() -> Iterator[Server]:
         undo.enter_context(patch.object(cogitate.scheduler.config.facts, "Settings", cache(Settings)))
         for module in (cogitate.workers.gate.gate, cogitate.workers.jobs.stored_texts):
             undo.enter_context(patch.object(module.resources, "files", cache(resources.files)))
-        for module in (cogitate.scheduler.ledger.claims, cogitate.scheduler.ledger.ledger):
+        ledger = cogitate.scheduler.ledger
+        for module in (ledger.batches, ledger.claims, ledger.ledger):
             undo.enter_context(patch.object(module, "new_nonce", _nonce))
         undo.enter_context(patch.object(cogitate.hosting.tick_loop, "logs", SimpleNamespace(quiet=lambda: None)))
         # What redis-py does for its own measurements, and for a command that is not used here.

@@ -269,8 +269,9 @@ class BatchDesk:
             present = self._batches.look(*run.name, HOLD_SENDING)
             if present is None or _is_kept(present, batch):
                 return  # another process has the desk, or the run pauses; what is left is handed out later
-            token = left.pop(name)
-            self._hand_out(run, token, desk.batched[token], line.completion)
+            if not self._hand_out(run, left[name], desk.batched[left[name]], line.completion):
+                return
+            del left[name]
             answered += 1
         self._give_back(run, tuple(left.values()), desk.batched)
         if status.status == "completed":
@@ -289,15 +290,18 @@ class BatchDesk:
             foreign=foreign,
         )
 
-    def _hand_out(self, run: _Run, token: str, batched: Batched, completion: bytes) -> None:
-        """Judge and settle one answer; charge its job if it has ended."""
+    def _hand_out(self, run: _Run, token: str, batched: Batched, completion: bytes) -> bool:
+        """Judge and settle one answer; charge its job if it has ended. Return False if the job cannot take it now."""
         claim = self._claims.claim(f"{run.run}/{batched.job}", held=token)
+        if claim in ("paused", "newer", "older"):
+            return False
         held = Held(*batched.real_day)
         if isinstance(claim, Claim):
             self._answered(claim, BatchAnswer(batched.digest, batched.size, completion, held))
         else:
             self._charge(run, token, batched, completion_cost(batched, completion))
         self._batches.done(*run.name, [token], HOLD_SENDING)
+        return True
 
     def _charge(self, run: _Run, token: str, batched: Batched, used: Cost) -> None:
         self._claims.account(run.run, run.incarnation, batched.key, token, used)

@@ -44,10 +44,56 @@ def pool() -> Iterator[ThreadPoolExecutor]:
         yield threads
 
 
-def call_of(question: Any = "q", seconds: float = FAR) -> Call:
-    claim: Any = SimpleNamespace(job=SimpleNamespace(run="town"), incarnation="now")
+def call_of(question: Any = "q", seconds: float = FAR, **claimed: Any) -> Call:
+    job = SimpleNamespace(run="town", id="town/job", key=SimpleNamespace(kind="plan"), due=claimed.pop("due", 3))
+    claim: Any = SimpleNamespace(
+        **{"job": job, "incarnation": "now", "number": 1, "response_cache": False, "case": None} | claimed
+    )
+    model: Any = SimpleNamespace(name=claimed.get("model", "default"))
     unused: Any = None
-    return Call(claim, unused, unused, 50, time.monotonic() + seconds, question)
+    return Call(claim, unused, model, 50, time.monotonic() + seconds, question)
+
+
+@pytest.mark.parametrize(
+    ("other", "shares"),
+    [
+        ({"case": "hungry Bob"}, True),
+        ({"case": "tired Bob"}, False),
+        ({"case": "unlike"}, False),
+        ({"case": "broken"}, False),
+        ({"case": "hungry Bob", "due": 4}, False),
+        ({"case": "hungry Bob", "number": 2}, False),
+        ({"case": "hungry Bob", "model": "large"}, False),
+        ({"case": "hungry Bob", "incarnation": "later"}, False),
+        ({"case": "hungry Bob", "response_cache": True}, False),
+    ],
+)
+def test_cases_that_a_kind_declares_alike_share_an_answer(
+    monkeypatch: pytest.MonkeyPatch, pool: ThreadPoolExecutor, waiting: threading.Semaphore, other: Any, shares: bool
+) -> None:
+    def alike(case: str) -> str | None:
+        if case == "broken":
+            raise KeyError(case)
+        return None if case == "unlike" else case.split()[0]
+
+    monkeypatch.setattr(cogitate.workers.jobs.call_layers, "kind_of", lambda name: SimpleNamespace(alike=alike))
+    sharing, begun, end = Sharing(), threading.Event(), threading.Event()
+
+    def first(call: Call) -> ModelAnswer:
+        begun.set()
+        assert end.wait(FAR)
+        return GOOD
+
+    own = ModelAnswer(usage=Cost(calls=1, tokens=9))
+    leading = pool.submit(sharing.ask, call_of("of Ann", case="hungry Ann"), first)
+    assert begun.wait(FAR)
+    second = pool.submit(sharing.ask, call_of("of Bob", **other), lambda _: own)
+    if shares:
+        assert waiting.acquire(timeout=FAR)
+        end.set()
+    assert second.result(FAR) == (replace(GOOD, saved=True) if shares else own)
+    end.set()
+    assert leading.result(FAR) == GOOD
 
 
 def all_asking(

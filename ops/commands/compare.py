@@ -1,0 +1,110 @@
+"""`cogitate compare`: where and why two runs part, and how the difference spreads."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from cogitate.hosting.terminal import Terminal
+from cogitate.memory.clock import day_and_time
+from cogitate.ops.command_options import AsJson, DataDir, Verbose, open_state, read_settings
+from cogitate.ops.report.comparison_page import write_comparison
+from cogitate.scheduler.config.kind_modules import load_kinds
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.inspection.comparison import Comparison, clock_of_run, compare_runs
+
+MOST = 20  # owners that are listed
+
+
+def compare(
+    a: Annotated[str, typer.Argument(metavar="A", help="A run.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="Another run of the same server.")],
+    since: Annotated[int, typer.Option(metavar="TICK", min=1, help="Compare from this tick on.")] = 1,
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Write a page with a map of the owners.", show_default=False),
+    ] = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+    verbose: Verbose = 0,
+) -> int:
+    """Compare two runs: the first tick at which they differ, its cause, and how the difference spreads.
+
+    Both journals are verified on the way. Trimmed ticks come from the files in the data folder; where these are
+    missing, the comparison begins with the first tick that both runs have. The exit code is 1 when a journal was
+    changed; runs that differ are no failure.
+    """
+    settings = read_settings(verbose, data_dir=data_dir)
+    load_kinds(settings)
+    with open_state(settings) as client:
+        found = compare_runs(client, a, b, settings.data_dir, since)
+        clock = clock_of_run(client, a)
+    console = Terminal(stderr=as_json)
+    with clock.in_force():
+        for line in comparison_lines(found, since):
+            console.print(line)
+        if html is not None:
+            write_comparison(found, html)
+            console.print(f"wrote {html} ({html.stat().st_size / 1000:.0f} kB)")
+    if as_json:
+        print(json.dumps(msgspec.to_builtins(found)), flush=True)
+    return 0
+
+
+def read_comparison(a: str, b: str, *, settings: Settings | None = None, since: int = 1) -> Comparison:
+    """Return the comparison of two runs of one server, from the tick `since` on.
+
+    Args:
+        settings: say where the runs are; by default those of the environment and cogitate.toml.
+
+    Raises:
+        RunMissing: if a run does not exist.
+        JournalError: when a journal was changed.
+        InputError: if the runs have no tick in common from `since` on.
+    """
+    settings = settings or read_settings()
+    load_kinds(settings)
+    with open_state(settings) as client:
+        return compare_runs(client, a, b, settings.data_dir, since)
+
+
+def comparison_lines(found: Comparison, since: int = 1) -> list[str]:
+    """Return a comparison in lines of text."""
+    lines = []
+    if found.first > since:
+        lines.append(f"The journals are trimmed: the comparison begins with tick {found.first:,}")
+    if found.differs_before:
+        lines.append(f"The runs differ before tick {found.first:,} already; what follows is from there on")
+    first = found.difference
+    if first is None:
+        lines.append(f"Ticks {found.first:,} to {found.last:,} of {found.a} and {found.b} are equal")
+    else:
+        lines.append(f"First difference at tick {first.tick:,} ({day_and_time(first.minute)}), cause: {first.cause}")
+        about = f"{first.owner}: " if first.owner else ""
+        lines.append(f"  in {found.a}: {about}{first.a or 'nothing'}")
+        lines.append(f"  in {found.b}: {about}{first.b or 'nothing'}")
+        ticks = found.last - found.first + 1
+        lines.append(f"{found.differing_ticks:,} of {ticks:,} ticks differ, and {len(found.spread):,} owners:")
+    for one in found.spread[:MOST]:
+        through = f" through {one.through}" if one.through else ""
+        lines.append(f"  tick {one.tick:,} ({day_and_time(one.minute)}): {one.owner} by {one.by}{through}")
+    if len(found.spread) > MOST:
+        lines.append(f"  and {len(found.spread) - MOST:,} more; --json and --html have all")
+    for kind in sorted({*found.figures["a"], *found.figures["b"]}):
+        told = []
+        for side in (found.figures["a"], found.figures["b"]):
+            figures = side.get(kind)
+            told.append(
+                "none"
+                if figures is None
+                else f"{figures.jobs:,} jobs, {figures.by_model:,} by a model, {figures.late:,} late, "
+                f"{figures.tokens:,} tokens, ${figures.usd_micros / 1e6:.4f}"
+            )
+        lines.append(f"{kind}: {told[0]}" + ("" if told[0] == told[1] else f" | {told[1]}"))
+    if found.ends[0] != found.ends[1]:
+        lines.append(f"{found.a} ends at tick {found.ends[0]:,}, {found.b} at tick {found.ends[1]:,}")
+    return lines

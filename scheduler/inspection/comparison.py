@@ -1,0 +1,369 @@
+"""Comparison of two runs: where and why they part, how the difference spreads, and what each owner thought in both.
+
+Both journals are read side by side, verified, a tick at a time. Kept are a few differing thoughts for each owner and
+window of time, so that memory grows with owners, not with ticks.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+from redis import Redis
+
+from cogitate.memory.clock import Clock
+from cogitate.memory.effects import Append, Tell
+from cogitate.memory.entry import Entry
+from cogitate.scheduler.inspection.first_difference import (
+    FirstDifference,
+    describe_effect,
+    describe_entry,
+    first_difference,
+    next_unequal,
+)
+from cogitate.scheduler.inspection.stored_run import clock_of
+from cogitate.scheduler.intake.checks import InputError
+from cogitate.scheduler.journal.checkpoint import trimmed_tick
+from cogitate.scheduler.journal.exported import all_lines, exported_journal
+from cogitate.scheduler.journal.history import hashes_before, read_journal
+from cogitate.scheduler.journal.lines import ReadLine
+from cogitate.scheduler.journal.run_totals import spending
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.streams import UNREADABLE, load_streams
+
+WINDOWS = 48  # at most
+KEPT = 3  # differing thoughts of an owner, window and run
+Side = Literal["a", "b"]
+
+
+class OwnerDifference(msgspec.Struct, frozen=True, kw_only=True):
+    """The first difference between an owner's two streams, and what carried it."""
+
+    owner: str
+    tick: int
+    minute: int  # game time, total minutes
+    by: str  # "observation", "boundary", "world", "profile", or the kind of a job
+    through: str = ""  # the owner that carried it: of the job, or named by the observation; "": none that differs
+    a: str = ""  # in words; "": nothing
+    b: str = ""
+
+
+class Thought(msgspec.Struct, frozen=True, kw_only=True):
+    """An entry, or a message to the world, that the other run does not have."""
+
+    tick: int
+    minute: int  # game time, total minutes
+    type: str  # of the entry; of a message to the world its topic, such as "action"
+    text: str
+    by: str  # "observation" or the kind of a job
+    source: str = ""  # of a job: llm, cached, heuristic or none
+    numbers: tuple[int, ...] = ()  # of the entries that it rests on
+    evidence: tuple[str, ...] = ()  # their texts, as far as the run still has them
+
+
+class Window(msgspec.Struct, kw_only=True):
+    """What an owner thought, observed and did in a span of time that the other run does not have."""
+
+    window: int
+    shared: int = 0  # entries and messages to the world in both
+    only_a: int = 0
+    only_b: int = 0
+    a: tuple[Thought, ...] = ()  # some of them, deeds and thoughts before observations
+    b: tuple[Thought, ...] = ()
+
+    @property
+    def share(self) -> float:
+        """Return the share of both runs' entries that the other run does not have, from 0 to 1."""
+        return (self.only_a + self.only_b) / ((2 * self.shared + self.only_a + self.only_b) or 1)
+
+
+class KindFigures(msgspec.Struct, kw_only=True):
+    """The ended jobs of a kind in one run."""
+
+    jobs: int = 0
+    by_model: int = 0  # with a model's answer, asked or cached
+    late: int = 0
+    tokens: int = 0
+    usd_micros: int = 0
+
+
+class Comparison(msgspec.Struct, kw_only=True):
+    """Two runs side by side, over the ticks that both have."""
+
+    a: str  # names of the runs
+    b: str
+    first: int  # tick
+    last: int
+    ends: tuple[int, int]  # the last tick of each run
+    width: int  # ticks of a window
+    minutes: list[int] = msgspec.field(default_factory=list)  # game time at which each window begins
+    differs_before: bool = False  # the digests differ before the first tick that is compared
+    difference: FirstDifference | None = None  # None: no tick that is compared differs
+    differing_ticks: int = 0
+    spread: list[OwnerDifference] = msgspec.field(default_factory=list)  # in the order in which it reached the owners
+    owners: dict[str, list[Window]] = msgspec.field(default_factory=dict)  # of each owner that differs, in time
+    figures: dict[Side, dict[str, KindFigures]] = msgspec.field(default_factory=lambda: {"a": {}, "b": {}})
+
+
+class _Carried(NamedTuple):
+    """One change to an owner's stream, or its message to the world."""
+
+    owner: str
+    what: object
+    words: str
+    by: str
+    through: str
+    entry: Entry | None = None
+
+
+def compare_runs(client: Redis, a: str, b: str, data_dir: Path, since: int = 1) -> Comparison:
+    """Compare two runs of one server, over the ticks that both have, from `since` on.
+
+    Trimmed ticks come from the files in the data folder. Where these are missing, the comparison begins later.
+
+    Raises:
+        RunMissing: if a run does not exist.
+        JournalError: when a journal was changed.
+        InputError: if the runs have no tick in common from `since` on.
+    """
+    stores = RunStore.open(client, a), RunStore.open(client, b)
+    ends = stores[0].tick(), stores[1].tick()
+    first = max(
+        since, *(_first_tick(client, store, data_dir, name) for store, name in zip(stores, (a, b), strict=True))
+    )
+    last = min(ends)
+    if first > last:
+        raise InputError(
+            f"runs {a!r} and {b!r} have no tick in common from tick {first:,} on: "
+            f"the last ticks are {ends[0]:,} and {ends[1]:,}"
+        )
+    found = Comparison(a=a, b=b, first=first, last=last, ends=ends, width=-(-(last - first + 1) // WINDOWS))
+    reading = _Reading(found, (_settings(stores[0]), _settings(stores[1])))
+    before = [_Lines(client, data_dir, name, store, first, last) for store, name in zip(stores, (a, b), strict=True)]
+    found.differs_before = before[0].digest != before[1].digest
+    for one, other in zip(before[0].lines, before[1].lines, strict=True):
+        reading.add(one, other)
+    reading.close()
+    _add_evidence(stores[0], found, "a")
+    _add_evidence(stores[1], found, "b")
+    return found
+
+
+def clock_of_run(client: Redis, run: str) -> Clock:
+    """Return the clock of a run."""
+    return clock_of(RunStore.open(client, run))
+
+
+def _first_tick(client: Redis, store: RunStore, data_dir: Path, run: str) -> int:
+    trimmed = trimmed_tick(store)
+    return 1 if exported_journal(client, data_dir, run).covers(trimmed) else trimmed + 1
+
+
+def _settings(store: RunStore) -> dict[str, Any]:
+    kept: dict[str, Any] = json.loads(store.state_field("settings"))
+    return kept
+
+
+class _Lines:
+    """The lines of a run from a tick on, and the digest before it."""
+
+    def __init__(self, client: Redis, data_dir: Path, run: str, store: RunStore, first: int, last: int) -> None:
+        trimmed = trimmed_tick(store)
+        self.digest = ""
+        if first > trimmed:
+            self.digest = hashes_before(store, first, trimmed)[0]
+            self.lines: Iterator[ReadLine] = read_journal(store, first, last)
+            return
+        lines = (line for line in all_lines(client, data_dir, run) if line.core.tick <= last)
+        for line in lines if first > 1 else ():
+            self.digest = line.digest
+            if line.core.tick == first - 1:
+                break
+        self.lines = lines
+
+
+class _Reading:
+    """The fold over pairs of lines."""
+
+    def __init__(self, found: Comparison, settings: tuple[Mapping[str, Any], Mapping[str, Any]]) -> None:
+        self._found = found
+        self._settings = settings
+        self._names: dict[str, str] = {}  # owner by name
+        self._parted: set[str] = set()
+        self._window = 0
+        self._thoughts: dict[str, tuple[list[Thought], list[Thought]]] = {}  # by owner, of the window
+
+    def add(self, a: ReadLine, b: ReadLine) -> None:
+        """Compare two lines of one tick."""
+        found = self._found
+        window = (a.core.tick - found.first) // found.width
+        if window != self._window:
+            self.close()
+            self._window = window
+        if len(found.minutes) <= window:
+            found.minutes.append(a.core.minute)
+        for line in (a, b):
+            self._names.update((profile.name, owner) for owner, profile in line.core.joined)
+        for index, line in enumerate((a, b)):
+            for owner, thought in _thoughts(line):
+                self._thoughts.setdefault(owner, ([], []))[index].append(thought)
+        self._count("a", a)
+        self._count("b", b)
+        if a.core == b.core:
+            return
+        found.differing_ticks += 1
+        if found.difference is None:
+            found.difference = first_difference(a, b, self._settings)
+        self._spread(a, b)
+
+    def _spread(self, a: ReadLine, b: ReadLine) -> None:
+        changes: dict[str, tuple[list[_Carried], list[_Carried]]] = {}
+        for index, line in enumerate((a, b)):
+            for carried in _carried(line):
+                if carried.owner not in self._parted:
+                    changes.setdefault(carried.owner, ([], []))[index].append(carried)
+        for owner, (of_a, of_b) in changes.items():
+            pair = next_unequal(of_a, of_b, _identity)
+            one, other = pair
+            first = one or other
+            if first is None:
+                continue
+            self._parted.add(owner)
+            self._found.spread.append(
+                OwnerDifference(
+                    owner=owner,
+                    tick=a.core.tick,
+                    minute=a.core.minute,
+                    by=first.by,
+                    through=self._through(first) or (self._through(other) if other is not None else ""),
+                    a=one.words if one is not None else "",
+                    b=other.words if other is not None else "",
+                )
+            )
+
+    def _through(self, carried: _Carried) -> str:
+        """Return the owner that carried a change: of the job, or one that differs already and that a text names."""
+        if carried.through or carried.entry is None:
+            return carried.through if carried.through != carried.owner else ""
+        named = [self._names.get(name, name) for name in carried.entry.subjects]
+        named += [owner for name, owner in self._names.items() if name in carried.entry.text]
+        return next((owner for owner in named if owner in self._parted and owner != carried.owner), "")
+
+    def _count(self, side: Side, line: ReadLine) -> None:
+        kinds = self._found.figures[side]
+        for ended, note in zip(line.core.ended, line.notes.ended, strict=True):
+            figures = kinds.setdefault(ended.key.kind, KindFigures())
+            figures.jobs += 1
+            figures.by_model += note.source in ("llm", "cached")
+            figures.late += ended.reason == "late"
+        for spent in spending(line.notes):
+            figures = kinds.setdefault(spent.key.kind, KindFigures())
+            figures.tokens += spent.cost.tokens
+            figures.usd_micros += spent.cost.usd_micros
+
+    def close(self) -> None:
+        """Compare the thoughts of the window that ends."""
+        for owner, (of_a, of_b) in self._thoughts.items():
+            counted = Counter(map(_same, of_a)), Counter(map(_same, of_b))
+            only = counted[0] - counted[1], counted[1] - counted[0]
+            if not (only[0] or only[1]):
+                continue
+            self._found.owners.setdefault(owner, []).append(
+                Window(
+                    window=self._window,
+                    shared=(counted[0] & counted[1]).total(),
+                    only_a=only[0].total(),
+                    only_b=only[1].total(),
+                    a=_chosen(of_a, only[0]),
+                    b=_chosen(of_b, only[1]),
+                )
+            )
+        self._thoughts.clear()
+
+
+def _identity(carried: _Carried) -> object:
+    return carried.by, carried.what
+
+
+def _same(thought: Thought) -> tuple[int, str, str]:
+    return thought.minute, thought.type, thought.text
+
+
+def _chosen(thoughts: Iterable[Thought], only: Counter[tuple[int, str, str]]) -> tuple[Thought, ...]:
+    found = [thought for thought in thoughts if _same(thought) in only]
+    found.sort(key=lambda thought: thought.by == "observation")
+    return tuple(sorted(found[:KEPT], key=lambda thought: thought.tick))
+
+
+def _thoughts(line: ReadLine) -> Iterator[tuple[str, Thought]]:
+    core = line.core
+    for ended, note in line.ends:
+        if ended.end != "applied":
+            continue
+        for effect in ended.effects:
+            facts: dict[str, Any] = {"tick": core.tick, "by": ended.key.kind, "source": note.source}
+            if isinstance(effect, Append):
+                yield effect.owner, _thought(effect.entry, facts)
+            elif isinstance(effect, Tell):
+                told = json.dumps(effect.data, ensure_ascii=False, sort_keys=True)
+                yield effect.owner, Thought(minute=core.minute, type=effect.topic, text=told, **facts)
+    for owner, entry in (*core.observed, *core.waiting):
+        yield owner, _thought(entry, {"tick": core.tick, "by": "observation"})
+
+
+def _thought(entry: Entry, facts: dict[str, Any]) -> Thought:
+    text = entry.text
+    if entry.items:
+        text = "\n".join((text, *(f"- {item.description}" for item in entry.items)))
+    return Thought(minute=entry.minute, type=entry.type, text=text, numbers=entry.evidence, **facts)
+
+
+def _carried(line: ReadLine) -> Iterator[_Carried]:
+    """Yield every change of a tick, in the order in which it was applied."""
+    core = line.core
+    for owner, numbers in core.unread:
+        yield _Carried(owner, numbers, f"entries {list(numbers)} were unreadable", "boundary", "")
+    for ended in core.ends:
+        if ended.end == "applied":
+            for effect in ended.effects:
+                yield _Carried(effect.owner, effect, describe_effect(effect), ended.key.kind, ended.key.owner)
+    for owner, profile in core.joined:
+        yield _Carried(owner, profile, f"joined as {profile.name}", "profile", "")
+    for effect in core.world_effects:
+        yield _Carried(effect.owner, effect, describe_effect(effect), "world", "")
+    for owner, entry in (*core.observed, *core.waiting):
+        yield _Carried(owner, entry, describe_entry(entry), "observation", "", entry)
+    for repeat in core.repeated:
+        yield _Carried(repeat.owner, repeat, f"observed again what entry {repeat.number} says", "observation", "")
+    for rated in core.rated:
+        yield _Carried(rated.owner, rated, f"entry {rated.number} was rated {rated.importance}", "boundary", "")
+    for effect in core.cuts:
+        yield _Carried(effect.owner, effect, describe_effect(effect), "boundary", "")
+    for owner, numbers in core.deleted:
+        yield _Carried(owner, numbers, f"entries {list(numbers)} were deleted", "boundary", "")
+    for owner in core.left:
+        yield _Carried(owner, "left", "left", "world", "")
+
+
+def _add_evidence(store: RunStore, found: Comparison, side: Side) -> None:
+    """Read the texts that the kept thoughts rest on, one stream at a time."""
+    for owner, windows in found.owners.items():
+        if not any(thought.numbers for window in windows for thought in getattr(window, side)):
+            continue
+        try:
+            entries = load_streams(store, [owner])[owner].entries
+        except UNREADABLE:
+            continue  # `cogitate audit` reports it
+        for window in windows:
+            kept = [
+                msgspec.structs.replace(
+                    thought,
+                    evidence=tuple(entries[number].text for number in thought.numbers if number in entries),
+                )
+                for thought in getattr(window, side)
+            ]
+            setattr(window, side, tuple(kept))
