@@ -26,7 +26,7 @@ def fork(
     ] = None,
     days: Annotated[
         int | None,
-        typer.Option(metavar="D", min=1, help="The length in game days, from tick 1 (default the source's)."),
+        typer.Option(metavar="D", min=1, help="The length in game days (default the source's)."),
     ] = None,
     ticks: Annotated[int | None, typer.Option(metavar="N", min=1, help="The length in ticks instead of days.")] = None,
     workers: Annotated[int | None, typer.Option(metavar="W", help="Worker processes to start; 0: none.")] = None,
@@ -55,7 +55,7 @@ def _read_change(text: str) -> SetLimit:
     """Return the request that `--set` names.
 
     Raises:
-        ConfigurationError, LimitError: when it names no limit, or no amount.
+        ConfigurationError: when it names no limit, or no amount.
     """
     name, _, value = text.partition("=")
     try:

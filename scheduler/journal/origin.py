@@ -11,6 +11,7 @@ Keys under the run's prefix:
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 
 import msgspec
@@ -85,6 +86,7 @@ class SourceJournal:
         self._store = store
         self.last = store.length("origin_journal")
         self._read: deque[ReadLine] = deque()
+        self._before: ReadLine | None = None  # the newest line that was forgotten
         self._next = 0  # the tick after those that were read; 0: none was
         self._hashes = "", ""
 
@@ -97,13 +99,16 @@ class SourceJournal:
         if tick > self.last:
             return None
         while self._read and self._read[0].core.tick < tick:
-            self._read.popleft()
+            self._before = self._read.popleft()
         if not self._read:
             self._load(tick)
         return self._read[0]
 
     def digest(self, tick: int) -> str:
         """Return the source's digest after a tick that it has reached."""
+        for line in (self._before, *itertools.islice(self._read, 1)):
+            if line is not None and line.core.tick == tick:
+                return line.digest
         return _hashes(self._store.item("origin_journal", tick - 1), tick)[0] if tick else ""
 
     def _load(self, tick: int) -> None:

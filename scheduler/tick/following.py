@@ -156,4 +156,5 @@ def _corrections(line: ReadLine) -> Iterator[bytes]:
     """Yield the jobs whose final usage became known, as the ledger shows them."""
     for known in line.notes.corrected:
         yield known.key.text().encode()
-        yield msgspec.json.encode({"usage": [*known.usage], "saved": True, "at": known.at})
+        usage = msgspec.structs.astuple(known.usage)
+        yield msgspec.json.encode({"usage": usage, "saved": True, "at": known.at})

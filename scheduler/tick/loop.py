@@ -115,7 +115,8 @@ class RunLoop:
             workers_left=workers_left,
             pace=self.pace,
             awaited=self.state.latencies.awaited,
-            needs_worker=lambda key: not self._source.repeats and self.engine.needs_worker(key),
+            needs_worker=self.engine.needs_worker,
+            repeats=lambda: self._source.repeats,
         )
         self._open: _OpenTick | None = None  # the tick whose body has not ended yet
         self._closed = False
