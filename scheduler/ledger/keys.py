@@ -33,6 +33,7 @@ RunKey = Literal[
     "facts",
     "journal",
     "journal_checkpoints",
+    "origin_journal",
     "checkpoint",
     "controls",
     "answers",

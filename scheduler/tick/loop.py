@@ -38,6 +38,7 @@ from cogitate.scheduler.ledger.ledger import Apply, HostLedger
 from cogitate.scheduler.ledger.step_replies import BoundaryInput, UnreadableLog
 from cogitate.scheduler.tick.commit import Committer, SendCommit, commit_at_once, let_go
 from cogitate.scheduler.tick.figure_history import EndedJobs
+from cogitate.scheduler.tick.following import Following
 from cogitate.scheduler.tick.garbage import FullCollections
 from cogitate.scheduler.tick.pace import Pace
 from cogitate.scheduler.tick.restore import restore
@@ -103,6 +104,7 @@ class RunLoop:
         self.pace = Pace(tick_rate, lambda: time.monotonic()) if tick_rate is not None else None
         self._collections = collections if tick_rate is not None else None  # None: as Python does them
         self._last = self.state.due.last = ticks
+        self._source = Following(ledger, apply, self.pace)
         self.collector = ResultCollector(
             ledger,
             publish,
@@ -114,6 +116,7 @@ class RunLoop:
             pace=self.pace,
             awaited=self.state.latencies.awaited,
             needs_worker=self.engine.needs_worker,
+            repeats=lambda: self._source.repeats,
         )
         self._open: _OpenTick | None = None  # the tick whose body has not ended yet
         self._closed = False
@@ -192,9 +195,9 @@ class RunLoop:
     def _new_ticks(self) -> Generator[Tick, None, None]:
         if self.pace is not None:
             self.pace.begin(self.tick)
-        steering = self.state.steering
+        steering, jobs = self.state.steering, self.state.open
         while not (self.stopping or self.done):
-            if steering.mode == "paused":
+            if steering.mode == "paused" and not self._source.repeats:
                 self._read_reply()
                 log.warning("run.paused", run=self.ledger.run, tick=self.tick)
                 self.collector.pause(self.tick + 1, lambda: self.stopping)
@@ -203,14 +206,15 @@ class RunLoop:
                 self._committer.next = None  # it lacks operators' requests since then
                 if self.over:
                     break
-            if self.pace is not None:
+            if self.pace is not None and not self._source.repeats:
                 self._keep(self.pace)
             self._read_reply()
             self._trim()
-            boundary = self.collector.gather(self.tick + 1, self._committer.next, self.state.open)
+            known, tick = self._committer.next, self.tick + 1
+            boundary = self._source.boundary(tick, self.digest, known) or self.collector.gather(tick, known, jobs)
             if self._interrupted.is_set():
                 break
-            yield self._begin(self.tick + 1, boundary)
+            yield self._begin(tick, boundary)
             self.calls.check_process()
             self._commit()
 

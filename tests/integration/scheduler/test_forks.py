@@ -1,0 +1,158 @@
+"""A fork repeats its source without a call, equals it while nothing is changed, and is a run like any other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from redis import Redis
+
+from cogitate.hosting.inline import redis_in_memory
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.entry import Entry
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.ops.world_driver import drive
+from cogitate.scheduler.config.controls import SetLimit
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.inspection.audit import audit
+from cogitate.scheduler.inspection.replay import replay
+from cogitate.scheduler.inspection.summary import RunSummary, summarise_run
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.journal.origin import Fork, origin_of
+from cogitate.scheduler.ledger.deletion import delete_run
+from cogitate.scheduler.ledger.errors import LedgerError
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.simulation.town.town import Town
+from tests.integration.command import cogitate, summary
+
+TICKS, NOON = 600, 360
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[FakeEndpoint]:
+    """A stand-in of a model that also fails, so that some outcomes are heuristics."""
+    with FakeEndpoint(faults={"429": 0.1, "500": 0.1, "broken_json": 0.1}) as found:
+        yield found
+
+
+class Visited(Town):
+    """A town of five in which somebody sees a stranger at one tick."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__(5, 0, 2)
+        self._at = at
+
+    def step(self, tick: int, minute: int) -> list[tuple[str, Entry]]:
+        seen = super().step(tick, minute)
+        if tick != self._at:
+            return seen
+        owner = min(owner for owner in self.owners() if owner.startswith("agent:"))
+        return [*seen, (owner, Entry(type="observation", text="A stranger asks about the harbour.", minute=minute))]
+
+
+def hosted(
+    client: Redis, endpoint: FakeEndpoint, folder: Path, run: str, *, fork: Fork | None = None, visit: int = 0
+) -> RunSummary:
+    """Host a town of five to its end, and check its ledger and its journal."""
+    town = Visited(visit)
+    settings = Settings(
+        seconds_per_tick=120,
+        llm="openai",
+        base_url=endpoint.url,
+        api_key="none",
+        data_dir=folder,
+        limits={"run.tokens": 1_000_000},
+    )
+    with TickLoop(
+        run=run,
+        owners=town.owners(),
+        settings=settings,
+        locations=town.locations,
+        brief=town.brief,
+        ticks=TICKS,
+        start_minute=town.start_minute,
+        inline=True,
+        client=client,
+        fork=fork,
+    ) as loop:
+        drive(loop, town)
+    assert audit(client, run) == []
+    replay(client, run, redis_in_memory())
+    return summarise_run(client, run)
+
+
+def digests(client: Redis, run: str) -> list[str]:
+    """Return a run's digest after each tick."""
+    return [line.digest for line in read_journal(RunStore.open(client, run), 1, TICKS)]
+
+
+@pytest.fixture
+def source(client: Redis, endpoint: FakeEndpoint, tmp_path: Path) -> RunSummary:
+    found = hosted(client, endpoint, tmp_path, "source")
+    assert found.spent.calls > 20
+    return found
+
+
+def test_an_unchanged_fork_makes_no_call_and_equals_its_source(
+    client: Redis, endpoint: FakeEndpoint, tmp_path: Path, source: RunSummary
+) -> None:
+    fork = hosted(client, endpoint, tmp_path, "fork", fork=Fork(run="source", tick=NOON))
+    assert digests(client, "fork") == digests(client, "source")
+    assert fork.spent.calls == fork.spent.tokens == 0
+    origin = origin_of(RunStore.open(client, "fork"))
+    assert origin is not None
+    assert (origin.run, origin.tick, origin.digest) == ("source", NOON, digests(client, "source")[NOON - 1])
+    delete_run(client, "source", force=True)
+    again = hosted(client, endpoint, tmp_path, "again", fork=Fork(run="fork", tick=NOON + 60))
+    assert (again.digest, again.spent.calls) == (source.digest, 0)
+
+
+@pytest.mark.parametrize("how", ["observation", "limit"])
+def test_a_changed_fork_parts_at_the_change_and_pays_only_for_what_comes_after(
+    client: Redis, endpoint: FakeEndpoint, tmp_path: Path, source: RunSummary, how: str
+) -> None:
+    seen = how == "observation"
+    changes = () if seen else (SetLimit("day.run.tokens", 0),)
+    fork = hosted(
+        client,
+        endpoint,
+        tmp_path,
+        "fork",
+        fork=Fork(run="source", tick=NOON, changes=changes),
+        visit=NOON + 1 if seen else 0,
+    )
+    mine, theirs = digests(client, "fork"), digests(client, "source")
+    assert mine[:NOON] == theirs[:NOON]
+    assert mine[NOON] != theirs[NOON]
+    assert fork.spent.calls < source.spent.calls
+    assert (fork.spent.calls > 0) == seen
+
+
+def test_a_host_that_differs_before_the_tick_of_the_fork_is_told(
+    client: Redis, endpoint: FakeEndpoint, tmp_path: Path, source: RunSummary
+) -> None:
+    with pytest.raises(LedgerError, match="tick 100: this host did something else than in run 'source'"):
+        hosted(client, endpoint, tmp_path, "fork", fork=Fork(run="source", tick=NOON), visit=100)
+
+
+def test_a_tick_that_the_source_has_not_reached_is_refused(
+    client: Redis, endpoint: FakeEndpoint, tmp_path: Path, source: RunSummary
+) -> None:
+    with pytest.raises(LedgerError, match="give a tick from 1 to 600"):
+        hosted(client, endpoint, tmp_path, "fork", fork=Fork(run="source", tick=TICKS + 1))
+
+
+def test_an_argument_that_is_no_fork_is_refused(client: Redis, endpoint: FakeEndpoint, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="give a Fork"):
+        hosted(client, endpoint, tmp_path, "fork", fork="source")  # type: ignore[arg-type]
+
+
+def test_the_command_forks_at_a_game_time(tmp_path: Path) -> None:
+    first = summary("run", "--town", 3, "--ticks", 500, "--run", "town", "--workers", 1, data_dir=tmp_path)
+    half_past_seven = ("fork", "town", "--at", "day 1 7:30", "--workers", 1)
+    fork = summary(*half_past_seven, "--run", "early", data_dir=tmp_path)
+    assert fork["digest"] == first["digest"]
+    poor = cogitate("fork", "town", "--at", "noon", "--run", "other", data_dir=tmp_path)
+    assert poor.returncode == 2
+    assert "give a tick such as 720, or a game time" in poor.stderr
