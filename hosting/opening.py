@@ -132,14 +132,18 @@ def open_run(
         RunExists, NewerSchema, OlderSchema: from the ledger.
         RunHeld: when another host is active on the run and `take_over` is not set.
         LedgerError: when the run to resume is cancelled.
-        ConfigurationError: when a new run has a limit in money and a model without a price.
+        ConfigurationError: when a new run has a limit in money and a model without a price, or is its own source.
     """
+    if fork is not None and fork.run == run:
+        raise ConfigurationError(f"run {run!r} cannot be a fork of itself: give the fork another name")
     if exist != "create" and run_exists(client, run):
         if not take_over:
             check_unheld(RunStore.open(client, run), run, "take it over (take_over=True)")
         if exist != "replace":
             check_not_cancelled(RunStore.open(client, run), run)
             return Opened(HostLedger.resume(client, run), True)
+        if fork is not None:  # before anything is deleted
+            find_origin(RunStore.open(client, fork.run), fork.run, fork.tick)
         delete_run(client, run, force=True)
         remove_exported(settings.data_dir, run)
     if fork is not None:
@@ -170,7 +174,7 @@ def _fork(client: Redis, run: str, settings: Settings, fork: Fork, describe: Map
     if prior:
         state["latency_prior"] = prior
     ledger = HostLedger.create(client, run, state=state)
-    copy_journal(source, ledger.store)
+    copy_journal(source, ledger.store, origin.last)
     return ledger
 
 

@@ -244,7 +244,7 @@ class TickLoop(BodyCalls):
             advance = one_by_one(self._loop, lambda: iter(self))
             self._block = TickBlock(self._loop, advance)
             self._async_ticks = AsyncTicks(self._loop, advance)
-            self._unused: list[str] = []  # arguments that a resumed run does not use; its first tick tells them
+            self._unused = unused  # by a resumed run, or a fork; its first tick tells them
             if resumed:
                 self._unused = [*unused, *unused_arguments(self.state, given, description_of(client, run))]
             tell_strangers(self.state, settings, given.owners)

@@ -45,7 +45,8 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     run: str
     incarnation: str
     tick: int
-    digest: str  # of the source after that tick
+    last: int  # tick of the source's last line that the fork keeps
+    digest: str  # of the source after the fork's tick
     chain: str  # likewise
     changes: tuple[Change, ...] = ()  # requests that the fork's first tick of its own applies
 
@@ -70,13 +71,22 @@ def find_origin(source: RunStore, run: str, tick: int, changes: tuple[Change, ..
             "it; run with journal_keep unset to fork later"
         )
     digest, chain = _hashes(source.item("journal", tick - 1), tick)
-    return Origin(run=run, incarnation=source.incarnation, tick=tick, digest=digest, chain=chain, changes=changes)
+    return Origin(
+        run=run, incarnation=source.incarnation, tick=tick, last=last, digest=digest, chain=chain, changes=changes
+    )
 
 
-def copy_journal(source: RunStore, fork: RunStore) -> None:
-    """Copy the lines of a source to its fork."""
-    for first in range(0, source.length("journal"), PAGE):
-        fork.client.rpush(fork.key("origin_journal"), *source.items("journal", first, first + PAGE - 1))
+def copy_journal(source: RunStore, fork: RunStore, last: int) -> None:
+    """Copy the lines of a source up to a tick to its fork.
+
+    Raises:
+        LedgerError: when they were removed meanwhile.
+    """
+    for first in range(0, last, PAGE):
+        lines = source.items("journal", first, min(first + PAGE, last) - 1)
+        if not lines or trimmed_tick(source):
+            raise LedgerError("the source was trimmed or deleted while its journal was copied: delete this fork")
+        fork.client.rpush(fork.key("origin_journal"), *lines)
 
 
 class SourceJournal:

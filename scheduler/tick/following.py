@@ -8,11 +8,12 @@ difference after it on, the fork's jobs go to workers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 import structlog
 
+from cogitate.scheduler.budget.admission import AWAY
 from cogitate.scheduler.config.controls import ControlRequest
 from cogitate.scheduler.engine.boundary import OF_RESULT
 from cogitate.scheduler.journal.lines import Ended, EndNote, ReadLine
@@ -38,18 +39,23 @@ class Following:
         self._ledger = ledger
         self._apply: Apply = apply
         self._pace = pace
+        self._was_away = False
         origin = origin_of(ledger.store)
         self._source = (origin, SourceJournal(ledger.store)) if origin is not None else None
-        if self._source is not None and self._source[1].last < self._source[0].tick:
+        if origin is not None and self._source is not None and self._source[1].last < origin.last:
             raise LedgerError(
-                f"run {ledger.run!r} is an incomplete fork of {self._source[0].run!r}: delete it, and fork that run "
-                "again"
+                f"run {ledger.run!r} is an incomplete fork of {origin.run!r}: delete it, and fork that run again"
             )
 
     @property
     def repeats(self) -> bool:
         """Whether this is a fork that has done what its source did, which takes no time, and whose source goes on."""
         return self._source is not None
+
+    @property
+    def away(self) -> bool:
+        """Whether the ledger counts as away at this tick: for a run that repeats its source, as it was there."""
+        return self._was_away if self.repeats else self._ledger.away
 
     def boundary(self, tick: int, digest: str, known: BoundaryInput | None) -> BoundaryInput | None:
         """Return the source's input of a boundary; None: this run takes its own.
@@ -65,19 +71,17 @@ class Following:
         if self._source is None:
             return None
         origin, journal = self._source
-        if digest != journal.digest(tick - 1):
+        if tick - 1 <= journal.last and digest != journal.digest(tick - 1):
             self._part(origin, tick - 1)
             return None
         line = journal.line(tick)
         if line is None:
             self._end(tick - 1)
             return None
-        controls = self._controls(tick, line, origin, known)
-        if controls is None:  # the ledger is away
-            return None
+        self._was_away = any(decided.refused == AWAY for decided in line.core.decided)
         return BoundaryInput(
             rows=[row(ended, note) for ended, note in _ends(line)],
-            controls=controls,
+            controls=self._controls(tick, line, origin, known),
             timed=line.notes.timed,
             overdue=line.notes.overdue,
             shown={"offered": [*_offers(line)], "corrections": [*_corrections(line)]},
@@ -100,27 +104,25 @@ class Following:
 
     def _controls(
         self, tick: int, line: ReadLine, origin: Origin, known: BoundaryInput | None
-    ) -> list[ControlRequest | None] | None:
+    ) -> list[ControlRequest | None]:
         """Return the operators' requests: the source's, and after the fork's tick those to the fork."""
         asked = [ControlRequest(answer.id, answer.control, answer.by) for answer in line.notes.answers]
         if tick == origin.tick + 1:
             asked += [ControlRequest(f"{BY}-{number}", change, BY) for number, change in enumerate(origin.changes)]
         shown = known.controls if known is not None and not asked else self._look(tick)
-        if shown is None:
-            return None
         there = {request.id for request in shown if request is not None}
-        missing = [request for request in asked if request.id not in there]
-        if missing:  # so that the commit that applies them removes them from there
-            store = self._ledger.store
-            store.client.lpush(store.key("controls"), *[msgspec.json.encode(request) for request in reversed(missing)])
+        while missing := [request for request in asked if request.id not in there]:
+            self._ledger.ask_first([msgspec.json.encode(request) for request in missing])
             shown = self._look(tick)
-        if shown is None:
-            return None
+            there = {request.id for request in shown if request is not None}
         return list(shown if tick > origin.tick else shown[: len(asked)])
 
-    def _look(self, tick: int) -> list[ControlRequest | None] | None:
-        collected = self._ledger.collect(tick, self._apply)
-        return list(collected.boundary.controls) if collected is not None else None
+    def _look(self, tick: int) -> Sequence[ControlRequest | None]:
+        """Return the requests that the ledger shows, as soon as it answers."""
+        while (collected := self._ledger.collect(tick, self._apply)) is None:
+            if self._ledger.outage is not None:
+                self._ledger.outage.settle()
+        return collected.boundary.controls
 
 
 def row(ended: Ended, note: EndNote) -> DueJob:

@@ -19,7 +19,6 @@ from contextlib import ExitStack, nullcontext, suppress
 from typing import Literal, NamedTuple
 
 import structlog
-from redis.exceptions import RedisError
 
 from cogitate.memory.errors import quoted
 from cogitate.memory.profile import Profile
@@ -262,7 +261,7 @@ class RunLoop:
 
     def _end(self, opened: _OpenTick) -> None:
         """End a tick and send its commit, which is one step."""
-        number, away = opened.number, self.ledger.away
+        number, away = opened.number, self._source.away
         turn, checkpoint = self.calls.take()
         controls = () if away else opened.controls  # the ledger shows them again once it is back
         with self.changing:
@@ -287,15 +286,8 @@ class RunLoop:
         return self._trimmer is not None and self._trimmer.unexported
 
     def _trim(self) -> None:
-        if self._trimmer is None or self.ledger.away or self.state.left_out:  # a checkpoint would lack them too soon
-            return
-        try:
-            chain = self._trimmer.trim(self._committer.position, self._committer.windows)
-        except RedisError as error:
-            if self.ledger.outage is None:
-                raise
-            self.ledger.outage.missed(error)  # a later tick retries
-        else:
+        if self._trimmer is not None:
+            chain = self._trimmer.trim_reachable(self._committer.position, self._committer.windows)
             self._committer.position = self._committer.position._replace(chain=chain)
 
     # -- leaving -------------------------------------------------------------------------------------

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from redis import Redis
 
 from cogitate.hosting.inline import redis_in_memory
+from cogitate.hosting.opening import Exist
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.entry import Entry
 from cogitate.ops.fake_llm.server import FakeEndpoint
@@ -20,9 +21,12 @@ from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.inspection.summary import RunSummary, summarise_run
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.origin import Fork, origin_of
+from cogitate.scheduler.journal.run_totals import spending
 from cogitate.scheduler.ledger.deletion import delete_run
 from cogitate.scheduler.ledger.errors import LedgerError
 from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.steering.operators import ask
+from cogitate.scheduler.tick.tick_iterator import Tick
 from cogitate.simulation.town.town import Town
 from tests.integration.command import cogitate, summary
 
@@ -52,7 +56,16 @@ class Visited(Town):
 
 
 def hosted(
-    client: Redis, endpoint: FakeEndpoint, folder: Path, run: str, *, fork: Fork | None = None, visit: int = 0
+    client: Redis,
+    endpoint: FakeEndpoint,
+    folder: Path,
+    run: str,
+    *,
+    fork: Fork | None = None,
+    visit: int = 0,
+    ticks: int = TICKS,
+    exist: Exist = "create",
+    on_tick: Callable[[Tick], None] | None = None,
 ) -> RunSummary:
     """Host a town of five to its end, and check its ledger and its journal."""
     town = Visited(visit)
@@ -70,13 +83,14 @@ def hosted(
         settings=settings,
         locations=town.locations,
         brief=town.brief,
-        ticks=TICKS,
+        ticks=ticks,
         start_minute=town.start_minute,
         inline=True,
         client=client,
         fork=fork,
+        exist=exist,
     ) as loop:
-        drive(loop, town)
+        drive(loop, town, on_tick=on_tick)
     assert audit(client, run) == []
     replay(client, run, redis_in_memory())
     return summarise_run(client, run)
@@ -84,7 +98,8 @@ def hosted(
 
 def digests(client: Redis, run: str) -> list[str]:
     """Return a run's digest after each tick."""
-    return [line.digest for line in read_journal(RunStore.open(client, run), 1, TICKS)]
+    store = RunStore.open(client, run)
+    return [line.digest for line in read_journal(store, 1, store.tick())]
 
 
 @pytest.fixture
@@ -134,6 +149,47 @@ def test_a_host_that_differs_before_the_tick_of_the_fork_is_told(
 ) -> None:
     with pytest.raises(LedgerError, match="tick 100: this host did something else than in run 'source'"):
         hosted(client, endpoint, tmp_path, "fork", fork=Fork(run="source", tick=NOON), visit=100)
+
+
+class Killed(Exception):
+    """What ends a host in the middle of a tick."""
+
+
+def killed_at(tick: int) -> Callable[[Tick], None]:
+    def kill(now: Tick) -> None:
+        if now.number == tick:
+            raise Killed
+
+    return kill
+
+
+@pytest.mark.parametrize("tick", [120, 121, 200, 301])
+def test_a_fork_whose_host_is_killed_is_resumed_and_equals_its_source(
+    client: Redis, endpoint: FakeEndpoint, tmp_path: Path, tick: int
+) -> None:
+    def limit(now: Tick) -> None:
+        if now.number == 120:
+            ask(client, "source", [SetLimit("day.run.jobs", 100)], wait=0)
+
+    source = hosted(client, endpoint, tmp_path, "source", ticks=300, on_tick=limit)
+    fork = Fork(run="source", tick=210)
+    with pytest.raises(Killed):
+        hosted(client, endpoint, tmp_path, "fork", ticks=320, fork=fork, on_tick=killed_at(tick))
+    hosted(client, endpoint, tmp_path, "fork", ticks=320, exist="resume")
+    assert digests(client, "fork")[:300] == digests(client, "source")
+    assert source.spent.calls > 0
+    repeated = read_journal(RunStore.open(client, "fork"), 1, 300)
+    assert sum(spent.cost.calls for line in repeated for spent in spending(line.notes)) == 0
+
+
+def test_a_run_is_not_replaced_by_a_fork_that_cannot_be_made(
+    client: Redis, endpoint: FakeEndpoint, tmp_path: Path
+) -> None:
+    hosted(client, endpoint, tmp_path, "kept", ticks=20)
+    for fork, error in ((Fork(run="kept", tick=10), ConfigurationError), (Fork(run="gone", tick=10), LedgerError)):
+        with pytest.raises(error):
+            hosted(client, endpoint, tmp_path, "kept", ticks=20, exist="replace", fork=fork)
+    assert len(digests(client, "kept")) == 20
 
 
 def test_a_tick_that_the_source_has_not_reached_is_refused(
