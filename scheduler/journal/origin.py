@@ -1,12 +1,13 @@
 """The origin of a fork: the run that it begins with, up to which tick, and that run's journal.
 
 A fork is a run of its own from tick 1 on. Its host repeats its source up to the tick of the fork, so its journal is
-complete and is replayed, audited, trimmed and deleted like any other. It keeps a copy of its source's lines: the source
+complete and is replayed, audited, trimmed and deleted like any other. It has copied what it needs of its source, which
 may be deleted or go on.
 
 Keys under the run's prefix:
-    state           field "origin": `Origin`, JSON
-    origin_journal  list  the source's lines from tick 1 to its last one at the time of the fork
+    state            field "origin": `Origin`, JSON; field "parted": the last tick at which it repeated its source
+    origin_journal   list  the source's lines from tick 1 to its last one at the time of the fork, until they part
+    origin_outcomes  hash  key of a job -> result that it had in the source, JSON, for jobs that end after they part
 """
 
 from __future__ import annotations

@@ -34,6 +34,7 @@ RunKey = Literal[
     "journal",
     "journal_checkpoints",
     "origin_journal",
+    "origin_outcomes",
     "checkpoint",
     "controls",
     "answers",

@@ -226,18 +226,18 @@ class HostLedger:
         if self._step(self._finish, [status]) is None and self.outage is not None:
             self.outage.settle()
 
-    def ask_first(self, requests: Sequence[bytes]) -> None:
-        """Put requests before those that wait, unless another host has taken the run, or the ledger is away."""
+    def carry_out(self, *writes: Write) -> None:
+        """Carry out commands at once, unless another host has taken the run, or the ledger is away."""
 
-        def ask(steps: Pipeline) -> None:
+        def queue(steps: Pipeline) -> None:
             mine = [str(self.epoch).encode(), self._holder.encode()]
             held = steps.hmget(self.store.key("state"), "epoch", "holder") == mine
             steps.multi()
-            if held:  # otherwise the next step is fenced
-                steps.lpush(self.store.key("controls"), *reversed(requests))
+            for write in writes if held else ():  # otherwise the next step is fenced
+                steps.execute_command(write.command, self.store.prefix + write.key, *write.args)
 
         def send() -> Any:
-            return self.client.transaction(ask, self.store.key("state"))
+            return self.client.transaction(queue, self.store.key("state"))
 
         if self.outage is None:
             send()

@@ -2,8 +2,9 @@
 
 Each boundary is given what the source's boundary was given, from the source's line: results, late answers, final usage,
 times of answers, and operators' requests. No worker is asked and nothing is spent; admission's view counts what the
-source's jobs used. The digests are compared at every tick. Up to the fork's tick they must be equal; from the first
-difference after it on, the fork's jobs go to workers.
+source's jobs used. The digests are compared at every tick. Up to the fork's tick they must be equal. From the first
+difference after it on, the fork's jobs go to workers, with what each job came to in the source: a worker takes it over if
+the job's inputs are the same.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from cogitate.scheduler.journal.lines import Ended, EndNote, ReadLine
 from cogitate.scheduler.journal.origin import Origin, SourceJournal, origin_of
 from cogitate.scheduler.ledger.claims import Reason, Result
 from cogitate.scheduler.ledger.errors import LedgerError
-from cogitate.scheduler.ledger.ledger import Apply, HostLedger
+from cogitate.scheduler.ledger.ledger import Apply, HostLedger, Value, Write
 from cogitate.scheduler.ledger.step_replies import BoundaryInput, DueJob, JobState
+from cogitate.scheduler.ledger.streams import chunked
 from cogitate.scheduler.tick.pace import Pace
 from cogitate.tasks.job import Cost
 
@@ -40,7 +42,7 @@ class Following:
         self._apply: Apply = apply
         self._pace = pace
         self._was_away = False
-        origin = origin_of(ledger.store)
+        origin = origin_of(ledger.store) if ledger.store.field("state", "parted") is None else None
         self._source = (origin, SourceJournal(ledger.store)) if origin is not None else None
         if origin is not None and self._source is not None and self._source[1].last < origin.last:
             raise LedgerError(
@@ -72,7 +74,7 @@ class Following:
             return None
         origin, journal = self._source
         if tick - 1 <= journal.last and digest != journal.digest(tick - 1):
-            self._part(origin, tick - 1)
+            self._part(origin, journal, tick - 1)
             return None
         line = journal.line(tick)
         if line is None:
@@ -88,18 +90,23 @@ class Following:
         )
 
     def _end(self, tick: int) -> None:
+        """Go on without the source from the next tick on."""
         self._source = None
+        self._ledger.carry_out(Write("HSET", "state", ("parted", tick)), Write("DEL", "origin_journal", ()))
         if self._pace is not None:
             self._pace.begin(tick)
 
-    def _part(self, origin: Origin, tick: int) -> None:
-        self._end(tick)
+    def _part(self, origin: Origin, journal: SourceJournal, tick: int) -> None:
         if tick <= origin.tick:
             raise LedgerError(
                 f"run {self._ledger.run!r}, tick {tick}: this host did something else than in run {origin.run!r}, "
                 f"which it repeats up to tick {origin.tick}; give the fork the source's owners, arguments and "
                 "world, and change what you want to change after that tick"
             )
+        outcomes: list[Value] = [part for pair in _outcomes(journal, tick + 1) for part in pair]
+        for write in chunked("HSET", "origin_outcomes", outcomes, 2):
+            self._ledger.carry_out(write)
+        self._end(tick)
         log.info("fork.parted", run=self._ledger.run, source=origin.run, tick=tick)
 
     def _controls(
@@ -112,7 +119,8 @@ class Following:
         shown = known.controls if known is not None and not asked else self._look(tick)
         there = {request.id for request in shown if request is not None}
         while missing := [request for request in asked if request.id not in there]:
-            self._ledger.ask_first([msgspec.json.encode(request) for request in missing])
+            first = tuple(msgspec.json.encode(request) for request in reversed(missing))
+            self._ledger.carry_out(Write("LPUSH", "controls", first))
             shown = self._look(tick)
             there = {request.id for request in shown if request is not None}
         return list(shown if tick > origin.tick else shown[: len(asked)])
@@ -145,6 +153,16 @@ def _ends(line: ReadLine) -> Iterator[tuple[Ended, EndNote]]:
     for ended, note in zip(line.core.ended, line.notes.ended, strict=True):
         if ended.end != "cancelled":  # by an operator's request, or because an owner leaves
             yield ended, note
+
+
+def _outcomes(journal: SourceJournal, first: int) -> Iterator[tuple[str, bytes]]:
+    """Yield the jobs that end in the source from a tick on, each with its result, unless that depends on time."""
+    for tick in range(first, journal.last + 1):
+        line = journal.line(tick)
+        for ended, note in _ends(line) if line is not None else ():
+            result = row(ended, note).result
+            if result is not None and note.inputs:
+                yield ended.key.text(), msgspec.json.encode(result)
 
 
 def _offers(line: ReadLine) -> Iterator[bytes]:
