@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from redis import Redis
@@ -12,11 +13,13 @@ from cogitate.hosting.inline import redis_in_memory
 from cogitate.hosting.opening import Exist
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.entry import Entry
+from cogitate.ops.commands.compare import comparison_lines
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.ops.world_driver import drive
 from cogitate.scheduler.config.controls import SetLimit
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.inspection.audit import audit
+from cogitate.scheduler.inspection.comparison import compare_runs
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.inspection.summary import RunSummary, summarise_run
 from cogitate.scheduler.journal.history import read_journal
@@ -41,10 +44,10 @@ def endpoint() -> Iterator[FakeEndpoint]:
 
 
 class Visited(Town):
-    """A town of five in which somebody sees a stranger at one tick."""
+    """A town in which somebody sees a stranger at one tick; 0: at none."""
 
-    def __init__(self, at: int) -> None:
-        super().__init__(5, 0, 2)
+    def __init__(self, at: int, agents: int = 5, start_minute: int = 0) -> None:
+        super().__init__(agents, 0, 2, start_minute)
         self._at = at
 
     def step(self, tick: int, minute: int) -> list[tuple[str, Entry]]:
@@ -123,6 +126,50 @@ def test_an_unchanged_fork_makes_no_call_and_equals_its_source(
     assert (again.digest, again.spent.calls) == (source.digest, 0)
 
 
+class Asked(NamedTuple):
+    """The jobs of an hour that a model was to answer."""
+
+    jobs: int
+    calls: int  # that were spent on them
+
+
+def test_a_changed_observation_costs_only_the_calls_that_it_reaches(endpoint: FakeEndpoint, tmp_path: Path) -> None:
+    noon, hour = 60, 30  # ticks of two minutes, from ten o'clock on
+
+    def live(run: str, visit: int = 0, fork: Fork | None = None) -> Asked:
+        town = Visited(visit, agents=25, start_minute=600)
+        settings = Settings(
+            seconds_per_tick=120,
+            llm="openai",
+            base_url=endpoint.url,
+            api_key="none",
+            data_dir=tmp_path,
+            workers=1,
+            limits={"run.tokens": 10_000_000},
+        )
+        with TickLoop(
+            run=run,
+            owners=town.owners(),
+            settings=settings,
+            locations=town.locations,
+            brief=town.brief,
+            ticks=noon + hour,
+            start_minute=town.start_minute,
+            fork=fork,
+        ) as loop:
+            drive(loop, town)
+            lines = [*read_journal(loop.ledger.store, noon + 1, noon + hour)]
+        decided = [one for line in lines for one in line.core.decided if one.model]
+        spent = [one for line in lines for one in spending(line.notes) if one.key.tick > noon]
+        return Asked(len(decided), sum(one.cost.calls for one in spent))
+
+    source = live("source")
+    assert source.calls > 20
+    assert live("same", fork=Fork(run="source", tick=noon)).calls == 0
+    changed = live("changed", visit=noon + 1, fork=Fork(run="source", tick=noon))
+    assert 0 < changed.calls <= 0.15 * changed.jobs
+
+
 @pytest.mark.parametrize("how", ["observation", "limit"])
 def test_a_changed_fork_parts_at_the_change_and_pays_only_for_what_comes_after(
     client: Redis, endpoint: FakeEndpoint, tmp_path: Path, source: RunSummary, how: str
@@ -142,6 +189,34 @@ def test_a_changed_fork_parts_at_the_change_and_pays_only_for_what_comes_after(
     assert mine[NOON] != theirs[NOON]
     assert fork.spent.calls < source.spent.calls
     assert (fork.spent.calls > 0) == seen
+    found = compare_runs(client, "source", "fork", tmp_path)
+    assert [*found.origins] == ["b"]
+    assert found.difference is not None
+    assert (found.difference.tick, found.difference.cause) == (NOON + 1, "observation" if seen else "operator")
+    assert f"fork is a fork of source at tick {NOON}" in comparison_lines(found)
+
+
+def test_the_difference_of_two_forks_is_what_changed_first_in_one_of_them(
+    client: Redis, endpoint: FakeEndpoint, tmp_path: Path
+) -> None:
+    hosted(client, endpoint, tmp_path, "source", ticks=240)
+    hosted(client, endpoint, tmp_path, "early", ticks=240, fork=Fork(run="source", tick=200), visit=215)
+    hosted(
+        client,
+        endpoint,
+        tmp_path,
+        "poor",
+        ticks=240,
+        fork=Fork(run="source", tick=220, changes=(SetLimit("day.run.jobs", 0),)),
+    )
+    found = compare_runs(client, "early", "poor", tmp_path)
+    assert {side: (origin.run, origin.tick) for side, origin in found.origins.items()} == {
+        "a": ("source", 200),
+        "b": ("source", 220),
+    }
+    assert found.difference is not None
+    assert (found.difference.tick, found.difference.cause) == (215, "observation")
+    assert "harbour" in found.difference.a
 
 
 def test_a_host_that_differs_before_the_tick_of_the_fork_is_told(
