@@ -3,8 +3,8 @@
 Each boundary is given what the source's boundary was given, from the source's line: results, late answers, final usage,
 times of answers, and operators' requests. No worker is asked and nothing is spent; admission's view counts what the
 source's jobs used. The digests are compared at every tick. Up to the fork's tick they must be equal. From the first
-difference after it on, the fork's jobs go to workers, with what each job came to in the source: a worker takes it over if
-the job's inputs are the same.
+difference after it on, the fork's jobs go to workers, with the results that they had in the source: a worker takes one
+over if the job's inputs are the same.
 """
 
 from __future__ import annotations
