@@ -80,8 +80,8 @@ def comparison_lines(found: Comparison, since: int = 1) -> list[str]:
     if found.differs_before:
         lines.append(f"The runs differ before tick {found.first:,} already; what follows is from there on")
     names: dict[Side, str] = {"a": found.a, "b": found.b}
-    for side, origin in found.origins.items():
-        lines.append(f"{names[side]} is a fork of {origin.run} at tick {origin.tick:,}")
+    for forked, origin in found.origins.items():
+        lines.append(f"{names[forked]} is a fork of {origin.run} at tick {origin.tick:,}")
     first = found.difference
     if first is None:
         lines.append(f"Ticks {found.first:,} to {found.last:,} of {found.a} and {found.b} are equal")

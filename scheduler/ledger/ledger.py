@@ -234,7 +234,7 @@ class HostLedger:
             held = steps.hmget(self.store.key("state"), "epoch", "holder") == mine
             steps.multi()
             for write in writes if held else ():  # otherwise the next step is fenced
-                steps.execute_command(write.command, self.store.prefix + write.key, *write.args)
+                steps.execute_command(write.command, self.store.prefix + write.key, *write.args)  # type: ignore[no-untyped-call]
 
         def send() -> Any:
             return self.client.transaction(queue, self.store.key("state"))
