@@ -66,8 +66,8 @@ def find_insight(recalled: Recalled, least: int = TRIVIAL + 1) -> Insight:
     for candidates in (ranked, outstanding, None, None):
         if len(chosen) == MOST_CENTRAL:
             break
-        least = 0.0 if candidates is outstanding else half
-        near = most_central(_notable(ranked) if candidates is None else candidates, weights, told, least)
+        enough = 0.0 if candidates is outstanding else half
+        near = most_central(_notable(ranked) if candidates is None else candidates, weights, told, enough)
         found = next(_told(recalled, near, fresh), None)
         if found is not None:
             sentence, text = found
