@@ -57,7 +57,7 @@ function words(entry) {
 
 /* -- the timeline -- */
 
-function marksOf(entries, scale) {
+function marksOf(entries, scale, linked) {
   const marks = [], more = [];
   about.lanes.forEach((_, lane) => {
     const ends = Array(STACK).fill(-Infinity);  // of the marks in each row of the lane
@@ -65,7 +65,7 @@ function marksOf(entries, scale) {
       if (entry.lane !== lane) continue;
       const radius = 3 + 0.55 * (entry.importance || 1), x = scale(entry.minute);
       const free = ends.findIndex((end) => end < x - radius);
-      if (free >= 0 || entry.n === shown.number) {
+      if (free >= 0 || entry.n === shown.number || linked.has(entry.n)) {
         const row = Math.max(0, free);
         ends[row] = x + radius;
         marks.push({ entry, x, y: TOP + lane * LANE + 10 + row * 17, radius });
@@ -105,8 +105,8 @@ function drawTimeline(focus = false) {
     }
   }
   const inside = ofDay().filter((e) => e.minute >= start + shown.from && e.minute <= start + shown.to);
-  const { marks, more } = marksOf(inside, scale);
   const chosen = here().byNumber.get(shown.number), linked = new Set(chosen ? chosen.evidence || [] : []);
+  const { marks, more } = marksOf(inside, scale, linked);
   let focused = null;
   for (const { entry, x, y, radius } of marks) {
     const kinds = ["mark", `lane${entry.lane}`, entry.archived ? "archived" : "", entry.provisional ? "provisional" : "",
@@ -217,7 +217,7 @@ function search(text) {
 const address = (owner, number) => `#${encodeURIComponent(about.owners[owner][0])}${number ? `/${number}` : ""}`;
 const named = (subject) => (about.owners.find((one) => one[0] === subject) || [subject, subject])[1];
 
-function linked(text, owner, entry) {
+function linkTo(owner, entry, text) {
   const item = element("li"), link = element("a", text);
   link.href = address(owner, entry.n);
   item.append(link);
@@ -232,7 +232,7 @@ function people(one) {
     }
   }
   const most = [...met].sort((a, b) => b[1][0] - a[1][0]).slice(0, PEOPLE), list = element("ul");
-  for (const [subject, [count, newest]] of most) list.append(linked(`${named(subject)}: ${count}`, shown.owner, newest));
+  for (const [subject, [count, newest]] of most) list.append(linkTo(shown.owner, newest, `${named(subject)}: ${count}`));
   return most.length ? [element("h3", "Whom the memories are about"), list] : [];
 }
 
@@ -240,7 +240,8 @@ function links(title, entries, owner) {
   if (!entries.length) return [];
   const list = element("ul");
   for (const entry of entries) {
-    list.append(linked(`${entry.time}: ${words(entry)}`, owner, entry));
+    const day = dayOf(entry) === shown.day ? "" : `${here().days[dayOf(entry)]}, `;
+    list.append(linkTo(owner, entry, `${day}${entry.time}: ${words(entry)}`));
   }
   return [element("h3", title), list];
 }
