@@ -121,6 +121,9 @@ GROUPS = {
             "cogitate report town-1",
             "cogitate report town-1 --out reports/monday.html --json",
         ),
+        "minds": _command(
+            "commands.minds", "minds", "cogitate minds town-1", "cogitate minds town-1 --out monday.html"
+        ),
         "compare": _command(
             "commands.compare",
             "compare",

@@ -36,6 +36,7 @@ class SpentTokens(NamedTuple):
     charged: int
     served: int | None  # by the stand-in; None: an endpoint of the user's own
     unreported: int  # of those charged, by estimate: the endpoint reported no usage
+    usd_micros: int = 0  # the price of those charged, in millionths of a dollar
 
 
 class CalledTokens(NamedTuple):
@@ -64,11 +65,14 @@ def spent_tokens(store: RunStore, endpoint: str | None, earlier: CalledTokens) -
     while True:
         before = _served(endpoint)
         idle = not store.values("attempts")
-        account = accounts_of({WHOLE_RUN: store.window(WHOLE_RUN)}).get((WHOLE_RUN, "run", "tokens"), {})
-        called, charged, after = called_tokens(store.client), account.get("spent", 0), _served(endpoint)
+        accounts = accounts_of({WHOLE_RUN: store.window(WHOLE_RUN)})
+        charged, price = (
+            accounts.get((WHOLE_RUN, "run", unit), {}).get("spent", 0) for unit in ("tokens", "usd_micros")
+        )
+        called, after = called_tokens(store.client), _served(endpoint)
         settled = idle and before == after and called.all - earlier.all == charged
         if settled or time.monotonic() > deadline:
-            return SpentTokens(charged, after, called.unreported - earlier.unreported)
+            return SpentTokens(charged, after, called.unreported - earlier.unreported, price)
         time.sleep(0.1)  # between two reads, since the end of an attempt sends no event
 
 
@@ -224,6 +228,7 @@ def figures(
         "jobs_per_second": round(sum(row.ended for row in rows) / seconds, 3) if seconds else None,
         **_shares(rows),
         "tokens": spent.charged,
+        "usd": spent.usd_micros / 1e6,
         "endpoint_tokens": spent.served,
         "unreported_tokens": spent.unreported,
         "cadence_least": min((row.cadence for row in rows), default=None),
@@ -238,11 +243,11 @@ def figures(
 
 
 def _is_warm(profile: LoadProfile, rows: Sequence[TickFigures], interval: int) -> bool:
-    """Return whether the last interval before the first phase was quiet, at the usual cadence."""
+    """Return whether the last interval before the first phase was quiet, at the usual or the pinned cadence."""
     before = [row for row in rows if profile.begin - interval <= row.minute < profile.begin]
     if not profile.warm_up or not before:
         return not profile.warm_up
-    return before[-1].cadence == 1 and not any(row.late or row.failed for row in before)
+    return before[-1].cadence == (profile.phases[0].cadence or 1) and not any(row.late or row.failed for row in before)
 
 
 def _shares(rows: Sequence[TickFigures]) -> dict[str, Any]:

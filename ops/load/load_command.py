@@ -21,11 +21,21 @@ from cogitate.hosting.pace_fit import fit_lines, known_before, pace_fit
 from cogitate.hosting.terminal import Terminal
 from cogitate.memory.clock import clock_time
 from cogitate.ops.command_options import AsJson, DataDir, LimitTokens, LimitUsd, Verbose, open_state, read_settings
-from cogitate.ops.load.figures import LoadRecorder, TickFigures, check_names, failures, figures, numbers, parse
+from cogitate.ops.load.figures import (
+    Expectation,
+    LoadRecorder,
+    TickFigures,
+    check_names,
+    failures,
+    figures,
+    numbers,
+    parse,
+)
 from cogitate.ops.load.page import load_page
 from cogitate.ops.load.profiles import PROFILES, LoadProfile, Phase, profile_of, recorded_profile, run_profile
 from cogitate.ops.load.run import LoadTest, load_settings
-from cogitate.ops.signals import interruptible
+from cogitate.ops.load.sweep import COLUMNS, Measured, Sweep, SweepResult, parse_sweep
+from cogitate.ops.signals import Interruption, interruptible
 from cogitate.scheduler.config.endpoints import DEFAULT
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.simulation.story.story import AGENTS
@@ -71,6 +81,14 @@ def load(
     model: Annotated[str | None, typer.Option("--model", metavar="NAME", help="The model at that endpoint.")] = None,
     limit_usd: LimitUsd = None,
     limit_tokens: LimitTokens = None,
+    swept: Annotated[
+        str | None,
+        typer.Option(
+            "--sweep",
+            metavar="WHAT=VALUES",
+            help='Repeat the test at each value of cadence, agents or latency: "cadence=1,0.5,0.25,0.125".',
+        ),
+    ] = None,
     expected: Annotated[
         list[str] | None,
         typer.Option(
@@ -87,7 +105,8 @@ def load(
     """Load-test a town with its own server and workers, and a stand-in for a model that fails as the profile says.
 
     This writes one HTML report. The exit code is 1 when an assertion does not hold, 2 when one names no figure. Without
-    --data-dir the run is deleted afterwards; with --from-run it names the folder of that run.
+    --data-dir the run is deleted afterwards; with --from-run it names the folder of that run. With --sweep each value
+    is tested by a run of its own, assertions apply to each, and a limit is divided equally among them.
     """
     logs.configure(verbose)
     chosen = _profile(profile, demand, from_run, data_dir)
@@ -105,43 +124,140 @@ def load(
     changes |= {} if latency is None else {"latency": latency}
     changes |= {} if error_rate is None else {"faults": {"503": error_rate} if error_rate else {}}
     chosen = replace(chosen, phases=[replace(phase, **changes) for phase in chosen.phases])
-    own = _own_endpoint(chosen, against, model, limit_usd, limit_tokens, bool(latency is not None or error_rate))
+    sweep = None if swept is None else parse_sweep(swept)
+    if sweep is not None and story and sweep.parameter == "agents":
+        raise ConfigurationError("--story has a fixed cast: sweep cadence or latency")
+    slowed = latency is not None or bool(error_rate) or (sweep is not None and sweep.parameter == "latency")
+    own = _own_endpoint(chosen, against, model, limit_usd, limit_tokens, slowed)
+    if sweep is not None and limit_usd is not None:
+        own["limit_usd"] = limit_usd / len(sweep.values)
+    if sweep is not None and limit_tokens is not None:
+        own["limit_tokens"] = limit_tokens // len(sweep.values)
     asserted = [parse(text) for text in expected or ()]
     check_names(asserted, numbers(figures(chosen, LoadRecorder(), open_reflections=0, waiting=(), interval=60)))
-    console = Terminal(stderr=True)
     with ExitStack() as stack:
         kept = data_dir if from_run is None else None
         folder = kept or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cogitate-load-")))
-        settings = load_settings(chosen, folder, workers=workers, **own)
-        view = LoadView(chosen, console)
-        test = LoadTest(chosen, settings, view.update)
-        interruption = stack.enter_context(interruptible(lambda text: console.print(text)))
-        for line in _fit(chosen, settings):
-            console.print(line)
+        tester = _Tester(folder, workers, own, asserted)
+        stack.enter_context(tester.interruptible())
+        if sweep is None:
+            return _single(tester, chosen, limit_tokens, out or Path(f"load-{chosen.name}.html"), as_json)
+        return _sweep(tester, sweep, chosen, out or Path(f"load-{chosen.name}-{sweep.parameter}.html"), as_json)
+
+
+class _Tester:
+    """Runs the load tests of a command, one after another."""
+
+    def __init__(self, folder: Path, workers: int, settings: dict[str, Any], asserted: list[Expectation]) -> None:
+        self.console = Terminal(stderr=True)
+        self.broken: list[str] = []  # a line for each assertion that does not hold
+        self.rows: list[TickFigures] = []  # of the last test
+        self._folder = folder
+        self._workers = workers
+        self._settings = settings
+        self._asserted = asserted
+        self._interruption: Interruption
+
+    @contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """Let Ctrl-C end a test after its tick."""
+        with interruptible(self.console.print) as self._interruption:
+            yield
+
+    @property
+    def exit_code(self) -> int:
+        """Return the exit code of tests that ran to their end."""
+        return 1 if self.broken else 0
+
+    def run(self, profile: LoadProfile, name: str = "") -> dict[str, Any] | None:
+        """Run a test and check the assertions.
+
+        Args:
+            name: of one test among several: of its folder and before its messages.
+
+        Returns:
+            Its figures, or None if the user stopped it before the first tick.
+        """
+        settings = load_settings(profile, self._folder / name, workers=self._workers, **self._settings)
+        view = LoadView(profile, self.console)
+        test = LoadTest(profile, settings, view.update)
+        for line in _fit(profile, settings):
+            self.console.print(line)
         try:
-            with interruption.softened(test.stop), view.drawn():
+            with self._interruption.softened(test.stop), view.drawn():
                 found = test.run()
         except KeyboardInterrupt:
-            return interruption.exit_code
-    known = numbers(found)
-    wrong = failures(asserted, known)
-    path = out or Path(f"load-{chosen.name}.html")
-    load_page(chosen, test.recorder.rows, found, wrong, limit_tokens).write(path)
+            return None
+        self.rows = test.recorder.rows
+        before = f"{name}: " if name else ""
+        if not found["warm"]:
+            self.console.print(
+                f"{before}{profile.phases[0].name} began before the run was warm: jobs were late or failed, or the "
+                "cadence was slower, in the interval before it; try fewer agents or a lower --tick-rate"
+            )
+        self.broken += [before + line for line in failures(self._asserted, numbers(found))]
+        return found
+
+    def stopped(self, profile: LoadProfile) -> bool:
+        """Return whether the last test ended before its last tick."""
+        return len(self.rows) < profile.ticks
+
+    @property
+    def signalled(self) -> int:
+        """Return the exit code after the user's interruption."""
+        return self._interruption.exit_code
+
+    def print_broken(self) -> None:
+        for line in self.broken:
+            self.console.print(f"assertion failed: {line}")
+
+
+def _single(tester: _Tester, profile: LoadProfile, limit_tokens: int | None, path: Path, as_json: bool) -> int:
+    """Run one test, write its report, and return the exit code."""
+    found = tester.run(profile)
+    if found is None:
+        return tester.signalled
+    load_page(profile, tester.rows, found, tester.broken, limit_tokens).write(path)
     said = Terminal(stderr=as_json)
-    for name, value in known.items():
+    for name, value in numbers(found).items():
         if "." not in name:
             said.print(f"{name:<20} {'-' if value is None else f'{value:,g}'}")
     said.print(f"wrote {path}")
-    if not found["warm"]:
-        console.print(
-            f"{chosen.phases[0].name} began before the run was warm: jobs were late or failed, or the cadence was "
-            "slower, in the interval before it; try fewer agents or a lower --tick-rate"
-        )
-    for line in wrong:
-        console.print(f"assertion failed: {line}")
+    tester.print_broken()
     if as_json:
-        print(json.dumps({**found, "out": str(path), "failed_asserts": wrong}), flush=True)
-    return 1 if wrong else interruption.exit_code if len(test.recorder.rows) < chosen.ticks else 0
+        print(json.dumps({**found, "out": str(path), "failed_asserts": tester.broken}), flush=True)
+    return tester.exit_code or (tester.signalled if tester.stopped(profile) else 0)
+
+
+def _sweep(tester: _Tester, sweep: Sweep, profile: LoadProfile, path: Path, as_json: bool) -> int:
+    """Run a test at each value, write their report, and return the exit code.
+
+    After an interruption it reports the values that were tested to their end.
+    """
+    measured: list[Measured] = []
+    stopped = False
+    for value in sweep.values:
+        tested = sweep.profile(profile, value)
+        found = tester.run(tested, f"{sweep.parameter}-{value:g}")
+        stopped = found is None or tester.stopped(tested)
+        if found is None or stopped:
+            break
+        measured.append(Measured(value, found))
+    if not measured:
+        return tester.signalled
+    result = SweepResult(sweep, sweep.usual(profile), measured)
+    result.page(profile).write(path)
+    said = Terminal(stderr=as_json)
+    table = Table(sweep.parameter, *(heading for heading, _ in COLUMNS), title=f"Load test: {profile.name}")
+    for row in result.rows():
+        table.add_row(*row)
+    said.print(table)
+    for line in (*result.lines(), f"wrote {path}"):
+        said.print(line)
+    tester.print_broken()
+    if as_json:
+        print(json.dumps({**result.json(), "out": str(path), "failed_asserts": tester.broken}), flush=True)
+    return tester.exit_code or (tester.signalled if stopped else 0)
 
 
 def _fit(profile: LoadProfile, settings: Settings) -> list[str]:

@@ -1,32 +1,25 @@
 """The comparison of two runs as one HTML file that loads nothing and escapes every text.
 
-Its only script shows the thoughts behind a cell of the map; the page's policy allows it by its hash and no other.
+Its script shows the thoughts behind a cell of the map.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
 from pathlib import Path
 
 import msgspec
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
 
 from cogitate.hosting.terminal import visible
 from cogitate.memory.clock import day_and_time
+from cogitate.ops.report.script_page import script_data, script_page, write_page
 from cogitate.scheduler.inspection.comparison import Comparison, Thought, Window
-from cogitate.scheduler.journal.private_files import private_file
 
-TEMPLATES = Path(__file__).parent / "templates"
 MOST = 200  # owners on the map, in the order in which the difference reached them
 LEVELS = 5  # colours of a cell: 0 is equal, the last one has nothing in common
 
 
 def comparison_page(found: Comparison) -> str:
     """Return the page. The clock in force names its times."""
-    style, script = ((TEMPLATES / f"comparison.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
     owners = [one for one in found.spread if one.owner in found.owners][:MOST]
     rows = []
     for one in owners:
@@ -34,15 +27,8 @@ def comparison_page(found: Comparison) -> str:
         cells = [_cell(windows.get(number)) for number in range(len(found.minutes))]
         rows.append({"owner": one.owner, "cells": cells})
     shown = {one.owner: {str(window.window): _shown(window) for window in found.owners[one.owner]} for one in owners}
-    data = json.dumps({"runs": [found.a, found.b], "owners": shown}).replace("<", "\\u003c")
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    page = environment.get_template("comparison.html.j2").render(
+    return script_page(
+        "comparison",
         found=found,
         rows=rows,
         more=len(found.owners) - len(rows),
@@ -50,13 +36,8 @@ def comparison_page(found: Comparison) -> str:
         at=day_and_time,
         kinds=sorted({*found.figures["a"], *found.figures["b"]}),
         levels=LEVELS,
-        style=Markup(style),
-        script=Markup(script),
-        data=Markup(data),
-        policy=f"default-src 'none'; style-src {_allowed(style)}; script-src {_allowed(script)}; base-uri 'none'; "
-        "form-action 'none'",
+        data=script_data({"runs": [found.a, found.b], "owners": shown}),
     )
-    return visible(page)  # so that characters in names cannot reverse the text around them
 
 
 def write_comparison(found: Comparison, path: Path) -> None:
@@ -65,13 +46,7 @@ def write_comparison(found: Comparison, path: Path) -> None:
     Raises:
         OSError: when the file cannot be written.
     """
-    html = comparison_page(found)
-    with private_file(path) as file:
-        file.write(html.encode())
-
-
-def _allowed(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+    write_page(comparison_page(found), path)
 
 
 def _cell(window: Window | None) -> tuple[int, str]:

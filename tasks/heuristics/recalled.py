@@ -45,6 +45,11 @@ class Recalled:
         return TOLD.of(self.entries, self.owner, self.names)
 
     @cached_property
+    def told_by_number(self) -> Mapping[int, Told]:
+        """Return what may be told of each entry, by its number."""
+        return {entry.number: told for entry, told in zip(self.entries, self.told, strict=True)}
+
+    @cached_property
     def entries(self) -> Sequence[Entry]:
         """Return all entries, in their order."""
         return sorted((*self.before, *self.recent), key=attrgetter("number"))

@@ -181,6 +181,36 @@ def test_a_search_runs_each_load_with_the_controller_and_without_it(tmp_path: Pa
     assert ElementTree.parse(found["chart"]).getroot().tag.endswith("svg")
 
 
+def test_a_sweep_shows_what_a_lower_cadence_saves(tmp_path: Path) -> None:
+    out = tmp_path / "sweep.html"
+    few = ("--agents", 4, "--tick-rate", 30, "--workers", 1)
+    done = typed("load", "--sweep", "cadence=1,0.125", *few, "--out", out, "--json", data_dir=tmp_path / "data")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    usual, rare = found["tests"]
+    assert (usual["value"], rare["value"], found["compared_with"]) == (1, 0.125, 1)
+    assert 0 < rare["reflections"] < usual["reflections"]
+    assert 0 < rare["tokens_share_of_base"] < 1
+    assert 0 < rare["usd"] < usual["usd"]
+    assert rare["reflections_share_of_base"] == round(rare["reflections"] / usual["reflections"], 4)
+    assert "warm" not in done.stderr, "a pinned cadence is no sign of pressure"
+    assert "cadence 0.125, compared with 1:" in out.read_text()
+
+
+def test_a_limit_is_divided_among_the_values_of_a_sweep(tmp_path: Path) -> None:
+    with FakeEndpoint() as endpoint:
+        found = summary(
+            "load",
+            *("--sweep", "cadence=1,0.5", "--against", endpoint.url, "--model", MODEL, "--limit-tokens", 20_000),
+            *("--agents", 4, "--tick-rate", 30, "--workers", 1, "--out", tmp_path / "sweep.html"),
+            data_dir=tmp_path / "data",
+            COGITATE_API_KEY="any",
+        )
+        stats = endpoint.stats()
+    assert all(0 < one["tokens"] <= 10_000 for one in found["tests"])
+    assert stats.prompt_tokens + stats.completion_tokens == sum(one["tokens"] for one in found["tests"])
+
+
 def test_the_story_has_its_own_people(tmp_path: Path) -> None:
     done = typed("load", "--story", "--agents", 3, data_dir=tmp_path / "data")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
@@ -193,6 +223,9 @@ def test_the_story_has_its_own_people(tmp_path: Path) -> None:
         (("--assert", "lateness<1"), "'lateness'; known: agents, behind_most"),
         (("--against", "http://localhost:1/v1"), "may cost money"),
         (("--find", "--up-to", "20"), "cogitate capacity"),
+        (("--sweep", "pace=1,2"), "parameters: cadence, agents, latency"),
+        (("--sweep", "agents=2,4", "--story"), "sweep cadence or latency"),
+        (("--sweep", "latency=0,1", "--against", "http://localhost:1/v1", "--limit-tokens", "9"), "on request"),
     ],
 )
 def test_an_impossible_load_test_is_refused_before_it_starts(

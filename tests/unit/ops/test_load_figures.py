@@ -56,6 +56,12 @@ def test_a_run_is_warm_after_an_interval_without_trouble_at_the_usual_cadence(
     assert found(*rows)["warm"] == warm
 
 
+def test_a_run_at_a_pinned_cadence_is_warm() -> None:
+    pinned = replace(PROFILE, phases=[replace(phase, cadence=0.5) for phase in PROFILE.phases])
+    rows = [row(minute, cadence=0.5) for minute in range(0, 240, 30)]
+    assert (found(*rows, profile=pinned)["warm"], found(*rows)["warm"]) == (1, 0)
+
+
 @pytest.mark.parametrize(
     ("steps", "to_half", "to_base"),
     [

@@ -1,0 +1,176 @@
+"""A sweep: one load test at several values of a parameter, and what each value saves and keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from markupsafe import Markup
+
+from cogitate.ops.formatting.charts import Axis, Mark, Series, line_chart
+from cogitate.ops.load.profiles import MOST_AGENTS, LoadProfile
+from cogitate.ops.report.page import Cell, Page, ReportTable, Section
+from cogitate.scheduler.config.settings import ConfigurationError
+
+BOUNDS: Mapping[str, tuple[float, float]] = {"cadence": (0.001, 1), "agents": (1, MOST_AGENTS), "latency": (0, 3600)}
+COLUMNS = (
+    ("reflections", "reflections"),
+    ("by a model", "reflections_by_model"),
+    ("tokens", "tokens"),
+    ("dollars", "usd"),
+    ("evidence", "evidence_share"),
+    ("late", "late_share"),
+    ("failed", "failed_share"),
+)
+"""Headings and figures of a value's row."""
+SHARES = ("evidence_share", "late_share", "failed_share")
+COMPARED = (("tokens", "tokens"), ("reflections", "reflections"), ("evidence", "evidence_share"))
+"""Names and figures that are stated as a share of the usual value's."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A parameter of a load test and the values to try, in this order."""
+
+    parameter: str
+    values: tuple[float, ...]
+
+    def usual(self, profile: LoadProfile) -> float:
+        """Return the parameter's value in the profile's first phase."""
+        first = profile.phases[0]
+        known = {"cadence": first.cadence or 1.0, "agents": float(profile.agents), "latency": first.latency}
+        return known[self.parameter]
+
+    def profile(self, profile: LoadProfile, value: float) -> LoadProfile:
+        """Return the profile with the parameter at a value, in all phases."""
+        if self.parameter == "agents":
+            return replace(profile, agents=round(value))
+        changed: dict[str, Any] = {self.parameter: value}
+        return replace(profile, phases=[replace(phase, **changed) for phase in profile.phases])
+
+
+def parse_sweep(text: str) -> Sweep:
+    """Parse a sweep such as "cadence=1,0.5,0.25".
+
+    Raises:
+        ConfigurationError: when the parameter is unknown, or a value is missing, repeated or out of bounds.
+    """
+    parameter, _, listed = text.partition("=")
+    if parameter not in BOUNDS:
+        raise ConfigurationError(
+            f"--sweep {text[:80]!r}: write a parameter and its values, such as cadence=1,0.5,0.25; "
+            f"parameters: {', '.join(BOUNDS)}"
+        )
+    try:
+        values = tuple(float(value) for value in listed.split(","))
+    except ValueError:
+        raise ConfigurationError(f"--sweep {text[:80]!r}: write numbers with commas between them") from None
+    low, high = BOUNDS[parameter]
+    wrong = [value for value in values if not low <= value <= high or (parameter == "agents" and value % 1)]
+    if wrong:
+        whole = "whole numbers" if parameter == "agents" else "numbers"
+        raise ConfigurationError(f"--sweep: {parameter} {wrong[0]:g} is invalid: give {whole} from {low:g} to {high:g}")
+    if len(set(values)) < max(2, len(values)):
+        raise ConfigurationError(f"--sweep {text[:80]!r}: give at least two values, each once")
+    return Sweep(parameter, values)
+
+
+class Measured(NamedTuple):
+    """The figures of the load test at a value."""
+
+    value: float
+    figures: Mapping[str, Any]
+
+
+class SweepResult:
+    """The load tests of a sweep, each beside the one at the usual value."""
+
+    def __init__(self, sweep: Sweep, usual: float, measured: Sequence[Measured]) -> None:
+        """Take the tests in the order in which they ran.
+
+        Args:
+            usual: the parameter's usual value. If it was not tried, the first test is what others are compared with.
+        """
+        self.sweep = sweep
+        self.measured = measured
+        self.base = next((one for one in measured if one.value == usual), measured[0])
+
+    def share(self, one: Measured, figure: str) -> float | None:
+        """Return a figure as a share of its value in the base, or None if either is missing or the base's is 0."""
+        value, base = one.figures[figure], self.base.figures[figure]
+        return None if value is None or not base else round(value / base, 4)
+
+    def rows(self) -> list[list[str]]:
+        """Return a row of texts for each value, the base marked."""
+        rows = []
+        for one in self.measured:
+            mark = " (compared with)" if one is self.base else ""
+            cells = [f"{one.value:g}{mark}"]
+            for _, name in COLUMNS:
+                cells.append(_text(name, one.figures[name]))
+            rows.append(cells)
+        return rows
+
+    def lines(self) -> list[str]:
+        """Return a sentence for each value except the base: what it saves and what it keeps."""
+        lines = []
+        for one in self.measured:
+            if one is self.base:
+                continue
+            shares = {name: self.share(one, figure) for name, figure in COMPARED}
+            said = ", ".join(f"{100 * share:.0f}% of the {name}" for name, share in shares.items() if share is not None)
+            lines.append(f"{self.sweep.parameter} {one.value:g}, compared with {self.base.value:g}: {said}")
+        return lines
+
+    def json(self) -> dict[str, Any]:
+        """Return the sweep as plain data."""
+        return {
+            "sweep": self.sweep.parameter,
+            "compared_with": self.base.value,
+            "tests": [
+                {
+                    "value": one.value,
+                    **{f"{name}_share_of_base": self.share(one, figure) for name, figure in COMPARED},
+                    **one.figures,
+                }
+                for one in self.measured
+            ],
+        }
+
+    def page(self, profile: LoadProfile) -> Page:
+        """Return the report."""
+        name = self.sweep.parameter
+        page = Page(f"Sweep of {name}: {profile.name}", f"{profile.about}; {len(self.measured)} tests of the same load")
+        meaning = "Evidence is the share of the experiences that a reflection cites: coverage, not quality."
+        page.sections.append(Section("At a glance", [*self.lines(), meaning], charts=[self._chart()]))
+        rows: list[list[Cell]] = [
+            [one.value, *(one.figures[figure] for _, figure in COLUMNS)] for one in sorted(self.measured)
+        ]
+        head = (name, *(heading for heading, _ in COLUMNS))
+        page.sections.append(Section("Tests", tables=[ReportTable(head, rows, "Each test is a separate run")]))
+        page.footer = (
+            "Real workers, a real server and real HTTP on one machine: late shares are of this machine and of what "
+            "else it did; tokens include the warm-up."
+        )
+        return page
+
+    def _chart(self) -> Markup:
+        """Draw tokens, reflections and evidence as shares of the base, over the parameter."""
+        tests = sorted(self.measured)
+        return line_chart(
+            f"What {self.sweep.parameter} saves and keeps",
+            [Series(name, [(one.value, self.share(one, figure)) for one in tests]) for name, figure in COMPARED],
+            x=Axis.over(0.0, tests[-1].value),
+            y=f"share of the value at {self.base.value:g}; by {self.sweep.parameter}",
+            top=1.0,
+            marks=[Mark(self.base.value, "compared with")],
+        )
+
+
+def _text(name: str, value: float | None) -> str:
+    if value is None:
+        return "–"
+    if name in SHARES:
+        return f"{100 * value:.1f}%"
+    return f"{value:,.4f}" if name == "usd" else f"{value:,}"

@@ -1,0 +1,117 @@
+"""What the agents of a run remember, as one HTML file: a timeline, and each thought with its evidence and its job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from cogitate.hosting.terminal import visible
+from cogitate.memory.clock import DAY, clock_in_force, clock_time, day_and_time
+from cogitate.memory.entry import Entry, is_dialogue
+from cogitate.ops.formatting.job_life import job_life
+from cogitate.ops.report.script_page import script_data, script_page, write_page
+from cogitate.scheduler.config.limits import LimitUnit
+from cogitate.scheduler.inspection.job_history import JobRecord
+from cogitate.scheduler.inspection.minds import Mind
+
+LANES = {
+    "observed": "Observation",
+    "talk": "Talk",
+    "plans": "Plan",
+    "reflections": "Reflection",
+    "summaries": "Summary",
+}
+"""Lanes of the timeline, and what an entry of each is called."""
+_LANE = {"observation": 0, "message": 1, "plan": 2, "reflection": 3, "summary": 4}
+_STEPS = ("source", "reason", "failure", "kind", "model", "attempts", "used", "retries", "late", "memories")
+"""The steps of a job's life that its thought's card shows; `cogitate job` shows all."""
+
+
+def minds_page(run: str, tick: int, minute: int, minds: Iterable[Mind]) -> str:
+    """Return the page. The clock in force names its times.
+
+    Args:
+        tick: the run's last tick.
+        minute: its game time, total minutes.
+    """
+    clock, shown = clock_in_force(), [_mind(mind) for mind in minds]
+    about = {
+        "lanes": [*LANES],
+        "types": [*LANES.values()],
+        "owners": [[one["owner"], one["name"], len(one["entries"]), one["left"]] for one in shown],
+        "clock": clock.names if clock.has_times else "",
+    }
+    return script_page(
+        "minds",
+        run=run,
+        at=f"tick {tick:,}, {day_and_time(minute)}",
+        owners=shown,
+        about=script_data(about),
+        minds=[script_data(one) for one in shown],
+    )
+
+
+def write_minds(run: str, tick: int, minute: int, minds: Iterable[Mind], path: Path) -> None:
+    """Write the page.
+
+    Raises:
+        OSError: when the file cannot be written.
+    """
+    write_page(minds_page(run, tick, minute, minds), path)
+
+
+def _mind(mind: Mind) -> dict[str, Any]:
+    clock = clock_in_force()
+    entries = sorted(mind.stream.entries.values(), key=lambda entry: (entry.minute, entry.number))
+    jobs = {job.id: job for job in mind.jobs.values()}
+    return {
+        "owner": visible(mind.owner),
+        "name": visible(mind.name),
+        "left": mind.left,
+        "summary": visible(mind.stream.head.summary),
+        "days": {str(day): clock.day_window(day) for day in sorted({entry.minute // DAY for entry in entries})},
+        "entries": [_entry(mind, entry) for entry in entries],
+        "jobs": {visible(name): _steps(job) for name, job in jobs.items()},
+    }
+
+
+def _entry(mind: Mind, entry: Entry) -> dict[str, Any]:
+    """Return an entry; what is usual is left out, since a page may have a hundred thousand."""
+    stream, job = mind.stream, mind.jobs.get(entry.number)
+    marks, archived = stream.marks.get(entry.number), stream.archived.get(entry.number)
+    told: dict[str, Any] = {
+        "n": entry.number,
+        "lane": 1 if is_dialogue(entry) else _LANE[entry.type],
+        "minute": entry.minute,
+        "time": clock_time(entry.minute, entry.tick),
+        "tick": entry.tick,
+        "text": visible(entry.text),
+        "importance": entry.importance,
+        "evidence": list(entry.evidence),
+        "subjects": [visible(subject) for subject in entry.subjects],
+        "items": [
+            [
+                "" if item.minute is None else clock_time(item.minute),
+                visible(item.description),
+                stream.head.plan_status.get(item.id, item.status),
+            ]
+            for item in entry.items
+        ],
+        "location": visible(entry.location),
+        "provisional": entry.provisional,
+        "repeats": marks.repeats if marks is not None else 0,
+        "archived": archived.tick if archived is not None else 0,
+        "into": archived.into if archived is not None else 0,
+        "job": visible(job.id) if job is not None else "",
+    }
+    return {name: value for name, value in told.items() if value or name == "lane"}
+
+
+def _steps(job: JobRecord) -> list[list[str]]:
+    """Return the steps of a job that explain its thought, as [name, text]."""
+    return [[name, visible(text)] for name, text in job_life(job, "", _no_limit, texts=False) if name in _STEPS]
+
+
+def _no_limit(window: str, scope: str, unit: LimitUnit) -> None:
+    return None

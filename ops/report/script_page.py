@@ -1,0 +1,59 @@
+"""Pages with a script, as one HTML file that loads nothing: its policy allows the page's own style and script."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from cogitate.hosting.terminal import visible
+from cogitate.scheduler.journal.private_files import private_file
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+def script_page(name: str, **values: Any) -> str:
+    """Return the page of the template `name`, with the style and the script of the same name."""
+    style, script = ((TEMPLATES / f"{name}.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    policy = f"default-src 'none'; style-src {_allowed(style)}; script-src {_allowed(script)}"
+    page = environment.get_template(f"{name}.html.j2").render(
+        **values,
+        style=Markup(style),
+        script=Markup(script),
+        policy=f"{policy}; base-uri 'none'; form-action 'none'",
+    )
+    return visible(page)  # so that characters in names cannot reverse the text around them
+
+
+def script_data(value: object) -> Markup:
+    """Return a value as JSON for a `<script>` element.
+
+    Its texts must have passed `visible`, which cannot see through the escapes of JSON.
+    """
+    return Markup(json.dumps(value, separators=(",", ":")).replace("<", "\\u003c"))
+
+
+def write_page(html: str, path: Path) -> None:
+    """Write a page that only its owner may read.
+
+    Raises:
+        OSError: when the file cannot be written.
+    """
+    with private_file(path) as file:
+        file.write(html.encode())
+
+
+def _allowed(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

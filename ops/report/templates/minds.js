@@ -1,0 +1,397 @@
+"use strict";
+const DAY = 1440, ROW = 28, LANE = 54, TOP = 8, LEFT = 92, RIGHT = 24, MOST_FOUND = 500, STACK = 2, PEOPLE = 8;
+const SVG = "http://www.w3.org/2000/svg";
+const at = (id) => document.getElementById(id);
+const about = JSON.parse(at("about").textContent);
+const minds = new Map();
+const shown = { owner: 0, day: 0, number: 0, from: 0, to: DAY, off: new Set(), found: null };
+
+/* -- data -- */
+
+function mind(index) {
+  if (!minds.has(index)) {
+    const one = JSON.parse(at(`mind-${index}`).textContent);
+    one.byNumber = new Map(one.entries.map((entry) => [entry.n, entry]));
+    one.byDay = new Map();
+    one.citing = new Map();
+    for (const entry of one.entries) {
+      entry.minute = entry.minute || 0;  // what is 0 or empty is left out of the data
+      const day = dayOf(entry);
+      if (!one.byDay.has(day)) one.byDay.set(day, []);
+      one.byDay.get(day).push(entry);
+      for (const number of entry.evidence || []) {
+        if (!one.citing.has(number)) one.citing.set(number, []);
+        one.citing.get(number).push(entry);
+      }
+    }
+    one.dayList = [...one.byDay.keys()].sort((a, b) => a - b);
+    minds.set(index, one);
+  }
+  return minds.get(index);
+}
+
+const dayOf = (entry) => Math.floor(entry.minute / DAY);
+const here = () => mind(shown.owner);
+const ofDay = () => (here().byDay.get(shown.day) || []).filter((entry) => !shown.off.has(entry.lane));
+const inList = () => shown.found || ofDay().map((entry) => ({ owner: shown.owner, entry }));
+
+/* -- elements -- */
+
+function element(name, text = "", kind = "") {
+  const made = document.createElement(name);
+  made.textContent = text;
+  if (kind) made.className = kind;
+  return made;
+}
+
+function drawn(name, attributes, text = "") {
+  const made = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  if (text) made.textContent = text;
+  return made;
+}
+
+function words(entry) {
+  return entry.text || (entry.items || []).map((item) => item[1]).join("; ");
+}
+
+/* -- the timeline -- */
+
+function marksOf(entries, scale, linked) {
+  const marks = [], more = [];
+  about.lanes.forEach((_, lane) => {
+    const ends = Array(STACK).fill(-Infinity);  // of the marks in each row of the lane
+    for (const entry of entries) {
+      if (entry.lane !== lane) continue;
+      const radius = 3 + 0.55 * (entry.importance || 1), x = scale(entry.minute);
+      const free = ends.findIndex((end) => end < x - radius);
+      if (free >= 0 || entry.n === shown.number || linked.has(entry.n)) {
+        const row = Math.max(0, free);
+        ends[row] = x + radius;
+        marks.push({ entry, x, y: TOP + lane * LANE + 10 + row * 17, radius });
+        continue;
+      }
+      const last = more[more.length - 1];
+      if (last && last.lane === lane && x - last.x < 60) last.count += 1;
+      else more.push({ lane, x, count: 1, minute: entry.minute });
+    }
+  });
+  return { marks, more };
+}
+
+function hourName(minute) {
+  const hour = Math.floor(minute / 60) % 24, rest = String(minute % 60).padStart(2, "0");
+  if (about.clock === "24h") return `${String(hour).padStart(2, "0")}:${rest}`;
+  return `${((hour + 11) % 12) + 1}${rest === "00" ? "" : `:${rest}`} ${hour < 12 ? "AM" : "PM"}`;
+}
+
+function drawTimeline(focus = false) {
+  const svg = at("timeline"), width = Math.max(280, svg.clientWidth), height = TOP + about.lanes.length * LANE + 22;
+  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  svg.style.height = `${height}px`;
+  const start = shown.day * DAY, span = shown.to - shown.from;
+  const scale = (minute) => LEFT + ((minute - start - shown.from) / span) * (width - LEFT - RIGHT);
+  const parts = [];
+  about.lanes.forEach((name, lane) => {
+    const y = TOP + (lane + 1) * LANE - 2;
+    parts.push(drawn("line", { x1: 0, x2: width, y1: y, y2: y }), drawn("text", { x: 6, y: y - LANE / 2 + 6 }, name));
+  });
+  if (about.clock) {
+    const step = [1, 2, 5, 10, 15, 30, 60, 120, 180, 240, 360].find((minutes) => (span / minutes) * 60 < width - LEFT) || 720;
+    for (let minute = Math.ceil(shown.from / step) * step; minute <= shown.to; minute += step) {
+      const x = scale(start + minute);
+      parts.push(drawn("line", { x1: x, x2: x, y1: TOP, y2: height - 20 }));
+      parts.push(drawn("text", { x, y: height - 6, "text-anchor": "middle" }, hourName(minute)));
+    }
+  }
+  const inside = ofDay().filter((e) => e.minute >= start + shown.from && e.minute <= start + shown.to);
+  const chosen = here().byNumber.get(shown.number), linked = new Set(chosen ? chosen.evidence || [] : []);
+  const { marks, more } = marksOf(inside, scale, linked);
+  let focused = null;
+  for (const { entry, x, y, radius } of marks) {
+    const kinds = ["mark", `lane${entry.lane}`, entry.archived ? "archived" : "", entry.provisional ? "provisional" : "",
+      entry.n === shown.number ? "chosen" : "", linked.has(entry.n) ? "linked" : ""].filter(Boolean).join(" ");
+    const mark = drawn("g", { class: kinds, role: "button", tabindex: -1, "data-n": entry.n,
+      "aria-label": `${about.types[entry.lane]}, ${entry.time}: ${words(entry).slice(0, 200)}` });
+    mark.append(drawn("circle", { cx: x, cy: y, r: radius }), drawn("title", {}, `${entry.time}: ${words(entry).slice(0, 300)}`));
+    if (entry.n === shown.number) focused = mark;
+    parts.push(mark);
+  }
+  for (const one of more) {
+    const group = drawn("g", { class: `more lane${one.lane}`, "data-minute": one.minute });
+    group.append(drawn("text", { x: one.x, y: TOP + one.lane * LANE + 48, "text-anchor": "middle" }, `+${one.count}`));
+    parts.push(group);
+  }
+  svg.replaceChildren(...parts);
+  const tabbed = focused || svg.querySelector(".mark");
+  if (tabbed) tabbed.setAttribute("tabindex", 0);
+  if (focus && focused) focused.focus();
+}
+
+function zoom(factor, middle = null) {
+  const span = Math.min(DAY, Math.max(10, (shown.to - shown.from) * factor));
+  const chosen = here().byNumber.get(shown.number);
+  const around = middle ?? (chosen && dayOf(chosen) === shown.day ? chosen.minute - shown.day * DAY : (shown.from + shown.to) / 2);
+  shown.from = Math.min(DAY - span, Math.max(0, around - span / 2));
+  shown.to = shown.from + span;
+}
+
+function step(key) {
+  const entries = ofDay(), chosen = here().byNumber.get(shown.number);
+  if (!entries.length) return;
+  if (!chosen || dayOf(chosen) !== shown.day) { choose(shown.owner, entries[0].n, true); return; }
+  if (key === "ArrowLeft" || key === "ArrowRight") {
+    const own = entries.filter((entry) => entry.lane === chosen.lane);
+    const next = own[own.indexOf(chosen) + (key === "ArrowRight" ? 1 : -1)];
+    if (next) choose(shown.owner, next.n, true);
+    return;
+  }
+  const way = key === "ArrowDown" ? 1 : -1;
+  for (let lane = chosen.lane + way; lane >= 0 && lane < about.lanes.length; lane += way) {
+    const own = entries.filter((entry) => entry.lane === lane);
+    if (!own.length) continue;
+    const gap = (entry) => Math.abs(entry.minute - chosen.minute);
+    choose(shown.owner, own.reduce((best, entry) => (gap(entry) < gap(best) ? entry : best)).n, true);
+    return;
+  }
+}
+
+/* -- the list -- */
+
+function drawRows() {
+  const list = at("list"), rows = at("rows"), all = inList();
+  rows.style.height = `${all.length * ROW}px`;
+  const first = Math.max(0, Math.floor(list.scrollTop / ROW) - 10), last = Math.min(all.length, first + Math.ceil(list.clientHeight / ROW) + 20);
+  const made = [];
+  list.removeAttribute("aria-activedescendant");
+  for (let index = first; index < last; index += 1) {
+    const { owner, entry } = all[index];
+    const row = element("div", "", `row lane${entry.lane}${entry.archived ? " archived" : ""}`);
+    row.id = `row-${index}`;
+    row.dataset.index = index;
+    row.style.top = `${index * ROW}px`;
+    row.setAttribute("role", "option");
+    row.setAttribute("aria-setsize", all.length);
+    row.setAttribute("aria-posinset", index + 1);
+    const selected = owner === shown.owner && entry.n === shown.number;
+    row.setAttribute("aria-selected", selected);
+    if (selected) list.setAttribute("aria-activedescendant", row.id);
+    const when = shown.found ? `${about.owners[owner][1]}, ${mind(owner).days[dayOf(entry)]}, ${entry.time}` : entry.time;
+    row.append(element("span", when, "when"), element("span", (entry.repeats ? `${entry.repeats + 1}× ` : "") + words(entry), "text"));
+    made.push(row);
+  }
+  rows.replaceChildren(...made);
+}
+
+function drawCount() {
+  const all = inList(), day = here().days[shown.day] || "no day";
+  at("count").textContent = shown.found
+    ? `${all.length}${all.length === MOST_FOUND ? " or more" : ""} memories of all agents match`
+    : `${all.length} memories of ${here().name} on ${day}`;
+}
+
+function scrollToChosen() {
+  const index = inList().findIndex(({ owner, entry }) => owner === shown.owner && entry.n === shown.number);
+  const list = at("list");
+  if (index < 0) return;
+  if (index * ROW < list.scrollTop || (index + 1) * ROW > list.scrollTop + list.clientHeight) {
+    list.scrollTop = Math.max(0, index * ROW - list.clientHeight / 2);
+  }
+}
+
+function search(text) {
+  const wanted = text.trim().toLocaleLowerCase();
+  shown.found = null;
+  if (!wanted) return;
+  shown.found = [];
+  for (let owner = 0; owner < about.owners.length; owner += 1) {
+    for (const entry of mind(owner).entries) {
+      if (shown.found.length === MOST_FOUND) return;
+      if (words(entry).toLocaleLowerCase().includes(wanted)) shown.found.push({ owner, entry });
+    }
+  }
+}
+
+/* -- the card -- */
+
+const address = (owner, number) => `#${encodeURIComponent(about.owners[owner][0])}${number ? `/${number}` : ""}`;
+const named = (subject) => (about.owners.find((one) => one[0] === subject) || [subject, subject])[1];
+
+function linkTo(owner, entry, text) {
+  const item = element("li"), link = element("a", text);
+  link.href = address(owner, entry.n);
+  item.append(link);
+  return item;
+}
+
+function people(one) {
+  const met = new Map();  // subject: number of memories, the newest of them
+  for (const entry of one.entries) {
+    for (const subject of entry.subjects || []) {
+      if (subject !== one.owner) met.set(subject, [(met.get(subject) || [0])[0] + 1, entry]);
+    }
+  }
+  const most = [...met].sort((a, b) => b[1][0] - a[1][0]).slice(0, PEOPLE), list = element("ul");
+  for (const [subject, [count, newest]] of most) list.append(linkTo(shown.owner, newest, `${named(subject)}: ${count}`));
+  return most.length ? [element("h3", "Whom the memories are about"), list] : [];
+}
+
+function links(title, entries, owner) {
+  if (!entries.length) return [];
+  const list = element("ul");
+  for (const entry of entries) {
+    const day = dayOf(entry) === shown.day ? "" : `${here().days[dayOf(entry)]}, `;
+    list.append(linkTo(owner, entry, `${day}${entry.time}: ${words(entry)}`));
+  }
+  return [element("h3", title), list];
+}
+
+function drawCard() {
+  const card = at("card"), one = here(), entry = one.byNumber.get(shown.number);
+  if (!entry) {
+    const lines = [element("h2", one.name), element("p", `${one.owner}${one.left ? ", has left" : ""}: ${one.entries.length} memories`, "note")];
+    if (one.summary) lines.push(element("h3", "Long-term summary"), element("p", one.summary, "said"));
+    lines.push(...people(one));
+    card.replaceChildren(...lines, element("p", "Choose a memory to read it.", "note"));
+    return;
+  }
+  const known = (numbers) => numbers.map((number) => one.byNumber.get(number)).filter(Boolean);
+  const parts = [element("h2", `${about.types[entry.lane]}, ${one.days[dayOf(entry)]}, ${entry.time}`)];
+  parts.push(element("p", `${one.name}, entry ${entry.n}, since tick ${entry.tick || 0}`, "note"), element("p", entry.text || "", "said"));
+  if (entry.items) {
+    const items = element("ul");
+    for (const [time, text, status] of entry.items) items.append(element("li", `${time ? `${time} ` : ""}${text} (${status})`));
+    parts.push(items);
+  }
+  const facts = element("dl");
+  const fact = (name, text) => { if (text) facts.append(element("dt", name), element("dd", text)); };
+  fact("importance", entry.importance ? String(entry.importance) : "not rated");
+  fact("about", (entry.subjects || []).map(named).join(", "));
+  fact("place", entry.location);
+  fact("seen", entry.repeats ? `${entry.repeats + 1} times` : "");
+  fact("archived", entry.archived ? `at tick ${entry.archived}` : "");
+  fact("note", entry.provisional ? "a heuristic wrote it in place of a model" : "");
+  if (entry.job) {
+    const command = element("dd");
+    command.append(element("code", `cogitate job ${entry.job}`));
+    facts.append(element("dt", "job"), command);
+    for (const [name, text] of one.jobs[entry.job]) fact(name, text);
+  }
+  parts.push(facts);
+  parts.push(...links("It rests on", known(entry.evidence || []), shown.owner));
+  const missing = (entry.evidence || []).length - known(entry.evidence || []).length;
+  if (missing) parts.push(element("p", `and on ${missing} that ${missing === 1 ? "is" : "are"} deleted`, "note"));
+  parts.push(...links("Thoughts that rest on it", one.citing.get(entry.n) || [], shown.owner));
+  if (entry.into > 0) parts.push(...links("Archived into", known([entry.into]), shown.owner));
+  card.replaceChildren(...parts);
+  card.scrollTop = 0;
+}
+
+/* -- choosing -- */
+
+function choose(owner, number, focus = false) {
+  const changed = owner !== shown.owner;
+  shown.owner = owner;
+  shown.number = number;
+  const entry = here().byNumber.get(number);
+  if (entry) {
+    const minute = entry.minute - dayOf(entry) * DAY;
+    if (changed || dayOf(entry) !== shown.day) { shown.from = 0; shown.to = DAY; }
+    shown.day = dayOf(entry);
+    if (minute < shown.from || minute > shown.to) zoom(1, minute);
+    shown.off.delete(entry.lane);
+  } else if (changed || !here().byDay.has(shown.day)) {
+    shown.day = here().dayList[here().dayList.length - 1] ?? 0;
+  }
+  const hash = address(owner, entry ? number : 0);
+  if (location.hash !== hash) history.replaceState(null, "", hash);
+  draw(focus);
+}
+
+function draw(focus = false) {
+  at("owner").value = shown.owner;
+  const days = at("day"), one = here();
+  days.replaceChildren(...one.dayList.map((day) => Object.assign(element("option", one.days[day]), { value: day })));
+  days.value = shown.day;
+  const index = one.dayList.indexOf(shown.day);
+  at("earlier").disabled = index <= 0;
+  at("later").disabled = index < 0 || index >= one.dayList.length - 1;
+  for (const button of at("lanes").children) button.setAttribute("aria-pressed", !shown.off.has(Number(button.dataset.lane)));
+  drawCount();
+  scrollToChosen();
+  drawRows();
+  drawCard();
+  drawTimeline(focus);
+}
+
+function toDay(day) {
+  shown.day = day;
+  shown.number = 0;
+  shown.from = 0;
+  shown.to = DAY;
+  at("list").scrollTop = 0;
+  draw();
+}
+
+function fromHash() {
+  const [owner, number] = decodeURIComponent(location.hash.slice(1)).split(/\/(?=\d*$)/);
+  const index = about.owners.findIndex((one) => one[0] === owner);
+  choose(Math.max(0, index), index < 0 ? 0 : Number(number) || 0);
+}
+
+/* -- events -- */
+
+about.lanes.forEach((name, lane) => {
+  const button = element("button", name, `lane${lane}`);
+  button.type = "button";
+  button.dataset.lane = lane;
+  button.addEventListener("click", () => {
+    if (!shown.off.delete(lane)) shown.off.add(lane);
+    draw();
+  });
+  at("lanes").append(button);
+});
+at("owner").addEventListener("change", (event) => { at("find").value = ""; shown.found = null; choose(Number(event.target.value), 0); });
+at("day").addEventListener("change", (event) => toDay(Number(event.target.value)));
+at("earlier").addEventListener("click", () => toDay(here().dayList[here().dayList.indexOf(shown.day) - 1]));
+at("later").addEventListener("click", () => toDay(here().dayList[here().dayList.indexOf(shown.day) + 1]));
+at("in").addEventListener("click", () => { zoom(0.5); drawTimeline(); });
+at("out").addEventListener("click", () => { zoom(2); drawTimeline(); });
+at("whole").addEventListener("click", () => { shown.from = 0; shown.to = DAY; drawTimeline(); });
+at("find").addEventListener("input", (event) => { search(event.target.value); at("list").scrollTop = 0; drawCount(); drawRows(); });
+at("timeline").addEventListener("click", (event) => {
+  const mark = event.target.closest(".mark"), more = event.target.closest(".more");
+  if (mark) choose(shown.owner, Number(mark.dataset.n), true);
+  else if (more) { zoom(0.25, Number(more.dataset.minute) - shown.day * DAY); drawTimeline(); }
+});
+at("timeline").addEventListener("wheel", (event) => {
+  if (!event.ctrlKey) return;
+  event.preventDefault();
+  zoom(event.deltaY > 0 ? 1.4 : 0.7);
+  drawTimeline();
+}, { passive: false });
+at("timeline").addEventListener("keydown", (event) => {
+  if (event.key.startsWith("Arrow")) step(event.key);
+  else if (event.key === "+" || event.key === "-") { zoom(event.key === "+" ? 0.5 : 2); drawTimeline(true); }
+  else if (event.key === "Enter" || event.key === " ") {
+    const mark = event.target.closest(".mark");
+    if (mark) choose(shown.owner, Number(mark.dataset.n), true);
+  } else return;
+  event.preventDefault();
+});
+at("list").addEventListener("scroll", drawRows);
+at("list").addEventListener("click", (event) => {
+  const row = event.target.closest(".row");
+  if (row) { const { owner, entry } = inList()[Number(row.dataset.index)]; choose(owner, entry.n); }
+});
+at("list").addEventListener("keydown", (event) => {
+  const way = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 }[event.key];
+  if (!way) return;
+  event.preventDefault();
+  const all = inList(), index = all.findIndex(({ owner, entry }) => owner === shown.owner && entry.n === shown.number);
+  const next = all[Math.min(all.length - 1, Math.max(0, index < 0 ? 0 : index + way))];
+  if (next) choose(next.owner, next.entry.n);
+});
+addEventListener("hashchange", fromHash);
+addEventListener("resize", () => drawTimeline());
+if (about.owners.length) fromHash();

@@ -1,0 +1,157 @@
+"""The page of a run's minds: mouse, keyboard, search and links, for long and hostile texts in any script."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cogitate.memory.clock import DAY
+from cogitate.memory.entry import Entry, PlanItem
+from cogitate.memory.stream import Stream
+from cogitate.ops.report.minds_page import write_minds
+from cogitate.scheduler.inspection.job_history import JobRecord
+from cogitate.scheduler.inspection.minds import Mind
+from cogitate.tasks.job import Cost
+
+pytestmark = pytest.mark.system
+
+ATTACK = "</script><img src=x onerror=alert(1)>"
+CHINESE = "铁匠答应明天修好水磨。"
+ARABIC = "وعد الحدّاد بإصلاح الطاحونة غدًا."
+MANY = 2_000  # observations of a day
+ADA, BEN = "agent:ada", "agent:ben/2"
+THOUGHT = "Ben keeps his word."
+
+
+def minds() -> list[Mind]:
+    """Ada with four full days and a thought on the last, and Ben, who speaks Chinese and Arabic."""
+    ada = Stream(ADA)
+    for number in range(4 * MANY):
+        minute = number // MANY * DAY + number % MANY * DAY // MANY
+        ada.append(Entry(type="observation", text=f"Saw thing {number}.", minute=minute, importance=1 + number % 10), 1)
+    seen = ada.append(Entry(type="message", text=ATTACK, minute=4 * DAY - 60, subjects=(BEN,), importance=9), 2)
+    thought = Entry(type="reflection", text=THOUGHT, minute=4 * DAY - 30, evidence=(seen.number, 3), provisional=True)
+    number = ada.append(thought, 3).number
+    items = (PlanItem(id="3-0", description="Visit the mill " + "again and " * 300, minute=4 * DAY - 20),)
+    ada.append(Entry(type="plan", text="", minute=4 * DAY - 40, items=items), 3)
+    job = JobRecord(
+        id=f"town/3/reflect/{ADA}/0/0",
+        kind="reflect",
+        owner=ADA,
+        tick=3,
+        state="applied",
+        decision="admitted",
+        refused="",
+        due=9,
+        ended=9,
+        successor="",
+        reason="none",
+        source="llm",
+        model="small-model",
+        usage=Cost(calls=1, tokens=812, usd_micros=300),
+        claims=1,
+        appended=(number,),
+    )
+    ben = Stream(BEN)
+    for text in (CHINESE, ARABIC):
+        ben.append(Entry(type="observation", text=text, minute=100, subjects=(ADA,)), 1)
+    return [Mind(ADA, "Ada Smith", False, ada, {number: job}), Mind(BEN, f"Ben {ATTACK}", True, ben, {})]
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("minds") / "minds.html"
+    write_minds("town", 9, 4 * DAY, minds(), path)
+    return path
+
+
+@pytest.fixture(params=[("light", 1280, 800), ("dark", 390, 844)], ids=["desktop", "phone"])
+def page(request: pytest.FixtureRequest, browser: Any, file: Path) -> Iterator[Any]:
+    """The open page. Afterwards it must have said nothing on the console, and fit into the window."""
+    scheme, width, height = request.param
+    opened = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+    complaints: list[str] = []
+    asked: list[str] = []
+    opened.on("console", lambda message: complaints.append(message.text))
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    opened.on("dialog", lambda dialog: complaints.append(dialog.message))
+    opened.on("request", lambda request: asked.append(request.url))
+    opened.goto(file.as_uri())
+    yield opened
+    fits = opened.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    opened.close()
+    assert complaints == []
+    assert [url.partition("#")[0] for url in asked] == [file.as_uri()]
+    assert fits
+
+
+def last_day(page: Any) -> None:
+    page.locator("#day").select_option("3")
+
+
+def test_a_thought_leads_to_its_evidence_and_its_job(page: Any) -> None:
+    last_day(page)
+    page.locator(".mark.lane3").click()
+    card = page.locator("#card")
+    text = card.inner_text()
+    for said in (THOUGHT, f"cogitate job town/3/reflect/{ADA}/0/0", "llm", "small-model", "812", "not rated"):
+        assert said in text
+    assert page.locator(".mark.linked").count() == 1, "the other one is of another day"
+    card.get_by_role("link").filter(has_text=ATTACK).click()
+    assert f"Ada Smith, entry {4 * MANY + 1}" in card.inner_text()
+    assert page.url.endswith(f"#agent%3Aada/{4 * MANY + 1}")
+    card.get_by_role("link").filter(has_text=THOUGHT).click()
+    card.get_by_role("link").filter(has_text="Saw thing 2.").click()
+    assert page.locator("#day").input_value() == "0"
+
+
+def test_the_keyboard_reaches_every_memory(page: Any) -> None:
+    last_day(page)
+    page.locator(".mark.lane3").focus()
+    for key in ("Enter", "ArrowUp"):
+        page.keyboard.press(key)
+    assert "Visit the mill" in page.locator("#card").inner_text()
+    before = page.locator(".mark.lane0").count()
+    page.keyboard.press("+")
+    assert page.locator(".mark.lane0").count() != before or page.locator(".more").count()
+    page.locator("#list").focus()
+    page.keyboard.press("ArrowDown")
+    assert page.locator('.row[aria-selected="true"]').count() == 1
+    assert page.locator("#list").get_attribute("aria-activedescendant")
+    for _ in range(200):
+        page.keyboard.press("PageUp")
+    assert "Saw thing 6000." in page.locator("#card").inner_text(), "the first of the day"
+
+
+def test_a_day_of_thousands_draws_what_is_in_view(page: Any) -> None:
+    last_day(page)
+    assert f"{MANY + 3} memories of Ada Smith" in page.locator("#count").inner_text()
+    assert page.locator(".row").count() < 100
+    assert page.locator(".mark").count() < 600
+    page.locator(".more").first.click()
+    page.locator("#list").evaluate("list => list.scrollTop = list.scrollHeight")
+    page.wait_for_function(
+        "document.querySelector('.row:last-child').ariaPosInSet === document.querySelector('.row').ariaSetSize"
+    )
+
+
+@pytest.mark.parametrize("text", [CHINESE, ARABIC])
+def test_a_search_finds_the_memories_of_all(page: Any, text: str) -> None:
+    page.locator("#find").fill(text[3:9])
+    assert "1 memories of all agents match" in page.locator("#count").inner_text()
+    page.locator(".row").click()
+    assert text in page.locator("#card").inner_text()
+    assert page.locator("#owner").input_value() == "1"
+    assert f"Ben {ATTACK}, entry" in page.locator("#card").inner_text()
+
+
+def test_an_address_leads_to_a_memory(page: Any, file: Path) -> None:
+    page.goto(f"{file.as_uri()}#agent%3Aben%2F2/2")
+    page.wait_for_function("document.getElementById('owner').value === '1'")
+    assert ARABIC in page.locator("#card").inner_text()
+    page.locator("#lanes button").first.click()
+    assert page.locator(".mark.lane0").count() == 0
+    assert page.locator(".row").count() == 0

@@ -1,0 +1,53 @@
+"""`cogitate minds` as a user types it: every memory of a run is on its page, each thought with its job."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from cogitate.ops.fake_llm.server import MODEL, FakeEndpoint
+from tests.integration.command import summary, typed
+
+
+def data_of(page: Path) -> list[dict[str, Any]]:
+    """The minds that a page holds."""
+    found = re.findall(r'<script id="mind-\d+" type="application/json">(.*?)</script>', page.read_text(), re.DOTALL)
+    return [json.loads(one) for one in found]
+
+
+def test_every_memory_is_on_the_page_and_each_thought_names_its_job(tmp_path: Path) -> None:
+    home, out = tmp_path / "home", tmp_path / "minds.html"
+    with FakeEndpoint() as endpoint:
+        summary(
+            *("run", "--town", 3, "--ticks", 900, "--run", "town", "--workers", 1, "--llm", "openai"),
+            *("--limit-tokens", 10**7),
+            data_dir=home,
+            COGITATE_BASE_URL=endpoint.url,
+            COGITATE_MODEL=MODEL,
+            COGITATE_API_KEY="any",
+            COGITATE_REFLECTION_INTERVAL="120",
+        )
+    told = summary("minds", "town", "--out", out, data_dir=home)
+    minds = data_of(out)
+    assert [mind["owner"] for mind in minds] == sorted(mind["owner"] for mind in minds)
+    assert (told["owners"], told["entries"]) == (len(minds), sum(len(mind["entries"]) for mind in minds))
+    kept = summary("memory", "town", minds[0]["owner"], data_dir=home)
+    assert {entry["n"] for entry in minds[0]["entries"]} == {entry["number"] for entry in kept["entries"]}
+    thoughts = [(mind, entry) for mind in minds for entry in mind["entries"] if entry["lane"] == 3]
+    assert thoughts
+    for mind, entry in thoughts:
+        steps = dict(mind["jobs"][entry["job"]])
+        assert steps["source"] in ("llm", "cached", "heuristic")
+        assert set(entry["evidence"]) <= {one["n"] for one in mind["entries"]}
+    by_model = [entry["job"] for mind, entry in thoughts if dict(mind["jobs"][entry["job"]])["source"] == "llm"]
+    assert by_model
+    job = summary("job", by_model[0], data_dir=home)
+    assert (job["kind"], job["source"]) == ("reflect", "llm")
+    assert "<script src" not in out.read_text()
+    assert out.stat().st_mode & 0o077 == 0, "memories are private"
+    wrong = typed("minds", "other", "--out", tmp_path / "other.html", data_dir=home)
+    assert wrong.returncode == 2
+    assert "there is no run 'other'; there are: town" in wrong.stderr
+    assert not (tmp_path / "other.html").exists()
