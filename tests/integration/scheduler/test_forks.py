@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import fakeredis
 import pytest
 from redis import Redis
 
@@ -23,15 +24,17 @@ from cogitate.scheduler.inspection.comparison import compare_runs
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.inspection.summary import RunSummary, summarise_run
 from cogitate.scheduler.journal.history import read_journal
-from cogitate.scheduler.journal.origin import Fork, origin_of
+from cogitate.scheduler.journal.origin import Fork, find_origin, origin_of
 from cogitate.scheduler.journal.run_totals import spending
 from cogitate.scheduler.ledger.deletion import delete_run
-from cogitate.scheduler.ledger.errors import LedgerError
+from cogitate.scheduler.ledger.errors import Fenced, LedgerError
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.steering.operators import ask
 from cogitate.scheduler.tick.tick_iterator import Tick
 from cogitate.simulation.town.town import Town
 from tests.integration.command import cogitate, summary
+from tests.integration.scheduler.test_trimming import live as live_for_days
+from tests.integration.scheduler.test_trimming import settings_of
 
 TICKS, NOON = 600, 360
 
@@ -69,6 +72,8 @@ def hosted(
     ticks: int = TICKS,
     exist: Exist = "create",
     on_tick: Callable[[Tick], None] | None = None,
+    tick_rate: float | None = None,
+    take_over: bool = False,
 ) -> RunSummary:
     """Host a town of five to its end, and check its ledger and its journal."""
     town = Visited(visit)
@@ -78,6 +83,7 @@ def hosted(
         base_url=endpoint.url,
         api_key="none",
         data_dir=folder,
+        tick_rate=tick_rate,
         limits={"run.tokens": 1_000_000},
     )
     with TickLoop(
@@ -92,6 +98,7 @@ def hosted(
         client=client,
         fork=fork,
         exist=exist,
+        take_over=take_over,
     ) as loop:
         drive(loop, town, on_tick=on_tick)
     assert audit(client, run) == []
@@ -268,6 +275,38 @@ def test_a_run_is_not_replaced_by_a_fork_that_cannot_be_made(
         with pytest.raises(error):
             hosted(client, endpoint, tmp_path, "kept", ticks=20, exist="replace", fork=fork)
     assert len(digests(client, "kept")) == 20
+
+
+def test_a_fork_of_a_paced_run_repeats_what_came_late_as_well(
+    client: Redis, endpoint: FakeEndpoint, tmp_path: Path
+) -> None:
+    source = hosted(client, endpoint, tmp_path, "source", ticks=240, tick_rate=100)
+    assert source.spent.calls > 0
+    with pytest.raises(ConfigurationError, match="give its fork tick_rate=100"):
+        hosted(client, endpoint, tmp_path, "fork", ticks=240, fork=Fork(run="source", tick=200))
+    fork = hosted(client, endpoint, tmp_path, "fork", ticks=240, fork=Fork(run="source", tick=200), tick_rate=100)
+    assert (fork.digest, fork.spent.calls) == (source.digest, 0)
+
+
+def test_a_trimmed_source_is_refused(tmp_path: Path) -> None:
+    lived = live_for_days(fakeredis.FakeRedis(), settings_of(tmp_path, 1))
+    with pytest.raises(LedgerError, match="run with journal_keep unset"):
+        find_origin(lived.store, "town", 60)
+
+
+def test_a_fork_that_another_host_takes_over_while_it_repeats_is_fenced(
+    client: Redis, endpoint: FakeEndpoint, tmp_path: Path
+) -> None:
+    source = hosted(client, endpoint, tmp_path, "source", ticks=240)
+
+    def taken(now: Tick) -> None:
+        if now.number == 120:
+            hosted(client, endpoint, tmp_path, "fork", ticks=240, exist="resume", take_over=True)
+
+    with pytest.raises(Fenced):
+        hosted(client, endpoint, tmp_path, "fork", ticks=240, fork=Fork(run="source", tick=200), on_tick=taken)
+    assert digests(client, "fork") == digests(client, "source")
+    assert summarise_run(client, "fork").spent.calls == 0 < source.spent.calls
 
 
 def test_a_tick_that_the_source_has_not_reached_is_refused(
