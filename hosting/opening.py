@@ -17,7 +17,7 @@ from cogitate.scheduler.config.facts import keep_settings, kept_settings
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.inspection.endpoint_vitals import usual_seconds
 from cogitate.scheduler.journal.exported import ExportedJournal, journal_folder, remove_exported
-from cogitate.scheduler.journal.origin import Fork, copy_journal, find_origin
+from cogitate.scheduler.journal.origin import Fork, copy_journal, find_origin, origin_of
 from cogitate.scheduler.latency.latencies import LatencyPrior
 from cogitate.scheduler.latency.prior import prior_of
 from cogitate.scheduler.ledger.deletion import delete_run
@@ -55,10 +55,14 @@ class RunOpening:
             let_go(self._ledger, "stopped")
 
 
-def open_commits(settings: Settings, resources: ExitStack) -> SendCommit:
-    """Return the way a host commits ticks: in the background if it has a pace. `resources` stops what this starts."""
-    if settings.tick_rate is None:
-        return commit_at_once  # without a pace, the next boundary needs the reply at once
+def open_commits(settings: Settings, ledger: HostLedger, resources: ExitStack) -> SendCommit:
+    """Return the way a host commits ticks: in the background if it has a pace, or repeats another run.
+
+    Args:
+        resources: stops what this starts.
+    """
+    if settings.tick_rate is None and origin_of(ledger.store) is None:
+        return commit_at_once  # the next boundary needs the reply at once
     thread = CommitThread()
     resources.callback(thread.close)
     return thread

@@ -229,7 +229,7 @@ class TickLoop(BodyCalls):
                 exported=exported_journal(settings, ledger),
                 collections=full_collections if settings.tuning.collect_garbage == "idle" else None,
                 redelivers=world == "repeat",
-                send_commit=commit_at_once if inline else open_commits(settings, self._resources),
+                send_commit=commit_at_once if inline else open_commits(settings, ledger, self._resources),
                 watchers=watching,
             )
             self._resources.callback(self._keep_spending)

@@ -28,6 +28,7 @@ from cogitate.scheduler.tick.pace import Pace
 from cogitate.tasks.job import Cost
 
 BY = "fork"  # the operator that a fork's changes name
+LOOKS_EVERY = 16  # ticks between two looks at what the ledger shows: commits, and requests to the fork
 
 _STATES: Mapping[Reason, JobState] = {"late": "open", "dead": "dead", "denied": "held", "too_slow": "held"}
 
@@ -58,6 +59,20 @@ class Following:
     def away(self) -> bool:
         """Whether the ledger counts as away at this tick: for a run that repeats its source, as it was there."""
         return self._was_away if self.repeats else self._ledger.away
+
+    def runs_ahead(self, tick: int, digest: str) -> bool:
+        """Return whether a boundary needs nothing from the ledger, so that commits may still be under way.
+
+        Args:
+            digest: of this run, after the tick before.
+        """
+        if self._source is None or tick % LOOKS_EVERY == 0:
+            return False
+        origin, journal = self._source
+        line = journal.line(tick)
+        if line is None or digest != journal.digest(tick - 1):
+            return False
+        return not line.notes.answers and tick != origin.tick + 1
 
     def boundary(self, tick: int, digest: str, known: BoundaryInput | None) -> BoundaryInput | None:
         """Return the source's input of a boundary; None: this run takes its own.
@@ -116,6 +131,8 @@ class Following:
         asked = [ControlRequest(answer.id, answer.control, answer.by) for answer in line.notes.answers]
         if tick == origin.tick + 1:
             asked += [ControlRequest(f"{BY}-{number}", change, BY) for number, change in enumerate(origin.changes)]
+        if not asked and tick % LOOKS_EVERY:
+            return []
         shown = known.controls if known is not None and not asked else self._look(tick)
         there = {request.id for request in shown if request is not None}
         while missing := [request for request in asked if request.id not in there]:

@@ -207,9 +207,11 @@ class RunLoop:
                     break
             if self.pace is not None and not self._source.repeats:
                 self._keep(self.pace)
-            self._read_reply()
-            self._trim()
-            known, tick = self._committer.next, self.tick + 1
+            tick = self.tick + 1
+            if self._trimmer is not None or not self._source.runs_ahead(tick, self.digest):
+                self._read_reply()
+                self._trim()
+            known = self._committer.next
             boundary = self._source.boundary(tick, self.digest, known) or self.collector.gather(tick, known, jobs)
             if self._interrupted.is_set():
                 break
@@ -256,7 +258,7 @@ class RunLoop:
         began = time.perf_counter()
         self._end(opened)
         self.tick_seconds.append(opened.seconds + time.perf_counter() - began)
-        if self.pace is None or self.over:
+        if self.over or (self.pace is None and not self._source.repeats):
             self._read_reply()
 
     def _end(self, opened: _OpenTick) -> None:
@@ -275,8 +277,8 @@ class RunLoop:
         self._committer.send(finished, checkpoint, lag, host_us, self._posted)
 
     def _read_reply(self) -> None:
-        """Wait for the reply to the last commit, unless it has been read; raise its error."""
-        if (finished := self._committer.read_reply()) is not None:
+        """Wait for the replies to all commits that have not been read; raise the first error."""
+        while (finished := self._committer.read_reply()) is not None:
             for watch in self._watchers:
                 watch(finished.core.tick, finished, self.tick_seconds[-1])
 
