@@ -12,6 +12,7 @@ from cogitate.memory.appointments import appointments
 from cogitate.memory.clock import DAY, clock_in_force, clock_time, date, day_of
 from cogitate.memory.entry import Entry, is_dialogue
 from cogitate.memory.language.languages import ENGLISH, is_english
+from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.times import anchor_days, find_times, names_date
 from cogitate.memory.summaries.conversations import parse_line
@@ -43,6 +44,7 @@ def typed_findings(recalled: Recalled, promises: Sequence[Promise]) -> Iterator[
     for mine in (True, False):
         for promise in promises:
             open_ = not promise.settled and not _is_over(promise.said, recalled.minute)
+            open_ = open_ and language_of(promise.said).stands_alone(promise.said)  # "I promise to check them"
             if open_ and recalled.owner == (promise.giver if mine else promise.taker):
                 yield Finding(tell(recalled, entries[promise.evidence[0]], promise.said), promise.evidence)
 
