@@ -71,7 +71,7 @@ def find_pressing(
     def is_open(entry: Entry) -> bool:
         at = bisect_right(seen, BY_TIME(entry), key=BY_TIME)
         return (
-            not _is_answered(TERMS.of(entry.text), islice(words, at, None))
+            not _is_answered(TERMS.of(entry.text), zip(words[at:], seen[at:], strict=True))
             and (_is_told(entry, name, names) if entry.type == "message" else not _is_done_or_said(entry.text, name))
             and bool(prose(entry.text))
             and not _is_settled(entry, seen)
@@ -98,7 +98,7 @@ def quote(entry: Entry, names: Mapping[str, str], language: str = ENGLISH) -> st
 
 def is_seen_to(matter: str, later: Sequence[Entry]) -> bool:
     """Return whether an observation after a plan is about a matter that the plan saw to: it presses anew or is over."""
-    return _is_answered(TERMS.of(matter), (TERMS.of(e.text) for e in later if e.type == "observation"))
+    return _is_answered(TERMS.of(matter), ((TERMS.of(e.text), e) for e in later if e.type == "observation"))
 
 
 def _is_planned(quoted: str, planned: Sequence[str]) -> bool:
@@ -134,13 +134,21 @@ def _is_settled(entry: Entry, seen: Sequence[Entry]) -> bool:
         return True
     if entry.importance >= IMPORTANT:
         return False
-    said = TERMS.of(entry.text)
+    said = ((TERMS.of(entry.text), entry),)
     before = seen[: bisect_left(seen, BY_TIME(entry), key=BY_TIME)]
-    return any(one.importance > entry.importance and _is_answered(TERMS.of(one.text), (said,)) for one in before)
+    return any(one.importance > entry.importance and _is_answered(TERMS.of(one.text), said) for one in before)
 
 
-def _is_answered(matter: Collection[str], later: Iterable[Collection[str]]) -> bool:
-    """Return whether the words of a later observation are about the matter that some words tell."""
+def _is_answered(matter: Collection[str], later: Iterable[tuple[Collection[str], Entry]]) -> bool:
+    """Return whether a later observation, here with its words, is about the matter that some words tell.
+
+    One that tells that something is done needs to share fewer words: half of its own, two or half of the matter's.
+    """
     words = frozenset(matter)
     enough = _ALIKE * len(words)
-    return any(len(words.intersection(other)) >= enough for other in later)
+    return any(
+        len(shared) >= enough
+        or (2 * len(shared) >= max(len(said), min(4, len(words))) and language_of(entry.text).tells_done(entry.text))
+        for said, entry in later
+        if (shared := words.intersection(said))
+    )

@@ -76,14 +76,11 @@ def word_weights(
         repeats: how often entries were observed again, by number.
         earlier: the texts of the time before.
     """
-    weighing: defaultdict[float, list[Set[str]]] = defaultdict(list)
-    for part, number, importance, _ in sentences:
-        often = 1 + log1p(repeats[number]) if number in repeats else 1
-        weighing[(importance - TRIVIAL) * often].append(part.stems)
     mass: defaultdict[str, float] = defaultdict(float)
-    for weight, stemmed in weighing.items():
-        for word, times in Counter(chain.from_iterable(stemmed)).items():
-            mass[word] += weight * times
+    for part, number, importance, _ in sentences:
+        weight = (importance - TRIVIAL) * (1 + log1p(repeats[number]) if number in repeats else 1)
+        for word in part.stems:
+            mass[word] += weight
     before = Counter(chain.from_iterable(part.stems for text in earlier for part in read(text).parts))
     if not before:
         return {word: log1p(weight / _ONE) for word, weight in mass.items()}

@@ -16,7 +16,7 @@ from dataclasses import replace
 import structlog
 from redis.exceptions import RedisError
 
-from cogitate.scheduler.config.endpoints import BATCH, call_cost
+from cogitate.scheduler.config.endpoints import BATCH, FLEX, call_cost
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.batches import REFUSED, Batched, Batches, custom_id
 from cogitate.scheduler.ledger.claims import Claim
@@ -114,7 +114,7 @@ class Parking:
         claim, job = call.claim, call.claim.job
         if call.model.batch != "auto" or claim.number > 1 or call.model.name != job.model:
             return False
-        if not self._patience or not kind_of(job.key.kind).batches:
+        if not self._patience or not kind_of(job.key.kind).batches or _is_packed(call):
             return False
         expected = self._expect(call.model.endpoint)
         return expected is not None and expected <= self._patience
@@ -129,6 +129,13 @@ class Parking:
                 return None
             self._expected[endpoint] = time.monotonic() + _KNOWN, known
         return known
+
+
+def _is_packed(call: Call) -> bool:
+    """Return whether calls of this kind are packed at a price that a batch does not beat; a batch would split them."""
+    model, packs = call.model, kind_of(call.claim.job.key.kind).packs
+    asks_flex = model.service_tier == "auto" and '"service_tier"' not in model.parameters
+    return model.pack == "auto" and packs and asks_flex and model.percent_of(FLEX) <= model.percent_of(BATCH)
 
 
 def patience_of(settings: Settings) -> float:
