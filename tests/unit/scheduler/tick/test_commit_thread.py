@@ -16,6 +16,7 @@ from cogitate import TickLoop
 from cogitate.errors import Fenced, LedgerError
 from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.scheduler.inspection.audit import audit
+from cogitate.scheduler.ledger.step_replies import BoundaryInput
 from cogitate.scheduler.tick.commit import CommitThread, commit_at_once
 from tests.patience import LONGEST
 from tests.repository import ROOT
@@ -251,3 +252,27 @@ def test_a_process_does_not_wait_for_a_commit_that_never_ends() -> None:
         "begun.wait()"
     )
     assert subprocess.run([sys.executable, "-c", host], cwd=ROOT, timeout=LONGEST, check=False).returncode == 0
+
+
+class Repeating:
+    """A source whose every boundary is empty and needs nothing from the ledger."""
+
+    repeats, away = True, False
+
+    def runs_ahead(self, *_: object) -> bool:
+        return True
+
+    def boundary(self, *_: object) -> BoundaryInput:
+        return BoundaryInput([])
+
+
+def test_no_commit_counts_that_was_sent_after_one_that_failed(cogitate_loop: Loops, thread: CommitThread) -> None:
+    loop = opened(cogitate_loop, ticks=6)
+    loop._loop._committer.send_commit = thread
+    loop._loop._source = Repeating()  # type: ignore[assignment]
+    fail_at(loop, 3, arrives=False)
+    begun = list[int]()
+    with pytest.raises(Fenced):
+        live_on(loop, begun)
+    assert begun == [1, 2, 3, 4, 5, 6]
+    assert loop.tick == status(loop)[1] == 2
