@@ -4,8 +4,8 @@ The body of a loop over the ticks is the world's turn. When it ends, the whole t
 admissions, checkpoint) is committed in one step, and hints for the new jobs are published. A body ends when the next
 tick is asked for, or when the loop is left. A paced host continues while the commit is under way: its reply is read
 before the next boundary, which raises its error; a fork that repeats its source reads the replies to several commits
-together. A resumed loop first hands over again, marked `replayed`, the ticks since the last checkpoint; the world must do
-then what it did before.
+together. A resumed loop first hands over again, marked `replayed`, the ticks since the last checkpoint; the world must
+do then what it did before.
 """
 
 from __future__ import annotations
