@@ -30,6 +30,7 @@ if _typing.TYPE_CHECKING:
     from cogitate.scheduler.config.settings import Settings
     from cogitate.scheduler.intake.observations import Observation
     from cogitate.scheduler.journal.ends import Change, JobEnd
+    from cogitate.scheduler.journal.origin import Fork
     from cogitate.scheduler.tick.tick_iterator import Tick
     from cogitate.tasks.own.cadences import daily, every
     from cogitate.tasks.own.choices import drawn, newest
@@ -42,6 +43,7 @@ __all__ = [
     "CogitateError",
     "Event",
     "EventRule",
+    "Fork",
     "JobEnd",
     "Location",
     "MemoryView",
@@ -66,6 +68,7 @@ _HOMES = {  # the module that defines each name; `app` is what `celery -A cogita
     "CogitateError": "cogitate.memory.errors",
     "Event": "cogitate.memory.routing.routing",
     "EventRule": "cogitate.memory.routing.routing",
+    "Fork": "cogitate.scheduler.journal.origin",
     "JobEnd": "cogitate.scheduler.journal.ends",
     "Location": "cogitate.memory.profile",
     "MemoryView": "cogitate.memory.view",

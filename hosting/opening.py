@@ -10,12 +10,14 @@ from typing import Literal, NamedTuple, Self, get_args
 import msgspec
 from redis import Redis
 
+from cogitate.memory import typed_json
 from cogitate.memory.errors import quoted
 from cogitate.scheduler.budget.settings_checks import check_prices
 from cogitate.scheduler.config.facts import keep_settings, kept_settings
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.inspection.endpoint_vitals import usual_seconds
 from cogitate.scheduler.journal.exported import ExportedJournal, journal_folder, remove_exported
+from cogitate.scheduler.journal.origin import Fork, copy_journal, find_origin, origin_of
 from cogitate.scheduler.latency.latencies import LatencyPrior
 from cogitate.scheduler.latency.prior import prior_of
 from cogitate.scheduler.ledger.deletion import delete_run
@@ -53,17 +55,21 @@ class RunOpening:
             let_go(self._ledger, "stopped")
 
 
-def open_commits(settings: Settings, resources: ExitStack) -> SendCommit:
-    """Return the way a host commits ticks: in the background if it has a pace. `resources` stops what this starts."""
-    if settings.tick_rate is None:
-        return commit_at_once  # without a pace, the next boundary needs the reply at once
+def open_commits(settings: Settings, ledger: HostLedger, resources: ExitStack) -> SendCommit:
+    """Return the way a host commits ticks: in the background if it has a pace, or repeats another run.
+
+    Args:
+        resources: stops what this starts.
+    """
+    if settings.tick_rate is None and origin_of(ledger.store) is None:
+        return commit_at_once  # the next boundary needs the reply at once
     thread = CommitThread()
     resources.callback(thread.close)
     return thread
 
 
 def check_opening(
-    *, exist: Exist, world: World, take_over: bool, in_memory: bool = False, resume: object = None
+    *, exist: Exist, world: World, take_over: bool, in_memory: bool = False, fork: object = None, resume: object = None
 ) -> None:
     """Check that the arguments about an existing run are consistent.
 
@@ -74,6 +80,8 @@ def check_opening(
         ConfigurationError, InputError: with the remedy.
     """
     check_flag("take_over", take_over)
+    if fork is not None and not isinstance(fork, Fork):
+        raise ConfigurationError(f"fork={quoted(fork)} is invalid: give a Fork(run=…, tick=…)")
     if resume is not None:
         raise ConfigurationError(f'resume={quoted(resume)} was removed: give exist="create" or exist="resume"')
     if exist not in get_args(Exist):
@@ -114,6 +122,7 @@ def open_run(
     exist: Exist,
     take_over: bool,
     describe: Mapping[str, str],
+    fork: Fork | None = None,
 ) -> Opened:
     """Take a run.
 
@@ -121,26 +130,56 @@ def open_run(
         settings: the settings that a new run keeps.
         take_over: take the run from an active host too, which is then fenced.
         describe: strings that a new run keeps for its host.
+        fork: the run and the tick that a new run begins with.
 
     Raises:
         RunExists, NewerSchema, OlderSchema: from the ledger.
         RunHeld: when another host is active on the run and `take_over` is not set.
         LedgerError: when the run to resume is cancelled.
-        ConfigurationError: when a new run has a limit in money and a model without a price.
+        ConfigurationError: when a new run has a limit in money and a model without a price, or is its own source.
     """
+    if fork is not None and fork.run == run:
+        raise ConfigurationError(f"run {run!r} cannot be a fork of itself: give the fork another name")
     if exist != "create" and run_exists(client, run):
         if not take_over:
             check_unheld(RunStore.open(client, run), run, "take it over (take_over=True)")
         if exist != "replace":
             check_not_cancelled(RunStore.open(client, run), run)
             return Opened(HostLedger.resume(client, run), True)
+        if fork is not None:  # before anything is deleted
+            find_origin(RunStore.open(client, fork.run), fork.run, fork.tick)
         delete_run(client, run, force=True)
         remove_exported(settings.data_dir, run)
+    if fork is not None:
+        return Opened(_fork(client, run, settings, fork, describe), False)
     check_prices(settings)
     state: dict[str, Value] = {"settings": keep_settings(settings), "describe": json.dumps(dict(describe))}
     if settings.adapts():
         state["latency_prior"] = msgspec.json.encode(prior_now(client, settings))
     return Opened(HostLedger.create(client, run, state=state), False)
+
+
+def _fork(client: Redis, run: str, settings: Settings, fork: Fork, describe: Mapping[str, str]) -> HostLedger:
+    """Create a fork, with the settings that its source keeps, and copy its source's journal."""
+    source = RunStore.open(client, fork.run)
+    origin = find_origin(source, fork.run, fork.tick, fork.changes)
+    kept, prior = source.state("settings", "latency_prior")
+    paced = typed_json.decode(prior, LatencyPrior).tick_rate if prior else None
+    if prior and paced != settings.tick_rate:
+        raise ConfigurationError(
+            f"run {fork.run!r} was paced at {paced} ticks a second: give its fork tick_rate={paced}, not "
+            f"{settings.tick_rate}"
+        )
+    state: dict[str, Value] = {
+        "settings": kept or b"",
+        "describe": json.dumps(description_of(client, fork.run) | dict(describe)),
+        "origin": msgspec.json.encode(origin),
+    }
+    if prior:
+        state["latency_prior"] = prior
+    ledger = HostLedger.create(client, run, state=state)
+    copy_journal(source, ledger.store, origin.last)
+    return ledger
 
 
 def resumed_settings(ledger: HostLedger, given: Settings) -> tuple[Settings, list[str]]:

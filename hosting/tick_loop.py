@@ -42,6 +42,7 @@ from cogitate.scheduler.config.kind_modules import hand_on_kinds, load_kinds
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.config.tiers import TierRule
 from cogitate.scheduler.inspection.endpoint_vitals import unreachable_endpoints
+from cogitate.scheduler.journal.origin import Fork
 from cogitate.scheduler.ledger.outage import outage_of
 from cogitate.scheduler.ledger.presence import Presence
 from cogitate.scheduler.ledger.vectors import KeptSimilarity, RunVectors
@@ -96,6 +97,8 @@ class TickLoop(BodyCalls):
         client: inline only: a Redis client to use instead of one in memory.
         log_warnings: log kinds that are too slow for the pace at the start, and endpoints that fail during the run.
         watchers: functions that are called after each commit, with the tick, what it decided and its seconds.
+        fork: the run that a new run begins with, and up to which tick, as `Fork(run="town", tick=720)`. The host does
+            up to that tick what it did in that run, whose settings the new run keeps.
         resume: removed: give `exist="resume"`.
 
     Raises:
@@ -128,6 +131,7 @@ class TickLoop(BodyCalls):
         client: Redis | None = None,
         log_warnings: bool = True,
         watchers: Sequence[Watcher] = (),
+        fork: Fork | None = None,
         resume: None = None,
     ) -> None:
         ours = logs.quiet()
@@ -149,7 +153,7 @@ class TickLoop(BodyCalls):
         if ours:
             logs.follow(settings)
         in_memory = inline and given.client is None
-        check_opening(exist=exist, world=world, take_over=take_over, in_memory=in_memory, resume=resume)
+        check_opening(exist=exist, world=world, take_over=take_over, in_memory=in_memory, fork=fork, resume=resume)
         check_spending(settings)
         if not isinstance(watchers, Sequence) or not all(map(callable, watchers)):
             raise InputError(
@@ -175,7 +179,7 @@ class TickLoop(BodyCalls):
             else:
                 client, publish, settings, pool = self._open_processes(settings)
             ledger, resumed = open_run(
-                client, given.run, settings, exist=exist, take_over=take_over, describe=given.describe
+                client, given.run, settings, exist=exist, take_over=take_over, describe=given.describe, fork=fork
             )
             opening = self._resources.enter_context(RunOpening(ledger))
             if not inline:
@@ -183,7 +187,8 @@ class TickLoop(BodyCalls):
                 presence = Presence(ledger, settings.tuning.lease)
                 presence.start()
                 self._resources.callback(presence.stop)
-            if resumed:
+            unused: list[str] = []
+            if resumed or fork is not None:
                 settings, unused = resumed_settings(ledger, settings)
                 if asks_here:
                     check_model(settings)
@@ -224,7 +229,7 @@ class TickLoop(BodyCalls):
                 exported=exported_journal(settings, ledger),
                 collections=full_collections if settings.tuning.collect_garbage == "idle" else None,
                 redelivers=world == "repeat",
-                send_commit=commit_at_once if inline else open_commits(settings, self._resources),
+                send_commit=commit_at_once if inline else open_commits(settings, ledger, self._resources),
                 watchers=watching,
             )
             self._resources.callback(self._keep_spending)
@@ -239,7 +244,7 @@ class TickLoop(BodyCalls):
             advance = one_by_one(self._loop, lambda: iter(self))
             self._block = TickBlock(self._loop, advance)
             self._async_ticks = AsyncTicks(self._loop, advance)
-            self._unused: list[str] = []  # arguments that a resumed run does not use; its first tick tells them
+            self._unused = unused  # by a resumed run, or a fork; its first tick tells them
             if resumed:
                 self._unused = [*unused, *unused_arguments(self.state, given, description_of(client, run))]
             tell_strangers(self.state, settings, given.owners)

@@ -73,13 +73,16 @@ def standing(found: Iterable[Appointment], entries: Iterable[Entry]) -> list[App
 
     Such an entry ends those whose subject, people or place it names; of several, those with which it shares most words.
     """
-    kept, mentions = list(found), {e.number: e for e in entries if e.type != "plan"}
+    kept = list(found)
+    if not kept:
+        return []
+    mentions = {e.number: e for e in entries if e.type != "plan"}
     offs = [
         _Mention((e.minute, e.number), _words(language_of(s).subject_of(s)), _words(s))
-        for e in sorted(mentions.values(), key=lambda e: (e.minute, e.number))
+        for e in sorted((e for e in mentions.values() if calls_off(e.text)), key=lambda e: (e.minute, e.number))
         for s in _OFF.of(e.text)
     ]
-    for off in offs if kept else ():
+    for off in offs:
         shares = {}
         for one in kept:
             entry = mentions.get(one.number)

@@ -76,6 +76,12 @@ GROUPS = {
             "cogitate run --story --seed 4",
             "cogitate run --recorded DIR --llm openai --limit-usd 0.50",
         ),
+        "fork": _command(
+            "commands.fork",
+            "fork",
+            "cogitate fork town-1 --at 'day 1 12:00' --run noon",
+            "cogitate fork town-1 --at 720 --run poor --set day.tokens=20000",
+        ),
         "worker": _command(
             "commands.serve",
             "worker",

@@ -186,7 +186,12 @@ class Reflect(Kind):
     def _recent(self, case: Case) -> list[Entry]:
         """Return observations since the last reflection, and their summaries."""
         since = _since(case)
-        return [e for e in case.entries if e.type in ("observation", "message", "summary") and _stands_for(e, since)]
+        return [
+            e
+            for e in case.entries
+            if (e.number > since and e.type in ("observation", "message"))
+            or (e.type == "summary" and _stands_for(e, since))
+        ]
 
     def _reflection(
         self, case: Case, text: str, importance: int, evidence: Iterable[int], shown_by: Sequence[Entry]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from functools import cache, lru_cache
 from itertools import chain
 
@@ -35,6 +36,16 @@ _SCRIPTS: tuple[tuple[str, str, int], ...] = (
     ("[\u0370-\u03ff]", "el", 1),
 )
 _OWN_LETTERS = (("ru", "uk", re.compile("[іїєґ]")), ("ar", "fa", re.compile("[پچژگکی]")))
+#: Letters that one language alone writes, of those with function words: they tell it where no such word stands.
+_LATIN_LETTERS = (
+    ("pl", re.compile("[łńśźż]")),
+    ("cs", re.compile("[ěřů]")),
+    ("tr", re.compile("[ğı]")),
+    ("hu", re.compile("[őű]")),
+    ("ro", re.compile("[șț]")),
+    ("vi", re.compile("[ơư\u1ea0-\u1ef9]")),
+    ("de", re.compile("ß")),
+)
 _LATIN = re.compile("[A-Za-z\u00aa-\u024f\u1e00-\u1eff]")
 _LETTER = re.compile(r"[^\W\d_]")
 _LATIN_WORD = re.compile("[A-Za-z\u00c0-\u024f\u1e00-\u1eff]+")
@@ -72,11 +83,12 @@ def _by_function_words(text: str) -> tuple[str, ...]:
         found.clear()  # "Ben" and "Su" are function words, too
     english = [word for word in said if word in FUNCTION_WORDS and (len(word) > 1 or word == "i")]
     accented = 0 if text.isascii() else sum(not word.isascii() for word in said)
+    lower = said[1:] if words and words[0][0].isupper() else said  # a name tells no language
     most = max(found.values(), default=0)
     likely = tuple(language for language in _function_words() if found.get(language) == most)
     if most >= _SHARE * len(said) and likely:
         if most > len(english) or (most == len(english) and accented):
-            return likely
+            return (own,) if len(likely) > 1 and (own := _by_letters(lower)) in likely else likely
         # As many words of English: the other language has all of them, and one that English has not.
         words_of = {one: {word for word in said if one in table.get(word, ())} for one in likely}
         more = tuple(one for one in likely if words_of[one] > set(english))
@@ -84,7 +96,15 @@ def _by_function_words(text: str) -> tuple[str, ...]:
             return more
     if english:
         return (ENGLISH,)
+    if accented and (own := _by_letters(lower)):
+        return (own,)
     return (OTHER,) if 4 * accented > len(said) else (UNDETERMINED,)
+
+
+def _by_letters(words: Iterable[str]) -> str:
+    """Return the language of which a letter of its own stands in lower-case words; "" where there is none."""
+    text = " ".join(words)
+    return next((language for language, letters in _LATIN_LETTERS if letters.search(text)), "")
 
 
 @cache

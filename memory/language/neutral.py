@@ -7,7 +7,7 @@ from collections.abc import Collection
 from cogitate.memory.language.commitments import MAX_WHAT, Appointed, Vow, are_alike
 from cogitate.memory.language.packs import Pack, fold
 from cogitate.memory.language.sentences import QUESTIONS, SPACED, UNSPACED, has_end, joined, split_sentences, with_end
-from cogitate.memory.language.talk import Speakers, Speech, Talk
+from cogitate.memory.language.talk import Doers, Speakers, Speech, Talk
 from cogitate.memory.language.text import stems, words
 from cogitate.memory.language.times import anchor_days, days_named, find_times
 from cogitate.memory.language.truncation import shorten
@@ -54,7 +54,7 @@ class Neutral:
     def says_i(self, text: str) -> bool:
         return False  # the word for "I" is not known
 
-    def noted(self, sentence: str, me: str, name: str, names: Collection[str], doers: Collection[str]) -> str:
+    def noted(self, sentence: str, me: str, name: str, names: Collection[str], doers: Doers) -> str:
         return sentence
 
     def quoted(self, said: str, speaker: str, listener: str, is_mine: bool, minute: int | None) -> str:

@@ -14,7 +14,7 @@ from cogitate.memory.language.english import plug as english
 from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, languages_of
 from cogitate.memory.language.neutral import Neutral
 from cogitate.memory.language.packs import pack_of, packs
-from cogitate.memory.language.talk import Speakers, Speech, Talk
+from cogitate.memory.language.talk import Doers, Speakers, Speech, Talk
 
 
 class Language(Protocol):
@@ -41,14 +41,14 @@ class Language(Protocol):
     def says_i(self, text: str) -> bool:
         """Return whether a text calls the one who wrote it "I"."""
 
-    def noted(self, sentence: str, me: str, name: str, names: Collection[str], doers: Collection[str]) -> str:
+    def noted(self, sentence: str, me: str, name: str, names: Collection[str], doers: Doers) -> str:
         """Return a note as it is told later.
 
         Args:
             me: what its owner is called: "I", or its name.
             name: of its owner.
             names: of all whom the note may name.
-            doers: the names of those of whom the same was noted.
+            doers: finds the names of those of whom the same was noted.
         """
 
     def quoted(self, said: str, speaker: str, listener: str, is_mine: bool, minute: int | None) -> str:

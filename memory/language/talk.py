@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -11,6 +11,8 @@ from cogitate.memory.language.text import words
 _FEW = 32  # names that are looked for one by one, which takes less than a look at every letter of a sentence
 _START = 3  # characters by which more names are found
 _SHORTEST = 3  # letters of a word that may be the beginning of a name
+
+Doers = Callable[[], Collection[str]]  # finds the names of those who did what a note tells
 
 
 class Speakers:

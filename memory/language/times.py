@@ -101,27 +101,30 @@ def anchor_days(text: str, minute: int, pack: Pack | None = None) -> str:
     Args:
         pack: of the text's language, if that is known.
     """
-
     if not clock_in_force().counts_days:
         return text
+    return _anchored(text, day_number(minute), pack or pack_of(languages_of(text)[0]))
+
+
+@lru_cache(maxsize=32_768)  # a job shows the same lines in each prompt until one fits
+def _anchored(text: str, day: int, pack: Pack) -> str:
+    if pack.day_words is not None:
+        return _anchored_as_in(pack, pack.day_words, text, day)
 
     def told(match: re.Match[str]) -> str:
         said = next(name for name in _AHEAD if match[name])
-        day = day_number(minute) + _AHEAD[said]
-        if day < 1:
+        number = day + _AHEAD[said]
+        if number < 1:
             return match[0]
         part = "evening" if said == "night" else (match["part"] or "").strip()
-        return (match["until"] or "on ") + (f"the {part} of day {day}" if part else f"day {day}")
+        return (match["until"] or "on ") + (f"the {part} of day {number}" if part else f"day {number}")
 
-    pack = pack or pack_of(languages_of(text)[0])
-    if pack.day_words is not None:
-        return _anchored(text, minute, pack, pack.day_words)
     return outside_quotations(text, lambda part: _RELATIVE.sub(told, part))
 
 
-def _anchored(text: str, minute: int, pack: Pack, words: re.Pattern[str]) -> str:
+def _anchored_as_in(pack: Pack, words: re.Pattern[str], text: str, day: int) -> str:
     """Return a text with the words of a pack for days as what tells them by their number."""
-    numbers = {name: day_number(minute) + ahead for name, ahead in DAYS.items()}
+    numbers = {name: day + ahead for name, ahead in DAYS.items()}
 
     def told(match: re.Match[str]) -> str:
         way = pack.days.get(match[0].casefold().replace("’", "'"), "")

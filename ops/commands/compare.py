@@ -15,7 +15,7 @@ from cogitate.ops.command_options import AsJson, DataDir, Verbose, open_state, r
 from cogitate.ops.report.comparison_page import write_comparison
 from cogitate.scheduler.config.kind_modules import load_kinds
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.inspection.comparison import Comparison, clock_of_run, compare_runs
+from cogitate.scheduler.inspection.comparison import Comparison, Side, clock_of_run, compare_runs
 
 MOST = 20  # owners that are listed
 
@@ -79,6 +79,9 @@ def comparison_lines(found: Comparison, since: int = 1) -> list[str]:
         lines.append(f"The journals are trimmed: the comparison begins with tick {found.first:,}")
     if found.differs_before:
         lines.append(f"The runs differ before tick {found.first:,} already; what follows is from there on")
+    names: dict[Side, str] = {"a": found.a, "b": found.b}
+    for forked, origin in found.origins.items():
+        lines.append(f"{names[forked]} is a fork of {origin.run} at tick {origin.tick:,}")
     first = found.difference
     if first is None:
         lines.append(f"Ticks {found.first:,} to {found.last:,} of {found.a} and {found.b} are equal")

@@ -138,11 +138,35 @@ def run(
         recorded=recorded,
         minutes_per_tick=minutes_per_tick(settings),
     )
-    again = _options(data_dir_option(settings), workers=workers, wait=wait, tick_rate=tick_rate, audit=audit)
+    again = options_again(data_dir_option(settings), workers=workers, wait=wait, tick_rate=tick_rate, audit=audit)
     world = None if resume else choice.open()  # refuse an invalid world before anything starts
     if world is not None:
         settings = settings_for(world, settings)
 
+    def choose(client: Redis) -> RunChoice:
+        if world is not None:
+            return new_run(client, choice, world, settings, name, days, ticks, again)
+        return resumed_run(client, name or "", days, ticks, take_over)
+
+    return host(settings, choose, again, named=name is not None, audit=audit, as_json=as_json)
+
+
+def host(
+    settings: Settings,
+    choose: Callable[[Redis], RunChoice],
+    again: str,
+    *,
+    named: bool,
+    audit: bool = False,
+    as_json: bool = False,
+) -> int:
+    """Host a run to its end or an interruption, print its summary, and return the exit code.
+
+    Args:
+        choose: returns the run, once there is a server.
+        again: the options that resume the run unchanged, each after a space.
+        named: whether the run's name was given; otherwise another free one may be chosen.
+    """
     err, out = Terminal(stderr=True), Terminal(stderr=as_json)
     with interruptible(lambda text: err.print(text)) as interruption:
         loop: TickLoop | None = None
@@ -150,14 +174,11 @@ def run(
             began = time.monotonic()
             with open_state(settings, create=True) as client:
                 while loop is None:
-                    if world is not None:
-                        made = new_run(client, choice, world, settings, name, days, ticks, again)
-                    else:
-                        made = resumed_run(client, name or "", days, ticks, take_over)
+                    made = choose(client)
                     try:
                         loop = _host_run(client, made, settings, interruption, err, audit, again)
                     except RunExists:
-                        if name is not None:
+                        if named:
                             raise  # another process took the same free name: try the next
                 if audit:
                     audit_at_end(client, made.name, settings.outage_wait)
@@ -205,6 +226,7 @@ def _host_run(
             exist="resume" if made.resume else "create",
             take_over=made.take_over,
             event_types=event_types_of(made.world),
+            fork=made.fork,
             describe=made.describe,
             log_warnings=False,
         ) as loop:
@@ -245,7 +267,7 @@ def _with_warnings(summary: RunSummary, world: World) -> RunSummary:
     return msgspec.structs.replace(summary, warnings=dict(sorted(found.items())))
 
 
-def _options(data_dir: str, **given: object) -> str:
+def options_again(data_dir: str, **given: object) -> str:
     """Return the options that resume a run unchanged, each after a space; the ledger keeps all others."""
     flags = {f"--{name.replace('_', '-')}": value for name, value in given.items() if value is not None}
     texts = [flag if value is True else f"{flag} {value}" for flag, value in flags.items() if value is not False]

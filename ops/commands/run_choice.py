@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,17 +10,24 @@ import msgspec
 from redis import Redis
 
 from cogitate.hosting.opening import check_not_cancelled, description_of
+from cogitate.memory.clock import DAY
+from cogitate.memory.errors import quoted
 from cogitate.ops.estimate.demand import demand_of
 from cogitate.ops.estimate.estimates import estimate
 from cogitate.ops.report.estimate_section import KEPT
 from cogitate.ops.world_choice import WorldChoice, default_days
-from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.config.controls import SetLimit
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.inspection.overview import RESUME
+from cogitate.scheduler.inspection.stored_run import kept_facts
+from cogitate.scheduler.journal.origin import Fork
 from cogitate.scheduler.ledger.errors import RunExists
 from cogitate.scheduler.ledger.presence import check_unheld
 from cogitate.scheduler.ledger.run_store import RunStore, missing_run, run_exists, run_names
 from cogitate.simulation.world import World
 from cogitate.tasks.registry import kinds
+
+_GAME_TIME = re.compile(r"day (\d{1,6}),? (\d{1,2}):(\d{2})")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +40,7 @@ class RunChoice:
     resume: bool
     take_over: bool = False
     describe: dict[str, str]  # the part that the run stores
+    fork: Fork | None = None  # what a new run begins with
 
 
 def new_run(
@@ -88,6 +97,57 @@ def resumed_run(client: Redis, name: str, days: int | None, ticks: int | None, t
     world = WorldChoice.of_description(name, kept).open()
     ticks = ticks or (days * world.ticks_per_day if days else int(kept["ticks"]))
     return RunChoice(name=name, world=world, ticks=ticks, resume=True, take_over=take_over, describe=kept)
+
+
+def forked_run(
+    client: Redis,
+    source: str,
+    at: str,
+    name: str,
+    changes: tuple[SetLimit, ...],
+    days: int | None,
+    ticks: int | None,
+    options: str,
+) -> RunChoice:
+    """Return a fork of a run, with its world, and its length unless another one is given.
+
+    Args:
+        at: a tick, or a game time such as "day 2 12:00".
+        changes: of limits, from the next tick on.
+        options: of the command line, which a resumed run needs again.
+
+    Raises:
+        RunMissing: when the source does not exist.
+        ConfigurationError: when another program created it, or `at` cannot be read.
+    """
+    store = RunStore.open(client, source)
+    kept = description_of(client, source)
+    world = WorldChoice.of_description(source, kept).open()
+    ticks = ticks or (days * world.ticks_per_day if days else int(kept["ticks"]))
+    command = f"cogitate run --run {name} --resume{options}"
+    return RunChoice(
+        name=name,
+        world=world,
+        ticks=ticks,
+        resume=False,
+        describe=kept | {"ticks": str(ticks), RESUME: command},
+        fork=Fork(run=source, tick=_tick_at(store, at), changes=changes),
+    )
+
+
+def _tick_at(store: RunStore, at: str) -> int:
+    """Return the tick that a command names: a number, or a day and a time of day."""
+    if at.isascii() and at.isdigit():
+        return int(at)
+    found = _GAME_TIME.fullmatch(at.strip())
+    if found is None:
+        raise ConfigurationError(f"--at {quoted(at)}: give a tick such as 720, or a game time such as 'day 2 12:00'")
+    day, hour, minute = map(int, found.groups())
+    facts = kept_facts(store)
+    tick = facts.clock.ticks_until((day - 1) * DAY + hour * 60 + minute - facts.start_minute)
+    if tick < 1:
+        raise ConfigurationError(f"--at {quoted(at)} is before the first tick of the run")
+    return tick
 
 
 def _free_name(stem: str, taken: Sequence[str]) -> str:

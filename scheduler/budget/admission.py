@@ -24,6 +24,7 @@ from cogitate.tasks.kind import OnDenied
 
 Decision = Literal["admitted", "heuristic", "deferred", "dropped"]
 
+AWAY = "away"  # reason of refusals while the ledger is away
 DEFER_TICKS = 10  # ticks before a deferred request is tried again
 MAX_TRIALS = 3  # trials of a request; after the last refusal its heuristic applies
 

@@ -31,7 +31,7 @@ from cogitate.scheduler.config.embedding import IN_PROCESS, EmbeddingModel
 from cogitate.scheduler.config.endpoints import DEFAULT, Endpoint, Model, ModelSettings, check_name
 from cogitate.scheduler.config.limits import MAX_LIMIT, LimitName, LimitTable
 from cogitate.scheduler.config.price_table import ModelPrice
-from cogitate.scheduler.config.settings_faults import UNREADABLE, check_file, check_variables, read_tables, refusal
+from cogitate.scheduler.config.settings_faults import UNREADABLE, check_variables, nothing_is_set, read_tables, refusal
 from cogitate.scheduler.config.settings_faults import ConfigurationError as ConfigurationError
 from cogitate.scheduler.config.tables import (
     BudgetTable,
@@ -102,7 +102,10 @@ class Settings(
                 ConfigurationError: naming each value that cannot be used, or the file or variable that cannot be read.
             """
             try:
-                super().__init__(**given)
+                if isinstance(self, PinnedSettings) or nothing_is_set():
+                    super(BaseSettings, self).__init__(**given)  # pydantic-settings takes 6 ms to find nothing
+                else:
+                    super().__init__(**given)
             except UNREADABLE as error:
                 raise refusal(
                     error, given, {name: one.annotation for name, one in type(self).model_fields.items()}
@@ -237,9 +240,6 @@ class Settings(
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Return the sources in their order of precedence: arguments, environment, `cogitate.toml`."""
-        if issubclass(settings_cls, PinnedSettings):
-            return (init_settings,)
-        check_file()
         check_variables(settings_cls.model_fields)
         return init_settings, env_settings, InitSettingsSource(settings_cls, read_tables())
 

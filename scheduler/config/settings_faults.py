@@ -44,6 +44,11 @@ class ConfigurationError(CogitateError, ValueError):
     """The configuration cannot be used; the message names the setting, its value and what to give instead."""
 
 
+def nothing_is_set() -> bool:
+    """Return whether there is neither a `COGITATE_*` variable nor a `cogitate.toml`."""
+    return not os.path.lexists(TOML) and not any(name.upper().startswith("COGITATE_") for name in os.environ)
+
+
 def check_file() -> None:
     """Check that `cogitate.toml`, if it exists, is a file of a plausible size."""
     path = Path(TOML)
@@ -89,9 +94,10 @@ def read_tables() -> dict[str, Any]:
     """Return the settings that the tables of `cogitate.toml` give, by name.
 
     Raises:
-        ConfigurationError: for a setting outside its table, naming the table.
+        ConfigurationError: when it is no file, or for a setting outside its table, naming the table.
         OSError, ValueError, RecursionError: when the file cannot be read as TOML in UTF-8.
     """
+    check_file()
     found: dict[str, Any] = {}
     for key, value in read_file().items():
         inside = value if key in TABLES and isinstance(value, dict) else {key: value}

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from cogitate.memory.stream import Stream
-from cogitate.scheduler.budget.admission import DEFER_TICKS, AdmissionRound, Decided, DecidedLine, admit
+from cogitate.scheduler.budget.admission import AWAY, DEFER_TICKS, AdmissionRound, Decided, DecidedLine, admit
 from cogitate.scheduler.budget.repairs import admit_repairs, is_time
 from cogitate.scheduler.config.tiers import ModelOption
 from cogitate.scheduler.engine.boundary import Closing
@@ -122,7 +122,7 @@ class Admitting(Part):
             [*again, *requests, *due],
             at,
             last_served=state.last_served,
-            closed="away" if away else "" if state.steering.admits else state.steering.mode,
+            closed=AWAY if away else "" if state.steering.admits else state.steering.mode,
             called=called,
         )
         busy = state.busy(d.request for d in decided)

@@ -23,7 +23,7 @@ from cogitate.tasks.kind import Case, Kind
 from cogitate.tasks.recall import replaced_entry
 
 _WITHOUT_RESULT: Mapping[str, Reason] = {"open": "late", "dead": "dead"}
-_OF_RESULT = sorted(
+OF_RESULT = sorted(
     set(Result.__struct_fields__) & set(EndNote.__struct_fields__)
 )  # fields of a result that a note repeats
 
@@ -152,7 +152,7 @@ def _close(
 
 def note_of(key: JobKey, result: Result, attempts: int = 0, arrival: int = 0) -> EndNote:
     """Return the circumstances of a job's end with a result."""
-    told = {name: getattr(result, name) for name in _OF_RESULT}
+    told = {name: getattr(result, name) for name in OF_RESULT}
     return EndNote(key=key, attempts=attempts, arrival=arrival, **told)
 
 

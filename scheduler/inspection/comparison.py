@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
 from redis import Redis
@@ -31,6 +31,7 @@ from cogitate.scheduler.journal.checkpoint import trimmed_tick
 from cogitate.scheduler.journal.exported import all_lines, exported_journal
 from cogitate.scheduler.journal.history import hashes_before, read_journal
 from cogitate.scheduler.journal.lines import ReadLine
+from cogitate.scheduler.journal.origin import Origin, origin_of
 from cogitate.scheduler.journal.run_totals import spending
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import UNREADABLE, load_streams
@@ -100,6 +101,7 @@ class Comparison(msgspec.Struct, kw_only=True):
     last: int
     ends: tuple[int, int]  # the last tick of each run
     width: int  # ticks of a window
+    origins: dict[Side, Origin] = msgspec.field(default_factory=dict)  # of the runs that are forks
     minutes: list[int] = msgspec.field(default_factory=list)  # game time at which each window begins
     differs_before: bool = False  # the digests differ before the first tick that is compared
     difference: FirstDifference | None = None  # None: no tick that is compared differs
@@ -142,6 +144,8 @@ def compare_runs(client: Redis, a: str, b: str, data_dir: Path, since: int = 1) 
             f"the last ticks are {ends[0]:,} and {ends[1]:,}"
         )
     found = Comparison(a=a, b=b, first=first, last=last, ends=ends, width=-(-(last - first + 1) // WINDOWS))
+    sides = zip(get_args(Side), stores, strict=True)
+    found.origins = {side: origin for side, store in sides if (origin := origin_of(store)) is not None}
     reading = _Reading(found, (_settings(stores[0]), _settings(stores[1])))
     before = [_Lines(client, data_dir, name, store, first, last) for store, name in zip(stores, (a, b), strict=True)]
     found.differs_before = before[0].digest != before[1].digest

@@ -134,6 +134,7 @@ class EndNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     service_tier: str = ""  # that answered, as the endpoint reports
     discount: int = 0  # micro-dollars by which the standard service tier would have been dearer
     saved: bool = False  # nothing was spent: the usage is that of an identical call
+    inputs: str = ""  # hash of all that an answer depends on
     appended: tuple[int, ...] = ()  # numbers given to the entries it appended
     tries: tuple[Tried, ...] = ()  # attempts of the worker that staged its result, as far as they asked a model
 

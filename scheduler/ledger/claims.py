@@ -91,6 +91,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     service_tier: str = ""  # that answered, as the endpoint reports
     discount: int = 0  # micro-dollars by which the standard service tier would have been dearer
     saved: bool = False  # the answer is that of an identical call: `usage` is what that cost, and nothing was spent
+    inputs: str = ""  # hash of all that it depends on (`cogitate.workers.jobs.inputs_digest`); "": no prompt was made
     tries: tuple[Tried, ...] = ()  # attempts of the worker that staged it, this one last; empty without a model
 
 
@@ -107,6 +108,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     others: tuple[Model, ...] = ()  # models to ask, in this order, if that one cannot be reached
     response_cache: bool = False  # the run reuses answers of earlier runs, and stores its answers for later ones
     embeddings: EmbeddingModel | None = None  # None: memories are chosen by words alone
+    in_source: Result | None = None  # of a fork: what the job came to in its source
 
     @property
     def last(self) -> bool:
@@ -212,7 +214,7 @@ class Claims:
         return "unreadable"
 
     def _granted(self, answer: Reply, key: JobKey, token: str) -> Claim:
-        _, incarnation, number, cap, raw_job, profile, memories, tick = answer
+        _, incarnation, number, cap, raw_job, profile, memories, tick, in_source = answer
         job = typed_json.decode(raw_job, Job)
         if job.key != key:
             raise ValueError(f"the record of job {key.text()} is of job {job.key.text()}")
@@ -235,6 +237,7 @@ class Claims:
             others=facts.below(key.kind, job.model),
             response_cache=facts.response_cache,
             embeddings=facts.embeddings,
+            in_source=typed_json.decode(in_source, Result) if in_source else None,
         )
 
     def _facts_of(self, store: RunStore, version: int) -> tuple[Facts, WorldFacts]:

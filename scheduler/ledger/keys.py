@@ -33,6 +33,8 @@ RunKey = Literal[
     "facts",
     "journal",
     "journal_checkpoints",
+    "origin_journal",
+    "origin_outcomes",
     "checkpoint",
     "controls",
     "answers",

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from redis import Redis
+from redis.client import Pipeline
 from redis.commands.core import Script
 from redis.exceptions import RedisError
 from structlog.contextvars import bound_contextvars
@@ -224,6 +225,24 @@ class HostLedger:
             self.outage.settle()
         if self._step(self._finish, [status]) is None and self.outage is not None:
             self.outage.settle()
+
+    def carry_out(self, *writes: Write) -> None:
+        """Carry out commands at once, unless another host has taken the run, or the ledger is away."""
+
+        def queue(steps: Pipeline) -> None:
+            mine = [str(self.epoch).encode(), self._holder.encode()]
+            held = steps.hmget(self.store.key("state"), "epoch", "holder") == mine
+            steps.multi()
+            for write in writes if held else ():  # otherwise the next step is fenced
+                steps.execute_command(write.command, self.store.prefix + write.key, *write.args)  # type: ignore[no-untyped-call]
+
+        def send() -> Any:
+            return self.client.transaction(queue, self.store.key("state"))
+
+        if self.outage is None:
+            send()
+        else:
+            self.outage.read(send)
 
     def ask_ready(self, keys: Sequence[JobKey]) -> None:
         """Register trial hints with these keys, and forget any others."""

@@ -1,11 +1,12 @@
 """The commits of finished ticks, and how a host leaves its run after an error.
 
-A commit may be under way while its host continues: the reply is read when the next tick needs it.
+Commits may be under way while their host continues: the replies are read when a later tick needs them.
 """
 
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
@@ -100,7 +101,7 @@ class _Sent(NamedTuple):
 
 
 class Committer:
-    """The commits of a run's finished ticks, of which one may be under way.
+    """The commits of a run's finished ticks, some of which may be under way.
 
     Args:
         restored: where the run stands.
@@ -126,7 +127,7 @@ class Committer:
         self._collector = collector
         self._history = FigureHistory.load(ledger.store, state.facts.minute(restored.tick))
         self._loop_written = b""
-        self._sent: _Sent | None = None  # the last commit, until its reply has been read
+        self._sent: deque[_Sent] = deque()  # the commits whose replies have not been read, in order
         self.send_commit = send
         self.windows = restored.windows  # that exist in the ledger
         self.position = Position(restored.tick, restored.digest, restored.chain, restored.checkpoint_tick)
@@ -144,7 +145,7 @@ class Committer:
         before, number = self.position, finished.core.tick
         commit = self._commit(finished, checkpoint, lag, host_us, posted)
         jobs = self._collector.to_hint([item.job for item in finished.opened if item.admitted], number)
-        self._sent = _Sent(self.send_commit(partial(self._advance, commit, jobs)), before, finished)
+        self._sent.append(_Sent(self.send_commit(partial(self._advance, commit, jobs)), before, finished))
         at = before.checkpoint_tick if checkpoint is None else number
         self.position = Position(number, commit.digest, commit.chain, at)
 
@@ -155,29 +156,30 @@ class Committer:
         return advanced
 
     def read_reply(self) -> FinishedTick | None:
-        """Wait for the reply to the last commit, and return the tick that is committed; None if it was read before.
+        """Wait for the next reply, and return the tick that is committed; None if all were read before.
 
         Raises:
             Fenced, LedgerUnavailable: when the tick was not committed; the run stands where it did.
         """
-        if self._sent is None:
+        if not self._sent:
             return None
-        sent = self._sent
+        sent = self._sent.popleft()
         try:
             advanced = sent.reply.result()
-        except Exception:  # whatever it was, the tick is not committed
-            self._sent, self.position = None, sent.before
+        except Exception:  # whatever it was, this tick is not committed, nor is any after it
+            self._sent.clear()
+            self.position = sent.before
             raise
-        self._sent = None
         self.next = advanced.boundary if advanced is not None else None
         if advanced is not None:
             self.windows.difference_update(advanced.deleted)
         return sent.finished
 
     def take_reply(self) -> Future[Advanced | None] | None:
-        """Return the reply to a commit that is under way, for a host that leaves after an error."""
-        sent, self._sent = self._sent, None
-        return sent.reply if sent is not None else None
+        """Return the reply to the last commit that is under way, for a host that leaves after an error."""
+        last = self._sent[-1].reply if self._sent else None
+        self._sent.clear()
+        return last
 
     def _commit(self, outcome: FinishedTick, checkpoint: bytes | None, lag: int, host_us: int, posted: str) -> Commit:
         state, core, number = self._state, outcome.core, outcome.core.tick

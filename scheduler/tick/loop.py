@@ -19,7 +19,6 @@ from contextlib import ExitStack, nullcontext, suppress
 from typing import Literal, NamedTuple
 
 import structlog
-from redis.exceptions import RedisError
 
 from cogitate.memory.errors import quoted
 from cogitate.memory.profile import Profile
@@ -38,6 +37,7 @@ from cogitate.scheduler.ledger.ledger import Apply, HostLedger
 from cogitate.scheduler.ledger.step_replies import BoundaryInput, UnreadableLog
 from cogitate.scheduler.tick.commit import Committer, SendCommit, commit_at_once, let_go
 from cogitate.scheduler.tick.figure_history import EndedJobs
+from cogitate.scheduler.tick.following import Following
 from cogitate.scheduler.tick.garbage import FullCollections
 from cogitate.scheduler.tick.pace import Pace
 from cogitate.scheduler.tick.restore import restore
@@ -103,6 +103,7 @@ class RunLoop:
         self.pace = Pace(tick_rate, lambda: time.monotonic()) if tick_rate is not None else None
         self._collections = collections if tick_rate is not None else None  # None: as Python does them
         self._last = self.state.due.last = ticks
+        self._source = Following(ledger, apply, self.pace)
         self.collector = ResultCollector(
             ledger,
             publish,
@@ -114,6 +115,7 @@ class RunLoop:
             pace=self.pace,
             awaited=self.state.latencies.awaited,
             needs_worker=self.engine.needs_worker,
+            repeats=lambda: self._source.repeats,
         )
         self._open: _OpenTick | None = None  # the tick whose body has not ended yet
         self._closed = False
@@ -192,9 +194,9 @@ class RunLoop:
     def _new_ticks(self) -> Generator[Tick, None, None]:
         if self.pace is not None:
             self.pace.begin(self.tick)
-        steering = self.state.steering
+        steering, jobs = self.state.steering, self.state.open
         while not (self.stopping or self.done):
-            if steering.mode == "paused":
+            if steering.mode == "paused" and not self._source.repeats:
                 self._read_reply()
                 log.warning("run.paused", run=self.ledger.run, tick=self.tick)
                 self.collector.pause(self.tick + 1, lambda: self.stopping)
@@ -203,14 +205,17 @@ class RunLoop:
                 self._committer.next = None  # it lacks operators' requests since then
                 if self.over:
                     break
-            if self.pace is not None:
+            if self.pace is not None and not self._source.repeats:
                 self._keep(self.pace)
-            self._read_reply()
-            self._trim()
-            boundary = self.collector.gather(self.tick + 1, self._committer.next, self.state.open)
+            tick = self.tick + 1
+            if self._trimmer is not None or not self._source.runs_ahead(tick, self.digest):
+                self._read_reply()
+                self._trim()
+            known = self._committer.next
+            boundary = self._source.boundary(tick, self.digest, known) or self.collector.gather(tick, known, jobs)
             if self._interrupted.is_set():
                 break
-            yield self._begin(self.tick + 1, boundary)
+            yield self._begin(tick, boundary)
             self.calls.check_process()
             self._commit()
 
@@ -253,12 +258,12 @@ class RunLoop:
         began = time.perf_counter()
         self._end(opened)
         self.tick_seconds.append(opened.seconds + time.perf_counter() - began)
-        if self.pace is None or self.over:
+        if self.over or (self.pace is None and not self._source.repeats):
             self._read_reply()
 
     def _end(self, opened: _OpenTick) -> None:
         """End a tick and send its commit, which is one step."""
-        number, away = opened.number, self.ledger.away
+        number, away = opened.number, self._source.away
         turn, checkpoint = self.calls.take()
         controls = () if away else opened.controls  # the ledger shows them again once it is back
         with self.changing:
@@ -272,8 +277,8 @@ class RunLoop:
         self._committer.send(finished, checkpoint, lag, host_us, self._posted)
 
     def _read_reply(self) -> None:
-        """Wait for the reply to the last commit, unless it has been read; raise its error."""
-        if (finished := self._committer.read_reply()) is not None:
+        """Wait for the replies to all commits that have not been read; raise the first error."""
+        while (finished := self._committer.read_reply()) is not None:
             for watch in self._watchers:
                 watch(finished.core.tick, finished, self.tick_seconds[-1])
 
@@ -283,15 +288,8 @@ class RunLoop:
         return self._trimmer is not None and self._trimmer.unexported
 
     def _trim(self) -> None:
-        if self._trimmer is None or self.ledger.away or self.state.left_out:  # a checkpoint would lack them too soon
-            return
-        try:
-            chain = self._trimmer.trim(self._committer.position, self._committer.windows)
-        except RedisError as error:
-            if self.ledger.outage is None:
-                raise
-            self.ledger.outage.missed(error)  # a later tick retries
-        else:
+        if self._trimmer is not None:
+            chain = self._trimmer.trim_reachable(self._committer.position, self._committer.windows)
             self._committer.position = self._committer.position._replace(chain=chain)
 
     # -- leaving -------------------------------------------------------------------------------------

@@ -116,6 +116,7 @@ class ResultCollector:
         pace: of the host; None: its ticks have no real duration.
         awaited: returns the jobs that ended late and count as slow until their answers come.
         needs_worker: returns whether an open job still needs a worker.
+        repeats: returns whether this is a fork that repeats its source, so that no hint is published for its new jobs.
     """
 
     def __init__(
@@ -131,6 +132,7 @@ class ResultCollector:
         pace: Pace | None = None,
         awaited: Callable[[], Iterable[JobKey]] = tuple,
         needs_worker: Callable[[JobKey], bool] = lambda key: True,
+        repeats: Callable[[], bool] = lambda: False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._ledger = ledger
@@ -141,6 +143,7 @@ class ResultCollector:
         self._interval = min(hint_interval, lease / LOOKS_A_LEASE)  # seconds between two looks, at most
         self._workers_left = workers_left
         self._needs_worker = needs_worker
+        self._repeats = repeats
         self._holds_back = pace is not None and wait == 0
         self._held_back: list[Job] = []  # no hint was published for them yet
         self._clock = clock
@@ -157,6 +160,8 @@ class ResultCollector:
         Those of jobs that ask no model wait for the next tick: a paced host with idle time has made their heuristics
         by then, and its workers have more time for models.
         """
+        if self._repeats():
+            return []
         hinted = [job for job in self._held_back if self._needs_worker(job.key)]
         self._held_back = [job for job in opened if self._holds_back and not job.model and job.due > tick + 1]
         held_back = {job.key for job in self._held_back}

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 
 import structlog
+from redis.exceptions import RedisError
 
 from cogitate.memory.clock import day_of
 from cogitate.memory.snapshot import dump
@@ -63,6 +64,18 @@ class JournalTrimmer:
     def unexported(self) -> bool:
         """Return whether lines that were to be removed could not be exported, and are in the ledger still."""
         return self._refused > self._trimmed
+
+    def trim_reachable(self, at: Position, windows: Collection[str]) -> str:
+        """Trim, unless the ledger is away, or memories were left out that a checkpoint would lack too soon."""
+        ledger = self._ledger
+        if not (ledger.away or self._state.left_out):
+            try:
+                return self.trim(at, windows)
+            except RedisError as error:
+                if ledger.outage is None:
+                    raise
+                ledger.outage.missed(error)  # a later tick retries
+        return at.chain
 
     def trim(self, at: Position, windows: Collection[str]) -> str:
         """Write a checkpoint or remove lines, whichever is due, and return the chain after it.

@@ -6,13 +6,13 @@ Each rests on what an entry says in so many words, and quotes it.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Sequence
 
 from cogitate.memory.appointments import appointments
 from cogitate.memory.clock import DAY, clock_in_force, clock_time, date, day_of
-from cogitate.memory.entry import is_dialogue
+from cogitate.memory.entry import Entry, is_dialogue
 from cogitate.memory.language.languages import ENGLISH, is_english
+from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.times import anchor_days, find_times, names_date
 from cogitate.memory.summaries.conversations import parse_line
@@ -44,6 +44,7 @@ def typed_findings(recalled: Recalled, promises: Sequence[Promise]) -> Iterator[
     for mine in (True, False):
         for promise in promises:
             open_ = not promise.settled and not _is_over(promise.said, recalled.minute)
+            open_ = open_ and language_of(promise.said).stands_alone(promise.said)  # "I promise to check them"
             if open_ and recalled.owner == (promise.giver if mine else promise.taker):
                 yield Finding(tell(recalled, entries[promise.evidence[0]], promise.said), promise.evidence)
 
@@ -54,14 +55,13 @@ def _coming(recalled: Recalled) -> Iterable[Finding]:
     timed = [e for e in found if e is not None and e.type not in ("plan", "reflection")]
     end = recalled.minute + AHEAD
     coming = appointments(timed, recalled.places, recalled.minute + recalled.delay + 1, end)
-    declined = _declined(recalled, {e.number for e in timed}) if coming else ()
     for item in coming:
         entry = recalled.by_number[item.number]
         spoken = parse_line(entry, recalled.names).text
         said = next((s for s in split_sentences(spoken) if _names_hour(s, item.minute) and not s.endswith("?")), "")
         same_day = day_of(item.minute) == day_of(entry.minute) and not names_date(said)
         is_dated = same_day or "day " in said or anchor_days(said, entry.minute) != said
-        if said and is_dated and item.number not in declined:
+        if said and is_dated and not _is_declined(recalled, entry):
             when = f"{_day(item.minute, recalled.minute)} at {clock_time(item.minute)}"
             quote = tell(recalled, entry, said)
             told_so = date(item.minute) in quote and _names_hour(quote, item.minute)
@@ -74,20 +74,18 @@ def _names_hour(text: str, minute: int) -> bool:
     return any(time.minute == minute % DAY for time in find_times(text))
 
 
-def _declined(recalled: Recalled, timed: Collection[int]) -> set[int]:
-    """Return the invitations, by the numbers of the entries that name a time, that the owner did not accept."""
-    ordered = sorted((e for e in recalled.entries if e.type not in ("plan", "reflection")), key=BY_TIME)
-    found: set[int] = set()
-    for entry, answer in pairwise(ordered):
-        if (
-            entry.number in timed
-            and is_dialogue(entry)
-            and is_dialogue(answer)
-            and _REFUSAL.search(answer.text)
-            and parse_line(answer, recalled.names).speaker != parse_line(entry, recalled.names).speaker
-        ):
-            found.add(entry.number)
-    return found
+def _is_declined(recalled: Recalled, entry: Entry) -> bool:
+    """Return whether the line of dialogue that follows an invitation, by another, refuses it."""
+    if not is_dialogue(entry):
+        return False
+    later = (e for e in recalled.entries if e.type not in ("plan", "reflection") and BY_TIME(e) > BY_TIME(entry))
+    answer = min(later, key=BY_TIME, default=None)
+    return (
+        answer is not None
+        and is_dialogue(answer)
+        and _REFUSAL.search(answer.text) is not None
+        and parse_line(answer, recalled.names).speaker != parse_line(entry, recalled.names).speaker
+    )
 
 
 def _day(minute: int, now: int) -> str:

@@ -21,12 +21,12 @@ from cogitate.memory.language.port import is_courtesy, language_of
 from cogitate.memory.language.sentences import QUESTIONS, joined, split_sentences
 from cogitate.memory.language.talk import Speakers
 from cogitate.memory.language.text import normal, stems
-from cogitate.memory.retrieval.scoring import rating
+from cogitate.memory.retrieval.scoring import ORDINARY, rating
 from cogitate.tasks.heuristics.findings import promises_of, typed_findings
 from cogitate.tasks.heuristics.promises import MOST_QUOTED
-from cogitate.tasks.heuristics.reading import BY_TIME, parts_of
+from cogitate.tasks.heuristics.reading import BY_TIME, sentences_of
 from cogitate.tasks.heuristics.recalled import Finding, Recalled, tell
-from cogitate.tasks.heuristics.themes import TRIVIAL, Sentence, most_central, read, scores, word_weights
+from cogitate.tasks.heuristics.themes import TRIVIAL, Sentence, centrality, most_central, ranking, read, word_weights
 
 QUIET = "It's been a quiet period. Nothing particularly notable has happened."  # streams design, task 8
 _NOTHING = "…"  # in a language of which no phrase is known
@@ -58,23 +58,22 @@ def find_insight(recalled: Recalled, least: int = TRIVIAL + 1) -> Insight:
     sentences = _sentences(recalled, least, over)
     earlier = (e.text for e in recalled.before if e.type in ("observation", "message"))
     weights = word_weights(sentences, recalled.repeats, earlier)
-    scored = scores(sentences, weights)
-    # beside something else, a question tells little
-    notable = [(c, s) for c, s in scored if s.importance >= NOTABLE and not s.part.text.endswith(QUESTIONS)]
+    ranked = ranking(sentences, weights)
     chosen: list[Finding] = []
     told: frozenset[str] = frozenset()
     half = 0.0  # of the centrality of the first
-    outstanding = _outstanding(recalled.recent, scored)
-    for candidates in (scored, outstanding, notable, notable):
+    outstanding = _outstanding(recalled.recent, ranked)
+    for candidates in (ranked, outstanding, None, None):
         if len(chosen) == MOST_CENTRAL:
             break
-        ranked = most_central(candidates, weights, told, 0.0 if candidates is outstanding else half)
-        found = next(_told(recalled, ranked, fresh), None)
+        enough = 0.0 if candidates is outstanding else half
+        near = most_central(_notable(ranked) if candidates is None else candidates, weights, told, enough)
+        found = next(_told(recalled, near, fresh), None)
         if found is not None:
             sentence, text = found
             chosen.append(Finding(text, (sentence.number,)))
             told |= sentence.part.stems
-            half = half or scores([sentence], weights)[0][0] / 2
+            half = half or centrality(sentence, weights) / 2
     for finding in typed_findings(recalled, promises):
         same = next((at for at, other in enumerate(chosen) if finding.text.endswith(other.text)), None)
         if same is not None:
@@ -104,14 +103,19 @@ def is_quiet(text: str) -> bool:
     return text in (QUIET, _NOTHING) or text in phrases_of("quiet")
 
 
-def _outstanding(recent: Sequence[Entry], scored: Sequence[tuple[float, Sentence]]) -> list[tuple[float, Sentence]]:
-    """Return the scored sentences of the most important entries, if these stand out from the period."""
+def _notable(ranked: Iterable[tuple[float, Sentence]]) -> Iterator[tuple[float, Sentence]]:
+    """Yield the ranked sentences that may be told beside something else, where a question tells little."""
+    return ((c, s) for c, s in ranked if s.importance >= NOTABLE and not s.part.text.endswith(QUESTIONS))
+
+
+def _outstanding(recent: Sequence[Entry], ranked: Iterable[tuple[float, Sentence]]) -> list[tuple[float, Sentence]]:
+    """Return the ranked sentences of the most important entries, if these stand out from the period."""
     ratings = [rating(e) for e in recent]
     if (most := max(ratings, default=0)) < GRAVE:
         return []
     mean = sum(ratings) / len(ratings)
     deviation = sqrt(sum(value * value for value in ratings) / len(ratings) - mean * mean)
-    return [(c, s) for c, s in scored if s.importance == most and most >= mean + _OUTSTANDING * deviation]
+    return [(c, s) for c, s in ranked if s.importance == most] if most >= mean + _OUTSTANDING * deviation else []
 
 
 def _told(recalled: Recalled, sentences: Iterable[Sentence], fresh: _Fresh) -> Iterator[tuple[Sentence, str]]:
@@ -157,20 +161,20 @@ def _sentences(
         over: entries' numbers, each with a sentence of it that gives a promise of which a later entry says more.
         again: what an earlier entry says in the same words is told as well.
     """
-    told = {e.number: one for e, one in zip(recalled.entries, recalled.told, strict=True)}
+    told = recalled.told_by_number
     known = set() if again else {told[e.number].key for e in recalled.before}
     past: dict[int, list[str]] = {}
     for number, said in over:
         past.setdefault(number, []).append(said)
     found: list[Sentence] = []
     for entry in sorted(recalled.recent, key=BY_TIME):
-        importance, number = rating(entry), entry.number
-        if importance < least or told[number].key in known:
+        number, one = entry.number, told[entry.number]
+        if (entry.importance or ORDINARY) < least or one.key in known:
             continue
-        without = past.get(number, ())
-        for part in parts_of(entry, recalled.names, False) if without else told[number].parts:
-            if part.text not in without:
-                found.append(Sentence(part, number, importance))
+        if number in past:
+            found += (s for s in sentences_of(entry, recalled.names, False) if s.part.text not in past[number])
+        else:
+            found += one.sentences
     return found
 
 

@@ -71,7 +71,7 @@ def find_slots(case: Case, start: int, end: int, language: str) -> tuple[list[Sl
 def _dated(case: Case) -> Entry:
     """Return the sentences of the long-term summary that name a day, as the owner says them; all others are undated."""
     dated = " ".join(s for s in split_sentences(case.job.summary) if _DAY.search(s))
-    if is_english(dated):
+    if dated and is_english(dated):
         name = case.profile.name
         first = name.partition(" ")[0]  # summaries use it for the owner; before another name it names somebody else
         called = rf"(?<!\w)(?:{re.escape(name)}|{re.escape(first)}(?! [A-Z]))(?![\w'’])"

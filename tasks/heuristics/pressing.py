@@ -7,7 +7,7 @@ no times of day, of the time since the last plan.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain, islice
 
 from cogitate.memory.appointments import Appointment, appointments, standing
@@ -60,25 +60,27 @@ def find_pressing(
     recent = [e for e in entries if e.minute > since]
     seen = [e for e in recent if e.type == "observation" and e.source == "perception"]
     seen.sort(key=BY_TIME)
-    told = (e for e in recent if is_empty and e.type == "message" and _is_told(e, name, names))
-    own = (e for e in seen if e.importance >= least and not _is_done_or_said(e.text, name))
-    found = [
-        e
-        for e in chain(own, told)
-        if e.importance >= least and e.number not in agreed and prose(e.text) and not _is_settled(e, seen)
-    ]
+    told = (e for e in recent if is_empty and e.type == "message")
+    found = [e for e in chain(seen, told) if e.importance >= least and e.number not in agreed]
     if not found:
         return []
+    found.sort(key=lambda e: (-e.importance, -e.minute, -e.number))
     planned = [item.description for plan in entries if plan.type == "plan" for item in plan.items]
-    open_ = (
-        entry
-        for entry in sorted(found, key=lambda e: (-e.importance, -e.minute, -e.number))
-        if not any(text.endswith(quote(entry, names, language)) for text in planned)
-        and not appointments([entry], places, entry.minute - DAY, entry.minute + _AHEAD)
-        and not _is_called_off(entry, entries)
-        and not _is_answered(TERMS.of(entry.text), seen[bisect_right(seen, BY_TIME(entry), key=BY_TIME) :])
-    )
-    return [*islice(open_, MOST_PRESSING)]
+    words = [TERMS.of(e.text) for e in seen]
+
+    def is_open(entry: Entry) -> bool:
+        at = bisect_right(seen, BY_TIME(entry), key=BY_TIME)
+        return (
+            not _is_answered(TERMS.of(entry.text), zip(words[at:], seen[at:], strict=True))
+            and (_is_told(entry, name, names) if entry.type == "message" else not _is_done_or_said(entry.text, name))
+            and bool(prose(entry.text))
+            and not _is_settled(entry, seen)
+            and not (planned and _is_planned(quote(entry, names, language), planned))
+            and not appointments([entry], places, entry.minute - DAY, entry.minute + _AHEAD)
+            and not _is_called_off(entry, entries)
+        )
+
+    return [*islice(filter(is_open, found), MOST_PRESSING)]
 
 
 def quote(entry: Entry, names: Mapping[str, str], language: str = ENGLISH) -> str:
@@ -96,7 +98,11 @@ def quote(entry: Entry, names: Mapping[str, str], language: str = ENGLISH) -> st
 
 def is_seen_to(matter: str, later: Sequence[Entry]) -> bool:
     """Return whether an observation after a plan is about a matter that the plan saw to: it presses anew or is over."""
-    return _is_answered(TERMS.of(matter), [e for e in later if e.type == "observation"])
+    return _is_answered(TERMS.of(matter), ((TERMS.of(e.text), e) for e in later if e.type == "observation"))
+
+
+def _is_planned(quoted: str, planned: Sequence[str]) -> bool:
+    return any(text.endswith(quoted) for text in planned)
 
 
 def _is_told(entry: Entry, name: str, names: Mapping[str, str]) -> bool:
@@ -128,12 +134,21 @@ def _is_settled(entry: Entry, seen: Sequence[Entry]) -> bool:
         return True
     if entry.importance >= IMPORTANT:
         return False
+    said = ((TERMS.of(entry.text), entry),)
     before = seen[: bisect_left(seen, BY_TIME(entry), key=BY_TIME)]
-    return any(one.importance > entry.importance and _is_answered(TERMS.of(one.text), (entry,)) for one in before)
+    return any(one.importance > entry.importance and _is_answered(TERMS.of(one.text), said) for one in before)
 
 
-def _is_answered(matter: Collection[str], later: Sequence[Entry]) -> bool:
-    """Return whether a later observation is about the matter that some words tell."""
+def _is_answered(matter: Collection[str], later: Iterable[tuple[Collection[str], Entry]]) -> bool:
+    """Return whether a later observation, here with its words, is about the matter that some words tell.
+
+    One that tells that something is done needs to share fewer words: half of its own, two or half of the matter's.
+    """
     words = frozenset(matter)
     enough = _ALIKE * len(words)
-    return any(len(words.intersection(TERMS.of(other.text))) >= enough for other in later)
+    return any(
+        len(shared) >= enough
+        or (2 * len(shared) >= max(len(said), min(4, len(words))) and language_of(entry.text).tells_done(entry.text))
+        for said, entry in later
+        if (shared := words.intersection(said))
+    )

@@ -75,7 +75,8 @@ hint_of = TextCache(_hint, most=200_000).of
 def find_promises(owner: str, entries: Sequence[Entry], names: Mapping[str, str]) -> list[Promise]:
     """Return the promises in an owner's memories, by any giver, in the order in which they were given.
 
-    A promise that is given or told of again is the same promise. Only entries that came since the last call are read.
+    A promise that is given to the same taker or told of again is the same promise. Only entries that came since the
+    last call are read.
     """
     ordered = sorted(entries, key=attrgetter("minute", "number"))
     people, kept = _People(owner, entries, names), _kept(owner)
@@ -95,7 +96,9 @@ def find_promises(owner: str, entries: Sequence[Entry], names: Mapping[str, str]
             same = (
                 one
                 for one in open_.words
-                if promise.giver == found[one].giver and are_alike(promise.words, hint_of(found[one].deed).stems)
+                if promise.giver == found[one].giver
+                and (promise.taker == found[one].taker or "" in (promise.taker, found[one].taker))
+                and are_alike(promise.words, hint_of(found[one].deed).stems)
             )
             first = next(same, None)
             if first is None:
@@ -222,7 +225,9 @@ def _settle(owner: str, entry: Entry, names: Mapping[str, str], found: list[Prom
         promise = found[index]
         giver, said = resolve_name(promise.giver, names), ""
         if entry.minute > promise.minute and index in alike:
-            said = next((s for s in sentences if language.is_account(s, promise.deed, giver, giver == me)), "")
+            taker = "" if promise.taker in present or not told.speaker else resolve_name(promise.taker, names)
+            accounts = (s for s in sentences if taker in s)  # to another, "your parcel" is not the taker's
+            said = next((s for s in accounts if language.is_account(s, promise.deed, giver, giver == me)), "")
         of_giver = by == "?" or (by == "I") == (giver == me)
         if stated and of_giver and {promise.giver, promise.taker} - {""} <= present:
             is_about = entry.minute > promise.minute and are_alike(promise.words, hint_of(told.text).stems)

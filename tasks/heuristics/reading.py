@@ -16,12 +16,13 @@ from cogitate.memory.language.packs import forget_with_packs
 from cogitate.memory.language.port import is_courtesy, language_of
 from cogitate.memory.language.talk import Speakers
 from cogitate.memory.language.text import normal
+from cogitate.memory.retrieval.scoring import rating
 from cogitate.memory.retrieval.terms import TERMS
 from cogitate.memory.summaries.conversations import first_person, parse_line, resolve_name
 from cogitate.memory.summaries.statements import news_of
 from cogitate.memory.summaries.transcripts import labelled_sentences, without_directions
 from cogitate.tasks.heuristics.promises import find_promises
-from cogitate.tasks.heuristics.themes import Part, read
+from cogitate.tasks.heuristics.themes import Sentence, read, sentence_of
 from cogitate.tasks.kind import WorldFacts
 
 Found = TypeVar("Found")
@@ -88,7 +89,7 @@ class Told(NamedTuple):
     """What a reflection may tell of an entry."""
 
     key: str  # that exact repeats share
-    parts: tuple[Part, ...]  # without courtesies
+    sentences: tuple[Sentence, ...]  # without courtesies
     says_i: int  # 1: a note that calls its owner "I" rather than by its name; -1: by its name; 0: neither, or both
 
 
@@ -96,22 +97,22 @@ def _told(entry: Entry, owner: str, names: Mapping[str, str]) -> Told:
     says_i = 0
     if entry.type == "observation" and not is_of_event(entry):
         says_i = language_of(entry.text).says_i(entry.text) - (resolve_name(owner, names) in entry.text)
-    return Told(normal(entry.text), parts_of(entry, names, entry.type == "observation"), says_i)
+    return Told(normal(entry.text), sentences_of(entry, names, entry.type == "observation"), says_i)
 
 
-def parts_of(entry: Entry, names: Mapping[str, str], whole: bool) -> tuple[Part, ...]:
+def sentences_of(entry: Entry, names: Mapping[str, str], whole: bool) -> tuple[Sentence, ...]:
     """Return the sentences of an entry, or all of it where it is short and told as a `whole`, but courtesies.
 
     The name of who speaks, or the label of an event, before them is no part of them.
     """
     line = parse_line(entry, names)
     said = prose(line.text if line.speaker else news_of(entry).partition(_NOT_SO)[0])
-    if not is_dialogue(entry):
-        return read(said, whole).parts
+    if is_dialogue(entry):
+        said = without_directions(labelled_sentences(said))
     return tuple(
-        p
-        for p in read(without_directions(labelled_sentences(said)), whole).parts
-        if not is_courtesy(p.text, _NO_SPEAKERS)
+        sentence_of(part, entry.number, rating(entry))
+        for part in read(said, whole).parts
+        if not (is_dialogue(entry) and is_courtesy(part.text, _NO_SPEAKERS))
     )
 
 
@@ -137,5 +138,7 @@ def read_ahead(entry: Entry, owner: str, entries: Sequence[Entry], world: WorldF
     TOLD.of(entries, owner, names)
     TIMED.of(entries, owner, names)
     if names_time(entry.text):
-        appointments([first_person(entry, owner, names)], world.locations, 0, 0)
+        told = first_person(entry, owner, names)
+        calls_off(told.text)
+        appointments([told], world.locations, 0, 0)
     find_promises(owner, entries, names)

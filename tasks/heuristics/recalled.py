@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -43,6 +43,11 @@ class Recalled:
     def told(self) -> Sequence[Told]:
         """Return what may be told of each entry."""
         return TOLD.of(self.entries, self.owner, self.names)
+
+    @cached_property
+    def told_by_number(self) -> Mapping[int, Told]:
+        """Return what may be told of each entry, by its number."""
+        return {entry.number: told for entry, told in zip(self.entries, self.told, strict=True)}
 
     @cached_property
     def entries(self) -> Sequence[Entry]:
@@ -83,7 +88,7 @@ def tell(recalled: Recalled, entry: Entry, sentence: str) -> str:
     language = language_of(sentence, recalled.language)
     if not line.speaker:
         me = "I" if recalled.says_i else recalled.name
-        noted = language.noted(said, me, recalled.name, recalled.names.values(), _doers(recalled, entry))
+        noted = language.noted(said, me, recalled.name, recalled.names.values(), partial(_doers, recalled, entry))
         noted = anchor_days(noted, entry.minute)
         return noted if has_end(noted) else with_end(noted)
     is_dated = anchor_days(said, entry.minute) != said and day_of(entry.minute) != day_of(recalled.minute)

@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
-from heapq import heapify, heappop, heapreplace
-from itertools import chain
+from heapq import heappop, heappush
+from itertools import chain, takewhile
 from math import fsum, log1p, sqrt
+from operator import itemgetter
 from typing import NamedTuple
 
 from cogitate.memory.language.sentences import split_sentences
@@ -46,6 +47,12 @@ class Sentence(NamedTuple):
     part: Part
     number: int  # of the entry
     importance: float
+    scale: float  # of the weight of its words
+
+
+def sentence_of(part: Part, number: int, importance: float) -> Sentence:
+    """Return a part of the entry with a number and an importance."""
+    return Sentence(part, number, importance, sqrt(importance / len(part.stems)))
 
 
 @lru_cache(maxsize=65_536)  # some 100 MB; an owner's memories are read again by each reflection
@@ -70,8 +77,8 @@ def word_weights(
         earlier: the texts of the time before.
     """
     mass: defaultdict[str, float] = defaultdict(float)
-    for part, number, importance in sentences:
-        weight = (importance - TRIVIAL) * (1 + log1p(repeats.get(number, 0)))
+    for part, number, importance, _ in sentences:
+        weight = (importance - TRIVIAL) * (1 + log1p(repeats[number]) if number in repeats else 1)
         for word in part.stems:
             mass[word] += weight
     before = Counter(chain.from_iterable(part.stems for text in earlier for part in read(text).parts))
@@ -82,7 +89,7 @@ def word_weights(
 
 
 def most_central(
-    scored: list[tuple[float, Sentence]],
+    ranked: Iterable[tuple[float, Sentence]],
     weights: Mapping[str, float],
     told: Set[str] = frozenset(),
     least: float = 0.0,
@@ -90,30 +97,37 @@ def most_central(
     """Yield the sentences of at least some centrality, the nearest to the centre first; words in `told` count half.
 
     Args:
-        scored: sentences with their centrality before more was told, which can only lower it: so not all are scored
-            again. Those that are have their new one afterwards.
+        ranked: sentences with their centrality before anything was told, the nearest first. What was told can only
+            lower it: so not all are scored again.
     """
-    heap = [(-score, at, not told, sentence) for at, (score, sentence) in enumerate(scored)]
-    heapify(heap)
-    while heap and -heap[0][0] >= least:
-        _, at, is_final, sentence = heap[0]
-        if is_final:
-            heappop(heap)
-            yield sentence
-        else:
-            (scored[at],) = scores([sentence], weights, told)
-            heapreplace(heap, (-scored[at][0], at, True, sentence))
+    if not told:
+        yield from (sentence for _, sentence in takewhile(lambda pair: pair[0] >= least, ranked))
+        return
+    again: list[tuple[float, int, int, Sentence]] = []  # a heap of those that were scored again
+    for at, (most, sentence) in enumerate(ranked):
+        while again and -again[0][0] > most:
+            yield heappop(again)[-1]
+        if most < least:
+            break
+        score = centrality(sentence, weights, told)
+        if score >= least:
+            heappush(again, (-score, sentence.number, at, sentence))
+    while again:
+        yield heappop(again)[-1]
 
 
-def scores(
-    sentences: Iterable[Sentence], weights: Mapping[str, float], told: Set[str] = frozenset()
-) -> list[tuple[float, Sentence]]:
-    """Return sentences with their centrality: how near they are to the centre of the period."""
-    found, weight_of = [], weights.__getitem__
-    for sentence in sentences:
-        stemmed = sentence.part.stems
-        weight = fsum(map(weight_of, stemmed))  # exact, and so the same in any order
-        if told and (again := stemmed & told):
-            weight -= fsum(map(weight_of, again)) / 2
-        found.append((weight * sqrt(sentence.importance / len(stemmed)), sentence))
+def ranking(sentences: Iterable[Sentence], weights: Mapping[str, float]) -> list[tuple[float, Sentence]]:
+    """Return sentences with their centrality: how near they are to the centre of the period, the nearest first."""
+    weight_of = weights.__getitem__
+    found = [(fsum(map(weight_of, one.part.stems)) * one.scale, one) for one in sentences]  # exact in any order
+    found.sort(key=itemgetter(0), reverse=True)
     return found
+
+
+def centrality(sentence: Sentence, weights: Mapping[str, float], told: Set[str] = frozenset()) -> float:
+    """Return how near a sentence is to the centre of the period; words in `told` count half."""
+    stemmed, weight_of = sentence.part.stems, weights.__getitem__
+    weight = fsum(map(weight_of, stemmed))
+    if again := stemmed & told:
+        weight -= fsum(map(weight_of, again)) / 2
+    return weight * sentence.scale

@@ -52,7 +52,7 @@ from cogitate.tasks.own.method_faults import MethodFault
 from cogitate.tasks.registry import UnknownKind, kind_of
 from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.batches.desk import BatchDesk
-from cogitate.workers.jobs.call import BATCHED, BatchAnswer
+from cogitate.workers.jobs.call import BATCHED, BatchAnswer, CachedQuestion
 from cogitate.workers.jobs.call_layers import ASKING_FAILED, Calls
 from cogitate.workers.jobs.candidates import (
     NO_ADJUSTMENT,
@@ -64,6 +64,7 @@ from cogitate.workers.jobs.candidates import (
     following,
 )
 from cogitate.workers.jobs.heartbeat import Heartbeat
+from cogitate.workers.jobs.inputs_digest import inputs_digest
 from cogitate.workers.jobs.judging import HALVED, adjusted, judge, result_of
 from cogitate.workers.jobs.kept_results import KeptResults
 from cogitate.workers.jobs.metrics import attempted
@@ -325,6 +326,7 @@ class Attempts:
         """
         candidate = next((one for one in candidates if one.model.name == adjustment.model), candidates[0])
         refusals: list[Refused] = []
+        inputs = adjustment.inputs
         spent, unreported = Cost(), False  # in case a step raises
         try:
             while True:  # until a model may be asked
@@ -333,8 +335,11 @@ class Attempts:
                 if type(ready) is Raised:
                     return self._without_prompt(kind, claim, ready.error)
                 prompt, output_cap = ready
-                spent, unreported = asking.job.reserved, True  # a request may have been sent
                 asked = candidate.model.asked_by(kind.name)
+                inputs = inputs or inputs_digest(claim.case, CachedQuestion.of(prompt, asked, output_cap))
+                if claim.in_source is not None and claim.in_source.inputs == inputs:
+                    return AttemptOutcome(claim.in_source, Cost(), failure=claim.in_source.failure)
+                spent, unreported = asking.job.reserved, True  # a request may have been sent
                 if adjustment.answer is None:
                     reply = self._calls.ask(asking, prompt, asked, output_cap, deadline)
                 else:
@@ -348,7 +353,7 @@ class Attempts:
                 if reply.why == "stopping" and not claim.last:
                     return AttemptOutcome(None, Cost())
                 if reply.why not in REFUSED_THERE:
-                    return self._degrade(kind, claim, reply.why, reply.because)
+                    return self._degrade(kind, claim, reply.why, reply.because, inputs=inputs)
                 refusals.append(reply)
                 other = following(candidates, candidate, reply.because, of_model=reply.of_model)
                 if other is None:
@@ -363,7 +368,7 @@ class Attempts:
                 self._calls.count_unusable(candidate.model)
             self._capture.keep(claim, prompt, reply, judged.failure, judged.fault)
 
-            result = result_of(candidate.model, prompt, reply)
+            result = replace(result_of(candidate.model, prompt, reply), inputs=inputs)
             if judged.effects is not None:
                 return AttemptOutcome(replace(result, effects=judged.effects), spent)
             pause, change = adjusted(
@@ -371,7 +376,7 @@ class Attempts:
             )
             named = named_failure(judged.failure, judged.check)
             if change is not None and not claim.last and time.monotonic() + pause < deadline:
-                return AttemptOutcome(None, spent, pause, named, change)
+                return AttemptOutcome(None, spent, pause, named, change._replace(inputs=inputs))
             if judged.cut is not None:
                 return AttemptOutcome(replace(result, effects=judged.cut), spent)
             return self._degrade(kind, claim, named, judged.because, judged.refusal, replace(result, prompt=""))
@@ -407,12 +412,13 @@ class Attempts:
         because: str = "",
         refusal: str = "",
         result: Result | None = None,
+        inputs: str = "",
     ) -> AttemptOutcome:
         """Return the heuristic's result; `result` tells of the call that failed, None: no model was asked."""
         log.warning("job.degraded", job=claim.job.id, failure=failure)
         made = self._without_model(kind, claim, halved=split_failure(failure)[0] in HALVED)
         result = replace(
-            result or Result(effects=(), source="heuristic", model=claim.job.model),
+            result or Result(effects=(), source="heuristic", model=claim.job.model, inputs=inputs),
             effects=made.effects,
             source="heuristic",
             reason="failed",

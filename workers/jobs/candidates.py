@@ -47,6 +47,7 @@ class Adjustment(NamedTuple):
     repairs: tuple[Rendered, ...] = ()  # show the model that answer and its faults; the first that fits is used
     model: str = ""  # ask this model of the run's ladder; "": the job's own
     answer: BatchAnswer | None = None  # it has come in a batch: ask nothing
+    inputs: str = ""  # hash of the first attempt's inputs; "": this is the first
 
 
 NO_ADJUSTMENT = Adjustment()

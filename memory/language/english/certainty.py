@@ -45,7 +45,9 @@ _DONE = re.compile(
     r"\b(?:is|are|was|were|been|got) (?:\w+ly |now |already |all |both )?"
     r"(?:repaired|fixed|mended|patched|done|finished|completed|solved|resolved|settled|restored|replaced|extinguished|"
     r"put out|back in (?:order|service|operation)|under control|(?:working|running) again)\b|"
-    r"\b(?:works|runs|flows) again\b",
+    r"\b(?:works|runs|flows) again\b|"
+    r"^(?:(?:I|we|and|(?-i:[A-Z])\w*) ){0,4}(?:repaired|fixed|mended|patched|solved|resolved|settled|restored|"
+    r"replaced|extinguished) (?!by\b)",
     re.IGNORECASE,
 )
 _TALE = re.compile(

@@ -16,6 +16,7 @@ from cogitate.memory.language.english.grammar import is_past
 from cogitate.memory.language.quotations import without_quotations
 from cogitate.memory.language.sentences import QUESTIONS
 from cogitate.memory.language.tables import english
+from cogitate.memory.language.talk import Doers
 from cogitate.memory.language.text import FUNCTION_WORDS, words
 
 _I = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine)\b")
@@ -52,7 +53,7 @@ def says_i(text: str) -> bool:
     return _I.search(without_quotations(text)) is not None
 
 
-def noted(sentence: str, me: str, name: str, names: Collection[str], doers: Collection[str]) -> str:
+def noted(sentence: str, me: str, name: str, names: Collection[str], doers: Doers) -> str:
     """Return a note as it is told later: "Ada Smith is baking" as "Ada Smith was baking".
 
     Args:
@@ -106,19 +107,19 @@ def heard(text: str, speaker: str, listener: str) -> str:
     return _YOU.sub(lambda _: speaker, text) if listener else text
 
 
-def _talked(note: str, names: Iterable[str], doers: Collection[str]) -> str:
+def _talked(note: str, names: Iterable[str], doers: Doers) -> str:
     """Return a note of a talk as one sentence about all who talked; any other text as it is.
 
     Args:
         names: of all whom the note may name.
-        doers: the names of those who are known to have talked.
+        doers: finds the names of those who are known to have talked.
     """
     found = _IS_TALKING.search(note)
-    if found is None or note[: found.start()] not in doers:
+    if found is None or note[: found.start()] not in (talking := doers()):
         return note
-    gist, talking = note[found.end() :], set(doers)
+    gist = note[found.end() :]
     named, topic = _without_people(gist, _meant(names))
-    tellers = sorted(named if len(named) > 1 else talking | named)
+    tellers = sorted(named if len(named) > 1 else {*talking, *named})
     who = " and ".join([", ".join(tellers[:-1]), tellers[-1]] if len(tellers) > 1 else tellers)
     return f"{who} talked about {topic}"
 

@@ -293,7 +293,7 @@ def replies_unread() -> AbstractContextManager[Any]:
     """A host takes a commit that is under way for one whose reply it has read."""
 
     def changed(self: Committer) -> None:
-        self._sent = None
+        self._sent.clear()
 
     return patch.object(Committer, "read_reply", changed)
 

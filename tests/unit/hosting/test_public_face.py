@@ -25,6 +25,7 @@ NAMES = [
     "CogitateError",
     "Event",
     "EventRule",
+    "Fork",
     "JobEnd",
     "Location",
     "MemoryView",

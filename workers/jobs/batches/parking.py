@@ -16,9 +16,10 @@ from dataclasses import replace
 import structlog
 from redis.exceptions import RedisError
 
-from cogitate.scheduler.config.endpoints import BATCH, call_cost
+from cogitate.scheduler.config.endpoints import BATCH, FLEX, call_cost
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.batches import REFUSED, Batched, Batches, custom_id
+from cogitate.scheduler.ledger.claims import Claim
 from cogitate.scheduler.ledger.real_day import Held, RealDay
 from cogitate.tasks.job import Cost
 from cogitate.tasks.registry import kind_of
@@ -34,6 +35,7 @@ from cogitate.workers.llm.replies.reply import is_possible, read_completion
 FIRST_EXPECTATION = 3_600
 RECENT = 86_400  # seconds for which it counts how long a batch took
 ASIDE = 600  # seconds for which an endpoint that refused a batch is asked singly
+PARK_BACKOFF = (0.1, 0.5, 2.0, 5.0)  # seconds between tries to hand a request over
 _KNOWN = 5.0  # seconds for which a process trusts what it has read of an endpoint's batches
 
 log = structlog.get_logger()
@@ -77,16 +79,25 @@ class Parking:
             reserved=job.reserved,
             real_day=held,
         )
-        try:
-            parked = self._batches.park(claim, batched, line_of(custom_id(claim.token, digest), request))
-        except RedisError as error:
-            log.warning("batch.not_parked", job=job.id, error=type(error).__name__)
-            parked = False
-        if not parked:
+        if not self._park(claim, batched, line_of(custom_id(claim.token, digest), request)):
             self._day.settle(held, Cost())
             return following(call)
         self._wake(job.run)
         return Refused(BATCHED)
+
+    def _park(self, claim: Claim, batched: Batched, line: bytes) -> bool:
+        """Return whether a batch gets the request. While the ledger does not say, nobody may ask: a desk may send it.
+
+        Raises:
+            RedisError: if the ledger stays unreachable; the request may be in a batch.
+        """
+        for pause in PARK_BACKOFF:
+            try:
+                return self._batches.park(claim, batched, line)  # again is the same as once
+            except RedisError as error:
+                log.warning("ledger.away", job=claim.job.id, error=type(error).__name__)
+                time.sleep(pause)
+        return self._batches.park(claim, batched, line)
 
     def read(self, call: Call, answer: BatchAnswer) -> ModelAnswer:
         """Return the answer that came to this question, and book its cost in the real day."""
@@ -103,7 +114,7 @@ class Parking:
         claim, job = call.claim, call.claim.job
         if call.model.batch != "auto" or claim.number > 1 or call.model.name != job.model:
             return False
-        if not self._patience or not kind_of(job.key.kind).batches:
+        if not self._patience or not kind_of(job.key.kind).batches or _is_packed(call):
             return False
         expected = self._expect(call.model.endpoint)
         return expected is not None and expected <= self._patience
@@ -118,6 +129,13 @@ class Parking:
                 return None
             self._expected[endpoint] = time.monotonic() + _KNOWN, known
         return known
+
+
+def _is_packed(call: Call) -> bool:
+    """Return whether calls of this kind are packed at a price that a batch does not beat; a batch would split them."""
+    model, packs = call.model, kind_of(call.claim.job.key.kind).packs
+    asks_flex = model.service_tier == "auto" and '"service_tier"' not in model.parameters
+    return model.pack == "auto" and packs and asks_flex and model.percent_of(FLEX) <= model.percent_of(BATCH)
 
 
 def patience_of(settings: Settings) -> float:

@@ -2,22 +2,25 @@
 
 Threads that ask one model for one kind of job form a batch. The first waits a moment for the others, makes one request
 for all (`cogitate.workers.jobs.packs.request`), and gives each its own answer. Their jobs know nothing of it: each
-keeps its claim, its reservation, its end, its retry and its failure.
+keeps its claim, its reservation, its end, its retry and its failure. Where the host waits for results, a batch may be
+larger than what its model has shown to answer: it is asked in requests that grow, while others wait to see how large
+theirs may be.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Generator, Hashable, Sequence
 from concurrent.futures import Future
+from contextlib import closing
 
 from cogitate.scheduler.config.endpoints import Model
 from cogitate.tasks.registry import kind_of
 from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.call import Ask, Call
 from cogitate.workers.jobs.packs.request import Result, ask_together
-from cogitate.workers.jobs.packs.sizes import PackSizes
+from cogitate.workers.jobs.packs.sizes import MOST, PackSizes
 from cogitate.workers.llm.replies.failures import ModelAnswer
 from cogitate.workers.llm.requests.tokens import prompt_tokens
 
@@ -46,16 +49,19 @@ class Packing:
 
     def ask(self, call: Call, following: Ask) -> ModelAnswer | Refused:
         """Ask together with others, or alone: on a further attempt, if the result is due at once, or without others."""
+        return self._ask(call, following, grows=self._host_waits and self._sizes.grows(call.model))
+
+    def _ask(self, call: Call, following: Ask, *, grows: bool) -> ModelAnswer | Refused:
         if not self._may_pack(call) or (size := self._sizes.next(call.model)) < 2:
             return following(call)
         context = self._context_of(call.model)  # reads Redis now and then: not under the lock
-        key, future = _batch_key(call), Future[Result]()
+        key, future = (grows, _batch_key(call)), Future[Result | None]()
         with self._lock:
             batch = self._open.get(key)
             if leads := batch is None or not _has_room(batch.calls, call, context):
                 if batch is not None:
                     batch.full.set()
-                batch = self._open[key] = _Batch(size)
+                batch = self._open[key] = _Batch(MOST if grows else size)
             assert batch is not None
             batch.calls.append(call)
             batch.futures.append(future)
@@ -63,11 +69,12 @@ class Packing:
                 batch.full.set()
                 del self._open[key]
         if leads:
-            self._lead(key, batch, following)
-        return future.result(max(0.0, call.deadline - time.monotonic()) + GRACE)
+            self._lead(key, batch, following, grows=grows)
+        result = future.result(max(0.0, call.deadline - time.monotonic()) + GRACE)
+        return self._ask(call, following, grows=False) if result is None else result
 
-    def _lead(self, key: Hashable, batch: _Batch, following: Ask) -> None:
-        """Wait for other calls, ask for all, and hand out the answers as they come."""
+    def _lead(self, key: Hashable, batch: _Batch, following: Ask, *, grows: bool) -> None:
+        """Wait for other calls, ask for all, and hand out the answers as they come; None: it is to be asked again."""
         try:
             try:
                 batch.wait(self._batch_wait)
@@ -75,13 +82,34 @@ class Packing:
                 with self._lock:
                     if self._open.get(key) is batch:
                         del self._open[key]
-            for index, result in ask_together(batch.calls, following, self._sizes):
-                batch.futures[index].set_result(result)
+            with closing(self._parts(batch.calls, grows=grows)) as parts:
+                for part in parts:
+                    for index, result in ask_together(batch.calls[part], following, self._sizes):
+                        batch.futures[part][index].set_result(result)
+            for future in batch.futures:
+                if not future.done():
+                    future.set_result(None)
         except BaseException as error:
             for future in batch.futures:
                 if not future.done():
                     future.set_exception(error)
             raise
+
+    def _parts(self, calls: Sequence[Call], *, grows: bool) -> Generator[slice]:
+        """Yield the calls of each request, until all are asked, the model fails, or hardly any time is left."""
+        if not grows:
+            yield slice(len(calls))
+            return
+        began, deadline, at = time.monotonic(), min(call.deadline for call in calls), 0
+        while at < len(calls):
+            now = time.monotonic()
+            if deadline - now < 2 * (now - began):
+                return
+            with self._sizes.shown(calls[0].model, len(calls) - at, (deadline - now) / 3) as size:
+                if not size:
+                    return
+                yield slice(at, at + size)
+                at += size
 
     def _may_pack(self, call: Call) -> bool:
         """Return whether this call may wait a moment, and share its request."""
@@ -98,7 +126,7 @@ class _Batch:
     def __init__(self, size: int) -> None:
         self.size = size
         self.calls: list[Call] = []
-        self.futures: list[Future[Result]] = []
+        self.futures: list[Future[Result | None]] = []
         self.full = threading.Event()
 
     def wait(self, seconds: float) -> None:

@@ -20,13 +20,16 @@ from pydantic import BaseModel, WithJsonSchema, create_model
 
 from cogitate.prompts.answers import Answer
 from cogitate.tasks.kind import Prompt
+from cogitate.workers.jobs.packs.repeats import NAME, Condensed, agreement, condensed, restored
 from cogitate.workers.llm.requests.schema import full_schema
 
 INSTRUCTION = (
     "\n\nYou get several cases at once, each between its own tags. For each case do what is said above, as if it were "
-    "the only one: use what stands before the first case and in the case itself, and nothing of another case.\n\n"
-    'Answer with JSON only: one object {"answers": [{"case": 1, "answer": {…}}, …]} with one item for each case: its '
-    'number, and as "answer" the object that is described above.'
+    "the only one: use what stands before the first case and in the case itself, and nothing of another case. What "
+    f'stands between "each" tags belongs to every case; there, {NAME} is the name of its character. A line without a '
+    "date has that of the line above.\n\n"
+    'Answer with JSON only: {"answers": [{"case": 1, "answer": {…}}, …]}, with one item for each case, in which '
+    '"answer" is the object that is described above.'
 )
 
 LONGEST_SHARED_TEXT = 32  # characters of one case that the answer to another may repeat
@@ -35,6 +38,7 @@ _PASSAGE = LONGEST_SHARED_TEXT + 1
 _BLOCK = (_PASSAGE + 1) // 2  # a passage holds one whole block of a text that is cut into blocks of this size
 
 _TAG = re.compile(r"<(/?)(\w+)>")
+_EACH = re.compile(r"<each-\w+>\n(.*?)\n\n(.*?)\n</each-\w+>\n\n\Z", re.DOTALL)
 _ENDING = re.compile(r"\n\nAnswer each of the \d+ cases between tags with ([0-9a-f]{6})\.\Z")
 _SPACE = re.compile(r"\s+")
 _WORD = re.compile(r"[^\W_]+")
@@ -44,8 +48,9 @@ class PackedPrompt(NamedTuple):
     """A prompt for several cases, which have the numbers from 1 in their order."""
 
     prompt: Prompt
-    shared: str  # that all cases begin with
+    shared: str  # what is said for all cases
     cases: tuple[str, ...]  # what each adds
+    whole: tuple[str, ...]  # the same with what is said for all
 
 
 def order_of(run: str, jobs: Sequence[str]) -> list[int]:
@@ -56,19 +61,24 @@ def order_of(run: str, jobs: Sequence[str]) -> list[int]:
 
 def packed(prompts: Sequence[Prompt], seed: str) -> PackedPrompt:
     """Return one prompt for these of one kind, with one system prompt and one class of answer, in their order."""
-    users = [prompt.user for prompt in prompts]
+    first, users = prompts[0], [prompt.user for prompt in prompts]
     shared = shared_part(users)
-    cases = tuple(user[len(shared) :] for user in users)
-    name = _name_outside(seed, [prompts[0].system, *users])
+    cases = whole = tuple(user[len(shared) :] for user in users)
+    name = _name_outside(seed, [first.system, *users])
+    short = condensed(cases)
+    common = f"{shared}<each-{name}>\n{short.before}\n\n{short.after}\n</each-{name}>\n\n"
+    user = _fenced(common, short.cases, name)
+    if short != ("", "", cases) and [text for _, _, text in cases_in("", user)] == users:
+        shared, cases = common, short.cases
+    else:  # such as a template of a host that has no dates, or writes them in another way
+        user = _fenced(shared, cases, name)
+    system, answer = first.system + INSTRUCTION, answers_class(first.answer)
+    return PackedPrompt(replace(first, system=system, user=user, answer=answer), shared, cases, whole)
+
+
+def _fenced(common: str, cases: Sequence[str], name: str) -> str:
     fences = (f'<case-{name} number="{number}">\n{case}\n</case-{name}>' for number, case in enumerate(cases, 1))
-    ending = f"\n\nAnswer each of the {len(cases)} cases between tags with {name}."
-    whole = replace(
-        prompts[0],
-        system=prompts[0].system + INSTRUCTION,
-        user=shared + "\n\n".join(fences) + ending,
-        answer=answers_class(prompts[0].answer),
-    )
-    return PackedPrompt(whole, shared, cases)
+    return common + "\n\n".join(fences) + f"\n\nAnswer each of the {len(cases)} cases between tags with {name}."
 
 
 def cases_in(system: str, user: str) -> list[tuple[int, str, str]]:
@@ -80,15 +90,16 @@ def cases_in(system: str, user: str) -> list[tuple[int, str, str]]:
         return []
     fence = re.compile(rf'<case-{ending[1]} number="(\d+)">\n(.*?)\n</case-{ending[1]}>', re.DOTALL)
     found = list(fence.finditer(user))
-    shared = user[: found[0].start()] if found else ""
-    return [(int(one[1]), system.replace(INSTRUCTION, ""), shared + one[2]) for one in found]
+    shared, cases = user[: found[0].start()] if found else "", [one[2] for one in found]
+    if (each := _EACH.search(shared)) is not None:
+        shared, cases = shared[: each.start()], restored(Condensed(each[1], each[2], tuple(cases)))
+    system = system.replace(INSTRUCTION, "")
+    return [(int(one[1]), system, shared + case) for one, case in zip(found, cases, strict=True)]
 
 
 def shared_part(users: Sequence[str]) -> str:
     """Return the paragraphs with which all these texts begin, up to one that is between no tags."""
-    first, last = min(users), max(users)  # all others share what these two do
-    differs = next((at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))
-    common = first[:differs]
+    common = users[0][: agreement(users)]
     end = common.rfind("\n\n") + 2
     while end > 1:
         depth = Counter[str]()
@@ -127,8 +138,9 @@ class Passages:
     """
 
     def __init__(self, pack: PackedPrompt, system: str, people: Iterable[str]) -> None:
-        self._texts = pack.cases, f"{system}\n{pack.shared}"
-        self._cases, self._common = [_plain(case) for case in pack.cases], _plain(self._texts[1])
+        cases = [f"{case}\n{whole}" for case, whole in zip(pack.cases, pack.whole, strict=True)]
+        self._texts = cases, f"{system}\n{pack.shared}"
+        self._cases, self._common = [_plain(case) for case in cases], _plain(self._texts[1])
         self._blocks = {case[at : at + _BLOCK] for case in self._cases for at in range(0, len(case), _BLOCK)}
         parts = {part for name in people for part in name.split()}
         self._words = {part for part in parts if part.upper() != part.lower()}

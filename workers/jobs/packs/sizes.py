@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from cogitate.scheduler.config.endpoints import Model
@@ -18,13 +20,15 @@ class _Known:
     size: int = FIRST
     alone: int = 0  # calls that are still to be made alone
     pause: int = FIRST_PAUSE
+    failed: bool = False  # whether a pack had a fault
+    tried: bool = False  # whether a pack is asked that may show more
 
 
 class PackSizes:
     """The sizes of the packs of one process, by model. Thread-safe."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
         self._known: dict[tuple[str, str], _Known] = {}
 
     def next(self, model: Model) -> int:
@@ -36,6 +40,33 @@ class PackSizes:
                 return 1
             return known.size
 
+    def grows(self, model: Model) -> bool:
+        """Return whether no pack had a fault so far, and the model may show more."""
+        with self._lock:
+            known = self._of(model)
+            return not known.failed and known.size < MOST
+
+    @contextmanager
+    def shown(self, model: Model, cases: int, seconds: float) -> Iterator[int]:
+        """Yield how many of these cases to ask for now: as many as the model has shown that it can answer.
+
+        While others try whether it can answer more, wait for what they see; yield 0 if that takes longer, or if a pack
+        had a fault.
+        """
+        with self._lock:
+            known = self._of(model)
+            ready = self._lock.wait_for(lambda: known.failed or known.size >= cases or not known.tried, seconds)
+            size = min(cases, known.size) if ready and not known.failed else 0
+            tries = 0 < size < cases
+            known.tried |= tries
+        try:
+            yield size
+        finally:
+            if tries:
+                with self._lock:
+                    known.tried = False
+                    self._lock.notify_all()
+
     def ended(self, model: Model, cases: int, *, clean: bool) -> None:
         """Double the size after a full pack without a fault (`clean`); halve it after a pack with one.
 
@@ -43,6 +74,8 @@ class PackSizes:
         """
         with self._lock:
             known = self._of(model)
+            known.failed |= not clean
+            self._lock.notify_all()
             if clean:
                 known.pause = FIRST_PAUSE
                 if cases >= known.size:

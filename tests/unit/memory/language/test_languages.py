@@ -32,7 +32,11 @@ from cogitate.memory.language.port import changes_a_life
         ("התנור התקלקל הבוקר.", "he"),
         ("李伟 gave me a knife at the mill and left.", "en"),
         ("Ben repaired Ada's roof.", UNDETERMINED),
-        ("Kalkıp kahvaltı yapmak", OTHER),
+        ("Kalkıp kahvaltı yapmak", "tr"),
+        ("Fale zerwały pomost przy przystani.", "pl"),
+        ("Łódź ze statystami przypłynęła do przystani, łódź stoi.", "pl"),
+        ("Żaneta and Łukasz: Adas Haus.", "en"),
+        ("Lietus šiąnakt nuplovė tiltą.", OTHER),
         ("", UNDETERMINED),
     ],
 )

@@ -21,6 +21,7 @@ from cogitate.scheduler.steering.operators import ask
 from cogitate.scheduler.tick.commit import Position
 from cogitate.scheduler.tick.loop import RunLoop
 from cogitate.scheduler.tick.tick_iterator import Tick
+from cogitate.scheduler.tick.trimming import JournalTrimmer
 
 Loops = Callable[..., TickLoop]
 
@@ -262,7 +263,7 @@ def test_the_entries_of_the_journal_are_counted_wherever_they_went(cogitate_loop
 # -- trimming ----------------------------------------------------------------------------------------
 
 
-class Trimmer:
+class Trimmer(JournalTrimmer):
     """A trimmer that notes when it is asked."""
 
     def __init__(self, fails: Exception | None = None) -> None:
@@ -277,8 +278,9 @@ class Trimmer:
 
 
 def trimming(loop: TickLoop, trimmer: Trimmer) -> RunLoop:
-    loop._loop._trimmer = trimmer  # type: ignore[assignment]
-    return loop._loop
+    run = loop._loop
+    run._trimmer, trimmer._ledger, trimmer._state = trimmer, run.ledger, run.state
+    return run
 
 
 def test_the_journal_is_trimmed_between_two_ticks_with_the_worlds_last_checkpoint(cogitate_loop: Loops) -> None:

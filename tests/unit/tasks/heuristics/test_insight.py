@@ -176,6 +176,13 @@ def test_seeing_or_thanking_is_neither_meeting_nor_closeness() -> None:
     assert not re.search(r"first time|better|closer|praised|interacted", text)
 
 
+def test_a_promise_is_told_beside_the_theme_where_it_names_what_is_promised() -> None:
+    fire = observation("The mill burned down.", 500, importance=9)
+    for said, is_told in (("I promise to mend the oars.", True), ("I promise to mend them.", False)):
+        promise = message(said, 520, speaker=MARIA, hearer=KLAUS, importance=3)
+        assert (said in noticed(fire, promise).text) is is_told
+
+
 def test_a_promise_heard_twice_is_told_once_as_given() -> None:
     heard = [
         observation("Maria Lopez promised me to fix the seal tomorrow.", at, importance=n, subjects=(MARIA,))

@@ -60,6 +60,20 @@ def test_what_a_later_observation_answers_presses_no_more(later: Entry) -> None:
     assert seen_to(seen(OXYGEN), later) == []
 
 
+@pytest.mark.parametrize(
+    ("later", "presses"),
+    [
+        ("Repaired the radio mast with Tam.", False),
+        ("The radio mast is repaired.", False),
+        ("Repaired the mast of the boat with Tam.", True),
+        ("Tam promised that the radio mast would be repaired.", True),
+    ],
+)
+def test_a_matter_presses_no_more_once_a_deed_mends_what_it_names(later: str, presses: bool) -> None:
+    mast = "Radio mast: no signal since 07:40."
+    assert (mast.rstrip(".") in seen_to(seen(mast), seen(later, NOW - 30, 6))) is presses
+
+
 def test_of_two_observations_of_one_matter_the_later_presses() -> None:
     assert seen_to(seen(OXYGEN), seen("Oxygen in module B fell below 12 percent.", NOW - 30, importance=9)) == [
         "Oxygen in module B fell below 12 percent"

@@ -241,3 +241,10 @@ def test_promises_are_the_same_whether_entries_are_read_one_after_another_or_at_
     assert grown[1][0].giver == "Isabella", "an unknown name stands for itself"
     assert grown[-1][0].giver == "agent:isabella"
     assert find_promises(KLAUS, entries[:-3], names) == afresh[-4], "fewer than before"
+
+
+def test_the_same_deed_promised_to_two_is_two_promises_and_each_is_kept_towards_its_taker() -> None:
+    first = message("I promise: I will post your parcel.", 10, speaker=KLAUS, hearer=MARIA)
+    second = message("I promise: I will post your parcel.", 20, speaker=KLAUS, hearer=ISABELLA)
+    kept = message("I kept my word: I posted your parcel.", 100, speaker=KLAUS, hearer=ISABELLA)
+    assert [(p.taker, p.settled) for p in found(first, second, kept)] == [(MARIA, False), (ISABELLA, True)]

@@ -57,7 +57,9 @@ def settings_of(endpoint: FakeEndpoint, **more: Any) -> Settings:
         "input_price": 1_000_000,
         "output_price": 1_000_000,
         "batch": more.pop("batch", "auto"),
-        "service_tiers": {"batch": 50},
+        "pack": more.pop("pack", "off"),
+        "service_tier": more.pop("service_tier", "standard"),
+        "service_tiers": more.pop("service_tiers", {"batch": 50}),
     }
     chosen: dict[str, Any] = {
         "llm": "openai",
@@ -83,7 +85,7 @@ def live(
 
     Args:
         took: seconds that an earlier batch took; 0: there was none.
-        more: further settings, and `batch` of the model.
+        more: further settings, and `batch`, `pack`, `service_tier` and `service_tiers` of the model.
     """
     client = FakeRedis()
     with (

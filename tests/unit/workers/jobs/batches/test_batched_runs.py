@@ -31,6 +31,20 @@ def test_requests_wait_where_the_host_waits_longer_than_a_batch_takes(took: int,
 
 
 @pytest.mark.parametrize(
+    ("pack", "tier", "flex", "batched"),
+    [
+        ("auto", "auto", 50, False),
+        ("auto", "auto", 60, True),
+        ("auto", "standard", 50, True),
+        ("off", "auto", 50, True),
+    ],
+)
+def test_requests_wait_unless_packs_in_flex_cost_no_more(pack: str, tier: str, flex: int, batched: bool) -> None:
+    served = live(pack=pack, service_tier=tier, service_tiers={"batch": 50, "flex": flex}).served
+    assert (served.batches > 0, served.requests) == (batched, 0 if batched else len(OWNERS))
+
+
+@pytest.mark.parametrize(
     ("fault", "in_batch"),
     [("batch_refused", 0), ("batch_failed", 0), ("batch_expired", 6), ("batch_partial", 6), ("batch_errors", 6)],
 )

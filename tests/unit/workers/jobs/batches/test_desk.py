@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from unittest.mock import patch
 
@@ -9,6 +10,7 @@ import msgspec
 import pytest
 from fakeredis import FakeRedis
 from redis import Redis
+from redis.exceptions import ConnectionError as RedisConnectionError
 
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory import typed_json
@@ -16,21 +18,21 @@ from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.summary import summarise_run
-from cogitate.scheduler.ledger.batches import Batch, Batches
+from cogitate.scheduler.ledger.batches import Batch, Batched, Batches
 from cogitate.scheduler.ledger.claims import Claim, Claims
 from cogitate.scheduler.ledger.deletion import delete_run
 from cogitate.scheduler.ledger.keys import DELETED_BATCHES, incarnation_key
 from cogitate.scheduler.ledger.real_day import RealDay
 from cogitate.scheduler.ledger.run_store import RunStore
-from cogitate.workers.jobs.batches import desk
+from cogitate.workers.jobs.batches import desk, parking
 from cogitate.workers.jobs.batches.desk import BatchDesk
-from cogitate.workers.jobs.batches.parking import expected_of
+from cogitate.workers.jobs.batches.parking import PARK_BACKOFF, expected_of
 from cogitate.workers.jobs.call import BatchAnswer
 from cogitate.workers.llm.batch_files import BatchFiles, BatchStatus, BatchUnknown
 from tests.unit.workers.jobs.batches.batch_case import OWNERS, RUN, TICKS, Lived, live, spent
 
 Eventually = Callable[..., None]
-REALLY_SUBMIT = BatchFiles.submit
+REALLY_SUBMIT, REALLY_PARK = BatchFiles.submit, Batches.park
 
 
 def lose_reply(files: BatchFiles, lines: Sequence[bytes], tag: str) -> BatchStatus:
@@ -62,6 +64,27 @@ def test_requests_that_never_arrived_are_asked_singly_as_the_first_attempt() -> 
         lived = live()
     assert (lived.served.batches, lived.served.requests) == (0, len(OWNERS))
     assert {job.claims for job in lived.jobs} == {1}
+
+
+@pytest.mark.parametrize(("lost", "asked_by_batch"), [(1, len(OWNERS)), (len(PARK_BACKOFF) + 1, 0)])
+def test_a_request_whose_handing_over_is_in_doubt_is_not_asked_singly(lost: int, asked_by_batch: int) -> None:
+    replies: Counter[str] = Counter()
+
+    def lose_replies(batches: Batches, claim: Claim, batched: Batched, line: bytes) -> bool:
+        parked = REALLY_PARK(batches, claim, batched, line)
+        replies[batched.job] += 1
+        if replies[batched.job] <= lost:
+            raise RedisConnectionError
+        return parked
+
+    with (
+        patch.object(Batches, "park", lose_replies),
+        patch.object(parking, "PARK_BACKOFF", (0.0,) * len(PARK_BACKOFF)),
+    ):
+        lived = live()
+    assert lived.served.requests == 0
+    assert [job.source for job in lived.jobs].count("llm") == asked_by_batch
+    assert all(job.spent.tokens <= job.reserved.tokens for job in lived.jobs)
 
 
 def test_a_batch_that_left_no_trace_is_charged_in_full() -> None:

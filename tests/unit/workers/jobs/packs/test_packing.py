@@ -13,7 +13,7 @@ import pytest
 
 from cogitate.prompts.constraints import Constraint
 from cogitate.workers.gate.gate import Refused
-from cogitate.workers.jobs.call import Call
+from cogitate.workers.jobs.call import Ask, Call
 from cogitate.workers.jobs.packs.packing import Packing
 from cogitate.workers.jobs.packs.sizes import FIRST, FIRST_PAUSE, MOST, PackSizes
 from cogitate.workers.llm.replies.failures import ModelAnswer
@@ -25,7 +25,7 @@ def packing(batch_wait: float = LONGEST, *, host_waits: bool = False, context: i
     return Packing(lambda model: context, host_waits=host_waits, batch_wait=batch_wait)
 
 
-def asked_at_once(layer: Packing, calls: list[Call], stand_in: StandIn) -> list[ModelAnswer | Refused]:
+def asked_at_once(layer: Packing, calls: list[Call], stand_in: Ask) -> list[ModelAnswer | Refused]:
     with ThreadPoolExecutor(len(calls)) as threads:
         return [one.result(LONGEST) for one in [threads.submit(layer.ask, call, stand_in) for call in calls]]
 
@@ -74,7 +74,7 @@ def test_calls_whose_schema_holds_their_choices_go_alone() -> None:
 
 def test_where_a_host_waits_for_results_only_the_tick_of_the_request_counts() -> None:
     stand_in = StandIn()
-    layer = packing(host_waits=True)
+    layer = packing(0.5, host_waits=True)
     for due in (4, 5):
         asked_at_once(layer, [call_of("ada", due=due), call_of("ben", due=due)], stand_in)
     assert stand_in.sizes == [1, 1, 2]
@@ -155,6 +155,47 @@ def test_packs_grow_with_success() -> None:
     asked_at_once(layer, [call_of(owner) for owner in OWNERS[:2]], stand_in)
     asked_at_once(layer, [call_of(owner) for owner in OWNERS], stand_in)
     assert stand_in.sizes == [2, 4]
+
+
+def ten_calls() -> list[Call]:
+    return [call_of(f"agent{number}") for number in range(10)]
+
+
+def test_where_a_host_waits_a_model_is_asked_for_more_at_once_as_it_shows_that_it_can() -> None:
+    stand_in = StandIn()
+    answers = asked_at_once(packing(0.5, host_waits=True), ten_calls(), stand_in)
+    assert stand_in.sizes == [2, 4, 4]
+    assert all(isinstance(one, ModelAnswer) and one.failure is None for one in answers)
+
+
+def test_batches_of_other_kinds_of_question_wait_for_what_the_first_one_shows() -> None:
+    stand_in = StandIn()
+    calls = [call_of(owner, system=system) for system in ("Hum low.", "Hum high.") for owner in OWNERS]
+    asked_at_once(packing(0.5, host_waits=True), calls, stand_in)
+    assert sorted(stand_in.sizes) == [2, 2, 4]
+
+
+def test_calls_do_not_wait_for_a_model_that_fails() -> None:
+    """What was left is asked at once in packs of the size that remains, or alone."""
+    stand_in = StandIn(faults=["pack_bad_item"])
+    answers = asked_at_once(packing(0.5, host_waits=True), ten_calls(), stand_in)
+    assert stand_in.sizes[0] == 2
+    assert sum(stand_in.sizes) == len(answers) == 10
+    assert max(stand_in.sizes) == 2
+    assert [isinstance(one, ModelAnswer) and one.failure is None for one in answers].count(False) == 1
+
+
+def test_calls_with_hardly_any_time_wait_for_no_other_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cogitate.workers.jobs.packs.packing.GRACE", LONGEST)
+    together, stand_in = threading.Barrier(5, timeout=LONGEST), StandIn()
+
+    def asked(call: Call) -> ModelAnswer | Refused:
+        together.wait()
+        return stand_in(call)
+
+    late = [call._replace(deadline=time.monotonic()) for call in ten_calls()]
+    asked_at_once(packing(0.5, host_waits=True), late, asked)
+    assert stand_in.sizes == [2] * 5
 
 
 def test_the_size_doubles_after_full_packs_and_halves_after_faults() -> None:

@@ -1,0 +1,66 @@
+"""`cogitate fork`: begin a run with another run's ticks, and go on from there."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from redis import Redis
+
+from cogitate.memory.errors import quoted
+from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose, data_dir_option, read_settings
+from cogitate.ops.commands.run import host, options_again
+from cogitate.ops.commands.run_choice import RunChoice, forked_run
+from cogitate.ops.operator_requests import limit_request
+from cogitate.scheduler.config.controls import SetLimit
+from cogitate.scheduler.config.settings import ConfigurationError, check_run_name
+
+
+def fork(
+    run: RunName,
+    at: Annotated[str, typer.Option(metavar="TIME", help="The last tick to repeat: 720, or 'day 2 12:00'.")],
+    name: Annotated[str, typer.Option("--run", metavar="NEW", help="The fork's name.")],
+    change: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="LIMIT=VALUE", help="A limit from the next tick on, as in `cogitate budget`."),
+    ] = None,
+    days: Annotated[
+        int | None,
+        typer.Option(metavar="D", min=1, help="The length in game days (default the source's)."),
+    ] = None,
+    ticks: Annotated[int | None, typer.Option(metavar="N", min=1, help="The length in ticks instead of days.")] = None,
+    workers: Annotated[int | None, typer.Option(metavar="W", help="Worker processes to start; 0: none.")] = None,
+    tick_rate: Annotated[
+        str | None, typer.Option(metavar="HZ|max", help="Ticks a second: that of the source (default max).")
+    ] = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+    verbose: Verbose = 0,
+) -> int:
+    """Repeat a run up to a tick, without a call, and go on from there. Unchanged, the fork equals its source."""
+    if days is not None and ticks is not None:
+        raise ConfigurationError(f"give --days {days} or --ticks {ticks}, not both")
+    settings = read_settings(verbose, workers=workers, data_dir=data_dir, tick_rate=tick_rate)
+    check_run_name(name)
+    changes = tuple(map(_read_change, change or ()))
+    again = options_again(data_dir_option(settings), workers=workers, tick_rate=tick_rate)
+
+    def choose(client: Redis) -> RunChoice:
+        return forked_run(client, run, at, name, changes, days, ticks, again)
+
+    return host(settings, choose, again, named=True, as_json=as_json)
+
+
+def _read_change(text: str) -> SetLimit:
+    """Return the request that `--set` names.
+
+    Raises:
+        ConfigurationError: when it names no limit, or no amount.
+    """
+    name, _, value = text.partition("=")
+    try:
+        return limit_request(name, float(value))
+    except ValueError as error:
+        raise ConfigurationError(
+            f"--set {quoted(text)}: give a limit and an amount, such as day.tokens=20000"
+        ) from error

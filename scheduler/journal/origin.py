@@ -1,0 +1,146 @@
+"""The origin of a fork: the run that it begins with, up to which tick, and that run's journal.
+
+A fork is a run of its own from tick 1 on. Its host repeats its source up to the tick of the fork, so its journal is
+complete and is replayed, audited, trimmed and deleted like any other. It has copied what it needs of its source, which
+may be deleted or go on.
+
+Keys under the run's prefix:
+    state            field "origin": `Origin`, JSON; field "parted": the last tick at which it repeated its source
+    origin_journal   list  the source's lines from tick 1 to its last one at the time of the fork, until they part
+    origin_outcomes  hash  key of a job -> result that it had in the source, JSON, for jobs that end after they part
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+
+import msgspec
+
+from cogitate.memory import typed_json
+from cogitate.scheduler.config.controls import SetCadence, SetLimit
+from cogitate.scheduler.journal.checkpoint import trimmed_tick
+from cogitate.scheduler.journal.lines import JournalError, JournalLine, ReadLine, read_line, unpack_line
+from cogitate.scheduler.ledger.errors import LedgerError
+from cogitate.scheduler.ledger.run_store import RunStore
+
+PAGE = 200  # lines a round trip
+
+Change = SetLimit | SetCadence  # a request that a fork's first tick of its own applies
+
+
+class Fork(msgspec.Struct, frozen=True, kw_only=True):
+    """The run that a new one begins with: the new run repeats it up to a tick, and goes on by itself.
+
+    A job whose inputs are what they were in that run gets the outcome that it had there, without a call.
+    """
+
+    run: str  # the source, on the same server
+    tick: int  # the last one that is repeated
+    changes: tuple[Change, ...] = ()  # of limits and cadences, from the next tick on
+
+
+class Origin(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The run and the tick that a fork begins with, and what is changed then."""
+
+    run: str
+    incarnation: str
+    tick: int
+    last: int  # tick of the source's last line that the fork keeps
+    digest: str  # of the source after the fork's tick
+    chain: str  # likewise
+    changes: tuple[Change, ...] = ()  # requests that the fork's first tick of its own applies
+
+
+def origin_of(store: RunStore) -> Origin | None:
+    """Return the origin of a run; None: it is no fork."""
+    kept = store.field("state", "origin")
+    return typed_json.decode(kept, Origin) if kept is not None else None
+
+
+def find_origin(source: RunStore, run: str, tick: int, changes: tuple[Change, ...] = ()) -> Origin:
+    """Return the origin of a fork of a run after one of its ticks.
+
+    Raises:
+        LedgerError: when the run has not reached the tick, or the lines before it are not in the ledger any more.
+    """
+    if not 1 <= tick <= (last := source.tick()):
+        raise LedgerError(f"run {run!r} cannot be forked at tick {tick}: give a tick from 1 to {last}, its last one")
+    if trimmed := trimmed_tick(source):
+        raise LedgerError(
+            f"run {run!r} cannot be forked: its journal was trimmed up to tick {trimmed}, and a fork repeats all of "
+            "it; run with journal_keep unset to fork later"
+        )
+    digest, chain = _hashes(source.item("journal", tick - 1), tick)
+    return Origin(
+        run=run, incarnation=source.incarnation, tick=tick, last=last, digest=digest, chain=chain, changes=changes
+    )
+
+
+def copy_journal(source: RunStore, fork: RunStore, last: int) -> None:
+    """Copy the lines of a source up to a tick to its fork.
+
+    Raises:
+        LedgerError: when they were removed meanwhile.
+    """
+    for first in range(0, last, PAGE):
+        lines = source.items("journal", first, min(first + PAGE, last) - 1)
+        if not lines or trimmed_tick(source):
+            raise LedgerError("the source was trimmed or deleted while its journal was copied: delete this fork")
+        fork.client.rpush(fork.key("origin_journal"), *lines)
+
+
+class SourceJournal:
+    """The copied lines of a fork's source, verified as they are read, in order."""
+
+    def __init__(self, store: RunStore) -> None:
+        self._store = store
+        self.last = store.length("origin_journal")
+        self._read: deque[ReadLine] = deque()
+        self._before: ReadLine | None = None  # the newest line that was forgotten
+        self._next = 0  # the tick after those that were read; 0: none was
+        self._hashes = "", ""
+
+    def line(self, tick: int) -> ReadLine | None:
+        """Return the line of a tick, and forget those before it; None after the last one.
+
+        Raises:
+            JournalError: when the copy was changed.
+        """
+        if tick > self.last:
+            return None
+        while self._read and self._read[0].core.tick < tick:
+            self._before = self._read.popleft()
+        if not self._read:
+            self._load(tick)
+        return self._read[0]
+
+    def digest(self, tick: int) -> str:
+        """Return the source's digest after a tick that it has reached."""
+        for line in (self._before, *itertools.islice(self._read, 1)):
+            if line is not None and line.core.tick == tick:
+                return line.digest
+        return _hashes(self._store.item("origin_journal", tick - 1), tick)[0] if tick else ""
+
+    def _load(self, tick: int) -> None:
+        if tick != self._next:
+            before = self._store.item("origin_journal", tick - 2) if tick > 1 else None
+            self._hashes = _hashes(before, tick - 1) if tick > 1 else ("", "")
+        for at, stored in enumerate(self._store.items("origin_journal", tick - 1, tick + PAGE - 2), tick):
+            line = read_line(stored, at, *self._hashes)
+            self._hashes = line.digest, line.chain
+            self._read.append(line)
+        if not self._read:
+            raise JournalError(f"tick {tick}: the copy of the source's journal has no line for it")
+        self._next = self._read[-1].core.tick + 1
+
+
+def _hashes(stored: bytes | None, tick: int) -> tuple[str, str]:
+    """Return digest and chain after a line, which is not verified."""
+    if stored is None:
+        raise JournalError(f"tick {tick}: the source's journal has no line for it")
+    try:
+        chain, body = unpack_line(stored)
+        return typed_json.decode(body, JournalLine).digest, chain
+    except ValueError as error:
+        raise JournalError(f"tick {tick}: the source's journal cannot be read: {error}") from error

@@ -1,0 +1,197 @@
+"""The inputs of a fork's boundaries: its source's, as long as the two runs are equal.
+
+Each boundary is given what the source's boundary was given, from the source's line: results, late answers, final usage,
+times of answers, and operators' requests. No worker is asked and nothing is spent; admission's view counts what the
+source's jobs used. The digests are compared at every tick. Up to the fork's tick they must be equal. From the first
+difference after it on, the fork's jobs go to workers, with the results that they had in the source: a worker takes one
+over if the job's inputs are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+import structlog
+
+from cogitate.scheduler.budget.admission import AWAY
+from cogitate.scheduler.config.controls import ControlRequest
+from cogitate.scheduler.engine.boundary import OF_RESULT
+from cogitate.scheduler.journal.lines import Ended, EndNote, ReadLine
+from cogitate.scheduler.journal.origin import Origin, SourceJournal, origin_of
+from cogitate.scheduler.ledger.claims import Reason, Result
+from cogitate.scheduler.ledger.errors import LedgerError
+from cogitate.scheduler.ledger.ledger import Apply, HostLedger, Value, Write
+from cogitate.scheduler.ledger.step_replies import BoundaryInput, DueJob, JobState
+from cogitate.scheduler.ledger.streams import chunked
+from cogitate.scheduler.tick.pace import Pace
+from cogitate.tasks.job import Cost
+
+BY = "fork"  # the operator that a fork's changes name
+LOOKS_EVERY = 16  # ticks between two looks at what the ledger shows: commits, and requests to the fork
+
+_STATES: Mapping[Reason, JobState] = {"late": "open", "dead": "dead", "denied": "held", "too_slow": "held"}
+
+log = structlog.get_logger()
+
+
+class Following:
+    """What a fork takes from its source; nothing in a run that is no fork."""
+
+    def __init__(self, ledger: HostLedger, apply: Apply, pace: Pace | None) -> None:
+        self._ledger = ledger
+        self._apply: Apply = apply
+        self._pace = pace
+        self._was_away = False
+        origin = origin_of(ledger.store) if ledger.store.field("state", "parted") is None else None
+        self._source = (origin, SourceJournal(ledger.store)) if origin is not None else None
+        if origin is not None and self._source is not None and self._source[1].last < origin.last:
+            raise LedgerError(
+                f"run {ledger.run!r} is an incomplete fork of {origin.run!r}: delete it, and fork that run again"
+            )
+
+    @property
+    def repeats(self) -> bool:
+        """Whether this is a fork that has done what its source did, which takes no time, and whose source goes on."""
+        return self._source is not None
+
+    @property
+    def away(self) -> bool:
+        """Whether the ledger counts as away at this tick: for a run that repeats its source, as it was there."""
+        return self._was_away if self.repeats else self._ledger.away
+
+    def runs_ahead(self, tick: int, digest: str) -> bool:
+        """Return whether a boundary needs nothing from the ledger, so that commits may still be under way.
+
+        Args:
+            digest: of this run, after the tick before.
+        """
+        if self._source is None or tick % LOOKS_EVERY == 0:
+            return False
+        origin, journal = self._source
+        line = journal.line(tick)
+        if line is None or digest != journal.digest(tick - 1):
+            return False
+        return not line.notes.answers and tick != origin.tick + 1
+
+    def boundary(self, tick: int, digest: str, known: BoundaryInput | None) -> BoundaryInput | None:
+        """Return the source's input of a boundary; None: this run takes its own.
+
+        Args:
+            digest: of this run, after the tick before.
+            known: what the ledger showed with the last commit.
+
+        Raises:
+            LedgerError: when the fork differs from its source at a tick that it has to repeat.
+            JournalError: when the copy of the source's journal was changed.
+        """
+        if self._source is None:
+            return None
+        origin, journal = self._source
+        if tick - 1 <= journal.last and digest != journal.digest(tick - 1):
+            self._part(origin, journal, tick - 1)
+            return None
+        line = journal.line(tick)
+        if line is None:
+            self._end(tick - 1)
+            return None
+        self._was_away = any(decided.refused == AWAY for decided in line.core.decided)
+        return BoundaryInput(
+            rows=[row(ended, note) for ended, note in _ends(line)],
+            controls=self._controls(tick, line, origin, known),
+            timed=line.notes.timed,
+            overdue=line.notes.overdue,
+            shown={"offered": [*_offers(line)], "corrections": [*_corrections(line)]},
+        )
+
+    def _end(self, tick: int) -> None:
+        """Go on without the source from the next tick on."""
+        self._source = None
+        self._ledger.carry_out(Write("HSET", "state", ("parted", tick)), Write("DEL", "origin_journal", ()))
+        if self._pace is not None:
+            self._pace.begin(tick)
+
+    def _part(self, origin: Origin, journal: SourceJournal, tick: int) -> None:
+        if tick <= origin.tick:
+            raise LedgerError(
+                f"run {self._ledger.run!r}, tick {tick}: this host did something else than in run {origin.run!r}, "
+                f"which it repeats up to tick {origin.tick}; give the fork the source's owners, arguments and "
+                "world, and change what you want to change after that tick"
+            )
+        outcomes: list[Value] = [part for pair in _outcomes(journal, tick + 1) for part in pair]
+        for write in chunked("HSET", "origin_outcomes", outcomes, 2):
+            self._ledger.carry_out(write)
+        self._end(tick)
+        log.info("fork.parted", run=self._ledger.run, source=origin.run, tick=tick)
+
+    def _controls(
+        self, tick: int, line: ReadLine, origin: Origin, known: BoundaryInput | None
+    ) -> list[ControlRequest | None]:
+        """Return the operators' requests: the source's, and after the fork's tick those to the fork."""
+        asked = [ControlRequest(answer.id, answer.control, answer.by) for answer in line.notes.answers]
+        if tick == origin.tick + 1:
+            asked += [ControlRequest(f"{BY}-{number}", change, BY) for number, change in enumerate(origin.changes)]
+        if not asked and tick % LOOKS_EVERY:
+            return []
+        shown = known.controls if known is not None and not asked else self._look(tick)
+        there = {request.id for request in shown if request is not None}
+        while missing := [request for request in asked if request.id not in there]:
+            first = tuple(msgspec.json.encode(request) for request in reversed(missing))
+            self._ledger.carry_out(Write("LPUSH", "controls", first))
+            shown = self._look(tick)
+            there = {request.id for request in shown if request is not None}
+        return list(shown if tick > origin.tick else shown[: len(asked)])
+
+    def _look(self, tick: int) -> Sequence[ControlRequest | None]:
+        """Return the requests that the ledger shows, as soon as it answers."""
+        while (collected := self._ledger.collect(tick, self._apply)) is None:
+            if self._ledger.outage is not None:
+                self._ledger.outage.settle()
+        return collected.boundary.controls
+
+
+def row(ended: Ended, note: EndNote) -> DueJob:
+    """Return a job that is due as its source's host saw it, except that nothing is spent."""
+    state = _STATES.get(ended.reason, "staged")
+    failure = "" if ended.end == "stale" else note.failure  # of a stale one it is the precondition
+    result = None
+    if state == "staged":
+        result = msgspec.structs.replace(_result(ended, note), reason=ended.reason, failure=failure)
+    return DueJob(ended.key, state, result, note.attempts, note.arrival, failure, note.empty)
+
+
+def _result(ended: Ended, note: EndNote) -> Result:
+    told = {name: getattr(note, name) for name in OF_RESULT}
+    told |= {"saved": note.usage != Cost(), "tries": (), "source": "cached" if note.source == "llm" else note.source}
+    return Result(effects=ended.effects, **told)
+
+
+def _ends(line: ReadLine) -> Iterator[tuple[Ended, EndNote]]:
+    for ended, note in zip(line.core.ended, line.notes.ended, strict=True):
+        if ended.end != "cancelled":  # by an operator's request, or because an owner leaves
+            yield ended, note
+
+
+def _outcomes(journal: SourceJournal, first: int) -> Iterator[tuple[str, bytes]]:
+    """Yield the jobs that end in the source from a tick on, each with its result, unless that depends on time."""
+    for tick in range(first, journal.last + 1):
+        line = journal.line(tick)
+        for ended, note in _ends(line) if line is not None else ():
+            result = row(ended, note).result
+            if result is not None and note.inputs:
+                yield ended.key.text(), msgspec.json.encode(result)
+
+
+def _offers(line: ReadLine) -> Iterator[bytes]:
+    """Yield the jobs and answers that came late, as the ledger shows them."""
+    for ended, note in line.later_ends:
+        yield ended.key.text().encode()
+        yield msgspec.json.encode(msgspec.structs.replace(_result(ended, note), failure=""))
+
+
+def _corrections(line: ReadLine) -> Iterator[bytes]:
+    """Yield the jobs whose final usage became known, as the ledger shows them."""
+    for known in line.notes.corrected:
+        yield known.key.text().encode()
+        usage = msgspec.structs.astuple(known.usage)
+        yield msgspec.json.encode({"usage": usage, "saved": True, "at": known.at})

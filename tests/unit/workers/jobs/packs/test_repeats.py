@@ -1,0 +1,71 @@
+"""A pack says once what all its cases say, and holds the very prompts of its cases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cogitate.tasks.kind import Prompt
+from cogitate.workers.jobs.packs.prompt import cases_in, packed
+from tests.unit.tasks.own_kind_case import Said
+
+NAMES = ("Ada Lane", "Ben Moor", "Cleo Day")
+HEARD = "- [day 2, 9:02 AM] Dan Hill: I have hidden the letter."
+
+
+def pack_of(users: Sequence[str]) -> str:
+    return packed([Prompt(system="Hum.", user=user, answer=Said, version="1") for user in users], "seed").prompt.user
+
+
+def user_of(name: str, *memories: str) -> str:
+    lines = [f"You hum for {name}, 30 years old.", "It is day 2, 9:30 AM.", "<memories>", *memories, "</memories>"]
+    return "\n".join(["Places:\n- Mill\n", *lines, "Write in Welsh.", f"What does {name} hum?"])
+
+
+def test_a_pack_says_once_what_all_cases_say() -> None:
+    user = pack_of([user_of(name, f"- [day 2, 9:01 AM] {name} hums.") for name in NAMES])
+    for line in ("It is day 2, 9:30 AM.", "Write in Welsh.", "What does … hum?"):
+        assert user.count(f"\n{line}\n") == 1
+        assert user.index(line) < user.index("<case-")
+
+
+def test_a_memory_stays_in_its_case_even_if_all_have_it() -> None:
+    user = pack_of([user_of(name, HEARD) for name in NAMES])
+    assert user[user.index("<case-") :].count(HEARD) == user.count(HEARD) == len(NAMES)
+
+
+def test_a_date_stands_before_the_first_of_the_lines_that_have_it() -> None:
+    dated = ("- [day 1, 8:00 PM] Rain.", "- [day 2, 7:00 AM] Fog.", "- [day 2, 8:00 AM] Sun.", "- [known] Tides.")
+    user = pack_of([user_of(name, *dated, HEARD) for name in NAMES])
+    assert "\n- [day 2, 7:00 AM] Fog.\n- [8:00 AM] Sun.\n- [known] Tides.\n- [day 2, 9:02 AM] Dan" in user
+
+
+DATED = (
+    "- [day 1, 9:02 AM] Rain.",
+    "- [day 1, 9:03 AM] Rain.",
+    "- [day 2, 1:00 AM] Fog.",
+    "- [9:04 AM] Sun.",
+    "- [3] Ice.",
+)
+ODD = (
+    "- [3] Ice.",
+    "- [known] Tides.",
+    "<memories>",
+    "</memories>",
+    "",
+    "…",
+    "<each-000000>",
+    "Ada",
+    "Ben",
+    "What does … hum?",
+)
+USUAL = ("It is day 1.", "What does Ada hum?", "You hum for Ada, 3.", "You hum for Ben.")
+LINES = st.sampled_from([*DATED, *ODD, *USUAL])
+TEXTS = st.lists(LINES, min_size=1, max_size=12).map("\n".join)
+
+
+@given(st.lists(TEXTS, min_size=2, max_size=4))
+def test_the_prompts_of_the_cases_are_found_in_a_pack_as_they_were(users: list[str]) -> None:
+    assert [text for *_, text in cases_in("", pack_of(users))] == users
