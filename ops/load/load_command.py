@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.box import SIMPLE
 from rich.console import RenderableType
 from rich.live import Live
 from rich.table import Table
@@ -248,7 +249,7 @@ def _sweep(tester: _Tester, sweep: Sweep, profile: LoadProfile, path: Path, as_j
     result = SweepResult(sweep, sweep.usual(profile), measured)
     result.page(profile).write(path)
     said = Terminal(stderr=as_json)
-    table = Table(sweep.parameter, *(heading for heading, _ in COLUMNS), title=f"Load test: {profile.name}")
+    table = Table(sweep.parameter, *(heading for heading, _ in COLUMNS), box=SIMPLE)
     for row in result.rows():
         table.add_row(*row)
     said.print(table)

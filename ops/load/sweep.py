@@ -102,10 +102,10 @@ class SweepResult:
         return None if value is None or not base else round(value / base, 4)
 
     def rows(self) -> list[list[str]]:
-        """Return a row of texts for each value, the base marked."""
+        """Return a row of texts for each value."""
         rows = []
         for one in self.measured:
-            mark = " (compared with)" if one is self.base else ""
+            mark = " (base)" if one is self.base else ""
             cells = [f"{one.value:g}{mark}"]
             for _, name in COLUMNS:
                 cells.append(_text(name, one.figures[name]))

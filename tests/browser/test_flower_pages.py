@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -185,10 +184,12 @@ def test_the_first_page_matches_the_status(page: Any, scene: Scene) -> None:
         tick = scene.status()["tick"]
         page.wait_for_function("(tick) => Number(document.body.dataset.tick) > tick", arg=tick)
         with scene.still():
-            with suppress(AssertionError):  # the comparison that follows names what differs
+            try:
                 until(lambda: shared(page, found := scene.status()) == told(found), "the cards to say what status says")
-            found = scene.status()
-            assert shared(page, found) == told(found)
+            except AssertionError:
+                found = scene.status()
+                assert shared(page, found) == told(found)  # names what differs
+                raise
     assert page.locator("#rows tr[data-key] a").inner_text() == "town-1"
     page.wait_for_selector("#spenders tr[data-key]")
     keep(page, "cogitate")

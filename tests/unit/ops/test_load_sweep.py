@@ -52,7 +52,7 @@ def test_each_value_is_compared_with_the_usual_one() -> None:
         "cadence 0.25, compared with 1: 80% of the tokens, 25% of the reflections, 25% of the evidence"
     ]
     assert found.rows()[0] == ["0.25", "10", "0", "800", "0.0012", "15.0%", "–", "0.0%"]
-    assert found.rows()[1][0] == "1 (compared with)"
+    assert found.rows()[1][0] == "1 (base)"
     tests = found.json()["tests"]
     assert [one["tokens_share_of_base"] for one in tests] == [0.8, 1.0]
     html = found.page(profile_of("steady")).html()
