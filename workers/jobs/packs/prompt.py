@@ -38,7 +38,6 @@ _PASSAGE = LONGEST_SHARED_TEXT + 1
 _BLOCK = (_PASSAGE + 1) // 2  # a passage holds one whole block of a text that is cut into blocks of this size
 
 _TAG = re.compile(r"<(/?)(\w+)>")
-_EACH = re.compile(r"<each-\w+>\n(.*?)\n\n(.*?)\n</each-\w+>\n\n\Z", re.DOTALL)
 _ENDING = re.compile(r"\n\nAnswer each of the \d+ cases between tags with ([0-9a-f]{6})\.\Z")
 _SPACE = re.compile(r"\s+")
 _WORD = re.compile(r"[^\W_]+")
@@ -91,8 +90,11 @@ def cases_in(system: str, user: str) -> list[tuple[int, str, str]]:
     fence = re.compile(rf'<case-{ending[1]} number="(\d+)">\n(.*?)\n</case-{ending[1]}>', re.DOTALL)
     found = list(fence.finditer(user))
     shared, cases = user[: found[0].start()] if found else "", [one[2] for one in found]
-    if (each := _EACH.search(shared)) is not None:
-        shared, cases = shared[: each.start()], restored(Condensed(each[1], each[2], tuple(cases)))
+    begin, end = f"<each-{ending[1]}>\n", f"\n</each-{ending[1]}>\n\n"
+    if begin in shared and shared.endswith(end):
+        shared, _, each = shared.removesuffix(end).partition(begin)
+        before, _, after = each.partition("\n\n")
+        cases = restored(Condensed(before, after, tuple(cases)))
     system = system.replace(INSTRUCTION, "")
     return [(int(one[1]), system, shared + case) for one, case in zip(found, cases, strict=True)]
 
