@@ -9,7 +9,7 @@ from typing import get_args
 import msgspec
 import pytest
 from fakeredis import FakeRedis
-from hypothesis import HealthCheck, given, note, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cogitate import Location, Profile, Settings, TickLoop
@@ -91,16 +91,13 @@ def case_of(request: Request, stream: Stream, world: WorldFacts) -> Case:
     return Case(job=job, profile=PROFILE, world=world, memories={stream.owner: found})
 
 
-@settings(max_examples=8 * len(POLICIES), suppress_health_check=SLOW)  # memories cost more to draw than any kind
+@pytest.mark.parametrize("kind", kinds(), ids=lambda kind: kind.name)
+@settings(max_examples=8 * len(POLICIES), suppress_health_check=SLOW)
 @given(stream=streams(), policy=st.sampled_from(POLICIES), data=st.data())
-def test_every_kind_survives_every_storable_entry(policy: Policy, stream: Stream, data: st.DataObject) -> None:
-    for kind in kinds():
-        note(kind.name)
-        survives(kind, stream, world_of(policy), data)
-
-
-def survives(kind: Kind, stream: Stream, world: WorldFacts, data: st.DataObject) -> None:
-    """Let a kind decide, think without a model, ask one and use its answer."""
+def test_every_kind_survives_every_storable_entry(
+    kind: Kind, policy: Policy, stream: Stream, data: st.DataObject
+) -> None:
+    world = world_of(policy)
     for request in asked(kind, stream, world):
         case = case_of(typed_json.decode(msgspec.json.encode(request), Request), stream, world)
         made = check_effects(kind.heuristic(case))
