@@ -13,6 +13,7 @@ from redis import Redis
 from cogitate.memory import typed_json
 from cogitate.memory.errors import quoted
 from cogitate.scheduler.budget.settings_checks import check_prices
+from cogitate.scheduler.config.controls import SetCadence, SetLimit
 from cogitate.scheduler.config.facts import keep_settings, kept_settings
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.inspection.endpoint_vitals import usual_seconds
@@ -80,8 +81,10 @@ def check_opening(
         ConfigurationError, InputError: with the remedy.
     """
     check_flag("take_over", take_over)
-    if fork is not None and not isinstance(fork, Fork):
-        raise ConfigurationError(f"fork={quoted(fork)} is invalid: give a Fork(run=…, tick=…)")
+    if fork is not None and not _is_fork(fork):
+        raise ConfigurationError(
+            f"fork={quoted(fork)} is invalid: give a Fork(run=…, tick=…), the name of a run and the number of a tick"
+        )
     if resume is not None:
         raise ConfigurationError(f'resume={quoted(resume)} was removed: give exist="create" or exist="resume"')
     if exist not in get_args(Exist):
@@ -112,6 +115,16 @@ def check_not_cancelled(store: RunStore, run: str) -> None:
             f"run {run!r} is cancelled and cannot be resumed: read it with `cogitate status {run}`, remove it with "
             f"`cogitate delete {run}`, or begin another"
         )
+
+
+def _is_fork(given: object) -> bool:
+    return (
+        isinstance(given, Fork)
+        and isinstance(given.run, str)
+        and type(given.tick) is int
+        and isinstance(given.changes, tuple)
+        and all(isinstance(change, SetLimit | SetCadence) for change in given.changes)
+    )
 
 
 def open_run(

@@ -12,7 +12,7 @@ from typing import Any
 from fakeredis import FakeRedis
 from hypothesis import strategies as st
 
-from cogitate import CogitateError, Event, EventRule, Location, MemoryView, Observation, Profile, TickLoop
+from cogitate import CogitateError, Event, EventRule, Fork, Location, MemoryView, Observation, Profile, TickLoop
 from cogitate.effects import (
     AdvanceCursor,
     Append,
@@ -314,4 +314,14 @@ ARGUMENTS: dict[str, st.SearchStrategy[Any]] = {
     "inline": mostly(True),
     "client": mostly(None, FakeRedis(decode_responses=True)),
     "watchers": mostly((), [lambda *_: None], ("x",), "x"),
+    "fork": mostly(
+        None,
+        Fork(run="elsewhere", tick=1),
+        Fork(run="test", tick=1),
+        Fork(run="a\x1b[31m", tick=-3),
+        Fork(run=5, tick="first"),  # type: ignore[arg-type]
+        Fork(run="elsewhere", tick=True),
+        Fork(run="elsewhere", tick=1, changes=("x",)),  # type: ignore[arg-type]
+        {"run": "elsewhere"},
+    ),
 }

@@ -52,12 +52,16 @@ def own_kind() -> None:
 def test_a_prompt_that_the_endpoint_finds_too_long_is_halved_once() -> None:
     trying = Trying(unusable("context_overflow"), Remembers(output_cap=50))
     first = trying.make()
-    assert (first.result, first.adjustment, first.pause) == (None, Adjustment(halved=True), 0.0)
+    assert first.adjustment is not None
+    assert len(first.adjustment.inputs) == 24, "a hash of the whole prompt, which the second attempt repeats"
+    adjustment = first.adjustment._replace(inputs="")
+    assert (first.result, adjustment, first.pause) == (None, Adjustment(halved=True), 0.0)
     second = trying.make(first.adjustment, number=2)
     whole, halved = (prompt.user.count("tree") for prompt in trying.calls.prompts)
     assert (whole, halved) == (100, 50)
     assert second.result is not None
     assert (second.result.source, second.result.failure) == ("heuristic", "context_overflow")
+    assert second.result.inputs == first.adjustment.inputs
 
 
 @pytest.mark.parametrize("kind", get_args(FailureKind))
