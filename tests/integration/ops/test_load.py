@@ -190,10 +190,9 @@ def test_a_sweep_shows_what_a_lower_cadence_saves(tmp_path: Path) -> None:
     usual, rare = found["tests"]
     assert (usual["value"], rare["value"], found["compared_with"]) == (1, 0.125, 1)
     assert 0 < rare["reflections"] < usual["reflections"]
-    assert 0 < rare["tokens_share_of_base"] < 1
-    assert 0 < rare["usd"] < usual["usd"]
+    assert usual["usd"] > 0 < rare["usd"]
+    assert rare["tokens_share_of_base"] == round(rare["tokens"] / usual["tokens"], 4)
     assert rare["reflections_share_of_base"] == round(rare["reflections"] / usual["reflections"], 4)
-    assert "warm" not in done.stderr, "a pinned cadence is no sign of pressure"
     assert "cadence 0.125, compared with 1:" in out.read_text()
 
 
@@ -208,7 +207,8 @@ def test_a_limit_is_divided_among_the_values_of_a_sweep(tmp_path: Path) -> None:
         )
         stats = endpoint.stats()
     assert all(0 < one["tokens"] <= 10_000 for one in found["tests"])
-    assert stats.prompt_tokens + stats.completion_tokens == sum(one["tokens"] for one in found["tests"])
+    charged, unreported = (sum(one[name] for one in found["tests"]) for name in ("tokens", "unreported_tokens"))
+    assert charged - unreported <= stats.prompt_tokens + stats.completion_tokens <= charged
 
 
 def test_the_story_has_its_own_people(tmp_path: Path) -> None:
