@@ -60,7 +60,7 @@ def table(agents: int, ticks: int) -> Table:
     found["packed"] = live(agents, ticks, tier="standard", pack="auto")
     with prompt_cache():
         found["packed, cache"] = live(agents, ticks, tier="standard", pack="auto")
-    with prompt_cache():  # a cache of its own: the days before have asked the same
+    with prompt_cache():  # empty again: the days before have sent the same prompts
         found["packed, cache, flex"] = live(agents, ticks, tier="auto", pack="auto")
     with prompt_cache():
         found["packed, cache, flex, batch"] = live(agents, ticks, tier="auto", pack="auto", batch="auto")

@@ -35,16 +35,16 @@ _SCRIPTS: tuple[tuple[str, str, int], ...] = (
     ("[\u0590-\u05ff]", "he", 1),
     ("[\u0370-\u03ff]", "el", 1),
 )
-_OWN_LETTERS = (("ru", "uk", re.compile("[іїєґ]")), ("ar", "fa", re.compile("[پچژگکی]")))
+_OWN_LETTERS = (("ru", "uk", frozenset("іїєґ")), ("ar", "fa", frozenset("پچژگکی")))
 #: Letters that one language alone writes, of those with function words: they tell it where no such word stands.
 _LATIN_LETTERS = (
-    ("pl", re.compile("[łńśźż]")),
-    ("cs", re.compile("[ěřů]")),
-    ("tr", re.compile("[ğı]")),
-    ("hu", re.compile("[őű]")),
-    ("ro", re.compile("[șț]")),
-    ("vi", re.compile("[ơư\u1ea0-\u1ef9]")),
-    ("de", re.compile("ß")),
+    ("pl", frozenset("łńśźż")),
+    ("cs", frozenset("ěřů")),
+    ("tr", frozenset("ğı")),
+    ("hu", frozenset("őű")),
+    ("ro", frozenset("șț")),
+    ("vi", frozenset("ơư").union(map(chr, range(0x1EA0, 0x1EFA)))),
+    ("de", frozenset("ß")),
 )
 _LATIN = re.compile("[A-Za-z\u00aa-\u024f\u1e00-\u1eff]")
 _LETTER = re.compile(r"[^\W\d_]")
@@ -62,7 +62,7 @@ def languages_of(text: str) -> tuple[str, ...]:
         latin, letters = len(_LATIN.findall(said)), len(_LETTER.findall(said))
         language = max(others, key=lambda one: others[one])
         if others[language] > latin:
-            own = (one for script, one, letters in _OWN_LETTERS if script == language and letters.search(said))
+            own = (one for script, one, letters in _OWN_LETTERS if script == language and letters.intersection(said))
             return (next(own, language),)
         if letters > 2 * latin:
             return (OTHER,)
@@ -102,9 +102,9 @@ def _by_function_words(text: str) -> tuple[str, ...]:
 
 
 def _by_letters(words: Iterable[str]) -> str:
-    """Return the language of which a letter of its own stands in lower-case words; "" where there is none."""
-    text = " ".join(words)
-    return next((language for language, letters in _LATIN_LETTERS if letters.search(text)), "")
+    """Return the first language that alone writes a letter of these lower-case words, or "" without such a letter."""
+    written = frozenset().union(*words)
+    return next((language for language, letters in _LATIN_LETTERS if letters & written), "")
 
 
 @cache

@@ -180,11 +180,11 @@ def watch_run(client: Redis, run: str, console: Terminal) -> RunSummary:
                 printed = line
             if summary.status not in ("running", "paused"):
                 return summary
-            time.sleep(EVERY)  # pause between two reads
+            time.sleep(EVERY)  # the display is renewed at this rate
             summary = reader.read()
     with Live(_drawn(summary), console=console, auto_refresh=False, transient=True) as live:
         while summary.status in ("running", "paused"):
-            time.sleep(EVERY)  # pause between two reads
+            time.sleep(EVERY)  # the display is renewed at this rate
             summary = reader.read()
             live.update(_drawn(summary), refresh=True)
     return summary

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.box import SIMPLE
 from rich.console import RenderableType
 from rich.live import Live
 from rich.table import Table
@@ -106,8 +105,8 @@ def load(
     """Load-test a town with its own server and workers, and a stand-in for a model that fails as the profile says.
 
     This writes one HTML report. The exit code is 1 when an assertion does not hold, 2 when one names no figure. Without
-    --data-dir the run is deleted afterwards; with --from-run it names the folder of that run. With --sweep each value
-    is tested by a run of its own, assertions apply to each, and a limit is divided equally among them.
+    --data-dir the run is deleted afterwards; with --from-run it names the folder of that run. --sweep tests each value
+    in a separate run; assertions apply to each run, and a limit is divided equally among the runs.
     """
     logs.configure(verbose)
     chosen = _profile(profile, demand, from_run, data_dir)
@@ -236,12 +235,10 @@ def _sweep(tester: _Tester, sweep: Sweep, profile: LoadProfile, path: Path, as_j
     After an interruption it reports the values that were tested to their end.
     """
     measured: list[Measured] = []
-    stopped = False
     for value in sweep.values:
         tested = sweep.profile(profile, value)
         found = tester.run(tested, f"{sweep.parameter}-{value:g}")
-        stopped = found is None or tester.stopped(tested)
-        if found is None or stopped:
+        if found is None or tester.stopped(tested):
             break
         measured.append(Measured(value, found))
     if not measured:
@@ -249,7 +246,9 @@ def _sweep(tester: _Tester, sweep: Sweep, profile: LoadProfile, path: Path, as_j
     result = SweepResult(sweep, sweep.usual(profile), measured)
     result.page(profile).write(path)
     said = Terminal(stderr=as_json)
-    table = Table(sweep.parameter, *(heading for heading, _ in COLUMNS), box=SIMPLE)
+    table = Table(sweep.parameter, box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    for heading, _ in COLUMNS:
+        table.add_column(heading, justify="right")
     for row in result.rows():
         table.add_row(*row)
     said.print(table)
@@ -258,7 +257,7 @@ def _sweep(tester: _Tester, sweep: Sweep, profile: LoadProfile, path: Path, as_j
     tester.print_broken()
     if as_json:
         print(json.dumps({**result.json(), "out": str(path), "failed_asserts": tester.broken}), flush=True)
-    return tester.exit_code or (tester.signalled if stopped else 0)
+    return tester.exit_code or (tester.signalled if len(measured) < len(sweep.values) else 0)
 
 
 def _fit(profile: LoadProfile, settings: Settings) -> list[str]:

@@ -16,7 +16,7 @@ from cogitate.scheduler.config.settings import ConfigurationError
 BOUNDS: Mapping[str, tuple[float, float]] = {"cadence": (0.001, 1), "agents": (1, MOST_AGENTS), "latency": (0, 3600)}
 COLUMNS = (
     ("reflections", "reflections"),
-    ("by a model", "reflections_by_model"),
+    ("by model", "reflections_by_model"),
     ("tokens", "tokens"),
     ("dollars", "usd"),
     ("evidence", "evidence_share"),

@@ -1,4 +1,4 @@
-"""What the agents of a run remember, as one HTML file: a timeline, and each thought with its evidence and its job."""
+"""Write one HTML page of what agents remember: a timeline, and each thought with its evidence and its job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every owner of a run remembers, each thought with the job that wrote it."""
+"""Read what every owner of a run remembers, each thought with the job that wrote it."""
 
 from __future__ import annotations
 

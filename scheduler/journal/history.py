@@ -11,7 +11,6 @@ import msgspec
 from redis import Redis
 from redis.client import Pipeline
 
-from cogitate.memory import typed_json
 from cogitate.memory.apply import apply, unmet
 from cogitate.memory.entry import Entry
 from cogitate.memory.routing.repeats import count_repeat
@@ -26,7 +25,7 @@ from cogitate.scheduler.journal.checkpoint import (
 )
 from cogitate.scheduler.journal.ends import Change as Change
 from cogitate.scheduler.journal.ends import changes_of_end
-from cogitate.scheduler.journal.lines import Core, JournalError, JournalLine, ReadLine, read_line, unpack_line
+from cogitate.scheduler.journal.lines import Core, JournalError, ReadLine, read_hashes, read_line
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import UNREADABLE, load_streams
 from cogitate.tasks.job import JobKey
@@ -108,14 +107,7 @@ def hashes_before(store: RunStore, first: int, trimmed: int) -> tuple[str, str]:
         return checkpoint.digest, chain
     if tick == 0:
         return "", ""
-    stored = store.item("journal", tick - 1 - trimmed)
-    if stored is None:
-        raise JournalError(f"tick {tick}: the journal has no line for it")
-    try:
-        written, body = unpack_line(stored)
-        return typed_json.decode(body, JournalLine).digest, written
-    except ValueError as error:
-        raise JournalError(f"tick {tick}: the journal cannot be read: {error}") from error
+    return read_hashes(store.item("journal", tick - 1 - trimmed), tick)
 
 
 def redo(line: ReadLine, streams: dict[str, Stream]) -> list[Stream]:

@@ -238,6 +238,21 @@ def unpack_line(stored: bytes) -> tuple[str, bytes]:
     return chain.decode("ascii", "replace"), body
 
 
+def read_hashes(stored: bytes | None, tick: int) -> tuple[str, str]:
+    """Return digest and chain after the line of a tick, without verifying it.
+
+    Raises:
+        JournalError: when there is no such line, or it cannot be read.
+    """
+    if stored is None:
+        raise JournalError(f"tick {tick}: the journal has no line for it")
+    try:
+        chain, body = unpack_line(stored)
+        return typed_json.decode(body, JournalLine).digest, chain
+    except ValueError as error:
+        raise JournalError(f"tick {tick}: the journal cannot be read: {error}") from error
+
+
 def verified(stored: bytes, chain: str) -> tuple[str, bytes]:
     """Return the chain after a stored line, and its JSON, given the chain before it."""
     found, body = unpack_line(stored)

@@ -1,6 +1,6 @@
 """The origin of a fork: the run that it begins with, up to which tick, and that run's journal.
 
-A fork is a run of its own from tick 1 on. Its host repeats its source up to the tick of the fork, so its journal is
+A fork is a complete run from tick 1 on. Its host repeats its source up to the tick of the fork, so its journal is
 complete and is replayed, audited, trimmed and deleted like any other. It has copied what it needs of its source, which
 may be deleted or go on.
 
@@ -20,13 +20,13 @@ import msgspec
 from cogitate.memory import typed_json
 from cogitate.scheduler.config.controls import SetCadence, SetLimit
 from cogitate.scheduler.journal.checkpoint import trimmed_tick
-from cogitate.scheduler.journal.lines import JournalError, JournalLine, ReadLine, read_line, unpack_line
+from cogitate.scheduler.journal.lines import JournalError, ReadLine, read_hashes, read_line
 from cogitate.scheduler.ledger.errors import LedgerError
 from cogitate.scheduler.ledger.run_store import RunStore
 
 PAGE = 200  # lines a round trip
 
-Change = SetLimit | SetCadence  # a request that a fork's first tick of its own applies
+Change = SetLimit | SetCadence  # a request that the first tick after the repeated ones applies
 
 
 class Fork(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,7 +49,7 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     last: int  # tick of the source's last line that the fork keeps
     digest: str  # of the source after the fork's tick
     chain: str  # likewise
-    changes: tuple[Change, ...] = ()  # requests that the fork's first tick of its own applies
+    changes: tuple[Change, ...] = ()  # requests that the first tick after the repeated ones applies
 
 
 def origin_of(store: RunStore) -> Origin | None:
@@ -71,7 +71,7 @@ def find_origin(source: RunStore, run: str, tick: int, changes: tuple[Change, ..
             f"run {run!r} cannot be forked: its journal was trimmed up to tick {trimmed}, and a fork repeats all of "
             "it; run with journal_keep unset to fork later"
         )
-    digest, chain = _hashes(source.item("journal", tick - 1), tick)
+    digest, chain = read_hashes(source.item("journal", tick - 1), tick)
     return Origin(
         run=run, incarnation=source.incarnation, tick=tick, last=last, digest=digest, chain=chain, changes=changes
     )
@@ -120,12 +120,12 @@ class SourceJournal:
         for line in (self._before, *itertools.islice(self._read, 1)):
             if line is not None and line.core.tick == tick:
                 return line.digest
-        return _hashes(self._store.item("origin_journal", tick - 1), tick)[0] if tick else ""
+        return read_hashes(self._store.item("origin_journal", tick - 1), tick)[0] if tick else ""
 
     def _load(self, tick: int) -> None:
         if tick != self._next:
             before = self._store.item("origin_journal", tick - 2) if tick > 1 else None
-            self._hashes = _hashes(before, tick - 1) if tick > 1 else ("", "")
+            self._hashes = read_hashes(before, tick - 1) if tick > 1 else ("", "")
         for at, stored in enumerate(self._store.items("origin_journal", tick - 1, tick + PAGE - 2), tick):
             line = read_line(stored, at, *self._hashes)
             self._hashes = line.digest, line.chain
@@ -133,14 +133,3 @@ class SourceJournal:
         if not self._read:
             raise JournalError(f"tick {tick}: the copy of the source's journal has no line for it")
         self._next = self._read[-1].core.tick + 1
-
-
-def _hashes(stored: bytes | None, tick: int) -> tuple[str, str]:
-    """Return digest and chain after a line, which is not verified."""
-    if stored is None:
-        raise JournalError(f"tick {tick}: the source's journal has no line for it")
-    try:
-        chain, body = unpack_line(stored)
-        return typed_json.decode(body, JournalLine).digest, chain
-    except ValueError as error:
-        raise JournalError(f"tick {tick}: the source's journal cannot be read: {error}") from error

@@ -36,7 +36,7 @@ log = structlog.get_logger()
 
 
 class Following:
-    """What a fork takes from its source; nothing in a run that is no fork."""
+    """The source of a fork, as its boundaries follow it; without effect in a run that is no fork."""
 
     def __init__(self, ledger: HostLedger, apply: Apply, pace: Pace | None) -> None:
         self._ledger = ledger
@@ -52,12 +52,12 @@ class Following:
 
     @property
     def repeats(self) -> bool:
-        """Whether this is a fork that has done what its source did, which takes no time, and whose source goes on."""
+        """Return whether this run is a fork that still repeats its source, which takes no time of its pace."""
         return self._source is not None
 
     @property
     def away(self) -> bool:
-        """Whether the ledger counts as away at this tick: for a run that repeats its source, as it was there."""
+        """Return whether the ledger counts as away at this tick: while the run repeats, as it was in the source."""
         return self._was_away if self.repeats else self._ledger.away
 
     def runs_ahead(self, tick: int, digest: str) -> bool:

@@ -142,7 +142,7 @@ def _is_settled(entry: Entry, seen: Sequence[Entry]) -> bool:
 def _is_answered(matter: Collection[str], later: Iterable[tuple[Collection[str], Entry]]) -> bool:
     """Return whether a later observation, here with its words, is about the matter that some words tell.
 
-    One that tells that something is done needs to share fewer words: half of its own, two or half of the matter's.
+    An observation of something done needs fewer shared words: half of its own words, and two or half of the matter's.
     """
     words = frozenset(matter)
     enough = _ALIKE * len(words)

@@ -12,6 +12,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Literal, NamedTuple
 
 import structlog
@@ -67,6 +68,7 @@ from cogitate.workers.jobs.heartbeat import Heartbeat
 from cogitate.workers.jobs.inputs_digest import inputs_digest
 from cogitate.workers.jobs.judging import HALVED, adjusted, judge, result_of
 from cogitate.workers.jobs.kept_results import KeptResults
+from cogitate.workers.jobs.ledger_retry import until_reached
 from cogitate.workers.jobs.metrics import attempted
 from cogitate.workers.jobs.stored_texts import Capture
 from cogitate.workers.jobs.vectors import Vectors
@@ -78,8 +80,6 @@ from cogitate.workers.llm.requests.tokens import PromptDoesNotFit
 from cogitate.workers.processes.worker_process import BEFORE_CLAIM, reason_of
 
 log = structlog.get_logger()
-
-SETTLE_BACKOFF = (0.1, 0.5, 2.0, 5.0)  # seconds between tries while the ledger is unreachable
 
 
 class Outcome(NamedTuple):
@@ -223,19 +223,15 @@ class Runner:
 
     def _settle(self, claim: Claim, result: Result | None, used: Cost, failure: str) -> Settled:
         """Settle, and retry while the ledger is unreachable: spending must be accounted for."""
-        for backoff in SETTLE_BACKOFF:
-            try:
-                return self._claims.settle(claim, result, used, failure)
-            except RedisError as error:
-                log.warning("ledger.away", job=claim.job.id, error=type(error).__name__)
-                time.sleep(backoff)
-            except Exception as error:  # the result cannot be written: settle the heuristic's instead
-                if result is None:
-                    raise
-                made = self._attempts.after_fault(claim, used, error, unreported=result.unreported)
-                result, failure = made.result, made.failure
-                return self._claims.settle(claim, result, used, failure)
-        return self._claims.settle(claim, result, used, failure)
+        try:
+            return until_reached(partial(self._claims.settle, claim, result, used, failure), claim.job.id)
+        except RedisError:
+            raise
+        except Exception as error:  # the result cannot be written: settle the heuristic's instead
+            if result is None:
+                raise
+            made = self._attempts.after_fault(claim, used, error, unreported=result.unreported)
+            return self._claims.settle(claim, made.result, used, made.failure)
 
     def stop(self) -> None:
         """End every wait: this process is about to exit, and another may take the jobs waiting for an attempt."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import fakeredis
 import pytest
@@ -47,7 +47,7 @@ def endpoint() -> Iterator[FakeEndpoint]:
 
 
 class Visited(Town):
-    """A town in which somebody sees a stranger at one tick; 0: at none."""
+    """A town in which one agent sees a stranger at the tick `at`; 0: nobody does."""
 
     def __init__(self, at: int, agents: int = 5, start_minute: int = 0) -> None:
         super().__init__(agents, 0, 2, start_minute)
@@ -59,6 +59,23 @@ class Visited(Town):
             return seen
         owner = min(owner for owner in self.owners() if owner.startswith("agent:"))
         return [*seen, (owner, Entry(type="observation", text="A stranger asks about the harbour.", minute=minute))]
+
+
+def opened(town: Visited, endpoint: FakeEndpoint, folder: Path, given: dict[str, Any], **arguments: Any) -> TickLoop:
+    """Open a loop for a town, with these settings beside those that all towns here have."""
+    settings = Settings(
+        **{"seconds_per_tick": 120, "llm": "openai", "base_url": endpoint.url, "api_key": "none", "data_dir": folder},
+        limits={"run.tokens": 10_000_000},
+        **given,
+    )
+    return TickLoop(
+        owners=town.owners(),
+        settings=settings,
+        locations=town.locations,
+        brief=town.brief,
+        start_minute=town.start_minute,
+        **arguments,
+    )
 
 
 def hosted(
@@ -77,23 +94,13 @@ def hosted(
 ) -> RunSummary:
     """Host a town of five to its end, and check its ledger and its journal."""
     town = Visited(visit)
-    settings = Settings(
-        seconds_per_tick=120,
-        llm="openai",
-        base_url=endpoint.url,
-        api_key="none",
-        data_dir=folder,
-        tick_rate=tick_rate,
-        limits={"run.tokens": 1_000_000},
-    )
-    with TickLoop(
+    with opened(
+        town,
+        endpoint,
+        folder,
+        {"tick_rate": tick_rate},
         run=run,
-        owners=town.owners(),
-        settings=settings,
-        locations=town.locations,
-        brief=town.brief,
         ticks=ticks,
-        start_minute=town.start_minute,
         inline=True,
         client=client,
         fork=fork,
@@ -145,26 +152,8 @@ def test_a_changed_observation_costs_only_the_calls_that_it_reaches(tmp_path: Pa
 
     def live(run: str, endpoint: FakeEndpoint, visit: int = 0, fork: Fork | None = None) -> Asked:
         town = Visited(visit, agents=25, start_minute=600)
-        settings = Settings(
-            seconds_per_tick=120,
-            llm="openai",
-            base_url=endpoint.url,
-            api_key="none",
-            data_dir=tmp_path,
-            workers=1,
-            act_interval=10,
-            limits={"run.tokens": 10_000_000},
-        )
-        with TickLoop(
-            run=run,
-            owners=town.owners(),
-            settings=settings,
-            locations=town.locations,
-            brief=town.brief,
-            ticks=noon + hour,
-            start_minute=town.start_minute,
-            fork=fork,
-        ) as loop:
+        given = {"workers": 1, "act_interval": 10}
+        with opened(town, endpoint, tmp_path, given, run=run, ticks=noon + hour, fork=fork) as loop:
             drive(loop, town)
             lines = [*read_journal(loop.ledger.store, noon + 1, noon + hour)]
         decided = [one for line in lines for one in line.core.decided if one.model]
@@ -237,7 +226,7 @@ def test_a_host_that_differs_before_the_tick_of_the_fork_is_told(
 
 
 class Killed(Exception):
-    """What ends a host in the middle of a tick."""
+    """Ends a host in the middle of a tick, as a crash does."""
 
 
 def killed_at(tick: int) -> Callable[[Tick], None]:

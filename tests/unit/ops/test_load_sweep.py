@@ -1,4 +1,4 @@
-"""What a sweep tries, what it compares, and what it refuses."""
+"""Test the values that a sweep tries, its comparison with the base, and the sweeps that it refuses."""
 
 from __future__ import annotations
 

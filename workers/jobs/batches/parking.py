@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import structlog
 from redis.exceptions import RedisError
@@ -19,12 +20,12 @@ from redis.exceptions import RedisError
 from cogitate.scheduler.config.endpoints import BATCH, FLEX, call_cost
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.batches import REFUSED, Batched, Batches, custom_id
-from cogitate.scheduler.ledger.claims import Claim
 from cogitate.scheduler.ledger.real_day import Held, RealDay
 from cogitate.tasks.job import Cost
 from cogitate.tasks.registry import kind_of
 from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.call import BATCHED, Ask, BatchAnswer, Call
+from cogitate.workers.jobs.ledger_retry import until_reached
 from cogitate.workers.llm.batch_files import line_of
 from cogitate.workers.llm.clients import ModelClients
 from cogitate.workers.llm.replies.failures import Failure, ModelAnswer
@@ -35,7 +36,6 @@ from cogitate.workers.llm.replies.reply import is_possible, read_completion
 FIRST_EXPECTATION = 3_600
 RECENT = 86_400  # seconds for which it counts how long a batch took
 ASIDE = 600  # seconds for which an endpoint that refused a batch is asked singly
-PARK_BACKOFF = (0.1, 0.5, 2.0, 5.0)  # seconds between tries to hand a request over
 _KNOWN = 5.0  # seconds for which a process trusts what it has read of an endpoint's batches
 
 log = structlog.get_logger()
@@ -79,25 +79,13 @@ class Parking:
             reserved=job.reserved,
             real_day=held,
         )
-        if not self._park(claim, batched, line_of(custom_id(claim.token, digest), request)):
+        line = line_of(custom_id(claim.token, digest), request)
+        # Until the ledger says whether a batch gets the request, nobody may ask singly: a desk may send it.
+        if not until_reached(partial(self._batches.park, claim, batched, line), job.id):
             self._day.settle(held, Cost())
             return following(call)
         self._wake(job.run)
         return Refused(BATCHED)
-
-    def _park(self, claim: Claim, batched: Batched, line: bytes) -> bool:
-        """Return whether a batch gets the request. While the ledger does not say, nobody may ask: a desk may send it.
-
-        Raises:
-            RedisError: if the ledger stays unreachable; the request may be in a batch.
-        """
-        for pause in PARK_BACKOFF:
-            try:
-                return self._batches.park(claim, batched, line)  # again is the same as once
-            except RedisError as error:
-                log.warning("ledger.away", job=claim.job.id, error=type(error).__name__)
-                time.sleep(pause)
-        return self._batches.park(claim, batched, line)
 
     def read(self, call: Call, answer: BatchAnswer) -> ModelAnswer:
         """Return the answer that came to this question, and book its cost in the real day."""

@@ -21,8 +21,9 @@ from cogitate.scheduler.ledger.claims import Claim, Result, Tried, endpoint_hint
 from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.tasks.kind import Case, WorldFacts
 from cogitate.workers.jobs import attempt as module
-from cogitate.workers.jobs.attempt import SETTLE_BACKOFF, AttemptOutcome, Outcome, Runner
+from cogitate.workers.jobs.attempt import AttemptOutcome, Outcome, Runner
 from cogitate.workers.jobs.candidates import NO_ADJUSTMENT, Adjustment
+from cogitate.workers.jobs.ledger_retry import BACKOFF
 
 JOB = Job(run="town", key=JobKey(3, "plan", "agent:a", 0, 0), minute=3, due=9, reads=(), model="default")
 USED = Cost(calls=1, tokens=7)
@@ -214,12 +215,12 @@ def test_a_run_of_a_newer_version_is_logged_once() -> None:
     assert [entry["event"] for entry in logs if entry["log_level"] == "warning"] == ["run.newer_schema"]
 
 
-@pytest.mark.parametrize("times", range(len(SETTLE_BACKOFF) + 1))
+@pytest.mark.parametrize("times", range(len(BACKOFF) + 1))
 def test_spending_is_settled_after_any_number_of_ledger_outages(times: int, slept: list[float]) -> None:
     worker = Worker([claim(1)], [*[Away("away")] * times, "staged"], AttemptOutcome(ANSWER, USED))
     assert worker.run() == "staged"
     assert worker.ledger.settled == [("t1", ANSWER, USED, "")] * (times + 1)
-    assert slept == list(SETTLE_BACKOFF[:times])
+    assert slept == list(BACKOFF[:times])
 
 
 def test_a_ledger_that_stays_away_is_an_error() -> None:

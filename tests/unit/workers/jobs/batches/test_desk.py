@@ -24,10 +24,12 @@ from cogitate.scheduler.ledger.deletion import delete_run
 from cogitate.scheduler.ledger.keys import DELETED_BATCHES, incarnation_key
 from cogitate.scheduler.ledger.real_day import RealDay
 from cogitate.scheduler.ledger.run_store import RunStore
-from cogitate.workers.jobs.batches import desk, parking
+from cogitate.workers.jobs import ledger_retry
+from cogitate.workers.jobs.batches import desk
 from cogitate.workers.jobs.batches.desk import BatchDesk
-from cogitate.workers.jobs.batches.parking import PARK_BACKOFF, expected_of
+from cogitate.workers.jobs.batches.parking import expected_of
 from cogitate.workers.jobs.call import BatchAnswer
+from cogitate.workers.jobs.ledger_retry import BACKOFF
 from cogitate.workers.llm.batch_files import BatchFiles, BatchStatus, BatchUnknown
 from tests.unit.workers.jobs.batches.batch_case import OWNERS, RUN, TICKS, Lived, live, spent
 
@@ -66,7 +68,7 @@ def test_requests_that_never_arrived_are_asked_singly_as_the_first_attempt() -> 
     assert {job.claims for job in lived.jobs} == {1}
 
 
-@pytest.mark.parametrize(("lost", "asked_by_batch"), [(1, len(OWNERS)), (len(PARK_BACKOFF) + 1, 0)])
+@pytest.mark.parametrize(("lost", "asked_by_batch"), [(1, len(OWNERS)), (len(BACKOFF) + 1, 0)])
 def test_a_request_whose_handing_over_is_in_doubt_is_not_asked_singly(lost: int, asked_by_batch: int) -> None:
     replies: Counter[str] = Counter()
 
@@ -79,7 +81,7 @@ def test_a_request_whose_handing_over_is_in_doubt_is_not_asked_singly(lost: int,
 
     with (
         patch.object(Batches, "park", lose_replies),
-        patch.object(parking, "PARK_BACKOFF", (0.0,) * len(PARK_BACKOFF)),
+        patch.object(ledger_retry, "BACKOFF", (0.0,) * len(BACKOFF)),
     ):
         lived = live()
     assert lived.served.requests == 0

@@ -176,7 +176,7 @@ def test_batches_of_other_kinds_of_question_wait_for_what_the_first_one_shows() 
 
 
 def test_calls_do_not_wait_for_a_model_that_fails() -> None:
-    """What was left is asked at once in packs of the size that remains, or alone."""
+    """After a fault, the remaining calls go out at once: in packs of the reduced size, or alone."""
     stand_in = StandIn(faults=["pack_bad_item"])
     answers = asked_at_once(packing(0.5, host_waits=True), ten_calls(), stand_in)
     assert stand_in.sizes[0] == 2
