@@ -38,10 +38,10 @@ def test_every_memory_is_on_the_page_and_each_thought_names_its_job(tmp_path: Pa
     thoughts = [(mind, entry) for mind in minds for entry in mind["entries"] if entry["lane"] == 3]
     assert thoughts
     for mind, entry in thoughts:
-        steps = dict(mind["jobs"][entry["job"]])
+        steps = dict(entry["steps"])
         assert steps["source"] in ("llm", "cached", "heuristic")
         assert set(entry["evidence"]) <= {one["n"] for one in mind["entries"]}
-    by_model = [entry["job"] for mind, entry in thoughts if dict(mind["jobs"][entry["job"]])["source"] == "llm"]
+    by_model = [entry["job"] for mind, entry in thoughts if dict(entry["steps"])["source"] == "llm"]
     assert by_model
     job = summary("job", by_model[0], data_dir=home)
     assert (job["kind"], job["source"]) == ("reflect", "llm")
