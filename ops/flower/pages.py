@@ -72,7 +72,7 @@ def _readings(app: Celery) -> Readings:
 
 @cache
 def _minds(app: Celery) -> MindsReading:
-    return MindsReading(_readings(app).state, Settings())
+    return MindsReading(_readings(app).state)
 
 
 class PageHandler(BaseHandler):  # type: ignore[misc]  # Flower is untyped
@@ -209,11 +209,8 @@ class JobData(JobReading, PageData):
     """The handler of a job's reading as JSON."""
 
 
-class MindsPart(PageHandler):
+class MindsPart(PageData):
     """The handler of what the page of minds asks for. Only visitors who log in may read memories."""
-
-    def initialize(self, page: str = "") -> None:
-        self.page = page  # type: ignore[misc]  # as in each handler
 
     def prepare(self) -> None:
         """Refuse visitors of a Flower without passwords."""
@@ -221,17 +218,8 @@ class MindsPart(PageHandler):
             raise web.HTTPError(403, NO_PASSWORD)
 
     def _read(self) -> Callable[[], dict[str, Any]]:
-        asked = {name: self.get_argument(name, "", strip=False) for name in self.request.arguments}
+        asked = {name: self.get_argument(name, "", strip=False, escape=False) for name in self.request.arguments}
         return partial(_minds(self.capp).answer, self.page, asked.get("run", ""), asked)
-
-    @web.authenticated
-    async def get(self) -> None:
-        self.set_header("Cache-Control", "no-store")
-        try:
-            self.write(await self.reading())
-        except Unreadable as error:
-            self.set_status(error.status_code)
-            self.write({"error": error.reason_said})
 
 
 class MindsView(MindsPart):
@@ -243,7 +231,7 @@ class MindsView(MindsPart):
         self.set_header("Content-Security-Policy", "frame-ancestors 'none'")
 
     def _read(self) -> Callable[[], dict[str, Any]]:
-        asked = self.get_argument("run", "")
+        asked = self.get_argument("run", "", escape=False)
         readings, minds = _readings(self.capp), _minds(self.capp)
 
         def read() -> dict[str, Any]:
@@ -300,7 +288,7 @@ def register() -> None:
     ]
     ours.append(web.url(r"/cogitate/static/(.*)", web.StaticFileHandler, {"path": STATIC}, name="cogitate-static"))
     ours += [web.url(f"/minds/{part}", MindsPart, {"page": part}) for part in PARTS]
-    ours.append(web.url("/minds", MindsView, name="minds"))
+    ours.append(web.url("/minds", MindsView, {"page": "minds"}, name="minds"))
     ours.append(web.url("/steering/ask", Asking, {"client_of": lambda app: _readings(app).state}, name="ask"))
     options.format_task = patches.with_true_state  # --conf may name another file
     options.tasks_columns = COLUMNS  # Flower's own default omits the arguments; --tasks-columns overrides it

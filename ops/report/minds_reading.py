@@ -29,11 +29,15 @@ RECALLED = 10  # memories that come to mind
 
 
 class MindsReading:
-    """Reads the minds of one server's runs. Thread-safe."""
+    """Reads the minds of one server's runs. Thread-safe.
 
-    def __init__(self, client: Redis, settings: Settings) -> None:
+    Args:
+        capture: the settings of the prompts that a run captured; None: show none.
+    """
+
+    def __init__(self, client: Redis, capture: Settings | None = None) -> None:
         self._client = client
-        self._settings = settings
+        self._capture = capture
 
     def page(self, run: str, runs: Sequence[str] = ()) -> str:
         """Return the page of a run.
@@ -74,7 +78,8 @@ class MindsReading:
         if job is None:
             return {}
         written = next(one for into, n, one in written_by(job) if (into, n) == (owner, number))
-        texts = captured_of(RunStore.open(self._client, run), self._settings, parse_job_id(job.id)[1])
+        store, key = RunStore.open(self._client, run), parse_job_id(job.id)[1]
+        texts = captured_of(store, self._capture, key) if self._capture is not None else ()
         told = [{name: visible(str(text)) for name, text in msgspec.structs.asdict(one).items()} for one in texts]
         return {**writing_data(written), "texts": told}
 

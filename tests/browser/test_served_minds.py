@@ -6,6 +6,7 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from cogitate.ops.report.minds_reading import MindsReading
 from cogitate.ops.report.minds_server import MindsServer
 from cogitate.scheduler.config.settings import Settings
 from cogitate.workers.processes.embedded import EmbeddedServer
+from tests.live_flower import flower
 
 pytestmark = pytest.mark.system
 
@@ -24,9 +26,14 @@ SEEN = ("The bellows of the forge are torn.", "Ben asked for a new ploughshare."
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MindsServer]:
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("minds") / "data"
+
+
+@pytest.fixture(scope="module")
+def server(data_dir: Path) -> Iterator[MindsServer]:
     """The server of a run of 20 game hours, in which Ada reflects."""
-    with EmbeddedServer(tmp_path_factory.mktemp("minds") / "data") as redis:
+    with EmbeddedServer(data_dir) as redis:
         settings = Settings(redis_url=redis.url, data_dir=redis.data_dir)
         owners = {ADA: Profile(name="Ada Smith"), BEN: Profile(name="Ben Cole")}
         with TickLoop(run=RUN, owners=owners, ticks=1200, settings=settings) as loop:
@@ -35,7 +42,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MindsServer]:
                     text = SEEN[tick.minute // 120 - 1]
                     loop.observe(ADA, Observation(text=text, minute=tick.minute, importance=6, subjects=(BEN,)))
                     loop.observe(BEN, Observation(text=f"Ben: {text}", minute=tick.minute, importance=5))
-        with redis.client() as client, MindsServer(MindsReading(client, settings), RUN, 0) as served:
+        with redis.client() as client, MindsServer(MindsReading(client), RUN, 0) as served:
             thread = threading.Thread(target=served.serve_forever)
             thread.start()
             yield served
@@ -74,7 +81,7 @@ def test_a_question_brings_memories_to_mind_with_the_parts_of_their_scores(page:
     parts = dict(zip(names, values, strict=True))
     score = sum(float(weight) * float(value) for weight, value in (part.split("×") for part in parts.values()))
     assert {"relevance"} <= parts.keys()
-    assert float(best.locator("a").inner_text().split(": ")[1]) == pytest.approx(score, abs=0.005)
+    assert float(best.locator("a").inner_text().split(": ")[0]) == pytest.approx(score, abs=0.005)
     best.locator("a").click()
     assert "bellows" in page.locator("#card .said").inner_text()
     page.locator("#owner").select_option("1")
@@ -93,6 +100,23 @@ def test_a_memory_and_its_job_are_fetched_when_they_are_chosen(page: Any, server
     page.locator(".row").click()
     card.locator(".said", has_text=f"Ben: {SEEN[2]}").wait_for()
     assert page.locator("#owner").input_value() == "1"
+
+
+def test_flower_shows_the_same_page_behind_its_password(browser: Any, server: MindsServer, data_dir: Path) -> None:
+    with flower(data_dir, "--basic-auth=user:secret", "--url-prefix=watch") as address:
+        opened = browser.new_page(http_credentials={"username": "user", "password": "secret"})
+        complaints: list[str] = []
+        opened.on("console", lambda message: complaints.append(message.text))
+        opened.goto(f"{address}/watch/overview")
+        opened.locator("nav").get_by_role("link", name="Minds").click()
+        opened.get_by_label("What comes to mind when asked").fill("bellows")
+        opened.keyboard.press("Enter")
+        opened.locator("#recalled a").first.wait_for()
+        assert opened.locator("#run").input_value() == RUN
+        opened.get_by_role("link", name="All pages of Cogitate").click()
+        opened.wait_for_url("**/watch/overview")
+        opened.close()
+    assert complaints == []
 
 
 def test_only_who_knows_the_address_reads_memories(server: MindsServer) -> None:
