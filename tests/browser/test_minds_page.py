@@ -148,6 +148,20 @@ def test_an_agent_is_shown_with_its_relations_and_promises(page: Any) -> None:
     assert "Cleo, entry 2" in card.inner_text()
 
 
+def test_two_agents_are_shown_side_by_side_and_change_places(page: Any) -> None:
+    page.locator("#day").select_option("0")
+    page.locator("#beside").select_option("2")
+    assert page.locator("#whose").inner_text() == "Cleo on day 1"
+    assert page.locator("#beside-day .mark.lane1").count() == len(PROMISED)
+    page.locator("#beside-day .mark").first.focus()
+    page.keyboard.press("Enter")
+    assert PROMISED[0][0] in page.locator("#card .said").inner_text()
+    assert [page.locator(f"#{name}").input_value() for name in ("owner", "beside")] == ["2", "0"]
+    assert "Ada Smith on day 1" in page.locator("#whose").inner_text()
+    page.locator("#beside").select_option("-1")
+    assert not page.locator("#beside-day").is_visible()
+
+
 def test_the_keyboard_reaches_every_memory(page: Any) -> None:
     last_day(page)
     page.locator(".mark.lane3").focus()
