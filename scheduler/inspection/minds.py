@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from redis import Redis
 
-from cogitate.memory.effects import Append, Effect
+from cogitate.memory.effects import Append, Archive, Effect, MarkAccessed
 from cogitate.memory.stream import Stream
 from cogitate.memory.unreadable import leave_out, unreadable
 from cogitate.scheduler.inspection.job_history import JobHistory, JobRecord
@@ -18,48 +18,92 @@ from cogitate.scheduler.ledger.streams import load_streams
 AT_ONCE = 50  # streams that are read together
 
 
+class Written(NamedTuple):
+    """What the journal tells of the writing of an entry."""
+
+    job: JobRecord
+    late: bool = False  # by the answer that came after the job's end
+    replaced: int = 0  # number of the provisional entry in whose place it is
+    shown: tuple[int, ...] | None = None  # entries that its prompt showed, or its heuristic read; None: not kept
+    chosen: bool = False  # out of all that the owner remembered, and not named in the request
+
+
+class Owner(NamedTuple):
+    """An owner of memories."""
+
+    id: str
+    name: str
+    left: bool  # the run
+
+
 class Mind(NamedTuple):
     """An owner's memory as of the run's last tick, archived entries included."""
 
-    owner: str
-    name: str
-    left: bool  # the run
+    owner: Owner
     stream: Stream
-    jobs: dict[int, JobRecord]  # by the number of the entry that the job appended
+    written: Mapping[int, Written]  # by the number of the entry
 
 
-def read_minds(client: Redis, run: str) -> Iterator[Mind]:
-    """Yield the owners of a run by name, with their memories.
+def owners_of(store: RunStore) -> list[Owner]:
+    """Return the owners of a run by id, those that have left included."""
+    names = kept_facts(store).world().display_names
+    present = {owner.decode() for owner in store.fields("owners")}
+    known = sorted({*present, *(owner.decode() for owner in store.fields("retired"))})
+    return [Owner(owner, names.get(owner, owner), owner not in present) for owner in known]
+
+
+def read_minds(client: Redis, run: str, *, jobs: bool = True) -> Iterator[Mind]:
+    """Yield the owners of a run by id, with their memories.
 
     Jobs that ended in the trimmed part of the journal are unknown.
+
+    Args:
+        jobs: whether to read the journal for what wrote each entry.
 
     Raises:
         RunMissing: if the run does not exist.
         JournalError: when its journal was changed.
     """
     store = RunStore.open(client, run)
-    names, tick = kept_facts(store).world().display_names, store.tick()
-    present = {owner.decode() for owner in store.fields("owners")}
-    owners = sorted({*present, *(owner.decode() for owner in store.fields("retired"))})
-    jobs = _appending_jobs(JobHistory(client, run).all())
+    tick, owners = store.tick(), owners_of(store)
+    written = _written(JobHistory(client, run).all()) if jobs else {}
     for start in range(0, len(owners), AT_ONCE):
-        streams = load_streams(store, owners[start : start + AT_ONCE])
-        for owner, stream in streams.items():
+        some = owners[start : start + AT_ONCE]
+        streams = load_streams(store, [owner.id for owner in some])
+        for owner in some:
+            stream = streams[owner.id]
             leave_out(stream, (one.number for one in unreadable([stream])), tick)
-            yield Mind(owner, names.get(owner, owner), owner not in present, stream, jobs.get(owner, {}))
+            yield Mind(owner, stream, written.get(owner.id, {}))
 
 
-def _appending_jobs(records: Iterable[JobRecord]) -> dict[str, dict[int, JobRecord]]:
-    """Return the job behind each appended entry, by owner and number."""
-    found: dict[str, dict[int, JobRecord]] = {}
-
-    def add(record: JobRecord, effects: tuple[Effect, ...], appended: tuple[int, ...]) -> None:
-        into = [effect.owner for effect in effects if isinstance(effect, Append)]
-        for owner, number in zip(into, appended, strict=False):  # a refused job has effects and appended nothing
-            found.setdefault(owner, {})[number] = record
-
+def _written(records: Iterable[JobRecord]) -> dict[str, dict[int, Written]]:
+    """Return how each appended entry was written, by owner and number."""
+    found: dict[str, dict[int, Written]] = {}
     for record in records:
-        add(record, record.effects, record.appended)
-        if record.late is not None:
-            add(record, record.late.effects, record.late.appended)
+        for owner, number, written in written_by(record):
+            found.setdefault(owner, {})[number] = written
     return found
+
+
+def written_by(record: JobRecord) -> Iterator[tuple[str, int, Written]]:
+    """Yield the owner and the number of each entry that a job appended, and how the job wrote it."""
+    answers = [(False, record.effects, record.appended)]
+    if record.late is not None:
+        answers.append((True, record.late.effects, record.late.appended))
+    for late, effects, appended in answers:
+        into = [effect for effect in effects if isinstance(effect, Append)]
+        for append, number in zip(into, appended, strict=False):  # a refused job has effects and appended nothing
+            shown, chosen = _shown(append.owner, effects)
+            yield append.owner, number, Written(record, late, append.replaces, shown, chosen)
+
+
+def _shown(owner: str, effects: Iterable[Effect]) -> tuple[tuple[int, ...] | None, bool]:
+    """Return the entries of an owner that a job read, and whether it chose them itself."""
+    marked: set[int] = set()
+    archived: set[int] = set()
+    for effect in effects:
+        if isinstance(effect, MarkAccessed) and effect.owner == owner:
+            marked.update(effect.numbers)
+        elif isinstance(effect, Archive) and effect.owner == owner:
+            archived.update(effect.numbers if effect.shown is None else effect.shown)
+    return tuple(sorted(marked | archived)) or None, bool(marked)

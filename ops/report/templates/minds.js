@@ -8,25 +8,26 @@ const shown = { owner: 0, day: 0, number: 0, from: 0, to: DAY, off: new Set(), f
 
 /* -- data -- */
 
-function mind(index) {
-  if (!minds.has(index)) {
-    const one = JSON.parse(at(`mind-${index}`).textContent);
-    one.byNumber = new Map(one.entries.map((entry) => [entry.n, entry]));
-    one.byDay = new Map();
-    one.citing = new Map();
-    for (const entry of one.entries) {
-      entry.minute = entry.minute || 0;  // what is 0 or empty is left out of the data
-      const day = dayOf(entry);
-      if (!one.byDay.has(day)) one.byDay.set(day, []);
-      one.byDay.get(day).push(entry);
-      for (const number of entry.evidence || []) {
-        if (!one.citing.has(number)) one.citing.set(number, []);
-        one.citing.get(number).push(entry);
-      }
+function learn(index, one) {
+  one.byNumber = new Map(one.entries.map((entry) => [entry.n, entry]));
+  one.byDay = new Map();
+  one.citing = new Map();
+  for (const entry of one.entries) {
+    entry.minute = entry.minute || 0;  // what is 0 or empty is left out of the data
+    const day = dayOf(entry);
+    if (!one.byDay.has(day)) one.byDay.set(day, []);
+    one.byDay.get(day).push(entry);
+    for (const number of entry.evidence || []) {
+      if (!one.citing.has(number)) one.citing.set(number, []);
+      one.citing.get(number).push(entry);
     }
-    one.dayList = [...one.byDay.keys()].sort((a, b) => a - b);
-    minds.set(index, one);
   }
+  one.dayList = [...one.byDay.keys()].sort((a, b) => a - b);
+  minds.set(index, one);
+}
+
+function mind(index) {
+  if (!minds.has(index)) learn(index, JSON.parse(at(`mind-${index}`).textContent));
   return minds.get(index);
 }
 
@@ -176,7 +177,7 @@ function drawRows() {
     const selected = owner === shown.owner && entry.n === shown.number;
     row.setAttribute("aria-selected", selected);
     if (selected) list.setAttribute("aria-activedescendant", row.id);
-    const when = shown.found ? `${about.owners[owner][1]}, ${mind(owner).days[dayOf(entry)]}, ${entry.time}` : entry.time;
+    const when = shown.found ? `${about.owners[owner][1]}, ${all[index].day}, ${entry.time}` : entry.time;
     row.append(element("span", when, "when"), element("span", (entry.repeats ? `${entry.repeats + 1}× ` : "") + words(entry), "text"));
     made.push(row);
   }
@@ -200,99 +201,38 @@ function scrollToChosen() {
 }
 
 function search(text) {
+  if (about.served) return searchServer(text);
   const wanted = text.trim().toLocaleLowerCase();
-  shown.found = null;
-  if (!wanted) return;
-  shown.found = [];
+  found(wanted ? inAll(wanted) : null);
+}
+
+function found(entries) {
+  shown.found = entries;
+  at("list").scrollTop = 0;
+  drawCount();
+  drawRows();
+}
+
+function inAll(wanted) {
+  const matching = [];
   for (let owner = 0; owner < about.owners.length; owner += 1) {
     for (const entry of mind(owner).entries) {
-      if (shown.found.length === MOST_FOUND) return;
-      if (words(entry).toLocaleLowerCase().includes(wanted)) shown.found.push({ owner, entry });
+      if (matching.length === MOST_FOUND) return matching;
+      if (words(entry).toLocaleLowerCase().includes(wanted)) matching.push({ owner, entry, day: mind(owner).days[dayOf(entry)] });
     }
   }
-}
-
-/* -- the card -- */
-
-const address = (owner, number) => `#${encodeURIComponent(about.owners[owner][0])}${number ? `/${number}` : ""}`;
-const named = (subject) => (about.owners.find((one) => one[0] === subject) || [subject, subject])[1];
-
-function linkTo(owner, entry, text) {
-  const item = element("li"), link = element("a", text);
-  link.href = address(owner, entry.n);
-  item.append(link);
-  return item;
-}
-
-function people(one) {
-  const met = new Map();  // subject: number of memories, the newest of them
-  for (const entry of one.entries) {
-    for (const subject of entry.subjects || []) {
-      if (subject !== one.owner) met.set(subject, [(met.get(subject) || [0])[0] + 1, entry]);
-    }
-  }
-  const most = [...met].sort((a, b) => b[1][0] - a[1][0]).slice(0, PEOPLE), list = element("ul");
-  for (const [subject, [count, newest]] of most) list.append(linkTo(shown.owner, newest, `${named(subject)}: ${count}`));
-  return most.length ? [element("h3", "Whom the memories are about"), list] : [];
-}
-
-function links(title, entries, owner) {
-  if (!entries.length) return [];
-  const list = element("ul");
-  for (const entry of entries) {
-    const day = dayOf(entry) === shown.day ? "" : `${here().days[dayOf(entry)]}, `;
-    list.append(linkTo(owner, entry, `${day}${entry.time}: ${words(entry)}`));
-  }
-  return [element("h3", title), list];
-}
-
-function drawCard() {
-  const card = at("card"), one = here(), entry = one.byNumber.get(shown.number);
-  if (!entry) {
-    const lines = [element("h2", one.name), element("p", `${one.owner}${one.left ? ", has left" : ""}: ${one.entries.length} memories`, "note")];
-    if (one.summary) lines.push(element("h3", "Long-term summary"), element("p", one.summary, "said"));
-    lines.push(...people(one));
-    card.replaceChildren(...lines, element("p", "Choose a memory to read it.", "note"));
-    return;
-  }
-  const known = (numbers) => numbers.map((number) => one.byNumber.get(number)).filter(Boolean);
-  const parts = [element("h2", `${about.types[entry.lane]}, ${one.days[dayOf(entry)]}, ${entry.time}`)];
-  parts.push(element("p", `${one.name}, entry ${entry.n}, since tick ${entry.tick || 0}`, "note"), element("p", entry.text || "", "said"));
-  if (entry.items) {
-    const items = element("ul");
-    for (const [time, text, status] of entry.items) items.append(element("li", `${time ? `${time} ` : ""}${text} (${status})`));
-    parts.push(items);
-  }
-  const facts = element("dl");
-  const fact = (name, text) => { if (text) facts.append(element("dt", name), element("dd", text)); };
-  fact("importance", entry.importance ? String(entry.importance) : "not rated");
-  fact("about", (entry.subjects || []).map(named).join(", "));
-  fact("place", entry.location);
-  fact("seen", entry.repeats ? `${entry.repeats + 1} times` : "");
-  fact("archived", entry.archived ? `at tick ${entry.archived}` : "");
-  fact("note", entry.provisional ? "a heuristic wrote it in place of a model" : "");
-  if (entry.job) {
-    const command = element("dd");
-    command.append(element("code", `cogitate job ${entry.job}`));
-    facts.append(element("dt", "job"), command);
-    for (const [name, text] of one.jobs[entry.job]) fact(name, text);
-  }
-  parts.push(facts);
-  parts.push(...links("It rests on", known(entry.evidence || []), shown.owner));
-  const missing = (entry.evidence || []).length - known(entry.evidence || []).length;
-  if (missing) parts.push(element("p", `and on ${missing} that ${missing === 1 ? "is" : "are"} deleted`, "note"));
-  parts.push(...links("Thoughts that rest on it", one.citing.get(entry.n) || [], shown.owner));
-  if (entry.into > 0) parts.push(...links("Archived into", known([entry.into]), shown.owner));
-  card.replaceChildren(...parts);
-  card.scrollTop = 0;
+  return matching;
 }
 
 /* -- choosing -- */
 
-function choose(owner, number, focus = false) {
+async function choose(owner, number, focus = false) {
+  if (about.served && !(await fetchMind(owner))) return;
   const changed = owner !== shown.owner;
   shown.owner = owner;
   shown.number = number;
+  at("card").scrollTop = 0;
+  if (changed && about.served) at("recalled").replaceChildren();
   const entry = here().byNumber.get(number);
   if (entry) {
     const minute = entry.minute - dayOf(entry) * DAY;
@@ -309,6 +249,7 @@ function choose(owner, number, focus = false) {
 }
 
 function draw(focus = false) {
+  document.body.inert = false;
   at("owner").value = shown.owner;
   const days = at("day"), one = here();
   days.replaceChildren(...one.dayList.map((day) => Object.assign(element("option", one.days[day]), { value: day })));
@@ -358,7 +299,7 @@ at("later").addEventListener("click", () => toDay(here().dayList[here().dayList.
 at("in").addEventListener("click", () => { zoom(0.5); drawTimeline(); });
 at("out").addEventListener("click", () => { zoom(2); drawTimeline(); });
 at("whole").addEventListener("click", () => { shown.from = 0; shown.to = DAY; drawTimeline(); });
-at("find").addEventListener("input", (event) => { search(event.target.value); at("list").scrollTop = 0; drawCount(); drawRows(); });
+at("find").addEventListener("input", (event) => search(event.target.value));
 at("timeline").addEventListener("click", (event) => {
   const mark = event.target.closest(".mark"), more = event.target.closest(".more");
   if (mark) choose(shown.owner, Number(mark.dataset.n), true);
@@ -393,5 +334,5 @@ at("list").addEventListener("keydown", (event) => {
   if (next) choose(next.owner, next.entry.n);
 });
 addEventListener("hashchange", fromHash);
-addEventListener("resize", () => drawTimeline());
-if (about.owners.length) fromHash();
+addEventListener("resize", () => { if (minds.has(shown.owner)) drawTimeline(); });
+addEventListener("DOMContentLoaded", () => { if (about.owners.length) fromHash(); });  // after the further scripts
