@@ -13,7 +13,7 @@ from cogitate.ops.formatting.job_life import job_life
 from cogitate.ops.report.script_page import script_data, script_page, write_page
 from cogitate.scheduler.config.limits import LimitUnit
 from cogitate.scheduler.inspection.job_history import JobRecord
-from cogitate.scheduler.inspection.minds import Mind
+from cogitate.scheduler.inspection.minds import Mind, Written
 
 LANES = {
     "observed": "Observation",
@@ -24,7 +24,10 @@ LANES = {
 }
 """Lanes of the timeline, and what an entry of each is called."""
 _LANE = {"observation": 0, "message": 1, "plan": 2, "reflection": 3, "summary": 4}
-_STEPS = ("source", "reason", "failure", "kind", "model", "attempts", "used", "retries", "late", "memories")
+_STEPS = (
+    *("asked for", "source", "reason", "failure", "kind", "model", "attempts", "attempt", "used"),
+    *("retries", "memories", "prompt", "due", "end", "late"),
+)
 """The steps of a job's life that its thought's card shows; `cogitate job` shows all."""
 
 
@@ -35,15 +38,18 @@ def minds_page(run: str, tick: int, minute: int, minds: Iterable[Mind]) -> str:
         tick: the run's last tick.
         minute: its game time, total minutes.
     """
+    minds = list(minds)
     clock, shown = clock_in_force(), [_mind(mind) for mind in minds]
     about = {
         "lanes": [*LANES],
+        "trimmed": max((mind.trimmed for mind in minds), default=0),
         "types": [*LANES.values()],
         "owners": [[one["owner"], one["name"], len(one["entries"]), one["left"]] for one in shown],
         "clock": clock.names if clock.has_times else "",
     }
     return script_page(
         "minds",
+        parts=("minds_card",),
         run=run,
         at=f"tick {tick:,}, {day_and_time(minute)}",
         owners=shown,
@@ -64,7 +70,7 @@ def write_minds(run: str, tick: int, minute: int, minds: Iterable[Mind], path: P
 def _mind(mind: Mind) -> dict[str, Any]:
     clock = clock_in_force()
     entries = sorted(mind.stream.entries.values(), key=lambda entry: (entry.minute, entry.number))
-    jobs = {job.id: job for job in mind.jobs.values()}
+    jobs = {written.job.id: written.job for written in mind.written.values()}
     return {
         "owner": visible(mind.owner),
         "name": visible(mind.name),
@@ -78,7 +84,7 @@ def _mind(mind: Mind) -> dict[str, Any]:
 
 def _entry(mind: Mind, entry: Entry) -> dict[str, Any]:
     """Return an entry; what is usual is left out, since a page may have a hundred thousand."""
-    stream, job = mind.stream, mind.jobs.get(entry.number)
+    stream, written = mind.stream, mind.written.get(entry.number)
     marks, archived = stream.marks.get(entry.number), stream.archived.get(entry.number)
     told: dict[str, Any] = {
         "n": entry.number,
@@ -103,9 +109,23 @@ def _entry(mind: Mind, entry: Entry) -> dict[str, Any]:
         "repeats": marks.repeats if marks is not None else 0,
         "archived": archived.tick if archived is not None else 0,
         "into": archived.into if archived is not None else 0,
-        "job": visible(job.id) if job is not None else "",
     }
+    if written is not None:
+        told |= _writing(written)
     return {name: value for name, value in told.items() if value or name == "lane"}
+
+
+def _writing(written: Written) -> dict[str, Any]:
+    """Return how an entry was written, beside its job's steps."""
+    job, answer = written.job, written.job.late if written.late else None
+    return {
+        "job": visible(job.id),
+        "model": (job if answer is None else answer).source in ("llm", "cached"),
+        "replaced": written.replaced,
+        "shown": written.shown,
+        "asked": job.tick if written.chosen else 0,
+        "lateness": 0 if answer is None else answer.tick - job.due,
+    }
 
 
 def _steps(job: JobRecord) -> list[list[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,14 @@ from cogitate.scheduler.journal.private_files import private_file
 TEMPLATES = Path(__file__).parent / "templates"
 
 
-def script_page(name: str, **values: Any) -> str:
-    """Return the page of the template `name`, with the style and the script of the same name."""
-    style, script = ((TEMPLATES / f"{name}.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
+def script_page(name: str, *, parts: Sequence[str] = (), **values: Any) -> str:
+    """Return the page of the template `name`, with the style and the script of the same name.
+
+    Args:
+        parts: further scripts that the script calls, in files of these names.
+    """
+    style = (TEMPLATES / f"{name}.css").read_text(encoding="utf-8")
+    script = "\n".join((TEMPLATES / f"{one}.js").read_text(encoding="utf-8") for one in (*parts, name))
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from cogitate.memory.clock import DAY
+from cogitate.memory.effects import Append, MarkAccessed
 from cogitate.memory.entry import Entry, PlanItem
 from cogitate.memory.stream import Stream
 from cogitate.ops.report.minds_page import write_minds
 from cogitate.scheduler.inspection.job_history import JobRecord
-from cogitate.scheduler.inspection.minds import Mind
+from cogitate.scheduler.inspection.minds import Mind, written_by
 from cogitate.tasks.job import Cost
 
 pytestmark = pytest.mark.system
@@ -24,6 +25,7 @@ ARABIC = "وعد الحدّاد بإصلاح الطاحونة غدًا."
 MANY = 2_000  # observations of a day
 ADA, BEN = "agent:ada", "agent:ben/2"
 THOUGHT = "Ben keeps his word."
+SHOWN = (3, 5, 4 * MANY + 1)
 
 
 def minds() -> list[Mind]:
@@ -54,11 +56,13 @@ def minds() -> list[Mind]:
         usage=Cost(calls=1, tokens=812, usd_micros=300),
         claims=1,
         appended=(number,),
+        effects=(Append(ADA, thought), MarkAccessed(ADA, SHOWN, 4 * DAY - 35)),
     )
     ben = Stream(BEN)
     for text in (CHINESE, ARABIC):
         ben.append(Entry(type="observation", text=text, minute=100, subjects=(ADA,)), 1)
-    return [Mind(ADA, "Ada Smith", False, ada, {number: job}), Mind(BEN, f"Ben {ATTACK}", True, ben, {})]
+    written = {number: one for _, number, one in written_by(job)}
+    return [Mind(ADA, "Ada Smith", False, ada, written), Mind(BEN, f"Ben {ATTACK}", True, ben, {})]
 
 
 @pytest.fixture(scope="module")
@@ -100,12 +104,27 @@ def test_a_thought_leads_to_its_evidence_and_its_job(page: Any) -> None:
     for said in (THOUGHT, f"cogitate job town/3/reflect/{ADA}/0/0", "llm", "small-model", "812", "not rated"):
         assert said in text
     assert page.locator(".mark.linked").count() == 1, "the other one is of another day"
-    card.get_by_role("link").filter(has_text=ATTACK).click()
+    card.get_by_role("link").filter(has_text=ATTACK).first.click()
     assert f"Ada Smith, entry {4 * MANY + 1}" in card.inner_text()
     assert page.url.endswith(f"#agent%3Aada/{4 * MANY + 1}")
     card.get_by_role("link").filter(has_text=THOUGHT).click()
-    card.get_by_role("link").filter(has_text="Saw thing 2.").click()
+    card.get_by_role("link").filter(has_text="Saw thing 2.").first.click()
     assert page.locator("#day").input_value() == "0"
+
+
+def test_a_thought_tells_what_its_prompt_showed_and_left_out(page: Any) -> None:
+    last_day(page)
+    page.locator(".mark.lane3").click()
+    card = page.locator("#card")
+    shown = card.locator("h3", has_text="Its prompt showed").locator("xpath=following-sibling::ul[1]/li")
+    assert [text.rpartition(": ")[2] for text in shown.all_inner_texts()] == ["Saw thing 2.", "Saw thing 4.", ATTACK]
+    left_out = f"Remembered then and left out: {4 * MANY + 1 - len(SHOWN)}"
+    best = card.locator("h3", has_text=left_out).locator("xpath=following-sibling::ul[1]/li")
+    assert best.first.inner_text().endswith(f"Saw thing {4 * MANY - 1}."), "the newest of the most important"
+    assert f"and {4 * MANY + 1 - len(SHOWN) - best.count()} more" in card.inner_text()
+    page.locator(".mark.lane2").click()
+    assert "not kept" not in card.inner_text()
+    assert "none: the world gave it" in card.inner_text()
 
 
 def test_the_keyboard_reaches_every_memory(page: Any) -> None:

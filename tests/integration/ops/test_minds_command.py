@@ -45,6 +45,9 @@ def test_every_memory_is_on_the_page_and_each_thought_names_its_job(tmp_path: Pa
     assert by_model
     job = summary("job", by_model[0], data_dir=home)
     assert (job["kind"], job["source"]) == ("reflect", "llm")
+    (thought,) = (entry for _, entry in thoughts if entry["job"] == by_model[0])
+    (marked,) = (effect["numbers"] for effect in job["effects"] if effect["type"] == "accessed")
+    assert (thought["shown"], thought["asked"]) == (marked, job["tick"])
     assert "<script src" not in out.read_text()
     assert out.stat().st_mode & 0o077 == 0, "memories are private"
     wrong = typed("minds", "other", "--out", tmp_path / "other.html", data_dir=home)

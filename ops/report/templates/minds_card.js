@@ -1,0 +1,107 @@
+"use strict";
+const LEFT_OUT = 10, SUMMARY = 4, FROM_MEMORY = [0, 1, SUMMARY];  // lanes of what a prompt is chosen from
+
+const address = (owner, number) => `#${encodeURIComponent(about.owners[owner][0])}${number ? `/${number}` : ""}`;
+const named = (subject) => (about.owners.find((one) => one[0] === subject) || [subject, subject])[1];
+
+function linkTo(owner, entry, text) {
+  const item = element("li"), link = element("a", text);
+  link.href = address(owner, entry.n);
+  item.append(link);
+  return item;
+}
+
+function people(one) {
+  const met = new Map();  // subject: number of memories, the newest of them
+  for (const entry of one.entries) {
+    for (const subject of entry.subjects || []) {
+      if (subject !== one.owner) met.set(subject, [(met.get(subject) || [0])[0] + 1, entry]);
+    }
+  }
+  const most = [...met].sort((a, b) => b[1][0] - a[1][0]).slice(0, PEOPLE), list = element("ul");
+  for (const [subject, [count, newest]] of most) list.append(linkTo(shown.owner, newest, `${named(subject)}: ${count}`));
+  return most.length ? [element("h3", "Whom the memories are about"), list] : [];
+}
+
+function links(title, entries, owner) {
+  if (!entries.length) return [];
+  const list = element("ul");
+  for (const entry of entries) {
+    const day = dayOf(entry) === shown.day ? "" : `${here().days[dayOf(entry)]}, `;
+    list.append(linkTo(owner, entry, `${day}${entry.time}: ${words(entry)}`));
+  }
+  return [element("h3", title), list];
+}
+
+/* Whether an entry was remembered when a job was asked for at a tick. */
+const rememberedAt = (entry, tick) => (entry.tick || 0) <= tick && (!entry.archived || entry.archived > tick);
+
+/* What the job of an entry read, and what else was remembered when it was asked for. */
+function read(one, entry, known) {
+  const what = entry.model ? "Its prompt showed" : "Its heuristic used";
+  if (!entry.shown) return [element("h3", what), element("p", "Not kept.", "note")];
+  const seen = new Set(entry.shown), kept = known(entry.shown);
+  const parts = String(entry.shown) === String(entry.evidence || [])
+    ? [element("h3", what), element("p", `the ${seen.size === 1 ? "memory" : `${seen.size} memories`} that it rests on`, "note")]
+    : [...links(what, kept, shown.owner), ...deleted(seen.size - kept.length)];
+  if (!entry.asked) return parts;
+  const rest = one.entries.filter((e) => FROM_MEMORY.includes(e.lane) && !seen.has(e.n) && rememberedAt(e, entry.asked));
+  const first = rest.sort((a, b) => (b.importance || 0) - (a.importance || 0) || b.n - a.n).slice(0, LEFT_OUT);
+  parts.push(...links(`Remembered then and left out: ${rest.length}, the most important first`, first, shown.owner));
+  if (rest.length > first.length) parts.push(element("p", `and ${rest.length - first.length} more`, "note"));
+  const gone = one.entries.filter((e) => e.n < entry.n).length < entry.n - 1;
+  if (gone) parts.push(element("p", "What was deleted since is not counted.", "note"));
+  if (entry.model) parts.push(element("p", "A prompt can also have the agent's profile, plan, summary and last reflections; these are not marked.", "note"));
+  return parts;
+}
+
+const deleted = (count) => (count ? [element("p", `and ${count} that ${count === 1 ? "is" : "are"} deleted`, "note")] : []);
+
+/* Why no job is named for an entry that a job usually writes. */
+function withoutJob(entry) {
+  if (FROM_MEMORY.includes(entry.lane) && entry.lane !== SUMMARY) return "";
+  return (entry.tick || 0) > about.trimmed ? "none: the world gave it" : `not kept: the journal begins after tick ${about.trimmed}`;
+}
+
+function drawCard() {
+  const card = at("card"), one = here(), entry = one.byNumber.get(shown.number);
+  if (!entry) {
+    const lines = [element("h2", one.name), element("p", `${one.owner}${one.left ? ", has left" : ""}: ${one.entries.length} memories`, "note")];
+    if (one.summary) lines.push(element("h3", "Long-term summary"), element("p", one.summary, "said"));
+    lines.push(...people(one));
+    card.replaceChildren(...lines, element("p", "Choose a memory to read it.", "note"));
+    return;
+  }
+  const known = (numbers) => numbers.map((number) => one.byNumber.get(number)).filter(Boolean);
+  const parts = [element("h2", `${about.types[entry.lane]}, ${one.days[dayOf(entry)]}, ${entry.time}`)];
+  parts.push(element("p", `${one.name}, entry ${entry.n}, since tick ${entry.tick || 0}`, "note"), element("p", entry.text || "", "said"));
+  if (entry.items) {
+    const items = element("ul");
+    for (const [time, text, status] of entry.items) items.append(element("li", `${time ? `${time} ` : ""}${text} (${status})`));
+    parts.push(items);
+  }
+  const facts = element("dl");
+  const fact = (name, text) => { if (text) facts.append(element("dt", name), element("dd", text)); };
+  fact("importance", entry.importance ? String(entry.importance) : "not rated");
+  fact("about", (entry.subjects || []).map(named).join(", "));
+  fact("place", entry.location);
+  fact("seen", entry.repeats ? `${entry.repeats + 1} times` : "");
+  fact("archived", entry.archived ? `at tick ${entry.archived}` : "");
+  fact("note", entry.provisional ? "a heuristic wrote it in place of a model" : "");
+  if (entry.job) {
+    const command = element("dd");
+    command.append(element("code", `cogitate job ${entry.job}`));
+    facts.append(element("dt", "job"), command);
+    for (const [name, text] of one.jobs[entry.job]) fact(name, text);
+    fact("lateness", entry.lateness ? `${entry.lateness} ticks` : "none");
+  } else fact("job", withoutJob(entry));
+  parts.push(facts);
+  parts.push(...links("It rests on", known(entry.evidence || []), shown.owner));
+  parts.push(...deleted((entry.evidence || []).length - known(entry.evidence || []).length));
+  if (entry.replaced) parts.push(...links("It replaced", known([entry.replaced]), shown.owner));
+  if (entry.job) parts.push(...read(one, entry, known));
+  parts.push(...links("Thoughts that rest on it", one.citing.get(entry.n) || [], shown.owner));
+  if (entry.into > 0) parts.push(...links("Archived into", known([entry.into]), shown.owner));
+  card.replaceChildren(...parts);
+  card.scrollTop = 0;
+}
