@@ -21,8 +21,6 @@ from cogitate.memory.language.text import FUNCTION_WORDS, words
 
 _I = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine)\b")
 _ACTIVITY = re.compile(r"\w+ing\b")
-#: A deed, without a pronoun that may refer to its doer.
-_OWN_DEED = re.compile(r"([a-z]+)\b(?!.*\b(?:he|she|they|him|her|them|his|hers|their|theirs)\b).*", re.DOTALL)
 _ONLY_PAST = english("only_past")
 _OPENS_OBJECT = english("opens_object")
 _YOU, _MY = re.compile(r"\b(?:you|yourself)\b", re.I), re.compile(r"\bmy\b", re.I)
@@ -53,18 +51,11 @@ def says_i(text: str) -> bool:
     return _I.search(without_quotations(text)) is not None
 
 
-def noted(sentence: str, me: str, name: str, names: Collection[str], doers: Doers) -> str:
-    """Return a note as it is told later: "Ada Smith is baking" as "Ada Smith was baking".
-
-    Args:
-        me: what its owner is called: "I", or its name.
-        name: the owner's name, by which a summary calls it.
-    """
+def noted(sentence: str, me: str, names: Collection[str], doers: Doers) -> str:
+    """Return a note as it is told later: "Ada Smith is baking" as "Ada Smith was baking"."""
     if (talk := _talked(sentence, names, doers)) != sentence:
         return talk
     told = with_subject(sentence, me)
-    if me != name and (own := _OWN_DEED.match(told.removeprefix(f"{name} "))) and told.startswith(f"{name} "):
-        told = f"{me} {own[0]}" if is_past(own[1]) and name not in own[0] else told
     who, _, doing = told.partition(" is ")
     if _ACTIVITY.match(doing) and who in names:
         told = f"{who} was {doing}"

@@ -205,9 +205,9 @@ FUNCTIONS: Mapping[str, Callable[[str], object]] = {
     "persons.replace_persons": lambda text: replace_persons(tokens_of(text), "Jon", "Gina", named=False),
     "reported.third_person": lambda text: third_person(text, "Jon", "Gina", {"Gina"}),
     "reported.is_english": is_english,
-    "notes.noted": lambda text: noted(text, "I", "Klaus", NAMES.values(), set),
+    "notes.noted": lambda text: noted(text, "I", NAMES.values(), set),
     "notes.noted of a talk": lambda text: noted(
-        f"Klaus is conversing about {text}", "Klaus", "Klaus", ["Klaus"], lambda: ["Klaus"]
+        f"Klaus is conversing about {text}", "Klaus", ["Klaus"], lambda: ["Klaus"]
     ),
     "notes.says_i": says_i,
     "markup.prose": prose,
