@@ -7,12 +7,11 @@ from cogitate.memory.language.english.certainty import is_called_off, is_refusal
 from cogitate.memory.language.english.clauses import split_clauses as clauses
 from cogitate.memory.language.english.courtesies import is_small_talk as is_courtesy
 from cogitate.memory.language.english.memorable import changes_a_life, leaning
-from cogitate.memory.language.english.notes import heard, noted, quoted, says_i, tells_state, with_subject
+from cogitate.memory.language.english.notes import heard, noted, quoted, says_i, tells_state, told_after, with_subject
 from cogitate.memory.language.english.promises import deed_words, is_account, may_vow, tells_outcome
 from cogitate.memory.language.english.promises import find_vow as vow
 from cogitate.memory.language.english.references import leans_on_others
 from cogitate.memory.language.english.retelling import retold
-from cogitate.memory.language.english.tense import told_after
 
 __all__ = [
     "appointed",
