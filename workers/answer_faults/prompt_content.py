@@ -149,12 +149,15 @@ def is_about(text: str, shown: Iterable[str], content: PromptContent, *, least: 
     """
     told = " ".join(shown)
     own = _stems(text) - _stems(content.instructions)
-    if not told or len(own) < least or not _can_be_compared(text, told, content):
+    if not told or len(own) < least:
+        return True
+    enough = 1 if _HEAVY.search(text) else _ENOUGH  # two such characters are a word of content, or a name
+    missing = min(enough, len(own)) - len(own & _stems(told))
+    if missing <= 0 or not _can_be_compared(text, told, content):
         return True
     names = _names(text, content) & _names(" ".join((told, *content.people)), content)
     names.update(person for person in content.people if person == person.lower() and person in text)  # no capitals
-    enough = 1 if _HEAVY.search(text) else _ENOUGH  # two such characters are a word of content, or a name
-    return len(own & _stems(told)) + _ENOUGH * len(names) >= min(enough, len(own))
+    return _ENOUGH * len(names) >= missing
 
 
 def _can_be_compared(text: str, told: str, content: PromptContent) -> bool:

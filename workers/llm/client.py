@@ -32,15 +32,8 @@ from cogitate.workers.llm.replies.context_lengths import ContextLengths
 from cogitate.workers.llm.replies.error_responses import error_text, from_status
 from cogitate.workers.llm.replies.extract import clean
 from cogitate.workers.llm.replies.failures import Failure, ModelAnswer, charged_in_doubt
-from cogitate.workers.llm.replies.reply import (
-    Reply,
-    cost_of,
-    discount_of,
-    is_possible,
-    read_completion,
-    read_usage,
-    validated,
-)
+from cogitate.workers.llm.replies.reply import Reply, cost_of, discount_of, read_completion, validated
+from cogitate.workers.llm.replies.usage import is_possible, read_usage
 from cogitate.workers.llm.requests.address import address_of, request_to
 from cogitate.workers.llm.requests.dialect import REFUSALS, Dialect, Dialects, DialectStore
 from cogitate.workers.llm.requests.schema import full_schema

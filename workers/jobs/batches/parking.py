@@ -29,7 +29,8 @@ from cogitate.workers.jobs.ledger_retry import until_reached
 from cogitate.workers.llm.batch_files import line_of
 from cogitate.workers.llm.clients import ModelClients
 from cogitate.workers.llm.replies.failures import Failure, ModelAnswer
-from cogitate.workers.llm.replies.reply import is_possible, read_completion
+from cogitate.workers.llm.replies.reply import read_completion
+from cogitate.workers.llm.replies.usage import is_possible
 
 #: Seconds that a batch is expected to take where none is known. Vendors promise 24 hours; OpenRouter has seen nine of
 #: ten end within the hour (https://openrouter.ai/blog/announcements/batch-api).

@@ -49,10 +49,10 @@ class Packing:
 
     def ask(self, call: Call, following: Ask) -> ModelAnswer | Refused:
         """Ask together with others, or alone: on a further attempt, if the result is due at once, or without others."""
-        return self._ask(call, following, grows=self._host_waits and self._sizes.grows(call.model))
+        return self._ask(call, following, grows=self._host_waits and self._sizes.grows(call))
 
     def _ask(self, call: Call, following: Ask, *, grows: bool) -> ModelAnswer | Refused:
-        if not self._may_pack(call) or (size := self._sizes.next(call.model)) < 2:
+        if not self._may_pack(call) or (size := self._sizes.next(call)) < 2:
             return following(call)
         context = self._context_of(call.model)  # reads Redis now and then: not under the lock
         key, future = (grows, _batch_key(call)), Future[Result | None]()
@@ -105,7 +105,7 @@ class Packing:
             now = time.monotonic()
             if deadline - now < 2 * (now - began):
                 return
-            with self._sizes.shown(calls[0].model, len(calls) - at, (deadline - now) / 3) as size:
+            with self._sizes.shown(calls[0], len(calls) - at, (deadline - now) / 3) as size:
                 if not size:
                     return
                 yield slice(at, at + size)

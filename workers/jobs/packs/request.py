@@ -67,7 +67,7 @@ def ask_together(calls: Sequence[Call], following: Ask, sizes: PackSizes) -> Ite
         answers = _answers(group, answer)
         if answer.failure is None or answer.failure.kind in _OF_PACKS:
             clean = answer.failure is None and all(one.failure is None for one in answers)
-            sizes.ended(group.call.model, len(answers), clean=clean)
+            sizes.ended(group.call, len(answers), clean=clean)
         if answer.failure is not None and answer.failure.kind in _OF_PACKS:
             log.info("pack.halved", failure=answer.failure.kind, cases=len(answers))
             waiting += group.halves(answers[0])

@@ -1,4 +1,7 @@
-"""How many cases a model is asked at once: as many as it has shown that it can answer."""
+"""How many cases of a kind a model is asked at once: as many as it has shown that it can answer.
+
+A fault counts for its kind alone: who cannot make ten plans at once may well rate for ten.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from cogitate.scheduler.config.endpoints import Model
+from cogitate.workers.jobs.call import Call
 
 FIRST = 2
 MOST = 32  # cases of one request; with more, no published measurement shows a further saving
@@ -25,36 +28,36 @@ class _Known:
 
 
 class PackSizes:
-    """The sizes of the packs of one process, by model. Thread-safe."""
+    """The sizes of the packs of one process, by model and kind. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Condition()
-        self._known: dict[tuple[str, str], _Known] = {}
+        self._known: dict[tuple[str, str], dict[str, _Known]] = {}  # by endpoint and model, then by kind
 
-    def next(self, model: Model) -> int:
-        """Return the cases of the next request; 1: it is made alone."""
+    def next(self, call: Call) -> int:
+        """Return the cases of the next request of this call's kind; 1: it is made alone."""
         with self._lock:
-            known = self._of(model)
+            known = self._of(call)
             if known.alone:
                 known.alone -= 1
                 return 1
             return known.size
 
-    def grows(self, model: Model) -> bool:
+    def grows(self, call: Call) -> bool:
         """Return whether no pack had a fault so far, and the model may show more."""
         with self._lock:
-            known = self._of(model)
+            known = self._of(call)
             return not known.failed and known.size < MOST
 
     @contextmanager
-    def shown(self, model: Model, cases: int, seconds: float) -> Iterator[int]:
+    def shown(self, call: Call, cases: int, seconds: float) -> Iterator[int]:
         """Yield how many of these cases to ask for now: as many as the model has shown that it can answer.
 
         While others try whether it can answer more, wait for what they see; yield 0 if that takes longer, or if a pack
         had a fault.
         """
         with self._lock:
-            known = self._of(model)
+            known = self._of(call)
             ready = self._lock.wait_for(lambda: known.failed or known.size >= cases or not known.tried, seconds)
             size = min(cases, known.size) if ready and not known.failed else 0
             tries = 0 < size < cases
@@ -67,13 +70,13 @@ class PackSizes:
                     known.tried = False
                     self._lock.notify_all()
 
-    def ended(self, model: Model, cases: int, *, clean: bool) -> None:
+    def ended(self, call: Call, cases: int, *, clean: bool) -> None:
         """Double the size after a full pack without a fault (`clean`); halve it after a pack with one.
 
         After a fault among two cases, further calls are made alone, twice as many each time.
         """
         with self._lock:
-            known = self._of(model)
+            known = self._of(call)
             known.failed |= not clean
             self._lock.notify_all()
             if clean:
@@ -86,5 +89,10 @@ class PackSizes:
                 known.size, known.alone = FIRST, known.pause
                 known.pause = min(LONGEST_PAUSE, 2 * known.pause)
 
-    def _of(self, model: Model) -> _Known:
-        return self._known.setdefault((model.endpoint, model.model), _Known())
+    def _of(self, call: Call) -> _Known:
+        """Return what is known of a kind; of a new one, what the model has shown with the others."""
+        kinds = self._known.setdefault((call.model.endpoint, call.model.model), {})
+        kind = call.claim.job.key.kind
+        if kind not in kinds:
+            kinds[kind] = _Known(max((known.size for known in kinds.values() if not known.failed), default=FIRST))
+        return kinds[kind]

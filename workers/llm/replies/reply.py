@@ -1,4 +1,4 @@
-"""The reading of completions in any shape that endpoints use: the answer's text, its usage, and its failure.
+"""The reading of completions in any shape that endpoints use: the answer's text and its failure.
 
 Some gateways send a stream of events unasked; its chunks are joined first.
 """
@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from pydantic import BaseModel, ValidationError
 
@@ -21,6 +21,7 @@ from cogitate.tasks.kind import Prompt
 from cogitate.workers.llm.replies.error_responses import from_success
 from cogitate.workers.llm.replies.failures import Failure, FailureKind, describe_places
 from cogitate.workers.llm.replies.reading import answer_in
+from cogitate.workers.llm.replies.usage import Usage, read_usage
 from cogitate.workers.llm.requests.tokens import estimate_tokens, prompt_tokens
 
 _CHARSET = re.compile(r"charset=\"?([\w-]{1,40})", re.IGNORECASE)
@@ -169,71 +170,6 @@ def _decoded(data: bytes) -> object:
         return json.loads(data)
     except (ValueError, RecursionError):
         return None
-
-
-_MOST_TOKENS = 100_000_000  # tokens; no model reads or writes so many in one call, so a larger count is wrong
-_ADDED = 100_000  # tokens that a gateway or a template may add to a prompt
-_MOST_WRITTEN = 1_000_000  # tokens that no model writes in one call
-
-
-class Usage(NamedTuple):
-    """Tokens of one call. Hidden reasoning counts as output."""
-
-    prompt: int
-    output: int
-    cached: int = 0  # prompt tokens read from the provider's cache
-    reasoning: int = 0  # output tokens that are not part of the answer
-
-
-def read_usage(response: Mapping[str, object]) -> Usage | None:
-    """Return the usage in a chat completion, or None if it is missing, negative, NaN, absurd, or has no prompt.
-
-    Some providers leave reasoning out of `completion_tokens`. If the total exceeds prompt and completion, or reasoning
-    alone exceeds the completion, the excess is output too. A cached count above the prompt's is ignored. DeepSeek
-    reports cached tokens in separate fields, and Anthropic does not include them in the prompt's tokens.
-    """
-    usage = response.get("usage")
-    if not isinstance(usage, Mapping):
-        return None
-    prompt, output = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
-    separate = _count(usage.get("prompt_cache_hit_tokens")) or 0
-    asked, answered = "prompt", "completion"
-    if prompt is None and output is None:  # the names of Anthropic and of the Responses API, behind some gateways
-        prompt, output = _count(usage.get("input_tokens")), _count(usage.get("output_tokens"))
-        asked, answered = "input", "output"
-        if prompt is not None:  # Anthropic counts only what was neither read from its cache nor written to it
-            separate = _count(usage.get("cache_read_input_tokens")) or 0
-            prompt += separate + (_count(usage.get("cache_creation_input_tokens")) or 0)
-    total = _count(usage.get("total_tokens"))
-    if prompt and usage.get(f"{answered}_tokens") is None and total is not None and total > prompt:
-        output = total - prompt
-    if not prompt or output is None:  # no call has an empty prompt; some servers leave out what they had cached
-        return None
-    reasoning = _detail(usage, f"{answered}_tokens_details", "reasoning_tokens")
-    if reasoning > output:
-        output += reasoning
-    cached = _detail(usage, f"{asked}_tokens_details", "cached_tokens") or separate
-    output = max(output, (total or 0) - prompt)
-    return Usage(prompt, output, cached if cached <= prompt else 0, min(reasoning, output))
-
-
-def is_possible(usage: Usage, sent_bytes: int) -> bool:
-    """Return whether this usage is possible for a call that sent so many bytes; no token is shorter than a byte."""
-    return usage.prompt <= sent_bytes + _ADDED and usage.output <= _MOST_WRITTEN
-
-
-def _detail(usage: Mapping[str, object], group: str, name: str) -> int:
-    """Return a count of OpenAI's usage details; 0 when it is missing."""
-    details = usage.get(group)
-    return (_count(details.get(name)) or 0) if isinstance(details, Mapping) else 0
-
-
-def _count(value: object) -> int | None:
-    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 10:
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return int(value) if 0 <= value <= _MOST_TOKENS and value == int(value) else None  # NaN fails the first comparison
 
 
 #: Finish reasons of incomplete generations, as named by OpenAI and compatible providers.

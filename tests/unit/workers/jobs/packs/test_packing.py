@@ -45,6 +45,7 @@ def test_a_call_without_others_is_made_alone() -> None:
     assert answer.packed == 0
 
 
+CALL = call_of("ada")
 OFF = msgspec.structs.replace(MODEL, pack="off")
 
 
@@ -201,28 +202,47 @@ def test_calls_with_hardly_any_time_wait_for_no_other_request(monkeypatch: pytes
 def test_the_size_doubles_after_full_packs_and_halves_after_faults() -> None:
     sizes = PackSizes()
     for _ in range(6):
-        sizes.ended(MODEL, sizes.next(MODEL), clean=True)
-    assert sizes.next(MODEL) == MOST
-    sizes.ended(MODEL, 3, clean=True)  # no more came together
-    assert sizes.next(MODEL) == MOST
-    sizes.ended(MODEL, MOST, clean=False)
-    assert sizes.next(MODEL) == MOST // 2
+        sizes.ended(CALL, sizes.next(CALL), clean=True)
+    assert sizes.next(CALL) == MOST
+    sizes.ended(CALL, 3, clean=True)  # no more came together
+    assert sizes.next(CALL) == MOST
+    sizes.ended(CALL, MOST, clean=False)
+    assert sizes.next(CALL) == MOST // 2
 
 
 def test_a_model_that_cannot_answer_two_is_asked_alone_for_longer_each_time() -> None:
     sizes = PackSizes()
     for pause in (FIRST_PAUSE, 2 * FIRST_PAUSE):
-        assert sizes.next(MODEL) == FIRST
-        sizes.ended(MODEL, FIRST, clean=False)
-        assert [sizes.next(MODEL) for _ in range(pause)] == [1] * pause
-    assert sizes.next(MODEL) == FIRST
+        assert sizes.next(CALL) == FIRST
+        sizes.ended(CALL, FIRST, clean=False)
+        assert [sizes.next(CALL) for _ in range(pause)] == [1] * pause
+    assert sizes.next(CALL) == FIRST
+
+
+def test_a_fault_counts_for_its_kind_alone_and_a_new_kind_begins_with_what_others_have_shown() -> None:
+    sizes, other, third = PackSizes(), call_of("ada", packs=False), of_kind("third")
+    for _ in range(2):
+        sizes.ended(CALL, sizes.next(CALL), clean=True)
+    assert sizes.next(other) == 4 * FIRST
+    sizes.ended(other, 4 * FIRST, clean=False)
+    assert sizes.next(CALL) == 4 * FIRST
+    assert sizes.grows(CALL)
+    assert sizes.next(other) == 2 * FIRST
+    assert not sizes.grows(other)
+    sizes.ended(CALL, 4 * FIRST, clean=False)
+    assert sizes.next(third) == FIRST
+
+
+def of_kind(kind: str) -> Call:
+    job = msgspec.structs.replace(CALL.claim.job, key=CALL.claim.job.key._replace(kind=kind))
+    return CALL._replace(claim=msgspec.structs.replace(CALL.claim, case=dataclasses.replace(CALL.claim.case, job=job)))
 
 
 def test_a_batch_waits_while_calls_follow_one_another(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each wait ends without the batch being full, and another call has joined during the first."""
     layer, stand_in = packing(batch_wait=0.01), StandIn()
     threads: list[ThreadPoolExecutor] = []
-    layer._sizes._of(MODEL).size = 8
+    layer._sizes._of(CALL).size = 8
     follower = call_of("ben")
     real = threading.Event.wait
 

@@ -16,7 +16,8 @@ from cogitate.workers.llm.replies.failures import (
     Failure,
     ModelAnswer,
 )
-from cogitate.workers.llm.replies.reply import Reply, Usage, cost_of, read_completion, validated
+from cogitate.workers.llm.replies.reply import Reply, cost_of, read_completion, validated
+from cogitate.workers.llm.replies.usage import Usage
 from cogitate.workers.llm.requests.tokens import estimate_tokens, prompt_tokens
 
 
