@@ -1,4 +1,4 @@
-"""`cogitate minds`: write what the agents of a run remember as one page."""
+"""`cogitate minds`: show what the agents of a run remember on a page, served on this machine or written as a file."""
 
 from __future__ import annotations
 
@@ -7,44 +7,80 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from redis import Redis
 
 from cogitate.hosting.terminal import Terminal
 from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose, open_state, read_settings
 from cogitate.ops.report.minds_page import write_minds
+from cogitate.ops.report.minds_reading import MindsReading
+from cogitate.ops.report.minds_server import MindsServer
+from cogitate.ops.signals import interruptible
 from cogitate.scheduler.config.kind_modules import load_kinds
+from cogitate.scheduler.config.settings import ConfigurationError
 from cogitate.scheduler.inspection.minds import read_minds
 from cogitate.scheduler.inspection.stored_run import kept_facts
+from cogitate.scheduler.journal.checkpoint import trimmed_tick
 from cogitate.scheduler.ledger.run_store import RunStore
 
 
 def minds(
     run: RunName,
     out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="FILE", help="The file to write (default minds-RUN.html).", show_default=False),
+        Path | None, typer.Option("--out", metavar="FILE", help="Write the page as one file instead of serving it.")
     ] = None,
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="The port to serve at; 0: any free one.")] = 0,
     data_dir: DataDir = None,
     as_json: AsJson = False,
     verbose: Verbose = 0,
 ) -> int:
-    """Write one HTML file of what every agent remembers: a timeline of each day, and each thought with its evidence,
-    the job that wrote it, and its cost.
+    """Show what every agent remembers on a page: a timeline of each day, and each thought with its evidence, the job
+    that wrote it, what its prompt showed and left out, and its cost.
 
-    The file contains the texts of memories, and no prompt. It loads nothing, and only you may read it. The journal is
-    verified on the way; the exit code is 1 when it was changed.
+    The page is served on this machine until Ctrl-C, at an address that nobody else can guess; there it also shows
+    what comes to an agent's mind for a question. With --out it is one HTML file that loads nothing and that only you
+    may read. It contains the texts of memories, and no prompt. The journal is verified on the way; the exit code is 1
+    when it was changed.
     """
     settings = read_settings(verbose, data_dir=data_dir)
     load_kinds(settings)
-    path = out or Path(f"minds-{run}.html")
     with open_state(settings) as client:
-        store = RunStore.open(client, run)
-        facts, tick = kept_facts(store), store.tick()
-        with facts.clock.in_force():
-            found = list(read_minds(client, run))
-            write_minds(run, tick, facts.minute(tick), found, path)
-    console = Terminal(stderr=as_json)
-    console.print(f"wrote {path} ({path.stat().st_size / 1000:,.0f} kB)")
+        if out is None:
+            RunStore.open(client, run)  # name a missing run at once
+            return _serve(MindsReading(client, settings), run, port)
+        told = {"run": run, **_write(client, run, out)}
+    Terminal(stderr=as_json).print(f"wrote {out} ({out.stat().st_size / 1000:,.0f} kB)")
     if as_json:
-        entries = sum(len(mind.stream.entries) for mind in found)
-        print(json.dumps({"run": run, "tick": tick, "owners": len(found), "entries": entries, "out": str(path)}))
+        print(json.dumps(told))
+    return 0
+
+
+def _write(client: Redis, run: str, out: Path) -> dict[str, int | str]:
+    """Write the page, and return what is on it."""
+    store = RunStore.open(client, run)
+    facts, tick = kept_facts(store), store.tick()
+    with facts.clock.in_force():
+        found = list(read_minds(client, run))
+        write_minds(run, tick, facts.minute(tick), found, out, trimmed_tick(store))
+    entries = sum(len(mind.stream.entries) for mind in found)
+    return {"tick": tick, "owners": len(found), "entries": entries, "out": str(out)}
+
+
+def _serve(reading: MindsReading, run: str, port: int) -> int:
+    """Serve the page until a signal.
+
+    Raises:
+        ConfigurationError: when the port is in use.
+    """
+    err = Terminal(stderr=True)
+    try:
+        server = MindsServer(reading, run, port)
+    except OSError as error:
+        raise ConfigurationError(f"--port {port}: cannot listen there: {error.strerror or error}") from None
+    with server, interruptible(lambda text: err.print(text)) as interruption:
+        print(server.url, flush=True)
+        err.print("Open this address in a browser on this machine; Ctrl-C ends it.")
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            return interruption.exit_code
     return 0

@@ -1,4 +1,4 @@
-"""The pages Cogitate, Budgets and Cadence, with Flower's handlers, authentication, prefix and style.
+"""The pages Cogitate, Budgets, Cadence and Minds, with Flower's handlers, authentication, prefix and style.
 
 `cogitate.workers.celery_app` finds `register` through the entry point group "cogitate.flower" when the command is
 Flower. The pages only read; `cogitate.ops.flower.acting` sends operators' requests.
@@ -28,6 +28,7 @@ from cogitate.ops.flower import patches
 from cogitate.ops.flower.acting import Asking, why_not
 from cogitate.ops.flower.patches import PagesLoader
 from cogitate.ops.flower.readings import Readings
+from cogitate.ops.report.minds_reading import PARTS, MindsReading
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.journal.lines import JournalError
@@ -49,6 +50,7 @@ GONE = (
 )
 WHAT_TO_DO = "runs wait or go on by heuristic until it does. See whether its process and machine live: cogitate doctor"
 
+NO_PASSWORD = "Memories are shown only to visitors who log in: start Flower with --basic-auth=NAME:PASSWORD or --auth"
 POLICY = (
     "default-src 'self'; script-src 'self' 'nonce-{nonce}'; style-src 'self' 'nonce-{nonce}'; img-src 'self' data:; "
     "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
@@ -66,6 +68,11 @@ class Unreadable(web.HTTPError):
 @cache
 def _readings(app: Celery) -> Readings:
     return Readings(Settings(), {kind: queue_key(app, kind) for kind in kind_names()})
+
+
+@cache
+def _minds(app: Celery) -> MindsReading:
+    return MindsReading(_readings(app).state)
 
 
 class PageHandler(BaseHandler):  # type: ignore[misc]  # Flower is untyped
@@ -202,6 +209,47 @@ class JobData(JobReading, PageData):
     """The handler of a job's reading as JSON."""
 
 
+class MindsPart(PageData):
+    """The handler of what the page of minds asks for. Only visitors who log in may read memories."""
+
+    def prepare(self) -> None:
+        """Refuse visitors of a Flower without passwords."""
+        if not self.authenticates():
+            raise web.HTTPError(403, NO_PASSWORD)
+
+    def _read(self) -> Callable[[], dict[str, Any]]:
+        asked = {name: self.get_argument(name, "", strip=False, escape=False) for name in self.request.arguments}
+        return partial(_minds(self.capp).answer, self.page, asked.get("run", ""), asked)
+
+
+class MindsView(MindsPart):
+    """The handler of the page of minds, the same that `cogitate minds` serves."""
+
+    def set_default_headers(self) -> None:
+        """Leave the policy of scripts to the page, which names its own by their hashes."""
+        super().set_default_headers()
+        self.set_header("Content-Security-Policy", "frame-ancestors 'none'")
+
+    def _read(self) -> Callable[[], dict[str, Any]]:
+        asked = self.get_argument("run", "", escape=False)
+        readings, minds = _readings(self.capp), _minds(self.capp)
+
+        def read() -> dict[str, Any]:
+            runs = readings.runs()
+            run = asked or next(iter(runs), "")
+            return {"page": minds.page(run, runs) if run else ""}
+
+        return read
+
+    @web.authenticated
+    async def get(self) -> None:
+        page = (await self.reading())["page"]
+        if page:
+            self.write(page)
+        else:
+            self.redirect(self.reverse_url("overview"))  # it says that there is no run yet
+
+
 class Start(BaseHandler):  # type: ignore[misc]  # Flower is untyped
     """The handler of Flower's root address, which redirects to Cogitate's first page."""
 
@@ -228,7 +276,7 @@ def register() -> None:
         return
     define("origin", type=str, default="", help="the address of Flower behind a proxy, such as https://ops.example.com")
     urls.settings["xsrf_cookie_kwargs"] = {"samesite": "Strict"}
-    urls.settings["template_loader"] = PagesLoader(urls.settings["template_path"], TABS)
+    urls.settings["template_loader"] = PagesLoader(urls.settings["template_path"], TABS | {"minds": "Minds"})
     ours = [
         web.url(path, handler, {"page": page}, name=name)
         for page in TABS
@@ -239,6 +287,8 @@ def register() -> None:
         web.url("/job/data", JobData, {"page": "job"}, name="job-data"),
     ]
     ours.append(web.url(r"/cogitate/static/(.*)", web.StaticFileHandler, {"path": STATIC}, name="cogitate-static"))
+    ours += [web.url(f"/minds/{part}", MindsPart, {"page": part}) for part in PARTS]
+    ours.append(web.url("/minds", MindsView, {"page": "minds"}, name="minds"))
     ours.append(web.url("/steering/ask", Asking, {"client_of": lambda app: _readings(app).state}, name="ask"))
     options.format_task = patches.with_true_state  # --conf may name another file
     options.tasks_columns = COLUMNS  # Flower's own default omits the arguments; --tasks-columns overrides it

@@ -75,6 +75,10 @@ class Readings:
         """Return "answers", or the reason why the state does not answer."""
         return redis_state(self.state)
 
+    def runs(self) -> list[str]:
+        """Return the names of the runs, running ones first."""
+        return [head.run for head in run_heads(self.state)]
+
     def _connected(self, url: str) -> Redis:
         return connect(url, min(PATIENCE, self._settings.socket_timeout), retries=0)
 

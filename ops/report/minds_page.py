@@ -1,19 +1,22 @@
-"""Write one HTML page of what agents remember: a timeline, and each thought with its evidence and its job."""
+"""The HTML page of what agents remember: a timeline, and each thought with its evidence and its job."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
+
+from markupsafe import Markup
 
 from cogitate.hosting.terminal import visible
 from cogitate.memory.clock import DAY, clock_in_force, clock_time, day_and_time
 from cogitate.memory.entry import Entry, is_dialogue
+from cogitate.memory.stream import Stream
 from cogitate.ops.formatting.job_life import job_life
 from cogitate.ops.report.script_page import script_data, script_page, write_page
 from cogitate.scheduler.config.limits import LimitUnit
 from cogitate.scheduler.inspection.job_history import JobRecord
-from cogitate.scheduler.inspection.minds import Mind, Written
+from cogitate.scheduler.inspection.minds import Mind, Owner, Written
 
 LANES = {
     "observed": "Observation",
@@ -31,60 +34,79 @@ _STEPS = (
 """The steps of a job's life that its thought's card shows; `cogitate job` shows all."""
 
 
-def minds_page(run: str, tick: int, minute: int, minds: Iterable[Mind]) -> str:
-    """Return the page. The clock in force names its times.
+def write_minds(run: str, tick: int, minute: int, minds: Iterable[Mind], path: Path, trimmed: int = 0) -> None:
+    """Write the page with all minds. The clock in force names its times.
 
     Args:
         tick: the run's last tick.
         minute: its game time, total minutes.
-    """
-    minds = list(minds)
-    clock, shown = clock_in_force(), [_mind(mind) for mind in minds]
-    about = {
-        "lanes": [*LANES],
-        "trimmed": max((mind.trimmed for mind in minds), default=0),
-        "types": [*LANES.values()],
-        "owners": [[one["owner"], one["name"], len(one["entries"]), one["left"]] for one in shown],
-        "clock": clock.names if clock.has_times else "",
-    }
-    return script_page(
-        "minds",
-        parts=("minds_card",),
-        run=run,
-        at=f"tick {tick:,}, {day_and_time(minute)}",
-        owners=shown,
-        about=script_data(about),
-        minds=[script_data(one) for one in shown],
-    )
-
-
-def write_minds(run: str, tick: int, minute: int, minds: Iterable[Mind], path: Path) -> None:
-    """Write the page.
+        trimmed: the tick after which the journal begins.
 
     Raises:
         OSError: when the file cannot be written.
     """
-    write_page(minds_page(run, tick, minute, minds), path)
+    held, data = [], []
+    for mind in minds:
+        held.append(mind.owner)
+        data.append(script_data(mind_data(mind)))
+    write_page(minds_page(run, tick, minute, held, trimmed, minds=data), path)
 
 
-def _mind(mind: Mind) -> dict[str, Any]:
+def minds_page(
+    run: str,
+    tick: int,
+    minute: int,
+    owners: Iterable[Owner],
+    trimmed: int,
+    *,
+    minds: Sequence[Markup] | None = None,
+    runs: Sequence[str] = (),
+) -> str:
+    """Return the page.
+
+    Args:
+        minds: what each owner remembers; without it the page asks its server.
+        runs: the runs that its server shows, if there are several.
+    """
+    clock, held = clock_in_force(), list(owners)
+    about = {
+        "run": visible(run),
+        "served": minds is None,
+        "lanes": [*LANES],
+        "types": [*LANES.values()],
+        "trimmed": trimmed,
+        "owners": [[visible(owner.id), visible(owner.name)] for owner in held],
+        "clock": clock.names if clock.has_times else "",
+    }
+    return script_page(
+        "minds",
+        parts=("minds_card", *(("minds_served",) if minds is None else ())),
+        asks=minds is None,
+        run=run,
+        runs=runs,
+        at=f"tick {tick:,}, {day_and_time(minute)}",
+        owners=held,
+        about=script_data(about),
+        minds=minds or (),
+    )
+
+
+def mind_data(mind: Mind) -> dict[str, Any]:
+    """Return what an owner remembers."""
     clock = clock_in_force()
     entries = sorted(mind.stream.entries.values(), key=lambda entry: (entry.minute, entry.number))
-    jobs = {written.job.id: written.job for written in mind.written.values()}
     return {
-        "owner": visible(mind.owner),
-        "name": visible(mind.name),
-        "left": mind.left,
+        "owner": visible(mind.owner.id),
+        "name": visible(mind.owner.name),
+        "left": mind.owner.left,
         "summary": visible(mind.stream.head.summary),
         "days": {str(day): clock.day_window(day) for day in sorted({entry.minute // DAY for entry in entries})},
-        "entries": [_entry(mind, entry) for entry in entries],
-        "jobs": {visible(name): _steps(job) for name, job in jobs.items()},
+        "entries": [entry_data(mind.stream, entry, mind.written.get(entry.number)) for entry in entries],
     }
 
 
-def _entry(mind: Mind, entry: Entry) -> dict[str, Any]:
+def entry_data(stream: Stream, entry: Entry, written: Written | None = None) -> dict[str, Any]:
     """Return an entry; what is usual is left out, since a page may have a hundred thousand."""
-    stream, written = mind.stream, mind.written.get(entry.number)
     marks, archived = stream.marks.get(entry.number), stream.archived.get(entry.number)
     told: dict[str, Any] = {
         "n": entry.number,
@@ -111,15 +133,16 @@ def _entry(mind: Mind, entry: Entry) -> dict[str, Any]:
         "into": archived.into if archived is not None else 0,
     }
     if written is not None:
-        told |= _writing(written)
+        told |= writing_data(written)
     return {name: value for name, value in told.items() if value or name == "lane"}
 
 
-def _writing(written: Written) -> dict[str, Any]:
-    """Return how an entry was written, beside its job's steps."""
+def writing_data(written: Written) -> dict[str, Any]:
+    """Return how a job wrote an entry."""
     job, answer = written.job, written.job.late if written.late else None
     return {
         "job": visible(job.id),
+        "steps": _steps(job),
         "model": (job if answer is None else answer).source in ("llm", "cached"),
         "replaced": written.replaced,
         "shown": written.shown,

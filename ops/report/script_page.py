@@ -1,4 +1,4 @@
-"""Pages with a script, as one HTML file that loads nothing: its policy allows the page's own style and script."""
+"""Pages with a script in one HTML text that loads no file: its policy allows the page's own style and script."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from cogitate.scheduler.journal.private_files import private_file
 TEMPLATES = Path(__file__).parent / "templates"
 
 
-def script_page(name: str, *, parts: Sequence[str] = (), **values: Any) -> str:
+def script_page(name: str, *, parts: Sequence[str] = (), asks: bool = False, **values: Any) -> str:
     """Return the page of the template `name`, with the style and the script of the same name.
 
     Args:
-        parts: further scripts that the script calls, in files of these names.
+        parts: further scripts that follow it, in files of these names.
+        asks: whether the page asks the server that it came from; otherwise it loads nothing.
     """
     style = (TEMPLATES / f"{name}.css").read_text(encoding="utf-8")
-    script = "\n".join((TEMPLATES / f"{one}.js").read_text(encoding="utf-8") for one in (*parts, name))
+    script = "\n".join((TEMPLATES / f"{one}.js").read_text(encoding="utf-8") for one in (name, *parts))
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -34,8 +35,11 @@ def script_page(name: str, *, parts: Sequence[str] = (), **values: Any) -> str:
         lstrip_blocks=True,
     )
     policy = f"default-src 'none'; style-src {_allowed(style)}; script-src {_allowed(script)}"
+    if asks:
+        policy += "; connect-src 'self'"
     page = environment.get_template(f"{name}.html.j2").render(
         **values,
+        asks=asks,
         style=Markup(style),
         script=Markup(script),
         policy=f"{policy}; base-uri 'none'; form-action 'none'",

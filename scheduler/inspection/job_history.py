@@ -10,7 +10,7 @@ from redis import Redis
 from redis.client import Pipeline
 
 from cogitate.memory import typed_json
-from cogitate.memory.effects import Effect
+from cogitate.memory.effects import Append, Effect
 from cogitate.scheduler.engine.part import LONGEST_AFTER_END
 from cogitate.scheduler.inspection.stored_run import unjournalled
 from cogitate.scheduler.intake.checks import InputError
@@ -194,6 +194,21 @@ class JobHistory:
                 f"the first in the trimmed journal of run {self._run!r}"
             )
         raise InputError(f"run {self._run!r} has no job {self._id(key)!r}; `cogitate jobs {self._run}` lists them")
+
+    def appending(self, owner: str, number: int, tick: int) -> JobRecord | None:
+        """Return the job that appended an entry at a tick; None if no job in the journal did.
+
+        Raises:
+            JournalError: if the journal was altered.
+        """
+        if not self.trimmed < tick <= self._now():
+            return None
+        for line in read_journal(self._store, tick, tick):
+            for ended, note in line.ends:
+                into = (effect.owner for effect in ended.effects if isinstance(effect, Append))
+                if (owner, number) in zip(into, note.appended, strict=False):
+                    return self.find(ended.key)
+        return None
 
     def all(self) -> Iterator[JobRecord]:
         """Yield every job: ended ones in the order in which they ended, then open ones by key."""

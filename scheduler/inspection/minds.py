@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from redis import Redis
@@ -28,38 +28,52 @@ class Written(NamedTuple):
     chosen: bool = False  # out of all that the owner remembered, and not named in the request
 
 
+class Owner(NamedTuple):
+    """An owner of memories."""
+
+    id: str
+    name: str
+    left: bool  # the run
+
+
 class Mind(NamedTuple):
     """An owner's memory as of the run's last tick, archived entries included."""
 
-    owner: str
-    name: str
-    left: bool  # the run
+    owner: Owner
     stream: Stream
-    written: dict[int, Written]  # by the number of the entry
-    trimmed: int = 0  # jobs that ended up to this tick are no longer in the journal
+    written: Mapping[int, Written]  # by the number of the entry
 
 
-def read_minds(client: Redis, run: str) -> Iterator[Mind]:
-    """Yield the owners of a run by name, with their memories.
+def owners_of(store: RunStore) -> list[Owner]:
+    """Return the owners of a run by id, those that have left included."""
+    names = kept_facts(store).world().display_names
+    present = {owner.decode() for owner in store.fields("owners")}
+    known = sorted({*present, *(owner.decode() for owner in store.fields("retired"))})
+    return [Owner(owner, names.get(owner, owner), owner not in present) for owner in known]
+
+
+def read_minds(client: Redis, run: str, *, jobs: bool = True) -> Iterator[Mind]:
+    """Yield the owners of a run by id, with their memories.
 
     Jobs that ended in the trimmed part of the journal are unknown.
+
+    Args:
+        jobs: whether to read the journal for what wrote each entry.
 
     Raises:
         RunMissing: if the run does not exist.
         JournalError: when its journal was changed.
     """
     store = RunStore.open(client, run)
-    names, tick = kept_facts(store).world().display_names, store.tick()
-    present = {owner.decode() for owner in store.fields("owners")}
-    owners = sorted({*present, *(owner.decode() for owner in store.fields("retired"))})
-    history = JobHistory(client, run)
-    written = _written(history.all())
+    tick, owners = store.tick(), owners_of(store)
+    written = _written(JobHistory(client, run).all()) if jobs else {}
     for start in range(0, len(owners), AT_ONCE):
-        streams = load_streams(store, owners[start : start + AT_ONCE])
-        for owner, stream in streams.items():
+        some = owners[start : start + AT_ONCE]
+        streams = load_streams(store, [owner.id for owner in some])
+        for owner in some:
+            stream = streams[owner.id]
             leave_out(stream, (one.number for one in unreadable([stream])), tick)
-            name = names.get(owner, owner)
-            yield Mind(owner, name, owner not in present, stream, written.get(owner, {}), history.trimmed)
+            yield Mind(owner, stream, written.get(owner.id, {}))
 
 
 def _written(records: Iterable[JobRecord]) -> dict[str, dict[int, Written]]:
@@ -72,7 +86,7 @@ def _written(records: Iterable[JobRecord]) -> dict[str, dict[int, Written]]:
 
 
 def written_by(record: JobRecord) -> Iterator[tuple[str, int, Written]]:
-    """Yield the owner and the number of each entry that a job appended, and how it was written."""
+    """Yield the owner and the number of each entry that a job appended, and how the job wrote it."""
     answers = [(False, record.effects, record.appended)]
     if record.late is not None:
         answers.append((True, record.late.effects, record.late.appended))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from cogitate.ops.fake_llm.server import FakeEndpoint
+from tests.integration.command import summary
 from tests.repository import ROOT
 
 ARTEFACTS = ROOT / "artefacts"
@@ -39,14 +38,7 @@ class Scene:
 
     def status(self) -> dict[str, Any]:
         """`cogitate status --json` of the run."""
-        done = subprocess.run(
-            [sys.executable, "-m", "cogitate.ops", "status", "town-1", "--json", "--data-dir", str(self.data_dir)],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-        return found
+        return summary("status", "town-1", data_dir=self.data_dir)
 
 
 def keep(page: Any, name: str, *, whole: bool = True) -> None:

@@ -36,6 +36,7 @@ from cogitate.scheduler.steering.operators import ask
 from cogitate.workers.processes.embedded import EmbeddedServer
 from cogitate.workers.processes.supervisor import worker_command, worker_environment
 from tests.browser.scene import Scene, keep
+from tests.integration.command import typed
 from tests.live_flower import flower, started, until
 from tests.patience import LONGEST
 
@@ -53,8 +54,7 @@ class Incidents:
     server: EmbeddedServer
 
     def cogitate(self, *arguments: str) -> None:
-        command = [sys.executable, "-m", "cogitate.ops", *arguments, "--data-dir", str(self.scene.data_dir)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = typed(*arguments, data_dir=self.scene.data_dir)
         assert done.returncode == 0, done.stderr
 
     def until_endpoint(self, shows: Callable[[EndpointVitals], bool], what: str) -> None:

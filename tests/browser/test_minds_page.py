@@ -14,7 +14,7 @@ from cogitate.memory.entry import Entry, PlanItem
 from cogitate.memory.stream import Stream
 from cogitate.ops.report.minds_page import write_minds
 from cogitate.scheduler.inspection.job_history import JobRecord
-from cogitate.scheduler.inspection.minds import Mind, written_by
+from cogitate.scheduler.inspection.minds import Mind, Owner, written_by
 from cogitate.tasks.job import Cost
 
 pytestmark = pytest.mark.system
@@ -62,7 +62,10 @@ def minds() -> list[Mind]:
     for text in (CHINESE, ARABIC):
         ben.append(Entry(type="observation", text=text, minute=100, subjects=(ADA,)), 1)
     written = {number: one for _, number, one in written_by(job)}
-    return [Mind(ADA, "Ada Smith", False, ada, written), Mind(BEN, f"Ben {ATTACK}", True, ben, {})]
+    return [
+        Mind(Owner(ADA, "Ada Smith", False), ada, written),
+        Mind(Owner(BEN, f"Ben {ATTACK}", True), ben, {}),
+    ]
 
 
 @pytest.fixture(scope="module")

@@ -78,8 +78,16 @@ def tick_of(data_dir: Path, run: str) -> int:
 
 
 def summary(*arguments: object, data_dir: Path, **environment: str) -> dict[str, Any]:
-    """The JSON object that a successful `cogitate … --json` ends with."""
-    done = cogitate(*arguments, "--json", data_dir=data_dir, **environment)
+    """The JSON object that a successful `cogitate … --json` in this process ends with."""
+    return _last_object(typed(*arguments, "--json", data_dir=data_dir, **environment))
+
+
+def summary_of_process(*arguments: object, data_dir: Path, **environment: str) -> dict[str, Any]:
+    """The same of a process of its own, which a hash seed needs."""
+    return _last_object(cogitate(*arguments, "--json", data_dir=data_dir, **environment))
+
+
+def _last_object(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     assert done.returncode == 0, f"exit code {done.returncode}\n{done.stderr[-3000:]}"
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found

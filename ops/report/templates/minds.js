@@ -8,25 +8,26 @@ const shown = { owner: 0, day: 0, number: 0, from: 0, to: DAY, off: new Set(), f
 
 /* -- data -- */
 
-function mind(index) {
-  if (!minds.has(index)) {
-    const one = JSON.parse(at(`mind-${index}`).textContent);
-    one.byNumber = new Map(one.entries.map((entry) => [entry.n, entry]));
-    one.byDay = new Map();
-    one.citing = new Map();
-    for (const entry of one.entries) {
-      entry.minute = entry.minute || 0;  // what is 0 or empty is left out of the data
-      const day = dayOf(entry);
-      if (!one.byDay.has(day)) one.byDay.set(day, []);
-      one.byDay.get(day).push(entry);
-      for (const number of entry.evidence || []) {
-        if (!one.citing.has(number)) one.citing.set(number, []);
-        one.citing.get(number).push(entry);
-      }
+function learn(index, one) {
+  one.byNumber = new Map(one.entries.map((entry) => [entry.n, entry]));
+  one.byDay = new Map();
+  one.citing = new Map();
+  for (const entry of one.entries) {
+    entry.minute = entry.minute || 0;  // what is 0 or empty is left out of the data
+    const day = dayOf(entry);
+    if (!one.byDay.has(day)) one.byDay.set(day, []);
+    one.byDay.get(day).push(entry);
+    for (const number of entry.evidence || []) {
+      if (!one.citing.has(number)) one.citing.set(number, []);
+      one.citing.get(number).push(entry);
     }
-    one.dayList = [...one.byDay.keys()].sort((a, b) => a - b);
-    minds.set(index, one);
   }
+  one.dayList = [...one.byDay.keys()].sort((a, b) => a - b);
+  minds.set(index, one);
+}
+
+function mind(index) {
+  if (!minds.has(index)) learn(index, JSON.parse(at(`mind-${index}`).textContent));
   return minds.get(index);
 }
 
@@ -176,7 +177,7 @@ function drawRows() {
     const selected = owner === shown.owner && entry.n === shown.number;
     row.setAttribute("aria-selected", selected);
     if (selected) list.setAttribute("aria-activedescendant", row.id);
-    const when = shown.found ? `${about.owners[owner][1]}, ${mind(owner).days[dayOf(entry)]}, ${entry.time}` : entry.time;
+    const when = shown.found ? `${about.owners[owner][1]}, ${all[index].day}, ${entry.time}` : entry.time;
     row.append(element("span", when, "when"), element("span", (entry.repeats ? `${entry.repeats + 1}× ` : "") + words(entry), "text"));
     made.push(row);
   }
@@ -200,24 +201,38 @@ function scrollToChosen() {
 }
 
 function search(text) {
+  if (about.served) return searchServer(text);
   const wanted = text.trim().toLocaleLowerCase();
-  shown.found = null;
-  if (!wanted) return;
-  shown.found = [];
+  found(wanted ? inAll(wanted) : null);
+}
+
+function found(entries) {
+  shown.found = entries;
+  at("list").scrollTop = 0;
+  drawCount();
+  drawRows();
+}
+
+function inAll(wanted) {
+  const matching = [];
   for (let owner = 0; owner < about.owners.length; owner += 1) {
     for (const entry of mind(owner).entries) {
-      if (shown.found.length === MOST_FOUND) return;
-      if (words(entry).toLocaleLowerCase().includes(wanted)) shown.found.push({ owner, entry });
+      if (matching.length === MOST_FOUND) return matching;
+      if (words(entry).toLocaleLowerCase().includes(wanted)) matching.push({ owner, entry, day: mind(owner).days[dayOf(entry)] });
     }
   }
+  return matching;
 }
 
 /* -- choosing -- */
 
-function choose(owner, number, focus = false) {
+async function choose(owner, number, focus = false) {
+  if (about.served && !(await fetchMind(owner))) return;
   const changed = owner !== shown.owner;
   shown.owner = owner;
   shown.number = number;
+  at("card").scrollTop = 0;
+  if (changed && about.served) at("recalled").replaceChildren();
   const entry = here().byNumber.get(number);
   if (entry) {
     const minute = entry.minute - dayOf(entry) * DAY;
@@ -234,6 +249,7 @@ function choose(owner, number, focus = false) {
 }
 
 function draw(focus = false) {
+  document.body.inert = false;
   at("owner").value = shown.owner;
   const days = at("day"), one = here();
   days.replaceChildren(...one.dayList.map((day) => Object.assign(element("option", one.days[day]), { value: day })));
@@ -283,7 +299,7 @@ at("later").addEventListener("click", () => toDay(here().dayList[here().dayList.
 at("in").addEventListener("click", () => { zoom(0.5); drawTimeline(); });
 at("out").addEventListener("click", () => { zoom(2); drawTimeline(); });
 at("whole").addEventListener("click", () => { shown.from = 0; shown.to = DAY; drawTimeline(); });
-at("find").addEventListener("input", (event) => { search(event.target.value); at("list").scrollTop = 0; drawCount(); drawRows(); });
+at("find").addEventListener("input", (event) => search(event.target.value));
 at("timeline").addEventListener("click", (event) => {
   const mark = event.target.closest(".mark"), more = event.target.closest(".more");
   if (mark) choose(shown.owner, Number(mark.dataset.n), true);
@@ -318,5 +334,5 @@ at("list").addEventListener("keydown", (event) => {
   if (next) choose(next.owner, next.entry.n);
 });
 addEventListener("hashchange", fromHash);
-addEventListener("resize", () => drawTimeline());
-if (about.owners.length) fromHash();
+addEventListener("resize", () => { if (minds.has(shown.owner)) drawTimeline(); });
+addEventListener("DOMContentLoaded", () => { if (about.owners.length) fromHash(); });  // after the further scripts

@@ -63,6 +63,15 @@ function withoutJob(entry) {
   return (entry.tick || 0) > about.trimmed ? "none: the world gave it" : `not kept: the journal begins after tick ${about.trimmed}`;
 }
 
+/* The prompt and the answer of an attempt, if the run kept them. */
+function attempt(texts) {
+  return ["system", "user", "answer", "fault"].filter((name) => texts[name]).map((name) => {
+    const text = element("details");
+    text.append(element("summary", `Attempt ${texts.attempt}, ${name}`), element("pre", texts[name]));
+    return text;
+  });
+}
+
 function drawCard() {
   const card = at("card"), one = here(), entry = one.byNumber.get(shown.number);
   if (!entry) {
@@ -88,11 +97,12 @@ function drawCard() {
   fact("seen", entry.repeats ? `${entry.repeats + 1} times` : "");
   fact("archived", entry.archived ? `at tick ${entry.archived}` : "");
   fact("note", entry.provisional ? "a heuristic wrote it in place of a model" : "");
-  if (entry.job) {
+  if (about.served && !entry.told) fetchWriting(shown.owner, entry);
+  else if (entry.job) {
     const command = element("dd");
     command.append(element("code", `cogitate job ${entry.job}`));
     facts.append(element("dt", "job"), command);
-    for (const [name, text] of one.jobs[entry.job]) fact(name, text);
+    for (const [name, text] of entry.steps) fact(name, text);
     fact("lateness", entry.lateness ? `${entry.lateness} ticks` : "none");
   } else fact("job", withoutJob(entry));
   parts.push(facts);
@@ -102,6 +112,6 @@ function drawCard() {
   if (entry.job) parts.push(...read(one, entry, known));
   parts.push(...links("Thoughts that rest on it", one.citing.get(entry.n) || [], shown.owner));
   if (entry.into > 0) parts.push(...links("Archived into", known([entry.into]), shown.owner));
+  for (const text of entry.texts || []) parts.push(...attempt(text));
   card.replaceChildren(...parts);
-  card.scrollTop = 0;
 }

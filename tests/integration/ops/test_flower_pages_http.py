@@ -51,6 +51,7 @@ PAGES = (
     "charts/data",
     "steering",
     "steering/data",
+    "minds",
 )
 
 
@@ -312,9 +313,14 @@ def test_memory_texts_require_a_login(server: EmbeddedServer, address: str) -> N
     one = next(one for one in jobs(server) if one.source == "llm" and one.appended)
     (text,) = [effect.entry.text for effect in one.effects if isinstance(effect, Append)]
     where = f"job?id={quote(one.id)}"
+    minds = ("minds", f"minds/owner?run=town-1&owner={quote(one.owner)}", "minds/search?run=town-1&text=a")
     with flower(server.data_dir) as unasked:
         shown = json.loads(get(f"{unasked}/job/data?id={quote(one.id)}")[1])
         page = get(f"{unasked}/{where}")[1]
+        assert {get(f"{unasked}/{part}")[0] for part in minds} == {403}
+    assert {get(f"{address}/{part}")[0] for part in minds} == {401}
+    assert text in str(json.loads(get(f"{address}/{minds[1]}", LOGIN)[1])["entries"])
+    assert get(f"{address}/minds/owner?run=town-1&owner=nobody", LOGIN)[0] == 404
     assert get(f"{address}/{where}")[0] == 401
     assert text in str(reading(address, "job", f"?id={quote(one.id)}")["life"])
     assert shown["texts"] is False

@@ -6,9 +6,11 @@ import json
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from cogitate.ops.fake_llm.server import MODEL, FakeEndpoint
 from tests.integration.command import summary, typed
+from tests.live_flower import get, started, until
 
 
 def data_of(page: Path) -> list[dict[str, Any]]:
@@ -28,6 +30,7 @@ def test_every_memory_is_on_the_page_and_each_thought_names_its_job(tmp_path: Pa
             COGITATE_MODEL=MODEL,
             COGITATE_API_KEY="any",
             COGITATE_REFLECTION_INTERVAL="120",
+            COGITATE_CAPTURE="1",
         )
     told = summary("minds", "town", "--out", out, data_dir=home)
     minds = data_of(out)
@@ -38,16 +41,28 @@ def test_every_memory_is_on_the_page_and_each_thought_names_its_job(tmp_path: Pa
     thoughts = [(mind, entry) for mind in minds for entry in mind["entries"] if entry["lane"] == 3]
     assert thoughts
     for mind, entry in thoughts:
-        steps = dict(mind["jobs"][entry["job"]])
+        steps = dict(entry["steps"])
         assert steps["source"] in ("llm", "cached", "heuristic")
         assert set(entry["evidence"]) <= {one["n"] for one in mind["entries"]}
-    by_model = [entry["job"] for mind, entry in thoughts if dict(mind["jobs"][entry["job"]])["source"] == "llm"]
+    by_model = [entry["job"] for mind, entry in thoughts if dict(entry["steps"])["source"] == "llm"]
     assert by_model
     job = summary("job", by_model[0], data_dir=home)
     assert (job["kind"], job["source"]) == ("reflect", "llm")
-    (thought,) = (entry for _, entry in thoughts if entry["job"] == by_model[0])
+    ((mind, thought),) = ((mind, entry) for mind, entry in thoughts if entry["job"] == by_model[0])
     (marked,) = (effect["numbers"] for effect in job["effects"] if effect["type"] == "accessed")
     assert (thought["shown"], thought["asked"]) == (marked, job["tick"])
+    with started("minds", "town", data_dir=home, log=tmp_path / "log") as serving:
+        until(lambda: serving.poll() is not None or "/minds\n" in (tmp_path / "log").read_text(), "the page's address")
+        address = (tmp_path / "log").read_text().split()[0]
+        status, page = get(address)
+        assert (status, thought["text"] in page) == (200, False), "memories are fetched when they are chosen"
+        asked = {"owner": mind["owner"], "number": thought["n"], "tick": thought["tick"]}
+        status, text = get(f"{address}/writing?{urlencode(asked)}")
+        writing = json.loads(text)
+        assert {name: writing[name] for name in ("job", "shown", "steps")} == {
+            name: thought[name] for name in ("job", "shown", "steps")
+        }
+        assert thought["text"] in writing["texts"][-1]["answer"]
     assert "<script src" not in out.read_text()
     assert out.stat().st_mode & 0o077 == 0, "memories are private"
     wrong = typed("minds", "other", "--out", tmp_path / "other.html", data_dir=home)

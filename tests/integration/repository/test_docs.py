@@ -179,8 +179,8 @@ def test_the_page_shows_the_memories_that_are_read(tmp_path: Path) -> None:
     printed, more, written = (run("bash", "-euc", script, cwd=tmp_path) for script in blocks("sh", page))
     assert [line.rstrip() for line in printed.splitlines()] == blocks("text", page)[1].splitlines()
     assert '"run": "memories"' in more
-    assert written.startswith("wrote minds-memories.html")
-    assert "Ben Cole lent a pair of bellows." in (tmp_path / "minds-memories.html").read_text()
+    assert written.startswith("wrote minds.html")
+    assert "Ben Cole lent a pair of bellows." in (tmp_path / "minds.html").read_text()
 
 
 @pytest.mark.parametrize("number", [0, 1])

@@ -16,7 +16,7 @@ from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.workers.processes.embedded import EmbeddedServer
-from tests.integration.command import cogitate, command, summary, tick_of
+from tests.integration.command import command, summary, summary_of_process, tick_of, typed
 from tests.patience import LONGEST
 
 Eventually = Callable[..., None]
@@ -36,13 +36,13 @@ def new_home(folder: Path) -> Path:
 def reference(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     """An undisturbed run with one worker."""
     data_dir = new_home(tmp_path_factory.mktemp("reference"))
-    return data_dir, summary(*TOWN, "--workers", 1, data_dir=data_dir, PYTHONHASHSEED="1")
+    return data_dir, summary_of_process(*TOWN, "--workers", 1, data_dir=data_dir, PYTHONHASHSEED="1")
 
 
 def test_more_workers_and_another_hash_seed_give_the_same_digest(
     reference: tuple[Path, dict[str, Any]], tmp_path: Path
 ) -> None:
-    other = summary(*TOWN, "--workers", 3, data_dir=new_home(tmp_path), PYTHONHASHSEED="2")
+    other = summary_of_process(*TOWN, "--workers", 3, data_dir=new_home(tmp_path), PYTHONHASHSEED="2")
     assert other["digest"] == reference[1]["digest"] == UNDISTURBED
     assert other["jobs"] == reference[1]["jobs"]
     assert other["memories"] == reference[1]["memories"]
@@ -61,7 +61,7 @@ def test_a_replay_agrees_and_one_changed_byte_fails_at_its_tick(
         line[spot] ^= 1
         client.lset(key, 499, bytes(line))
         try:
-            failed = cogitate("replay", "town", "--verify", data_dir=data_dir)
+            failed = typed("replay", "town", "--verify", data_dir=data_dir)
         finally:
             line[spot] ^= 1
             client.lset(key, 499, bytes(line))

@@ -32,7 +32,7 @@ from cogitate.simulation.story.people import (
     TRAVELLERS,
 )
 from cogitate.simulation.story.story import Story
-from tests.integration.command import summary
+from tests.integration.command import summary_of_process
 
 STEP = 5  # game minutes a tick
 LATENCY = {"plan": 5, "act": 3, "reflect": 10, "integrate": 10, "recount": 10, "summarise": 20, "prune": 5, "rate": 5}
@@ -75,7 +75,7 @@ def lived() -> tuple[FakeRedis, TickLoop, list[tuple[int, Any]]]:
 def test_workers_pace_and_hash_seed_leave_the_digest(workers: int, pace: tuple[object, ...], tmp_path: Path) -> None:
     latencies = ", ".join(f"{kind} = {ticks}" for kind, ticks in LATENCY.items())  # by default they depend on the pace
     (tmp_path / "cogitate.toml").write_text(f"[time]\nseconds_per_tick = {60 * STEP}\nlatency = {{ {latencies} }}\n")
-    ran = summary(
+    ran = summary_of_process(
         *STORY,
         "--workers",
         workers,

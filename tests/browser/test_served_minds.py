@@ -1,0 +1,127 @@
+"""The served page of a run's minds: memories by part, what comes to mind, and the prompts that a run kept."""
+
+from __future__ import annotations
+
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cogitate import Observation, Profile, TickLoop
+from cogitate.ops.report.minds_reading import MindsReading
+from cogitate.ops.report.minds_server import MindsServer
+from cogitate.scheduler.config.settings import Settings
+from cogitate.workers.processes.embedded import EmbeddedServer
+from tests.live_flower import flower
+
+pytestmark = pytest.mark.system
+
+RUN, ADA, BEN = "served", "agent:ada", "agent:ben"
+ATTACK = "</script><img src=x onerror=alert(1)> said the bellows seller."
+SEEN = ("The bellows of the forge are torn.", "Ben asked for a new ploughshare.", "铁匠答应明天修好水磨。", ATTACK)
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("minds") / "data"
+
+
+@pytest.fixture(scope="module")
+def server(data_dir: Path) -> Iterator[MindsServer]:
+    """The server of a run of 20 game hours, in which Ada reflects."""
+    with EmbeddedServer(data_dir) as redis:
+        settings = Settings(redis_url=redis.url, data_dir=redis.data_dir)
+        owners = {ADA: Profile(name="Ada Smith"), BEN: Profile(name="Ben Cole")}
+        with TickLoop(run=RUN, owners=owners, ticks=1200, settings=settings) as loop:
+            for tick in loop:
+                if tick.minute % 120 == 0 and tick.minute // 120 <= len(SEEN):
+                    text = SEEN[tick.minute // 120 - 1]
+                    loop.observe(ADA, Observation(text=text, minute=tick.minute, importance=6, subjects=(BEN,)))
+                    loop.observe(BEN, Observation(text=f"Ben: {text}", minute=tick.minute, importance=5))
+        with redis.client() as client, MindsServer(MindsReading(client), RUN, 0) as served:
+            thread = threading.Thread(target=served.serve_forever)
+            thread.start()
+            yield served
+            served.shutdown()
+            thread.join()
+
+
+@pytest.fixture(params=[("light", 1280, 800), ("dark", 390, 844)], ids=["desktop", "phone"])
+def page(request: pytest.FixtureRequest, browser: Any, server: MindsServer) -> Iterator[Any]:
+    """The open page. Afterwards it must have said nothing on the console, asked its server alone, and fit."""
+    scheme, width, height = request.param
+    opened = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+    complaints: list[str] = []
+    asked: list[str] = []
+    opened.on("console", lambda message: complaints.append(message.text))
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    opened.on("dialog", lambda dialog: complaints.append(dialog.message))
+    opened.on("request", lambda request: asked.append(request.url))
+    opened.goto(server.url)
+    opened.locator("body:not([inert])").wait_for()
+    yield opened
+    fits = opened.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    opened.close()
+    assert complaints == []
+    assert all(url.startswith(server.url) for url in asked)
+    assert fits
+
+
+def test_a_question_brings_memories_to_mind_with_the_parts_of_their_scores(page: Any) -> None:
+    page.get_by_label("What comes to mind when asked").fill("Who can mend the bellows?")
+    page.keyboard.press("Enter")
+    best = page.locator("#recalled li").first
+    best.wait_for()
+    assert "bellows" in best.inner_text()
+    names, values = (best.locator(f".parts {tag}").all_inner_texts() for tag in ("dt", "dd"))
+    parts = dict(zip(names, values, strict=True))
+    score = sum(float(weight) * float(value) for weight, value in (part.split("×") for part in parts.values()))
+    assert {"relevance"} <= parts.keys()
+    assert float(best.locator("a").inner_text().split(": ")[0]) == pytest.approx(score, abs=0.005)
+    best.locator("a").click()
+    assert "bellows" in page.locator("#card .said").inner_text()
+    page.locator("#owner").select_option("1")
+    page.locator("#count", has_text="memories of Ben Cole").wait_for()
+    assert page.locator("#recalled li").count() == 0, "these were Ada's"
+
+
+def test_a_memory_and_its_job_are_fetched_when_they_are_chosen(page: Any, server: MindsServer) -> None:
+    page.locator(".mark.lane3").first.click()
+    card = page.locator("#card")
+    card.locator("code").wait_for()
+    assert card.locator("code").inner_text().startswith(f"cogitate job {RUN}/")
+    assert "Its heuristic used" in card.inner_text()
+    page.locator("#find").fill(f"ben: {SEEN[2]}")
+    page.locator("#count", has_text="1 memories of all").wait_for()
+    page.locator(".row").click()
+    card.locator(".said", has_text=f"Ben: {SEEN[2]}").wait_for()
+    assert page.locator("#owner").input_value() == "1"
+
+
+def test_flower_shows_the_same_page_behind_its_password(browser: Any, server: MindsServer, data_dir: Path) -> None:
+    with flower(data_dir, "--basic-auth=user:secret", "--url-prefix=watch") as address:
+        opened = browser.new_page(http_credentials={"username": "user", "password": "secret"})
+        complaints: list[str] = []
+        opened.on("console", lambda message: complaints.append(message.text))
+        opened.goto(f"{address}/watch/overview")
+        opened.locator("nav").get_by_role("link", name="Minds").click()
+        opened.get_by_label("What comes to mind when asked").fill("bellows")
+        opened.keyboard.press("Enter")
+        opened.locator("#recalled a").first.wait_for()
+        assert opened.locator("#run").input_value() == RUN
+        opened.get_by_role("link", name="All pages of Cogitate").click()
+        opened.wait_for_url("**/watch/overview")
+        opened.close()
+    assert complaints == []
+
+
+def test_only_who_knows_the_address_reads_memories(server: MindsServer) -> None:
+    for path in (server.url.replace(server.secret, "guess"), f"{server.url}/owner", f"{server.url}/owner?owner=nobody"):
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(path)
+        assert refused.value.code == 404
+        refused.value.close()
