@@ -18,7 +18,7 @@ from cogitate.tasks.registry import kinds
 from cogitate.workers.celery_app import make_app
 from cogitate.workers.llm.requests.dialect import Dialect, DialectStore
 from cogitate.workers.processes.embedded import EmbeddedServer
-from tests.integration.command import typed
+from tests.integration.command import cogitate, typed
 
 KINDS = [kind.name for kind in kinds()]
 
@@ -42,7 +42,7 @@ def test_a_new_folder_is_fit(tmp_path: Path) -> None:
     assert {finding["grade"] for finding in found.values()} == {"ok"}
     assert found["state persistence"]["found"] == "append-only file, appendfsync always"
     assert {"configuration", "clock", "broker eviction", "workers", "endpoints"} <= set(found)
-    table = typed("doctor", data_dir=tmp_path / "data")
+    table = cogitate("doctor", data_dir=tmp_path / "data")
     assert (table.returncode, "noeviction" in table.stdout) == (0, True)
 
 
