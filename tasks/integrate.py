@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
 
-import msgspec
 from pydantic import BaseModel
 
 from cogitate.memory.clock import day_and_time
@@ -26,7 +25,6 @@ from cogitate.memory.routing.routing import INTEGRATE, stage_of
 from cogitate.memory.stream import Stream
 from cogitate.memory.summaries.long_term import SummarySize, estimate_tokens, fold_or_cut
 from cogitate.memory.summaries.statements import told_apart
-from cogitate.memory.summaries.votes import OwnVotes
 from cogitate.prompts.answers import IntegratedAnswer
 from cogitate.prompts.render import Templates
 from cogitate.tasks import timing
@@ -149,11 +147,9 @@ class Integrate(Kind):
         return (self._replaced(case, within(SIZE, answer, answer.summary)),)
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
-        """Return the old summary followed by the events, in full if they fit; votes from the owner's perspective."""
+        """Return the old summary followed by the events, in full if they fit."""
         events = self._events(case)
-        votes = OwnVotes(case.profile.name, case.entries)
-        told = [msgspec.structs.replace(entry, text=votes.told(entry) or entry.text) for entry in events]
-        text, cut = merged(case.job.summary, told, case.world.display_names) if events else ("", 0)
+        text, cut = merged(case.job.summary, events, case.world.display_names) if events else ("", 0)
         replaced = (self._replaced(case, text, cut),) if text else ()
         return *replaced, *self._passed(case, everything(events))
 

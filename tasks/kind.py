@@ -5,6 +5,7 @@ Kinds are stateless: all they use are their arguments.
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -59,6 +60,11 @@ class WorldFacts:
     def places(self) -> PlaceIndex:
         """The places by what they are called, put together once."""
         return PlaceIndex(self.locations)
+
+    @cached_property
+    def digest(self) -> str:
+        """The hash of these facts, equal in every process, computed once."""
+        return hashlib.blake2b(msgspec.json.encode(self, order="deterministic"), digest_size=16).hexdigest()
 
     def routine_of(self, profile: Profile) -> str | tuple[str, ...]:
         """Return the routine of an owner: its own, or else its group's, or else the world's."""

@@ -35,18 +35,14 @@ class Language(Protocol):
     def told_after(self, sentence: str, minute: int) -> str:
         """Return a sentence told at game time `minute`: what it says of a time that is over by then is in the past."""
 
-    def resolved(self, sentence: str, before: str) -> str:
-        """Return a sentence with the subject of the sentence `before` it in the place of its opening pronoun."""
-
     def says_i(self, text: str) -> bool:
         """Return whether a text calls the one who wrote it "I"."""
 
-    def noted(self, sentence: str, me: str, name: str, names: Collection[str], doers: Doers) -> str:
+    def noted(self, sentence: str, me: str, names: Collection[str], doers: Doers) -> str:
         """Return a note as it is told later.
 
         Args:
             me: what its owner is called: "I", or its name.
-            name: of its owner.
             names: of all whom the note may name.
             doers: finds the names of those of whom the same was noted.
         """
@@ -114,12 +110,6 @@ class Language(Protocol):
         Args:
             by_giver: the giver tells it.
         """
-
-    def is_done(self, sentence: str, deed: str) -> bool:
-        """Return whether a sentence tells that a deed was done, by anybody."""
-
-    def tells_done(self, sentence: str) -> bool:
-        """Return whether a sentence tells that what was out of order is mended or settled."""
 
     def heard(self, text: str, speaker: str, listener: str) -> str:
         """Return what another said as one tells it of oneself: with the speaker named for "I", and no "you".

@@ -31,5 +31,5 @@ def inputs_digest(case: Case, question: CachedQuestion) -> str:
         refused="",
         valued=None,
     )
-    read = _ENCODER.encode((job, case.profile, case.world, case.memories))
-    return hashlib.blake2b(read + question.digest().encode(), digest_size=12).hexdigest()
+    read = _ENCODER.encode((job, case.profile, case.world.digest, case.memories, question.digest()))
+    return hashlib.blake2b(read, digest_size=12).hexdigest()

@@ -1,4 +1,4 @@
-"""Whom a sentence addresses, and what is left of it without greetings, interjections and forms of address."""
+"""What is left of a sentence without greetings, interjections and forms of address."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from cogitate.memory.language.talk import Speakers, beginning_of, folded, forms_of
+from cogitate.memory.language.talk import beginning_of, folded, forms_of
 
 _EMOJI = re.compile("[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d]+")
 _SPACE = re.compile(r"\s+")
@@ -63,13 +63,6 @@ def without_own_name(text: str, speaker: str) -> str:
     return f"I am {own}" if own != text and own.startswith(("a ", "an ", "the ")) else text
 
 
-def is_called(name: str, sentence: str) -> bool:
-    """Return whether a sentence addresses a person by name at its start or end: "You kept your word, Ada."."""
-    text = _SPACE.sub(" ", sentence.replace("’", "'")).strip()
-    address = _address(name)
-    return bool(address.at_end.search(text) or address.at_start.match(text))
-
-
 class _Address(NamedTuple):
     """A person's name and its position in a sentence with single spaces."""
 
@@ -90,11 +83,3 @@ def _address(name: str) -> _Address:
         re.compile(rf",\s*(?:{forms})(?=[:;])"),
         re.compile(rf",\s*(?:{forms}),\s*"),
     )
-
-
-def addressee(speakers: Speakers, sentence: str, speaker: str) -> str:
-    """Return the person among the speakers whom a sentence of `speaker` addresses by name; "" without one."""
-    for name in speakers.perhaps_in(sentence):
-        if name != speaker and is_called(name, sentence):
-            return name
-    return ""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from cogitate.memory.language.english.address import addressee, clean, without_own_name
+from cogitate.memory.language.english.address import clean, without_own_name
 from cogitate.memory.language.english.courtesies import is_small_talk
 from cogitate.memory.language.english.grammar import SAME_PAST, STATES, has_verb, is_adverb, is_past
 from cogitate.memory.language.english.persons import pronouns_of
@@ -65,8 +65,7 @@ def is_cut_off(sentence: str) -> bool:
 def _said(clause: str, speech: Speech, talk: Talk) -> str:
     """Return the clause as reported speech or as a quote; "" if it says nothing by itself."""
     speaker, speakers = speech.speaker, talk.speakers
-    called = addressee(speakers, clause, speaker)
-    addressed = [name for name in (*speakers.perhaps_in(clause), called) if name not in ("", speaker)]
+    addressed = [name for name in speakers.perhaps_in(clause) if name != speaker]
     text = without_own_name(_CONNECTIVE.sub("", _VOW.sub("I promised to ", clean(clause, addressed))), speaker)
     lowered = [word.lower() for word in _TOKEN.findall(text)]
     if is_cut_off(clause) or len(lowered) < _FEWEST:
@@ -76,7 +75,7 @@ def _said(clause: str, speech: Speech, talk: Talk) -> str:
     if is_small_talk(text, speakers):
         return ""
     named = any(word in talk.names or _DIGIT.search(word) for word in _WORD.findall(text) if word not in speakers)
-    listener = called or speech.listener or speakers.other_than(speaker)
+    listener = speech.listener or speakers.other_than(speaker)
     acts = is_request(lowered) or lowered[0] in ("let's", "lets")
     clausal = acts or has_verb(lowered)
     if not clausal and not speech.answers and len(lowered) < _LEAST_FRAGMENT:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cogitate.memory.language.english.address import clean, is_called, without_own_name
+from cogitate.memory.language.english.address import clean, without_own_name
 from cogitate.memory.language.english.clauses import split_clauses
 from cogitate.memory.language.english.courtesies import is_small_talk
 from cogitate.memory.language.english.persons import HE, SHE, THEY, pronouns_of
@@ -279,21 +279,6 @@ def test_an_introduction_is_told_without_the_name(said: str, left: str) -> None:
 )
 def test_a_sentence_is_cut_between_parts_that_stand_alone(sentence: str, clauses: list[str]) -> None:
     assert split_clauses(sentence) == clauses
-
-
-@pytest.mark.parametrize(
-    ("sentence", "called"),
-    [
-        ("You kept your word, Ada.", True),
-        ("Ada, you kept your word.", True),
-        ("Hi Ada, hello.", True),
-        ("You, Ada, kept it.", False),
-        ("Ada kept it.", False),
-        ("I like Ada.", False),
-    ],
-)
-def test_addressees_stand_at_the_start_or_the_end(sentence: str, called: bool) -> None:
-    assert is_called("Ada Smith", sentence) is called
 
 
 def test_an_abbreviation_is_known_behind_a_bracket_and_across_a_line() -> None:

@@ -18,14 +18,13 @@ from pydantic import ValidationError
 from cogitate.memory.appointments import appointments
 from cogitate.memory.entry import Character
 from cogitate.memory.importance import Ratings, rate_by_rule
-from cogitate.memory.language.english.address import addressee, clean, without_own_name
+from cogitate.memory.language.english.address import clean, without_own_name
 from cogitate.memory.language.english.clauses import split_clauses
 from cogitate.memory.language.english.courtesies import is_small_talk
-from cogitate.memory.language.english.notes import noted, says_i
+from cogitate.memory.language.english.notes import noted, says_i, told_after
 from cogitate.memory.language.english.persons import replace_persons, tokens_of
-from cogitate.memory.language.english.references import leans_on_others, resolved
+from cogitate.memory.language.english.references import leans_on_others
 from cogitate.memory.language.english.reported import is_english, third_person
-from cogitate.memory.language.english.tense import told_after
 from cogitate.memory.language.entities import name_words
 from cogitate.memory.language.hidden_characters import without_hidden
 from cogitate.memory.language.markup import prose
@@ -200,22 +199,19 @@ FUNCTIONS: Mapping[str, Callable[[str], object]] = {
     "clauses.split_clauses": split_clauses,
     "address.without_own_name": lambda text: without_own_name(text, "Melanie Smith"),
     "address.clean": lambda text: clean(text, ["Melanie Smith", "Jon"]),
-    "address.addressee": lambda text: addressee(SPEAKERS, text, "Jon"),
     "courtesies.is_small_talk": lambda text: is_small_talk(text, SPEAKERS),
     "persons.tokens_of": tokens_of,
     "persons.replace_persons": lambda text: replace_persons(tokens_of(text), "Jon", "Gina", named=False),
     "reported.third_person": lambda text: third_person(text, "Jon", "Gina", {"Gina"}),
     "reported.is_english": is_english,
-    "notes.noted": lambda text: noted(text, "I", "Klaus", NAMES.values(), set),
+    "notes.noted": lambda text: noted(text, "I", NAMES.values(), set),
     "notes.noted of a talk": lambda text: noted(
-        f"Klaus is conversing about {text}", "Klaus", "Klaus", ["Klaus"], lambda: ["Klaus"]
+        f"Klaus is conversing about {text}", "Klaus", ["Klaus"], lambda: ["Klaus"]
     ),
     "notes.says_i": says_i,
     "markup.prose": prose,
     "references.leans_on_others": leans_on_others,
-    "references.resolved": lambda text: resolved("He sang.", text),
-    "references.resolved of an it": lambda text: resolved(text, "The gallery is dry."),
-    "tense.told_after": lambda text: told_after(f"{text} on day 1", 5000),
+    "notes.told_after": lambda text: told_after(f"{text} on day 1", 5000),
     "conversations.first_person": lambda text: first_person(_said(f"Maria: {text}"), KLAUS, NAMES),
     "promises.find_promises": lambda text: find_promises(
         KLAUS, [_said(f"I promise to {text}"), _said(text), _seen(text)], NAMES

@@ -150,16 +150,6 @@ def test_a_merged_summary_is_short_and_keeps_the_news() -> None:
     assert "Bob promised to pay" in text
 
 
-def test_without_a_model_a_vote_is_told_from_the_owners_side() -> None:
-    stream = stream_of()
-    cast = Event(kind="voting_confirmed", topic="the floor", text="Klaus Mueller voted to wait.", group="group:one")
-    happened(stream, cast, 2)
-    text = "The council voted 4 to 1 to mop the floor."
-    happened(stream, cast.model_copy(update={"kind": "ballot_completed", "text": text, "consensus": True}), 3)
-    carried_out(stream, INTEGRATE.heuristic(case(stream, 3)))
-    assert stream.head.summary == "Klaus Mueller voted to wait, but the council voted 4 to 1 to mop the floor."
-
-
 def test_all_events_that_wait_go_into_one_job() -> None:
     stream = stream_of()
     happened(stream, RESULT, 3)
