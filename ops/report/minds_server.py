@@ -10,14 +10,12 @@ from secrets import token_urlsafe
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-import structlog
 from redis.exceptions import RedisError
 
 from cogitate.memory.errors import CogitateError, InputError
 from cogitate.ops.report.minds_reading import PARTS, MindsReading
 from cogitate.scheduler.ledger.errors import RunMissing
 
-log = structlog.get_logger()
 HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "frame-ancestors 'none'",
@@ -78,7 +76,6 @@ class _Request(BaseHTTPRequestHandler):
         except (RunMissing, InputError) as error:
             status, body, kind = 404, _told(error), "application/json"
         except (CogitateError, RedisError, OSError) as error:
-            log.warning("minds.unreadable", error=type(error).__name__)
             status, body, kind = 503, _told(error), "application/json"
         self._send(status, body, kind)
 
