@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from cogitate.ops.report.script_page import script_data, script_page, write_page
 from cogitate.scheduler.config.limits import LimitUnit
 from cogitate.scheduler.inspection.job_history import JobRecord
 from cogitate.scheduler.inspection.minds import Mind, Owner, Written
+from cogitate.tasks.heuristics.promises import Promise, find_promises
 
 LANES = {
     "observed": "Observation",
@@ -102,7 +103,15 @@ def mind_data(mind: Mind) -> dict[str, Any]:
         "summary": visible(mind.stream.head.summary),
         "days": {str(day): clock.day_window(day) for day in sorted({entry.minute // DAY for entry in entries})},
         "entries": [entry_data(mind.stream, entry, mind.written.get(entry.number)) for entry in entries],
+        "relations": {visible(who): visible(words) for who, words in mind.stream.head.character.relationships.items()},
+        "promises": [_promise(one) for one in find_promises(mind.owner.id, entries, mind.names)],
     }
+
+
+def _promise(one: Promise) -> dict[str, Any]:
+    """Return a promise in the words of the entry that gives or tells of it, and of the one that tells its outcome."""
+    told = {"giver": visible(one.giver), "taker": visible(one.taker), "said": visible(one.said), "n": one.evidence[0]}
+    return told | ({"outcome": visible(one.settled_by), "told": one.evidence[-1]} if one.settled else {})
 
 
 def entry_data(stream: Stream, entry: Entry, written: Written | None = None) -> dict[str, Any]:
@@ -147,8 +156,13 @@ def writing_data(written: Written) -> dict[str, Any]:
         "replaced": written.replaced,
         "shown": written.shown,
         "asked": job.tick if written.chosen else 0,
+        "changes": [_texts(one.data, "agent", "change", "reason") for one in written.relations],
         "lateness": 0 if answer is None else answer.tick - job.due,
     }
+
+
+def _texts(data: Mapping[str, Any], *names: str) -> list[str]:
+    return [visible(str(data.get(name, ""))) for name in names]
 
 
 def _steps(job: JobRecord) -> list[list[str]]:

@@ -66,8 +66,8 @@ class MindsReading:
             owner = _given(asked, "owner")
             if part == "owner":
                 kept = read_memory(self._client, run, owner)
-                name = kept.facts.world().display_names.get(owner, owner)
-                return mind_data(Mind(Owner(owner, name, kept.retired), kept.stream, {}))
+                names = kept.facts.world().display_names
+                return mind_data(Mind(Owner(owner, names.get(owner, owner), kept.retired), kept.stream, {}, names))
             if part == "writing":
                 return self._writing(run, owner, _number(asked, "number"), _number(asked, "tick"))
             return {"found": self._recall(run, owner, _given(asked, "query"))}

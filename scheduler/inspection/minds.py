@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from redis import Redis
 
-from cogitate.memory.effects import Append, Archive, Effect, MarkAccessed
+from cogitate.memory.effects import Append, Archive, Effect, MarkAccessed, Tell
 from cogitate.memory.stream import Stream
 from cogitate.memory.unreadable import leave_out, unreadable
 from cogitate.scheduler.inspection.job_history import JobHistory, JobRecord
@@ -26,6 +26,7 @@ class Written(NamedTuple):
     replaced: int = 0  # number of the provisional entry in whose place it is
     shown: tuple[int, ...] | None = None  # entries that its prompt showed, or its heuristic read; None: not kept
     chosen: bool = False  # out of all that the owner remembered, and not named in the request
+    relations: tuple[Tell, ...] = ()  # changes of relationships that its job told the world
 
 
 class Owner(NamedTuple):
@@ -42,6 +43,7 @@ class Mind(NamedTuple):
     owner: Owner
     stream: Stream
     written: Mapping[int, Written]  # by the number of the entry
+    names: Mapping[str, str]  # display names by owner and place
 
 
 def owners_of(store: RunStore) -> list[Owner]:
@@ -65,7 +67,7 @@ def read_minds(client: Redis, run: str, *, jobs: bool = True) -> Iterator[Mind]:
         JournalError: when its journal was changed.
     """
     store = RunStore.open(client, run)
-    tick, owners = store.tick(), owners_of(store)
+    tick, owners, names = store.tick(), owners_of(store), kept_facts(store).world().display_names
     written = _written(JobHistory(client, run).all()) if jobs else {}
     for start in range(0, len(owners), AT_ONCE):
         some = owners[start : start + AT_ONCE]
@@ -73,7 +75,7 @@ def read_minds(client: Redis, run: str, *, jobs: bool = True) -> Iterator[Mind]:
         for owner in some:
             stream = streams[owner.id]
             leave_out(stream, (one.number for one in unreadable([stream])), tick)
-            yield Mind(owner, stream, written.get(owner.id, {}))
+            yield Mind(owner, stream, written.get(owner.id, {}), names)
 
 
 def _written(records: Iterable[JobRecord]) -> dict[str, dict[int, Written]]:
@@ -94,7 +96,8 @@ def written_by(record: JobRecord) -> Iterator[tuple[str, int, Written]]:
         into = [effect for effect in effects if isinstance(effect, Append)]
         for append, number in zip(into, appended, strict=False):  # a refused job has effects and appended nothing
             shown, chosen = _shown(append.owner, effects)
-            yield append.owner, number, Written(record, late, append.replaces, shown, chosen)
+            told = tuple(one for one in effects if isinstance(one, Tell) and one.topic == "relationship")
+            yield append.owner, number, Written(record, late, append.replaces, shown, chosen, told)
 
 
 def _shown(owner: str, effects: Iterable[Effect]) -> tuple[tuple[int, ...] | None, bool]:

@@ -10,7 +10,7 @@ import pytest
 
 from cogitate.memory.clock import DAY
 from cogitate.memory.effects import Append, MarkAccessed
-from cogitate.memory.entry import Entry, PlanItem
+from cogitate.memory.entry import Character, Entry, PlanItem
 from cogitate.memory.stream import Stream
 from cogitate.ops.report.minds_page import write_minds
 from cogitate.scheduler.inspection.job_history import JobRecord
@@ -23,13 +23,15 @@ ATTACK = "</script><img src=x onerror=alert(1)>"
 CHINESE = "铁匠答应明天修好水磨。"
 ARABIC = "وعد الحدّاد بإصلاح الطاحونة غدًا."
 MANY = 2_000  # observations of a day
-ADA, BEN = "agent:ada", "agent:ben/2"
+ADA, BEN, CLEO = "agent:ada", "agent:ben/2", "agent:cleo"
+NAMES = {ADA: "Ada Smith", BEN: f"Ben {ATTACK}", CLEO: "Cleo"}
 THOUGHT = "Ben keeps his word."
+PROMISED = (("I promise to mend the roof.", 500), ("I kept my word.", 900), ("I promise to sell my boat.", 950))
 SHOWN = (3, 5, 4 * MANY + 1)
 
 
 def minds() -> list[Mind]:
-    """Ada with four full days and a thought on the last, and Ben, who speaks Chinese and Arabic."""
+    """Ada with four full days and a thought on the last, Ben, who speaks Chinese and Arabic, and Cleo with promises."""
     ada = Stream(ADA)
     for number in range(4 * MANY):
         minute = number // MANY * DAY + number % MANY * DAY // MANY
@@ -62,9 +64,14 @@ def minds() -> list[Mind]:
     for text in (CHINESE, ARABIC):
         ben.append(Entry(type="observation", text=text, minute=100, subjects=(ADA,)), 1)
     written = {number: one for _, number, one in written_by(job)}
+    cleo = Stream(CLEO)
+    cleo.head.character = Character(relationships={"Ada Smith": "her landlady", "Dora": "her sister"})
+    for text, minute in PROMISED:
+        cleo.append(Entry(type="message", text=f"Ada Smith: {text}", minute=minute, subjects=(ADA, CLEO)), 1)
     return [
-        Mind(Owner(ADA, "Ada Smith", False), ada, written),
-        Mind(Owner(BEN, f"Ben {ATTACK}", True), ben, {}),
+        Mind(Owner(ADA, "Ada Smith", False), ada, written, NAMES),
+        Mind(Owner(BEN, NAMES[BEN], True), ben, {}, NAMES),
+        Mind(Owner(CLEO, "Cleo", False), cleo, {}, NAMES),
     ]
 
 
@@ -128,6 +135,31 @@ def test_a_thought_tells_what_its_prompt_showed_and_left_out(page: Any) -> None:
     page.locator(".mark.lane2").click()
     assert "not kept" not in card.inner_text()
     assert "none: the world gave it" in card.inner_text()
+
+
+def test_an_agent_is_shown_with_its_relations_and_promises(page: Any) -> None:
+    page.locator("#owner").select_option("2")
+    card = page.locator("#card")
+    assert {"Ada Smith: 3, her landlady", "Dora: her sister"} <= set(card.inner_text().splitlines())
+    newest, settled = card.locator("h3", has_text="Promises").locator("xpath=following-sibling::ul[1]/li").all()
+    assert newest.inner_text().endswith(f"{PROMISED[2][0]}\nno memory tells what came of it")
+    assert "Ada Smith to Cleo, day 1, 8:20 AM: I promise to mend the roof." in settled.inner_text()
+    settled.get_by_role("link", name="what came of it, day 1, 3:00 PM: I kept my word.").click()
+    assert "Cleo, entry 2" in card.inner_text()
+
+
+def test_two_agents_are_shown_side_by_side_and_change_places(page: Any) -> None:
+    page.locator("#day").select_option("0")
+    page.locator("#beside").select_option("2")
+    assert page.locator("#whose").inner_text() == "Cleo on day 1"
+    assert page.locator("#beside-day .mark.lane1").count() == len(PROMISED)
+    page.locator("#beside-day .mark").first.focus()
+    page.keyboard.press("Enter")
+    assert PROMISED[0][0] in page.locator("#card .said").inner_text()
+    assert [page.locator(f"#{name}").input_value() for name in ("owner", "beside")] == ["2", "0"]
+    assert "Ada Smith on day 1" in page.locator("#whose").inner_text()
+    page.locator("#beside").select_option("-1")
+    assert not page.locator("#beside-day").is_visible()
 
 
 def test_the_keyboard_reaches_every_memory(page: Any) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.patience import LONGEST
 
 OURS = ("COGITATE_", "OPENAI_")
+HOSTS = ("run", "fork", "load")  # commands that end with the process of a host
 
 
 def cogitate(*arguments: object, data_dir: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -63,9 +66,18 @@ def typed(
         patch.setattr(sys, "stderr", streams[1])
         with pytest.raises(SystemExit) as left:
             main()
+    if arguments[0] in HOSTS:
+        _close_what_is_left()
     said = [raw.getvalue().decode() for raw in (out, err)]
     assert isinstance(left.value.code, int)
     return subprocess.CompletedProcess(list(map(str, arguments)), left.value.code, *said)
+
+
+def _close_what_is_left() -> None:
+    """Close connections that a process of its own would close by its end, before a later test is blamed for them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 def tick_of(data_dir: Path, run: str) -> int:

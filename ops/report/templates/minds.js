@@ -4,7 +4,7 @@ const SVG = "http://www.w3.org/2000/svg";
 const at = (id) => document.getElementById(id);
 const about = JSON.parse(at("about").textContent);
 const minds = new Map();
-const shown = { owner: 0, day: 0, number: 0, from: 0, to: DAY, off: new Set(), found: null };
+const shown = { owner: 0, day: 0, number: 0, from: 0, to: DAY, off: new Set(), found: null, beside: -1 };
 
 /* -- data -- */
 
@@ -33,7 +33,7 @@ function mind(index) {
 
 const dayOf = (entry) => Math.floor(entry.minute / DAY);
 const here = () => mind(shown.owner);
-const ofDay = () => (here().byDay.get(shown.day) || []).filter((entry) => !shown.off.has(entry.lane));
+const ofDay = (owner = shown.owner) => (mind(owner).byDay.get(shown.day) || []).filter((entry) => !shown.off.has(entry.lane));
 const inList = () => shown.found || ofDay().map((entry) => ({ owner: shown.owner, entry }));
 
 /* -- elements -- */
@@ -58,7 +58,7 @@ function words(entry) {
 
 /* -- the timeline -- */
 
-function marksOf(entries, scale, linked) {
+function marksOf(entries, scale, linked, number) {
   const marks = [], more = [];
   about.lanes.forEach((_, lane) => {
     const ends = Array(STACK).fill(-Infinity);  // of the marks in each row of the lane
@@ -66,7 +66,7 @@ function marksOf(entries, scale, linked) {
       if (entry.lane !== lane) continue;
       const radius = 3 + 0.55 * (entry.importance || 1), x = scale(entry.minute);
       const free = ends.findIndex((end) => end < x - radius);
-      if (free >= 0 || entry.n === shown.number || linked.has(entry.n)) {
+      if (free >= 0 || entry.n === number || linked.has(entry.n)) {
         const row = Math.max(0, free);
         ends[row] = x + radius;
         marks.push({ entry, x, y: TOP + lane * LANE + 10 + row * 17, radius });
@@ -87,7 +87,15 @@ function hourName(minute) {
 }
 
 function drawTimeline(focus = false) {
-  const svg = at("timeline"), width = Math.max(280, svg.clientWidth), height = TOP + about.lanes.length * LANE + 22;
+  drawDay(at("timeline"), shown.owner, shown.number, focus);
+  at("second").hidden = shown.beside < 0;
+  if (shown.beside < 0) return;
+  at("whose").textContent = `${mind(shown.beside).name} on ${mind(shown.beside).days[shown.day] || "this day: no memory"}`;
+  drawDay(at("beside-day"), shown.beside, 0, false);
+}
+
+function drawDay(svg, owner, number, focus) {
+  const width = Math.max(280, svg.clientWidth), height = TOP + about.lanes.length * LANE + 22;
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   svg.style.height = `${height}px`;
   const start = shown.day * DAY, span = shown.to - shown.from;
@@ -105,17 +113,17 @@ function drawTimeline(focus = false) {
       parts.push(drawn("text", { x, y: height - 6, "text-anchor": "middle" }, hourName(minute)));
     }
   }
-  const inside = ofDay().filter((e) => e.minute >= start + shown.from && e.minute <= start + shown.to);
-  const chosen = here().byNumber.get(shown.number), linked = new Set(chosen ? chosen.evidence || [] : []);
-  const { marks, more } = marksOf(inside, scale, linked);
+  const inside = ofDay(owner).filter((e) => e.minute >= start + shown.from && e.minute <= start + shown.to);
+  const chosen = mind(owner).byNumber.get(number), linked = new Set(chosen ? chosen.evidence || [] : []);
+  const { marks, more } = marksOf(inside, scale, linked, number);
   let focused = null;
   for (const { entry, x, y, radius } of marks) {
     const kinds = ["mark", `lane${entry.lane}`, entry.archived ? "archived" : "", entry.provisional ? "provisional" : "",
-      entry.n === shown.number ? "chosen" : "", linked.has(entry.n) ? "linked" : ""].filter(Boolean).join(" ");
+      entry.n === number ? "chosen" : "", linked.has(entry.n) ? "linked" : ""].filter(Boolean).join(" ");
     const mark = drawn("g", { class: kinds, role: "button", tabindex: -1, "data-n": entry.n,
       "aria-label": `${about.types[entry.lane]}, ${entry.time}: ${words(entry).slice(0, 200)}` });
     mark.append(drawn("circle", { cx: x, cy: y, r: radius }), drawn("title", {}, `${entry.time}: ${words(entry).slice(0, 300)}`));
-    if (entry.n === shown.number) focused = mark;
+    if (entry.n === number) focused = mark;
     parts.push(mark);
   }
   for (const one of more) {
@@ -251,6 +259,7 @@ async function choose(owner, number, focus = false) {
 function draw(focus = false) {
   document.body.inert = false;
   at("owner").value = shown.owner;
+  at("beside").value = shown.beside;
   const days = at("day"), one = here();
   days.replaceChildren(...one.dayList.map((day) => Object.assign(element("option", one.days[day]), { value: day })));
   days.value = shown.day;
@@ -300,6 +309,20 @@ at("in").addEventListener("click", () => { zoom(0.5); drawTimeline(); });
 at("out").addEventListener("click", () => { zoom(2); drawTimeline(); });
 at("whole").addEventListener("click", () => { shown.from = 0; shown.to = DAY; drawTimeline(); });
 at("find").addEventListener("input", (event) => search(event.target.value));
+at("beside").addEventListener("change", async (event) => {
+  const index = Number(event.target.value);
+  if (about.served && index >= 0 && !(await fetchMind(index))) return;
+  shown.beside = index;
+  drawTimeline();
+});
+for (const kind of ["click", "keydown"]) at("beside-day").addEventListener(kind, (event) => {
+  const mark = event.target.closest(".mark");
+  if (!mark || (kind === "keydown" && event.key !== "Enter" && event.key !== " ")) return;
+  event.preventDefault();
+  const owner = shown.beside;
+  shown.beside = shown.owner;  // they change places
+  choose(owner, Number(mark.dataset.n), true);
+});
 at("timeline").addEventListener("click", (event) => {
   const mark = event.target.closest(".mark"), more = event.target.closest(".more");
   if (mark) choose(shown.owner, Number(mark.dataset.n), true);

@@ -1,5 +1,5 @@
 "use strict";
-const LEFT_OUT = 10, SUMMARY = 4, FROM_MEMORY = [0, 1, SUMMARY];  // lanes of what a prompt is chosen from
+const LEFT_OUT = 10, PROMISES = 30, SUMMARY = 4, FROM_MEMORY = [0, 1, SUMMARY];  // lanes of what a prompt is chosen from
 
 const address = (owner, number) => `#${encodeURIComponent(about.owners[owner][0])}${number ? `/${number}` : ""}`;
 const named = (subject) => (about.owners.find((one) => one[0] === subject) || [subject, subject])[1];
@@ -18,10 +18,33 @@ function people(one) {
       if (subject !== one.owner) met.set(subject, [(met.get(subject) || [0])[0] + 1, entry]);
     }
   }
-  const most = [...met].sort((a, b) => b[1][0] - a[1][0]).slice(0, PEOPLE), list = element("ul");
-  for (const [subject, [count, newest]] of most) list.append(linkTo(shown.owner, newest, `${named(subject)}: ${count}`));
-  return most.length ? [element("h3", "Whom the memories are about"), list] : [];
+  const stated = new Map(Object.entries(one.relations)), list = element("ul");
+  for (const [subject, [count, newest]] of [...met].sort((a, b) => b[1][0] - a[1][0]).slice(0, PEOPLE)) {
+    const name = named(subject), words = stated.get(subject) || stated.get(name);
+    stated.delete(stated.has(subject) ? subject : name);
+    list.append(linkTo(shown.owner, newest, `${name}: ${count}${words ? `, ${words}` : ""}`));
+  }
+  for (const [who, words] of stated) list.append(element("li", `${named(who)}: ${words}`));
+  return list.children.length ? [element("h3", "Whom the memories are about"), list] : [];
 }
+
+/* The promises in a mind, the newest first: each with its entry, and the entry that tells what came of it. */
+function promises(one) {
+  if (!one.promises.length) return [];
+  const list = element("ul"), parts = [element("h3", "Promises"), list];
+  for (const { giver, taker, said, n, outcome, told } of [...one.promises].reverse().slice(0, PROMISES)) {
+    const given = one.byNumber.get(n), came = one.byNumber.get(told);
+    const item = linkTo(shown.owner, given, `${named(giver)}${taker ? ` to ${named(taker)}` : ""}, ${when(one, given)}: ${said}`);
+    const result = element("ul");
+    result.append(came ? linkTo(shown.owner, came, `what came of it, ${when(one, came)}: ${outcome}`) : element("li", "no memory tells what came of it"));
+    item.append(result);
+    list.append(item);
+  }
+  if (one.promises.length > PROMISES) parts.push(element("p", `and ${one.promises.length - PROMISES} before`, "note"));
+  return parts;
+}
+
+const when = (one, entry) => `${one.days[dayOf(entry)]}, ${entry.time}`;
 
 function links(title, entries, owner) {
   if (!entries.length) return [];
@@ -77,7 +100,7 @@ function drawCard() {
   if (!entry) {
     const lines = [element("h2", one.name), element("p", `${one.owner}${one.left ? ", has left" : ""}: ${one.entries.length} memories`, "note")];
     if (one.summary) lines.push(element("h3", "Long-term summary"), element("p", one.summary, "said"));
-    lines.push(...people(one));
+    lines.push(...people(one), ...promises(one));
     card.replaceChildren(...lines, element("p", "Choose a memory to read it.", "note"));
     return;
   }
@@ -105,6 +128,7 @@ function drawCard() {
     for (const [name, text] of entry.steps) fact(name, text);
     fact("lateness", entry.lateness ? `${entry.lateness} ticks` : "none");
   } else fact("job", withoutJob(entry));
+  for (const [who, change, reason] of entry.changes || []) fact("relation", `${named(who)}: ${change}${reason ? ` (${reason})` : ""}`);
   parts.push(facts);
   parts.push(...links("It rests on", known(entry.evidence || []), shown.owner));
   parts.push(...deleted((entry.evidence || []).length - known(entry.evidence || []).length));

@@ -16,7 +16,7 @@ from cogitate.scheduler.ledger.outage import outage_of
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.workers.processes.embedded import EmbeddedServer
 from cogitate.workers.processes.server_keeper import ServerKeeper
-from tests.integration.command import cogitate, summary, typed
+from tests.integration.command import summary, typed
 
 RUN = ("run", "--town", 3, "--ticks", 380, "--run", "watched", "--workers", 1)
 
@@ -31,7 +31,7 @@ def test_a_sound_run_has_no_findings_and_a_changed_account_is_found(tmp_path: Pa
         found = typed("audit", "watched", data_dir=data_dir)
         assert found.returncode == 1
         assert "day 1 run calls: reserved 0 + spent" in found.stdout
-        resumed = cogitate("run", "--run", "watched", "--resume", "--ticks", 382, "--audit", data_dir=data_dir)
+        resumed = typed("run", "--run", "watched", "--resume", "--ticks", 382, "--audit", data_dir=data_dir)
     assert resumed.returncode == 1
     assert "the audit after tick" in resumed.stderr
     assert "Traceback" not in resumed.stderr

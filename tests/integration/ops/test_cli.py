@@ -15,7 +15,7 @@ import pytest
 
 from cogitate.simulation import recordings
 from cogitate.workers.processes.embedded import EmbeddedServer
-from tests.integration.command import cogitate, command, left_behind, summary, tick_of
+from tests.integration.command import cogitate, command, left_behind, summary, tick_of, typed
 from tests.patience import LONGEST
 
 Eventually = Callable[..., None]
@@ -196,9 +196,9 @@ def test_the_command_for_a_users_model_is_complete(finished: tuple[Path, dict[st
     assert shown is not None
     model = dict(pair.split("=") for pair in shown[1].split()) | {"COGITATE_BASE_URL": "http://127.0.0.1:9/v1"}
     short = ("run", "--town", 1, "--ticks", 3, "--workers", 1)
-    done = cogitate(*short, *shown[2].split(), data_dir=tmp_path / "data", **model)
+    done = typed(*short, *shown[2].split(), data_dir=tmp_path / "data", **model)
     assert (done.returncode, done.stderr.count("model.unused")) == (0, 0), done.stderr
-    without = cogitate(*short, data_dir=tmp_path / "data", **model)
+    without = typed(*short, data_dir=tmp_path / "data", **model)
     assert (without.returncode, without.stderr.count("model.unused")) == (0, 1), without.stderr
 
 
@@ -206,7 +206,7 @@ def test_the_demo_shows_degradation_and_which_limit_it_was(tmp_path: Path) -> No
     (demo,) = re.findall(
         r"COGITATE_LIMITS='(.*)' \$\(BIN\)/cogitate run --town 25 --days 1\n", Path("Makefile").read_text()
     )
-    done = cogitate("run", "--town", 25, "--days", 1, data_dir=tmp_path / "data", COGITATE_LIMITS=demo)
+    done = typed("run", "--town", 25, "--days", 1, data_dir=tmp_path / "data", COGITATE_LIMITS=demo)
     assert done.returncode == 0, done.stderr
     share = re.search(r"jobs \(([\d.]+)%\) were degraded", done.stdout)
     assert share is not None
@@ -215,7 +215,7 @@ def test_the_demo_shows_degradation_and_which_limit_it_was(tmp_path: Path) -> No
 
 
 def test_a_run_cannot_be_made_twice(finished: tuple[Path, dict[str, Any], str]) -> None:
-    done = cogitate("run", "--run", "town-1", data_dir=finished[0])
+    done = typed("run", "--run", "town-1", data_dir=finished[0])
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert "'town-1'" in done.stderr
 

@@ -35,7 +35,7 @@ from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import load_streams
 from cogitate.tasks.registry import kind_names
 from cogitate.workers.processes.embedded import EmbeddedServer
-from tests.integration.command import cogitate
+from tests.integration.command import typed
 from tests.live_flower import flower, get, post
 from tests.patience import LONGEST
 
@@ -59,7 +59,7 @@ PAGES = (
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
     """A data folder with one finished run that reached its limits."""
     with EmbeddedServer(tmp_path_factory.mktemp("pages") / "data") as started, FakeEndpoint() as endpoint:
-        done = cogitate(
+        done = typed(
             "run",
             "--town",
             4,
@@ -291,7 +291,7 @@ def test_a_job_page_matches_the_command(server: EmbeddedServer, address: str) ->
     model = next(one for one in jobs(server) if one.source == "llm" and one.appended)
     refused = next(one for one in jobs(server) if one.reason == "denied")
     for one in (model, refused):
-        said = cogitate("job", one.id, data_dir=server.data_dir).stdout
+        said = typed("job", one.id, data_dir=server.data_dir).stdout
         found = reading(address, "job", f"?id={quote(one.id)}")
         assert [f"{name:<10} {text}" for name, text in found["life"]] == said.splitlines()
         assert (found["run"], found["over"], found["texts"]) == ("town-1", True, True)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cogitate.workers.processes.embedded import EmbeddedServer
-from tests.integration.command import cogitate, summary, typed
+from tests.integration.command import summary, typed
 
 RUN = "town-1"
 
@@ -38,7 +38,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def owners(lived: Path) -> list[str]:
-    done = cogitate("memory", RUN, "agent:nobody", data_dir=lived)
+    done = typed("memory", RUN, "agent:nobody", data_dir=lived)
     assert done.returncode == 2
     assert "'agent:nobody'" in done.stderr
     return done.stderr.partition("there are ")[2].strip().split(", ")

@@ -19,7 +19,7 @@ from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.summary import summarise_run
 from cogitate.scheduler.intake.observations import Observation
 from cogitate.workers.processes.embedded import EmbeddedServer
-from tests.integration.command import cogitate, summary
+from tests.integration.command import summary, typed
 
 ODD = "agent:<script>alert(1)</script>"
 SECRET = "The miller whispered that the sluice is open."
@@ -90,7 +90,7 @@ def test_a_report_is_one_file_with_everything_in_it(lived: Path) -> None:
     assert (plan["requests"]["actual"], plan["requests"]["within"]) == (3, True)
     assert plan["jobs"]["estimated"]["likely"] == plan["jobs"]["actual"] == 1
     assert "calls" not in plan, "no model was asked"
-    assert "wrote town.html" in cogitate("report", "town", data_dir=lived).stdout, "by default, where the user is"
+    assert "wrote town.html" in typed("report", "town", data_dir=lived).stdout, "by default, where the user is"
 
 
 def test_an_estimate_learns_from_earlier_runs(lived: Path) -> None:
@@ -98,14 +98,14 @@ def test_an_estimate_learns_from_earlier_runs(lived: Path) -> None:
     origins = {row["kind"]: row["origin"] for row in found["first"]}
     assert (found["agents"], origins["plan"], origins["act"]) == (10, "settings", "town")
     limits = '{"tick.run.jobs": 16}'
-    without = cogitate("estimate", "--agents", 100, data_dir=lived / "none", COGITATE_LIMITS=limits).stdout
+    without = typed("estimate", "--agents", 100, data_dir=lived / "none", COGITATE_LIMITS=limits).stdout
     without = " ".join(without.split())  # lines are wrapped
     assert "refused by tick.run.jobs" in without
     assert "act, prune: measured in the built-in town" in without
 
 
 def test_an_estimate_fits_80_columns_where_limits_refuse_and_ticks_are_paced(tmp_path: Path) -> None:
-    said = cogitate(
+    said = typed(
         "estimate",
         "--agents",
         100,

@@ -32,7 +32,7 @@ from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.steering.operators import ask
 from cogitate.scheduler.tick.tick_iterator import Tick
 from cogitate.simulation.town.town import Town
-from tests.integration.command import cogitate, summary
+from tests.integration.command import summary, typed
 from tests.integration.scheduler.test_trimming import live as live_for_days
 from tests.integration.scheduler.test_trimming import settings_of
 
@@ -315,6 +315,6 @@ def test_the_command_forks_at_a_game_time(tmp_path: Path) -> None:
     half_past_seven = ("fork", "town", "--at", "day 1 7:30", "--workers", 1)
     fork = summary(*half_past_seven, "--run", "early", data_dir=tmp_path)
     assert fork["digest"] == first["digest"]
-    poor = cogitate("fork", "town", "--at", "noon", "--run", "other", data_dir=tmp_path)
+    poor = typed("fork", "town", "--at", "noon", "--run", "other", data_dir=tmp_path)
     assert poor.returncode == 2
     assert "give a tick such as 720, or a game time" in poor.stderr

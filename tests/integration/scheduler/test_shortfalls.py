@@ -20,7 +20,7 @@ from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.inspection.summary import RunSummary, summarise_run
 from cogitate.workers.llm.requests.address import servers_of
-from tests.integration.command import cogitate
+from tests.integration.command import typed
 from tests.ports import free_ports
 
 OWNERS = {f"agent:{name.lower()}": Profile(name=name) for name in ("Ann", "Ben", "Cid", "Dora")}
@@ -170,13 +170,13 @@ def test_the_shortfall_is_reported_at_the_end_meanwhile_and_in_status(tmp_path: 
     folder = tmp_path / "data"
     model = {"COGITATE_BASE_URL": nobody, "COGITATE_MODEL": "m"}
     arguments = ("--town", 2, "--ticks", 370, "--run", "town", "--llm", "openai", "--limit-tokens", 1_000_000)
-    ended = cogitate("run", *arguments, data_dir=folder, **model)
+    ended = typed("run", *arguments, data_dir=folder, **model)
     assert ended.returncode == 0, ended.stderr
     server = nobody.replace("user:pass@", "")
     unreached = "could not be reached, or broke off its answers: "
     assert f"Endpoint default ({server}) {unreached}" in ended.stdout
     assert ended.stderr.count("endpoint.unreachable") == 1
     assert "models.unanswered" not in ended.stderr, "the summary says it"
-    assert f"Endpoint default {unreached}" in cogitate("status", "town", data_dir=folder, **model).stdout
-    elsewhere = cogitate("status", "town", data_dir=folder)
+    assert f"Endpoint default {unreached}" in typed("status", "town", data_dir=folder, **model).stdout
+    elsewhere = typed("status", "town", data_dir=folder)
     assert f"Endpoint default {unreached}" in elsewhere.stdout, "the reader's settings are not the run's"
