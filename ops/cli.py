@@ -6,12 +6,10 @@ or the configuration cannot be used, 130 and 143 stopped by Ctrl-C or SIGTERM.
 
 from __future__ import annotations
 
-import gc
 import io
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import version
 from typing import Annotated, Any, NamedTuple
@@ -206,25 +204,12 @@ COMMANDS = {name: command for group in GROUPS.values() for name, command in grou
 _GROUP_OF = {name: title for title, group in GROUPS.items() for name in group}
 
 
-@contextmanager
-def _no_collections() -> Iterator[None]:
-    """Collect no garbage within the block: imports leave hardly any, and collections take a tenth of their time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
 class _LazyCommands(Mapping[str, object]):
     """The commands as Typer expects them, each imported when it is looked up."""
 
     def __getitem__(self, name: str) -> Any:
         command = COMMANDS[name]
-        with _no_collections():
-            module = import_module(f"cogitate.ops.{command.module}")
+        module = import_module(f"cogitate.ops.{command.module}")
         passing_on = {"allow_extra_args": True, "ignore_unknown_options": True}
         alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
         alone.command(

@@ -7,8 +7,6 @@ which Celery starts another process, without this app, and the supervisor would 
 
 from __future__ import annotations
 
-import gc
-
 import click
 from celery import maybe_patch_concurrency
 
@@ -23,7 +21,6 @@ def command(context: click.Context) -> None:
     from celery.bin.base import CLIContext
 
     context.obj = CLIContext(app=find_app(APP), no_color=None, workdir=None)
-    gc.enable()
 
 
 def _refuse_detach(context: click.Context, option: click.Parameter, given: bool) -> bool:
@@ -37,7 +34,6 @@ def _refuse_detach(context: click.Context, option: click.Parameter, given: bool)
 
 def main() -> None:
     """Run a worker with the options of the command line."""
-    gc.disable()  # until the app is loaded: collections take a tenth of that time and free hardly anything
     maybe_patch_concurrency()  # before other imports, as green-thread pools require
     from celery.bin.worker import worker
 
