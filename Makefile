@@ -39,7 +39,7 @@ style-and-compile: $(READY)
 	@$(BIN)/pytest --collect-only -qq tests > /dev/null & $(MAKE) --no-print-directory style && wait
 
 test: $(READY) $(if $(MARKED),,style-and-compile) ## Style, types, import directions, and every test; or only marked tests: MARKED="system or recordings"
-	$(BIN)/pytest --numprocesses 3 --dist worksteal $(if $(MARKED),-m "$(MARKED)")
+	$(BIN)/pytest --numprocesses 4 --dist worksteal $(if $(MARKED),-m "$(MARKED)")
 
 simulate: $(READY) ## The protocol under seeded faults: SEEDS=10000, FIRST=60, MINUTES=3, or one SEED=17 alone
 	$(BIN)/python -m tests.simulation.seeded $(if $(SEED),--seed $(SEED)) $(if $(FIRST),--first $(FIRST)) \
