@@ -51,7 +51,7 @@ class Neutral:
     def says_i(self, text: str) -> bool:
         return False  # the word for "I" is not known
 
-    def noted(self, sentence: str, me: str, names: Collection[str], doers: Doers) -> str:
+    def noted(self, sentence: str, me: str, name: str, names: Collection[str], doers: Doers) -> str:
         return sentence
 
     def quoted(self, said: str, speaker: str, listener: str, is_mine: bool, minute: int | None) -> str:
@@ -107,6 +107,12 @@ class Neutral:
     def is_account(self, sentence: str, deed: str, giver: str, by_giver: bool) -> bool:
         told = not (sentence.endswith(QUESTIONS) or self.may_vow(sentence) or self._pack.leaves_undone(sentence))
         return told and are_alike(self.deed_words(deed), frozenset(stems(sentence)))
+
+    def tells_done(self, sentence: str) -> bool:
+        return not sentence.endswith(QUESTIONS) and self._pack.tells_done(sentence)
+
+    def is_done(self, sentence: str, deed: str) -> bool:
+        return False  # the form of a verb is not known
 
     def heard(self, text: str, speaker: str, listener: str) -> str:
         return joined(self._pack.labelled(speaker, sentence) for sentence in split_sentences(text))

@@ -23,7 +23,7 @@ SAID = ("name", "day", "work", "errands", "again", "see_to", "keep", "quiet", "r
 DAYS = {"before": -2, "yesterday": -1, "today": 0, "tomorrow": 1, "after": 2}  # placeholders, by days from today
 _READ = ("colon", "not_after", "hours", "at", "before", "units", "am", "pm", "noon", "midnight", "half", "numbers")
 _OPEN = ("refusals", "doubts", "others", "own")
-_WAYS = ("courtesies", "vows", "grave", "within", "prefixes", "undone", "not_subject")
+_WAYS = ("courtesies", "vows", "grave", "within", "prefixes", "done", "undone", "not_subject")
 _KEYS = frozenset((*SAID, *_READ, *_OPEN, *_WAYS, "between", "days", "function_words", "letters"))
 _TABLES = ("days", "reasons")
 _PLACEHOLDER = re.compile(r"\\\{\w+\\\}")
@@ -182,17 +182,24 @@ class Pack:
         is_agreed = agreed is not None and agreed.search(said) is not None
         return is_open or (is_agreed and (own is None or own.search(said) is None))
 
+    def tells_done(self, sentence: str) -> bool:
+        """Return whether a sentence tells that something is mended or settled."""
+        done, undone = self._done
+        said = fold(sentence)
+        return done is not None and done.search(said) is not None and not (undone is not None and undone.search(said))
+
     def leaves_undone(self, sentence: str) -> bool:
         """Return whether a sentence tells that something is not done, or is yet to be."""
-        return self._undone is not None and self._undone.search(fold(sentence)) is not None
+        undone = self._done[1]
+        return undone is not None and undone.search(fold(sentence)) is not None
 
     def without_vow(self, sentence: str) -> str:
         """Return a folded sentence without the words by which one promises."""
         return fold(sentence) if self.vows is None else self.vows.sub(" ", fold(sentence))
 
     @cached_property
-    def _undone(self) -> re.Pattern[str] | None:
-        return self._cue("undone")
+    def _done(self) -> tuple[re.Pattern[str] | None, ...]:
+        return self._cue("done"), self._cue("undone")
 
     @cached_property
     def _left_open(self) -> tuple[re.Pattern[str] | None, ...]:

@@ -38,11 +38,12 @@ class Language(Protocol):
     def says_i(self, text: str) -> bool:
         """Return whether a text calls the one who wrote it "I"."""
 
-    def noted(self, sentence: str, me: str, names: Collection[str], doers: Doers) -> str:
+    def noted(self, sentence: str, me: str, name: str, names: Collection[str], doers: Doers) -> str:
         """Return a note as it is told later.
 
         Args:
             me: what its owner is called: "I", or its name.
+            name: of its owner.
             names: of all whom the note may name.
             doers: finds the names of those of whom the same was noted.
         """
@@ -110,6 +111,12 @@ class Language(Protocol):
         Args:
             by_giver: the giver tells it.
         """
+
+    def is_done(self, sentence: str, deed: str) -> bool:
+        """Return whether a sentence tells that a deed was done, by anybody."""
+
+    def tells_done(self, sentence: str) -> bool:
+        """Return whether a sentence tells that what was out of order is mended or settled."""
 
     def heard(self, text: str, speaker: str, listener: str) -> str:
         """Return what another said as one tells it of oneself: with the speaker named for "I", and no "you".

@@ -17,6 +17,7 @@ from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.times import is_over
 from cogitate.memory.summaries.conversations import first_person
 from cogitate.tasks.heuristics.day_plan import AGAIN, NOTHING_KNOWN, SEE_TO, WORK, Slot, build
+from cogitate.tasks.heuristics.identity import fulfilled_wish
 from cogitate.tasks.heuristics.owed import Owed, find_owed, with_owed
 from cogitate.tasks.heuristics.pressing import find_pressing, is_seen_to, quote
 from cogitate.tasks.heuristics.reading import TIMED
@@ -52,7 +53,7 @@ def find_slots(case: Case, start: int, end: int, language: str) -> tuple[list[Sl
         unfinished=_left(case, told, start, owed, language),
         status=status_of(case),
         visits=Counter(place for place, _ in {(e.location, e.minute // 60) for e in case.entries if e.location}),
-        done=_done(case),
+        done=(*_done(case), *fulfilled_wish(profile, entries)),
         owed=owed.untimed,
         language=language,
     )

@@ -71,10 +71,10 @@ def find_pressing(
     def is_open(entry: Entry) -> bool:
         at = bisect_right(seen, BY_TIME(entry), key=BY_TIME)
         return (
-            not _is_answered(TERMS.of(entry.text), words[at:])
+            not _is_answered(TERMS.of(entry.text), zip(words[at:], seen[at:], strict=True))
             and (_is_told(entry, name, names) if entry.type == "message" else not _is_done_or_said(entry.text, name))
             and bool(prose(entry.text))
-            and not _matters_little(entry, seen)
+            and not _is_settled(entry, seen)
             and not (planned and _is_planned(quote(entry, names, language), planned))
             and not appointments([entry], places, entry.minute - DAY, entry.minute + _AHEAD)
             and not _is_called_off(entry, entries)
@@ -97,8 +97,8 @@ def quote(entry: Entry, names: Mapping[str, str], language: str = ENGLISH) -> st
 
 
 def is_seen_to(matter: str, later: Sequence[Entry]) -> bool:
-    """Return whether an observation after a plan is about a matter that the plan saw to."""
-    return _is_answered(TERMS.of(matter), (TERMS.of(e.text) for e in later if e.type == "observation"))
+    """Return whether an observation after a plan is about a matter that the plan saw to: it presses anew or is over."""
+    return _is_answered(TERMS.of(matter), ((TERMS.of(e.text), e) for e in later if e.type == "observation"))
 
 
 def _is_planned(quoted: str, planned: Sequence[str]) -> bool:
@@ -127,16 +127,28 @@ def _is_called_off(entry: Entry, entries: Sequence[Entry]) -> bool:
     return not standing([Appointment(entry.minute, entry.text, None, entry.number)], entries)
 
 
-def _matters_little(entry: Entry, seen: Sequence[Entry]) -> bool:
-    """Return whether an entry matters little beside an earlier one about the same."""
+def _is_settled(entry: Entry, seen: Sequence[Entry]) -> bool:
+    """Return whether an entry says that its matter is done, or matters little beside an earlier one about the same."""
+    language = language_of(entry.text)
+    if all(language.tells_done(said) for said in split_sentences(entry.text)):
+        return True
     if entry.importance >= IMPORTANT:
         return False
-    said = (TERMS.of(entry.text),)
+    said = ((TERMS.of(entry.text), entry),)
     before = seen[: bisect_left(seen, BY_TIME(entry), key=BY_TIME)]
     return any(one.importance > entry.importance and _is_answered(TERMS.of(one.text), said) for one in before)
 
 
-def _is_answered(matter: Collection[str], later: Iterable[Collection[str]]) -> bool:
-    """Return whether one of later observations, given by their words, is about the matter that some words tell."""
+def _is_answered(matter: Collection[str], later: Iterable[tuple[Collection[str], Entry]]) -> bool:
+    """Return whether a later observation, here with its words, is about the matter that some words tell.
+
+    An observation of something done needs fewer shared words: half of its own words, and two or half of the matter's.
+    """
     words = frozenset(matter)
-    return bool(words) and any(len(words.intersection(said)) >= _ALIKE * len(words) for said in later)
+    enough = _ALIKE * len(words)
+    return any(
+        len(shared) >= enough
+        or (2 * len(shared) >= max(len(said), min(4, len(words))) and language_of(entry.text).tells_done(entry.text))
+        for said, entry in later
+        if (shared := words.intersection(said))
+    )

@@ -88,7 +88,7 @@ def tell(recalled: Recalled, entry: Entry, sentence: str) -> str:
     language = language_of(sentence, recalled.language)
     if not line.speaker:
         me = "I" if recalled.says_i else recalled.name
-        noted = language.noted(said, me, recalled.names.values(), partial(_doers, recalled, entry))
+        noted = language.noted(said, me, recalled.name, recalled.names.values(), partial(_doers, recalled, entry))
         noted = anchor_days(noted, entry.minute)
         return noted if has_end(noted) else with_end(noted)
     is_dated = anchor_days(said, entry.minute) != said and day_of(entry.minute) != day_of(recalled.minute)

@@ -1,8 +1,8 @@
 """What an owner noted or heard, as it is told later.
 
-Activities and plans that are over in the past, a subject that is left out, speech quoted with who told whom, the
-speaker for "I", and notes of talks: "Ada Smith is conversing about a conversation between Ada Smith and Bo about goats"
-is "Ada Smith and Bo talked about goats".
+Activities in the past, a subject that is left out, speech quoted with who told whom, the speaker for "I", and notes of
+talks: "Ada Smith is conversing about a conversation between Ada Smith and Bo about goats" is "Ada Smith and Bo talked
+about goats".
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from functools import lru_cache
 
 from cogitate.memory.clock import on_date
 from cogitate.memory.language.english.grammar import is_past
-from cogitate.memory.language.quotations import outside_quotations, without_quotations
+from cogitate.memory.language.quotations import without_quotations
 from cogitate.memory.language.sentences import QUESTIONS
 from cogitate.memory.language.tables import english
 from cogitate.memory.language.talk import Doers
 from cogitate.memory.language.text import FUNCTION_WORDS, words
-from cogitate.memory.language.times import is_over
 
 _I = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine)\b")
 _ACTIVITY = re.compile(r"\w+ing\b")
+#: A deed, without a pronoun that may refer to its doer.
+_OWN_DEED = re.compile(r"([a-z]+)\b(?!.*\b(?:he|she|they|him|her|them|his|hers|their|theirs)\b).*", re.DOTALL)
 _ONLY_PAST = english("only_past")
 _OPENS_OBJECT = english("opens_object")
 _YOU, _MY = re.compile(r"\b(?:you|yourself)\b", re.I), re.compile(r"\bmy\b", re.I)
@@ -40,12 +41,6 @@ _STATE = re.compile(
     r"(?:am|are|is|was|were|ha(?:ve|s|d)|needs?|must|lacks?|cannot|f[io]nds?|found|s[ae]ws?|sees?|hears?|heard|notice[sd]?|"
     r"discover(?:s|ed)|count(?:s|ed)|loses?|lost)\b"
 )
-#: What is said of a coming time, and for whom "were" is said once it is over.
-_SEVERAL = re.compile(r"(?:\b(?:they|we|you|both|all)|\b[^\W\d]\w* and [^\W\d][\w ]{0,60})$", re.IGNORECASE)
-_WILL = re.compile(r"(?:(?<=\w)['’]ll\b|\s(?:will|shall)\b)(?P<not> not\b)?(?P<be> be \w+ing\b)?")
-_WONT = re.compile(r"\swon['’]t\b")
-_PRESENT = re.compile(r"\b(is|are|am)(?= (?:\w+ing|to)\b| (?:\w+ ){1,3}on (?:the \w+ of )?day \d)")
-_OVER = {"is": "was", "are": "were", "am": "was"}
 
 
 def tells_state(rest: str) -> bool:
@@ -58,11 +53,18 @@ def says_i(text: str) -> bool:
     return _I.search(without_quotations(text)) is not None
 
 
-def noted(sentence: str, me: str, names: Collection[str], doers: Doers) -> str:
-    """Return a note as it is told later: "Ada Smith is baking" as "Ada Smith was baking"."""
+def noted(sentence: str, me: str, name: str, names: Collection[str], doers: Doers) -> str:
+    """Return a note as it is told later: "Ada Smith is baking" as "Ada Smith was baking".
+
+    Args:
+        me: what its owner is called: "I", or its name.
+        name: the owner's name, by which a summary calls it.
+    """
     if (talk := _talked(sentence, names, doers)) != sentence:
         return talk
     told = with_subject(sentence, me)
+    if me != name and (own := _OWN_DEED.match(told.removeprefix(f"{name} "))) and told.startswith(f"{name} "):
+        told = f"{me} {own[0]}" if is_past(own[1]) and name not in own[0] else told
     who, _, doing = told.partition(" is ")
     if _ACTIVITY.match(doing) and who in names:
         told = f"{who} was {doing}"
@@ -148,25 +150,3 @@ def _meant(names: Iterable[str]) -> dict[str, str]:
             having.setdefault(word, []).append(name)
     shortest = {word: min(found, key=len) for word, found in having.items()}
     return {word: one if all(one in name for name in having[word]) else "" for word, one in shortest.items()}
-
-
-def told_after(sentence: str, minute: int) -> str:
-    """Return a sentence told at game time `minute`: what it says of a time that is over by then is in the past."""
-    if not is_over(sentence, minute):
-        return sentence
-    return outside_quotations(sentence, _in_past)
-
-
-def _in_past(text: str) -> str:
-    text = _WILL.sub(_was_going, text)
-    text = _WONT.sub(lambda found: f" {_be(found)} not going to", text)
-    return _PRESENT.sub(lambda found: _OVER[found[1]], text)
-
-
-def _be(found: re.Match[str]) -> str:
-    before = found.string[max(0, found.start() - 120) : found.start()]
-    return "were" if _SEVERAL.search(before) else "was"
-
-
-def _was_going(found: re.Match[str]) -> str:
-    return f" {_be(found)}{' not' if found['not'] else ''} going to{found['be'] or ''}"

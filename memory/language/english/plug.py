@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from cogitate.memory.language.english.appointments import find_appointed as appointed
-from cogitate.memory.language.english.certainty import is_called_off, is_refusal, is_tale, subject_of
+from cogitate.memory.language.english.certainty import is_called_off, is_refusal, is_tale, subject_of, tells_done
 from cogitate.memory.language.english.clauses import split_clauses as clauses
 from cogitate.memory.language.english.courtesies import is_small_talk as is_courtesy
 from cogitate.memory.language.english.memorable import changes_a_life, leaning
-from cogitate.memory.language.english.notes import heard, noted, quoted, says_i, tells_state, told_after, with_subject
-from cogitate.memory.language.english.promises import deed_words, is_account, may_vow, tells_outcome
+from cogitate.memory.language.english.notes import heard, noted, quoted, says_i, tells_state, with_subject
+from cogitate.memory.language.english.promises import deed_words, is_account, is_done, may_vow, tells_outcome
 from cogitate.memory.language.english.promises import find_vow as vow
 from cogitate.memory.language.english.references import leans_on_others
 from cogitate.memory.language.english.retelling import retold
+from cogitate.memory.language.english.tense import told_after
 
 __all__ = [
     "appointed",
@@ -22,6 +23,7 @@ __all__ = [
     "is_account",
     "is_called_off",
     "is_courtesy",
+    "is_done",
     "is_refusal",
     "is_tale",
     "leaning",
@@ -32,6 +34,7 @@ __all__ = [
     "says_i",
     "stands_alone",
     "subject_of",
+    "tells_done",
     "tells_outcome",
     "tells_state",
     "told_after",

@@ -41,6 +41,13 @@ _GIVER = re.compile(r"\b(?:(?P<me>I|my)|you|your)\b", re.I)
 _CONDITION = re.compile(r"\b(?:if|unless|in case|maybe|perhaps|might|whether)\b", re.I)
 #: Before the verb of a deed that was done, or was not: "did not mend", "forgot to mend".
 _DID = re.compile(r"\b(?:did(?: not| never|n['’]t)?|(?:failed|forgot|refused|declined|managed) to) $")
+#: What is not, or not yet, or only wished.
+_UNREAL = re.compile(
+    r"n['’]t\b|\b(?:no|not|never|nobody|none|fail(?:s|ed)?|forgot|refused?|declined|wants?|wanted|wish(?:es|ed)?|hopes?|"
+    r"hoped|plans?|planned|will|would|shall|should|must|may|might|can|could|needs?|needed|going to|to be|voted?|"
+    r"promise[sd]?|until|before|when|once)\b",
+    re.I,
+)
 #: When a deed is due, which is no part of it.
 _WHEN = re.compile(
     r"\b(?:(?:on|by|until|before) )?(?:the \w{1,20} of )?(?:day \d{1,6}|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b",
@@ -101,8 +108,15 @@ def is_account(sentence: str, deed: str, giver: str, by_giver: bool) -> bool:
     return False
 
 
+def is_done(sentence: str, deed: str) -> bool:
+    """Return whether a sentence tells that a deed was done, by anybody."""
+    return _UNREAL.search(sentence) is None and is_account(sentence, deed, "", False)
+
+
 def _does(giver: str, by_giver: bool, before: str) -> bool:
-    """Return whether the giver is the subject of a verb, of which the text before is given."""
+    """Return whether the giver, or anybody if it is "", is the subject of a verb, of which the text before is given."""
+    if not giver:
+        return True
     called = re.escape(giver[4:]) if giver.startswith(("The ", "the ")) else re.escape(giver)
     for mention in re.finditer(rf"\b(?:{called}{'|I' if by_giver else ''})(?![\w'’-])", before):
         if not _SUBJECT.search(_TOGETHER.sub("", before[mention.end() :])):

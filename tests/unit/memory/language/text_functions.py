@@ -21,10 +21,11 @@ from cogitate.memory.importance import Ratings, rate_by_rule
 from cogitate.memory.language.english.address import clean, without_own_name
 from cogitate.memory.language.english.clauses import split_clauses
 from cogitate.memory.language.english.courtesies import is_small_talk
-from cogitate.memory.language.english.notes import noted, says_i, told_after
+from cogitate.memory.language.english.notes import noted, says_i
 from cogitate.memory.language.english.persons import replace_persons, tokens_of
 from cogitate.memory.language.english.references import leans_on_others
 from cogitate.memory.language.english.reported import is_english, third_person
+from cogitate.memory.language.english.tense import told_after
 from cogitate.memory.language.entities import name_words
 from cogitate.memory.language.hidden_characters import without_hidden
 from cogitate.memory.language.markup import prose
@@ -204,14 +205,14 @@ FUNCTIONS: Mapping[str, Callable[[str], object]] = {
     "persons.replace_persons": lambda text: replace_persons(tokens_of(text), "Jon", "Gina", named=False),
     "reported.third_person": lambda text: third_person(text, "Jon", "Gina", {"Gina"}),
     "reported.is_english": is_english,
-    "notes.noted": lambda text: noted(text, "I", NAMES.values(), set),
+    "notes.noted": lambda text: noted(text, "I", "Klaus", NAMES.values(), set),
     "notes.noted of a talk": lambda text: noted(
-        f"Klaus is conversing about {text}", "Klaus", ["Klaus"], lambda: ["Klaus"]
+        f"Klaus is conversing about {text}", "Klaus", "Klaus", ["Klaus"], lambda: ["Klaus"]
     ),
     "notes.says_i": says_i,
     "markup.prose": prose,
     "references.leans_on_others": leans_on_others,
-    "notes.told_after": lambda text: told_after(f"{text} on day 1", 5000),
+    "tense.told_after": lambda text: told_after(f"{text} on day 1", 5000),
     "conversations.first_person": lambda text: first_person(_said(f"Maria: {text}"), KLAUS, NAMES),
     "promises.find_promises": lambda text: find_promises(
         KLAUS, [_said(f"I promise to {text}"), _said(text), _seen(text)], NAMES

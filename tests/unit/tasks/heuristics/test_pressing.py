@@ -10,7 +10,7 @@ from cogitate.memory.clock import DAY
 from cogitate.memory.effects import MarkAccessed
 from cogitate.memory.entry import Entry, PlanItem
 from cogitate.memory.profile import Profile
-from cogitate.tasks.heuristics.pressing import quote
+from cogitate.tasks.heuristics.pressing import find_pressing, quote
 from cogitate.tasks.kind import WorldFacts
 from tests.unit.tasks.kind_cases import KLAUS, MARIA, WORLD, case_of, message, observation, stream_of
 from tests.unit.tasks.plan.plan_case import KIND, MORNING, made
@@ -58,6 +58,20 @@ def test_a_plan_marks_what_it_quotes_as_used() -> None:
 )
 def test_what_a_later_observation_answers_presses_no_more(later: Entry) -> None:
     assert seen_to(seen(OXYGEN), later) == []
+
+
+@pytest.mark.parametrize(
+    ("later", "presses"),
+    [
+        ("Repaired the radio mast with Tam.", False),
+        ("The radio mast is repaired.", False),
+        ("Repaired the mast of the boat with Tam.", True),
+        ("Tam promised that the radio mast would be repaired.", True),
+    ],
+)
+def test_a_matter_presses_no_more_once_a_deed_mends_what_it_names(later: str, presses: bool) -> None:
+    mast = "Radio mast: no signal since 07:40."
+    assert (mast.rstrip(".") in seen_to(seen(mast), seen(later, NOW - 30, 6))) is presses
 
 
 def test_of_two_observations_of_one_matter_the_later_presses() -> None:
@@ -113,6 +127,21 @@ def test_an_empty_plan_sees_to_what_matters_less_and_to_what_others_said() -> No
     assert seen_to(seen("A mouse ran by.", importance=5), profile=BUSY) == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Fire on deck 2! The pump is repaired.",
+        "The pump is repaired. Fire on deck 2!",
+        "The pump was repaired badly and burst.",
+        "Nadie ha reparado la bomba.",
+        "Niemand hat die Pumpe repariert.",
+    ],
+)
+def test_what_is_mended_in_part_or_not_at_all_is_seen_to(text: str) -> None:
+    plan = made(stream_of(seen(text, importance=9)), NOW, profile=Profile(name="R7"), world=WorldFacts())
+    assert any(text[:-1] in item.description for item in plan.items)
+
+
 def test_what_a_later_statement_calls_off_is_not_seen_to() -> None:
     proposed = message("Let us meet in the lab tomorrow.", NOW - 90, importance=6)
     off = message("I have to cancel our meeting in the lab.", NOW - 60, importance=5)
@@ -127,6 +156,28 @@ def test_an_occupation_is_planned_beside_what_an_empty_plan_sees_to() -> None:
         stream_of(seen("A mouse ran by.", importance=5)), NOW, profile=Profile(name="R7", occupation="cook")
     ).items
     assert [item.description for item in items] == ["See to it: A mouse ran by", "Work as a cook"]
+
+
+@pytest.mark.parametrize(
+    ("broke", "mended", "not_yet"),
+    [
+        ("The wheel of the big cart broke.", "The wheel of the big cart is repaired.", "The wheel must be repaired."),
+        ("Se rompió la rueda del carro.", "Reparé la rueda del carro.", "La rueda del carro no está reparada."),
+        ("Das Rad des Karrens ist gebrochen.", "Ich habe das Rad repariert.", "Das Rad muss repariert werden."),
+        ("La roue est cassée.", "La roue est réparée.", "La roue n'est pas réparée."),
+        ("Колесо сломалось.", "Я починил колесо.", "Колесо ещё не починили."),
+        ("انكسرت عجلة العربة الكبيرة.", "أصلحت عجلة العربة الكبيرة.", "لم يتم إصلاح العجلة."),
+        ("荷車の車輪が壊れた。", "私は荷車の車輪を直した。", "荷車の車輪はまだ直っていない。"),
+        ("车轮坏了。", "我把车轮修好了。", "车轮还没修好。"),
+    ],
+)
+def test_what_is_mended_presses_no_more(broke: str, mended: str, not_yet: str) -> None:
+    def pressing(*entries: Entry) -> list[str]:
+        return [e.text for e in find_pressing("R7", stream_of(*entries).live(), {}, (), NOW, is_empty=True)]
+
+    assert pressing(seen(broke)) == [broke]
+    assert pressing(seen(mended)) == []
+    assert pressing(seen(not_yet)) == [not_yet]
 
 
 def test_of_a_matter_that_eased_a_plan_sees_to_nothing() -> None:

@@ -21,7 +21,20 @@ ADA, BO = "Ada Smith", "Bo Lind"
     ],
 )
 def test_a_note_keeps_its_person(note: str, told: str) -> None:
-    assert noted(note, ADA, (ADA, BO), ()) == told
+    assert noted(note, ADA, ADA, (ADA, BO), ()) == told
+
+
+@pytest.mark.parametrize(
+    ("summary", "told"),
+    [
+        ("Ada Smith promised to mend the gate.", "I promised to mend the gate."),
+        ("Ada Smith mended her gate.", "Ada Smith mended her gate."),  # whose?
+        ("Ada Smith is out.", "Ada Smith is out."),
+        ("Bo Lind promised to mend the gate.", "Bo Lind promised to mend the gate."),
+    ],
+)
+def test_what_a_summary_tells_of_the_owner_is_its_own(summary: str, told: str) -> None:
+    assert noted(summary, "I", ADA, (ADA, BO), ()) == told
 
 
 def test_a_note_says_i_outside_quotation_marks() -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from cogitate.memory.language.english.notes import told_after
 from cogitate.memory.language.english.references import (
     leans_on_others,
     leans_on_somebody,
     leans_on_something,
     looks_like_name,
 )
+from cogitate.memory.language.english.tense import told_after
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cogitate.memory.clock import DAY
-from cogitate.memory.language.english.notes import told_after
+from cogitate.memory.language.english.tense import told_after
 from cogitate.memory.language.times import is_over
 
 
