@@ -42,7 +42,9 @@ def open_processes(settings: Settings, resources: ExitStack) -> Processes:
     resources.callback(client.close)
     check(client, url)
     check_keeps_runs(client, redact_url(url))
+    publisher = Publisher(settings)
+    resources.callback(publisher.close)
     port = settings.metrics_port
     theirs = settings if port is None else settings.model_copy(update={"metrics_port": port + 1})
     pool = resources.enter_context(WorkerPool(theirs, settings.workers)) if settings.workers else None
-    return Processes(client, Publisher(settings).publish, settings, pool)
+    return Processes(client, publisher.publish, settings, pool)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import io
 import json
 import os
 import subprocess
 import sys
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +20,6 @@ from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.patience import LONGEST
 
 OURS = ("COGITATE_", "OPENAI_")
-HOSTS = ("run", "fork", "load")  # commands that end with the process of a host
 
 
 def cogitate(*arguments: object, data_dir: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -66,18 +63,9 @@ def typed(
         patch.setattr(sys, "stderr", streams[1])
         with pytest.raises(SystemExit) as left:
             main()
-    if arguments[0] in HOSTS:
-        _close_what_is_left()
     said = [raw.getvalue().decode() for raw in (out, err)]
     assert isinstance(left.value.code, int)
     return subprocess.CompletedProcess(list(map(str, arguments)), left.value.code, *said)
-
-
-def _close_what_is_left() -> None:
-    """Close connections that a process of its own would close by its end, before a later test is blamed for them."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)
-        gc.collect()
 
 
 def tick_of(data_dir: Path, run: str) -> int:
@@ -90,12 +78,12 @@ def tick_of(data_dir: Path, run: str) -> int:
 
 
 def summary(*arguments: object, data_dir: Path, **environment: str) -> dict[str, Any]:
-    """The JSON object that a successful `cogitate … --json` in this process ends with."""
+    """Return the JSON object that a successful `cogitate … --json` in this process ends with."""
     return _last_object(typed(*arguments, "--json", data_dir=data_dir, **environment))
 
 
 def summary_of_process(*arguments: object, data_dir: Path, **environment: str) -> dict[str, Any]:
-    """The same of a process of its own, which a hash seed needs."""
+    """Return the same from a separate process, which a hash seed requires."""
     return _last_object(cogitate(*arguments, "--json", data_dir=data_dir, **environment))
 
 
