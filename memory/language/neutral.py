@@ -48,6 +48,9 @@ class Neutral:
     def told_after(self, sentence: str, minute: int) -> str:
         return sentence
 
+    def resolved(self, sentence: str, before: str) -> str:
+        return sentence
+
     def says_i(self, text: str) -> bool:
         return False  # the word for "I" is not known
 

@@ -35,6 +35,9 @@ class Language(Protocol):
     def told_after(self, sentence: str, minute: int) -> str:
         """Return a sentence told at game time `minute`: what it says of a time that is over by then is in the past."""
 
+    def resolved(self, sentence: str, before: str) -> str:
+        """Return a sentence with the subject of the sentence `before` it in the place of its opening pronoun."""
+
     def says_i(self, text: str) -> bool:
         """Return whether a text calls the one who wrote it "I"."""
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from cogitate.memory.entry import Entry
+from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.talk import Utterance
 from cogitate.memory.language.times import anchor_days
@@ -63,7 +64,12 @@ def _folded(summary: str, entries: Iterable[Entry], names: Mapping[str, str], ro
     ordered = sorted(entries, key=lambda e: (e.minute, e.number))
     for entry in ordered:
         said = parse_line(entry, names)
-        dated = [said._replace(text=anchor_days(one, entry.minute)) for one in first_sentences(said.text)]
+        sentences = first_sentences(said.text)
+        told = [
+            language_of(sentence).resolved(sentence, before)
+            for before, sentence in zip(("", *sentences), sentences, strict=False)
+        ]
+        dated = [said._replace(text=anchor_days(sentence, entry.minute)) for sentence in told]
         lines += [part for sentence in dated for part in sentence_in_parts(sentence, most)]
     minute = max(now, ordered[-1].minute) if ordered else now or None
     candidates = [_weighed(unit) for unit in units(lines, minute)]

@@ -82,13 +82,13 @@ def units(lines: Sequence[Utterance], minute: int | None = None) -> list[Unit]:
     seen: set[str] = set()  # tell repeated statements once
     for at, (line, said) in enumerate(zip(lines, sentences, strict=True)):
         clauses, answers = clauses_of(said), at > 0 and lines[at - 1].text.endswith("?")
-        for clause in clauses:
+        for before, clause in zip(("", *clauses), clauses, strict=False):
             fluent = line.text == written[at].text
             language = _language_of(clause, spoken, speakers)
             if line.speaker and not is_english(spoken) and is_courtesy(clause, speakers):
                 continue
             speech = Speech(line.speaker, line.listener, fluent, answers)
-            text = language.retold(clause, speech, talk)
+            text = language.retold(language.resolved(clause, before), speech, talk)
             text = language.told_after(text, minute) if minute is not None else text
             if not text or normal(text) in seen:
                 continue

@@ -10,7 +10,7 @@ from cogitate.memory.language.english.memorable import changes_a_life, leaning
 from cogitate.memory.language.english.notes import heard, noted, quoted, says_i, tells_state, with_subject
 from cogitate.memory.language.english.promises import deed_words, is_account, is_done, may_vow, tells_outcome
 from cogitate.memory.language.english.promises import find_vow as vow
-from cogitate.memory.language.english.references import leans_on_others
+from cogitate.memory.language.english.references import leans_on_others, resolved
 from cogitate.memory.language.english.retelling import retold
 from cogitate.memory.language.english.tense import told_after
 
@@ -30,6 +30,7 @@ __all__ = [
     "may_vow",
     "noted",
     "quoted",
+    "resolved",
     "retold",
     "says_i",
     "stands_alone",

@@ -47,6 +47,30 @@ _EMPTY_IT = re.compile(
     re.IGNORECASE,
 )
 _THING = re.compile(r"\b(?:the|an?|my|your|his|her|our|their|this|some|any|no) (?:\w+ )?\w{3,}", re.IGNORECASE)
+_OPENS_WITH_PRONOUN = re.compile(r"(he|she|they)(?= \w)", re.IGNORECASE)
+#: "My brother", "The old captain", "Ada Smith": the subject of a sentence, if it is a person.
+_SUBJECT = re.compile(
+    r"(?:(?:[Mm]y|[Oo]ur|[Yy]our|[Hh]is|[Hh]er|[Tt]heir|[Tt]he|[Aa]n?) (?:[a-z]+ ){0,2}(?:"
+    + "|".join(sorted(_KIN))
+    + r")|(?!(?:I|We|You|It|He|She|They|The|My|Our|This|That|There)\b)[A-Z][\w'’-]+ [A-Z][\w'’-]+)(?= [a-z])"
+)
+
+
+def resolved(sentence: str, before: str) -> str:
+    """Return a sentence whose opening "he", "she" or "they" is replaced by the subject of the sentence `before` it.
+
+    Text after a colon, such as a letter's, has a separate subject. Beside another person, who is meant is unclear.
+    """
+    opening = _OPENS_WITH_PRONOUN.match(sentence)
+    told = before.rpartition(": ")[2]
+    subject = _SUBJECT.match(told) if opening and before else None
+    if opening is None or subject is None or any(map(_is_person, _WORD.findall(told, subject.end()))):
+        return sentence
+    return f"{subject[0]}{sentence[opening.end(1) :]}"
+
+
+def _is_person(word: str) -> bool:
+    return word.lower() in _KIN or looks_like_name(word, first=False)
 
 
 def leans_on_others(sentence: str) -> bool:

@@ -23,7 +23,7 @@ from cogitate.memory.language.english.clauses import split_clauses
 from cogitate.memory.language.english.courtesies import is_small_talk
 from cogitate.memory.language.english.notes import noted, says_i
 from cogitate.memory.language.english.persons import replace_persons, tokens_of
-from cogitate.memory.language.english.references import leans_on_others
+from cogitate.memory.language.english.references import leans_on_others, resolved
 from cogitate.memory.language.english.reported import is_english, third_person
 from cogitate.memory.language.english.tense import told_after
 from cogitate.memory.language.entities import name_words
@@ -212,6 +212,8 @@ FUNCTIONS: Mapping[str, Callable[[str], object]] = {
     "notes.says_i": says_i,
     "markup.prose": prose,
     "references.leans_on_others": leans_on_others,
+    "references.resolved": lambda text: resolved("He sang.", text),
+    "references.resolved of an it": lambda text: resolved(text, "The gallery is dry."),
     "tense.told_after": lambda text: told_after(f"{text} on day 1", 5000),
     "conversations.first_person": lambda text: first_person(_said(f"Maria: {text}"), KLAUS, NAMES),
     "promises.find_promises": lambda text: find_promises(

@@ -85,7 +85,7 @@ def test_you_is_the_other_one_of_two_and_left_out_among_three() -> None:
     [
         (
             "My sister sang. She bought a piano.",
-            ["Jon's sister sang.", 'Jon said "She bought a piano".'],
+            ["Jon's sister sang.", "Jon's sister bought a piano."],
         ),
         ("She bought a piano.", ['Jon said "She bought a piano".']),
         ("Perhaps they will try that.", []),
@@ -198,6 +198,13 @@ def test_an_ambiguous_you_is_left_out() -> None:
 )
 def test_truncated_lines_are_told_only_with_content(seen: str, told: list[str]) -> None:
     assert texts(("", seen)) == told
+
+
+def test_a_clause_of_an_observation_takes_the_preceding_subject() -> None:
+    assert texts(("", "Wren Vane is well, and she wrote a letter.")) == [
+        "Wren Vane is well.",
+        "Wren Vane wrote a letter.",
+    ]
 
 
 def test_the_parts_of_a_sentence_hold_all_its_words_and_no_other_space(subtests: pytest.Subtests) -> None:

@@ -9,6 +9,7 @@ from cogitate.memory.language.english.references import (
     leans_on_somebody,
     leans_on_something,
     looks_like_name,
+    resolved,
 )
 from cogitate.memory.language.english.tense import told_after
 
@@ -49,6 +50,22 @@ def test_dependent_sentences_are_found(sentence: str) -> None:
 )
 def test_independent_sentences_are_found(sentence: str) -> None:
     assert not leans_on_others(sentence)
+
+
+@pytest.mark.parametrize(
+    ("before", "sentence", "told"),
+    [
+        ("My old brother left.", "He took the boat.", "My old brother took the boat."),
+        ("Ada Smith sings.", "She is loud.", "Ada Smith is loud."),
+        ("The doctor gave Bo Lind a pill.", "He has hives.", "He has hives."),  # who, is unclear
+        ("Ben Cole read a letter: Ada Smith sings.", "She is loud.", "Ada Smith is loud."),
+        ("It rained.", "She is loud.", "She is loud."),
+        ("My brother left.", "The boat sank.", "The boat sank."),
+        ("", "He left.", "He left."),
+    ],
+)
+def test_an_opening_pronoun_is_the_subject_before(before: str, sentence: str, told: str) -> None:
+    assert resolved(sentence, before) == told
 
 
 @pytest.mark.parametrize(
