@@ -66,13 +66,5 @@ def news_of(entry: Entry) -> str:
     return news if colon and news[:1].isupper() and not entry.text.startswith("Event: ") else entry.text
 
 
-def topic_of(entry: Entry) -> str:
-    """Return the topic that routing wrote into the label of an event, or ""."""
-    if not is_of_event(entry):
-        return ""
-    head = entry.text.partition(": ")[0]
-    return head.partition(" discussed " if entry.type == "message" else " on ")[2]
-
-
 def _ended(sentence: str) -> str:
     return sentence if has_end(sentence) else with_end(sentence)

@@ -9,7 +9,7 @@ from cogitate.memory.entry import Entry, EntryType
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.routing.routing import Event, Routing, Style, route
 from cogitate.memory.summaries.conversations import parse_line, shown_line, summarise_entries
-from cogitate.memory.summaries.statements import news_of, statement_of, told_apart, topic_of
+from cogitate.memory.summaries.statements import news_of, statement_of, told_apart
 
 ALICE = "agent:alice"
 NAMES = {ALICE: "Alice Adams", "npc:tom": "Tom"}
@@ -70,10 +70,8 @@ def test_a_vote_with_its_count_needs_no_label() -> None:
     won = Event(kind="ballot_completed", topic="the floor", text="The crew voted 4 to 1 to mop it.", consensus=True)
     counted = route(won, minute=1).entry
     assert told_apart(counted) == "The crew voted 4 to 1 to mop it."
-    assert topic_of(counted) == "the floor"
     bare = route(won.model_copy(update={"text": "Floor won."}), minute=1).entry
     assert told_apart(bare) == bare.text == "Ballot completed with consensus on the floor: Floor won."
-    assert topic_of(msgspec.structs.replace(counted, tags=())) == ""
 
 
 def test_the_parts_of_an_event_are_labelled() -> None:
@@ -164,45 +162,39 @@ def test_a_statement_is_read_from_its_form(text: str, said: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "text", "news", "apart", "topic"),
+    ("kind", "text", "news", "apart"),
     [
         (
             "observation",
             "Ballot on the floor: Oak won. Earnings: 9.",
             "Oak won. Earnings: 9.",
             "Ballot on the floor: Oak won. Earnings on the floor were 9.",
-            "the floor",
         ),
-        ("observation", "Ballot: Oak won. Earnings: 9.", "Oak won. Earnings: 9.", "Ballot: Oak won. Earnings: 9.", ""),
+        ("observation", "Ballot: Oak won. Earnings: 9.", "Oak won. Earnings: 9.", "Ballot: Oak won. Earnings: 9."),
         (
             "observation",
             "Ballot on the floor: oak won.",
             "Ballot on the floor: oak won.",
             "Ballot on the floor: oak won.",
-            "the floor",
         ),
-        ("observation", "Ballot on the floor", "Ballot on the floor", "Ballot on the floor", "the floor"),
-        ("observation", "Event: Oak won.", "Event: Oak won.", "Event: Oak won.", ""),
+        ("observation", "Ballot on the floor", "Ballot on the floor", "Ballot on the floor"),
+        ("observation", "Event: Oak won.", "Event: Oak won.", "Event: Oak won."),
         (
             "message",
             "Alice discussed the floor: Yes. Earnings: 9.",
             "Alice discussed the floor: Yes. Earnings: 9.",
             "Alice discussed the floor: Yes. Earnings: 9.",
-            "the floor",
         ),
         (
             "message",
             "Alice spoke on the floor: Yes. Earnings: 9.",
             "Alice spoke on the floor: Yes. Earnings: 9.",
             "Alice spoke on the floor: Yes. Earnings: 9.",
-            "",
         ),
     ],
 )
-def test_an_event_has_news_and_a_topic_behind_its_label(
-    kind: EntryType, text: str, news: str, apart: str, topic: str
-) -> None:
+def test_an_event_has_news_behind_its_label(kind: EntryType, text: str, news: str, apart: str) -> None:
     entry = routed(kind, text, "event:ballot_completed")
-    assert (news_of(entry), told_apart(entry), topic_of(entry)) == (news, apart, topic)
+    assert (news_of(entry), told_apart(entry)) == (news, apart)
     plain = routed(kind, text)
-    assert (news_of(plain), told_apart(plain), topic_of(plain)) == (text, text, ""), "it is no event"
+    assert (news_of(plain), told_apart(plain)) == (text, text), "it is no event"
