@@ -16,6 +16,7 @@ from cogitate.ops.report.minds_page import write_minds
 from cogitate.scheduler.inspection.job_history import JobRecord
 from cogitate.scheduler.inspection.minds import Mind, Owner, written_by
 from cogitate.tasks.job import Cost
+from tests.browser.quiet_page import WINDOWS, quiet_page
 
 pytestmark = pytest.mark.system
 
@@ -82,24 +83,10 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(params=[("light", 1280, 800), ("dark", 390, 844)], ids=["desktop", "phone"])
+@pytest.fixture(params=WINDOWS)
 def page(request: pytest.FixtureRequest, browser: Any, file: Path) -> Iterator[Any]:
-    """The open page. Afterwards it must have said nothing on the console, and fit into the window."""
-    scheme, width, height = request.param
-    opened = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
-    complaints: list[str] = []
-    asked: list[str] = []
-    opened.on("console", lambda message: complaints.append(message.text))
-    opened.on("pageerror", lambda error: complaints.append(str(error)))
-    opened.on("dialog", lambda dialog: complaints.append(dialog.message))
-    opened.on("request", lambda request: asked.append(request.url))
-    opened.goto(file.as_uri())
-    yield opened
-    fits = opened.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
-    opened.close()
-    assert complaints == []
-    assert [url.partition("#")[0] for url in asked] == [file.as_uri()]
-    assert fits
+    with quiet_page(browser, file.as_uri(), request.param) as opened:
+        yield opened
 
 
 def last_day(page: Any) -> None:

@@ -16,6 +16,7 @@ from cogitate.ops.report.minds_reading import MindsReading
 from cogitate.ops.report.minds_server import MindsServer
 from cogitate.scheduler.config.settings import Settings
 from cogitate.workers.processes.embedded import EmbeddedServer
+from tests.browser.quiet_page import WINDOWS, quiet_page
 from tests.live_flower import flower
 
 pytestmark = pytest.mark.system
@@ -50,25 +51,11 @@ def server(data_dir: Path) -> Iterator[MindsServer]:
             thread.join()
 
 
-@pytest.fixture(params=[("light", 1280, 800), ("dark", 390, 844)], ids=["desktop", "phone"])
+@pytest.fixture(params=WINDOWS)
 def page(request: pytest.FixtureRequest, browser: Any, server: MindsServer) -> Iterator[Any]:
-    """The open page. Afterwards it must have said nothing on the console, asked its server alone, and fit."""
-    scheme, width, height = request.param
-    opened = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
-    complaints: list[str] = []
-    asked: list[str] = []
-    opened.on("console", lambda message: complaints.append(message.text))
-    opened.on("pageerror", lambda error: complaints.append(str(error)))
-    opened.on("dialog", lambda dialog: complaints.append(dialog.message))
-    opened.on("request", lambda request: asked.append(request.url))
-    opened.goto(server.url)
-    opened.locator("body:not([inert])").wait_for()
-    yield opened
-    fits = opened.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
-    opened.close()
-    assert complaints == []
-    assert all(url.startswith(server.url) for url in asked)
-    assert fits
+    with quiet_page(browser, server.url, request.param) as opened:
+        opened.locator("body:not([inert])").wait_for()
+        yield opened
 
 
 def test_a_question_brings_memories_to_mind_with_the_parts_of_their_scores(page: Any) -> None:

@@ -1,0 +1,36 @@
+"""A page that complains of nothing, asks no other server, and fits into its window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+#: Colour scheme, width and height of a desktop and of a phone.
+WINDOWS = {"desktop": ("light", 1280, 800), "phone": ("dark", 390, 844)}
+
+
+@contextmanager
+def quiet_page(browser: Any, address: str, window: str) -> Iterator[Any]:
+    """Open a page for a block, and check it afterwards.
+
+    Args:
+        address: all that the page requests begins with it.
+        window: one of `WINDOWS`.
+    """
+    scheme, width, height = WINDOWS[window]
+    opened = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+    complaints: list[str] = []
+    asked: list[str] = []
+    opened.on("console", lambda message: complaints.append(message.text))
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    opened.on("dialog", lambda dialog: complaints.append(dialog.message))
+    opened.on("request", lambda request: asked.append(request.url))
+    opened.goto(address)
+    yield opened
+    fits = opened.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    opened.close()
+    assert complaints == []
+    assert asked
+    assert all(url.startswith(address) for url in asked)
+    assert fits
