@@ -36,10 +36,9 @@ def minds(
     """Show what every agent remembers on a page: a timeline of each day, and each thought with its evidence, the job
     that wrote it, what its prompt showed and left out, and its cost.
 
-    The page is served on this machine until Ctrl-C, at an address that nobody else can guess; there it also shows
-    what comes to an agent's mind for a question. With --out it is one HTML file that loads nothing and that only you
-    may read. It contains the texts of memories, and no prompt. The journal is verified on the way; the exit code is 1
-    when it was changed.
+    By default, the page is served on this machine until Ctrl-C, at an address with a secret. It answers what comes to
+    an agent's mind for a question, and shows prompts that the run captured. With --out it is one HTML file that loads
+    nothing, that only you may read, and that holds no prompt. The exit code is 1 if the journal was altered.
     """
     settings = read_settings(verbose, data_dir=data_dir)
     load_kinds(settings)

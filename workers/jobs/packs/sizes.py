@@ -1,6 +1,6 @@
 """How many cases of a kind a model is asked at once: as many as it has shown that it can answer.
 
-A fault counts for its kind alone: who cannot make ten plans at once may well rate for ten.
+A fault counts for its kind alone: a model that cannot make ten plans at once may still rate for ten owners.
 """
 
 from __future__ import annotations
