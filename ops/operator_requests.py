@@ -5,7 +5,7 @@ from __future__ import annotations
 from cogitate.scheduler.config.controls import FULL, Control, Retry, SetCadence, SetLimit, SetMode
 from cogitate.scheduler.config.limits import MAX_LIMIT, LimitError, parse_limit_name
 from cogitate.scheduler.config.settings import ConfigurationError, check_owners
-from cogitate.scheduler.inspection.job_history import JobRecord
+from cogitate.scheduler.inspection.job_records import JobRecord
 from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.steering.operators import ControlOutcome
 from cogitate.scheduler.steering.throttle import KIND

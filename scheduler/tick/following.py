@@ -162,7 +162,12 @@ def row(ended: Ended, note: EndNote) -> DueJob:
 
 def _result(ended: Ended, note: EndNote) -> Result:
     told = {name: getattr(note, name) for name in OF_RESULT}
-    told |= {"saved": note.usage != Cost(), "tries": (), "source": "cached" if note.source == "llm" else note.source}
+    told |= {
+        "saved": note.usage != Cost(),
+        "tries": (),
+        "worker": "",
+        "source": "cached" if note.source == "llm" else note.source,
+    }
     return Result(effects=ended.effects, **told)
 
 

@@ -22,7 +22,8 @@ from cogitate.ops.flower.readings import Readings
 from cogitate.scheduler.config.controls import ControlRequest, Retry, SetLimit, SetMode, read_asked
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
-from cogitate.scheduler.inspection.job_history import JobHistory, JobRecord
+from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.inspection.job_records import JobRecord
 from cogitate.scheduler.inspection.recent import recent_ticks
 from cogitate.scheduler.inspection.stored_run import limits_of, unjournalled
 from cogitate.scheduler.inspection.summary import summarise_run

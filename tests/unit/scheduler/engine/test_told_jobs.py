@@ -16,7 +16,8 @@ from cogitate.memory.snapshot import dump
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.budget.admission import DecidedLine
 from cogitate.scheduler.config.facts import SCHEMA, Facts
-from cogitate.scheduler.inspection.job_history import JobHistory, JobRecord
+from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.inspection.job_records import JobQuery, JobRecord
 from cogitate.scheduler.journal.checkpoint import packed
 from cogitate.scheduler.journal.history import check_kind_wrote, read_journal, redo
 from cogitate.scheduler.journal.lines import (
@@ -71,18 +72,18 @@ def test_the_newest_jobs_are_open_ones_then_the_latest_ended(store: RunStore, la
 @pytest.mark.parametrize(
     ("asked", "found"),
     [
-        ({"kind": "muse"}, [GONE]),
-        ({"owner": CY}, [OPEN, GONE]),
-        ({"state": "late"}, [LATE]),
-        ({"state": "applied"}, [SOON, LATE]),
-        ({"state": "open"}, [OPEN]),
-        ({"state": "denied"}, [GONE]),
-        ({"kind": "think", "owner": CY}, [OPEN]),
-        ({"kind": "hum"}, []),
+        (JobQuery(kind="muse"), [GONE]),
+        (JobQuery(owner=CY), [OPEN, GONE]),
+        (JobQuery(state="late"), [LATE]),
+        (JobQuery(state="applied"), [SOON, LATE]),
+        (JobQuery(state="open"), [OPEN]),
+        (JobQuery(state="denied"), [GONE]),
+        (JobQuery(kind="think", owner=CY), [OPEN]),
+        (JobQuery(kind="hum"), []),
     ],
 )
-def test_jobs_are_found_by_kind_owner_and_state(store: RunStore, asked: dict[str, str], found: list[JobKey]) -> None:
-    assert names(JobHistory(store.client, "town").newest(0, **asked)) == [key.text() for key in found]
+def test_jobs_are_found_by_kind_owner_and_state(store: RunStore, asked: JobQuery, found: list[JobKey]) -> None:
+    assert names(JobHistory(store.client, "town").newest(0, asked)) == [key.text() for key in found]
 
 
 def test_all_jobs_are_ordered_by_their_ends(store: RunStore) -> None:
