@@ -41,7 +41,8 @@ from cogitate.tasks.registry import kind_names
 from cogitate.workers.publish import queue_key
 
 TABS = {"overview": "Cogitate", "budgets": "Budgets", "cadence": "Cadence", "charts": "Charts", "steering": "Steering"}
-TITLES = TABS | {"jobs": "Jobs", "job": "Job"}
+NAVIGATION = TABS | {"jobs": "Jobs", "minds": "Minds"}
+TITLES = NAVIGATION | {"job": "Job"}
 COLUMNS = "name,args,state,result,received,runtime,uuid"  # of the task list: "reflect", "isabella · tick 420"
 STATIC = Path(__file__).parent / "static"
 INTERVAL = 2000  # milliseconds between two refreshes of an open page
@@ -313,9 +314,7 @@ def register() -> None:
         return
     define("origin", type=str, default="", help="the address of Flower behind a proxy, such as https://ops.example.com")
     urls.settings["xsrf_cookie_kwargs"] = {"samesite": "Strict"}
-    urls.settings["template_loader"] = PagesLoader(
-        urls.settings["template_path"], TABS | {"jobs": "Jobs", "minds": "Minds"}
-    )
+    urls.settings["template_loader"] = PagesLoader(urls.settings["template_path"], NAVIGATION)
     ours = [
         web.url(path, handler, {"page": page}, name=name)
         for page in TABS

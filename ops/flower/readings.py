@@ -197,6 +197,7 @@ class Readings:
                         "id": one.id,
                         "asked": format_control(one.control),
                         "by": one.by,
+                        "reason": one.reason,
                         "state": one.state,
                         "tick": one.tick,
                         "clock": day_and_time(one.minute) if one.tick else "",

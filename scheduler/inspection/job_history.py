@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
 from sys import maxsize
 from typing import Any
@@ -141,6 +141,20 @@ class JobHistory:
                 f"the first in the trimmed journal of run {self._run!r}"
             )
         raise InputError(f"run {self._run!r} has no job {self._id(key)!r}; `cogitate jobs {self._run}` lists them")
+
+    def ended(self, keys: Collection[JobKey]) -> list[JobRecord]:
+        """Return those of these jobs that have ended, newest first. What became known after their ends is not read.
+
+        Raises:
+            JournalError: if the journal was altered.
+        """
+        found: list[JobRecord] = []
+        first = min((key.tick for key in keys), default=self._now() + 1)
+        for line in self._backwards(max(first, self.trimmed + 1), self._now()):
+            found += [record for _, record in self._ends(line, lambda key, *_: key in keys)]
+            if len(found) == len(keys):
+                break
+        return found
 
     def appending(self, owner: str, number: int, tick: int) -> JobRecord | None:
         """Return the job that appended an entry at a tick; None if no job in the journal did.

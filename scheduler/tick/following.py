@@ -128,7 +128,7 @@ class Following:
         self, tick: int, line: ReadLine, origin: Origin, known: BoundaryInput | None
     ) -> list[ControlRequest | None]:
         """Return the operators' requests: the source's, and after the fork's tick those to the fork."""
-        asked = [ControlRequest(answer.id, answer.control, answer.by) for answer in line.notes.answers]
+        asked = [ControlRequest(one.id, one.control, one.by, one.reason) for one in line.notes.answers]
         if tick == origin.tick + 1:
             asked += [ControlRequest(f"{BY}-{number}", change, BY) for number, change in enumerate(origin.changes)]
         if not asked and tick % LOOKS_EVERY:
