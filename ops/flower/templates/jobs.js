@@ -54,8 +54,7 @@ byId("count").addEventListener("click", async () => {
   byId("all").hidden = Boolean(counted.error);
   if (counted.error) { return; }
   const most = counted.retry.length;
-  byId("matches").textContent = (counted.more ? "Of the newest " + figure(counted.found) + " matches " : figure(counted.found) + " match; ")
-    + figure(counted.retryable) + " can be retried" + (most < counted.retryable ? ", the newest " + figure(most) + " at once." : ".");
+  byId("matches").textContent = counted.found;
   byId("retry").textContent = "Retry " + figure(most);
   byId("retry").disabled = !most;
 });
