@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from cogitate.scheduler.config.controls import FULL, Control, Retry, SetCadence, SetLimit, SetMode
 from cogitate.scheduler.config.limits import MAX_LIMIT, LimitError, parse_limit_name
 from cogitate.scheduler.config.settings import ConfigurationError, check_owners
-from cogitate.scheduler.inspection.job_history import JobRecord
+from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.inspection.job_records import JobRecord
 from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.steering.operators import ControlOutcome
 from cogitate.scheduler.steering.throttle import KIND
@@ -103,6 +106,22 @@ def retry_request(job: JobRecord) -> Retry:
     if not job.appended:
         raise InputError(f"job {job.id} ended {job.state} and left no entry to replace")
     return Retry(job=job.id.partition("/")[2], owner=job.owner, numbers=tuple(job.appended))
+
+
+def retry_requests(history: JobHistory, keys: Sequence[JobKey]) -> tuple[list[Retry], list[str]]:
+    """Return the requests to repeat jobs of one run, and why others of these jobs cannot be repeated.
+
+    Raises:
+        JournalError: if the journal was altered.
+    """
+    ended = {one.id.partition("/")[2]: one for one in history.ended(set(keys))}
+    found, faults = [], []
+    for key in keys:
+        try:
+            found.append(retry_request(ended.get(key.text()) or history.find(key)))
+        except InputError as error:
+            faults.append(str(error))
+    return found, faults
 
 
 def format_control(control: Control) -> str:

@@ -15,7 +15,7 @@ from cogitate.memory.stream import Stream
 from cogitate.ops.formatting.job_life import job_life
 from cogitate.ops.report.script_page import script_data, script_page, write_page
 from cogitate.scheduler.config.limits import LimitUnit
-from cogitate.scheduler.inspection.job_history import JobRecord
+from cogitate.scheduler.inspection.job_records import JobRecord
 from cogitate.scheduler.inspection.minds import Mind, Owner, Written
 from cogitate.tasks.heuristics.promises import Promise, find_promises
 

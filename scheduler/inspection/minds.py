@@ -10,7 +10,8 @@ from redis import Redis
 from cogitate.memory.effects import Append, Archive, Effect, MarkAccessed, Tell
 from cogitate.memory.stream import Stream
 from cogitate.memory.unreadable import leave_out, unreadable
-from cogitate.scheduler.inspection.job_history import JobHistory, JobRecord
+from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.inspection.job_records import JobRecord
 from cogitate.scheduler.inspection.stored_run import kept_facts
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import load_streams

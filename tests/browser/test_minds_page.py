@@ -13,7 +13,7 @@ from cogitate.memory.effects import Append, MarkAccessed
 from cogitate.memory.entry import Character, Entry, PlanItem
 from cogitate.memory.stream import Stream
 from cogitate.ops.report.minds_page import write_minds
-from cogitate.scheduler.inspection.job_history import JobRecord
+from cogitate.scheduler.inspection.job_records import JobRecord
 from cogitate.scheduler.inspection.minds import Mind, Owner, written_by
 from cogitate.tasks.job import Cost
 from tests.browser.accessibility import serious_findings

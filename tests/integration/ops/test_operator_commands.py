@@ -18,6 +18,7 @@ from redis import Redis
 
 from cogitate.ops.commands import runs as delete_command
 from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.inspection.job_records import JobQuery
 from cogitate.scheduler.ledger.keys import RUNS
 from cogitate.tasks.job import Cost
 from cogitate.workers.processes.embedded import EmbeddedServer
@@ -205,12 +206,12 @@ def test_open_jobs_come_from_the_ledger_and_end_in_the_journal(client: Redis, sm
     assert (found[second.id].claims, found[second.id].workers) == (1, ("w1",))
     assert (found[third.id].claims, found[third.id].workers) == (0, ())
     assert history.find(second.key) == found[second.id]
-    assert [one.id for one in history.newest(0, state="staged")] == [first.id]
+    assert [one.id for one in history.newest(0, JobQuery(state="staged"))] == [first.id]
     small.until(first.due + 1)
     ended = {one.id: (one.state, one.reason, one.source) for one in history.newest(0)}
     assert ended[first.id] == ("applied", "none", "llm")
     assert ended[second.id] == ("applied", "late", "heuristic")
-    assert [one.id for one in history.newest(1, state="late", owner=second.key.owner)] == [second.id]
+    assert [one.id for one in history.newest(1, JobQuery(state="late", owner=second.key.owner))] == [second.id]
     assert [one.id for one in history.all()] == [one.id for one in sorted(history.newest(0), key=lambda o: o.ended)]
 
 
@@ -218,7 +219,7 @@ def test_a_dropped_deferral_names_its_successor(cogitate: Typed, client: Redis) 
     host = Host(client, run="tight", limits={"tick.run.jobs": 1})
     host.turn(("think", OWNER), ("muse", OWNER), ("doze", OWNER))
     history = JobHistory(client, "tight")
-    put_off = {one.kind: one for one in history.newest(0, state="denied")}
+    put_off = {one.kind: one for one in history.newest(0, JobQuery(state="denied"))}
     assert {kind: one.state for kind, one in put_off.items()} == {"muse": "deferred", "doze": "dropped"}
     assert put_off["muse"].successor.startswith("tight/")
     shown = cogitate("job", put_off["muse"].id).stdout
