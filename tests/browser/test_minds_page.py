@@ -16,6 +16,7 @@ from cogitate.ops.report.minds_page import write_minds
 from cogitate.scheduler.inspection.job_records import JobRecord
 from cogitate.scheduler.inspection.minds import Mind, Owner, written_by
 from cogitate.tasks.job import Cost
+from tests.browser.accessibility import serious_findings
 from tests.browser.quiet_page import WINDOWS, quiet_page
 
 pytestmark = pytest.mark.system
@@ -147,6 +148,13 @@ def test_two_agents_are_shown_side_by_side_and_change_places(page: Any) -> None:
     assert "Ada Smith on day 1" in page.locator("#whose").inner_text()
     page.locator("#beside").select_option("-1")
     assert not page.locator("#beside-day").is_visible()
+
+
+def test_a_thought_beside_another_agents_day_is_accessible(page: Any) -> None:
+    last_day(page)
+    page.locator("#beside").select_option("2")
+    page.locator(".mark.lane3").click()
+    assert serious_findings(page) == []
 
 
 def test_the_keyboard_reaches_every_memory(page: Any) -> None:

@@ -16,6 +16,7 @@ from cogitate.ops.report.minds_reading import MindsReading
 from cogitate.ops.report.minds_server import MindsServer
 from cogitate.scheduler.config.settings import Settings
 from cogitate.workers.processes.embedded import EmbeddedServer
+from tests.browser.accessibility import serious_findings
 from tests.browser.quiet_page import WINDOWS, quiet_page
 from tests.live_flower import flower
 
@@ -64,6 +65,7 @@ def test_a_question_brings_memories_to_mind_with_the_parts_of_their_scores(page:
     best = page.locator("#recalled li").first
     best.wait_for()
     assert "bellows" in best.inner_text()
+    assert serious_findings(page) == []
     names, values = (best.locator(f".parts {tag}").all_inner_texts() for tag in ("dt", "dd"))
     parts = dict(zip(names, values, strict=True))
     score = sum(float(weight) * float(value) for weight, value in (part.split("×") for part in parts.values()))
