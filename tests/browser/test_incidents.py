@@ -35,6 +35,7 @@ from cogitate.scheduler.ledger.worker_signs import workers_seen
 from cogitate.scheduler.steering.operators import ask
 from cogitate.workers.processes.embedded import EmbeddedServer
 from cogitate.workers.processes.supervisor import worker_command, worker_environment
+from tests.browser.accessibility import serious_findings
 from tests.browser.scene import Scene, keep
 from tests.integration.command import typed
 from tests.live_flower import flower, started, until
@@ -199,6 +200,7 @@ def test_the_first_screen_answers_every_question(page: Any) -> None:
     empty = page.locator("#refused .empty-table-message")
     assert empty.bounding_box()["height"] < 2 * page.locator("#refused th").first.bounding_box()["height"]
     assert page.evaluate("scrollY") == 0
+    assert serious_findings(page) == []
 
 
 def test_a_model_that_is_down_is_named(page: Any, incidents: Incidents) -> None:
@@ -206,9 +208,20 @@ def test_a_model_that_is_down_is_named(page: Any, incidents: Incidents) -> None:
     try:
         incidents.until_endpoint(lambda one: one.breaker != "closed", "the breaker to open")
         named(page, "#card-model.is-bad", r"(?s)down.*overloaded", "incident-model-down")
+        card = page.locator("#card-model")
+        assert card.locator("code").inner_text() == "cogitate doctor"
+        assert page.title().endswith("Cogitate · Flower")
+        assert page.title() != "Cogitate · Flower", "the tab names what is wrong"
+        drawn = page.locator("link[rel=icon]").get_attribute("href")
+        card.get_by_role("link", name="Jobs").click()
+        page.locator("#jobs table").wait_for()
+        assert page.locator("#filters [name=state]").input_value() == "failed"
+        page.go_back()
+        page.locator("#cards article").first.wait_for()
     finally:
         incidents.scene.endpoint.change(faults={})
     page.locator("#card-model.is-good").wait_for()
+    until(lambda: page.locator("link[rel=icon]").get_attribute("href") != drawn, "the icon to change again")
 
 
 def test_a_model_that_is_limited_is_named(page: Any, incidents: Incidents) -> None:
