@@ -271,6 +271,7 @@ ENDPOINT = 'endpoint="default"'
 WORKER = 'job="cogitate-worker",instance="w:1"'
 NO_WRITES = {"cogitate_redis_refuses_writes": "0x20 1x40"}
 WAITING = {'cogitate_open_jobs{state="waiting"}': "3x60"}
+OF_100_BYTES = {"cogitate_redis_memory_limit_bytes": "100x60"}
 CALLS = {f"cogitate_endpoint_calls_total{{{ENDPOINT}}}": "0+10x60"}
 FAILURES = f'cogitate_endpoint_failures_total{{{ENDPOINT},failure="server"}}'
 ENDED = 'cogitate_jobs_total{run="town",kind="act",end="applied"'
@@ -307,6 +308,9 @@ REFUSED = f"cogitate_endpoint_refused_total{{{ENDPOINT},why="
         ("LedgerAway", {'cogitate_ledger_up{run="town"}': "1x20 0x40"}, ['run="town"']),
         ("RedisRefusesWrites", {"cogitate_redis_refuses_writes": "0x20 1x40"}, [""]),
         ("RedisRefusesWrites", {"cogitate_redis_refuses_writes": "0x60"}, []),
+        ("RedisNearlyFull", {"cogitate_redis_memory_bytes": "70x20 81x40"} | OF_100_BYTES, [""]),
+        ("RedisNearlyFull", {"cogitate_redis_memory_bytes": "79x60"} | OF_100_BYTES, []),
+        ("RedisNearlyFull", {"cogitate_redis_memory_bytes": "81x60"}, []),
         ("Overrun", OF_5_DOLLARS | {f"cogitate_budget_overrun{{{LIMIT}}}": "0x20 60000x40"}, [LIMIT]),
         ("Overrun", OF_5_DOLLARS | {f"cogitate_budget_overrun{{{LIMIT}}}": "0x20 30x40"}, []),  # micro-dollars
         ("Overrun", OF_5_DOLLARS | {f"cogitate_budget_overrun{{{LIMIT}}}": "0x60"}, []),
