@@ -226,9 +226,9 @@ class PageData(PageHandler):
         self.set_header("Cache-Control", "no-store")
         try:
             self.write(await self.reading())
-        except Unreadable as error:
+        except web.HTTPError as error:
             self.set_status(error.status_code)
-            self.write({"error": error.reason_said})
+            self.write({"error": error.get_message()})
 
 
 class JobView(JobReading, PageView):
@@ -269,13 +269,13 @@ class MindsView(MindsPart):
         self.set_header("Content-Security-Policy", "frame-ancestors 'none'")
 
     def _read(self) -> Callable[[], dict[str, Any]]:
-        asked = self.get_argument("run", "", escape=False)
+        asked, at, beside = (self.get_argument(name, "", escape=False) for name in ("run", "at", "beside"))
         readings, minds = _readings(self.capp), _minds(self.capp)
 
         def read() -> dict[str, Any]:
             runs = readings.runs()
             run = asked or next(iter(runs), "")
-            return {"page": minds.page(run, runs) if run else ""}
+            return {"page": minds.page(run, runs, at=at, beside=beside) if run else ""}
 
         return read
 
