@@ -226,9 +226,9 @@ class PageData(PageHandler):
         self.set_header("Cache-Control", "no-store")
         try:
             self.write(await self.reading())
-        except web.HTTPError as error:
+        except Unreadable as error:
             self.set_status(error.status_code)
-            self.write({"error": error.get_message()})
+            self.write({"error": error.reason_said})
 
 
 class JobView(JobReading, PageView):

@@ -77,9 +77,12 @@ class MindsReading:
         """
         store = RunStore.open(self._client, run)
         with kept_facts(store).clock.in_force():
-            past = self._past_of(store, asked.get("at", ""))
+            try:
+                past = self._past_of(store, asked.get("at", ""))
+            except InputError as error:  # as typed by a visitor
+                return {"error": str(error)}
             if part == "past":
-                return {"tick": past.tick if past is not None else store.tick()}
+                return {}
             if part == "search":
                 return {"found": self._search(run, past, _given(asked, "text"))}
             owner = _given(asked, "owner")

@@ -4,7 +4,7 @@ const PAUSE = 200;  // milliseconds after the last key before a search
 async function ask(part, values, run) {
   const answer = await fetch(`minds/${part}?${new URLSearchParams({ run: about.runs[run], at: about.at, ...values })}`);
   const found = await answer.json().catch(() => ({ error: `the server answered with ${answer.status}` }));
-  if (!answer.ok) throw new Error(found.error);
+  if (found.error) throw new Error(found.error);
   return found;
 }
 
