@@ -11,15 +11,13 @@ from redis import Redis
 from cogitate.memory import typed_json
 from cogitate.memory.clock import clock_in_force, day_and_time
 from cogitate.ops.formatting.job_life import format_shortfall
-from cogitate.ops.operator_requests import is_retryable
+from cogitate.ops.operator_requests import retryable_matches
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.inspection.job_records import JobQuery, JobRecord, JobState, Position
 from cogitate.scheduler.intake.checks import InputError
-from cogitate.scheduler.steering.operators import MOST_WAITING
 from cogitate.tasks.registry import kind_names
 
 ROWS = 50  # on a page
-MOST_MATCHES = 1_000  # counted for a request
 TICKS = ("from", "to")
 
 
@@ -80,16 +78,10 @@ def _row(one: JobRecord) -> dict[str, Any]:
 
 
 def matches(client: Redis, run: str, query: JobQuery) -> dict[str, Any]:
-    """Return how many of the newest jobs match, and the ids of those that a request can repeat.
+    """Return how many of the newest jobs match, in words, and the ids of those that a request repeats.
 
     Raises:
         RunMissing: if the run does not exist.
     """
-    found = JobHistory(client, run).page(query, most=MOST_MATCHES)
-    retryable = [one.id for one in found.jobs if is_retryable(one)]
-    return {
-        "found": len(found.jobs),
-        "more": found.older is not None,
-        "retryable": len(retryable),
-        "retry": retryable[:MOST_WAITING],
-    }
+    found = retryable_matches(JobHistory(client, run), query)
+    return {"found": found.text(), "retry": [f"{run}/{one.job}" for one in found.requests]}

@@ -1,6 +1,14 @@
 const address = (given) => PAGE + "?" + new URLSearchParams(Object.entries(given).filter(([, value]) => value !== "" && value !== null));
 let counted = null;  // the matches that the operator was told of
 
+const time = (job) => (job.open ? "due at tick " : "tick ") + figure(job.at) + ", " + job.clock;
+
+function named(job) {
+  const made = element("span");
+  made.append(jobLink(job.id, job.kind + " · " + job.owner.replace(/^agent:/, "") + " · tick " + job.tick), element("span", "narrow", time(job)));
+  return made;
+}
+
 function outcome(job) {
   const made = element("span", job.failure || job.reason !== "none" ? "bad" : "", job.reason === "none" ? job.state : job.state + ", " + job.reason);
   if (job.failure) { made.append(element("span", "narrow", job.failure)); }
@@ -16,9 +24,9 @@ function draw(reading) {
     Object.entries(reading.filters).forEach(([name, value]) => { form.elements[name].value = value === null ? "" : value; });
   }
   table("jobs", [
-    ["Job", "", (job) => jobLink(job.id, job.kind + " · " + job.owner.replace(/^agent:/, "") + " · tick " + job.tick)],
+    ["Job", "", named],
     ["State", "", outcome],
-    ["At", "", (job) => (job.open ? "due at tick " : "tick ") + figure(job.at) + ", " + job.clock],
+    ["At", "minor", time],
     ["Source", "minor", (job) => job.source === "none" ? "—" : job.source],
     ["Failure", "minor", (job) => job.failure || "—"],
     ["Model", "minor", (job) => job.model || "—"],
@@ -54,8 +62,7 @@ byId("count").addEventListener("click", async () => {
   byId("all").hidden = Boolean(counted.error);
   if (counted.error) { return; }
   const most = counted.retry.length;
-  byId("matches").textContent = (counted.more ? "Of the newest " + figure(counted.found) + " matches " : figure(counted.found) + " match; ")
-    + figure(counted.retryable) + " can be retried" + (most < counted.retryable ? ", the newest " + figure(most) + " at once." : ".");
+  byId("matches").textContent = counted.found;
   byId("retry").textContent = "Retry " + figure(most);
   byId("retry").disabled = !most;
 });

@@ -17,9 +17,11 @@ import pytest
 from redis import Redis
 
 from cogitate.ops.commands import runs as delete_command
+from cogitate.scheduler.config.controls import read_asked
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.inspection.job_records import JobQuery
 from cogitate.scheduler.ledger.keys import RUNS
+from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import command, summary, typed
@@ -259,6 +261,55 @@ def test_a_denied_job_can_be_retried_after_a_resume(
     (sent,) = json.loads(mixed.stdout.splitlines()[-1])["requests"]
     assert (mixed.returncode, f"{RUN}/{sent['asked']['job']}") == (1, denied[0])
     assert f"not sent: job {served} has the requested result" in mixed.stderr
+
+
+def test_all_matching_jobs_are_retried_with_a_reason(
+    facts_of: Facts, cogitate: Typed, client: Redis, plans: list[dict[str, Any]]
+) -> None:
+    denied = [one for one in plans if one["decision"] == "heuristic"]
+    chosen = ("retry", RUN, "--kind", "plan", "--state", "denied", "--owner", denied[0]["owner"])
+    store = RunStore.open(client, RUN)
+    before = store.length("controls")
+    for wrong, why in (
+        (chosen, "--reason"),
+        ((*chosen, "--reason", "back"), "--yes"),
+        ((*chosen, "--reason", "x" * 201, "--yes"), "at most 200"),
+        (("retry", denied[0]["id"], "--kind", "plan"), "instead of ids"),
+        (("retry", RUN, "--kind", "hum", "--reason", "back", "--yes"), "Of 0 matches"),
+    ):
+        done = cogitate(*wrong)
+        assert (done.returncode, why in done.stderr) == (2, True), done.stderr
+    assert store.length("controls") == before
+    sent = cogitate(*chosen, "--reason", "the model is back", "--yes", "--json")
+    (request,) = json.loads(sent.stdout.splitlines()[-1])["requests"]
+    assert (sent.returncode, f"{RUN}/{request['asked']['job']}") == (3, denied[0]["id"])
+    newest = read_asked(store.items("controls"))[-1]
+    assert newest is not None
+    assert newest.reason == "the model is back"
+
+
+@pytest.mark.parametrize(
+    ("options", "matches"),
+    [
+        (("--from", 365, "--to", 370), lambda one: 365 <= one["ended"] <= 370),
+        (("--from", 481), lambda one: not one["ended"]),
+        (("--model", "none"), lambda one: False),
+    ],
+)
+def test_jobs_are_filtered_by_tick_and_model(
+    facts_of: Facts, options: tuple[object, ...], matches: Callable[[dict[str, Any]], bool]
+) -> None:
+    everything = facts_of("jobs", RUN, "--last", 0)["jobs"]
+    found = facts_of("jobs", RUN, "--last", 0, *options)["jobs"]
+    assert [one["id"] for one in found] == [one["id"] for one in everything if matches(one)]
+
+
+def test_jobs_are_filtered_by_the_worker_that_returned_their_result(facts_of: Facts) -> None:
+    everything = facts_of("jobs", RUN, "--last", 0)["jobs"]
+    worker = next(one["worker"] for one in everything if one["worker"])
+    found = facts_of("jobs", RUN, "--last", 0, "--worker", worker)["jobs"]
+    assert [one["id"] for one in found] == [one["id"] for one in everything if one["worker"] == worker]
+    assert len(found) < len(everything), "the heuristic of a denied job is the host's"
 
 
 def test_an_owner_without_a_plan_is_reported(cogitate: Typed, small: Host) -> None:
