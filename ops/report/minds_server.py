@@ -67,8 +67,8 @@ class _Request(BaseHTTPRequestHandler):
         given = dict(parse_qsl(asked.query, keep_blank_values=True))
         run, at = given.get("run", runs[0]), given.get("at", "")
         if known and not part:
-            page = partial(reading.page, runs[0], at=at, beside=(*runs, "")[1])
-            self._answer(lambda: page().encode(), "text/html; charset=utf-8")
+            whole = partial(reading.page, runs[0], at=at, beside=(*runs, "")[1])
+            self._answer(lambda: whole().encode(), "text/html; charset=utf-8")
         elif known and part in PARTS and run in runs:
             self._answer(lambda: json.dumps(reading.answer(part, run, given)).encode(), "application/json")
         else:

@@ -158,8 +158,8 @@ def test_a_thought_beside_another_agents_day_is_accessible(page: Any) -> None:
 
 
 def test_two_runs_show_the_same_agent_side_by_side(browser: Any, tmp_path: Path) -> None:
-    path, shown = tmp_path / "both.html", shown_minds("town", 9, 4 * DAY, 0, minds())
-    write_minds([shown, shown._replace(run="other", owners=shown.owners[1:], minds=shown.minds[1:])], path)
+    path, held = tmp_path / "both.html", minds()
+    write_minds([shown_minds("town", 9, 4 * DAY, 0, held), shown_minds("other", 9, 4 * DAY, 0, held[1:])], path)
     with quiet_page(browser, path.as_uri(), "desktop") as page:
         page.locator("#owner").select_option(label="Cleo (town)")
         assert page.locator("#whose").inner_text() == "Cleo (other) on day 1"
