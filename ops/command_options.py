@@ -47,6 +47,9 @@ FromTick = Annotated[
     typer.Option("--from", min=0, metavar="TICK", help="The first tick of its end, or of an open job's request."),
 ]
 ToTick = Annotated[int | None, typer.Option("--to", min=0, metavar="TICK", help="The last tick of the same.")]
+Minutes = Annotated[
+    int | None, typer.Option("--minutes", min=1, metavar="N", help="Only the last N minutes of real time.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object as the last line on stdout.")]
 EveryOwner = Annotated[bool, typer.Option("--all", help="List every owner, even if all have the same limit.")]
 Verbose = Annotated[

@@ -14,6 +14,7 @@ from cogitate.ops.command_options import (
     AsJson,
     DataDir,
     FromTick,
+    Minutes,
     OfKind,
     OfModel,
     OfOwner,
@@ -47,6 +48,7 @@ def jobs(
     worker: OfWorker = None,
     first: FromTick = None,
     until: ToTick = None,
+    minutes: Minutes = None,
     last: Annotated[
         int, typer.Option("--last", min=0, metavar="N", help="How many of the newest to show; 0: all.")
     ] = 40,
@@ -57,7 +59,9 @@ def jobs(
     """List open jobs from the ledger, then ended jobs from the journal, the newest first."""
     with open_state(read_settings(verbose, data_dir=data_dir)) as client:
         history = JobHistory(client, run)
-        query = JobQuery(state=state, kind=kind, owner=owner, model=model, worker=worker, first=first, last=until)
+        query = JobQuery(
+            state=state, kind=kind, owner=owner, model=model, worker=worker, first=first, last=until, minutes=minutes
+        )
         found = history.newest(last, query)
     console = Terminal(stderr=as_json)
     for line in _lines(found) if found else ["no such job"]:

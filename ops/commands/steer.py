@@ -18,6 +18,7 @@ from cogitate.ops.command_options import (
     AsJson,
     DataDir,
     FromTick,
+    Minutes,
     OfKind,
     OfModel,
     OfOwner,
@@ -210,6 +211,7 @@ def retry(
     worker: OfWorker = None,
     first: FromTick = None,
     until: ToTick = None,
+    minutes: Minutes = None,
     reason: Annotated[
         str, typer.Option("--reason", metavar="TEXT", help="Why you ask, for the run's audit trail.")
     ] = "",
@@ -228,7 +230,9 @@ def retry(
     a reason and asks for confirmation.
     """
     logs.configure(verbose)
-    query = JobQuery(state=state, kind=kind, owner=owner, model=model, worker=worker, first=first, last=until)
+    query = JobQuery(
+        state=state, kind=kind, owner=owner, model=model, worker=worker, first=first, last=until, minutes=minutes
+    )
     if len(targets) == 1 and "/" not in targets[0]:
         run, faults = targets[0], list[str]()
         with open_state(read_settings(data_dir=data_dir)) as client:

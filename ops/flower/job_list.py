@@ -18,7 +18,7 @@ from cogitate.scheduler.intake.checks import InputError
 from cogitate.tasks.registry import kind_names
 
 ROWS = 50  # on a page
-TICKS = ("from", "to")
+NUMBERS = {"from": "a tick", "to": "a tick", "minutes": "a number of minutes"}
 
 
 def query_of(asked: Mapping[str, str]) -> JobQuery:
@@ -28,10 +28,10 @@ def query_of(asked: Mapping[str, str]) -> JobQuery:
         InputError: for an unknown argument or an invalid value; the message names it.
     """
     given: dict[str, str | int] = {name: value for name, value in asked.items() if value}
-    for name in TICKS:
+    for name, what in NUMBERS.items():
         text = str(given.get(name, "0"))
         if not text.isascii() or not text.isdigit() or len(text) > 18:
-            raise InputError(f"the filter {name} is a tick, such as 420, not {text[:40]!r}")
+            raise InputError(f"the filter {name} is {what}, such as 15, not {text[:40]!r}")
         if name in given:
             given[name] = int(text)
     try:

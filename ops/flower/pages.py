@@ -269,13 +269,13 @@ class MindsView(MindsPart):
         self.set_header("Content-Security-Policy", "frame-ancestors 'none'")
 
     def _read(self) -> Callable[[], dict[str, Any]]:
-        asked = self.get_argument("run", "", escape=False)
+        asked, at, beside = (self.get_argument(name, "", escape=False) for name in ("run", "at", "beside"))
         readings, minds = _readings(self.capp), _minds(self.capp)
 
         def read() -> dict[str, Any]:
             runs = readings.runs()
             run = asked or next(iter(runs), "")
-            return {"page": minds.page(run, runs) if run else ""}
+            return {"page": minds.page(run, runs, at=at, beside=beside) if run else ""}
 
         return read
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
 from sys import maxsize
 from typing import Any
 
+import msgspec
 from redis import Redis
 from redis.client import Pipeline
 
@@ -30,6 +32,7 @@ from cogitate.scheduler.journal.history import PAGE, read_journal
 from cogitate.scheduler.journal.lines import Correction, Ended, EndNote, JournalError, ReadLine, Retried, reason_of
 from cogitate.scheduler.journal.run_totals import WITHOUT_RESULT, JobBeginning
 from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.tick.figure_history import last_tick_before
 from cogitate.tasks.job import Cost, Job, JobKey, added
 
 _JOB = typed_json.decoder(Job)
@@ -92,6 +95,9 @@ class JobHistory:
         Raises:
             JournalError: if the journal was altered.
         """
+        if query.minutes is not None:
+            since = last_tick_before(self._store, time.time() - 60 * query.minutes) + 1
+            query = msgspec.structs.replace(query, first=max(since, query.first or 1))
         still: dict[str, JobRecord] = {}
         tick, skip = start
         if not tick:

@@ -43,6 +43,7 @@ class JobQuery(
     model: str | None = None
     first: int | None = None  # first tick of the end; of an open job, of its request
     last: int | None = None  # last tick of the same
+    minutes: int | None = None  # real minutes up to now in which it ended, or was requested
 
     def covers(self, tick: int) -> bool:
         """Return whether a tick is within the search."""

@@ -8,6 +8,7 @@ The step that commits a tick writes each field as a whole, so that a restart los
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Literal
@@ -47,6 +48,7 @@ class Figures(msgspec.Struct, array_like=True, kw_only=True):
     causes: dict[str, int] = {}  # pressure on it, in percent
     age: int | None = None  # ticks since the oldest job whose answer is wanted was admitted; the most of all ticks
     host_us: int | None = None  # microseconds of the host's own work, of all ticks together
+    at: float | None = None  # real time of the last tick, seconds since 1970; None: not known
 
 
 def figures_of(core: Core, notes: TickNotes) -> Figures:
@@ -79,6 +81,7 @@ def joined(one: Figures, later: Figures) -> Figures:
         causes=later.causes,
         age=max((age for age in (one.age, later.age) if age is not None), default=None),
         host_us=None if one.host_us is None or later.host_us is None else one.host_us + later.host_us,
+        at=later.at,
     )
 
 
@@ -102,6 +105,7 @@ class FigureHistory:
         figures = figures_of(core, notes)
         throttle = state.steering.throttle.state
         figures.cadence, figures.causes, figures.host_us = throttle.factor, throttle.causes, host_us
+        figures.at = round(time.time(), 3)
         open_jobs = ((key.tick, one) for key, one in state.open.items() if one.admitted and one.answered is None)
         waiting = (tick for tick, one in open_jobs if one.job.at <= core.tick)  # others are asked ahead, as plans are
         figures.age = core.tick - min(waiting, default=core.tick)
@@ -141,6 +145,29 @@ def figure_history(store: RunStore, span: Span) -> list[Figures]:
         ticks = max(2, kept_settings(kept).game_clock().ticks(MINUTES[span]))
         fields = [f"t{one}" for one in range(max(1, tick - min(ticks, KEPT_TICKS) + 1), tick + 1)]
     return thinned(read_figures(store, fields))
+
+
+def last_tick_before(store: RunStore, instant: float) -> int:
+    """Return the last tick before an instant, in seconds since 1970; 0: none is known.
+
+    Ticks older than the newest `KEPT_TICKS` are known by the last one of each hour of game time.
+    """
+    return max((tick for tick, at in _real_times(store) if at < instant), default=0)
+
+
+def real_times(store: RunStore) -> tuple[float, float] | None:
+    """Return the first and the last known real time of a run's ticks, in seconds since 1970; None: none is known."""
+    times = [at for _, at in _real_times(store)]
+    return (min(times), max(times)) if times else None
+
+
+def _real_times(store: RunStore) -> list[tuple[int, float]]:
+    tick = store.tick()
+    newest = read_figures(store, [f"t{tick}"])
+    hour = newest[0].minute // HOUR if newest else 0
+    fields = [f"t{one}" for one in range(max(1, tick - KEPT_TICKS + 1), tick + 1)]
+    fields += [f"h{one}" for one in range(max(0, hour - KEPT_HOURS + 1), hour + 1)]
+    return [(one.tick, one.at) for one in read_figures(store, fields) if one.at is not None]
 
 
 def thinned(points: Sequence[Figures]) -> list[Figures]:

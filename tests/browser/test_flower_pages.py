@@ -9,12 +9,14 @@ import json
 import re
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import pytest
 
 from cogitate.ops.fake_llm.server import MODEL, FakeEndpoint
+from tests.browser.accessibility import check_accessible
 from tests.browser.scene import Scene, keep
+from tests.integration.command import summary
 from tests.live_flower import flower, started, until
 from tests.patience import LONGEST
 
@@ -410,6 +412,15 @@ def test_a_narrow_screen_is_enough(page: Any, scene: Scene, name: str) -> None:
     assert abs(_light(ink) - _light(paper)) > 120  # of 255: readable in this theme
     assert (_light(paper) < 128) == (theme == "dark")
     keep(page, f"{name}-narrow-{theme}")
+
+
+@pytest.mark.parametrize("name", ["overview", "budgets", "cadence", "charts", "job", "steering"])
+def test_a_page_is_accessible(page: Any, scene: Scene, name: str) -> None:
+    job = summary("jobs", "town-1", "--last", 1, data_dir=scene.data_dir)["jobs"][0]["id"] if name == "job" else ""
+    page.goto(f"{scene.address}/{name}?{urlencode({'id': job})}")
+    page.wait_for_selector("#page:not([hidden])")
+    with scene.still():
+        check_accessible(page)
 
 
 def _light(color: str) -> float:

@@ -294,6 +294,7 @@ def test_all_matching_jobs_are_retried_with_a_reason(
         (("--from", 365, "--to", 370), lambda one: 365 <= one["ended"] <= 370),
         (("--from", 481), lambda one: not one["ended"]),
         (("--model", "none"), lambda one: False),
+        (("--minutes", 60), lambda one: True),
     ],
 )
 def test_jobs_are_filtered_by_tick_and_model(
