@@ -35,7 +35,6 @@ from cogitate.scheduler.ledger.worker_signs import workers_seen
 from cogitate.scheduler.steering.operators import ask
 from cogitate.workers.processes.embedded import EmbeddedServer
 from cogitate.workers.processes.supervisor import worker_command, worker_environment
-from tests.browser.accessibility import serious_findings
 from tests.browser.scene import Scene, keep
 from tests.integration.command import typed
 from tests.live_flower import flower, started, until
@@ -200,10 +199,6 @@ def test_the_first_screen_answers_every_question(page: Any) -> None:
     empty = page.locator("#refused .empty-table-message")
     assert empty.bounding_box()["height"] < 2 * page.locator("#refused th").first.bounding_box()["height"]
     assert page.evaluate("scrollY") == 0
-
-
-def test_the_first_page_is_accessible(page: Any) -> None:
-    assert serious_findings(page) == []
 
 
 def test_a_model_that_is_down_is_named(page: Any, incidents: Incidents) -> None:
