@@ -79,7 +79,8 @@ def test_each_reflection_of_a_day_shows_its_evidence_on_the_timeline(
         reflections = page.locator("#timeline .mark.lane3")
         assert reflections.count()
         for place in range(reflections.count()):
-            reflections.nth(place).click()
+            reflections.nth(place).focus()
+            page.keyboard.press("Enter")
             evidence = page.locator("#card h3", has_text="It rests on").locator("xpath=following-sibling::ul[1]/li")
             assert page.locator("#timeline .mark.linked").count() <= evidence.count()
             assert evidence.count()
