@@ -19,6 +19,7 @@ from cogitate.ops.flower.charts import charts_of
 from cogitate.ops.flower.job_list import job_list, matches
 from cogitate.ops.flower.run_rows import RunRows, refusals_of, row_of
 from cogitate.ops.flower.shared_reading import SharedReadings
+from cogitate.ops.flower.timeline import timeline
 from cogitate.ops.formatting.budget import denied_requests, format_cost
 from cogitate.ops.formatting.job_life import job_life
 from cogitate.ops.formatting.vitals import format_breaker, format_class, format_every
@@ -126,7 +127,10 @@ class Readings:
             day = RealDay(self.state, self._settings).spending()
             seen = workers_seen(self.state)
             with of.clock.in_force():
-                cards = cards_of(of, most, endpoint_vitals(self.state), seen, day, no_writes="no_writes" in found)
+                endpoints = endpoint_vitals(self.state)
+                cards = cards_of(of, most, endpoints, seen, day, no_writes="no_writes" in found)
+                ours = [one for one in endpoints if one.endpoint in of.endpoints]
+                found |= timeline(RunStore.open(self.state, of.run), of, ours, seen)
             found["cards"] = msgspec.to_builtins(cards)
         runs = [(one["run"], one["status"]) for one in found["runs"]]
         found["rows"] = self._rows.of(runs[:MOST_RUNS], rows)
