@@ -34,8 +34,8 @@ def test_viewers_at_the_same_time_read_once_for_each_run() -> None:
 
 
 def test_a_reading_that_is_too_old_is_read_again() -> None:
-    readings = SharedReadings(good_for=0)
-    assert [readings.get(None, lambda at=at: {"at": at})["at"] for at in range(3)] == [0, 1, 2]
+    readings, read = SharedReadings(good_for=0), iter(range(3))
+    assert [readings.get(None, lambda: {"at": next(read)})["at"] for _ in range(3)] == [0, 1, 2]
 
 
 def test_viewers_share_an_error_too() -> None:
