@@ -281,7 +281,7 @@ def test_a_model_of_which_every_call_fails_is_down_although_its_breaker_is_close
 
 
 def test_an_endpoint_that_only_holds_calls_back_is_red_once_no_job_got_an_answer() -> None:
-    for sources, grade in ({"llm": 1}, "warn"), ({}, "bad"):
+    for sources, grade in ({"llm": 1}, "warn"), ({"llm": 0}, "bad"):
         seen = run(hour=hour(sources=sources, reasons={"late": 13}, failures={"late": 13}))
         assert graded(model_card(seen, [endpoint(held=2.0)])) == ("limited", grade)
 
