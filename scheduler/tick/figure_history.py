@@ -17,12 +17,14 @@ import msgspec
 import structlog
 
 from cogitate.memory import typed_json
+from cogitate.scheduler.budget.budget import limit_of_cell
 from cogitate.scheduler.config.facts import kept_settings
 from cogitate.scheduler.engine.run_data import FinishedTick
 from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.intake.kind_effects import PROMPT_FAILED
 from cogitate.scheduler.journal.lines import Core, TickNotes, reason_of
 from cogitate.scheduler.journal.run_totals import spending
+from cogitate.scheduler.latency.due_ticks import TOO_SLOW
 from cogitate.scheduler.ledger.ledger import Write
 from cogitate.scheduler.ledger.run_store import RunStore
 
@@ -217,6 +219,7 @@ class EndedJobs:
         self._run = run
         self._refused: set[str] = set()  # kinds whose refused effects the log already has
         self._failed: set[str] = set()  # kinds whose faults when they are asked the log already has
+        self._dropped: set[tuple[str, str]] = set()  # kinds and reasons of dropped requests that the log already has
 
     def note(self, finished: FinishedTick) -> None:
         """Count the jobs that a tick ends, and log what it lost or refused."""
@@ -229,6 +232,7 @@ class EndedJobs:
             for decided in core.decided
             if decided.decision in ("deferred", "dropped")
         )
+        self._warn_of_dropped(core)
         for loss in finished.losses():
             log.warning(loss.name, run=self._run, tick=core.tick, owner=loss.owner, amount=loss.amount)
         for note in notes:
@@ -247,4 +251,21 @@ class EndedJobs:
                 self._failed.add(fault.kind)
                 log.warning(
                     "kind.failed", run=self._run, tick=core.tick, kind=fault.kind, owner=fault.owner, why=fault.why
+                )
+
+    def _warn_of_dropped(self, core: Core) -> None:
+        """Log the first job of a kind that a slow model, or a limit of a day or the run, drops."""
+        for decided in core.decided:
+            refused, kind = decided.refused, decided.key.kind
+            lasting = refused == TOO_SLOW or refused.startswith(("day:", "run:"))
+            if decided.decision == "dropped" and lasting and (kind, reason_of(refused)) not in self._dropped:
+                self._dropped.add((kind, reason_of(refused)))
+                log.warning(
+                    "job.dropped",
+                    run=self._run,
+                    tick=core.tick,
+                    kind=kind,
+                    owner=decided.key.owner,
+                    why=limit_of_cell(refused) if " " in refused else refused,
+                    then="dropped jobs have no result; cogitate status counts them",
                 )
