@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakeredis import FakeRedis
 from pydantic import SecretStr
 
 from cogitate.hosting.tick_loop import TickLoop
@@ -16,6 +15,7 @@ from cogitate.ops.report.command import run_page
 from cogitate.ops.world_choice import WorldChoice
 from cogitate.ops.world_driver import drive
 from cogitate.scheduler.config.settings import Settings
+from tests.live_redis import empty_redis
 
 pytestmark = pytest.mark.system
 
@@ -23,7 +23,7 @@ DAYS = 7
 
 
 def test_a_week_is_two_pages(browser: Any, tmp_path: Path) -> None:
-    client, world = FakeRedis(), WorldChoice(agents=8, minutes_per_tick=10).open()
+    client, world = empty_redis(), WorldChoice(agents=8, minutes_per_tick=10).open()
     with FakeEndpoint() as endpoint:
         settings = Settings.tuned(
             data_dir=tmp_path,
