@@ -151,7 +151,7 @@ class Invents:
 def test_a_place_that_does_not_exist_is_repaired_and_never_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cogitate.workers.jobs.attempt.ModelClients", Invents)
+    monkeypatch.setattr("cogitate.workers.jobs.runner.ModelClients", Invents)
     client = empty_redis()
     with FakeEndpoint() as endpoint:
         settings = settings_of(tmp_path, endpoint)

@@ -21,8 +21,8 @@ from cogitate.scheduler.ledger.claims import Claims
 from cogitate.scheduler.ledger.deletion import delete_run
 from cogitate.scheduler.ledger.errors import LedgerError, NewerSchema, OlderSchema
 from cogitate.scheduler.ledger.run_store import run_names
-from cogitate.workers.jobs.attempt import Runner
 from cogitate.workers.jobs.heartbeat import Heartbeat
+from cogitate.workers.jobs.runner import Runner
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.scheduler.ledger.ledger_case import OWNER, Host, claimed, settle, worker
 from tests.live_redis import empty_redis

@@ -19,10 +19,10 @@ from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.tasks.job import JobKey
 from cogitate.workers.jobs import attempt, model_lane
 from cogitate.workers.jobs import runner as module
-from cogitate.workers.jobs.attempt import Runner
 from cogitate.workers.jobs.combined import CombinedRedis
 from cogitate.workers.jobs.heartbeat import Heartbeat
 from cogitate.workers.jobs.kept_results import KeptResults
+from cogitate.workers.jobs.runner import Runner
 from cogitate.workers.llm.requests.dialect import DialectStore
 from cogitate.workers.transport import redis_transport
 
