@@ -20,7 +20,7 @@ from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.claims import Claim, Result, Tried, endpoint_hints, trial_hints
 from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.tasks.kind import Case, WorldFacts
-from cogitate.workers.jobs import attempt as module
+from cogitate.workers.jobs import runner as module
 from cogitate.workers.jobs.attempt import AttemptOutcome
 from cogitate.workers.jobs.candidates import NO_ADJUSTMENT, Adjustment
 from cogitate.workers.jobs.ledger_retry import BACKOFF
