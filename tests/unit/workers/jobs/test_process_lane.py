@@ -17,9 +17,7 @@ from structlog.testing import capture_logs
 from cogitate.scheduler.config.endpoints import ModelSettings
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.tasks.job import JobKey
-from cogitate.workers.jobs import model_lane
-from cogitate.workers.jobs import process_lane as module
-from cogitate.workers.jobs import runner as running
+from cogitate.workers.jobs import model_lane, process_lane
 from cogitate.workers.jobs.combined import CombinedRedis
 from cogitate.workers.jobs.heartbeat import Heartbeat
 from cogitate.workers.jobs.kept_results import KeptResults
