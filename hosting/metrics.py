@@ -17,7 +17,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from redis import Redis
-from redis.exceptions import RedisError
+from redis.exceptions import NoPermissionError, RedisError
 
 from cogitate.scheduler.budget.budget import window_of
 from cogitate.scheduler.config.limits import LimitName, parse_limit_name
@@ -116,6 +116,22 @@ def _refuses_writes(client: Redis) -> Metric:
     return told
 
 
+def _memory(client: Redis) -> Iterator[Metric]:
+    """Yield the memory of the server, and its limit if it has one; nothing if this user may not ask for them."""
+    try:
+        memory = client.info("memory")
+    except NoPermissionError:
+        return
+    for name, field, meaning in (
+        ("cogitate_redis_memory_bytes", "used_memory", "Memory that Redis uses."),
+        ("cogitate_redis_memory_limit_bytes", "maxmemory", "Memory at which Redis refuses writes."),
+    ):
+        if memory.get(field):
+            told = GaugeMetricFamily(name, meaning)
+            told.add_metric([], int(memory[field]))
+            yield told
+
+
 class _Ledger(Collector):
     """A collector that reads the state of server, run and endpoints from Redis at each scrape."""
 
@@ -135,6 +151,7 @@ class _Ledger(Collector):
                 *_cadence(cadence_vitals(self._client, self._run), self._seconds_since),
                 *_endpoints(self._client),
                 _refuses_writes(self._client),
+                *_memory(self._client),
             ]
         except (RedisError, LedgerError, JournalError) as error:
             log.warning("metrics.no_ledger", run=self._run, error=type(error).__name__)

@@ -113,6 +113,7 @@ GROUPS = {
             "jobs",
             "cogitate jobs town-1 --state late --kind plan",
             "cogitate jobs town-1 --owner agent:isabella --last 10",
+            "cogitate jobs town-1 --model small --from 420 --to 480",
         ),
         "job": _command("commands.jobs", "job", "cogitate job town-1/360/plan/agent:isabella/0/0"),
         "report": _command(
@@ -159,7 +160,12 @@ GROUPS = {
         "resume": _command("commands.steer", "resume", "cogitate resume town-1"),
         "drain": _command("commands.steer", "drain", "cogitate drain town-1"),
         "cancel": _command("commands.steer", "cancel", "cogitate cancel town-1 --yes"),
-        "retry": _command("commands.steer", "retry", "cogitate retry town-1/360/plan/agent:isabella/0/0"),
+        "retry": _command(
+            "commands.steer",
+            "retry",
+            "cogitate retry town-1/360/plan/agent:isabella/0/0",
+            "cogitate retry town-1 --state failed --kind plan --reason 'the model is back'",
+        ),
         "delete": _command("commands.runs", "delete", "cogitate delete town-1 --yes"),
     },
     "Prove, estimate, load-test": {

@@ -16,6 +16,7 @@ from redis import Redis
 from cogitate.hosting import logs
 from cogitate.scheduler.budget.settings_checks import check_spending
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.inspection.job_records import JobState
 from cogitate.scheduler.ledger.connect import PATIENCE, check_soon, connect_to_read
 from cogitate.workers.processes.embedded import EmbeddedServer
 
@@ -31,6 +32,23 @@ DataDir = Annotated[
     typer.Option(
         "--data-dir", metavar="DIR", help="The folder of the runs and the embedded server.", show_default=False
     ),
+]
+State = Annotated[
+    JobState | None, typer.Option("--state", help="The state of an open job, or the end or reason of an ended one.")
+]
+OfKind = Annotated[str | None, typer.Option("--kind", metavar="KIND", help="The kind of job, such as plan.")]
+OfOwner = Annotated[str | None, typer.Option("--owner", metavar="OWNER", help="The owner, such as agent:isabella.")]
+OfModel = Annotated[str | None, typer.Option("--model", metavar="MODEL", help="The model that was asked.")]
+OfWorker = Annotated[
+    str | None, typer.Option("--worker", metavar="WORKER", help="The worker that has it, or returned its result.")
+]
+FromTick = Annotated[
+    int | None,
+    typer.Option("--from", min=0, metavar="TICK", help="The first tick of its end, or of an open job's request."),
+]
+ToTick = Annotated[int | None, typer.Option("--to", min=0, metavar="TICK", help="The last tick of the same.")]
+Minutes = Annotated[
+    int | None, typer.Option("--minutes", min=1, metavar="N", help="Only the last N minutes of real time.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object as the last line on stdout.")]
 EveryOwner = Annotated[bool, typer.Option("--all", help="List every owner, even if all have the same limit.")]

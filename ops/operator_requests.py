@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from cogitate.scheduler.config.controls import FULL, Control, Retry, SetCadence, SetLimit, SetMode
 from cogitate.scheduler.config.limits import MAX_LIMIT, LimitError, parse_limit_name
 from cogitate.scheduler.config.settings import ConfigurationError
-from cogitate.scheduler.inspection.job_history import JobRecord
+from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.inspection.job_records import JobQuery, JobRecord
 from cogitate.scheduler.intake.checks import InputError, check_owner
-from cogitate.scheduler.steering.operators import ControlOutcome
+from cogitate.scheduler.steering.operators import MOST_WAITING, ControlOutcome
 from cogitate.scheduler.steering.throttle import KIND
 from cogitate.tasks.job import JobKey, split_job_id
 
+MOST_MATCHES = 1_000  # counted for a request to all jobs that match
 RETRYABLE = ("late", "failed", "dead", "denied", "too_slow")
 
 
@@ -104,6 +109,50 @@ def retry_request(job: JobRecord) -> Retry:
     if not job.appended:
         raise InputError(f"job {job.id} ended {job.state} and left no entry to replace")
     return Retry(job=job.id.partition("/")[2], owner=job.owner, numbers=tuple(job.appended))
+
+
+def retry_requests(history: JobHistory, keys: Sequence[JobKey]) -> tuple[list[Retry], list[str]]:
+    """Return the requests to repeat jobs of one run, and why others of these jobs cannot be repeated.
+
+    Raises:
+        JournalError: if the journal was altered.
+    """
+    ended = {one.id.partition("/")[2]: one for one in history.ended(set(keys))}
+    found, faults = [], []
+    for key in keys:
+        try:
+            found.append(retry_request(ended.get(key.text()) or history.find(key)))
+        except InputError as error:
+            faults.append(str(error))
+    return found, faults
+
+
+class RetryableMatches(NamedTuple):
+    """The newest jobs that match a query, and the requests to repeat them."""
+
+    found: int
+    more: bool  # whether older jobs were not looked at
+    retryable: int
+    requests: list[Retry]  # newest first, at most `MOST_WAITING`
+
+    def text(self) -> str:
+        """Return how many jobs match, and how many of them can be repeated."""
+        counted = f"Of the newest {self.found:,} matches" if self.more else f"Of {self.found:,} matches"
+        if len(self.requests) == self.retryable:
+            return f"{counted}, {self.retryable:,} can be retried."
+        return f"{counted}, {self.retryable:,} can be retried, the newest {len(self.requests):,} at once."
+
+
+def retryable_matches(history: JobHistory, query: JobQuery) -> RetryableMatches:
+    """Return the newest jobs that match and can be repeated.
+
+    Raises:
+        JournalError: if the journal was altered.
+    """
+    page = history.page(query, most=MOST_MATCHES)
+    retryable = [one for one in page.jobs if is_retryable(one)]
+    requests = [retry_request(one) for one in retryable[:MOST_WAITING]]
+    return RetryableMatches(len(page.jobs), page.older is not None, len(retryable), requests)
 
 
 def format_control(control: Control) -> str:

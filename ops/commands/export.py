@@ -25,7 +25,8 @@ from cogitate.ops.exchange.jsonl import write_stream
 from cogitate.ops.formatting.budget import by_unit
 from cogitate.ops.formatting.job_life import job_json
 from cogitate.ops.formatting.vitals import print_left_out
-from cogitate.scheduler.inspection.job_history import JobHistory, JobRecord
+from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.inspection.job_records import JobRecord
 from cogitate.scheduler.journal.exported import all_lines
 from cogitate.scheduler.journal.lines import ReadLine
 from cogitate.scheduler.journal.private_files import private_file

@@ -1,4 +1,4 @@
-"""`cogitate jobs` lists a run's jobs by state, kind and owner; `cogitate job` shows one from request to effects."""
+"""`cogitate jobs` lists a run's jobs that match filters; `cogitate job` shows one from request to effects."""
 
 from __future__ import annotations
 
@@ -10,14 +10,30 @@ import msgspec
 import typer
 
 from cogitate.hosting.terminal import Terminal
-from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose, open_state, read_settings
+from cogitate.ops.command_options import (
+    AsJson,
+    DataDir,
+    FromTick,
+    Minutes,
+    OfKind,
+    OfModel,
+    OfOwner,
+    OfWorker,
+    RunName,
+    State,
+    ToTick,
+    Verbose,
+    open_state,
+    read_settings,
+)
 from cogitate.ops.formatting.budget import format_cost
-from cogitate.ops.formatting.job_life import format_dead, job_json, job_life
+from cogitate.ops.formatting.job_life import format_shortfall, job_json, job_life
 from cogitate.ops.formatting.vitals import format_class
 from cogitate.ops.operator_requests import parse_job_id
 from cogitate.scheduler.budget.budget import format_refusal
 from cogitate.scheduler.budget.budget_lines import pools_of
-from cogitate.scheduler.inspection.job_history import JobHistory, JobRecord, JobState
+from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.inspection.job_records import JobQuery, JobRecord
 from cogitate.scheduler.inspection.stored_run import clock_of, limits_of
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.workers.jobs.stored_texts import Captured, captured_of
@@ -25,13 +41,14 @@ from cogitate.workers.jobs.stored_texts import Captured, captured_of
 
 def jobs(
     run: RunName,
-    state: Annotated[
-        JobState | None, typer.Option("--state", help="The state of an open job, or the end or reason of an ended one.")
-    ] = None,
-    kind: Annotated[str | None, typer.Option("--kind", metavar="KIND", help="The kind of job, such as plan.")] = None,
-    owner: Annotated[
-        str | None, typer.Option("--owner", metavar="OWNER", help="The owner, such as agent:isabella.")
-    ] = None,
+    state: State = None,
+    kind: OfKind = None,
+    owner: OfOwner = None,
+    model: OfModel = None,
+    worker: OfWorker = None,
+    first: FromTick = None,
+    until: ToTick = None,
+    minutes: Minutes = None,
     last: Annotated[
         int, typer.Option("--last", min=0, metavar="N", help="How many of the newest to show; 0: all.")
     ] = 40,
@@ -42,7 +59,10 @@ def jobs(
     """List open jobs from the ledger, then ended jobs from the journal, the newest first."""
     with open_state(read_settings(verbose, data_dir=data_dir)) as client:
         history = JobHistory(client, run)
-        found = history.newest(last, state=state, kind=kind, owner=owner)
+        query = JobQuery(
+            state=state, kind=kind, owner=owner, model=model, worker=worker, first=first, last=until, minutes=minutes
+        )
+        found = history.newest(last, query)
     console = Terminal(stderr=as_json)
     for line in _lines(found) if found else ["no such job"]:
         console.print(line)
@@ -68,8 +88,7 @@ def _lines(found: list[JobRecord]) -> Iterator[str]:
         at = f"{one.ended:,}" if one.ended else f"due {one.due:,}"
         used = (format_cost(one.spent) if one.settled else "not known") if one.ended else "-"
         source, reason = ("-" if value == "none" else value for value in (one.source, one.reason))
-        failure = "; ".join(filter(None, (format_class(one.failure), format_dead(one) if one.reason == "dead" else "")))
-        rows.append((one.id, one.state, at, source, reason, used, failure))
+        rows.append((one.id, one.state, at, source, reason, used, format_shortfall(one)))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         yield "  ".join(f"{value:<{width}}" for value, width in zip(row, widths, strict=True)).rstrip()

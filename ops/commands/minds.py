@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlencode
 
 import typer
 from redis import Redis
 
 from cogitate.hosting.terminal import Terminal
 from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose, open_state, read_settings
-from cogitate.ops.report.minds_page import write_minds
+from cogitate.ops.report.minds_page import ShownRun, shown_minds, write_minds
 from cogitate.ops.report.minds_reading import MindsReading
 from cogitate.ops.report.minds_server import MindsServer
 from cogitate.ops.signals import interruptible
 from cogitate.scheduler.config.kind_modules import load_kinds
 from cogitate.scheduler.config.settings import ConfigurationError
-from cogitate.scheduler.inspection.minds import read_minds
-from cogitate.scheduler.inspection.stored_run import kept_facts
+from cogitate.scheduler.inspection.minds import read_minds, read_past
+from cogitate.scheduler.inspection.stored_run import kept_facts, tick_at
 from cogitate.scheduler.journal.checkpoint import trimmed_tick
 from cogitate.scheduler.ledger.run_store import RunStore
 
@@ -27,6 +29,13 @@ def minds(
     run: RunName,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Write the page as one file instead of serving it.")
+    ] = None,
+    at: Annotated[
+        str | None,
+        typer.Option("--at", metavar="TIME", help="Show the memories at the end of a tick: 720, or 'day 2 12:00'."),
+    ] = None,
+    beside: Annotated[
+        str | None, typer.Option("--beside", metavar="RUN", help="Show each agent beside the same agent of this run.")
     ] = None,
     port: Annotated[int, typer.Option(min=0, max=65_535, help="The port to serve at; 0: any free one.")] = 0,
     data_dir: DataDir = None,
@@ -38,33 +47,38 @@ def minds(
 
     By default, the page is served on this machine until Ctrl-C, at an address with a secret. It answers what comes to
     an agent's mind for a question, and shows prompts that the run captured. With --out it is one HTML file that loads
-    nothing, that only you may read, and that holds no prompt. The exit code is 1 if the journal was altered.
+    nothing, that only you may read, and that holds no prompt. Memories at an earlier time are rebuilt from the journal,
+    exactly as they were. The exit code is 1 if the journal was altered.
     """
     settings = read_settings(verbose, data_dir=data_dir)
     load_kinds(settings)
     with open_state(settings) as client:
+        runs = [run] if beside is None else [run, beside]
         if out is None:
-            RunStore.open(client, run)  # name a missing run at once
-            return _serve(MindsReading(client, settings), run, port)
-        told = {"run": run, **_write(client, run, out)}
+            reading = MindsReading(client, settings)
+            reading.page(run, at=at or "", beside=beside or "")  # name what is missing at once
+            return _serve(reading, runs, at, port)
+        shown, told = zip(*(read_shown(client, one, at) for one in runs), strict=True)
+    write_minds(shown, out)
     Terminal(stderr=as_json).print(f"wrote {out} ({out.stat().st_size / 1000:,.0f} kB)")
     if as_json:
-        print(json.dumps(told))
+        print(json.dumps({**told[0], "out": str(out)} | ({"beside": told[1]} if beside is not None else {})))
     return 0
 
 
-def _write(client: Redis, run: str, out: Path) -> dict[str, int | str]:
-    """Write the page, and return what is on it."""
+def read_shown(client: Redis, run: str, at: str | None) -> tuple[ShownRun, dict[str, int | str]]:
+    """Return a run with all memories, at an earlier time if one is given, and its figures."""
     store = RunStore.open(client, run)
-    facts, tick = kept_facts(store), store.tick()
+    facts, past = kept_facts(store), None if at is None else read_past(store, tick_at(store, at))
+    tick = store.tick() if past is None else past.tick
     with facts.clock.in_force():
-        found = list(read_minds(client, run))
-        write_minds(run, tick, facts.minute(tick), found, out, trimmed_tick(store))
+        found = list(read_minds(client, run, past))
+        shown = shown_minds(run, tick, facts.minute(tick), trimmed_tick(store), found)
     entries = sum(len(mind.stream.entries) for mind in found)
-    return {"tick": tick, "owners": len(found), "entries": entries, "out": str(out)}
+    return shown, {"run": run, "tick": tick, "owners": len(found), "entries": entries}
 
 
-def _serve(reading: MindsReading, run: str, port: int) -> int:
+def _serve(reading: MindsReading, runs: Sequence[str], at: str | None, port: int) -> int:
     """Serve the page until a signal.
 
     Raises:
@@ -72,11 +86,11 @@ def _serve(reading: MindsReading, run: str, port: int) -> int:
     """
     err = Terminal(stderr=True)
     try:
-        server = MindsServer(reading, run, port)
+        server = MindsServer(reading, runs, port)
     except OSError as error:
         raise ConfigurationError(f"--port {port}: cannot listen there: {error.strerror or error}") from None
     with server, interruptible(lambda text: err.print(text)) as interruption:
-        print(server.url, flush=True)
+        print(server.url if at is None else f"{server.url}?{urlencode({'at': at})}", flush=True)
         err.print("Open this address in a browser on this machine; Ctrl-C ends it.")
         try:
             server.serve_forever()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,24 +9,20 @@ import msgspec
 from redis import Redis
 
 from cogitate.hosting.opening import check_not_cancelled, description_of
-from cogitate.memory.clock import DAY
-from cogitate.memory.errors import quoted
 from cogitate.ops.estimate.demand import demand_of
 from cogitate.ops.estimate.estimates import estimate
 from cogitate.ops.report.estimate_section import KEPT
 from cogitate.ops.world_choice import WorldChoice, default_days
 from cogitate.scheduler.config.controls import SetLimit
-from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.overview import RESUME
-from cogitate.scheduler.inspection.stored_run import kept_facts
+from cogitate.scheduler.inspection.stored_run import tick_at
 from cogitate.scheduler.journal.origin import Fork
 from cogitate.scheduler.ledger.errors import RunExists
 from cogitate.scheduler.ledger.presence import check_unheld
 from cogitate.scheduler.ledger.run_store import RunStore, missing_run, run_exists, run_names
 from cogitate.simulation.world import World
 from cogitate.tasks.registry import kinds
-
-_GAME_TIME = re.compile(r"day (\d{1,6}),? (\d{1,2}):(\d{2})")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,23 +126,8 @@ def forked_run(
         ticks=ticks,
         resume=False,
         describe=kept | {"ticks": str(ticks), RESUME: command},
-        fork=Fork(run=source, tick=_tick_at(store, at), changes=changes),
+        fork=Fork(run=source, tick=tick_at(store, at), changes=changes),
     )
-
-
-def _tick_at(store: RunStore, at: str) -> int:
-    """Return the tick that a command names: a number, or a day and a time of day."""
-    if at.isascii() and at.isdigit():
-        return int(at)
-    found = _GAME_TIME.fullmatch(at.strip())
-    if found is None:
-        raise ConfigurationError(f"--at {quoted(at)}: give a tick such as 720, or a game time such as 'day 2 12:00'")
-    day, hour, minute = map(int, found.groups())
-    facts = kept_facts(store)
-    tick = facts.clock.ticks_until((day - 1) * DAY + hour * 60 + minute - facts.start_minute)
-    if tick < 1:
-        raise ConfigurationError(f"--at {quoted(at)} is before the first tick of the run")
-    return tick
 
 
 def _free_name(stem: str, taken: Sequence[str]) -> str:

@@ -14,11 +14,36 @@ import typer
 
 from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal
-from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose, Yes, is_confirmed, open_state, read_settings
+from cogitate.ops.command_options import (
+    AsJson,
+    DataDir,
+    FromTick,
+    Minutes,
+    OfKind,
+    OfModel,
+    OfOwner,
+    OfWorker,
+    RunName,
+    State,
+    ToTick,
+    Verbose,
+    Yes,
+    is_confirmed,
+    open_state,
+    read_settings,
+)
 from cogitate.ops.formatting.vitals import format_cadence
-from cogitate.ops.operator_requests import cadence_request, format_outcome, parse_job_id, retry_request
+from cogitate.ops.operator_requests import (
+    cadence_request,
+    format_outcome,
+    parse_job_id,
+    retry_requests,
+    retryable_matches,
+)
 from cogitate.scheduler.config.controls import Control, Retry, SetMode
+from cogitate.scheduler.config.settings import ConfigurationError
 from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.inspection.job_records import EVERY_JOB, JobQuery
 from cogitate.scheduler.inspection.stored_run import clock_of
 from cogitate.scheduler.inspection.vitals import steering_of
 from cogitate.scheduler.intake.checks import InputError
@@ -33,15 +58,23 @@ NoWait = Annotated[bool, typer.Option("--no-wait", help="Do not wait until the r
 
 
 def request_controls(
-    run: str, controls: Sequence[Control], *, named: Sequence[str], data_dir: Path | None, as_json: bool, no_wait: bool
+    run: str,
+    controls: Sequence[Control],
+    *,
+    named: Sequence[str],
+    data_dir: Path | None,
+    as_json: bool,
+    no_wait: bool,
+    reason: str = "",
 ) -> int:
     """Send control requests to the host, print their outcomes, and return the command's exit code.
 
     Args:
         named: the name of each request in the output.
+        reason: why the operator asks, for the audit trail.
     """
     with open_state(read_settings(data_dir=data_dir)) as client:
-        outcomes = ask(client, run, controls, wait=0.0 if no_wait else WAIT, by=_operator())
+        outcomes = ask(client, run, controls, wait=0.0 if no_wait else WAIT, by=_operator(), reason=reason)
     console = Terminal(stderr=as_json)
     for name, outcome in zip(named, outcomes, strict=True):
         console.print(f"{name}: {format_outcome(outcome)}")
@@ -167,9 +200,22 @@ def throttle(
 
 
 def retry(
-    ids: Annotated[
-        list[str], typer.Argument(metavar="ID…", help="Ids of jobs of one run, as `cogitate jobs` shows them.")
+    targets: Annotated[
+        list[str],
+        typer.Argument(metavar="ID…|RUN", help="Ids of jobs of one run; or the run, for all jobs that match."),
     ],
+    state: State = None,
+    kind: OfKind = None,
+    owner: OfOwner = None,
+    model: OfModel = None,
+    worker: OfWorker = None,
+    first: FromTick = None,
+    until: ToTick = None,
+    minutes: Minutes = None,
+    reason: Annotated[
+        str, typer.Option("--reason", metavar="TEXT", help="Why you ask, for the run's audit trail.")
+    ] = "",
+    yes: Yes = False,
     no_wait: NoWait = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -179,26 +225,56 @@ def retry(
 
     The new job is charged to the budget windows of its tick. It is refused if these have no room, or if the heuristic's
     entry was repaired, summarised or pruned meanwhile. Jobs that cannot be repeated are named, and the others sent.
+
+    With the name of a run, the newest matching jobs are repeated, at most as many as may wait for a host. This requires
+    a reason and asks for confirmation.
     """
     logs.configure(verbose)
+    query = JobQuery(
+        state=state, kind=kind, owner=owner, model=model, worker=worker, first=first, last=until, minutes=minutes
+    )
+    if len(targets) == 1 and "/" not in targets[0]:
+        run, faults = targets[0], list[str]()
+        with open_state(read_settings(data_dir=data_dir)) as client:
+            found = retryable_matches(JobHistory(client, run), query)
+        if not reason:
+            raise ConfigurationError("give --reason TEXT: it stands in the run's audit trail of operators' requests")
+        if not found.requests:
+            raise InputError(f"run {run!r}: {found.text()}")
+        if not yes and not is_confirmed("retry", run, f"{found.text()} Retry {len(found.requests)}?"):
+            Terminal(stderr=True).print("nothing was sent")
+            return 1
+        controls = found.requests
+    else:
+        if query != EVERY_JOB:
+            raise ConfigurationError("filters choose among the jobs of a run: give the run's name instead of ids")
+        run, controls, faults = _retries(targets, data_dir)
+    for fault in faults:
+        typer.echo(f"not sent: {fault}", err=True)
+    sent = request_controls(
+        run,
+        controls,
+        named=[f"retry {run}/{one.job}" for one in controls],
+        data_dir=data_dir,
+        as_json=as_json,
+        no_wait=no_wait,
+        reason=reason,
+    )
+    return REFUSED if faults else sent
+
+
+def _retries(ids: Sequence[str], data_dir: Path | None) -> tuple[str, list[Retry], list[str]]:
+    """Return the run of these jobs, the requests to repeat them, and why others of them cannot be repeated.
+
+    Raises:
+        InputError: if none can be repeated, or they are of several runs.
+    """
     keys = [parse_job_id(one) for one in ids]
     runs = sorted({run for run, _ in keys})
     if len(runs) > 1:
         raise InputError(f"these jobs are of several runs ({', '.join(runs)}): retry those of one run at a time")
     with open_state(read_settings(data_dir=data_dir)) as client:
-        history = JobHistory(client, runs[0])
-        controls: dict[str, Retry] = {}
-        faults = []
-        for one, (_, key) in zip(ids, keys, strict=True):
-            try:
-                controls[f"retry {one}"] = retry_request(history.find(key))
-            except InputError as error:
-                faults.append(str(error))
+        controls, faults = retry_requests(JobHistory(client, runs[0]), [key for _, key in keys])
     if not controls:
         raise InputError("; ".join(faults))
-    for fault in faults:
-        typer.echo(f"not sent: {fault}", err=True)
-    sent = request_controls(
-        runs[0], [*controls.values()], named=[*controls], data_dir=data_dir, as_json=as_json, no_wait=no_wait
-    )
-    return REFUSED if faults else sent
+    return runs[0], controls, faults

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 from urllib.parse import urlparse
 
@@ -28,13 +29,13 @@ from cogitate.ops.operator_requests import (
     format_outcome,
     limit_request,
     parse_job_id,
-    retry_request,
+    retry_requests,
 )
 from cogitate.scheduler.config.controls import Control, SetMode
 from cogitate.scheduler.config.limits import MAX_LIMIT
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.intake.checks import InputError
-from cogitate.scheduler.steering.operators import ask
+from cogitate.scheduler.steering.operators import MOST_WAITING, ControlOutcome, ask
 from cogitate.scheduler.steering.throttle import KIND
 
 WAIT = 2.0  # seconds for the host's answer; a paused or busy host answers later, and the history says so
@@ -51,6 +52,7 @@ OTHER_SITE = (
     "address that the browser shows"
 )
 UNKNOWN = "Redis does not answer (%s): whether the run was asked is in its history, once Redis does"
+NAMES = {"applied": "took effect", "refused": "refused", "waits": "wait"}
 MODES: dict[str, Literal["paused", "running", "draining"]] = {
     "pause": "paused",
     "resume": "running",
@@ -68,7 +70,8 @@ class Act(msgspec.Struct, forbid_unknown_fields=True):
     auto: bool = False
     name: str = ""  # limit
     value: int | None = None
-    job: str = ""  # retry: id
+    jobs: list[str] = []  # retry: ids
+    reason: str = ""  # for the audit trail
 
 
 _ACT = typed_json.decoder(Act)
@@ -95,27 +98,46 @@ def is_same_origin(site: str | None, origin: str | None, host: str, configured: 
     return origin is None or origin.rstrip("/") == configured.rstrip("/") or urlparse(origin).netloc == host
 
 
-def control_of(client: Redis, act: Act) -> Control:
-    """Decode the request of a page.
+def controls_of(client: Redis, act: Act) -> list[Control]:
+    """Decode the request of a page. Of several jobs, those that can no longer be repeated are left out.
 
     Raises:
         InputError, ConfigurationError: when it is invalid.
         LedgerError: when its run cannot be read.
     """
     if act.action in MODES:
-        return SetMode(MODES[act.action])
+        return [SetMode(MODES[act.action])]
     if act.action == "throttle":
         if act.factor is None and not act.pin and not act.auto:
             raise InputError("give a share of the usual cadence, or auto")
-        return cadence_request(act.run, KIND, act.factor, pin=act.pin, auto=act.auto)
+        return [cadence_request(act.run, KIND, act.factor, pin=act.pin, auto=act.auto)]
     if act.action == "limit":
         if act.value is not None and not 0 <= act.value <= MAX_LIMIT:
             raise InputError(f"limit {act.value} is invalid: give 0 to {MAX_LIMIT}")
-        return limit_request(act.name, act.value)
-    run, key = parse_job_id(act.job)
-    if run != act.run:
-        raise InputError(f"job {act.job} is not of run {act.run!r}")
-    return retry_request(JobHistory(client, run).find(key))
+        return [limit_request(act.name, act.value)]
+    keys = []
+    for job in act.jobs[: MOST_WAITING + 1]:
+        run, key = parse_job_id(job)
+        if run != act.run:
+            raise InputError(f"job {job} is not of run {act.run!r}")
+        keys.append(key)
+    if not 0 < len(keys) <= MOST_WAITING:
+        raise InputError(f"{len(act.jobs)} jobs cannot be retried at once: give 1 to {MOST_WAITING}")
+    found, faults = retry_requests(JobHistory(client, act.run), keys)
+    if not found:
+        raise InputError("; ".join(faults))
+    return [*found]
+
+
+def told_of(controls: Sequence[Control], outcomes: Sequence[ControlOutcome]) -> dict[str, str]:
+    """Return the outcome of a request in words; of several, how many of each state, and the first refusal."""
+    if len(outcomes) == 1:
+        return {"state": outcomes[0].state, "outcome": f"{format_control(controls[0])}: {format_outcome(outcomes[0])}"}
+    states = Counter(one.state for one in outcomes)
+    counted = ", ".join(f"{count} {NAMES[state]}" for state, count in states.items())
+    why = next((f": {one.detail}" for one in outcomes if one.detail and one.state != "applied"), "")
+    state = "refused" if states["refused"] else "waits" if states["waits"] else "applied"
+    return {"state": state, "outcome": f"{len(outcomes)} requests: {counted}{why}"}
 
 
 class Asking(BaseHandler):  # type: ignore[misc]  # Flower is untyped
@@ -161,9 +183,9 @@ class Asking(BaseHandler):  # type: ignore[misc]  # Flower is untyped
 
     def _send(self, act: Act, by: str) -> dict[str, str]:
         client = self.client_of(self.capp)
-        control = control_of(client, act)
-        (outcome,) = ask(client, act.run, [control], wait=WAIT, by=by)
-        return {"state": outcome.state, "outcome": f"{format_control(control)}: {format_outcome(outcome)}"}
+        controls = controls_of(client, act)
+        outcomes = ask(client, act.run, controls, wait=WAIT, by=by, reason=act.reason)
+        return told_of(controls, outcomes)
 
     def _basic_user(self) -> str:
         """Return the name of a visitor with a password; Flower has checked both."""

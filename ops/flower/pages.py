@@ -26,10 +26,12 @@ from tornado.options import define
 
 from cogitate.ops.flower import patches
 from cogitate.ops.flower.acting import Asking, why_not
+from cogitate.ops.flower.job_list import query_of
 from cogitate.ops.flower.patches import PagesLoader
-from cogitate.ops.flower.readings import Readings
+from cogitate.ops.flower.readings import MOST_RUNS, Readings
 from cogitate.ops.report.minds_reading import PARTS, MindsReading
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.inspection.job_records import NEWEST, Position
 from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.journal.lines import JournalError
 from cogitate.scheduler.ledger.connect import PATIENCE
@@ -39,7 +41,8 @@ from cogitate.tasks.registry import kind_names
 from cogitate.workers.publish import queue_key
 
 TABS = {"overview": "Cogitate", "budgets": "Budgets", "cadence": "Cadence", "charts": "Charts", "steering": "Steering"}
-TITLES = TABS | {"job": "Job"}
+NAVIGATION = TABS | {"jobs": "Jobs", "minds": "Minds"}
+TITLES = NAVIGATION | {"job": "Job"}
 COLUMNS = "name,args,state,result,received,runtime,uuid"  # of the task list: "reflect", "isabella · tick 420"
 STATIC = Path(__file__).parent / "static"
 INTERVAL = 2000  # milliseconds between two refreshes of an open page
@@ -167,6 +170,22 @@ class JobReading(PageHandler):
         }
 
 
+class JobsReading(PageHandler):
+    """A handler that reads a page of a run's jobs. The filters, and where the page starts, are in the address."""
+
+    def _read(self) -> Callable[[], dict[str, Any]]:
+        asked = {name: self.get_argument(name, escape=False) for name in self.request.arguments}
+        run, older, readings = asked.pop("run", ""), asked.pop("older", ""), _readings(self.capp)
+        try:
+            query, start = query_of(asked), Position.parse(older) if older else NEWEST
+        except InputError as error:
+            raise web.HTTPError(400, str(error)) from error
+        if self.page == "matches":
+            return partial(readings.matches, run, query)
+        refused = why_not(self.application.options)
+        return lambda: readings.jobs(run or None, query, start) | {"why_not": refused}
+
+
 class PageView(PageHandler):
     """The handler of a page, which contains its first reading."""
 
@@ -177,6 +196,11 @@ class PageView(PageHandler):
         except Unreadable as error:  # the page stays open, and recovers once the runs are readable
             self.set_status(error.status_code)
             found = {"runs": [], "error": error.reason_said}
+        except web.HTTPError as error:
+            if error.status_code not in (400, 404):
+                raise
+            await self._refuse(error)
+            return
         self.render(
             f"{self.page}.html",
             reading=json.dumps(found).replace("<", "\\u003c"),  # it is inside a script element
@@ -186,6 +210,12 @@ class PageView(PageHandler):
             patience=NO_ANSWER,
             nonce=self.nonce,
         )
+
+    async def _refuse(self, error: web.HTTPError) -> None:
+        """Write a page that says what is wrong with the address, and links to the runs that exist."""
+        runs = await IOLoop.current().run_in_executor(None, _readings(self.capp).runs)
+        self.set_status(error.status_code)
+        self.render("refused.html", said=error.get_message(), runs=runs[:MOST_RUNS], page=self.page, nonce=self.nonce)
 
 
 class PageData(PageHandler):
@@ -207,6 +237,14 @@ class JobView(JobReading, PageView):
 
 class JobData(JobReading, PageData):
     """The handler of a job's reading as JSON."""
+
+
+class JobsView(JobsReading, PageView):
+    """The handler of the list of jobs."""
+
+
+class JobsData(JobsReading, PageData):
+    """The handler of the list of jobs as JSON, and of what all of its matches are."""
 
 
 class MindsPart(PageData):
@@ -231,13 +269,13 @@ class MindsView(MindsPart):
         self.set_header("Content-Security-Policy", "frame-ancestors 'none'")
 
     def _read(self) -> Callable[[], dict[str, Any]]:
-        asked = self.get_argument("run", "", escape=False)
+        asked, at, beside = (self.get_argument(name, "", escape=False) for name in ("run", "at", "beside"))
         readings, minds = _readings(self.capp), _minds(self.capp)
 
         def read() -> dict[str, Any]:
             runs = readings.runs()
             run = asked or next(iter(runs), "")
-            return {"page": minds.page(run, runs) if run else ""}
+            return {"page": minds.page(run, runs, at=at, beside=beside) if run else ""}
 
         return read
 
@@ -276,13 +314,16 @@ def register() -> None:
         return
     define("origin", type=str, default="", help="the address of Flower behind a proxy, such as https://ops.example.com")
     urls.settings["xsrf_cookie_kwargs"] = {"samesite": "Strict"}
-    urls.settings["template_loader"] = PagesLoader(urls.settings["template_path"], TABS | {"minds": "Minds"})
+    urls.settings["template_loader"] = PagesLoader(urls.settings["template_path"], NAVIGATION)
     ours = [
         web.url(path, handler, {"page": page}, name=name)
         for page in TABS
         for path, handler, name in ((f"/{page}", PageView, page), (f"/{page}/data", PageData, f"{page}-data"))
     ]
     ours += [
+        web.url("/cogitate/jobs", JobsView, {"page": "jobs"}, name="jobs"),
+        web.url("/cogitate/jobs/data", JobsData, {"page": "jobs"}, name="jobs-data"),
+        web.url("/cogitate/jobs/matches", JobsData, {"page": "matches"}, name="jobs-matches"),
         web.url("/job", JobView, {"page": "job"}, name="job"),
         web.url("/job/data", JobData, {"page": "job"}, name="job-data"),
     ]

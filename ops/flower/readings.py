@@ -16,6 +16,7 @@ from redis import Redis
 from cogitate.memory.clock import clock_in_force, day_and_time
 from cogitate.ops.flower.cards import FEW, LAGS, amount, cards_of, graded, money_window, run_day, since
 from cogitate.ops.flower.charts import charts_of
+from cogitate.ops.flower.job_list import job_list, matches
 from cogitate.ops.formatting.budget import denied_requests, format_cost
 from cogitate.ops.formatting.job_life import job_life
 from cogitate.ops.formatting.vitals import format_breaker, format_class, format_every
@@ -27,6 +28,7 @@ from cogitate.scheduler.config.limits import LimitUnit, parse_limit_name
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
 from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.inspection.job_records import JobQuery, Position
 from cogitate.scheduler.inspection.overview import HOUR, SHORT, RunOverview, Spenders, run_overview, spenders_today
 from cogitate.scheduler.inspection.recent import Recent, recent_ticks
 from cogitate.scheduler.inspection.redis_problems import refused_writes
@@ -195,6 +197,7 @@ class Readings:
                         "id": one.id,
                         "asked": format_control(one.control),
                         "by": one.by,
+                        "reason": one.reason,
                         "state": one.state,
                         "tick": one.tick,
                         "clock": day_and_time(one.minute) if one.tick else "",
@@ -226,6 +229,20 @@ class Readings:
             }
 
         return self._of(run, read)
+
+    def jobs(self, run: str | None, query: JobQuery, start: Position) -> dict[str, Any]:
+        """Return a page of one run's jobs, as `job_list` does; otherwise as `budgets`."""
+
+        def read(chosen: str) -> dict[str, Any]:
+            tick = RunStore.open(self.state, chosen).tick()
+            found = {"run": chosen, "tick": tick, "minute": clock_in_force().minute(tick), "status": "", "over": True}
+            return found | job_list(self.state, chosen, query, start)
+
+        return self._of(run, read)
+
+    def matches(self, run: str, query: JobQuery) -> dict[str, Any]:
+        """Return the jobs of a run that a request to all matches changes, as `job_list.matches` does."""
+        return matches(self.state, run, query)
 
     def job(self, job_id: str, *, texts: bool) -> dict[str, Any]:
         """Return the life of one job, in the lines of `cogitate job`.

@@ -28,7 +28,7 @@ from cogitate.ops.formatting.budget import by_unit, format_cost
 from cogitate.ops.formatting.vitals import format_class
 from cogitate.scheduler.budget.budget import format_empty_pool, format_limited_cell
 from cogitate.scheduler.config.limits import LIMIT_UNITS, LimitUnit
-from cogitate.scheduler.inspection.job_history import JobRecord, LateAnswer
+from cogitate.scheduler.inspection.job_records import JobRecord, LateAnswer
 from cogitate.scheduler.journal.ends import MEANING
 from cogitate.scheduler.ledger.claims import Tried
 from cogitate.tasks.job import Cost
@@ -70,7 +70,8 @@ def job_life(one: JobRecord, refusal: str, limit_of: LimitOf, *, texts: bool = T
         yield "reserved", format_cost(one.reserved) + _of_limits(one, limit_of)
     if one.decision == "admitted":
         now = f", now with {', '.join(one.workers)}" if one.workers else ""
-        yield "attempts", f"{one.claims}{now}"
+        by = f", the last by {one.worker}" if one.worker else ""
+        yield "attempts", f"{one.claims}{now}{by}"
         yield from _tries(one.tries)
     if one.ended:
         yield "end", f"{one.state} at tick {one.ended:,}"
@@ -114,6 +115,11 @@ def format_dead(one: JobRecord) -> str:
         return format_empty_pool(one.empty)
     lost = "" if one.failure else ", the last of them by a lost worker"
     return f"abandoned after {one.claims} attempts{lost}"
+
+
+def format_shortfall(one: JobRecord) -> str:
+    """Return the class of the failure of a job's last attempt, and why a dead job got no other; "" without either."""
+    return "; ".join(filter(None, (format_class(one.failure), format_dead(one) if one.reason == "dead" else "")))
 
 
 def format_used(one: JobRecord) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
@@ -15,7 +15,7 @@ from cogitate.memory.stream import Stream
 from cogitate.ops.formatting.job_life import job_life
 from cogitate.ops.report.script_page import script_data, script_page, write_page
 from cogitate.scheduler.config.limits import LimitUnit
-from cogitate.scheduler.inspection.job_history import JobRecord
+from cogitate.scheduler.inspection.job_records import JobRecord
 from cogitate.scheduler.inspection.minds import Mind, Owner, Written
 from cogitate.tasks.heuristics.promises import Promise, find_promises
 
@@ -35,60 +35,73 @@ _STEPS = (
 """The steps of a job's life that its thought's card shows; `cogitate job` shows all."""
 
 
-def write_minds(run: str, tick: int, minute: int, minds: Iterable[Mind], path: Path, trimmed: int = 0) -> None:
-    """Write the page with all minds. The clock in force names its times.
+class ShownRun(NamedTuple):
+    """A run on the page."""
 
-    Args:
-        tick: the run's last tick.
-        minute: its game time, total minutes.
-        trimmed: the tick after which the journal begins.
+    run: str
+    at: str  # the tick and the game time, in words
+    times: str  # how its clock names times; "": it has none
+    trimmed: int  # the tick after which its journal begins
+    owners: list[Owner]
+    minds: list[Markup] | None  # what each owner remembers, as script data; None: the page asks its server
+
+
+def shown_run(run: str, tick: int, minute: int, trimmed: int, owners: Iterable[Owner]) -> ShownRun:
+    """Return a run whose memories the page asks its server for. The clock in force names its times."""
+    clock = clock_in_force()
+    at = f"tick {tick:,}, {day_and_time(minute)}"
+    return ShownRun(run, at, clock.names if clock.has_times else "", trimmed, list(owners), None)
+
+
+def shown_minds(run: str, tick: int, minute: int, trimmed: int, minds: Iterable[Mind]) -> ShownRun:
+    """Return a run with all of its memories. The clock in force names its times."""
+    owners, data = [], []
+    for mind in minds:
+        owners.append(mind.owner)
+        data.append(script_data(mind_data(mind)))
+    return shown_run(run, tick, minute, trimmed, owners)._replace(minds=data)
+
+
+def write_minds(shown: Sequence[ShownRun], path: Path) -> None:
+    """Write the page of one run, or of two side by side, with all memories.
 
     Raises:
         OSError: when the file cannot be written.
     """
-    held, data = [], []
-    for mind in minds:
-        held.append(mind.owner)
-        data.append(script_data(mind_data(mind)))
-    write_page(minds_page(run, tick, minute, held, trimmed, minds=data), path)
+    write_page(minds_page(shown), path)
 
 
-def minds_page(
-    run: str,
-    tick: int,
-    minute: int,
-    owners: Iterable[Owner],
-    trimmed: int,
-    *,
-    minds: Sequence[Markup] | None = None,
-    runs: Sequence[str] = (),
-) -> str:
-    """Return the page.
+def minds_page(shown: Sequence[ShownRun], *, at: str = "", runs: Sequence[str] = ()) -> str:
+    """Return the page of one run, or of two side by side.
 
     Args:
-        minds: what each owner remembers; without it the page asks its server.
-        runs: the runs that its server shows, if there are several.
+        at: the time that a visitor has asked for; "": now.
+        runs: the runs that the page's server shows, if there are several.
     """
-    clock, held = clock_in_force(), list(owners)
+    served = any(one.minds is None for one in shown)
+    owners = [
+        [visible(owner.id), visible(owner.name), index] for index, one in enumerate(shown) for owner in one.owners
+    ]
     about = {
-        "run": visible(run),
-        "served": minds is None,
+        "runs": [visible(one.run) for one in shown],
+        "at": visible(at),
+        "served": served,
         "lanes": [*LANES],
         "types": [*LANES.values()],
-        "trimmed": trimmed,
-        "owners": [[visible(owner.id), visible(owner.name)] for owner in held],
-        "clock": clock.names if clock.has_times else "",
+        "trimmed": [one.trimmed for one in shown],
+        "owners": owners,
+        "clock": shown[0].times,
     }
     return script_page(
         "minds",
-        parts=("minds_card", *(("minds_served",) if minds is None else ())),
-        asks=minds is None,
-        run=run,
+        parts=("minds_card", *(("minds_served",) if served else ())),
+        asks=served,
+        shown=shown,
         runs=runs,
-        at=f"tick {tick:,}, {day_and_time(minute)}",
-        owners=held,
+        at=at,
+        owners=owners,
         about=script_data(about),
-        minds=minds or (),
+        minds=[mind for one in shown for mind in one.minds or ()],
     )
 
 

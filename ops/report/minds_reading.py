@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -11,21 +13,23 @@ from redis import Redis
 from cogitate.hosting.terminal import visible
 from cogitate.memory.clock import DAY, clock_in_force
 from cogitate.memory.entry import Entry
+from cogitate.memory.errors import quoted
 from cogitate.ops.operator_requests import parse_job_id
-from cogitate.ops.report.minds_page import entry_data, mind_data, minds_page, writing_data
+from cogitate.ops.report.minds_page import ShownRun, entry_data, mind_data, minds_page, shown_run, writing_data
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.job_history import JobHistory
-from cogitate.scheduler.inspection.minds import Mind, Owner, owners_of, read_minds, written_by
-from cogitate.scheduler.inspection.stored_memory import read_memory
-from cogitate.scheduler.inspection.stored_run import kept_facts
+from cogitate.scheduler.inspection.minds import Mind, Owner, Past, owners_of, read_minds, read_past, written_by
+from cogitate.scheduler.inspection.stored_memory import StoredMemory, read_memory
+from cogitate.scheduler.inspection.stored_run import kept_facts, tick_at
 from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.journal.checkpoint import trimmed_tick
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.workers.jobs.stored_texts import captured_of
 
-PARTS = ("owner", "writing", "search", "recall")
+PARTS = ("owner", "writing", "search", "recall", "past")
 MOST_FOUND = 500  # memories that a search returns
 RECALLED = 10  # memories that come to mind
+KEPT = 2  # past moments that are kept: those of two runs side by side
 
 
 class MindsReading:
@@ -38,39 +42,66 @@ class MindsReading:
     def __init__(self, client: Redis, capture: Settings | None = None) -> None:
         self._client = client
         self._capture = capture
+        self._read_past = lru_cache(maxsize=KEPT)(read_past)
 
-    def page(self, run: str, runs: Sequence[str] = ()) -> str:
+    def page(self, run: str, runs: Sequence[str] = (), *, at: str = "", beside: str = "") -> str:
         """Return the page of a run.
 
         Args:
             runs: the runs to choose from.
+            at: the time of the memories, as in `tick_at`; "": now.
+            beside: a second run; "": none.
 
         Raises:
-            RunMissing: if the run does not exist, as for each answer.
+            RunMissing: if a run does not exist, as for each answer.
+            InputError: if `at` names no time that it has reached.
         """
+        return minds_page([self._shown(one, at) for one in (run, beside) if one], at=at, runs=runs)
+
+    def _shown(self, run: str, at: str) -> ShownRun:
         store = RunStore.open(self._client, run)
-        facts, tick = kept_facts(store), store.tick()
+        facts, past = kept_facts(store), self._past_of(store, at)
+        tick = store.tick() if past is None else past.tick
         with facts.clock.in_force():
-            return minds_page(run, tick, facts.minute(tick), owners_of(store), trimmed_tick(store), runs=runs)
+            return shown_run(run, tick, facts.minute(tick), trimmed_tick(store), owners_of(store, past))
+
+    def _past_of(self, store: RunStore, at: str) -> Past | None:
+        return self._read_past(store, tick_at(store, at)) if at else None
 
     def answer(self, part: str, run: str, asked: Mapping[str, str]) -> dict[str, Any]:
-        """Return one of `PARTS` for a run.
+        """Return one of `PARTS` for a run, as of the time `at`.
 
         Raises:
             InputError: for an owner that does not exist, or an argument that is missing or wrong.
             JournalError: when the journal was changed.
         """
-        with kept_facts(RunStore.open(self._client, run)).clock.in_force():
+        store = RunStore.open(self._client, run)
+        with kept_facts(store).clock.in_force():
+            try:
+                past = self._past_of(store, asked.get("at", ""))
+            except InputError as error:  # as typed by a visitor
+                return {"error": str(error)}
+            if part == "past":
+                return {}
             if part == "search":
-                return {"found": self._search(run, _given(asked, "text"))}
+                return {"found": self._search(run, past, _given(asked, "text"))}
             owner = _given(asked, "owner")
-            if part == "owner":
-                kept = read_memory(self._client, run, owner)
-                names = kept.facts.world().display_names
-                return mind_data(Mind(Owner(owner, names.get(owner, owner), kept.retired), kept.stream, {}, names))
             if part == "writing":
                 return self._writing(run, owner, _number(asked, "number"), _number(asked, "tick"))
-            return {"found": self._recall(run, owner, _given(asked, "query"))}
+            kept = self._memory(run, owner, past)
+            if part == "owner":
+                names = kept.facts.world().display_names
+                return mind_data(Mind(Owner(owner, names.get(owner, owner), kept.retired), kept.stream, {}, names))
+            return {"found": _recalled(kept, _given(asked, "query"))}
+
+    def _memory(self, run: str, owner: str, past: Past | None) -> StoredMemory:
+        kept = read_memory(self._client, run, owner)
+        if past is None:
+            return kept
+        if owner not in past.streams:
+            raise InputError(f"{quoted(owner)} joined after tick {past.tick}")
+        then = kept.facts.minute(past.tick)
+        return replace(kept, tick=past.tick, minute=then, stream=past.streams[owner], left_out=())
 
     def _writing(self, run: str, owner: str, number: int, tick: int) -> dict[str, Any]:
         """Return how an entry was written, with the prompts and answers that `capture` kept; nothing without a job."""
@@ -83,10 +114,10 @@ class MindsReading:
         told = [{name: visible(str(text)) for name, text in msgspec.structs.asdict(one).items()} for one in texts]
         return {**writing_data(written), "texts": told}
 
-    def _search(self, run: str, text: str) -> list[dict[str, Any]]:
+    def _search(self, run: str, past: Past | None, text: str) -> list[dict[str, Any]]:
         """Return the first memories of all owners that contain a text, in whatever case, by owner and time."""
         wanted, clock, found = text.strip().casefold(), clock_in_force(), list[dict[str, Any]]()
-        for mind in read_minds(self._client, run, jobs=False):
+        for mind in read_minds(self._client, run, past, jobs=False):
             entries = sorted(mind.stream.entries.values(), key=lambda entry: (entry.minute, entry.number))
             for entry in entries if wanted else ():
                 if wanted in _words(entry).casefold():
@@ -97,17 +128,17 @@ class MindsReading:
                     return found
         return found
 
-    def _recall(self, run: str, owner: str, query: str) -> list[dict[str, Any]]:
-        """Return what the run's profile finds for a query now, each with the parts of its score."""
-        found = read_memory(self._client, run, owner).view.recall(query, limit=RECALLED)
-        return [
-            {
-                "n": one.entry.number,
-                "score": f"{one.score:.3f}",
-                "parts": [[part.name, f"{part.weight:g} × {part.value:.3f}"] for part in one.parts if part.value],
-            }
-            for one in found
-        ]
+
+def _recalled(kept: StoredMemory, query: str) -> list[dict[str, Any]]:
+    """Return what the run's profile finds for a query at the memory's time, each with the parts of its score."""
+    return [
+        {
+            "n": one.entry.number,
+            "score": f"{one.score:.3f}",
+            "parts": [[part.name, f"{part.weight:g} × {part.value:.3f}"] for part in one.parts if part.value],
+        }
+        for one in kept.view.recall(query, limit=RECALLED)
+    ]
 
 
 def _words(entry: Entry) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hmac
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from secrets import token_urlsafe
 from typing import Any
@@ -28,11 +29,14 @@ WAIT = 60.0  # seconds for a request to arrive
 
 
 class MindsServer(ThreadingHTTPServer):
-    """The server of one run's page. Memories are private, so the address has a secret that other users cannot guess."""
+    """The server of the page of one run, or of two side by side.
+
+    Memories are private, so the address has a secret that other users cannot guess.
+    """
 
     daemon_threads = True
 
-    def __init__(self, reading: MindsReading, run: str, port: int) -> None:
+    def __init__(self, reading: MindsReading, runs: Sequence[str], port: int) -> None:
         """Listen.
 
         Raises:
@@ -40,7 +44,7 @@ class MindsServer(ThreadingHTTPServer):
         """
         super().__init__(("127.0.0.1", port), _Request)
         self.reading = reading
-        self.run = run
+        self.runs = runs
         self.secret = token_urlsafe(16)
 
     @property
@@ -59,11 +63,13 @@ class _Request(BaseHTTPRequestHandler):
         _, secret, page, *parts = [*asked.path.split("/"), "", ""]
         known = hmac.compare_digest(secret.encode(), self.server.secret.encode()) and page == "minds"
         part = "/".join(parts).rstrip("/")
-        reading, run = self.server.reading, self.server.run
+        reading, runs = self.server.reading, self.server.runs
+        given = dict(parse_qsl(asked.query, keep_blank_values=True))
+        run, at = given.get("run", runs[0]), given.get("at", "")
         if known and not part:
-            self._answer(lambda: reading.page(run).encode(), "text/html; charset=utf-8")
-        elif known and part in PARTS:
-            given = dict(parse_qsl(asked.query, keep_blank_values=True))
+            whole = partial(reading.page, runs[0], at=at, beside=(*runs, "")[1])
+            self._answer(lambda: whole().encode(), "text/html; charset=utf-8")
+        elif known and part in PARTS and run in runs:
             self._answer(lambda: json.dumps(reading.answer(part, run, given)).encode(), "application/json")
         else:
             self._send(404, b"There is no such page.", "text/plain")

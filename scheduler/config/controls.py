@@ -59,6 +59,7 @@ class ControlRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     id: str
     control: Control
     by: str = ""  # name of the operator, for the history only
+    reason: str = ""  # why the operator asks, for the history only
 
 
 class ControlAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -70,6 +71,7 @@ class ControlAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     refused: str = ""  # why it was not applied
     job: str = ""  # for a retry: the key of the new job
     by: str = ""  # name of the operator
+    reason: str = ""  # of the operator
 
 
 _ASKED = typed_json.decoder(ControlRequest)

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Literal
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import islice
+from sys import maxsize
+from typing import Any
 
 import msgspec
 from redis import Redis
 from redis.client import Pipeline
 
 from cogitate.memory import typed_json
-from cogitate.memory.effects import Append, Effect
+from cogitate.memory.effects import Append
 from cogitate.scheduler.engine.part import LONGEST_AFTER_END
+from cogitate.scheduler.inspection.job_records import (
+    EVERY_JOB,
+    NEWEST,
+    JobPage,
+    JobQuery,
+    JobRecord,
+    LateAnswer,
+    Position,
+)
 from cogitate.scheduler.inspection.stored_run import unjournalled
 from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.journal.checkpoint import load_base
@@ -19,27 +31,10 @@ from cogitate.scheduler.journal.ends import how_ended
 from cogitate.scheduler.journal.history import PAGE, read_journal
 from cogitate.scheduler.journal.lines import Correction, Ended, EndNote, JournalError, ReadLine, Retried, reason_of
 from cogitate.scheduler.journal.run_totals import WITHOUT_RESULT, JobBeginning
-from cogitate.scheduler.ledger.claims import Tried
 from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.tick.figure_history import last_tick_before
 from cogitate.tasks.job import Cost, Job, JobKey, added
 
-#: A query's states: the state of an open job, the end of an ended one, or the reason why a job got less than it asked.
-JobState = Literal[
-    "open",
-    "staged",
-    "dead",
-    "held",
-    "applied",
-    "refused",
-    "stale",
-    "cancelled",
-    "deferred",
-    "dropped",
-    "denied",
-    "too_slow",
-    "late",
-    "failed",
-]
 _JOB = typed_json.decoder(Job)
 
 _CIRCUMSTANCES = (
@@ -56,82 +51,13 @@ _CIRCUMSTANCES = (
     "refusal",
     "appended",
     "tries",
+    "worker",
 )
 
-Wanted = Callable[[JobKey, str, str], bool]  # by key, end and reason
-
-
-class LateAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer that arrived after its job's end."""
-
-    tick: int  # at whose boundary it was applied or discarded
-    end: str  # applied: it replaced the heuristic's result; stale or dropped: there was nothing to replace
-    source: str  # llm or cached
-    usage: Cost
-    saved: bool  # not spent: the answer came from an identical call
-    model: str
-    prompt: str  # content hash of the prompt's template
-    failure: str  # the precondition that did not hold
-    effects: tuple[Effect, ...]  # if `stale`: what it would have changed
-    appended: tuple[int, ...]  # numbers of the entries that it appended
-    tries: tuple[Tried, ...] = ()  # attempts of the worker that staged it
-
+Wanted = Callable[[JobKey, str, str, EndNote | None], bool]  # by key, end, reason and note
+MOST_READ = 5_000  # ticks, and ended jobs, that one page reads
 
 _OF_NOTE = sorted(set(LateAnswer.__struct_fields__) & set(EndNote.__struct_fields__))  # what it tells of its note
-
-
-class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything known about one job."""
-
-    id: str
-    kind: str
-    owner: str
-    tick: int  # that enqueued it
-    state: str  # open, staged, dead or held; afterwards its end, as in `HowEnded`
-    decision: str  # admitted, heuristic, deferred or dropped
-    refused: str  # the budget cell that refused it (window, scope and unit), "too_slow", "run_ends", or "" if admitted
-    due: int  # the tick at whose boundary it is applied; 0 if deferred or dropped
-    ended: int = 0  # the tick of its end; 0 while open
-    successor: str  # id of the retry of a deferred job
-    reason: str  # none, denied, too_slow, late, failed, dead or cancelled
-    source: str = "none"  # llm, cached, heuristic or none
-    reserved: Cost = Cost()  # for its first attempt
-    cells: tuple[str, ...] = ()  # windows and scopes that it is charged to
-    claims: int = 0  # attempts begun
-    workers: tuple[str, ...] = ()  # with an attempt whose usage has not arrived
-    usage: Cost = Cost()  # of its latest attempt
-    settled: bool = True  # False: the usage is unknown so far, and the reservation is charged
-    retried: Cost = Cost()  # used by the attempts before the latest
-    saved: bool = False  # not spent: the answer came from an identical call
-    reasoning: int = 0  # reasoning tokens in the usage, as reported by the model
-    packed: int = 0  # jobs that one request asked for together; 0: it asked for this one alone
-    hybrid: bool = False  # vectors were there for the choice of its memories, not words alone
-    embedded: int = 0  # tokens of the usage that vectors took
-    service_tier: str = ""  # that answered, as the endpoint reports
-    discount: int = 0  # micro-dollars by which the standard service tier would have been dearer
-    model: str = ""
-    prompt: str = ""  # content hash of the prompt's template
-    failure: str = ""  # class of a model's failure, or the precondition that did not hold
-    empty: str = ""  # the cell whose retry pool had no room for another attempt
-    because: str = ""  # for "breaker_open": class of the failure that opened it; for "unusable:kind": the place
-    refusal: str = ""  # why its kind's heuristic result was unusable
-    tries: tuple[Tried, ...] = ()  # attempts of the worker that staged its result; others are only counted
-    effects: tuple[Effect, ...] = ()  # if `stale`: what it would have changed
-    appended: tuple[int, ...] = ()  # numbers of the entries that it appended
-    late: LateAnswer | None = None
-
-    @property
-    def spent(self) -> Cost:
-        """Return the known usage of all its attempts."""
-        return added(Cost() if self.saved else self.usage, self.retried)
-
-    def matches(self, state: str | None, kind: str | None, owner: str | None) -> bool:
-        """Return whether the job matches a query, in which None matches anything."""
-        return (
-            (state is None or state in (self.state, self.reason))
-            and (kind is None or self.kind == kind)
-            and (owner is None or self.owner == owner)
-        )
 
 
 class JobHistory:
@@ -155,20 +81,47 @@ class JobHistory:
         known = unjournalled(self._store)
         self._learn_usage(known.corrected, known.retried, tick=self._now() + 1)
 
-    def newest(
-        self, last: int, *, state: str | None = None, kind: str | None = None, owner: str | None = None
-    ) -> list[JobRecord]:
+    def newest(self, last: int, query: JobQuery = EVERY_JOB) -> list[JobRecord]:
         """Return up to `last` jobs (0: all), newest first: open ones by enqueue tick, then others by their end."""
-        still = {record.id: record for record in self._open_records()}
+        return self.page(query, most=last or maxsize, read=maxsize).jobs
+
+    def page(self, query: JobQuery, start: Position = NEWEST, *, most: int, read: int = MOST_READ) -> JobPage:
+        """Return a page of the jobs that match, in the order of `newest`.
+
+        Args:
+            most: jobs on the page.
+            read: ticks, and ended jobs, to look at. A page that has too few jobs after them ends there.
+
+        Raises:
+            JournalError: if the journal was altered.
+        """
+        if query.minutes is not None:
+            since = last_tick_before(self._store, time.time() - 60 * query.minutes) + 1
+            query = msgspec.structs.replace(query, first=max(since, query.first or 1))
+        still: dict[str, JobRecord] = {}
+        tick, skip = start
+        if not tick:
+            found = [record for record in self._open_records() if record.matches(query)]
+            found.sort(key=lambda record: (-record.tick, record.id))
+            still = {record.id: record for record in found[skip : skip + most]}
+            if len(still) == most:
+                return JobPage([*still.values()], Position(0, skip + most), self._now() + 1)
+            tick, skip = self._now(), 0
         ended: list[JobRecord] = []
-        for record in self._backwards(kind, owner, state):
-            still.pop(record.id, None)  # it ended after the open jobs were read
-            ended.append(record)
-            if len(ended) == last:
-                break
-        found = [record for record in still.values() if record.matches(state, kind, owner)]
-        found.sort(key=lambda record: (-record.tick, record.id))
-        return (found + ended)[: last or None]
+        first = max(self.trimmed + 1, query.first or 1)
+        for line in self._backwards(first, min(tick, query.last or tick, self._now())):
+            at = line.core.tick
+            skip = skip if at == tick else 0
+            for record in islice(self._matching(line, query), skip, None):
+                still.pop(record.id, None)  # it ended after the open jobs were read
+                ended.append(record)
+                skip += 1
+                if len(still) + len(ended) == most:
+                    return JobPage([*still.values(), *ended], Position(at, skip), at)
+            read -= 1 + len(line.core.ended)
+            if read <= 0 and at > first:
+                return JobPage([*still.values(), *ended], Position(at - 1), at)
+        return JobPage([*still.values(), *ended], None, first)
 
     def find(self, key: JobKey) -> JobRecord:
         """Return one job.
@@ -194,6 +147,20 @@ class JobHistory:
                 f"the first in the trimmed journal of run {self._run!r}"
             )
         raise InputError(f"run {self._run!r} has no job {self._id(key)!r}; `cogitate jobs {self._run}` lists them")
+
+    def ended(self, keys: Collection[JobKey]) -> list[JobRecord]:
+        """Return those of these jobs that have ended, newest first. What became known after their ends is not read.
+
+        Raises:
+            JournalError: if the journal was altered.
+        """
+        found: list[JobRecord] = []
+        first = min((key.tick for key in keys), default=self._now() + 1)
+        for line in self._backwards(max(first, self.trimmed + 1), self._now()):
+            found += [record for _, record in self._ends(line, lambda key, *_: key in keys)]
+            if len(found) == len(keys):
+                break
+        return found
 
     def appending(self, owner: str, number: int, tick: int) -> JobRecord | None:
         """Return the job that appended an entry at a tick; None if no job in the journal did.
@@ -225,27 +192,29 @@ class JobHistory:
                 yield record
         yield from still.values()
 
-    def _backwards(self, kind: str | None, owner: str | None, state: str | None) -> Iterator[JobRecord]:
-        def wanted(key: JobKey, end: str, reason: str) -> bool:
-            return kind in (None, key.kind) and owner in (None, key.owner) and state in (None, end, reason)
-
-        last = self._now()
-        while last > self.trimmed:
-            first = max(self.trimmed + 1, last - PAGE + 1)
-            for line in reversed(list(read_journal(self._store, first, last))):
+    def _backwards(self, first: int, last: int) -> Iterator[ReadLine]:
+        while last >= first:
+            page = max(first, last - PAGE + 1)
+            for line in reversed(list(read_journal(self._store, page, last))):
                 self._learn_late(line)
-                yield from (record for _, record in self._ends(line, wanted))
-            last = first - 1
+                yield line
+            last = page - 1
+
+    def _matching(self, line: ReadLine, query: JobQuery) -> Iterator[JobRecord]:
+        def wanted(key: JobKey, end: str, reason: str, note: EndNote | None) -> bool:
+            return query.admits(key, end, reason) and query.admits_note(note)
+
+        return (record for _, record in self._ends(line, wanted) if query.model in (None, record.model))
 
     def _ends(self, line: ReadLine, wanted: Wanted) -> Iterator[tuple[JobKey, JobRecord]]:
         """Yield the wanted jobs that ended at a tick."""
         notes = {note.key: note for note in line.notes.ended}
         for ended in line.core.ended:
-            if wanted(ended.key, how_ended(ended, notes[ended.key]), ended.reason):
+            if wanted(ended.key, how_ended(ended, notes[ended.key]), ended.reason, notes[ended.key]):
                 yield ended.key, self._ended_record(line.core.tick, ended, notes[ended.key])
         for decided in line.core.decided:
             reason = reason_of(decided.refused)
-            if decided.decision in ("deferred", "dropped") and wanted(decided.key, decided.decision, reason):
+            if decided.decision in ("deferred", "dropped") and wanted(decided.key, decided.decision, reason, None):
                 yield (
                     decided.key,
                     self._record(decided.key, state=decided.decision, ended=line.core.tick, reason=reason),
@@ -390,5 +359,5 @@ class JobHistory:
         return int(tick or 0)
 
 
-def _any(key: JobKey, end: str, reason: str) -> bool:
+def _any(key: JobKey, end: str, reason: str, note: EndNote | None) -> bool:
     return True

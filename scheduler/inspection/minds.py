@@ -10,8 +10,11 @@ from redis import Redis
 from cogitate.memory.effects import Append, Archive, Effect, MarkAccessed, Tell
 from cogitate.memory.stream import Stream
 from cogitate.memory.unreadable import leave_out, unreadable
-from cogitate.scheduler.inspection.job_history import JobHistory, JobRecord
+from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.inspection.job_records import JobRecord
 from cogitate.scheduler.inspection.stored_run import kept_facts
+from cogitate.scheduler.intake.checks import InputError
+from cogitate.scheduler.journal.history import JournalTrimmed, streams_at
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import load_streams
 
@@ -38,7 +41,7 @@ class Owner(NamedTuple):
 
 
 class Mind(NamedTuple):
-    """An owner's memory as of the run's last tick, archived entries included."""
+    """An owner's memory at the end of a tick, archived entries included."""
 
     owner: Owner
     stream: Stream
@@ -46,20 +49,49 @@ class Mind(NamedTuple):
     names: Mapping[str, str]  # display names by owner and place
 
 
-def owners_of(store: RunStore) -> list[Owner]:
-    """Return the owners of a run by id, those that have left included."""
+class Past(NamedTuple):
+    """What all owners of a run remembered at the end of a tick."""
+
+    tick: int
+    streams: Mapping[str, Stream]
+
+
+def read_past(store: RunStore, tick: int) -> Past:
+    """Rebuild from the journal what all owners of a run remembered at the end of a tick.
+
+    What was changed, archived or deleted later is as it was then.
+
+    Raises:
+        InputError: when the run has not reached the tick, or its journal begins later.
+        JournalError: when its journal was changed.
+    """
+    now = store.tick()
+    if not 1 <= tick <= now:
+        raise InputError(f"the run is at tick {now}: give a tick from 1 to {now}, not {tick}")
+    try:
+        return Past(tick, streams_at(store, tick))
+    except JournalTrimmed as error:
+        raise InputError(str(error)) from None
+
+
+def owners_of(store: RunStore, past: Past | None = None) -> list[Owner]:
+    """Return the owners of a run by id, now or of a past tick, those that had left included."""
     names = kept_facts(store).world().display_names
-    present = {owner.decode() for owner in store.fields("owners")}
-    known = sorted({*present, *(owner.decode() for owner in store.fields("retired"))})
-    return [Owner(owner, names.get(owner, owner), owner not in present) for owner in known]
+    left = {owner.decode(): int(tick) for owner, tick in store.mapping("retired").items()}
+    if past is None:
+        known, tick = {*left, *(owner.decode() for owner in store.fields("owners"))}, store.tick()
+    else:
+        known, tick = {*past.streams}, past.tick
+    return [Owner(owner, names.get(owner, owner), left.get(owner, tick + 1) <= tick) for owner in sorted(known)]
 
 
-def read_minds(client: Redis, run: str, *, jobs: bool = True) -> Iterator[Mind]:
+def read_minds(client: Redis, run: str, past: Past | None = None, *, jobs: bool = True) -> Iterator[Mind]:
     """Yield the owners of a run by id, with their memories.
 
     Jobs that ended in the trimmed part of the journal are unknown.
 
     Args:
+        past: what they remembered at an earlier tick; None: what they remember now.
         jobs: whether to read the journal for what wrote each entry.
 
     Raises:
@@ -67,11 +99,11 @@ def read_minds(client: Redis, run: str, *, jobs: bool = True) -> Iterator[Mind]:
         JournalError: when its journal was changed.
     """
     store = RunStore.open(client, run)
-    tick, owners, names = store.tick(), owners_of(store), kept_facts(store).world().display_names
+    tick, owners, names = store.tick(), owners_of(store, past), kept_facts(store).world().display_names
     written = _written(JobHistory(client, run).all()) if jobs else {}
     for start in range(0, len(owners), AT_ONCE):
         some = owners[start : start + AT_ONCE]
-        streams = load_streams(store, [owner.id for owner in some])
+        streams = load_streams(store, [owner.id for owner in some]) if past is None else past.streams
         for owner in some:
             stream = streams[owner.id]
             leave_out(stream, (one.number for one in unreadable([stream])), tick)

@@ -7,6 +7,7 @@ it would be counted twice.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
@@ -15,7 +16,8 @@ from typing import NamedTuple, cast
 import msgspec
 from redis.client import Pipeline
 
-from cogitate.memory.clock import Clock
+from cogitate.memory.clock import DAY, Clock
+from cogitate.memory.errors import InputError, quoted
 from cogitate.memory.typed_json import decoder
 from cogitate.scheduler.budget.budget import amounts
 from cogitate.scheduler.budget.budget_lines import Pools
@@ -31,6 +33,7 @@ from cogitate.scheduler.steering.steering import read_steering
 from cogitate.tasks.job import Cost
 
 _FACTS = decoder(Facts)
+_GAME_TIME = re.compile(r"day (\d{1,6}),? (\d{1,2}):(\d{2})")
 
 
 def kept_facts(store: RunStore) -> Facts:
@@ -42,6 +45,25 @@ def kept_facts(store: RunStore) -> Facts:
 def clock_of(store: RunStore) -> Clock:
     """Return the clock of a run."""
     return kept_facts(store).clock
+
+
+def tick_at(store: RunStore, at: str) -> int:
+    """Return the tick that a user names: a number such as "720", or a game time such as "day 2 12:00".
+
+    Raises:
+        InputError: when it is neither, or before the run's first tick.
+    """
+    if at.isascii() and at.isdigit() and len(at) < 16:
+        return int(at)
+    found = _GAME_TIME.fullmatch(at.strip())
+    if found is None:
+        raise InputError(f"the time is {quoted(at)}: give a tick such as 720, or a game time such as 'day 2 12:00'")
+    day, hour, minute = map(int, found.groups())
+    facts = kept_facts(store)
+    tick = facts.clock.ticks_until((day - 1) * DAY + hour * 60 + minute - facts.start_minute)
+    if tick < 1:
+        raise InputError(f"the time is {quoted(at)}, which is before the first tick of the run")
+    return tick
 
 
 class Unjournalled(NamedTuple):

@@ -91,6 +91,7 @@ class SteeringStep(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     control: Control
     by: str  # the operator; "": unknown
+    reason: str = ""  # why the operator asked
     state: Literal["waits", "applied", "refused"]
     tick: int = 0  # at which it took effect or was refused
     minute: int = 0  # game time of that tick, total minutes
@@ -113,6 +114,7 @@ def steering_history(store: RunStore, tick: int, minute: int) -> list[SteeringSt
                 id=one.id,
                 control=one.control,
                 by=one.by,
+                reason=one.reason,
                 state="refused" if one.refused else "applied",
                 tick=one.tick,
                 minute=minute - clock.minutes(tick - one.tick),
@@ -122,7 +124,7 @@ def steering_history(store: RunStore, tick: int, minute: int) -> list[SteeringSt
         )
     for item in read_asked(store.items("controls")):
         if item is not None:
-            found.append(SteeringStep(id=item.id, control=item.control, by=item.by, state="waits"))
+            found.append(SteeringStep(id=item.id, control=item.control, by=item.by, reason=item.reason, state="waits"))
     return found[::-1]
 
 

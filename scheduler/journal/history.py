@@ -155,6 +155,24 @@ def _redo(core: Core, streams: dict[str, Stream]) -> list[Stream]:
     return [streams.pop(owner) for owner in core.left]
 
 
+def streams_at(store: RunStore, tick: int) -> dict[str, Stream]:
+    """Return the streams of all owners as they were at the end of a tick, those of owners that had left included.
+
+    Raises:
+        JournalTrimmed: when the journal begins later.
+        JournalError: when it was changed.
+    """
+    base = load_base(store)
+    begun = base.tick if base is not None else 0
+    if tick < begun:
+        raise JournalTrimmed(tick, begun)
+    streams = load_checkpoint_streams(store, base) if base is not None else {}
+    left = load_streams(store, [owner.decode() for owner, at in store.mapping("retired").items() if int(at) <= begun])
+    for line in read_journal(store, begun + 1, tick):
+        left.update((stream.owner, stream) for stream in redo(line, streams))
+    return left | streams
+
+
 def changes_of(line: ReadLine) -> Iterator[Change]:
     """Return the changes that a tick handed to the world, equal to those of its first handing over."""
     for ended, note in line.ends:

@@ -136,7 +136,8 @@ class EndNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     saved: bool = False  # nothing was spent: the usage is that of an identical call
     inputs: str = ""  # hash of all that an answer depends on
     appended: tuple[int, ...] = ()  # numbers given to the entries it appended
-    tries: tuple[Tried, ...] = ()  # attempts of the worker that staged its result, as far as they asked a model
+    worker: str = ""  # that staged its result
+    tries: tuple[Tried, ...] = ()  # attempts of that worker, as far as they asked a model
 
     @property
     def spent(self) -> Cost:

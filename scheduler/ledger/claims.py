@@ -92,7 +92,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     discount: int = 0  # micro-dollars by which the standard service tier would have been dearer
     saved: bool = False  # the answer is that of an identical call: `usage` is what that cost, and nothing was spent
     inputs: str = ""  # hash of all that it depends on (`cogitate.workers.jobs.inputs_digest`); "": no prompt was made
-    tries: tuple[Tried, ...] = ()  # attempts of the worker that staged it, this one last; empty without a model
+    worker: str = ""  # that staged it
+    tries: tuple[Tried, ...] = ()  # its attempts, this one last; empty without a model
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
@@ -284,7 +285,9 @@ class Claims:
             failure: the class of the failure if there is no result; if no other attempt is in time, the journal
                 records it.
         """
-        payload = msgspec.json.encode(result) if result is not None else b""
+        payload = b""
+        if result is not None:
+            payload = msgspec.json.encode(msgspec.structs.replace(result, worker=self._worker))
         job, note = claim.job, b""
         # An answer of the flex tier, or of a batch, says nothing of the time that others take, and moves no due tick.
         if result is not None and result.source == "llm" and job.model and result.service_tier not in (FLEX, BATCH):

@@ -11,12 +11,14 @@ from redis import Redis
 
 from cogitate.memory import typed_json
 from cogitate.scheduler.config.controls import Control, ControlAnswer, ControlRequest, SetMode
+from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.ledger.errors import LedgerError
 from cogitate.scheduler.ledger.keys import incarnation_key, new_nonce, run_base, script
 from cogitate.scheduler.ledger.run_store import RunStore
 
 MOST_WAITING = 100  # unanswered requests to one run
 MOST_NAME = 100  # characters of an operator's name
+MOST_REASON = 200  # characters of the reason for a request
 _POLL = 0.05  # seconds between two reads of the answers
 _ANSWER = typed_json.decoder(ControlAnswer)
 
@@ -38,18 +40,27 @@ class ControlOutcome(NamedTuple):
     detail: str = ""  # why it was refused or is waiting; for an applied retry, the key of the new job
 
 
-def ask(client: Redis, run: str, controls: Sequence[Control], *, wait: float, by: str = "") -> list[ControlOutcome]:
+def ask(
+    client: Redis, run: str, controls: Sequence[Control], *, wait: float, by: str = "", reason: str = ""
+) -> list[ControlOutcome]:
     """Send requests to a run, in this order, and wait up to `wait` seconds for its host's answers.
 
     A request that is unanswered by then is not lost: it waits for the next host, and `detail` says so.
 
+    Args:
+        by: name of the operator, for the audit trail.
+        reason: why the operator asks, for the audit trail.
+
     Raises:
+        InputError: if the reason is longer than `MOST_REASON` characters.
         RunMissing: if the run does not exist.
         RunCancelled: if it is cancelled.
         TooManyRequests: if too many requests are waiting.
     """
+    if len(reason) > MOST_REASON:
+        raise InputError(f"the reason has {len(reason)} characters: give at most {MOST_REASON}")
     store = RunStore.open(client, run)
-    asked = [ControlRequest(new_nonce(), control, by[:MOST_NAME]) for control in controls]
+    asked = [ControlRequest(new_nonce(), control, by[:MOST_NAME], reason) for control in controls]
     lines = [msgspec.json.encode(item) for item in asked]
     answer: list[bytes] = script(client, "control")(
         keys=[incarnation_key(run)], args=[run_base(run), store.incarnation, MOST_WAITING, *lines]

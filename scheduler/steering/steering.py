@@ -77,15 +77,14 @@ class Steering:
                 continue
             drained = self.mode == "draining"
             refused = self._apply(item.control, tick, minute)
-            self._answers.append(ControlAnswer(item.id, tick, item.control, refused, by=item.by))
+            self._answer(item, tick, refused)
             waits = isinstance(item.control, SetMode) and item.control.mode in ("paused", "running") and not drained
             if not refused and not waits:  # a pause changes no decision
                 applied.append(item.control)
         if not self.admits:
             why = f"the run is {self.mode} and admits no more jobs"
-            self._answers += [
-                ControlAnswer(item.id, tick, item.control, refused=why, by=item.by) for item in self._retries
-            ]
+            for item in self._retries:
+                self._answer(item, tick, why)
             self._retries.clear()
         return tuple(applied)
 
@@ -104,12 +103,15 @@ class Steering:
             try:
                 decided = admit_retry(streams, wanted.owner, wanted.numbers, at, taken_or_busy)
             except RepairRefused as error:
-                self._answers.append(ControlAnswer(item.id, at.tick, wanted, refused=str(error), by=item.by))
+                self._answer(item, at.tick, str(error))
             else:
                 found.append(decided)
-                self._answers.append(ControlAnswer(item.id, at.tick, wanted, job=decided.line.key.text(), by=item.by))
+                self._answer(item, at.tick, job=decided.line.key.text())
         self._retries.clear()
         return found
+
+    def _answer(self, item: ControlRequest, tick: int, refused: str = "", job: str = "") -> None:
+        self._answers.append(ControlAnswer(item.id, tick, item.control, refused, job, item.by, item.reason))
 
     def settle(self, admitted_open: bool) -> None:
         """Mark a draining run as drained once no admitted job is open."""

@@ -8,6 +8,7 @@ The step that commits a tick writes each field as a whole, so that a restart los
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Literal
@@ -16,12 +17,14 @@ import msgspec
 import structlog
 
 from cogitate.memory import typed_json
+from cogitate.scheduler.budget.budget import limit_of_cell
 from cogitate.scheduler.config.facts import kept_settings
 from cogitate.scheduler.engine.run_data import FinishedTick
 from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.intake.kind_effects import PROMPT_FAILED
 from cogitate.scheduler.journal.lines import Core, TickNotes, reason_of
 from cogitate.scheduler.journal.run_totals import spending
+from cogitate.scheduler.latency.due_ticks import TOO_SLOW
 from cogitate.scheduler.ledger.ledger import Write
 from cogitate.scheduler.ledger.run_store import RunStore
 
@@ -47,6 +50,7 @@ class Figures(msgspec.Struct, array_like=True, kw_only=True):
     causes: dict[str, int] = {}  # pressure on it, in percent
     age: int | None = None  # ticks since the oldest job whose answer is wanted was admitted; the most of all ticks
     host_us: int | None = None  # microseconds of the host's own work, of all ticks together
+    at: float | None = None  # real time of the last tick, seconds since 1970; None: not known
 
 
 def figures_of(core: Core, notes: TickNotes) -> Figures:
@@ -79,6 +83,7 @@ def joined(one: Figures, later: Figures) -> Figures:
         causes=later.causes,
         age=max((age for age in (one.age, later.age) if age is not None), default=None),
         host_us=None if one.host_us is None or later.host_us is None else one.host_us + later.host_us,
+        at=later.at,
     )
 
 
@@ -102,6 +107,7 @@ class FigureHistory:
         figures = figures_of(core, notes)
         throttle = state.steering.throttle.state
         figures.cadence, figures.causes, figures.host_us = throttle.factor, throttle.causes, host_us
+        figures.at = round(time.time(), 3)
         open_jobs = ((key.tick, one) for key, one in state.open.items() if one.admitted and one.answered is None)
         waiting = (tick for tick, one in open_jobs if one.job.at <= core.tick)  # others are asked ahead, as plans are
         figures.age = core.tick - min(waiting, default=core.tick)
@@ -143,6 +149,29 @@ def figure_history(store: RunStore, span: Span) -> list[Figures]:
     return thinned(read_figures(store, fields))
 
 
+def last_tick_before(store: RunStore, instant: float) -> int:
+    """Return the last tick before an instant, in seconds since 1970; 0: none is known.
+
+    Ticks older than the newest `KEPT_TICKS` are known by the last one of each hour of game time.
+    """
+    return max((tick for tick, at in _real_times(store) if at < instant), default=0)
+
+
+def real_times(store: RunStore) -> tuple[float, float] | None:
+    """Return the first and the last known real time of a run's ticks, in seconds since 1970; None: none is known."""
+    times = [at for _, at in _real_times(store)]
+    return (min(times), max(times)) if times else None
+
+
+def _real_times(store: RunStore) -> list[tuple[int, float]]:
+    tick = store.tick()
+    newest = read_figures(store, [f"t{tick}"])
+    hour = newest[0].minute // HOUR if newest else 0
+    fields = [f"t{one}" for one in range(max(1, tick - KEPT_TICKS + 1), tick + 1)]
+    fields += [f"h{one}" for one in range(max(0, hour - KEPT_HOURS + 1), hour + 1)]
+    return [(one.tick, one.at) for one in read_figures(store, fields) if one.at is not None]
+
+
 def thinned(points: Sequence[Figures]) -> list[Figures]:
     """Join neighbouring points, the same number in each, until at most `MOST_POINTS` remain."""
     width = -(-len(points) // MOST_POINTS)
@@ -166,6 +195,7 @@ class EndedJobs:
         self._run = run
         self._refused: set[str] = set()  # kinds whose refused effects the log already has
         self._failed: set[str] = set()  # kinds whose faults when they are asked the log already has
+        self._dropped: set[tuple[str, str]] = set()  # kinds and reasons of dropped requests that the log already has
 
     def note(self, finished: FinishedTick) -> None:
         """Count the jobs that a tick ends, and log what it lost or refused."""
@@ -178,6 +208,7 @@ class EndedJobs:
             for decided in core.decided
             if decided.decision in ("deferred", "dropped")
         )
+        self._warn_of_dropped(core)
         for loss in finished.losses():
             log.warning(loss.name, run=self._run, tick=core.tick, owner=loss.owner, amount=loss.amount)
         for note in notes:
@@ -196,4 +227,21 @@ class EndedJobs:
                 self._failed.add(fault.kind)
                 log.warning(
                     "kind.failed", run=self._run, tick=core.tick, kind=fault.kind, owner=fault.owner, why=fault.why
+                )
+
+    def _warn_of_dropped(self, core: Core) -> None:
+        """Log the first job of a kind that a slow model, or a limit of a day or the run, drops."""
+        for decided in core.decided:
+            refused, kind = decided.refused, decided.key.kind
+            lasting = refused == TOO_SLOW or refused.startswith(("day:", "run:"))
+            if decided.decision == "dropped" and lasting and (kind, reason_of(refused)) not in self._dropped:
+                self._dropped.add((kind, reason_of(refused)))
+                log.warning(
+                    "job.dropped",
+                    run=self._run,
+                    tick=core.tick,
+                    kind=kind,
+                    owner=decided.key.owner,
+                    why=limit_of_cell(refused) if " " in refused else refused,
+                    then="dropped jobs have no result; cogitate status counts them",
                 )

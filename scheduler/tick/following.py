@@ -128,7 +128,7 @@ class Following:
         self, tick: int, line: ReadLine, origin: Origin, known: BoundaryInput | None
     ) -> list[ControlRequest | None]:
         """Return the operators' requests: the source's, and after the fork's tick those to the fork."""
-        asked = [ControlRequest(answer.id, answer.control, answer.by) for answer in line.notes.answers]
+        asked = [ControlRequest(one.id, one.control, one.by, one.reason) for one in line.notes.answers]
         if tick == origin.tick + 1:
             asked += [ControlRequest(f"{BY}-{number}", change, BY) for number, change in enumerate(origin.changes)]
         if not asked and tick % LOOKS_EVERY:
@@ -162,7 +162,12 @@ def row(ended: Ended, note: EndNote) -> DueJob:
 
 def _result(ended: Ended, note: EndNote) -> Result:
     told = {name: getattr(note, name) for name in OF_RESULT}
-    told |= {"saved": note.usage != Cost(), "tries": (), "source": "cached" if note.source == "llm" else note.source}
+    told |= {
+        "saved": note.usage != Cost(),
+        "tries": (),
+        "worker": "",
+        "source": "cached" if note.source == "llm" else note.source,
+    }
     return Result(effects=ended.effects, **told)
 
 

@@ -11,15 +11,17 @@ WINDOWS = {"desktop": ("light", 1280, 800), "phone": ("dark", 390, 844)}
 
 
 @contextmanager
-def quiet_page(browser: Any, address: str, window: str) -> Iterator[Any]:
+def quiet_page(browser: Any, address: str, window: str, login: tuple[str, str] | None = None) -> Iterator[Any]:
     """Open a page for a block, and check it afterwards.
 
     Args:
         address: all that the page requests begins with it.
         window: one of `WINDOWS`.
+        login: user and password, if the page asks for them.
     """
     scheme, width, height = WINDOWS[window]
-    opened = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+    named = {} if login is None else {"http_credentials": {"username": login[0], "password": login[1]}}
+    opened = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme, **named)
     complaints: list[str] = []
     asked: list[str] = []
     opened.on("console", lambda message: complaints.append(message.text))

@@ -9,6 +9,7 @@ import pytest
 
 from cogitate.ops.report.comparison_page import write_comparison
 from cogitate.scheduler.inspection.comparison import Comparison, OwnerDifference, Thought, Window
+from tests.browser.accessibility import check_accessible
 
 pytestmark = pytest.mark.system
 
@@ -56,6 +57,7 @@ def test_a_cell_shows_the_thoughts_of_both_runs(browser: Any, tmp_path: Path, sc
         page.keyboard.press(key)
     assert "agent:ben trusts." in shown.inner_text()
     assert page.locator('#map td[aria-selected="true"]').count() == 1
+    check_accessible(page)
     colours = {cells.nth(n).evaluate("cell => getComputedStyle(cell).backgroundColor") for n in (0, 1)}
     assert len(colours) == 2
     wide = page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")

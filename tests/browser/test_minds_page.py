@@ -12,10 +12,11 @@ from cogitate.memory.clock import DAY
 from cogitate.memory.effects import Append, MarkAccessed
 from cogitate.memory.entry import Character, Entry, PlanItem
 from cogitate.memory.stream import Stream
-from cogitate.ops.report.minds_page import write_minds
-from cogitate.scheduler.inspection.job_history import JobRecord
+from cogitate.ops.report.minds_page import shown_minds, write_minds
+from cogitate.scheduler.inspection.job_records import JobRecord
 from cogitate.scheduler.inspection.minds import Mind, Owner, written_by
 from cogitate.tasks.job import Cost
+from tests.browser.accessibility import check_accessible
 from tests.browser.quiet_page import WINDOWS, quiet_page
 
 pytestmark = pytest.mark.system
@@ -79,7 +80,7 @@ def minds() -> list[Mind]:
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("minds") / "minds.html"
-    write_minds("town", 9, 4 * DAY, minds(), path)
+    write_minds([shown_minds("town", 9, 4 * DAY, 0, minds())], path)
     return path
 
 
@@ -147,6 +148,30 @@ def test_two_agents_are_shown_side_by_side_and_change_places(page: Any) -> None:
     assert "Ada Smith on day 1" in page.locator("#whose").inner_text()
     page.locator("#beside").select_option("-1")
     assert not page.locator("#beside-day").is_visible()
+
+
+def test_a_thought_beside_another_agents_day_is_accessible(page: Any) -> None:
+    last_day(page)
+    page.locator("#beside").select_option("2")
+    page.locator(".mark.lane3").click()
+    check_accessible(page)
+
+
+def test_two_runs_show_the_same_agent_side_by_side(browser: Any, tmp_path: Path) -> None:
+    path, held = tmp_path / "both.html", minds()
+    write_minds([shown_minds("town", 9, 4 * DAY, 0, held), shown_minds("other", 9, 4 * DAY, 0, held[1:])], path)
+    with quiet_page(browser, path.as_uri(), "desktop") as page:
+        page.locator("#owner").select_option(label="Cleo (town)")
+        assert page.locator("#whose").inner_text() == "Cleo (other) on day 1"
+        page.locator("#beside-day .mark").first.click()
+        assert page.url.endswith("#agent%3Acleo/1&1")
+        page.reload()
+        assert "Cleo (other), entry 1" in page.locator("#card").inner_text()
+        assert page.locator("#whose").inner_text() == "Cleo (town) on day 1"
+        page.locator("#find").fill("I kept my word")
+        assert "2 memories of all agents match" in page.locator("#count").inner_text()
+        page.locator("#owner").select_option(label="Ada Smith (town)")
+        assert not page.locator("#second").is_visible(), "the other run has no such agent"
 
 
 def test_the_keyboard_reaches_every_memory(page: Any) -> None:

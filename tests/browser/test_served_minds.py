@@ -16,6 +16,7 @@ from cogitate.ops.report.minds_reading import MindsReading
 from cogitate.ops.report.minds_server import MindsServer
 from cogitate.scheduler.config.settings import Settings
 from cogitate.workers.processes.embedded import EmbeddedServer
+from tests.browser.accessibility import check_accessible
 from tests.browser.quiet_page import WINDOWS, quiet_page
 from tests.live_flower import flower
 
@@ -43,7 +44,7 @@ def server(data_dir: Path) -> Iterator[MindsServer]:
                     text = SEEN[tick.minute // 120 - 1]
                     loop.observe(ADA, Observation(text=text, minute=tick.minute, importance=6, subjects=(BEN,)))
                     loop.observe(BEN, Observation(text=f"Ben: {text}", minute=tick.minute, importance=5))
-        with redis.client() as client, MindsServer(MindsReading(client), RUN, 0) as served:
+        with redis.client() as client, MindsServer(MindsReading(client), [RUN], 0) as served:
             thread = threading.Thread(target=served.serve_forever)
             thread.start()
             yield served
@@ -64,6 +65,7 @@ def test_a_question_brings_memories_to_mind_with_the_parts_of_their_scores(page:
     best = page.locator("#recalled li").first
     best.wait_for()
     assert "bellows" in best.inner_text()
+    check_accessible(page)
     names, values = (best.locator(f".parts {tag}").all_inner_texts() for tag in ("dt", "dd"))
     parts = dict(zip(names, values, strict=True))
     score = sum(float(weight) * float(value) for weight, value in (part.split("×") for part in parts.values()))
@@ -89,6 +91,27 @@ def test_a_memory_and_its_job_are_fetched_when_they_are_chosen(page: Any, server
     assert page.locator("#owner").input_value() == "1"
 
 
+def test_a_visitor_goes_to_an_earlier_time_and_back(page: Any) -> None:
+    page.get_by_label("As of").fill("noon")
+    page.keyboard.press("Enter")
+    page.locator("#trouble", has_text="give a tick such as 720").wait_for()
+    page.get_by_label("As of").fill("day 1 5:00")
+    page.keyboard.press("Enter")
+    page.locator("header", has_text="As of tick 300, day 1, 5:00 AM").wait_for()
+    page.locator("#find").fill("bellows")
+    page.locator("#count", has_text="2 memories of all").wait_for()
+    page.locator("#find").fill(SEEN[2])
+    page.locator("#count", has_text="0 memories of all").wait_for()
+    page.get_by_label("What comes to mind when asked").fill("ploughshare")
+    page.keyboard.press("Enter")
+    page.locator("#recalled li").first.wait_for()
+    assert SEEN[1] in page.locator("#recalled").inner_text()
+    assert SEEN[2] not in page.locator("#recalled").inner_text()
+    page.get_by_label("As of").fill("")
+    page.keyboard.press("Enter")
+    page.locator("header", has_text="As of tick 1,200").wait_for()
+
+
 def test_flower_shows_the_same_page_behind_its_password(browser: Any, server: MindsServer, data_dir: Path) -> None:
     with flower(data_dir, "--basic-auth=user:secret", "--url-prefix=watch") as address:
         opened = browser.new_page(http_credentials={"username": "user", "password": "secret"})
@@ -100,6 +123,9 @@ def test_flower_shows_the_same_page_behind_its_password(browser: Any, server: Mi
         opened.keyboard.press("Enter")
         opened.locator("#recalled a").first.wait_for()
         assert opened.locator("#run").input_value() == RUN
+        opened.get_by_label("As of").fill("day 9 5:00")
+        opened.keyboard.press("Enter")
+        opened.locator("#trouble", has_text="give a tick from 1 to 1200").wait_for()
         opened.get_by_role("link", name="All pages of Cogitate").click()
         opened.wait_for_url("**/watch/overview")
         opened.close()

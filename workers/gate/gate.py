@@ -49,7 +49,7 @@ class Refused(NamedTuple):
     why: str  # class of the failure; the gate's are `Why`
     because: str = ""  # class of the failure that opened the endpoint's breaker, if that is the reason
     wait: float = 0.0  # seconds that the call would have waited
-    of_model: bool = False  # only limits of this model are in the way
+    of_model: bool = False  # another model of the endpoint may be called
 
 
 class Gate:
@@ -133,8 +133,8 @@ class Gate:
                             spacing=spacing,
                             limited=answer[5] == b"1" or limits.concurrency is not None or any(spacing),
                         )
-                    case b"open":
-                        return Refused("breaker_open", answer[2].decode(), answer[1] / SECOND)
+                    case b"open" | b"aside" as what:
+                        return Refused("breaker_open", answer[2].decode(), answer[1] / SECOND, what == b"aside")
                     case b"late":
                         return Refused(_LATE[answer[2]], wait=answer[1] / SECOND, of_model=answer[3] == b"1")
                 wait, places = answer[1] / SECOND, [place.decode() for place in answer[2:4]]

@@ -101,7 +101,7 @@ def following(
     """Return the candidate to ask after one whose endpoint failed or refused for this reason, or None.
 
     Args:
-        of_model: whether only this model is known to be limited.
+        of_model: whether another model of the same endpoint may answer.
     """
     for one in candidates[candidates.index(asked) + 1 :]:
         if one.model.endpoint != asked.model.endpoint or of_model or why in _OF_MODELS:

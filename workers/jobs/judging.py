@@ -33,7 +33,7 @@ from cogitate.tasks.own.method_faults import MethodFault
 from cogitate.tasks.shown import TooLong, effects_of
 from cogitate.workers.answer_faults.fault import fault_of
 from cogitate.workers.jobs.candidates import Adjustment, Candidate, following
-from cogitate.workers.llm.replies.failures import NOT_OF_PROMPTS, ModelAnswer
+from cogitate.workers.llm.replies.failures import CLASSES, NOT_OF_PROMPTS, ModelAnswer
 from cogitate.workers.llm.replies.reading import answer_in
 from cogitate.workers.llm.requests.tokens import end_of, prompt_parts
 
@@ -150,12 +150,18 @@ def adjusted(
         repairs = repairs_of(templates, answer.text, fault, junk=judged.junk)
         return 0.0, adjustment._replace(corrected=True, longer=failure == "truncated", repairs=repairs)
     pause = _pause(answer, claim.number)
-    limited = failure == "rate_limited" and time.monotonic() + pause >= deadline
-    if failure in NOT_OF_PROMPTS and (other := following(candidates, asked, failure, of_model=limited)) is not None:
+    of_model = time.monotonic() + pause >= deadline if failure == "rate_limited" else _fails_again(answer, claim)
+    if failure in NOT_OF_PROMPTS and (other := following(candidates, asked, failure, of_model=of_model)) is not None:
         return 0.0, adjustment._replace(model=other.model.name)
     if not answer.retryable:
         return 0.0, None
     return pause, adjustment._replace(model="" if failure in NOT_OF_PROMPTS else asked.model.name)
+
+
+def _fails_again(answer: ModelAnswer, claim: Claim) -> bool:
+    """Return whether a server failed again, perhaps for this model only: a call of another one shows it."""
+    failure = answer.failure
+    return claim.number > 1 and failure is not None and CLASSES[failure.kind].scope == "endpoint"
 
 
 def _pause(answer: ModelAnswer, attempt: int) -> float:

@@ -25,7 +25,8 @@
 -- Answers {'go', when, delay, '1' if it tries a model set aside, '1' if it tries an open endpoint,
 --          '1' if limits are learned for the model} | {'wait', time, place, place}
 --      |  {'late', time, 'requests', 'slot' or 'time', '1' if only the limits of this model are in the way}
---      |  {'open', time until the next probe, why}.
+--      |  {'open', time until the next probe, why}
+--      |  {'aside', time until the next try, why}: only this model is set aside.
 --
 -- Limits are enforced by the generic cell rate algorithm in its virtual-scheduling form (ITU-T I.371, annex A; ATM Forum
 -- TM 4.0, 4.4.2). Idle time earns no credit, since a server may enforce its limit over any period. A call that has to
@@ -56,26 +57,26 @@ local function refuse(answer, count)
 end
 
 -- Where the host waits for the job anyway, a call waits for the probe of what has answered before.
-local function closed_until(instant, cause, known)
+local function closed_until(what, instant, cause, known)
   local left = math.max(0, instant - now)
   if known and left + 2 * number(usual) < patience then
     return {'wait', math.max(left, 50000), request_place, token_place}
   end
-  return refuse({'open', left, cause}, 'breaker_open')
+  return refuse({what, left, cause}, 'breaker_open')
 end
 
 local probing = state == 'open'
 if probing and slow == '1' then return {'open', math.max(0, number(probe_at) - now), why} end
 if probing then
   local known = may_wait ~= '0' and usual
-  if probe and probe ~= '' and now < number(probe_until) then return closed_until(number(probe_at), why, known) end
-  if number(probe_at) > now and not (fresh and lasting == '1') then return closed_until(number(probe_at), why, known) end
+  if probe and probe ~= '' and now < number(probe_until) then return closed_until('open', number(probe_at), why, known) end
+  if number(probe_at) > now and not (fresh and lasting == '1') then return closed_until('open', number(probe_at), why, known) end
 end
 local retrying = set_aside ~= false
 if retrying then
   local aside_until, cause = string.match(set_aside, '(%S+) (%S+)')
   if (now < number(aside_until) or now < number(tried)) and not fresh then
-    return closed_until(number(aside_until), cause, may_wait == '2' and answered)
+    return closed_until('aside', number(aside_until), cause, may_wait == '2' and answered)
   end
 end
 

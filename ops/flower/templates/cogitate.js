@@ -50,6 +50,8 @@ function table(id, columns, rows, nothing, key) {
     made.createTBody();
     const card = element("div", "broker-table-card");
     const figureOf = element("figure", "table-responsive mb-0");
+    figureOf.tabIndex = 0;  // so that the keyboard scrolls it on a narrow screen
+    figureOf.setAttribute("aria-label", "Table: " + columns.map(([title]) => title).filter(Boolean).join(", "));
     figureOf.append(made);
     card.append(figureOf);
     holder.replaceChildren(card);

@@ -23,5 +23,5 @@ function draw(reading) {
 
 byId("retry").addEventListener("click", () => {
   const id = byId("life").dataset.job;
-  ask({run: byId("run").value, action: "retry", job: id}, "Ask a model again for job " + id + "? It is charged to today.");
+  ask({run: byId("run").value, action: "retry", jobs: [id]}, "Ask a model again for job " + id + "? It is charged to today.");
 });

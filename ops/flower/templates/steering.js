@@ -4,6 +4,7 @@ const chosen = () => byId("run").value;
 function asked(one) {
   const made = element("span", "", one.asked);
   if (one.by) { made.append(element("span", "narrow", "by " + one.by)); }
+  if (one.reason) { made.append(element("div", "muted", one.reason)); }
   return made;
 }
 

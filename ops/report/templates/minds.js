@@ -32,6 +32,8 @@ function mind(index) {
 }
 
 const dayOf = (entry) => Math.floor(entry.minute / DAY);
+const label = (owner) => about.owners[owner][1] + (about.runs.length > 1 ? ` (${about.runs[about.owners[owner][2]]})` : "");
+const twin = (owner) => about.owners.findIndex((one, index) => index !== owner && one[0] === about.owners[owner][0]);  // of the other run
 const here = () => mind(shown.owner);
 const ofDay = (owner = shown.owner) => (mind(owner).byDay.get(shown.day) || []).filter((entry) => !shown.off.has(entry.lane));
 const inList = () => shown.found || ofDay().map((entry) => ({ owner: shown.owner, entry }));
@@ -90,7 +92,7 @@ function drawTimeline(focus = false) {
   drawDay(at("timeline"), shown.owner, shown.number, focus);
   at("second").hidden = shown.beside < 0;
   if (shown.beside < 0) return;
-  at("whose").textContent = `${mind(shown.beside).name} on ${mind(shown.beside).days[shown.day] || "this day: no memory"}`;
+  at("whose").textContent = `${label(shown.beside)} on ${mind(shown.beside).days[shown.day] || "this day: no memory"}`;
   drawDay(at("beside-day"), shown.beside, 0, false);
 }
 
@@ -185,7 +187,7 @@ function drawRows() {
     const selected = owner === shown.owner && entry.n === shown.number;
     row.setAttribute("aria-selected", selected);
     if (selected) list.setAttribute("aria-activedescendant", row.id);
-    const when = shown.found ? `${about.owners[owner][1]}, ${all[index].day}, ${entry.time}` : entry.time;
+    const when = shown.found ? `${label(owner)}, ${all[index].day}, ${entry.time}` : entry.time;
     row.append(element("span", when, "when"), element("span", (entry.repeats ? `${entry.repeats + 1}× ` : "") + words(entry), "text"));
     made.push(row);
   }
@@ -196,7 +198,7 @@ function drawCount() {
   const all = inList(), day = here().days[shown.day] || "no day";
   at("count").textContent = shown.found
     ? `${all.length}${all.length === MOST_FOUND ? " or more" : ""} memories of all agents match`
-    : `${all.length} memories of ${here().name} on ${day}`;
+    : `${all.length} memories of ${label(shown.owner)} on ${day}`;
 }
 
 function scrollToChosen() {
@@ -236,7 +238,9 @@ function inAll(wanted) {
 
 async function choose(owner, number, focus = false) {
   if (about.served && !(await fetchMind(owner))) return;
-  const changed = owner !== shown.owner;
+  const changed = owner !== shown.owner, beside = shown.beside === twin(shown.owner) ? twin(owner) : shown.beside;
+  if (about.served && beside >= 0 && !(await fetchMind(beside))) return;
+  shown.beside = beside;
   shown.owner = owner;
   shown.number = number;
   at("card").scrollTop = 0;
@@ -284,8 +288,9 @@ function toDay(day) {
 }
 
 function fromHash() {
-  const [owner, number] = decodeURIComponent(location.hash.slice(1)).split(/\/(?=\d*$)/);
-  const index = about.owners.findIndex((one) => one[0] === owner);
+  const [place, run] = location.hash.slice(1).split("&");
+  const [owner, number] = decodeURIComponent(place).split(/\/(?=\d*$)/);
+  const index = about.owners.findIndex((one) => one[0] === owner && one[2] === Number(run || 0));
   choose(Math.max(0, index), index < 0 ? 0 : Number(number) || 0);
 }
 
@@ -358,4 +363,6 @@ at("list").addEventListener("keydown", (event) => {
 });
 addEventListener("hashchange", fromHash);
 addEventListener("resize", () => { if (minds.has(shown.owner)) drawTimeline(); });
-addEventListener("DOMContentLoaded", () => { if (about.owners.length) fromHash(); });  // after the further scripts
+addEventListener("DOMContentLoaded", () => {
+  if (about.owners.length) { shown.beside = twin(0); fromHash(); }
+});  // after the further scripts

@@ -1,7 +1,7 @@
 "use strict";
 const LEFT_OUT = 10, PROMISES = 30, SUMMARY = 4, FROM_MEMORY = [0, 1, SUMMARY];  // lanes of what a prompt is chosen from
 
-const address = (owner, number) => `#${encodeURIComponent(about.owners[owner][0])}${number ? `/${number}` : ""}`;
+const address = (owner, number) => `#${encodeURIComponent(about.owners[owner][0])}${number ? `/${number}` : ""}${about.owners[owner][2] ? "&1" : ""}`;
 const named = (subject) => (about.owners.find((one) => one[0] === subject) || [subject, subject])[1];
 
 function linkTo(owner, entry, text) {
@@ -83,7 +83,8 @@ const deleted = (count) => (count ? [element("p", `and ${count} that ${count ===
 /* Why no job is named for an entry that a job usually writes. */
 function withoutJob(entry) {
   if (FROM_MEMORY.includes(entry.lane) && entry.lane !== SUMMARY) return "";
-  return (entry.tick || 0) > about.trimmed ? "none: the world gave it" : `not kept: the journal begins after tick ${about.trimmed}`;
+  const trimmed = about.trimmed[about.owners[shown.owner][2]];
+  return (entry.tick || 0) > trimmed ? "none: the world gave it" : `not kept: the journal begins after tick ${trimmed}`;
 }
 
 /* The prompt and the answer of an attempt, if the run kept them. */
@@ -98,7 +99,7 @@ function attempt(texts) {
 function drawCard() {
   const card = at("card"), one = here(), entry = one.byNumber.get(shown.number);
   if (!entry) {
-    const lines = [element("h2", one.name), element("p", `${one.owner}${one.left ? ", has left" : ""}: ${one.entries.length} memories`, "note")];
+    const lines = [element("h2", label(shown.owner)), element("p", `${one.owner}${one.left ? ", has left" : ""}: ${one.entries.length} memories`, "note")];
     if (one.summary) lines.push(element("h3", "Long-term summary"), element("p", one.summary, "said"));
     lines.push(...people(one), ...promises(one));
     card.replaceChildren(...lines, element("p", "Choose a memory to read it.", "note"));
@@ -106,7 +107,7 @@ function drawCard() {
   }
   const known = (numbers) => numbers.map((number) => one.byNumber.get(number)).filter(Boolean);
   const parts = [element("h2", `${about.types[entry.lane]}, ${one.days[dayOf(entry)]}, ${entry.time}`)];
-  parts.push(element("p", `${one.name}, entry ${entry.n}, since tick ${entry.tick || 0}`, "note"), element("p", entry.text || "", "said"));
+  parts.push(element("p", `${label(shown.owner)}, entry ${entry.n}, since tick ${entry.tick || 0}`, "note"), element("p", entry.text || "", "said"));
   if (entry.items) {
     const items = element("ul");
     for (const [time, text, status] of entry.items) items.append(element("li", `${time ? `${time} ` : ""}${text} (${status})`));

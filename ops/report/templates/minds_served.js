@@ -1,20 +1,22 @@
 "use strict";
 const PAUSE = 200;  // milliseconds after the last key before a search
 
-async function ask(part, values) {
-  const answer = await fetch(`minds/${part}?${new URLSearchParams({ run: about.run, ...values })}`);
+async function ask(part, values, run) {
+  const answer = await fetch(`minds/${part}?${new URLSearchParams({ run: about.runs[run], at: about.at, ...values })}`);
   const found = await answer.json().catch(() => ({ error: `the server answered with ${answer.status}` }));
-  if (!answer.ok) throw new Error(found.error);
+  if (found.error) throw new Error(found.error);
   return found;
 }
 
+const of = (owner, values) => [{ owner: about.owners[owner][0], ...values }, about.owners[owner][2]];
+
 /* Return the answer for what was asked last; null for an earlier question, or after a failure, which the page then tells. */
 const turns = new Map();
-async function askLast(part, values) {
+async function askLast(part, values, run) {
   const turn = (turns.get(part) || 0) + 1;
   turns.set(part, turn);
   try {
-    const found = await ask(part, values);
+    const found = await ask(part, values, run);
     if (turns.get(part) !== turn) return null;
     at("trouble").hidden = true;
     return found;
@@ -28,13 +30,13 @@ async function askLast(part, values) {
 /* Return whether the memories of an owner are here, and the visitor has chosen no other meanwhile. */
 async function fetchMind(index) {
   if (minds.has(index)) { turns.set("owner", (turns.get("owner") || 0) + 1); return true; }
-  const found = await askLast("owner", { owner: about.owners[index][0] });
+  const found = await askLast("owner", ...of(index));
   if (found) learn(index, found);
   return found !== null;
 }
 
 async function fetchWriting(owner, entry) {
-  const found = await askLast("writing", { owner: about.owners[owner][0], number: entry.n, tick: entry.tick || 0 });
+  const found = await askLast("writing", ...of(owner, { number: entry.n, tick: entry.tick || 0 }));
   if (!found) return;
   Object.assign(entry, found, { told: true });
   if (shown.owner === owner && shown.number === entry.n) drawCard();
@@ -44,21 +46,25 @@ let pause = 0;
 function searchServer(text) {
   clearTimeout(pause);
   pause = setTimeout(async () => {
-    const answer = text.trim() ? await askLast("search", { text }) : { found: null };
-    const index = new Map(about.owners.map((one, at) => [one[0], at]));
-    if (answer) found(answer.found && answer.found.filter((one) => index.has(one.owner)).map((one) => readFound(one, index)));
+    const all = [];
+    for (const run of text.trim() ? about.runs.keys() : []) {
+      const answer = await askLast("search", { text }, run);
+      if (!answer) return;
+      all.push(...answer.found.map((one) => readFound(one, run)).filter((one) => one.owner >= 0));
+    }
+    found(text.trim() ? all.slice(0, MOST_FOUND) : null);
   }, PAUSE);
 }
 
-function readFound({ owner, entry, day }, index) {
+function readFound({ owner, entry, day }, run) {
   entry.minute = entry.minute || 0;
-  return { owner: index.get(owner), entry, day };
+  return { owner: about.owners.findIndex((one) => one[0] === owner && one[2] === run), entry, day };
 }
 
 /* -- what comes to mind -- */
 
 async function recall(query) {
-  const owner = shown.owner, answer = await askLast("recall", { owner: about.owners[owner][0], query });
+  const owner = shown.owner, answer = await askLast("recall", ...of(owner, { query }));
   if (!answer || owner !== shown.owner) return;
   const known = answer.found.filter((one) => here().byNumber.has(one.n));
   at("recalled").replaceChildren(...known.map(({ n, score, parts }) => {
@@ -75,4 +81,17 @@ async function recall(query) {
 }
 
 at("ask").addEventListener("submit", (event) => { event.preventDefault(); recall(at("query").value); });
-if (at("run")) at("run").addEventListener("change", (event) => { location.href = `minds?${new URLSearchParams({ run: event.target.value })}`; });
+
+/* -- other runs, and earlier times -- */
+
+function go(values) {
+  location.href = `minds?${new URLSearchParams({ run: about.runs[0], beside: about.runs[1] || "", at: about.at, ...values })}${location.hash}`;
+}
+
+at("past").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const moment = { at: at("moment").value.trim() };
+  if (await askLast("past", moment, 0)) go(moment);
+});
+if (at("run")) at("run").addEventListener("change", (event) => go({ run: event.target.value, beside: "" }));
+if (at("other")) at("other").addEventListener("change", (event) => go({ beside: event.target.value }));

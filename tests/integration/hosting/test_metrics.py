@@ -20,6 +20,7 @@ from pydantic import SecretStr
 from redis import Redis
 
 from cogitate.hosting.inline import InlinePublisher
+from cogitate.hosting.metrics import _Ledger
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.profile import Profile
 from cogitate.ops.doctor.command import examine_runs
@@ -35,6 +36,8 @@ from cogitate.scheduler.ledger.ledger import HostLedger
 from cogitate.scheduler.ledger.presence import this_process
 from cogitate.tasks.job import Cost
 from cogitate.workers.jobs.metrics import server_gauges
+from cogitate.workers.processes.embedded import EmbeddedServer
+from tests.integration.scheduler.ledger.ledger_case import Host
 from tests.patience import LONGEST
 from tests.ports import free_ports
 from tests.repository import ROOT
@@ -271,6 +274,7 @@ ENDPOINT = 'endpoint="default"'
 WORKER = 'job="cogitate-worker",instance="w:1"'
 NO_WRITES = {"cogitate_redis_refuses_writes": "0x20 1x40"}
 WAITING = {'cogitate_open_jobs{state="waiting"}': "3x60"}
+OF_100_BYTES = {"cogitate_redis_memory_limit_bytes": "100x60"}
 CALLS = {f"cogitate_endpoint_calls_total{{{ENDPOINT}}}": "0+10x60"}
 FAILURES = f'cogitate_endpoint_failures_total{{{ENDPOINT},failure="server"}}'
 ENDED = 'cogitate_jobs_total{run="town",kind="act",end="applied"'
@@ -307,6 +311,9 @@ REFUSED = f"cogitate_endpoint_refused_total{{{ENDPOINT},why="
         ("LedgerAway", {'cogitate_ledger_up{run="town"}': "1x20 0x40"}, ['run="town"']),
         ("RedisRefusesWrites", {"cogitate_redis_refuses_writes": "0x20 1x40"}, [""]),
         ("RedisRefusesWrites", {"cogitate_redis_refuses_writes": "0x60"}, []),
+        ("RedisNearlyFull", {"cogitate_redis_memory_bytes": "70x20 81x40"} | OF_100_BYTES, [""]),
+        ("RedisNearlyFull", {"cogitate_redis_memory_bytes": "79x60"} | OF_100_BYTES, []),
+        ("RedisNearlyFull", {"cogitate_redis_memory_bytes": "81x60"}, []),
         ("Overrun", OF_5_DOLLARS | {f"cogitate_budget_overrun{{{LIMIT}}}": "0x20 60000x40"}, [LIMIT]),
         ("Overrun", OF_5_DOLLARS | {f"cogitate_budget_overrun{{{LIMIT}}}": "0x20 30x40"}, []),  # micro-dollars
         ("Overrun", OF_5_DOLLARS | {f"cogitate_budget_overrun{{{LIMIT}}}": "0x60"}, []),
@@ -316,6 +323,24 @@ REFUSED = f"cogitate_endpoint_refused_total{{{ENDPOINT},why="
 )
 def test_an_alert_fires_where_it_should(tmp_path: Path, name: str, series: dict[str, str], firing: list[str]) -> None:
     check_alert(tmp_path, series, f"Cogitate{name}", firing)
+
+
+def test_the_memory_of_redis_and_its_limit_are_told(valkey: EmbeddedServer) -> None:
+    def told() -> dict[str, float]:
+        found = {metric.name: metric.samples for metric in _Ledger(client, "r", lambda tick: 0.0).collect()}
+        return {name: found[name][0].value for name in found if name.startswith("cogitate_redis_memory")}
+
+    with valkey.client() as client:
+        client.flushall()
+        Host(client).turn()
+        assert [*told()] == ["cogitate_redis_memory_bytes"], "without a limit"
+        client.config_set("maxmemory", "256mb")
+        try:
+            found = told()
+        finally:
+            client.config_set("maxmemory", 0)
+    assert found["cogitate_redis_memory_limit_bytes"] == 256 * 2**20
+    assert 0 < found["cogitate_redis_memory_bytes"] < 256 * 2**20
 
 
 def test_every_alert_fires_in_a_test() -> None:

@@ -9,7 +9,7 @@ import urllib.request
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import msgspec
 import pytest
@@ -22,7 +22,8 @@ from cogitate.ops.flower.readings import Readings
 from cogitate.scheduler.config.controls import ControlRequest, Retry, SetLimit, SetMode, read_asked
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
-from cogitate.scheduler.inspection.job_history import JobHistory, JobRecord
+from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.inspection.job_records import JobRecord
 from cogitate.scheduler.inspection.recent import recent_ticks
 from cogitate.scheduler.inspection.stored_run import limits_of, unjournalled
 from cogitate.scheduler.inspection.summary import summarise_run
@@ -52,6 +53,9 @@ PAGES = (
     "steering",
     "steering/data",
     "minds",
+    "cogitate/jobs",
+    "cogitate/jobs/data",
+    "cogitate/jobs/matches?run=town-1",
 )
 
 
@@ -429,14 +433,87 @@ def test_a_job_without_its_answer_can_be_retried_from_its_page(
     answered = next(one for one in jobs(server) if one.source == "llm")
     offers = [reading(address, "job", f"?id={quote(job.id)}")["job"]["retryable"] for job in (one, answered)]
     assert offers == [True, False]
-    act = {"run": "town-1", "action": "retry", "job": one.id}
+    act = {"run": "town-1", "action": "retry", "jobs": [one.id]}
     status, text = post(f"{address}/steering/ask", act, LOGIN, **SENT)
     assert status == 200, text
-    status, text = post(f"{address}/steering/ask", act | {"job": answered.id}, LOGIN, **SENT)
+    status, text = post(f"{address}/steering/ask", act | {"jobs": [answered.id]}, LOGIN, **SENT)
     assert (status, "has the requested result" in text) == (409, True)
     (retry,) = asked()
     assert retry is not None
     assert retry.control == Retry(one.id.partition("/")[2], one.owner, one.appended)
+
+
+def listed(address: str, **filters: object) -> dict[str, Any]:
+    return reading(address, "cogitate/jobs", "?" + urlencode({"run": "town-1", **filters}))
+
+
+def test_jobs_are_listed_as_the_command_lists_them(server: EmbeddedServer, address: str) -> None:
+    with server.client() as client:
+        expected = [one.id for one in JobHistory(client, "town-1").newest(0)]
+    page = listed(address)
+    assert ([one["id"] for one in page["jobs"]], page["older"]) == (expected, "")
+
+
+@pytest.mark.parametrize(
+    ("filters", "matches"),
+    [
+        ({"state": "denied"}, lambda one: one.reason == "denied"),
+        ({"kind": "plan", "state": "applied"}, lambda one: (one.kind, one.state) == ("plan", "applied")),
+        ({"from": 40, "to": 60}, lambda one: 40 <= one.ended <= 60),
+        ({"model": "other"}, lambda one: False),
+    ],
+)
+def test_filters_in_the_address_choose_jobs(
+    server: EmbeddedServer, address: str, filters: dict[str, Any], matches: Callable[[JobRecord], bool]
+) -> None:
+    with server.client() as client:
+        expected = [one.id for one in JobHistory(client, "town-1").newest(0) if matches(one)]
+    assert [one["id"] for one in listed(address, **filters)["jobs"]] == expected[:50]
+
+
+def test_jobs_are_found_by_owner_model_and_worker(server: EmbeddedServer, address: str) -> None:
+    answered = next(one for one in jobs(server) if one.source == "llm")
+    given = {"owner": answered.owner, "model": answered.model, "worker": answered.worker}
+    assert all(given.values())
+    found = listed(address, **given)["jobs"]
+    assert answered.id in [one["id"] for one in found]
+    assert {(one["owner"], one["model"], one["worker"]) for one in found} == {tuple(given.values())}
+    assert listed(address, worker="nobody")["jobs"] == []
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [("state=lost", "lost"), ("from=soon", "from is a tick"), ("colour=red", "colour"), ("older=x", "no position")],
+)
+def test_an_invalid_filter_is_reported(address: str, query: str, why: str) -> None:
+    for page in ("cogitate/jobs", "cogitate/jobs/data"):
+        status, text = get(f"{address}/{page}?run=town-1&{query}", LOGIN)
+        assert (status, why in text) == (400, True)
+
+
+@pytest.mark.parametrize("page", ["overview", "budgets", "cadence", "charts", "steering", "cogitate/jobs"])
+def test_the_page_of_an_unknown_run_links_to_those_that_exist(address: str, page: str) -> None:
+    status, text = get(f"{address}/{page}?run=%3Cb%3E", LOGIN)
+    assert status == 404
+    assert "There is no run &#x27;&lt;b&gt;&#x27;" in text
+    assert f'<a href="/watch/{page}?run=town-1">town-1</a>' in text
+
+
+def test_all_matches_are_retried_with_a_reason(
+    server: EmbeddedServer, address: str, asked: Callable[[], list[ControlRequest | None]]
+) -> None:
+    denied = [one.id for one in jobs(server) if one.reason == "denied"]
+    left = {one.id for one in jobs(server) if one.reason == "denied" and one.appended}
+    status, text = get(f"{address}/cogitate/jobs/matches?run=town-1&state=denied", LOGIN)
+    found = json.loads(text)
+    assert (status, found["found"]) == (200, f"Of {len(denied)} matches, {len(left)} can be retried.")
+    assert set(found["retry"]) == left
+    act = {"run": "town-1", "action": "retry", "jobs": found["retry"], "reason": "<b>the model is back</b>"}
+    status, text = post(f"{address}/steering/ask", act, LOGIN, **SENT)
+    assert (status, f"{len(left)} requests: {len(left)} wait" in text) == (200, True)
+    sent = {(f"town-1/{one.control.job}", one.reason, one.by) for one in asked() if one and type(one.control) is Retry}
+    assert sent == {(job, "<b>the model is back</b>", "operator in Flower") for job in left}
+    assert {one["reason"] for one in reading(address, "steering")["history"]} == {"<b>the model is back</b>"}
 
 
 @pytest.mark.parametrize(
@@ -504,8 +581,11 @@ def test_no_other_site_shows_a_page_in_a_frame_or_runs_a_script_in_it(address: s
         ({"run": "town-1", "action": "throttle", "factor": 7}, 409, "is not a share"),
         ({"run": "town-1", "action": "limit", "name": "week.tokens", "value": 1}, 409, "week"),
         ({"run": "town-1", "action": "limit", "name": "day.tokens", "value": -1}, 409, "limit -1 is invalid"),
-        ({"run": "town-1", "action": "retry", "job": "other/1/plan/agent:a/0/0"}, 409, "is not of run"),
-        ({"run": "town-1", "action": "retry", "job": "town-1/1/plan/agent:a/0/0"}, 409, "has no job"),
+        ({"run": "town-1", "action": "retry", "jobs": ["other/1/plan/agent:a/0/0"]}, 409, "is not of run"),
+        ({"run": "town-1", "action": "retry", "jobs": ["town-1/1/plan/agent:a/0/0"]}, 409, "has no job"),
+        ({"run": "town-1", "action": "retry"}, 409, "give 1 to 100"),
+        ({"run": "town-1", "action": "retry", "jobs": ["town-1/1/plan/agent:a/0/0"] * 101}, 409, "give 1 to 100"),
+        (PAUSE | {"reason": "x" * 201}, 409, "give at most 200"),
     ],
 )
 def test_invalid_requests_are_explained_and_not_sent(

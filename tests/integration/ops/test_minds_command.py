@@ -63,6 +63,13 @@ def test_every_memory_is_on_the_page_and_each_thought_names_its_job(tmp_path: Pa
             name: thought[name] for name in ("job", "shown", "steps")
         }
         assert thought["text"] in writing["texts"][-1]["answer"]
+    both = tmp_path / "both.html"
+    then = summary("minds", "town", "--at", "day 1 9:00", "--beside", "town", "--out", both, data_dir=home)
+    assert (then["tick"], then["beside"]["tick"]) == (540, 540)
+    earlier = data_of(both)
+    assert len(earlier) == 2 * len(minds)
+    assert 0 < sum(len(mind["entries"]) for mind in earlier) == then["entries"] + then["beside"]["entries"]
+    assert max(entry["tick"] for mind in earlier for entry in mind["entries"]) <= 540
     assert "<script src" not in out.read_text()
     assert out.stat().st_mode & 0o077 == 0, "memories are private"
     wrong = typed("minds", "other", "--out", tmp_path / "other.html", data_dir=home)

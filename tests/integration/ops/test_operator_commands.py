@@ -17,8 +17,11 @@ import pytest
 from redis import Redis
 
 from cogitate.ops.commands import runs as delete_command
+from cogitate.scheduler.config.controls import read_asked
 from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.inspection.job_records import JobQuery
 from cogitate.scheduler.ledger.keys import RUNS
+from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import command, summary, typed
@@ -205,12 +208,12 @@ def test_open_jobs_come_from_the_ledger_and_end_in_the_journal(client: Redis, sm
     assert (found[second.id].claims, found[second.id].workers) == (1, ("w1",))
     assert (found[third.id].claims, found[third.id].workers) == (0, ())
     assert history.find(second.key) == found[second.id]
-    assert [one.id for one in history.newest(0, state="staged")] == [first.id]
+    assert [one.id for one in history.newest(0, JobQuery(state="staged"))] == [first.id]
     small.until(first.due + 1)
     ended = {one.id: (one.state, one.reason, one.source) for one in history.newest(0)}
     assert ended[first.id] == ("applied", "none", "llm")
     assert ended[second.id] == ("applied", "late", "heuristic")
-    assert [one.id for one in history.newest(1, state="late", owner=second.key.owner)] == [second.id]
+    assert [one.id for one in history.newest(1, JobQuery(state="late", owner=second.key.owner))] == [second.id]
     assert [one.id for one in history.all()] == [one.id for one in sorted(history.newest(0), key=lambda o: o.ended)]
 
 
@@ -218,7 +221,7 @@ def test_a_dropped_deferral_names_its_successor(cogitate: Typed, client: Redis) 
     host = Host(client, run="tight", limits={"tick.run.jobs": 1})
     host.turn(("think", OWNER), ("muse", OWNER), ("doze", OWNER))
     history = JobHistory(client, "tight")
-    put_off = {one.kind: one for one in history.newest(0, state="denied")}
+    put_off = {one.kind: one for one in history.newest(0, JobQuery(state="denied"))}
     assert {kind: one.state for kind, one in put_off.items()} == {"muse": "deferred", "doze": "dropped"}
     assert put_off["muse"].successor.startswith("tight/")
     shown = cogitate("job", put_off["muse"].id).stdout
@@ -258,6 +261,56 @@ def test_a_denied_job_can_be_retried_after_a_resume(
     (sent,) = json.loads(mixed.stdout.splitlines()[-1])["requests"]
     assert (mixed.returncode, f"{RUN}/{sent['asked']['job']}") == (1, denied[0])
     assert f"not sent: job {served} has the requested result" in mixed.stderr
+
+
+def test_all_matching_jobs_are_retried_with_a_reason(
+    facts_of: Facts, cogitate: Typed, client: Redis, plans: list[dict[str, Any]]
+) -> None:
+    denied = [one for one in plans if one["decision"] == "heuristic"]
+    chosen = ("retry", RUN, "--kind", "plan", "--state", "denied", "--owner", denied[0]["owner"])
+    store = RunStore.open(client, RUN)
+    before = store.length("controls")
+    for wrong, why in (
+        (chosen, "--reason"),
+        ((*chosen, "--reason", "back"), "--yes"),
+        ((*chosen, "--reason", "x" * 201, "--yes"), "at most 200"),
+        (("retry", denied[0]["id"], "--kind", "plan"), "instead of ids"),
+        (("retry", RUN, "--kind", "hum", "--reason", "back", "--yes"), "Of 0 matches"),
+    ):
+        done = cogitate(*wrong)
+        assert (done.returncode, why in done.stderr) == (2, True), done.stderr
+    assert store.length("controls") == before
+    sent = cogitate(*chosen, "--reason", "the model is back", "--yes", "--json")
+    (request,) = json.loads(sent.stdout.splitlines()[-1])["requests"]
+    assert (sent.returncode, f"{RUN}/{request['asked']['job']}") == (3, denied[0]["id"])
+    newest = read_asked(store.items("controls"))[-1]
+    assert newest is not None
+    assert newest.reason == "the model is back"
+
+
+@pytest.mark.parametrize(
+    ("options", "matches"),
+    [
+        (("--from", 365, "--to", 370), lambda one: 365 <= one["ended"] <= 370),
+        (("--from", 481), lambda one: not one["ended"]),
+        (("--model", "none"), lambda one: False),
+        (("--minutes", 60), lambda one: True),
+    ],
+)
+def test_jobs_are_filtered_by_tick_and_model(
+    facts_of: Facts, options: tuple[object, ...], matches: Callable[[dict[str, Any]], bool]
+) -> None:
+    everything = facts_of("jobs", RUN, "--last", 0)["jobs"]
+    found = facts_of("jobs", RUN, "--last", 0, *options)["jobs"]
+    assert [one["id"] for one in found] == [one["id"] for one in everything if matches(one)]
+
+
+def test_jobs_are_filtered_by_the_worker_that_returned_their_result(facts_of: Facts) -> None:
+    everything = facts_of("jobs", RUN, "--last", 0)["jobs"]
+    worker = next(one["worker"] for one in everything if one["worker"])
+    found = facts_of("jobs", RUN, "--last", 0, "--worker", worker)["jobs"]
+    assert [one["id"] for one in found] == [one["id"] for one in everything if one["worker"] == worker]
+    assert len(found) < len(everything), "the heuristic of a denied job is the host's"
 
 
 def test_an_owner_without_a_plan_is_reported(cogitate: Typed, small: Host) -> None:

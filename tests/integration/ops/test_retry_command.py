@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from cogitate.ops.fake_llm.server import FakeEndpoint
-from cogitate.scheduler.inspection.job_history import JobHistory, JobRecord
+from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.inspection.job_records import JobQuery, JobRecord
 from cogitate.scheduler.ledger.run_store import run_names
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.conftest import Eventually
@@ -85,7 +86,11 @@ def test_a_retried_plan_is_replaced(
 ) -> None:
     def plans(source: str) -> list[JobRecord]:
         assert host.poll() is None, (server.data_dir / "host.log").read_text()
-        applied = JobHistory(client, RUN).newest(0, kind="plan", state="applied") if RUN in run_names(client) else []
+        applied = (
+            JobHistory(client, RUN).newest(0, JobQuery(kind="plan", state="applied"))
+            if RUN in run_names(client)
+            else []
+        )
         return [plan for plan in applied if plan.source == source]
 
     with server.client() as client:

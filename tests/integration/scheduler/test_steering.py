@@ -28,6 +28,7 @@ from cogitate.scheduler.config.controls import (
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.inspection.job_records import JobQuery
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.inspection.stored_run import limits_of
 from cogitate.scheduler.inspection.summary import summarise_run
@@ -271,7 +272,7 @@ def test_a_retry_repeats_a_denied_request(tmp_path: Path, model: dict[str, Any])
     client = empty_redis()
     one_a_tick = {**model, "limits": {"tick.run.calls": 1}, "repair_from": 1440}
     live(tmp_path, client, {}, until=55, **one_a_tick)
-    denied = JobHistory(client, RUN).newest(0, state="denied", kind="reflect")[-3:]
+    denied = JobHistory(client, RUN).newest(0, JobQuery(state="denied", kind="reflect"))[-3:]
     retries = [Retry(job.id.partition("/")[2], job.owner, job.appended) for job in denied]
     outcomes = ask(client, RUN, retries, wait=5)
     assert {outcome.state for outcome in outcomes} == {"waits"}
@@ -292,7 +293,7 @@ def test_a_retry_repeats_a_denied_request(tmp_path: Path, model: dict[str, Any])
 def test_without_a_model_a_retry_is_pointless(tmp_path: Path) -> None:
     client = empty_redis()
     live(tmp_path, client, {}, until=45, limits={"tick.run.jobs": 1})
-    job = JobHistory(client, RUN).newest(0, state="denied", kind="reflect")[-1]
+    job = JobHistory(client, RUN).newest(0, JobQuery(state="denied", kind="reflect"))[-1]
     ask(client, RUN, [Retry(job.id.partition("/")[2], job.owner, job.appended)], wait=0)
     loop = live(tmp_path, client, {}, resume=True)
     assert "no model" in answers(client, loop)[0].refused

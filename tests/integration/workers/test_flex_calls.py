@@ -18,7 +18,8 @@ from cogitate.scheduler.config.endpoints import Endpoint, ModelSettings
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals, endpoint_vitals
-from cogitate.scheduler.inspection.job_history import JobHistory, JobRecord
+from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.inspection.job_records import JobRecord
 from cogitate.scheduler.inspection.summary import RunSummary, summarise_run
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import Core

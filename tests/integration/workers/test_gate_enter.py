@@ -183,7 +183,7 @@ def test_a_probe_that_would_have_to_wait_is_refused(client: Redis) -> None:
 
 def test_a_model_set_aside_is_left_alone_and_then_tried_by_one(client: Redis) -> None:
     given(client, **{"aside:m": f"{NOW + 4} model_missing 2 7"})
-    assert enter(client) == ["open", 4, "model_missing"]
+    assert enter(client) == ["aside", 4, "model_missing"]
     assert counters(client) == {"refused:breaker_open": 1}
     assert enter(client, model="other") == ["go", NOW, 0, "0", "0", "0"]
     assert enter(client, fresh=1) == ["go", NOW, 0, "1", "0", "0"]
@@ -191,15 +191,15 @@ def test_a_model_set_aside_is_left_alone_and_then_tried_by_one(client: Redis) ->
     client.hdel(KEYS[0], "tried:m")
     given(client, **{"aside:m": f"{NOW} model_missing 2 7"})
     assert enter(client) == ["go", NOW, 0, "1", "0", "0"]
-    assert enter(client) == ["open", 0, "model_missing"]
+    assert enter(client) == ["aside", 0, "model_missing"]
 
 
 def test_a_call_for_which_no_other_model_could_answer_waits_for_a_model_that_has_answered(client: Redis) -> None:
     given(client, **{"aside:m": f"{NOW + SECOND} quota_exhausted 2 7"})
-    assert enter(client, may_wait=2) == ["open", SECOND, "quota_exhausted"], "it has never answered"
+    assert enter(client, may_wait=2) == ["aside", SECOND, "quota_exhausted"], "it has never answered"
     given(client, **{"answered:m": 1})
-    assert enter(client, may_wait=1) == ["open", SECOND, "quota_exhausted"]
-    assert enter(client, may_wait=2, patience=SECOND) == ["open", SECOND, "quota_exhausted"]
+    assert enter(client, may_wait=1) == ["aside", SECOND, "quota_exhausted"]
+    assert enter(client, may_wait=2, patience=SECOND) == ["aside", SECOND, "quota_exhausted"]
     assert enter(client, may_wait=2) == ["wait", SECOND, "", ""]
     given(client, **{"aside:m": f"{NOW} quota_exhausted 2 7"})
     assert enter(client, may_wait=2) == ["go", NOW, 0, "1", "0", "0"]

@@ -15,7 +15,8 @@ from cogitate.scheduler.config.embedding import EmbeddingSettings
 from cogitate.scheduler.config.endpoints import Endpoint, ModelSettings
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.audit import audit
-from cogitate.scheduler.inspection.job_history import JobHistory, JobRecord
+from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.inspection.job_records import JobRecord
 from cogitate.scheduler.ledger.deletion import delete_run
 from cogitate.tasks.job import Cost, added
 from cogitate.workers.processes.embedded import EmbeddedServer

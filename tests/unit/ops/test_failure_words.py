@@ -10,7 +10,7 @@ from rich.console import Console
 from cogitate.ops.formatting.job_life import job_life
 from cogitate.ops.formatting.vitals import endpoints_table, format_breaker, format_class
 from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals
-from cogitate.scheduler.inspection.job_history import JobRecord
+from cogitate.scheduler.inspection.job_records import JobRecord
 from cogitate.scheduler.ledger.claims import Tried
 from cogitate.tasks.job import Cost
 from cogitate.workers.llm.replies.error_responses import from_status

@@ -7,7 +7,7 @@ import pytest
 
 from cogitate.ops.formatting.budget import format_cost
 from cogitate.ops.formatting.job_life import format_used, job_life
-from cogitate.scheduler.inspection.job_history import JobRecord
+from cogitate.scheduler.inspection.job_records import JobRecord
 from cogitate.tasks.job import Cost
 
 

@@ -46,6 +46,16 @@ def test_only_loopback_ports_are_published() -> None:
     assert all(port.startswith("127.0.0.1:") for port in published)
 
 
+def test_every_container_is_confined_and_its_log_rotated() -> None:
+    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    assert len(services) == 6
+    for name, service in services.items():
+        assert service["read_only"] is True, name
+        assert service["cap_drop"] == ["ALL"], name
+        assert service["security_opt"] == ["no-new-privileges:true"], name
+        assert set(service["logging"]["options"]) == {"max-size", "max-file"}, name
+
+
 def test_the_commands_are_those_without_docker() -> None:
     compose = (ROOT / "docker-compose.yml").read_text()
     assert "celery -A cogitate worker" in compose

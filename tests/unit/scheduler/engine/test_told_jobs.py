@@ -16,7 +16,8 @@ from cogitate.memory.snapshot import dump
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.budget.admission import DecidedLine
 from cogitate.scheduler.config.facts import SCHEMA, Facts
-from cogitate.scheduler.inspection.job_history import JobHistory, JobRecord
+from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.inspection.job_records import NEWEST, JobQuery, JobRecord, Position
 from cogitate.scheduler.journal.checkpoint import packed
 from cogitate.scheduler.journal.history import check_kind_wrote, read_journal, redo
 from cogitate.scheduler.journal.lines import (
@@ -71,18 +72,41 @@ def test_the_newest_jobs_are_open_ones_then_the_latest_ended(store: RunStore, la
 @pytest.mark.parametrize(
     ("asked", "found"),
     [
-        ({"kind": "muse"}, [GONE]),
-        ({"owner": CY}, [OPEN, GONE]),
-        ({"state": "late"}, [LATE]),
-        ({"state": "applied"}, [SOON, LATE]),
-        ({"state": "open"}, [OPEN]),
-        ({"state": "denied"}, [GONE]),
-        ({"kind": "think", "owner": CY}, [OPEN]),
-        ({"kind": "hum"}, []),
+        (JobQuery(kind="muse"), [GONE]),
+        (JobQuery(owner=CY), [OPEN, GONE]),
+        (JobQuery(state="late"), [LATE]),
+        (JobQuery(state="applied"), [SOON, LATE]),
+        (JobQuery(state="open"), [OPEN]),
+        (JobQuery(state="denied"), [GONE]),
+        (JobQuery(kind="think", owner=CY), [OPEN]),
+        (JobQuery(kind="hum"), []),
     ],
 )
-def test_jobs_are_found_by_kind_owner_and_state(store: RunStore, asked: dict[str, str], found: list[JobKey]) -> None:
-    assert names(JobHistory(store.client, "town").newest(0, **asked)) == [key.text() for key in found]
+def test_jobs_are_found_by_kind_owner_and_state(store: RunStore, asked: JobQuery, found: list[JobKey]) -> None:
+    assert names(JobHistory(store.client, "town").newest(0, asked)) == [key.text() for key in found]
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 9])
+@pytest.mark.parametrize("read", [1, 2, 99])
+def test_pages_follow_each_other_without_a_gap_or_a_repeat(store: RunStore, most: int, read: int) -> None:
+    history, found, start = JobHistory(store.client, "town"), [], NEWEST
+    while start is not None:
+        page = history.page(JobQuery(), start, most=most, read=read)
+        found += names(page.jobs)
+        assert len(page.jobs) <= most
+        start = page.older
+    assert found == ALL
+
+
+def test_a_page_reads_no_more_ticks_than_it_may(store: RunStore) -> None:
+    page = JobHistory(store.client, "town").page(JobQuery(kind="hum"), most=1, read=1)
+    assert (page.jobs, page.older, page.since) == ([], Position(len(TICKS) - 1), len(TICKS))
+
+
+@pytest.mark.parametrize("text", ["", "4", "4.", "4.x", "-4.1", "4.1.1", "4.1" + "0" * 20])
+def test_a_wrong_position_is_named(text: str) -> None:
+    with pytest.raises(InputError, match="is no position"):
+        Position.parse(text)
 
 
 def test_all_jobs_are_ordered_by_their_ends(store: RunStore) -> None:

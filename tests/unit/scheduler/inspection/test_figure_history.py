@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -19,7 +20,7 @@ from cogitate.scheduler.ledger.errors import RunMissing
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.steering.throttle import ThrottleState
 from cogitate.scheduler.tick import figure_history as written
-from cogitate.scheduler.tick.figure_history import Figures, Span, figure_history, joined, thinned
+from cogitate.scheduler.tick.figure_history import Figures, Span, figure_history, joined, last_tick_before, thinned
 from tests.unit.scheduler.run_lines_case import store_of
 
 Loops = Callable[..., TickLoop]
@@ -93,6 +94,30 @@ def test_many_points_become_fewer_with_the_same_sums() -> None:
     assert [found[0].ticks, found[0].tick, found[0].age] == [5, 5, 5]
 
 
+@pytest.mark.parametrize(
+    ("instant", "tick"),
+    [(0, 0), (1_000, 0), (1_001, 60), (2_560, 1_560), (2_561, 1_560), (2_600, 1_599), (9_000, 3_000)],
+)
+def test_the_last_tick_before_an_instant_is_known_by_tick_and_before_that_by_hour(instant: float, tick: int) -> None:
+    store = store_of([], tick=3_000)
+    kept_hours = {f"h{at}": Figures(tick=60 * at + 60, minute=60 * at + 59, at=1_000.0 + at) for at in range(26)}
+    ticks = {
+        f"t{at}": Figures(tick=at, minute=at, at=1_000.0 + at) for at in range(3_000 - written.KEPT_TICKS + 1, 3_001)
+    }
+    fields = {name: msgspec.json.encode(figures) for name, figures in (kept_hours | ticks).items()}
+    store.client.hset(store.key("history"), mapping=fields)  # type: ignore[arg-type]
+    assert last_tick_before(store, instant) == tick
+
+
+def test_every_tick_has_its_real_time(cogitate_loop: Loops) -> None:
+    began = time.time()
+    store = lived(cogitate_loop)
+    times = [point.at for point in figure_history(store, "day")]
+    assert times == sorted(times, key=lambda at: at or 0.0)
+    assert last_tick_before(store, began - 1) == 0
+    assert last_tick_before(store, time.time() + 1) == TICKS
+
+
 def kept(step: int, *, tick: int = 3_000, hours: int = 3_000) -> RunStore:
     """A run that a host has kept the figures of, also of more ticks and hours than are shown."""
     store = store_of([], tick=tick, settings=keep_settings(PinnedSettings(seconds_per_tick=60 * step)))
@@ -159,9 +184,16 @@ def written_by(history: written.FigureHistory, tick: int, minute: int) -> tuple[
     return name, typed_json.decode(raw, Figures), hour, typed_json.decode(of_hour, Figures), over.args
 
 
-def test_a_tick_is_written_and_added_to_its_hour() -> None:
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> float:
+    """The real time at which ticks are written."""
+    monkeypatch.setattr(written, "time", SimpleNamespace(time=lambda: 1_000.25))
+    return 1_000.25
+
+
+def test_a_tick_is_written_and_added_to_its_hour(now: float) -> None:
     history = written.FigureHistory(Figures(tick=3, minute=59, ticks=3))
-    own: dict[str, Any] = {"cadence": 500, "causes": {"late": 9}, "host_us": 70, "age": 0}
+    own: dict[str, Any] = {"cadence": 500, "causes": {"late": 9}, "host_us": 70, "age": 0, "at": now}
     for tick, minute, hour, ticks, host_us, over in (
         (2_000, 59, 0, 4, None, ("t560",)),
         (2_001, 60, 1, 1, 70, ("t561", "h-2399")),
@@ -177,9 +209,9 @@ def test_a_tick_is_written_and_added_to_its_hour() -> None:
         )
 
 
-def test_a_hosts_first_tick_starts_a_new_hour() -> None:
+def test_a_hosts_first_tick_starts_a_new_hour(now: float) -> None:
     assert written_by(written.FigureHistory(), 5, 7_000)[2:] == (
         "h116",
-        Figures(tick=5, minute=7_000, cadence=500, causes={"late": 9}, host_us=70, age=0),
+        Figures(tick=5, minute=7_000, cadence=500, causes={"late": 9}, host_us=70, age=0, at=now),
         ("t-1435", "h-2284"),
     )

@@ -163,6 +163,7 @@ def test_a_slightly_early_call_leaves_on_time(waiting: Any) -> None:
     ("answer", "refused"),
     [
         ([b"open", 1_500_000, b"auth"], Refused(why="breaker_open", wait=1.5, because="auth")),
+        ([b"aside", 1_500_000, b"server"], Refused("breaker_open", wait=1.5, because="server", of_model=True)),
         ([b"late", 2_000_000, b"slot", b"0"], Refused(why="no_slot", wait=2.0)),
         ([b"late", 2_500_000, b"requests", b"1"], Refused(why="rate_limited_here", wait=2.5, of_model=True)),
         (Away("away"), Refused(why="gate_away")),

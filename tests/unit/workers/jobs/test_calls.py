@@ -124,7 +124,7 @@ def test_a_refusal_names_the_cause_of_the_open_breaker(worker: Worker) -> None:
         prompt = replace(PROMPT, user=subject)
         worker.calls.ask(claim_of(JOB), prompt, MODEL, CAP, time.monotonic() + LONGEST)
     worker.calls.close()  # its reports are sent
-    assert worker.ask() == Refused("breaker_open", "auth")
+    assert worker.ask() == Refused("breaker_open", "auth", of_model=True)
 
 
 @pytest.mark.parametrize("error", [ConfigurationError("no key"), KeyError("default")])

@@ -123,6 +123,22 @@ def test_a_limited_model_leaves_others_at_its_endpoint_where_only_it_is_limited(
     assert calls.asked == ["large"]
 
 
+def test_a_model_set_aside_alone_leaves_others_at_its_endpoint() -> None:
+    calls = Calls({"large": Refused("breaker_open", "server", of_model=True), "beside": ANSWER})
+    attempts(calls, BESIDE)
+    assert calls.asked == ["large", "beside"]
+    calls = Calls({"large": Refused("breaker_open", "server"), "beside": ANSWER})
+    attempts(calls, BESIDE)
+    assert calls.asked == ["large"]
+
+
+@pytest.mark.parametrize(("kind", "third"), [("server", "beside"), ("overloaded", "beside"), ("connection", "large")])
+def test_a_server_that_fails_a_job_twice_is_asked_for_another_of_its_models(kind: FailureKind, third: str) -> None:
+    calls = Calls({"large": failed(kind), "beside": ANSWER})
+    attempts(calls, BESIDE, tries=3)
+    assert calls.asked == ["large", "large", third]
+
+
 @pytest.mark.parametrize(("wait", "second"), [(1.0, "large"), (3_600.0, "beside")])
 def test_a_model_limited_beyond_the_deadline_leaves_the_job_to_another_at_its_endpoint(
     wait: float, second: str

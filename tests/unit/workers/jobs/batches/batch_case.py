@@ -18,7 +18,8 @@ from cogitate.ops.fake_llm.stats import Stats
 from cogitate.scheduler.config.endpoints import Endpoint, ModelSettings
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.audit import audit
-from cogitate.scheduler.inspection.job_history import JobHistory, JobRecord
+from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.inspection.job_records import JobRecord
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import Ended
 from cogitate.scheduler.ledger.batches import Batches

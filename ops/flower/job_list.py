@@ -1,0 +1,87 @@
+"""The page Jobs: a run's jobs by the filters in the page's address, and the matches that a request can change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, get_args
+
+import msgspec
+from redis import Redis
+
+from cogitate.memory import typed_json
+from cogitate.memory.clock import clock_in_force, day_and_time
+from cogitate.ops.formatting.job_life import format_shortfall
+from cogitate.ops.operator_requests import retryable_matches
+from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.inspection.job_records import JobQuery, JobRecord, JobState, Position
+from cogitate.scheduler.intake.checks import InputError
+from cogitate.tasks.registry import kind_names
+
+ROWS = 50  # on a page
+NUMBERS = {"from": "a tick", "to": "a tick", "minutes": "a number of minutes"}
+
+
+def query_of(asked: Mapping[str, str]) -> JobQuery:
+    """Return the query of an address's arguments; empty ones count as absent.
+
+    Raises:
+        InputError: for an unknown argument or an invalid value; the message names it.
+    """
+    given: dict[str, str | int] = {name: value for name, value in asked.items() if value}
+    for name, what in NUMBERS.items():
+        text = str(given.get(name, "0"))
+        if not text.isascii() or not text.isdigit() or len(text) > 18:
+            raise InputError(f"the filter {name} is {what}, such as 15, not {text[:40]!r}")
+        if name in given:
+            given[name] = int(text)
+    try:
+        return typed_json.convert(given, JobQuery)
+    except msgspec.ValidationError as error:
+        raise InputError(f"invalid filter of jobs: {error}") from error
+
+
+def job_list(client: Redis, run: str, query: JobQuery, start: Position) -> dict[str, Any]:
+    """Return a page of a run's jobs, with game times by the clock in force.
+
+    Raises:
+        RunMissing: if the run does not exist.
+    """
+    history = JobHistory(client, run)
+    page = history.page(query, start, most=ROWS)
+    return {
+        "jobs": [_row(one) for one in page.jobs],
+        "older": page.older.text() if page.older is not None else "",
+        "since": page.since,
+        "trimmed": history.trimmed,
+        "filters": msgspec.to_builtins(query),
+        "states": get_args(JobState),
+        "kinds": kind_names(),
+    }
+
+
+def _row(one: JobRecord) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "kind": one.kind,
+        "owner": one.owner,
+        "tick": one.tick,
+        "state": one.state,
+        "at": one.ended or one.due,
+        "clock": day_and_time(clock_in_force().minute(one.ended or one.due)),
+        "open": not one.ended,
+        "source": one.source,
+        "reason": one.reason,
+        "failure": format_shortfall(one),
+        "model": one.model,
+        "worker": one.worker or ", ".join(one.workers),
+    }
+
+
+def matches(client: Redis, run: str, query: JobQuery) -> dict[str, Any]:
+    """Return how many of the newest jobs match, in words, and the ids of those that a request repeats.
+
+    Raises:
+        RunMissing: if the run does not exist.
+    """
+    found = retryable_matches(JobHistory(client, run), query)
+    return {"found": found.text(), "retry": [f"{run}/{one.job}" for one in found.requests]}

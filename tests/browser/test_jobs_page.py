@@ -1,0 +1,111 @@
+"""Flower's list of jobs: filters, pages, links, and a request to all matches, for owners and reasons of any kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from cogitate.scheduler.config.controls import Retry, read_asked
+from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.tasks.job import Cost
+from cogitate.workers.processes.embedded import EmbeddedServer
+from tests.browser.quiet_page import WINDOWS, quiet_page
+from tests.browser.scene import keep
+from tests.integration.scheduler.ledger.ledger_case import Host, claimed, settle, worker
+from tests.live_flower import flower, until
+
+pytestmark = pytest.mark.system
+
+ATTACK = "</script><img src=x onerror=alert(1)>"
+HOSTILE = f"agent:{ATTACK}"
+OWNERS = (HOSTILE, *(f"agent:villager {number}" for number in range(69)))
+USER, PASSWORD = "ann", "secret"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
+    """A run of seventy agents whose jobs are late, all but the first; that one has an answer."""
+    with EmbeddedServer(tmp_path_factory.mktemp("jobs") / "data") as running, running.client() as client:
+        host = Host(client, run="town", owners=OWNERS, model="small", cost=Cost(calls=1, tokens=30))
+        jobs = host.turn(*(("think", owner) for owner in OWNERS))
+        answering = worker(client, "worker-1")
+        settle(answering, claimed(answering, next(job for job in jobs if job.key.owner == OWNERS[1])))
+        host.until(jobs[0].due + 2)
+        yield running
+
+
+@pytest.fixture(scope="module")
+def address(server: EmbeddedServer) -> Iterator[str]:
+    with flower(server.data_dir, f"--basic-auth={USER}:{PASSWORD}") as found:
+        yield found
+
+
+def rows(page: Any) -> list[str]:
+    found: list[str] = page.locator("#jobs tbody tr td:first-child").all_inner_texts()
+    return found
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+def test_filters_pages_and_links_of_the_list(browser: Any, address: str, window: str) -> None:
+    with quiet_page(browser, address, window, login=(USER, PASSWORD)) as page:
+        page.goto(f"{address}/cogitate/jobs?run=town")
+        page.wait_for_selector("#jobs tbody tr")
+        keep(page, f"jobs-{window}")
+        first = rows(page)
+        assert len(first) == 50
+        page.get_by_role("link", name="Older").click()
+        page.wait_for_url("**older=**")
+        page.wait_for_selector("#jobs tbody tr")
+        both = first + rows(page)
+        assert (len(both), len(set(both))) == (70, 70)
+        page.get_by_role("link", name="Newest").click()
+        page.wait_for_url(f"{address}/cogitate/jobs?run=town")
+        page.get_by_label("State, end or reason").select_option("late")
+        page.get_by_label("Owner").fill(HOSTILE)
+        page.get_by_role("button", name="Filter").click()
+        page.wait_for_url("**state=late**")
+        assert parse_qs(urlsplit(page.url).query) == {"run": ["town"], "state": ["late"], "owner": [HOSTILE]}
+        page.wait_for_selector("#jobs tbody tr")
+        assert page.get_by_label("Owner").input_value() == HOSTILE
+        (shown,) = rows(page)
+        assert ATTACK in shown
+        page.locator("#jobs a").click()
+        page.wait_for_selector("#life tbody tr")
+        assert ATTACK in page.locator("#owner").inner_text()
+
+
+def test_an_unknown_run_has_a_page_that_links_to_those_that_exist(browser: Any, address: str) -> None:
+    opened = browser.new_page(http_credentials={"username": USER, "password": PASSWORD})
+    answer = opened.goto(f"{address}/cogitate/jobs?run=nowhere")
+    assert answer.status == 404
+    assert "There is no run 'nowhere'" in opened.get_by_role("alert").inner_text()
+    opened.get_by_role("link", name="town", exact=True).click()
+    opened.wait_for_selector("#jobs tbody tr")
+    opened.close()
+
+
+def test_all_matches_are_retried_after_they_were_counted(browser: Any, address: str, server: EmbeddedServer) -> None:
+    opened = browser.new_page(http_credentials={"username": USER, "password": PASSWORD})
+    asked: list[str] = []
+    opened.on("dialog", lambda dialog: (asked.append(dialog.message), dialog.accept()))
+    opened.goto(f"{address}/cogitate/jobs?run=town&state=late")
+    opened.get_by_role("button", name="Count what matches").click()
+    opened.wait_for_selector("#all:not([hidden])")
+    assert opened.locator("#matches").inner_text() == "Of 69 matches, 69 can be retried."
+    opened.get_by_label("Reason, for the audit trail").fill(ATTACK)
+    opened.get_by_role("button", name="Retry 69").click()
+    until(lambda: opened.locator("#outcome").inner_text().startswith("69 requests: "), "the host's answer")
+    assert asked == ["Ask a model again for 69 jobs? They are charged to today."]
+    opened.goto(f"{address}/steering?run=town")
+    opened.wait_for_selector("#history tbody tr")
+    assert ATTACK in opened.locator("#history tbody tr").first.inner_text()
+    opened.close()
+    with server.client() as client:
+        late = {one.id for one in JobHistory(client, "town").newest(0) if one.reason == "late"}
+        sent = read_asked(RunStore.open(client, "town").items("controls"))
+    assert {f"town/{one.control.job}" for one in sent if one is not None and type(one.control) is Retry} == late
+    assert {(one.reason, one.by) for one in sent if one is not None} == {(ATTACK, "ann in Flower")}
