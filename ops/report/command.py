@@ -19,6 +19,7 @@ from cogitate.ops.formatting.vitals import print_left_out
 from cogitate.ops.report.estimate_section import Compared, compare, estimate_of, estimate_section
 from cogitate.ops.report.page import Page, Section
 from cogitate.ops.report.run_figures import RunFigures, run_figures
+from cogitate.ops.report.run_section import run_section
 from cogitate.ops.report.sections import (
     budget_section,
     cadence_section,
@@ -84,6 +85,7 @@ def _page(client: Redis, summary: RunSummary, figures: RunFigures) -> tuple[Page
     page = Page(f"Run {summary.run}", f"{summary.state} at tick {summary.tick:,}, {day_and_time(summary.minute)}")
     page.sections = [
         _overview(summary, figures),
+        run_section(client, summary.run, figures),
         budget_section(summary, figures),
         results_section(summary, figures),
         latency_section(summary, figures, endpoints),

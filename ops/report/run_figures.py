@@ -14,7 +14,7 @@ from redis import Redis
 
 from cogitate.memory.clock import DAY, Clock, day_of
 from cogitate.memory.effects import Append, Archive, Effect, TakeWaiting
-from cogitate.scheduler.config.controls import FULL, SetCadence
+from cogitate.scheduler.config.controls import FULL, ControlAnswer, SetCadence
 from cogitate.scheduler.config.facts import kept_settings
 from cogitate.scheduler.inspection.stored_run import unjournalled
 from cogitate.scheduler.journal.checkpoint import load_checkpoint, load_checkpoint_streams
@@ -26,6 +26,7 @@ from cogitate.tasks.job import Cost, added
 
 STEPS = 48  # time steps in a chart, at most
 _WIDTHS = (10, 30, 60, 120, 360, 720, DAY)  # game minutes of one step; longer steps are full days
+MOST_ANSWERS = 50  # to operators, the newest
 BOUNDARY = "boundary"  # archived by the boundary to enforce a limit
 
 
@@ -74,6 +75,7 @@ class RunFigures(msgspec.Struct, kw_only=True):
     prompts: dict[PromptUse, Cost] = msgspec.field(default_factory=dict)
     failures: Counter[tuple[str, str]] = msgspec.field(default_factory=Counter)  # kind, class
     warnings: dict[str, Warned] = msgspec.field(default_factory=dict)
+    answers: list[tuple[int, ControlAnswer]] = msgspec.field(default_factory=list)  # game minute, to operators
     clock: Clock = Clock()
     entries: int = 0  # live, at the last tick
     archive: int = 0  # entries that are archived and not deleted
@@ -120,6 +122,7 @@ class RunFigures(msgspec.Struct, kw_only=True):
                 self.asked.setdefault(day, Counter())[decided.key.kind] += 1
                 if decided.decision != "admitted":
                     self.denied.setdefault(day, Counter())[decided.key.kind] += 1
+        self.answers = [*self.answers, *((core.minute, one) for one in notes.answers)][-MOST_ANSWERS:]
         for name, count in notes.warnings.items():
             warned = self.warnings.setdefault(name, Warned(first=core.tick))
             warned.count += count

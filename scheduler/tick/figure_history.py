@@ -152,15 +152,22 @@ def last_tick_before(store: RunStore, instant: float) -> int:
 
     Ticks older than the newest `KEPT_TICKS` are known by the last one of each hour of game time.
     """
+    return max((tick for tick, at in _real_times(store) if at < instant), default=0)
+
+
+def real_times(store: RunStore) -> tuple[float, float] | None:
+    """Return the first and the last known real time of a run's ticks, in seconds since 1970; None: none is known."""
+    times = [at for _, at in _real_times(store)]
+    return (min(times), max(times)) if times else None
+
+
+def _real_times(store: RunStore) -> list[tuple[int, float]]:
     tick = store.tick()
     newest = read_figures(store, [f"t{tick}"])
-    if not newest:
-        return 0
-    hour = newest[0].minute // HOUR
+    hour = newest[0].minute // HOUR if newest else 0
     fields = [f"t{one}" for one in range(max(1, tick - KEPT_TICKS + 1), tick + 1)]
     fields += [f"h{one}" for one in range(max(0, hour - KEPT_HOURS + 1), hour + 1)]
-    figures = read_figures(store, fields)
-    return max((one.tick for one in figures if one.at is not None and one.at < instant), default=0)
+    return [(one.tick, one.at) for one in read_figures(store, fields) if one.at is not None]
 
 
 def thinned(points: Sequence[Figures]) -> list[Figures]:

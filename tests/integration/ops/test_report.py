@@ -10,14 +10,17 @@ import pytest
 from fakeredis import FakeRedis
 from pydantic import SecretStr
 
+import cogitate
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.profile import Profile
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.ops.report.command import run_page
 from cogitate.ops.report.run_figures import run_figures
+from cogitate.scheduler.config.controls import SetLimit
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.summary import summarise_run
 from cogitate.scheduler.intake.observations import Observation
+from cogitate.scheduler.steering.operators import ask
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import summary, typed
 
@@ -74,6 +77,7 @@ def test_a_report_is_one_file_with_everything_in_it(lived: Path) -> None:
     headings = re.findall(r"<h2>(.*?)</h2>", page)
     assert headings == [
         "At a glance",
+        "The run",
         "Budget",
         "Results by source",
         "Latency",
@@ -91,6 +95,33 @@ def test_a_report_is_one_file_with_everything_in_it(lived: Path) -> None:
     assert plan["jobs"]["estimated"]["likely"] == plan["jobs"]["actual"] == 1
     assert "calls" not in plan, "no model was asked"
     assert "wrote town.html" in typed("report", "town", data_dir=lived).stdout, "by default, where the user is"
+
+
+def test_a_report_tells_how_the_run_was_made_and_what_operators_asked(valkey: EmbeddedServer, tmp_path: Path) -> None:
+    given = Settings(data_dir=tmp_path, seconds_per_tick=600, workers=0, morning=90)
+    with valkey.client() as client:
+        client.flushall()
+        world = {"world": "town", "seed": "7"}
+        owners = {"agent:ada": Profile(name="Ada")}
+        with TickLoop(
+            run="told", owners=owners, settings=given, ticks=4, inline=True, client=client, describe=world
+        ) as loop:
+            for tick in loop:
+                if tick.number == 1:
+                    ask(client, "told", [SetLimit("day.run.jobs", 9)], wait=0, by="ann", reason="<b>too dear</b>")
+        page = run_page(client, "told", tmp_path)[0].html()
+    said = " | ".join(word.strip() for word in Parts(page).words if word.strip())
+    for told in (
+        f"by Cogitate {cogitate.__version__}",
+        "seed | 7",
+        "models | none: heuristics",
+        "pace | as fast as the host runs",
+        "real time | 2",
+        "morning | 90",
+        "limit day.run.jobs 9 | ann | <b>too dear</b> | took effect",
+    ):
+        assert told in said
+    assert "retention_days" not in said, "it is the default"
 
 
 def test_an_estimate_learns_from_earlier_runs(lived: Path) -> None:
