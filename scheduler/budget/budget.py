@@ -95,12 +95,18 @@ def format_limited_cell(cell: str) -> str:
     return named if scope == "run" else f"{named} ({scope})"
 
 
-def format_no_room(cell: str) -> str:
-    """Return in words that a cell such as "day:0 kind:plan calls" refused a job, and when it is free again."""
+def limit_of_cell(cell: str) -> str:
+    """Return the limit of a cell: "day.kind:plan.calls" for "day:0 kind:plan calls"."""
     window, _, rest = cell.partition(" ")
     scope, _, unit = rest.rpartition(" ")
+    return f"{window.partition(':')[0]}.{scope}.{unit}"
+
+
+def format_no_room(cell: str) -> str:
+    """Return in words that a cell such as "day:0 kind:plan calls" refused a job, and when it is free again."""
+    window = cell.partition(" ")[0]
     period, _, index = window.partition(":")
-    limit = f"limit {period}.{scope}.{unit} has no room"
+    limit = f"limit {limit_of_cell(cell)} has no room"
     if period == "run" or (period == "day" and clock_in_force().ends_before((int(index) + 1) * DAY)):
         return f"{limit}, unless it is raised"
     again = f"at tick {int(index) + 1}"
@@ -112,10 +118,7 @@ def format_no_room(cell: str) -> str:
 
 def format_empty_pool(cell: str) -> str:
     """Return in words that a cell such as "tick:5 run calls" refused an attempt at an admitted job."""
-    window, _, rest = cell.partition(" ")
-    scope, _, unit = rest.rpartition(" ")
-    limit = f"{window.partition(':')[0]}.{scope}.{unit}"
-    return f"attempt refused: the retry pool of {limit} is empty, or overruns used up the limit"
+    return f"attempt refused: the retry pool of {limit_of_cell(cell)} is empty, or overruns used up the limit"
 
 
 def retry_pool(unit: LimitUnit, limit: int, share: float) -> int:

@@ -17,12 +17,14 @@ import msgspec
 import structlog
 
 from cogitate.memory import typed_json
+from cogitate.scheduler.budget.budget import limit_of_cell
 from cogitate.scheduler.config.facts import kept_settings
 from cogitate.scheduler.engine.run_data import FinishedTick
 from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.intake.kind_effects import PROMPT_FAILED
 from cogitate.scheduler.journal.lines import Core, TickNotes, reason_of
 from cogitate.scheduler.journal.run_totals import spending
+from cogitate.scheduler.latency.due_ticks import TOO_SLOW
 from cogitate.scheduler.ledger.ledger import Write
 from cogitate.scheduler.ledger.run_store import RunStore
 
@@ -49,6 +51,8 @@ class Figures(msgspec.Struct, array_like=True, kw_only=True):
     age: int | None = None  # ticks since the oldest job whose answer is wanted was admitted; the most of all ticks
     host_us: int | None = None  # microseconds of the host's own work, of all ticks together
     at: float | None = None  # real time of the last tick, seconds since 1970; None: not known
+    failed: int = 0  # of ended jobs, those whose model's call failed for good, or that were given up
+    refused: int = 0  # requests, by limits
 
 
 def figures_of(core: Core, notes: TickNotes) -> Figures:
@@ -64,6 +68,8 @@ def figures_of(core: Core, notes: TickNotes) -> Figures:
         usd_micros=dict(+usd_micros),
         sources=dict(Counter(note.source for note in notes.ended)),
         late=sum(ended.reason == "late" for ended in core.ended),
+        failed=sum(ended.reason in ("failed", "dead") for ended in core.ended),
+        refused=sum(bool(one.refused) and reason_of(one.refused) == "denied" for one in core.decided),
     )
 
 
@@ -82,6 +88,8 @@ def joined(one: Figures, later: Figures) -> Figures:
         age=max((age for age in (one.age, later.age) if age is not None), default=None),
         host_us=None if one.host_us is None or later.host_us is None else one.host_us + later.host_us,
         at=later.at,
+        failed=one.failed + later.failed,
+        refused=one.refused + later.refused,
     )
 
 
@@ -147,6 +155,24 @@ def figure_history(store: RunStore, span: Span) -> list[Figures]:
     return thinned(read_figures(store, fields))
 
 
+def newest_figures(store: RunStore, since: float) -> list[Figures]:
+    """Return the figures since an instant, oldest first: single ticks, before them whole hours of game time.
+
+    Of an hour of which only a part is kept by tick, the other part is left out.
+
+    Args:
+        since: seconds since 1970; at most the newest `MOST_POINTS` hours are read.
+    """
+    tick = store.tick()
+    ticks = read_figures(store, [f"t{one}" for one in range(max(1, tick - KEPT_TICKS + 1), tick + 1)])
+    if not ticks:
+        return []
+    hour = ticks[-1].minute // HOUR
+    hours = read_figures(store, [f"h{one}" for one in range(max(0, hour - MOST_POINTS + 1), hour + 1)])
+    points = [*(one for one in hours if one.tick < ticks[0].tick), *ticks]
+    return [one for one in points if one.at is not None and one.at > since]
+
+
 def last_tick_before(store: RunStore, instant: float) -> int:
     """Return the last tick before an instant, in seconds since 1970; 0: none is known.
 
@@ -193,6 +219,7 @@ class EndedJobs:
         self._run = run
         self._refused: set[str] = set()  # kinds whose refused effects the log already has
         self._failed: set[str] = set()  # kinds whose faults when they are asked the log already has
+        self._dropped: set[tuple[str, str]] = set()  # kinds and reasons of dropped requests that the log already has
 
     def note(self, finished: FinishedTick) -> None:
         """Count the jobs that a tick ends, and log what it lost or refused."""
@@ -205,6 +232,7 @@ class EndedJobs:
             for decided in core.decided
             if decided.decision in ("deferred", "dropped")
         )
+        self._warn_of_dropped(core)
         for loss in finished.losses():
             log.warning(loss.name, run=self._run, tick=core.tick, owner=loss.owner, amount=loss.amount)
         for note in notes:
@@ -223,4 +251,21 @@ class EndedJobs:
                 self._failed.add(fault.kind)
                 log.warning(
                     "kind.failed", run=self._run, tick=core.tick, kind=fault.kind, owner=fault.owner, why=fault.why
+                )
+
+    def _warn_of_dropped(self, core: Core) -> None:
+        """Log the first job of a kind that a slow model, or a limit of a day or the run, drops."""
+        for decided in core.decided:
+            refused, kind = decided.refused, decided.key.kind
+            lasting = refused == TOO_SLOW or refused.startswith(("day:", "run:"))
+            if decided.decision == "dropped" and lasting and (kind, reason_of(refused)) not in self._dropped:
+                self._dropped.add((kind, reason_of(refused)))
+                log.warning(
+                    "job.dropped",
+                    run=self._run,
+                    tick=core.tick,
+                    kind=kind,
+                    owner=decided.key.owner,
+                    why=limit_of_cell(refused) if " " in refused else refused,
+                    then="dropped jobs have no result; cogitate status counts them",
                 )

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from fakeredis import FakeRedis
+from structlog.testing import capture_logs
 
 from cogitate import JobEnd, Profile, TickLoop
 from cogitate.effects import SetCounter
@@ -96,6 +97,23 @@ def test_dropped_and_deferred_jobs_name_the_limit(cogitate_loop: Loops) -> None:
     )
     assert [one.end for one in songs] == ["deferred", "deferred", "applied"], "at last by its heuristic"
     assert [one.next for one in songs] == [songs[1].id, songs[2].id, ""]
+
+
+@pytest.mark.parametrize(
+    ("limit", "named"),
+    [("day.owner:*.jobs", [f"day.owner:{ADA}.jobs"]), ("run.run.jobs", ["run.run.jobs"]), ("tick.run.jobs", [])],
+)
+def test_the_log_names_once_the_limit_that_drops_jobs_of_a_kind(
+    cogitate_loop: Loops, limit: str, named: list[str]
+) -> None:
+    hums(on_denied="drop")
+    loop = cogitate_loop(owners=OWNERS, ticks=9, settings=PinnedSettings(limits={limit: 0}))
+    with capture_logs() as logs:
+        found = ends(loop, lambda loop, tick: loop.request("hum", ADA))
+    assert {one.end for one in found.values()} == {"dropped"}
+    assert [(one["kind"], one["owner"], one["why"]) for one in logs if one["event"] == "job.dropped"] == [
+        ("hum", ADA, limit) for limit in named
+    ], "a limit of a tick is free again with the next one"
 
 
 @pytest.mark.parametrize(
