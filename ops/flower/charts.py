@@ -11,6 +11,7 @@ from cogitate.scheduler.tick.figure_history import Figures
 
 SOURCES = ("llm", "cached", "heuristic", "none")
 CAUSES = ("late", "failed", "budget")
+HIGHEST = 100.0  # percent of pressure that is drawn: the pace of a budget may be many times that
 
 Value = float | None
 Counts = Callable[[Figures], dict[str, int]]
@@ -42,7 +43,8 @@ def charts_of(points: Sequence[Figures], clock: Clock) -> list[Chart]:
 
     tokens, money = _total(points, lambda one: one.tokens), _total(points, lambda one: one.usd_micros)
     sources = _total(points, lambda one: one.sources)
-    late, ended = sum(point.late for point in points), sum(sources.values())
+    late, failed = sum(point.late for point in points), sum(point.failed for point in points)
+    ended = sum(sources.values())
     return [
         Chart(
             name="tokens",
@@ -70,17 +72,21 @@ def charts_of(points: Sequence[Figures], clock: Clock) -> list[Chart]:
         ),
         Chart(
             name="late",
-            title="Late share",
+            title="Late and failed share",
             unit="%",
-            note=f"of the jobs that ended; {late:,} of {ended:,} in all",
-            series={"late": [_percent(point.late, sum(point.sources.values())) for point in points]},
-            totals={"late": late, "ended": ended},
+            note=f"of the jobs that ended; {late:,} late and {failed:,} failed of {ended:,} in all",
+            series={
+                "late": [_percent(point.late, sum(point.sources.values())) for point in points],
+                "failed": [_percent(point.failed, sum(point.sources.values())) for point in points],
+            },
+            totals={"late": late, "failed": failed, "ended": ended},
         ),
         Chart(
             name="cadence",
             title="Cadence and its pressures",
             unit="%",
-            note="reflections, of the usual; late results, failed jobs and the budget's pace press on them",
+            note="reflections, of the usual; late results, failed jobs and the budget's pace press on them, "
+            "drawn up to 100%",
             series={"cadence": [None if point.cadence is None else point.cadence / 10 for point in points]}
             | {cause: [_cause(point, cause) for point in points] for cause in CAUSES},
         ),
@@ -114,4 +120,4 @@ def _percent(count: int, total: int) -> Value:
 
 
 def _cause(point: Figures, cause: str) -> Value:
-    return None if point.cadence is None else point.causes.get(cause, 0)
+    return None if point.cadence is None else min(HIGHEST, point.causes.get(cause, 0))

@@ -14,9 +14,12 @@ import msgspec
 from redis import Redis
 
 from cogitate.memory.clock import clock_in_force, day_and_time
-from cogitate.ops.flower.cards import FEW, LAGS, amount, cards_of, graded, money_window, run_day, since
+from cogitate.ops.flower.cards import cards_of, since
 from cogitate.ops.flower.charts import charts_of
 from cogitate.ops.flower.job_list import job_list, matches
+from cogitate.ops.flower.run_rows import RunRows, refusals_of, row_of
+from cogitate.ops.flower.shared_reading import SharedReadings
+from cogitate.ops.flower.timeline import timeline
 from cogitate.ops.formatting.budget import denied_requests, format_cost
 from cogitate.ops.formatting.job_life import job_life
 from cogitate.ops.formatting.vitals import format_breaker, format_class, format_every
@@ -41,10 +44,7 @@ from cogitate.scheduler.inspection.vitals import (
     steering_history,
     steering_of,
 )
-from cogitate.scheduler.journal.lines import JournalError
 from cogitate.scheduler.ledger.connect import PATIENCE, connect
-from cogitate.scheduler.ledger.errors import LedgerError
-from cogitate.scheduler.ledger.presence import HELD
 from cogitate.scheduler.ledger.real_day import RealDay
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.worker_signs import workers_seen
@@ -64,10 +64,15 @@ class Readings:
         """Read with these settings; `queues` maps a kind to the key of its list in the broker."""
         self._settings = settings
         self._queues = queues
+        self._shared = SharedReadings()
 
     @cached_property
     def state(self) -> Redis:
         return self._connected(self._settings.state_url())
+
+    @cached_property
+    def _rows(self) -> RunRows:
+        return RunRows(self.state)
 
     @cached_property
     def _messages(self) -> Redis:
@@ -87,12 +92,17 @@ class Readings:
     def overview(self, run: str | None) -> dict[str, Any]:
         """Return the figures of every run, and one run's cards, top spenders, and last hour's refusals and failures.
 
+        Viewers share a reading for a second.
+
         Without a name the run is the first that is running. Without any run the reading has only "runs".
 
         Raises:
             RunMissing: if the run does not exist.
             RedisError: when the state cannot be reached.
         """
+        return self._shared.get(run, lambda: self._overview(run))
+
+    def _overview(self, run: str | None) -> dict[str, Any]:
         rows: dict[str, dict[str, Any]] = {}
         shown: list[tuple[RunOverview, Spenders]] = []
 
@@ -117,17 +127,14 @@ class Readings:
             day = RealDay(self.state, self._settings).spending()
             seen = workers_seen(self.state)
             with of.clock.in_force():
-                cards = cards_of(of, most, endpoint_vitals(self.state), seen, day, no_writes="no_writes" in found)
+                endpoints = endpoint_vitals(self.state)
+                cards = cards_of(of, most, endpoints, seen, day, no_writes="no_writes" in found)
+                ours = [one for one in endpoints if one.endpoint in of.endpoints]
+                found |= timeline(RunStore.open(self.state, of.run), of, ours, seen)
             found["cards"] = msgspec.to_builtins(cards)
-        heads = run_heads(self.state)
-        for head in heads[:MOST_RUNS]:
-            if head.run not in rows:
-                try:
-                    rows[head.run] = row_of(run_overview(self.state, head.run))
-                except (LedgerError, JournalError):  # deleted meanwhile, or damaged, as its own page says
-                    rows[head.run] = {"run": head.run, "state": head.state, "grade": "bad", "cells": []}
-        found["rows"] = [rows[head.run] for head in heads[:MOST_RUNS] if head.run in rows]
-        found["further"] = max(0, len(heads) - MOST_RUNS)
+        runs = [(one["run"], one["status"]) for one in found["runs"]]
+        found["rows"] = self._rows.of(runs[:MOST_RUNS], rows)
+        found["further"] = max(0, len(runs) - MOST_RUNS)
         return found
 
     def budgets(self, run: str | None) -> dict[str, Any]:
@@ -311,44 +318,6 @@ def _recent(recent: Recent) -> dict[str, Any]:
 
 def _classes(counts: dict[str, int]) -> dict[str, int]:
     return {format_class(name): count for name, count in counts.items()}
-
-
-def row_of(run: RunOverview) -> dict[str, Any]:
-    """Return one run's row: a cell for each column of the table of runs, as [text, grade]."""
-    unit: LimitUnit = shown.line.unit if (shown := money_window(run)) is not None else "usd_micros"
-    today = [w.line.spent for w in run.windows if w.line.window == run_day(run) and w.line.unit == unit]
-    gone = run.status in HELD and not run.held
-    refused = sum(denied_requests(run.hour.refused).values())
-    thinking = f"{run.thought:,} of {run.wanted:,}" if run.asks_model else "not asked"
-    return {
-        "run": run.run,
-        "state": run.state,
-        "grade": "bad" if gone else "",
-        "cells": [
-            [f"{run.steering.lag:,}", "warn" if run.steering.lag > LAGS else ""],
-            [thinking, "bad" if run.asks_model and run.wanted >= FEW and not run.thought else ""],
-            [amount(sum(today), unit), ""],
-            [f"{refused:,}", "warn" if refused else ""],
-            [f"{run.late:,} of {run.ended:,}", graded(run.late, run.ended)],
-            [f"{100 * run.steering.cadence:.0f}%", "warn" if run.steering.cadence < 1 else ""],
-        ],
-    }
-
-
-def refusals_of(run: RunOverview, limits: dict[str, int]) -> list[dict[str, Any]]:
-    """Return the limits that refused requests in the last hour, with their present windows."""
-    found = []
-    for name, count in sorted(denied_requests(run.hour.refused).items(), key=lambda item: -item[1]):
-        unit = parse_limit_name(name).unit if name in limits else "jobs"
-        found.append(
-            {
-                "limit": name,
-                "value": amount(limits[name], unit) if name in limits else "—",
-                "held": amount(run.held_under[name], unit) if name in run.held_under else "—",
-                "count": count,
-            }
-        )
-    return found
 
 
 def _limits(store: RunStore, limits: LimitHistory) -> dict[str, str]:

@@ -119,9 +119,9 @@ def format_failing_worker(one: FailingWorker) -> str:
 
 def format_slow_kind(one: SlowKind) -> str:
     """Return the latency of a kind's answers, and how long the kind may wait for one."""
-    real = f" ({one.most / one.tick_rate:.3g} s)" if one.tick_rate else ""
-    line = f"{one.kind}: nearly every answer came within {one.ticks:,} ticks (late ones count), "
-    line += f"of {one.most:,}{real} that it may wait"
+    took, real = (f" ({ticks / one.tick_rate:.3g} s)" if one.tick_rate else "" for ticks in (one.ticks, one.most))
+    line = f"{one.kind}: nearly every answer came within {one.ticks:,} ticks{took}, late ones and the wait "
+    line += f"in the queue included, of {one.most:,}{real} that it may wait"
     if one.ticks <= one.most:
         line += "; these had others ahead of them or were wanted sooner"
     return line

@@ -35,6 +35,15 @@ class KindTally(msgspec.Struct, kw_only=True):
     attempts: int = 0  # of all its ended jobs
     most_attempts: int = 0  # of a single job
     spent: Cost = Cost()  # by all attempts whose usage is known
+    faults: int = 0  # jobs in which the kind's own code failed, other than failed ones
+    fault: str = ""  # the newest of them
+
+
+class WorkerCalls(msgspec.Struct, kw_only=True):
+    """The attempts with which one worker asked a model, for jobs whose results it staged."""
+
+    asked: int = 0
+    failed: int = 0
 
 
 class Failed(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,6 +70,7 @@ class Recent(msgspec.Struct, frozen=True, kw_only=True):
     owners: dict[str, Cost]  # those that spent most
     failures: dict[str, int]  # class -> jobs, except those whose model was too slow to call
     failed: tuple[Failed, ...]  # newest first
+    workers: dict[str, WorkerCalls] = {}
 
 
 def recent_ticks(store: RunStore, run: str, limits: LimitTable, count: int) -> Recent:
@@ -76,6 +86,7 @@ def _tally(lines: Iterable[LineOutline], run: str, limits: LimitTable) -> Recent
     failures: Counter[str] = Counter()
     owners: dict[str, Cost] = {}
     failed: list[Failed] = []
+    workers: dict[str, WorkerCalls] = {}
     first, last, minute = 1, 0, 0
     for line in lines:
         if last == 0:
@@ -99,8 +110,15 @@ def _tally(lines: Iterable[LineOutline], run: str, limits: LimitTable) -> Recent
             kind.sources[note.source] += 1
             kind.attempts += note.attempts
             kind.most_attempts = max(kind.most_attempts, note.attempts)
+            if note.tries:
+                calls = workers.setdefault(note.worker, WorkerCalls())
+                calls.asked += len(note.tries)
+                calls.failed += sum(bool(one.failure) for one in note.tries)
             if ended.reason != "none":
                 kind.reasons[ended.reason] += 1
+            if note.refusal:
+                kind.faults += ended.reason not in ("failed", "dead")
+                kind.fault = note.refusal
             if ended.reason in ("failed", "late", "dead", TOO_SLOW):
                 failure = note.failure or (RUN_ENDS if note.because == RUN_ENDS else ended.reason)
                 if ended.reason != TOO_SLOW:
@@ -124,6 +142,7 @@ def _tally(lines: Iterable[LineOutline], run: str, limits: LimitTable) -> Recent
         owners=dict(most),
         failures=dict(failures.most_common()),
         failed=tuple(reversed(failed[-MOST_FAILURES:])),
+        workers=dict(sorted(workers.items())),
     )
 
 

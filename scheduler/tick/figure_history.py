@@ -51,6 +51,8 @@ class Figures(msgspec.Struct, array_like=True, kw_only=True):
     age: int | None = None  # ticks since the oldest job whose answer is wanted was admitted; the most of all ticks
     host_us: int | None = None  # microseconds of the host's own work, of all ticks together
     at: float | None = None  # real time of the last tick, seconds since 1970; None: not known
+    failed: int = 0  # of ended jobs, those whose model's call failed for good, or that were given up
+    refused: int = 0  # requests, by limits
 
 
 def figures_of(core: Core, notes: TickNotes) -> Figures:
@@ -66,6 +68,8 @@ def figures_of(core: Core, notes: TickNotes) -> Figures:
         usd_micros=dict(+usd_micros),
         sources=dict(Counter(note.source for note in notes.ended)),
         late=sum(ended.reason == "late" for ended in core.ended),
+        failed=sum(ended.reason in ("failed", "dead") for ended in core.ended),
+        refused=sum(bool(one.refused) and reason_of(one.refused) == "denied" for one in core.decided),
     )
 
 
@@ -84,6 +88,8 @@ def joined(one: Figures, later: Figures) -> Figures:
         age=max((age for age in (one.age, later.age) if age is not None), default=None),
         host_us=None if one.host_us is None or later.host_us is None else one.host_us + later.host_us,
         at=later.at,
+        failed=one.failed + later.failed,
+        refused=one.refused + later.refused,
     )
 
 
@@ -147,6 +153,24 @@ def figure_history(store: RunStore, span: Span) -> list[Figures]:
         ticks = max(2, kept_settings(kept).game_clock().ticks(MINUTES[span]))
         fields = [f"t{one}" for one in range(max(1, tick - min(ticks, KEPT_TICKS) + 1), tick + 1)]
     return thinned(read_figures(store, fields))
+
+
+def newest_figures(store: RunStore, since: float) -> list[Figures]:
+    """Return the figures since an instant, oldest first: single ticks, before them whole hours of game time.
+
+    Of an hour of which only a part is kept by tick, the other part is left out.
+
+    Args:
+        since: seconds since 1970; at most the newest `MOST_POINTS` hours are read.
+    """
+    tick = store.tick()
+    ticks = read_figures(store, [f"t{one}" for one in range(max(1, tick - KEPT_TICKS + 1), tick + 1)])
+    if not ticks:
+        return []
+    hour = ticks[-1].minute // HOUR
+    hours = read_figures(store, [f"h{one}" for one in range(max(0, hour - MOST_POINTS + 1), hour + 1)])
+    points = [*(one for one in hours if one.tick < ticks[0].tick), *ticks]
+    return [one for one in points if one.at is not None and one.at > since]
 
 
 def last_tick_before(store: RunStore, instant: float) -> int:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 from pydantic import SecretStr
@@ -206,9 +206,21 @@ def test_a_model_that_is_down_is_named(page: Any, incidents: Incidents) -> None:
     try:
         incidents.until_endpoint(lambda one: one.breaker != "closed", "the breaker to open")
         named(page, "#card-model.is-bad", r"(?s)down.*overloaded", "incident-model-down")
+        card = page.locator("#card-model")
+        assert card.locator("code").inner_text() == "cogitate doctor"
+        assert page.title().endswith("Cogitate · Flower")
+        assert page.title() != "Cogitate · Flower", "the tab names what is wrong"
+        drawn = page.locator("link[rel=icon]").get_attribute("href")
+        card.get_by_role("link", name="Jobs").click()
+        page.locator("#jobs table").wait_for()
+        (state,) = parse_qs(urlsplit(page.url).query)["state"]
+        assert page.locator("#filters [name=state]").input_value() == state in ("failed", "late")
+        page.go_back()
+        page.locator("#cards article").first.wait_for()
     finally:
         incidents.scene.endpoint.change(faults={})
     page.locator("#card-model.is-good").wait_for()
+    until(lambda: page.locator("link[rel=icon]").get_attribute("href") != drawn, "the icon to change again")
 
 
 def test_a_model_that_is_limited_is_named(page: Any, incidents: Incidents) -> None:

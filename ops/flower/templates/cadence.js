@@ -107,6 +107,8 @@ function draw(reading) {
     ["Process", "", (worker) => worker.worker.split(":").slice(0, 2).join(" · pid ")],
     ["State", "", heartbeat],
     ["Attempts", "number", (worker) => worker.running],
+    ["Calls", "number", (worker) => (reading.recent.workers[worker.worker] || {asked: 0}).asked],
+    ["Failed", "number", (worker) => (reading.recent.workers[worker.worker] || {failed: 0}).failed],
     ["Beats", "number minor", (worker) => worker.beats],
   ], reading.workers, "No worker has claimed a job.", (worker) => worker.worker);
 }

@@ -1,5 +1,5 @@
 // Readable on light and on dark.
-const COLOURS = ["#2f8f2f", "#4f7fd9", "#d9822b", "#b04fc0", "#c23b3b", "#1f9e9e", "#8a7a1f", "#7a7a7a", "#d95fa0", "#5f6fd9"];
+const COLOURS = ["#237a3b", "#4f7fd9", "#d9822b", "#b04fc0", "#c23b3b", "#1f9e9e", "#8a7a1f", "#7a7a7a", "#d95fa0", "#5f6fd9"];
 const drawn = {};  // chart -> {series, plot}
 // Distances of grid lines in game minutes, so that they fall on hours and days.
 const DISTANCES = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720];

@@ -136,9 +136,22 @@ function choices(reading) {
 
 const clock = (time) => time.toLocaleTimeString("en-GB");
 
+const TITLE = document.title;
+const SIGNS = {bad: ["\u25b2 ", "#b42318", "M8 1 16 15H0Z"], warn: ["\u25cf ", "#a15c00", "M8 1 15 8 8 15 1 8Z"], good: ["", "#237a3b", "M1 8a7 7 0 1 0 14 0a7 7 0 1 0-14 0Z"]};
+
+// Shows in the browser's tab how the run is: by the icon's shape and colour, and by the worst figure.
+function tab(grade, said) {
+  const [sign, colour, shape] = SIGNS[grade];
+  const icon = document.querySelector("link[rel=icon]");
+  const drawing = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="' + colour + '" d="' + shape + '"/></svg>';
+  became(icon, "href", "data:image/svg+xml," + encodeURIComponent(drawing));
+  became(document, "title", sign + (said ? said + " · " : "") + TITLE);
+}
+
 // Says that what is shown is old, since when, and why. Nothing green is left.
 function stale(since, why) {
   state(since ? "Stale since " + clock(since) : "No answer", "status-dot-error");
+  tab("bad", "No answer");
   byId("trouble").textContent = why.charAt(0).toUpperCase() + why.slice(1);
   byId("trouble").hidden = false;
   byId("empty").hidden = true;
@@ -152,6 +165,7 @@ function start(draw) {
     seen = new Date();
     byId("trouble").hidden = !reading.no_writes;
     became(byId("trouble"), "textContent", reading.no_writes || "");
+    if (document.title.startsWith(SIGNS.bad[0])) { tab("good"); }
     byId("page").classList.remove("cogitate-stale");
     choices(reading);
     byId("empty").hidden = Boolean(reading.run);

@@ -1,15 +1,33 @@
 const COLUMNS = ["Ticks behind", "Model's answers", "Spent today", "Refused", "Late or too slow", "Cadence"];
 
+// Copies a command; where a page may not use the clipboard, it selects the command instead.
+function copied(code, button) {
+  const select = () => window.getSelection().selectAllChildren(code);
+  if (!navigator.clipboard) { select(); return; }
+  navigator.clipboard.writeText(code.textContent).then(() => { button.textContent = "Copied"; }, select);
+}
+
+function remedy(label) {
+  const made = element("p", "cogitate-remedy");
+  const code = element("code");
+  const button = element("button", "btn btn-sm btn-outline-secondary", "Copy");
+  button.type = "button";
+  button.setAttribute("aria-label", "Copy the command of " + label);
+  button.addEventListener("click", () => copied(code, button));
+  made.append(code, button, link("Jobs", ""));
+  return made;
+}
+
 // A card is made once; afterwards only its texts change, so that what is selected or focused stays so.
-function card(found) {
+function card(found, run) {
   let made = byId("card-" + found.name);
   if (!made) {
     made = element("article");
     made.id = "card-" + found.name;
-    made.append(element("p", "metric-label"), element("p", "metric-value"), element("div", "cogitate-lines"));
+    made.append(element("p", "metric-label"), element("p", "metric-value"), element("div", "cogitate-lines"), remedy(found.label));
     byId("cards").append(made);
   }
-  const [label, value, lines] = made.children;
+  const [label, value, lines, act] = made.children;
   became(made, "className", "metric-card cogitate-card" + (found.grade ? " is-" + found.grade : ""));
   became(label, "textContent", found.label);
   became(value, "textContent", found.value);
@@ -18,6 +36,16 @@ function card(found) {
     if (!lines.children[at]) { lines.append(element("p")); }
     became(lines.children[at], "textContent", line);
   });
+  const [code, button, list] = act.children;
+  const wrong = found.grade === "bad";
+  if (code.textContent !== found.command) {
+    code.textContent = found.command;
+    button.textContent = "Copy";
+  }
+  code.hidden = button.hidden = !wrong || !found.command;
+  list.hidden = !wrong || !Object.keys(found.jobs).length;
+  became(list, "href", new URL(JOBS + "?" + new URLSearchParams({run, ...found.jobs}), window.location).href);
+  act.hidden = code.hidden && list.hidden;
   Object.entries(found.figures).forEach(([name, figure]) => { became(made.dataset, name, String(figure)); });
 }
 
@@ -32,7 +60,23 @@ function draw(reading) {
   });
   byId("further").hidden = !reading.further;
   byId("further").textContent = "and " + figure(reading.further) + " more: cogitate runs";
-  reading.cards.forEach(card);
+  reading.cards.forEach((one) => card(one, reading.run));
+  const worst = ["bad", "warn"].find((grade) => reading.cards.some((one) => one.grade === grade)) || "good";
+  tab(worst, reading.cards.filter((one) => one.grade === worst && worst !== "good").map((one) => one.label + ": " + one.value)[0]);
+  table("events", [
+    ["Time", "number", (one) => clock(new Date(1000 * one.at))],
+    ["In the game", "", (one) => one.clock],
+    ["Event", "wraps", (one) => element("span", one.bad ? "bad" : "", one.what)],
+  ], reading.events, "Nothing happened.", (one) => one.at + one.what);
+  const share = (count, ended) => figure(count) + " of " + figure(ended);
+  table("minutes", [
+    ["Minutes", "number", (one) => one.minutes],
+    ["Ticks", "number", (one) => one.ticks],
+    ["Model's", "number", (one) => share(one.thought, one.ended)],
+    ["Late", "number", (one) => one.late],
+    ["Failed", "number", (one) => one.failed],
+    ["Refused", "number", (one) => one.refused],
+  ], reading.minutes, "", (one) => String(one.minutes));
   table("failed", [
     ["Job", "", (job) => jobLink(job.id, job.kind + " · " + job.owner.replace(/^agent:/, "") + " · tick " + job.tick)],
     ["Class", "", (job) => job.why ? job.failure + "; " + job.why : job.failure],

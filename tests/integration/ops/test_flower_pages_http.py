@@ -37,7 +37,7 @@ from cogitate.scheduler.ledger.streams import load_streams
 from cogitate.tasks.registry import kind_names
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import typed
-from tests.live_flower import flower, get, post
+from tests.live_flower import flower, get, post, until
 from tests.patience import LONGEST
 
 LOGIN = "operator:secret"
@@ -379,12 +379,14 @@ def test_a_damaged_run_is_reported_and_hides_no_others(server: EmbeddedServer, a
         HostLedger.create(client, "bad", state={})
         client.hset(RunStore.open(client, "bad").key("state"), "schema", "one")
         try:
+            bad = {"run": "bad", "status": "unreadable"}
+            until(lambda: bad in reading(address, page)["runs"], "a reading of now")
             runs = reading(address, page)["runs"]
             status, text = get(f"{address}/{page}/data?run=bad", LOGIN)
             shown = get(f"{address}/{page}?run=bad", LOGIN)
         finally:
             delete_run(client, "bad", force=True)
-    assert {"run": "bad", "status": "unreadable"} in runs
+    assert bad in runs
     assert len(runs) == 2
     assert status == shown[0] == 503
     assert "schema" in json.loads(text)["error"]

@@ -8,26 +8,26 @@ from typing import Any
 import msgspec
 import pytest
 
+from cogitate.ops.flower.card import Card
 from cogitate.ops.flower.cards import (
-    Card,
     cards_of,
     failing_card,
     host_card,
     late_card,
     model_card,
-    money_card,
     reflections_card,
     spenders_card,
     workers_card,
 )
-from cogitate.ops.flower.readings import refusals_of, row_of
+from cogitate.ops.flower.money_card import money_card
+from cogitate.ops.flower.run_rows import refusals_of, row_of
 from cogitate.ops.formatting.vitals import format_slow_kind
 from cogitate.scheduler.budget.budget_lines import BudgetLine
 from cogitate.scheduler.budget.forecast import forecast
 from cogitate.scheduler.config.limits import LimitUnit
 from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals
 from cogitate.scheduler.inspection.overview import RunOverview, Spenders
-from cogitate.scheduler.inspection.recent import KindTally, Recent
+from cogitate.scheduler.inspection.recent import KindTally, Recent, WorkerCalls
 from cogitate.scheduler.inspection.summary import SlowKind
 from cogitate.scheduler.inspection.vitals import OpenKind, SteeringVitals, Window
 from cogitate.scheduler.ledger.real_day import DaySpending
@@ -246,7 +246,7 @@ def graded(card: Card) -> tuple[str, str]:
 def test_a_model_that_answers_is_up_with_its_percentiles() -> None:
     card = model_card(run(hour=hour(sources={"llm": 3}, reasons={"late": 1})), [ENDPOINT])
     assert graded(card) == ("up", "good")
-    assert card.lines == ["p50 0.40 s, p95 1.25 s", "3 of 4 results in the last game hour are a model's"]
+    assert card.lines == ["a call takes p50 0.40 s, p95 1.25 s", "3 of 4 results in the last game hour are a model's"]
     assert card.figures == {"thought": 3, "wanted": 4, "p50": 0.4, "p95": 1.25}
 
 
@@ -273,8 +273,42 @@ def test_a_model_is_down_or_limited(
 def test_a_model_of_which_every_call_fails_is_down_although_its_breaker_is_closed() -> None:
     failing = run(hour=hour(reasons={"failed": 5, "late": 1}, failures={"timeout": 5, "late": 1}))
     assert graded(model_card(failing, [ENDPOINT])) == ("down", "bad")
-    late = run(hour=hour(reasons={"failed": 1, "late": 5}, failures={"late": 5}))
-    assert graded(model_card(late, [ENDPOINT])) == ("up", "good")
+    late = run(hour=hour(reasons={"late": 5}, failures={"late": 5}))
+    assert graded(model_card(late, [ENDPOINT])) == ("no answer in time", "bad")
+    assert model_card(late, [ENDPOINT], workers=False).grade == "", "without workers nobody asks it"
+    one = run(hour=hour(reasons={"late": 1}, failures={"late": 1}))
+    assert model_card(one, [ENDPOINT]).grade == "", "a single late job says nothing"
+
+
+def test_an_endpoint_that_only_holds_calls_back_is_red_once_no_job_got_an_answer() -> None:
+    for sources, grade in ({"llm": 1}, "warn"), ({"llm": 0}, "bad"):
+        seen = run(hour=hour(sources=sources, reasons={"late": 13}, failures={"late": 13}))
+        assert graded(model_card(seen, [endpoint(held=2.0)])) == ("limited", grade)
+
+
+def test_a_model_too_slow_for_many_jobs_is_not_green() -> None:
+    seen = run(hour=hour(ends={"applied": 9}, sources={"llm": 3}, reasons={"too_slow": 6}))
+    assert graded(model_card(seen, [ENDPOINT])) == ("too slow", "warn")
+    ends = msgspec.structs.replace(seen, hour=msgspec.structs.replace(seen.hour, refused={"run_ends": 6}))
+    assert graded(model_card(ends, [ENDPOINT])) == ("up", "good")
+
+
+def test_the_model_card_names_why_calls_fail_and_the_worker_whose_calls_all_fail() -> None:
+    calls = {"here": WorkerCalls(asked=9), "there": WorkerCalls(asked=4, failed=4)}
+    seen = hour(sources={"llm": 9}, reasons={"failed": 4}, failures={"connection": 4, "late": 1})
+    lines = model_card(run(hour=msgspec.structs.replace(seen, workers=calls)), [ENDPOINT]).lines
+    assert lines[1:3] == ["failed: connection 4×", "all 4 calls of worker there failed, not those of others"]
+    calls["here"].failed = 9
+    all_fail = model_card(run(hour=msgspec.structs.replace(seen, workers=calls)), [ENDPOINT])
+    assert not [line for line in all_fail.lines if "worker" in line], "the endpoint is what fails"
+
+
+def test_a_kind_whose_own_code_fails_is_failing_whatever_its_jobs_lacked() -> None:
+    faulty = {"trade": KindTally(ends=Counter(applied=9), reasons=Counter(too_slow=9), faults=9, fault="KeyError")}
+    card = failing_card(run(hour=msgspec.structs.replace(hour(), kinds=faulty)))
+    assert (card.value, card.grade) == ("9 of 9", "bad")
+    assert card.lines[0] == "the code of trade failed 9×: KeyError"
+    assert card.jobs["kind"] == "trade"
 
 
 def test_endpoints_of_other_runs_do_not_matter() -> None:
@@ -365,7 +399,7 @@ def test_a_worker_without_claims_is_unable_and_says_why(ended: bool) -> None:
 
 def test_a_model_whose_answers_cannot_be_used_is_not_down() -> None:
     for failures, value in (
-        ({"unusable:copied": 2, "not_json": 1, "late": 9}, "answers, unusably"),
+        ({"unusable:copied": 2, "not_json": 1, "late": 9}, "answers, but unusable"),
         ({"connection": 3}, "down"),
         ({"unusable:copied": 1, "connection": 2}, "down"),
     ):

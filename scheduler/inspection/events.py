@@ -1,0 +1,143 @@
+"""What has happened to a run within the last hour of real time, also what is over, and the sums of its last minutes.
+
+Read from what the run keeps anyway: figures of ticks and of game hours, operators' requests, the breakers of its
+endpoints, and workers' heartbeats. So the number of events is bounded, and older ones vanish.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from statistics import median
+
+import msgspec
+
+from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals
+from cogitate.scheduler.inspection.vitals import SteeringStep
+from cogitate.scheduler.ledger.worker_signs import WorkersSeen
+from cogitate.scheduler.tick.figure_history import Figures
+
+SPAN = 3600.0  # seconds that events are shown
+WINDOWS = (1, 5, 15)  # real minutes
+MINUTE = 60  # seconds
+GAP = 30.0  # seconds without a tick that are an event, unless the run is as slow as that:
+SLOW = 5  # times the usual time between two ticks
+MUCH = 0.2  # share of late or failed jobs that is an event, as on the cards
+FEW = 3  # the fewest jobs for a meaningful share
+MOST_EVENTS = 30
+
+
+class RealWindow(msgspec.Struct, frozen=True, kw_only=True):
+    """The sums of the last real minutes."""
+
+    minutes: int
+    ticks: int
+    ended: int
+    thought: int  # of them, with a model's answer
+    late: int
+    failed: int
+    refused: int  # requests, by limits
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that happened at a moment of real time."""
+
+    at: float  # seconds since 1970
+    minute: int  # game time, total minutes
+    what: str
+    bad: bool  # False: an operator asked for it, or it is over
+
+
+def real_windows(points: Sequence[Figures], now: float) -> list[RealWindow]:
+    """Return the sums over the last minutes before `now`, given a run's newest figures."""
+    return [_sums([one for one in points if (one.at or 0.0) > now - MINUTE * many], many) for many in WINDOWS]
+
+
+def _sums(points: Sequence[Figures], minutes: int) -> RealWindow:
+    return RealWindow(
+        minutes=minutes,
+        ticks=sum(one.ticks for one in points),
+        ended=sum(sum(one.sources.values()) for one in points),
+        thought=sum(one.sources.get("llm", 0) + one.sources.get("cached", 0) for one in points),
+        late=sum(one.late for one in points),
+        failed=sum(one.failed for one in points),
+        refused=sum(one.refused for one in points),
+    )
+
+
+def recent_events(
+    points: Sequence[Figures],
+    requests: Sequence[tuple[SteeringStep, str]],
+    endpoints: Sequence[EndpointVitals],
+    workers: WorkersSeen,
+    now: float,
+) -> list[Event]:
+    """Return the events before `now`, newest first.
+
+    Args:
+        points: the run's newest figures, oldest first.
+        requests: operators' requests in words.
+        endpoints: those of the run.
+    """
+    ticks = [one.tick for one in points]
+
+    def minute_at(at: float) -> int:
+        return next((one.minute for one in reversed(points) if (one.at or 0.0) <= at), points[0].minute)
+
+    if not points:
+        return []
+    found = [*_gaps(points), *_shares(points)]
+    for step, said in requests:
+        place = bisect_left(ticks, step.tick)
+        if step.tick and step.tick >= ticks[0] and place < len(points):
+            what = f"{step.by or 'an operator'}: {said}" + (f", refused: {step.refused}" if step.refused else "")
+            found.append(Event(at=points[place].at or 0.0, minute=step.minute, what=what, bad=bool(step.refused)))
+    for one in endpoints:
+        if one.changed is not None:
+            at, opened = now - one.changed, one.breaker != "closed"
+            what = f"breaker of {one.endpoint} {f'opened ({one.why})' if opened else 'closed'}"
+            found.append(Event(at=at, minute=minute_at(at), what=what, bad=opened))
+    for gone in workers.missing:
+        at = now - gone.seconds
+        found.append(Event(at=at, minute=minute_at(at), what=f"last sign of worker {gone.worker}", bad=True))
+    newest = sorted((one for one in found if one.at > now - SPAN), key=lambda one: (-one.at, one.what))
+    return newest[:MOST_EVENTS]
+
+
+def _gaps(points: Sequence[Figures]) -> list[Event]:
+    """Return when ticks stopped for a while: the host was gone, paused, or could not commit."""
+    waits = [((later.at or 0.0) - (one.at or 0.0), later) for one, later in pairwise(points) if later.ticks == 1]
+    longest = max(GAP, SLOW * median([silent for silent, _ in waits])) if waits else GAP
+    found = []
+    for silent, later in waits:
+        if silent > longest:
+            what = f"ticks go on after {silent:,.0f} s without one"
+            found.append(Event(at=later.at or 0.0, minute=later.minute, what=what, bad=False))
+    return found
+
+
+_LIMITS = "limits refuse requests"
+_SIGNS: tuple[tuple[str, str, Callable[[RealWindow], bool]], ...] = (
+    ("many jobs fail", "jobs no longer fail", lambda one: one.failed >= FEW and one.failed > MUCH * one.ended),
+    ("many jobs are late", "jobs are no longer late", lambda one: one.late >= FEW and one.late > MUCH * one.ended),
+    (_LIMITS, "limits no longer refuse requests", lambda one: one.refused > 0),
+)
+
+
+def _shares(points: Sequence[Figures]) -> list[Event]:
+    """Return in which real minutes jobs began and ceased to fail, to be late, or to be refused by limits."""
+    minutes: dict[int, list[Figures]] = {}
+    for one in points:
+        minutes.setdefault(int((one.at or 0.0) // MINUTE), []).append(one)
+    found = []
+    for bad, good, holds in _SIGNS:
+        before = False
+        for those in minutes.values():
+            sums = _sums(those, 1)
+            now = holds(sums) if sums.ended or bad == _LIMITS else before  # without jobs nothing is known
+            if now != before:
+                first = those[0]
+                found.append(Event(at=first.at or 0.0, minute=first.minute, what=bad if now else good, bad=now))
+            before = now
+    return found
