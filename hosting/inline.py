@@ -15,8 +15,8 @@ from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.ledger.claims import Claims
 from cogitate.scheduler.tick.result_collector import Publish
 from cogitate.tasks.job import Job
-from cogitate.workers.jobs.attempt import Runner
 from cogitate.workers.jobs.heartbeat import Heartbeat
+from cogitate.workers.jobs.runner import Runner
 
 PIECE = 16_384  # bytes
 

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from cogitate.scheduler.config.controls import FULL, Control, Retry, SetCadence, SetLimit, SetMode
 from cogitate.scheduler.config.limits import MAX_LIMIT, LimitError, parse_limit_name
-from cogitate.scheduler.config.settings import ConfigurationError, check_owners
+from cogitate.scheduler.config.settings import ConfigurationError
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.inspection.job_records import JobQuery, JobRecord
-from cogitate.scheduler.intake.checks import InputError
+from cogitate.scheduler.intake.checks import InputError, check_owner
 from cogitate.scheduler.steering.operators import MOST_WAITING, ControlOutcome
 from cogitate.scheduler.steering.throttle import KIND
 from cogitate.tasks.job import JobKey, split_job_id
@@ -33,11 +33,12 @@ def limit_request(name: str, value: float | None) -> SetLimit:
         if name.endswith(".usd"):
             name, unit = f"{name}_micros", 1_000_000
         limit = None if value is None else _whole(name, value, unit)
-        control = SetLimit(parse_limit_name(name).text(), limit)
-        check_owners([parse_limit_name(control.name)])
+        parsed = parse_limit_name(name)
+        if parsed.owner:
+            check_owner(parsed.owner)
     except (LimitError, InputError) as error:
         raise ConfigurationError(str(error)) from error
-    return control
+    return SetLimit(parsed.text(), limit)
 
 
 def _whole(name: str, value: float, unit: int) -> int:

@@ -21,6 +21,7 @@ import hypothesis
 import pytest
 import structlog
 
+from tests.live_redis import stop_server
 from tests.named_tests import NamedTests
 from tests.patience import LONGEST
 from tests.system_programs import path_without_system_programs
@@ -42,6 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     config.pluginmanager.register(NamedTests(config))
+    config.add_cleanup(stop_server)
     if hasattr(config, "workerinput"):
         config.stash[BARE_PATH] = config.workerinput[BARE]
         return

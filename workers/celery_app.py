@@ -1,8 +1,8 @@
 """The Celery app: one task per kind of job, named after the kind, whose argument is a job's id.
 
-Settings are in `celeryconfig`. A task only passes the id to `cogitate.workers.jobs.runner.run_job`, which claims the
-job from the ledger: a message is a hint, and a false one changes nothing. `transport` refuses messages that are not
-hints.
+Settings are in `celeryconfig`. A task only passes the id to `cogitate.workers.jobs.process_lane.run_job`, which
+claims the job from the ledger: a message is a hint, and a false one changes nothing. `transport` refuses messages that
+are not hints.
 
 A worker prepares before its first message. One with a broken template, or with settings that its runner refuses, would
 fail on every message, although other workers could run the jobs. It exits with one line that says why, and records the
@@ -62,7 +62,7 @@ def make_app(broker: str | None = None) -> Celery:
 
 def _task() -> Callable[..., str]:
     def run(job_id: str) -> str:
-        from cogitate.workers.jobs.runner import run_job  # imported here, for the same reason as `warm_up`
+        from cogitate.workers.jobs.process_lane import run_job  # imported here, for the same reason as `warm_up`
 
         return run_job(job_id)
 
@@ -132,7 +132,7 @@ def _prepare(sender: str, instance: Any, **_: object) -> None:
 
 @signals.worker_process_init.connect  # type: ignore[untyped-decorator]
 def _warm_up(**_: object) -> None:
-    from cogitate.workers.jobs.runner import warm_up  # imported here: neither publishing nor Flower needs it
+    from cogitate.workers.jobs.process_lane import warm_up  # imported here: neither publishing nor Flower needs it
 
     warm_up()
 

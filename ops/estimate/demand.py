@@ -18,7 +18,7 @@ from cogitate.memory.clock import DAY
 from cogitate.scheduler.config.endpoints import Model
 from cogitate.scheduler.config.facts import kept_settings
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.journal.lines import read_outline
+from cogitate.scheduler.journal.outline import read_outline
 from cogitate.scheduler.journal.run_totals import spending
 from cogitate.scheduler.ledger.errors import LedgerError
 from cogitate.scheduler.ledger.run_store import RunStore, run_names

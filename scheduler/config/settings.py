@@ -7,18 +7,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from pydantic import (
-    PrivateAttr,
-    SecretStr,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import PrivateAttr, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from cogitate.memory.clock import DAY, Clock
@@ -29,7 +22,7 @@ from cogitate.memory.limits import MemoryLimits, Policy
 from cogitate.memory.routing.routing import Routing
 from cogitate.scheduler.config.embedding import IN_PROCESS, EmbeddingModel
 from cogitate.scheduler.config.endpoints import DEFAULT, Endpoint, Model, ModelSettings, check_name
-from cogitate.scheduler.config.limits import MAX_LIMIT, LimitName, LimitTable
+from cogitate.scheduler.config.limits import MAX_LIMIT, LimitTable
 from cogitate.scheduler.config.price_table import ModelPrice
 from cogitate.scheduler.config.settings_faults import UNREADABLE, check_variables, nothing_is_set, read_tables, refusal
 from cogitate.scheduler.config.settings_faults import ConfigurationError as ConfigurationError
@@ -54,7 +47,6 @@ from cogitate.scheduler.intake.checks import check_owner
 RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 MAX_FLOAT = 1e9  # seconds, or dollars: more than either can mean, and less than a socket's timeout can be
 SURROGATES = re.compile("[\ud800-\udfff]")
-
 
 Named = TypeVar("Named", Endpoint, ModelSettings)
 
@@ -207,7 +199,9 @@ class Settings(
     @field_validator("limits")
     @classmethod
     def _limits(cls, value: dict[str, int]) -> dict[str, int]:
-        check_owners(name for name, _ in LimitTable(value))
+        for name, _ in LimitTable(value):  # a run that keeps names which no owner can have goes on with them
+            if name.owner:
+                check_owner(name.owner)
         return value
 
     @field_validator("policies")
@@ -396,14 +390,3 @@ class Settings(
 
 class PinnedSettings(Settings):
     """Settings from arguments and defaults only: neither the environment nor `cogitate.toml` is read."""
-
-
-def check_owners(limits: Iterable[LimitName]) -> None:
-    """Check the owners that limits name; a run that already keeps other names may continue with them.
-
-    Raises:
-        InputError: for a name that no owner can have.
-    """
-    for name in limits:
-        if name.owner:
-            check_owner(name.owner)

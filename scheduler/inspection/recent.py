@@ -14,7 +14,8 @@ import msgspec
 from cogitate.scheduler.budget.budget import format_empty_pool
 from cogitate.scheduler.config.limits import LimitTable
 from cogitate.scheduler.inspection.stored_run import limit_name
-from cogitate.scheduler.journal.lines import LineOutline, read_outline, reason_of
+from cogitate.scheduler.journal.lines import reason_of
+from cogitate.scheduler.journal.outline import LineOutline, read_outline
 from cogitate.scheduler.journal.run_totals import spending
 from cogitate.scheduler.latency.due_ticks import RUN_ENDS, TOO_SLOW, UNTIMELY
 from cogitate.scheduler.ledger.run_store import RunStore

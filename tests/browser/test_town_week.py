@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakeredis import FakeRedis
 from pydantic import SecretStr
+from redis import Redis
 
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.ops.commands.minds import read_shown
@@ -21,6 +21,7 @@ from cogitate.scheduler.config.settings import Settings
 from tests.browser.accessibility import check_accessible
 from tests.browser.quiet_page import quiet_page
 from tests.browser.scene import keep
+from tests.live_redis import empty_redis
 
 pytestmark = pytest.mark.system
 
@@ -28,9 +29,9 @@ DAYS = 7
 
 
 @pytest.fixture(scope="module")
-def week(tmp_path_factory: pytest.TempPathFactory) -> FakeRedis:
+def week(tmp_path_factory: pytest.TempPathFactory) -> Redis:
     """The state of the run `week`."""
-    client, world = FakeRedis(), WorldChoice(agents=8, minutes_per_tick=10).open()
+    client, world = empty_redis(), WorldChoice(agents=8, minutes_per_tick=10).open()
     with FakeEndpoint() as endpoint:
         settings = Settings.tuned(
             data_dir=tmp_path_factory.mktemp("week"),
@@ -57,7 +58,7 @@ def week(tmp_path_factory: pytest.TempPathFactory) -> FakeRedis:
     return client
 
 
-def test_a_week_is_two_printed_pages(browser: Any, week: FakeRedis, tmp_path: Path) -> None:
+def test_a_week_is_two_printed_pages(browser: Any, week: Redis, tmp_path: Path) -> None:
     page, figures, _ = run_page(week, "week", tmp_path)
     assert len(figures.spent) == DAYS
     file = tmp_path / "week.html"
@@ -70,9 +71,7 @@ def test_a_week_is_two_printed_pages(browser: Any, week: FakeRedis, tmp_path: Pa
     assert len(re.findall(rb"/Type\s*/Page[^s]", printed)) == 2
 
 
-def test_each_reflection_of_a_day_shows_its_evidence_on_the_timeline(
-    browser: Any, week: FakeRedis, tmp_path: Path
-) -> None:
+def test_each_reflection_of_a_day_shows_its_evidence_on_the_timeline(browser: Any, week: Redis, tmp_path: Path) -> None:
     file = tmp_path / "minds.html"
     write_minds([read_shown(week, "week", "day 2 23:50")[0]], file)
     with quiet_page(browser, file.as_uri(), "desktop") as page:

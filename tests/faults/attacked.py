@@ -13,7 +13,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from fakeredis import FakeRedis
 from pydantic import SecretStr
 
 from cogitate.hosting.tick_loop import TickLoop
@@ -34,6 +33,7 @@ from cogitate.scheduler.tick.tick_iterator import Tick
 from cogitate.workers.processes.embedded import EmbeddedServer
 from cogitate.workers.processes.supervisor import WorkerPool, worker_environment
 from tests.integration.command import command
+from tests.live_redis import empty_redis
 from tests.patience import LONGEST
 
 RUN = "town"
@@ -69,7 +69,7 @@ def settings_of(folder: Path, endpoint: FakeEndpoint, **more: Any) -> Settings:
 
 def undisturbed(settings: Settings) -> str:
     """Return the digest of the undisturbed run."""
-    return live(settings, inline=True, client=FakeRedis())
+    return live(settings, inline=True, client=empty_redis())
 
 
 def live(settings: Settings, on_tick: Callable[[Tick], None] | None = None, **how: Any) -> str:
@@ -247,7 +247,7 @@ class Attacked:
         done = summarise_run(self.state, RUN)
         assert (done.status, done.tick) == ("finished", TICKS)
         assert audit(self.state, RUN) == []
-        assert replay(self.state, RUN, FakeRedis()).digest == done.digest
+        assert replay(self.state, RUN, empty_redis()).digest == done.digest
         return done.digest
 
     def endings(self) -> list[tuple[int, Ended, EndNote]]:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from fakeredis import FakeRedis
 from redis import Redis
 
 from cogitate.hosting.tick_loop import TickLoop
@@ -26,6 +25,7 @@ from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.faults.attacked import LATENCY
 from tests.faults.dropped_anywhere import watched_client
 from tests.faults.test_crash_points import Database, database, fingerprint, restore
+from tests.live_redis import empty_redis
 
 STEP, DAY = 60, 24  # ticks of an hour
 TICKS = 3 * DAY + 2  # trimmed twice
@@ -122,6 +122,6 @@ def test_trimming_may_be_interrupted_at_every_call(
             assert again.digest == digest
             assert client.llen(again.ledger.store.key("journal")) == TICKS - 2 * DAY
             files = ExportedJournal(journal_folder(folder, "town", again.ledger.incarnation))
-            assert replay(client, "town", FakeRedis(), files).first == 1
+            assert replay(client, "town", empty_redis(), files).first == 1
             assert audit(client, "town") == []
     print(f"{len(watched.points)} crash points of trimming, which leave {len(states)} states")

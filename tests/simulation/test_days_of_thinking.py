@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakeredis import FakeRedis
 from redis import Redis
 
 from cogitate.memory.clock import DAY
@@ -23,6 +22,7 @@ from cogitate.simulation.recorded.player import RecordedWorld
 from cogitate.simulation.recordings import SMALL
 from cogitate.simulation.town.town import Town
 from cogitate.workers.processes.embedded import EmbeddedServer
+from tests.live_redis import empty_redis
 from tests.simulation.lived import RUN, live
 
 NOON = 720
@@ -63,7 +63,7 @@ def accounts_hold(client: Redis) -> Callable[[Tick], None]:
 def test_the_shipped_recorded_day(accounts_hold: Callable[[Tick], None], client: Redis, tmp_path: Path) -> None:
     lived = live(RecordedWorld(SMALL), client, tmp_path, days=1, on_tick=accounts_hold)
     lived.check()
-    assert replay(client, RUN, FakeRedis()).digest == lived.loop.digest
+    assert replay(client, RUN, empty_redis()).digest == lived.loop.digest
 
 
 @pytest.mark.parametrize("name", ["july1", "control_0"])

@@ -200,7 +200,7 @@ class EmbeddedServer:
         if dead is not None:
             dead.wait()
         command: list[str] = [
-            str(_binary()),
+            str(server_binary()),
             *("--port", "0"),
             *("--unixsocket", str(self.socket)),
             *("--unixsocketperm", "700"),
@@ -336,7 +336,7 @@ class EmbeddedServer:
         return self._state() != "absent" or self._state() != "absent"
 
 
-def _binary() -> Path:
+def server_binary() -> Path:
     """Return the path of the server's executable.
 
     Raises:

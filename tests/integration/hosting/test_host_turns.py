@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from fakeredis import FakeRedis
 from redis import Redis
 
 from cogitate.hosting.tick_loop import TickLoop
@@ -19,6 +18,7 @@ from cogitate.scheduler.steering.operators import ask
 from cogitate.tasks.job import JobKey, Reads, Request
 from cogitate.tasks.kind import Moment
 from tests.integration.scheduler.ledger.ledger_case import OTHER, OWNER, Host, Think
+from tests.live_redis import empty_redis
 
 OWNERS = {"agent:ann": Profile(name="Ann"), "agent:ben": Profile(name="Ben")}
 
@@ -96,7 +96,7 @@ def test_only_agents_have_public_names_and_joins_change_the_facts(client: Redis)
 
 def test_requests_due_during_a_drain_are_made_once_afterwards(tmp_path: Path) -> None:
     """Plans are due at six; draining is asked for before that and called off after it."""
-    client = FakeRedis()
+    client = empty_redis()
     settings = Settings(data_dir=tmp_path, limits={}, guarantees={}, act_interval=0)
     with TickLoop(
         run="r", owners=OWNERS, ticks=40, settings=settings, inline=True, client=client, start_minute=350

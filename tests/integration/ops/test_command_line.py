@@ -29,10 +29,10 @@ def test_each_command_has_help_with_an_example(name: str) -> None:
 def test_the_model_client_is_loaded_only_with_a_model() -> None:
     loaded = (
         "import sys, cogitate.ops.cli, cogitate.ops.commands.run, cogitate.workers.celery_app;"
-        "import cogitate.workers.jobs.runner; print(*sys.modules)"
+        "import cogitate.workers.jobs.process_lane; print(*sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, timeout=LONGEST, check=True)
-    assert "cogitate.workers.jobs.runner" in done.stdout.split()
+    assert "cogitate.workers.jobs.process_lane" in done.stdout.split()
     assert not {"openai", "aiohttp", "cogitate.ops.doctor.command"} & set(done.stdout.split())
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fakeredis import FakeRedis
 
 from cogitate import Settings, TickLoop
 from cogitate.ops.estimate.demand import demand_of
@@ -14,12 +13,13 @@ from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.ops.world_driver import drive
 from cogitate.simulation.town.town import Town
 from cogitate.tasks.registry import kinds
+from tests.live_redis import empty_redis
 
 AGENTS, DAY = 6, 1_440
 
 
 def test_the_next_estimate_includes_repairs_and_retries(tmp_path: Path) -> None:
-    client, town = FakeRedis(), Town(AGENTS, start_minute=0)
+    client, town = empty_redis(), Town(AGENTS, start_minute=0)
     with FakeEndpoint(faults={"not_json": 0.5}) as endpoint:
         settings = Settings.tuned(
             data_dir=tmp_path,

@@ -24,7 +24,7 @@ from cogitate.scheduler.inspection.snapshot import take_snapshot
 from cogitate.scheduler.ledger.connect import read_at_once
 from cogitate.scheduler.ledger.errors import Fenced
 from cogitate.scheduler.ledger.run_store import RunStore
-from cogitate.workers.processes.embedded import _binary
+from cogitate.workers.processes.embedded import server_binary
 from tests.integration.command import typed
 from tests.ports import free_ports
 
@@ -77,7 +77,7 @@ def answers(client: Redis) -> bool:
 def binary(request: pytest.FixtureRequest) -> str:
     """The program of a server."""
     if request.param == "valkey":
-        return str(_binary())
+        return str(server_binary())
     found = shutil.which(request.param)
     if found is None:
         pytest.skip(f"needs {request.param}")

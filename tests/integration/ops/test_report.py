@@ -7,7 +7,6 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from fakeredis import FakeRedis
 from pydantic import SecretStr
 
 import cogitate
@@ -23,6 +22,7 @@ from cogitate.scheduler.intake.observations import Observation
 from cogitate.scheduler.steering.operators import ask
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import summary, typed
+from tests.live_redis import empty_redis
 
 ODD = "agent:<script>alert(1)</script>"
 SECRET = "The miller whispered that the sluice is open."
@@ -158,7 +158,7 @@ def test_an_estimate_fits_80_columns_where_limits_refuse_and_ticks_are_paced(tmp
 
 
 def test_names_are_escaped_and_memories_omitted(tmp_path: Path) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     owners = {ODD: Profile(name="<b>Odd</b>"), "agent:ada": Profile(name="Ada")}
     with FakeEndpoint() as endpoint:
         settings = Settings.tuned(

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fakeredis import FakeRedis
+from redis import Redis
 
 from cogitate import Profile, Settings, Tick, TickLoop
 from cogitate.memory.entry import Entry
 from cogitate.memory.routing.scopes import WORLD
 from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.replay import replay
+from tests.live_redis import empty_redis
 
 INN, ROAD, BOB, EVE, ALICE, GROUP = (
     "location:inn",
@@ -36,7 +37,7 @@ LATENCY = {"recount": 3, "integrate": 3, "reflect": 3, "plan": 3}
 Script = Callable[[TickLoop, Tick], None]
 
 
-def opened(client: FakeRedis, *, ticks: int, resume: bool = False, **settings: Any) -> TickLoop:
+def opened(client: Redis, *, ticks: int, resume: bool = False, **settings: Any) -> TickLoop:
     return TickLoop(
         run="story",
         owners=OWNERS,
@@ -49,14 +50,14 @@ def opened(client: FakeRedis, *, ticks: int, resume: bool = False, **settings: A
     )
 
 
-def played(script: Script, *, ticks: int = 12, client: FakeRedis | None = None, **settings: Any) -> TickLoop:
+def played(script: Script, *, ticks: int = 12, client: Redis | None = None, **settings: Any) -> TickLoop:
     """A finished run of the script; its ledger and its replay are in order."""
-    client = client or FakeRedis()
+    client = client or empty_redis()
     with opened(client, ticks=ticks, **settings) as loop:
         for tick in loop:
             script(loop, tick)
     assert audit(client, "story") == []
-    assert replay(client, "story", FakeRedis()).digest == loop.digest
+    assert replay(client, "story", empty_redis()).digest == loop.digest
     return loop
 
 

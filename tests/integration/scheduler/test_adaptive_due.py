@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from fakeredis import FakeRedis
 from redis import Redis
 
 from cogitate.scheduler.config.facts import Facts
@@ -23,6 +22,7 @@ from cogitate.scheduler.ledger.step_replies import Collected
 from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.scheduler.ledger.ledger_case import OTHER, OWNER, Host, claimed, settle, sound, worker
+from tests.live_redis import empty_redis
 
 MODEL = "m"
 BOUNDS = Bounds(2, 20)
@@ -62,7 +62,7 @@ def timed(host: Host) -> list[tuple[int, Timed]]:
 
 
 def replayed(host: Host) -> bool:
-    return replay(host.client, "r", FakeRedis()).digest == host.loop.digest
+    return replay(host.client, "r", empty_redis()).digest == host.loop.digest
 
 
 def test_an_answer_is_timed_by_the_boundary_that_may_apply_it(client: Redis) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from fakeredis import FakeRedis
 from msgspec.structs import replace
 from redis import Redis
 
@@ -22,6 +21,7 @@ from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import JobKey
 from tests.integration.scheduler.ledger.ledger_case import OTHER, OWNER, Host, claimed, settle, worker
 from tests.integration.scheduler.ledger.written_run import FOLDER, load
+from tests.live_redis import empty_redis
 
 Harm = Callable[[Any, str, str], object]  # store, key of an open job
 Forge = Callable[[Core, TickNotes], tuple[Core, TickNotes]]
@@ -30,8 +30,8 @@ WRITTEN = json.loads((FOLDER / f"run-schema-{SCHEMA}.json").read_text())
 
 
 @pytest.fixture
-def client() -> FakeRedis:
-    return FakeRedis()
+def client() -> Redis:
+    return empty_redis()
 
 
 def must_find(client: Redis, run: str, finding: str) -> None:
@@ -82,7 +82,7 @@ def must_find(client: Redis, run: str, finding: str) -> None:
         (lambda c, p, k: (c.delete(p + "view"), c.set(p + "view", "x")), "the ledger cannot be read"),
     ],
 )
-def test_the_auditor_finds(client: FakeRedis, harm: Harm, finding: str) -> None:
+def test_the_auditor_finds(client: Redis, harm: Harm, finding: str) -> None:
     host = Host(client, limits={"day.run.calls": 50})
     jobs = {job.key.kind + job.key.owner: job for job in host.turn(("think", OWNER), ("think", OTHER), ("muse", OWNER))}
     claims = worker(client)
@@ -156,7 +156,7 @@ def first(client: Any, key: str) -> bytes:
     ],
 )
 def test_the_auditor_finds_in_memory_journal_and_keys(
-    client: FakeRedis, harm: Callable[[Any, str], object], finding: str
+    client: Redis, harm: Callable[[Any, str], object], finding: str
 ) -> None:
     load(client, WRITTEN)
     harm(client, RunStore.open(client, "written").prefix)
@@ -202,7 +202,7 @@ def forged(client: Redis, run: str, tick: int, forge: Forge) -> None:
     ],
 )
 def test_the_auditor_finds_in_a_forged_journal(
-    client: FakeRedis, tick: int, changes: Callable[[Core], dict[str, Any]], finding: str
+    client: Redis, tick: int, changes: Callable[[Core], dict[str, Any]], finding: str
 ) -> None:
     host = Host(client, limits={"day.run.calls": 1})
     host.turn(("think", OWNER), ("muse", OTHER))
@@ -212,7 +212,7 @@ def test_the_auditor_finds_in_a_forged_journal(
     must_find(client, "r", finding)
 
 
-def test_the_auditor_finds_a_correction_of_a_job_that_did_not_count_in_full(client: FakeRedis) -> None:
+def test_the_auditor_finds_a_correction_of_a_job_that_did_not_count_in_full(client: Redis) -> None:
     host = Host(client, limits={"day.run.calls": 1})
     host.turn(("think", OWNER))
     host.until(6)

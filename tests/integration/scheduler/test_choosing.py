@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakeredis import FakeRedis
 
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.effects import MarkAccessed, SetPlanStatus, Tell
@@ -26,6 +25,7 @@ from cogitate.simulation.town.town import Town
 from cogitate.simulation.world import World
 from cogitate.tasks.act import Act
 from cogitate.tasks.kind import Prompt
+from tests.live_redis import empty_redis
 
 INTERVAL = 15
 LIMITED: dict[str, Any] = {"limit_tokens": 10_000_000}
@@ -45,7 +45,7 @@ def live(
         ticks=ticks,
         start_minute=world.start_minute,
         inline=True,
-        client=FakeRedis(),
+        client=empty_redis(),
     )
     with loop:
         drive(loop, world, on_tick=on_tick)
@@ -91,7 +91,7 @@ def test_actions_refer_to_plan_items_and_memories(tmp_path: Path, monkeypatch: p
     assert {e.data["location"] for e in effects if isinstance(e, Tell)} <= places
     assert any(isinstance(e, SetPlanStatus) and e.status == "completed" for e in effects)
     assert any(isinstance(e, MarkAccessed) for e in effects)
-    assert replay(loop.ledger.client, "town", FakeRedis()).digest == loop.digest
+    assert replay(loop.ledger.client, "town", empty_redis()).digest == loop.digest
 
 
 def test_choices_are_staggered_and_capped(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from fakeredis import FakeRedis
+from redis import Redis
 
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.clock import DAY
@@ -17,6 +17,7 @@ from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.tick.tick_iterator import WorldDiverged
+from tests.live_redis import empty_redis
 
 ANN, BEN = "agent:ann", "agent:ben"
 TICKS = 54
@@ -40,7 +41,7 @@ def seen(tick: int, minute: int) -> Iterator[tuple[str, Entry]]:
 
 
 def live(
-    tmp_path: Path, client: FakeRedis, *, until: int = TICKS, resume: bool = False, also: str = "", **settings: object
+    tmp_path: Path, client: Redis, *, until: int = TICKS, resume: bool = False, also: str = "", **settings: object
 ) -> TickLoop:
     loop = TickLoop(
         run="seen",
@@ -65,7 +66,7 @@ def told(stream: Stream, day: int) -> list[str]:
 
 
 def test_each_day_keeps_one_entry_of_each_text_and_counts_the_rest(tmp_path: Path) -> None:
-    loop = live(tmp_path, FakeRedis())
+    loop = live(tmp_path, empty_redis())
     stream = loop.state.streams[BEN]
     for day in (0, 1, 2):
         texts = {text.lower().rstrip(".") for text in told(stream, day)}
@@ -80,20 +81,20 @@ def test_each_day_keeps_one_entry_of_each_text_and_counts_the_rest(tmp_path: Pat
 
 
 def test_lines_of_a_conversation_are_never_coalesced(tmp_path: Path) -> None:
-    stream = live(tmp_path, FakeRedis()).state.streams[ANN]
+    stream = live(tmp_path, empty_redis()).state.streams[ANN]
     assert sum(e.type == "message" for e in stream.entries.values()) == TICKS
 
 
 def test_it_can_be_switched_off(tmp_path: Path) -> None:
-    stream = live(tmp_path, FakeRedis(), coalesce=False).state.streams[BEN]
+    stream = live(tmp_path, empty_redis(), coalesce=False).state.streams[BEN]
     assert sum(e.type == "observation" for e in stream.entries.values()) == 3 * TICKS
     assert all(marks.repeats == 0 for marks in stream.marks.values())
 
 
 @pytest.mark.parametrize("stopped", [1, 19, 33])
 def test_a_resumed_run_decides_the_same(tmp_path: Path, stopped: int) -> None:
-    whole = live(tmp_path, FakeRedis())
-    client = FakeRedis()
+    whole = live(tmp_path, empty_redis())
+    client = empty_redis()
     live(tmp_path, client, until=stopped)
     resumed = live(tmp_path, client, resume=True)
     assert resumed.digest == whole.digest
@@ -101,14 +102,14 @@ def test_a_resumed_run_decides_the_same(tmp_path: Path, stopped: int) -> None:
 
 
 def test_a_replay_counts_the_same_and_the_auditor_agrees(tmp_path: Path) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     loop = live(tmp_path, client)
-    assert replay(client, "seen", FakeRedis()).digest == loop.digest
+    assert replay(client, "seen", empty_redis()).digest == loop.digest
     assert audit(client, "seen") == []
 
 
 def test_a_resumed_world_that_sees_something_else_is_found_out(tmp_path: Path) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     live(tmp_path, client, until=9)
     with pytest.raises(WorldDiverged, match="tick 1: the resumed world observed 8 entries that differ from the 7"):
         live(tmp_path, client, resume=True, also="A comet.")
@@ -121,7 +122,7 @@ def test_a_more_important_repeat_is_stored(tmp_path: Path) -> None:
         ticks=3,
         settings=Settings(data_dir=tmp_path),
         inline=True,
-        client=FakeRedis(),
+        client=empty_redis(),
     )
     for tick in loop:
         importance = (2, 8, 5)[tick.number - 1]

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from fakeredis import FakeRedis
 from pydantic import SecretStr
+from redis import Redis
 
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.effects import SetCharacter
@@ -27,6 +27,7 @@ from cogitate.scheduler.steering.operators import ask
 from tests.integration.scheduler.test_trimming import RUN, TRIMMED, settings_of
 from tests.integration.scheduler.test_trimming import TICKS as DAYS_TICKS
 from tests.integration.scheduler.test_trimming import live as live_for_days
+from tests.live_redis import empty_redis
 
 ADA, BEN, CLEO = "agent:ada", "agent:ben", "agent:cleo"
 OWNERS = {ADA: Profile(name="Ada"), BEN: Profile(name="Ben"), CLEO: Profile(name="Cleo")}
@@ -62,7 +63,7 @@ def usual(tick: int) -> Seen:
     ]
 
 
-def live(client: FakeRedis, run: str, folder: Path, change: Change = Change()) -> None:  # noqa: B008
+def live(client: Redis, run: str, folder: Path, change: Change = Change()) -> None:  # noqa: B008
     usual_settings: dict[str, Any] = {"limits": {}, "guarantees": {}, "act_interval": 0, "data_dir": folder}
     if change.model is None:
         _live(client, run, change, usual_settings)
@@ -72,7 +73,7 @@ def live(client: FakeRedis, run: str, folder: Path, change: Change = Change()) -
         _live(client, run, change, usual_settings | asking)
 
 
-def _live(client: FakeRedis, run: str, change: Change, settings: dict[str, Any]) -> None:
+def _live(client: Redis, run: str, change: Change, settings: dict[str, Any]) -> None:
     with TickLoop(
         run=run,
         owners=change.owners,
@@ -237,7 +238,7 @@ CASES = [
 
 
 def compared(case: Case, folder: Path) -> Comparison:
-    client = FakeRedis()
+    client = empty_redis()
     live(client, "usual", folder, case.base)
     live(client, "changed", folder, case.change)
     return compare_runs(client, "usual", "changed", folder)
@@ -256,7 +257,7 @@ def test_a_planted_change_is_named_with_its_first_effect(case: Case, tmp_path: P
 
 
 def test_equal_runs_do_not_differ(tmp_path: Path) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     for run in ("usual", "again"):
         live(client, run, tmp_path)
     found = compare_runs(client, "usual", "again", tmp_path)
@@ -265,7 +266,7 @@ def test_equal_runs_do_not_differ(tmp_path: Path) -> None:
 
 
 def test_since_says_that_the_runs_differ_before(tmp_path: Path) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     live(client, "usual", tmp_path)
     live(client, "changed", tmp_path, CASES[0].change)
     found = compare_runs(client, "usual", "changed", tmp_path, since=11)
@@ -278,7 +279,7 @@ def test_since_says_that_the_runs_differ_before(tmp_path: Path) -> None:
 
 
 def test_a_trimmed_journal_is_compared_from_its_files_or_from_its_first_line(tmp_path: Path) -> None:
-    lived = live_for_days(FakeRedis(), settings_of(tmp_path, 1))
+    lived = live_for_days(empty_redis(), settings_of(tmp_path, 1))
     whole = compare_runs(lived.client, RUN, RUN, tmp_path)
     assert (whole.first, whole.last, whole.difference) == (1, DAYS_TICKS, None)
     later = compare_runs(lived.client, RUN, RUN, tmp_path / "elsewhere")
@@ -330,7 +331,7 @@ def test_the_page_escapes_what_agents_say(tmp_path: Path) -> None:
 
 
 def test_a_later_comparison_of_runs_with_other_clocks_names_the_time(tmp_path: Path) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     live(client, "usual", tmp_path, Change())
     live(client, "changed", tmp_path, Change(settings={"seconds_per_tick": 30}))
     for since, said in ((1, "minutes_per_tick = "), (12, "the tick is at minute ")):
@@ -345,7 +346,7 @@ def test_a_repeat_of_other_importance_is_named(tmp_path: Path) -> None:
         repeated = {7: entry(7, "A bell rings.", 4), 9: entry(9, "A bell rings.", importance)}
         return lambda tick, seen: [(ADA, repeated[tick])] if tick in repeated else seen
 
-    client = FakeRedis()
+    client = empty_redis()
     live(client, "usual", tmp_path, Change(seen=with_repeat(4)))
     live(client, "changed", tmp_path, Change(seen=with_repeat(2)))
     first = compare_runs(client, "usual", "changed", tmp_path).difference

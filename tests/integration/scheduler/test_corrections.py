@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakeredis import FakeRedis
 from redis import Redis
 
 import cogitate.scheduler.engine.corrections
@@ -26,6 +25,7 @@ from cogitate.scheduler.ledger.claims import Result
 from cogitate.tasks.job import Cost, Job
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.scheduler.ledger.ledger_case import OTHER, OWNER, Host, claimed, settle, thought, worker
+from tests.live_redis import empty_redis
 
 WHOLE, SPENT = Cost(calls=1, tokens=30), Cost(calls=1, tokens=11)
 
@@ -70,7 +70,7 @@ def left(host: Host) -> list[int]:
 
 def sound(host: Host) -> None:
     assert audit(host.client, "r") == []
-    assert replay(host.client, "r", FakeRedis()).digest == host.loop.digest
+    assert replay(host.client, "r", empty_redis()).digest == host.loop.digest
 
 
 def test_a_late_jobs_actual_cost_counts_once_known(client: Redis) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakeredis import FakeRedis
 from pydantic import SecretStr
+from redis import Redis
 
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.profile import Profile
@@ -19,6 +19,7 @@ from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.summary import summarise_run
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.ledger.run_store import RunStore
+from tests.live_redis import empty_redis
 
 TICKS = 42  # of ten minutes: until what everybody plans in the morning is due
 
@@ -35,9 +36,9 @@ def model() -> Iterator[dict[str, Any]]:
         }
 
 
-def plans(tmp_path: Path, agents: int, **settings: Any) -> tuple[FakeRedis, Counter[tuple[str, str]]]:
+def plans(tmp_path: Path, agents: int, **settings: Any) -> tuple[Redis, Counter[tuple[str, str]]]:
     """Let a morning go by. Returns where, and how many plans were decided and made how."""
-    client = FakeRedis()
+    client = empty_redis()
     owners = {f"agent:{n}": Profile(name=f"A{n}") for n in range(agents)}
     chosen = Settings.tuned(data_dir=tmp_path, seconds_per_tick=600, act_interval=0, **settings)
     with TickLoop(run="r", owners=owners, settings=chosen, ticks=TICKS, inline=True, client=client) as loop:

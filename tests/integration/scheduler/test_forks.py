@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import fakeredis
 import pytest
 from redis import Redis
 
@@ -35,6 +34,7 @@ from cogitate.simulation.town.town import Town
 from tests.integration.command import summary, typed
 from tests.integration.scheduler.test_trimming import live as live_for_days
 from tests.integration.scheduler.test_trimming import settings_of
+from tests.live_redis import empty_redis
 
 TICKS, NOON = 600, 360
 
@@ -278,7 +278,7 @@ def test_a_fork_of_a_paced_run_repeats_what_came_late_as_well(
 
 
 def test_a_trimmed_source_is_refused(tmp_path: Path) -> None:
-    lived = live_for_days(fakeredis.FakeRedis(), settings_of(tmp_path, 1))
+    lived = live_for_days(empty_redis(), settings_of(tmp_path, 1))
     with pytest.raises(LedgerError, match="run with journal_keep unset"):
         find_origin(lived.store, "town", 60)
 

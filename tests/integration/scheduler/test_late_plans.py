@@ -8,7 +8,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from fakeredis import FakeRedis
 from redis import Redis
 
 from cogitate import Profile, Settings, TickLoop
@@ -23,6 +22,7 @@ from cogitate.scheduler.ledger.claims import Claim
 from cogitate.tasks.job import Job
 from cogitate.workers.jobs.candidates import NO_ADJUSTMENT
 from cogitate.workers.processes.embedded import EmbeddedServer
+from tests.live_redis import empty_redis
 
 OWNERS = {"agent:ann": Profile(name="Ann"), "agent:ben": Profile(name="Ben")}
 START, DUE, COMES, TICKS = 350, 15, 200, 260  # plans are asked for at 6:00, and made without a model at 6:05
@@ -129,7 +129,7 @@ def test_the_models_plans_take_the_place_of_the_heuristics(
     assert degraded_lines(done)[-1].endswith("a late answer replaced: 2.")
     assert done.spent.tokens == sum(note.usage.tokens for line in lines.values() for note in line.notes.late) > 0
     assert audit(client, "town") == []
-    assert replay(client, "town", FakeRedis()).digest == loop.digest
+    assert replay(client, "town", empty_redis()).digest == loop.digest
 
 
 @pytest.mark.parametrize("left", [DUE + 3, COMES, COMES + 1])

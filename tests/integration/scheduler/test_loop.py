@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from fakeredis import FakeRedis
+from redis import Redis
 from redis.exceptions import ConnectionError as Disconnected
 
 from cogitate.hosting.tick_loop import TickLoop
@@ -24,6 +24,7 @@ from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.tick.tick_iterator import Tick, WorldDiverged
 from cogitate.simulation.town.town import Town
 from tests.integration.scheduler.ledger.ledger_case import KINDS, OTHER, OWNER, Host, claimed, settle, worker
+from tests.live_redis import empty_redis
 
 TICKS, START = 110, 330  # ticks of ten minutes from half past five
 LATENCY = {"plan": 5, "act": 3, "reflect": 10, "summarise": 20, "prune": 5}  # ticks: jobs of many are open at once
@@ -37,7 +38,7 @@ class Crash(Exception):
 class Visit:
     """One host's visit to a town: it may be cut short, and another may follow."""
 
-    def __init__(self, client: FakeRedis, *, resume: bool = False, ticks: int = TICKS, **settings: Any) -> None:
+    def __init__(self, client: Redis, *, resume: bool = False, ticks: int = TICKS, **settings: Any) -> None:
         self.town = Town(agents=4, seed=3, minutes_per_tick=10, start_minute=START)
         self.client = client
         self.loop = TickLoop(
@@ -81,15 +82,15 @@ class Visit:
 
 
 @pytest.fixture(scope="module")
-def undisturbed() -> tuple[FakeRedis, str]:
+def undisturbed() -> tuple[Redis, str]:
     """A run without interruptions."""
-    client = FakeRedis()
+    client = empty_redis()
     return client, Visit(client).live()
 
 
-def test_two_runs_have_one_digest(undisturbed: tuple[FakeRedis, str]) -> None:
+def test_two_runs_have_one_digest(undisturbed: tuple[Redis, str]) -> None:
     client, digest = undisturbed
-    assert Visit(FakeRedis()).live() == digest
+    assert Visit(empty_redis()).live() == digest
     assert audit(client, "town") == []
     jobs = summarise_run(client, "town").jobs
     assert sum(jobs["reflect"]["decision"].values()) > 10
@@ -98,8 +99,8 @@ def test_two_runs_have_one_digest(undisturbed: tuple[FakeRedis, str]) -> None:
 
 
 @pytest.mark.parametrize("at", [1, 2, 30, 31, 88, 109])
-def test_a_host_dropped_in_the_worlds_turn(undisturbed: tuple[FakeRedis, str], at: int) -> None:
-    client = FakeRedis()
+def test_a_host_dropped_in_the_worlds_turn(undisturbed: tuple[Redis, str], at: int) -> None:
+    client = empty_redis()
     Visit(client).live(until=at)
     second = Visit(client, resume=True)
     assert second.loop.tick == at - 1
@@ -107,8 +108,8 @@ def test_a_host_dropped_in_the_worlds_turn(undisturbed: tuple[FakeRedis, str], a
     assert audit(client, "town") == []
 
 
-def test_a_host_dropped_again_and_again(undisturbed: tuple[FakeRedis, str]) -> None:
-    client = FakeRedis()
+def test_a_host_dropped_again_and_again(undisturbed: tuple[Redis, str]) -> None:
+    client = empty_redis()
     Visit(client).live(until=9)
     for at in range(22, TICKS, 13):
         Visit(client, resume=True).live(until=at)
@@ -118,8 +119,8 @@ def test_a_host_dropped_again_and_again(undisturbed: tuple[FakeRedis, str]) -> N
 
 @pytest.mark.parametrize("arrives", [True, False])
 @pytest.mark.parametrize("at", [1, 75])
-def test_a_crash_in_the_reply_of_a_commit(undisturbed: tuple[FakeRedis, str], at: int, arrives: bool) -> None:
-    client = FakeRedis()
+def test_a_crash_in_the_reply_of_a_commit(undisturbed: tuple[Redis, str], at: int, arrives: bool) -> None:
+    client = empty_redis()
     first = Visit(client)
 
     def hurt(tick: Tick) -> None:
@@ -141,8 +142,8 @@ def test_a_crash_in_the_reply_of_a_commit(undisturbed: tuple[FakeRedis, str], at
     assert audit(client, "town") == []
 
 
-def test_lost_hints_are_repeated(undisturbed: tuple[FakeRedis, str]) -> None:
-    client = FakeRedis()
+def test_lost_hints_are_repeated(undisturbed: tuple[Redis, str]) -> None:
+    client = empty_redis()
     first = Visit(client, hint_interval=0.001)
     publish = first.loop._loop.collector._publish
     lost = iter([True, False] * 1000)
@@ -151,7 +152,7 @@ def test_lost_hints_are_repeated(undisturbed: tuple[FakeRedis, str]) -> None:
 
 
 def test_results_are_applied_as_soon_as_they_are_ready() -> None:
-    client = FakeRedis()
+    client = empty_redis()
     Visit(client, apply="ready").live()
     lines = list(read_journal(RunStore.open(client, "town"), 1, TICKS))
     waits = {line.core.tick - end.key.tick for line in lines for end in line.core.ended if end.reason == "none"}
@@ -159,40 +160,40 @@ def test_results_are_applied_as_soon_as_they_are_ready() -> None:
     denied = [line.core.tick - end.key.tick for line in lines for end in line.core.ended if end.reason == "denied"]
     assert min(denied) > 1, "what budget refused waits for its due tick"
     assert audit(client, "town") == []
-    assert replay(client, "town", FakeRedis()).ticks == TICKS
+    assert replay(client, "town", empty_redis()).ticks == TICKS
 
 
-def test_replay_agrees(undisturbed: tuple[FakeRedis, str]) -> None:
+def test_replay_agrees(undisturbed: tuple[Redis, str]) -> None:
     client, digest = undisturbed
-    found = replay(client, "town", FakeRedis())
+    found = replay(client, "town", empty_redis())
     assert (found.ticks, found.digest, found.owners) == (TICKS, digest, 4)
 
 
 @pytest.mark.parametrize("tick", [1, TICKS])
 def test_one_changed_byte_fails_at_its_tick(tick: int) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     Visit(client).live()
     key = RunStore.open(client, "town").key("journal")
     line = bytearray(client.lindex(key, tick - 1))
     line[len(line) // 2] ^= 1
     client.lset(key, tick - 1, bytes(line))
     with pytest.raises(JournalError, match=f"^tick {tick}: "):
-        replay(client, "town", FakeRedis())
+        replay(client, "town", empty_redis())
     assert audit(client, "town")[0].startswith(f"tick {tick}: ")
 
 
-def test_a_changed_stream_is_found(undisturbed: tuple[FakeRedis, str]) -> None:
-    client = FakeRedis()
+def test_a_changed_stream_is_found(undisturbed: tuple[Redis, str]) -> None:
+    client = empty_redis()
     Visit(client, ticks=40).live()
     store = RunStore.open(client, "town")
     owner = sorted(client.hkeys(store.key("owners")))[0].decode()
     client.hdel(store.owner_key("entries", owner), *client.hkeys(store.owner_key("entries", owner))[:1])
     with pytest.raises(JournalError, match="differs from the journal in its entries"):
-        replay(client, "town", FakeRedis())
+        replay(client, "town", empty_redis())
 
 
 def test_a_world_that_does_something_else_is_found() -> None:
-    client = FakeRedis()
+    client = empty_redis()
     Visit(client).live(until=45)
     second = Visit(client, resume=True)
     second.town = Town(agents=4, seed=4, minutes_per_tick=10, start_minute=START)
@@ -204,12 +205,12 @@ def test_a_world_that_does_something_else_is_found() -> None:
 
 
 @pytest.fixture
-def client() -> Iterator[FakeRedis]:
-    with FakeRedis() as client:
+def client() -> Iterator[Redis]:
+    with empty_redis() as client:
         yield client
 
 
-def test_owners_join_and_leave(client: FakeRedis) -> None:
+def test_owners_join_and_leave(client: Redis) -> None:
     host = Host(client)
     host.turn()
     newcomer = "agent:cy"
@@ -234,10 +235,10 @@ def test_owners_join_and_leave(client: FakeRedis) -> None:
     host.until(7)
     assert host.ended()[job.key] == ("applied", "none")
     assert audit(client, "r") == []
-    assert replay(client, "r", FakeRedis()).owners == 3
+    assert replay(client, "r", empty_redis()).owners == 3
 
 
-def test_a_resumed_world_may_repeat_its_joins_and_leaves(client: FakeRedis) -> None:
+def test_a_resumed_world_may_repeat_its_joins_and_leaves(client: Redis) -> None:
     """Ticks that are handed over again name owners that are there already, or have left since."""
 
     def say(loop: Any, tick: Tick) -> None:
@@ -266,7 +267,7 @@ def test_a_resumed_world_may_repeat_its_joins_and_leaves(client: FakeRedis) -> N
         second.loop.calls.observe(OTHER, Entry(type="observation", text="late", minute=0))
 
 
-def test_requests_of_a_world_respect_the_limits(client: FakeRedis) -> None:
+def test_requests_of_a_world_respect_the_limits(client: Redis) -> None:
     host = Host(client)
     host.turn()
     for i in range(60):
@@ -275,10 +276,10 @@ def test_requests_of_a_world_respect_the_limits(client: FakeRedis) -> None:
     host.turn()
     assert host.loop.state.streams[OWNER].count("reflection") <= host.loop.state.facts.limits.max_reflections
     assert summarise_run(client, "r").warnings == {"world.effect_refused": 1}
-    assert replay(client, "r", FakeRedis()).ticks == 2
+    assert replay(client, "r", empty_redis()).ticks == 2
 
 
-def test_refused_requests_are_deferred_or_dropped(client: FakeRedis) -> None:
+def test_refused_requests_are_deferred_or_dropped(client: Redis) -> None:
     host = Host(client, limits={"day.run.calls": 1})
     (job,) = host.turn(("muse", OWNER), ("muse", OTHER), ("doze", OWNER), ("think", OWNER))
     settle(worker(client), claimed(worker(client), job))  # otherwise its call could be given out again
@@ -296,7 +297,7 @@ def test_refused_requests_are_deferred_or_dropped(client: FakeRedis) -> None:
     assert audit(client, "r") == []
 
 
-def test_bad_input_changes_nothing(client: FakeRedis) -> None:
+def test_bad_input_changes_nothing(client: Redis) -> None:
     host = Host(client)
     host.turn()
     for kind, owner in (("dream", OWNER), ("think", "agent:nobody")):
@@ -317,7 +318,7 @@ def test_bad_input_changes_nothing(client: FakeRedis) -> None:
     assert (last.observed, last.world_effects, last.decided) == ((), (), ())
 
 
-def test_an_unknown_kind_of_a_run_is_named(client: FakeRedis) -> None:
+def test_an_unknown_kind_of_a_run_is_named(client: Redis) -> None:
     host = Host(client)
     host.turn(("muse", OWNER))
     with pytest.raises(LookupError, match="'muse'"):

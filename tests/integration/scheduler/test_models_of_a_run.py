@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakeredis import FakeRedis
 from redis import Redis
 from structlog.testing import capture_logs
 
@@ -24,6 +23,7 @@ from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Moment
 from cogitate.workers.llm.client import ModelClient
+from tests.live_redis import empty_redis
 
 OWNERS = {"agent:ann": Profile(name="Ann"), "agent:bob": Profile(name="Bob", traits=("hero",))}
 
@@ -79,7 +79,7 @@ def hero_thinks_strong(request: object, moment: Moment) -> Any:
 
 
 def test_each_job_uses_the_model_of_its_tier_at_its_price(tmp_path: Path) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     with FakeEndpoint() as near, FakeEndpoint() as far:
         loop = lived(settings_of(tmp_path, near, far), client, tier_of=hero_thinks_strong)
         served = {"small": near.stats(), "large": far.stats()}
@@ -100,7 +100,7 @@ def test_each_job_uses_the_model_of_its_tier_at_its_price(tmp_path: Path) -> Non
 
 
 def test_when_an_endpoint_fails_the_routine_model_answers_within_the_reservation(tmp_path: Path) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     with FakeEndpoint() as near, FakeEndpoint(faults={"500": 1.0}) as far:
         loop = lived(settings_of(tmp_path, near, far), client, tier_of=hero_thinks_strong)
         refused = far.stats().requests
@@ -116,7 +116,7 @@ def test_when_an_endpoint_fails_the_routine_model_answers_within_the_reservation
 
 
 def test_a_resumed_run_keeps_its_prices_and_names_a_missing_endpoint(tmp_path: Path) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     with FakeEndpoint() as near, FakeEndpoint() as far:
         settings = settings_of(tmp_path, near, far)
         lived(settings, client, ticks=0)
@@ -140,7 +140,7 @@ def test_a_worker_without_the_endpoint_spends_nothing_and_warns(
             super().__init__(client, settings.model_copy(update={"endpoints": endpoints}))
 
     monkeypatch.setattr(cogitate.hosting.inline, "InlinePublisher", Elsewhere)
-    client = FakeRedis()
+    client = empty_redis()
     with FakeEndpoint() as near, FakeEndpoint() as far, capture_logs() as logs:
         loop = lived(settings_of(tmp_path, near, far), client, tier_of=hero_thinks_strong)
         assert far.stats().requests == 0
@@ -164,7 +164,7 @@ def test_a_worker_without_the_key_spends_nothing_and_warns_once(
 
     monkeypatch.setattr(cogitate.hosting.inline, "InlinePublisher", Elsewhere)
     monkeypatch.setenv("FAR_KEY", "far-key")
-    client = FakeRedis()
+    client = empty_redis()
     with FakeEndpoint() as near, FakeEndpoint() as far, capture_logs() as logs:
         endpoints = {
             "near": {"base_url": near.url, "api_key": "near-key"},
@@ -188,7 +188,7 @@ def test_a_fault_while_asking_ends_the_job_and_counts_as_its_reservation_if_it_m
     def faulty(*_: Any, **__: Any) -> Any:
         raise LookupError("whatever it says")
 
-    client = FakeRedis()
+    client = empty_redis()
     with FakeEndpoint() as near, FakeEndpoint() as far, capture_logs() as logs:
         monkeypatch.setattr(ModelClient, step, faulty)
         loop = lived(settings_of(tmp_path, near, far), client)
@@ -203,7 +203,7 @@ def test_a_fault_while_asking_ends_the_job_and_counts_as_its_reservation_if_it_m
 
 
 def test_keys_are_written_nowhere(tmp_path: Path) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     with FakeEndpoint() as near, FakeEndpoint() as far, capture_logs() as logs:
         lived(settings_of(tmp_path, near, far), client)
     for name in client.keys("*"):
@@ -212,7 +212,7 @@ def test_keys_are_written_nowhere(tmp_path: Path) -> None:
 
 
 def test_unreported_usage_is_charged_and_counted(tmp_path: Path) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     with FakeEndpoint(faults={"no_usage": 1.0}) as near, FakeEndpoint() as far:
         loop = lived(settings_of(tmp_path, near, far), client, tier_of=hero_thinks_strong)
     notes = {note.model: note for line in lines(client, loop.tick) for note in line.notes.ended if note.model}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fakeredis import FakeRedis
 
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.profile import Profile
@@ -18,6 +17,7 @@ from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import load_streams
 from cogitate.scheduler.tick.tick_iterator import Tick
+from tests.live_redis import empty_redis
 
 STEP, DAY = 60, 24  # game minutes of a tick, ticks of a day
 TICKS = 4 * DAY
@@ -33,7 +33,11 @@ def written(store: RunStore) -> Streams:
 
 def lived(folder: Path, keep: int | None) -> tuple[RunStore, dict[int, Streams]]:
     """A run with small memories, so that much is cut, and what its ledger held after each tick."""
-    client, world, held = FakeRedis(), WorldChoice(agents=2, seed=1, minutes_per_tick=STEP).open(), dict[int, Streams]()
+    client, world, held = (
+        empty_redis(),
+        WorldChoice(agents=2, seed=1, minutes_per_tick=STEP).open(),
+        dict[int, Streams](),
+    )
     settings = Settings.tuned(seconds_per_tick=60 * STEP, data_dir=folder, max_observations=15, journal_keep=keep)
 
     def on_tick(tick: Tick) -> None:

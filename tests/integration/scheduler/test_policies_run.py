@@ -10,7 +10,7 @@ from typing import Any
 from zlib import crc32
 
 import pytest
-from fakeredis import FakeRedis
+from redis import Redis
 from structlog.testing import capture_logs
 
 from cogitate import Profile, Settings, TickLoop
@@ -28,6 +28,7 @@ from cogitate.scheduler.inspection.summary import summarise_run, usage_by_owner
 from cogitate.scheduler.journal.history import read_journal, redo
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.simulation.town.town import Town
+from tests.live_redis import empty_redis
 
 OGILVY, HENDERSON, SMITH = "agent:ogilvy", "agent:henderson", "npc:smith"
 OWNERS = {OGILVY: Profile(name="Ogilvy"), HENDERSON: Profile(name="Henderson"), SMITH: Profile(name="Smith")}
@@ -51,7 +52,7 @@ def settings(tmp_path: Path, **more: Any) -> Settings:
     return Settings.tuned(data_dir=tmp_path, act_interval=0, **more)
 
 
-def run(client: FakeRedis, chosen: Settings, ticks: int, *, stop: int | None = None, resume: bool = False) -> TickLoop:
+def run(client: Redis, chosen: Settings, ticks: int, *, stop: int | None = None, resume: bool = False) -> TickLoop:
     """Run a synthetic world, and look at the limits as they were after each of its ticks."""
     loop = TickLoop(
         run="heath",
@@ -75,7 +76,7 @@ def run(client: FakeRedis, chosen: Settings, ticks: int, *, stop: int | None = N
     return loop
 
 
-def check_ticks(client: FakeRedis, name: str, loop: TickLoop) -> None:
+def check_ticks(client: Redis, name: str, loop: TickLoop) -> None:
     """Look at every stream as it was after each tick."""
     streams: dict[str, Stream] = {}
     for line in read_journal(RunStore.open(client, name), 1, loop.tick):
@@ -106,11 +107,11 @@ def told_or_live(loop: TickLoop) -> None:
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_the_limits_hold_after_every_tick_and_the_replay_is_exact(policy: str, tmp_path: Path) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     loop = run(client, settings(tmp_path, **POLICIES[policy]), 60)
     told_or_live(loop)
     assert any(stream.head.summary or stream.archived for stream in loop.state.streams.values())
-    replayed = replay(client, "heath", FakeRedis())
+    replayed = replay(client, "heath", empty_redis())
     assert (replayed.ticks, replayed.digest) == (60, loop.digest)
     assert audit(client, "heath") == []
 
@@ -118,20 +119,20 @@ def test_the_limits_hold_after_every_tick_and_the_replay_is_exact(policy: str, t
 @pytest.mark.parametrize("policy", ["cells", "tokens", "mixed"])
 def test_a_resumed_run_reaches_the_same_digest(policy: str, tmp_path: Path) -> None:
     chosen = settings(tmp_path, **POLICIES[policy])
-    whole = run(FakeRedis(), chosen, 40)
-    client = FakeRedis()
+    whole = run(empty_redis(), chosen, 40)
+    client = empty_redis()
     first = run(client, chosen, 40, stop=17)
     assert first.tick == 17
     assert any(stream.head.waiting or stream.head.summary for stream in first.state.streams.values())
     # What the environment says then does not matter: a run keeps the policy it was created with.
     resumed = run(client, settings(tmp_path), 40, resume=True)
     assert resumed.digest == whole.digest
-    assert replay(client, "heath", FakeRedis()).digest == whole.digest
+    assert replay(client, "heath", empty_redis()).digest == whole.digest
 
 
 @pytest.mark.parametrize("policy", ["cells", "tokens"])
 def test_the_town_lives_within_either_policy(policy: str, tmp_path: Path) -> None:
-    chosen, client, town = settings(tmp_path, **POLICIES[policy]), FakeRedis(), Town(agents=3, seed=3)
+    chosen, client, town = settings(tmp_path, **POLICIES[policy]), empty_redis(), Town(agents=3, seed=3)
     loop = TickLoop(
         run="town",
         owners=town.owners(),
@@ -146,7 +147,7 @@ def test_the_town_lives_within_either_policy(policy: str, tmp_path: Path) -> Non
         drive(loop, town)
     check_ticks(client, "town", loop)
     assert any(stream.head.summary for stream in loop.state.streams.values())
-    assert replay(client, "town", FakeRedis()).digest == loop.digest
+    assert replay(client, "town", empty_redis()).digest == loop.digest
 
 
 # -- models ------------------------------------------------------------------------------------------------
@@ -168,12 +169,12 @@ def with_model(tmp_path: Path, endpoint: FakeEndpoint, **more: Any) -> Settings:
 
 @pytest.mark.parametrize("policy", ["cells", "tokens"])
 def test_a_model_writes_the_summaries(policy: str, tmp_path: Path) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     with FakeEndpoint() as endpoint:
         loop = run(client, with_model(tmp_path, endpoint, **{**POLICIES[policy], "token_limit": 300}), 30)
     assert loop.ended["summarise", "llm", "none"] > 5
     assert "What matters" in loop.state.streams[OGILVY].head.summary  # the stand-in's words
-    assert replay(client, "heath", FakeRedis()).digest == loop.digest
+    assert replay(client, "heath", empty_redis()).digest == loop.digest
 
 
 def test_summarize_memory_and_shift_the_cells(tmp_path: Path) -> None:
@@ -191,7 +192,7 @@ def test_summarize_memory_real_llm(tmp_path: Path) -> None:
 
 
 def summarized_and_shifted(chosen: Settings) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     loop = TickLoop(run="heath", owners={OGILVY: OWNERS[OGILVY]}, settings=chosen, ticks=5, inline=True, client=client)
     with loop:
         for tick in loop:
@@ -206,7 +207,7 @@ def summarized_and_shifted(chosen: Settings) -> None:
 
 def test_forgetting_is_logged(tmp_path: Path) -> None:
     with FakeEndpoint(faults={"refusal": 1.0}) as endpoint, capture_logs() as logged:
-        run(FakeRedis(), with_model(tmp_path, endpoint, on_failure="unchanged", **POLICIES["cells"]), 12)
+        run(empty_redis(), with_model(tmp_path, endpoint, on_failure="unchanged", **POLICIES["cells"]), 12)
     forgotten = [entry for entry in logged if entry["event"] == "memory.forgotten"]
     assert {entry["owner"] for entry in forgotten} == set(OWNERS)
     assert all(entry["log_level"] == "warning" and entry["amount"] > 0 for entry in forgotten)
@@ -216,7 +217,7 @@ def test_forgetting_is_logged(tmp_path: Path) -> None:
 
 def test_a_window_whose_model_fails_is_logged(tmp_path: Path) -> None:
     with FakeEndpoint(faults={"refusal": 1.0}) as endpoint, capture_logs() as logged:
-        run(FakeRedis(), with_model(tmp_path, endpoint, **POLICIES["tokens"]), 25)
+        run(empty_redis(), with_model(tmp_path, endpoint, **POLICIES["tokens"]), 25)
     degraded = [entry for entry in logged if entry["event"] == "job.degraded" and "/summarise/" in entry["job"]]
     assert degraded
     assert all((entry["log_level"], entry["failure"]) == ("warning", "refused") for entry in degraded)
@@ -224,13 +225,13 @@ def test_a_window_whose_model_fails_is_logged(tmp_path: Path) -> None:
 
 def test_no_llm_call_when_space_available(tmp_path: Path) -> None:
     with FakeEndpoint() as endpoint:
-        loop = run(FakeRedis(), with_model(tmp_path, endpoint, policy="cells", cells=1_000), 10)
+        loop = run(empty_redis(), with_model(tmp_path, endpoint, policy="cells", cells=1_000), 10)
         assert endpoint.stats().requests == 0
     assert sum(stream.observed() for stream in loop.state.streams.values()) > 20
 
 
 def test_usage_tracked_after_summarization(tmp_path: Path) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     with FakeEndpoint() as endpoint:
         run(client, with_model(tmp_path, endpoint, **POLICIES["cells"]), 20)
         served = endpoint.stats()
@@ -244,7 +245,7 @@ def test_usage_tracked_after_summarization(tmp_path: Path) -> None:
 @pytest.mark.parametrize("on_failure", ["heuristic", "unchanged"])
 @pytest.mark.parametrize("policy", ["cells", "tokens", "mixed"])
 def test_a_model_that_always_fails(policy: str, on_failure: str, tmp_path: Path) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     with FakeEndpoint(faults={"refusal": 1.0}) as endpoint:
         loop = run(client, with_model(tmp_path, endpoint, on_failure=on_failure, **POLICIES[policy]), 25)
         assert endpoint.stats().requests > 0
@@ -262,11 +263,11 @@ def test_a_model_that_always_fails(policy: str, on_failure: str, tmp_path: Path)
         assert forgotten == 0 or policy == "mixed"
         assert ogilvy.head.summary
         assert len(ogilvy.entries) + len(ogilvy.head.waiting) == observed
-    assert replay(client, "heath", FakeRedis()).digest == loop.digest
+    assert replay(client, "heath", empty_redis()).digest == loop.digest
 
 
 def test_a_model_failing_half_of_the_time_forgets_only_without_room(tmp_path: Path) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     with FakeEndpoint(faults={"refusal": 0.5}) as endpoint:
         loop = run(client, with_model(tmp_path, endpoint, on_failure="unchanged", **POLICIES["cells"]), 40)
     forgotten = summarise_run(client, "heath").warnings["memory.forgotten"]
@@ -277,7 +278,7 @@ def test_a_model_failing_half_of_the_time_forgets_only_without_room(tmp_path: Pa
 
 
 def test_an_unknown_character_is_refused_and_affects_no_others(tmp_path: Path) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     loop = TickLoop(
         run="heath", owners=OWNERS, settings=settings(tmp_path, policy="cells"), ticks=3, inline=True, client=client
     )
@@ -298,7 +299,7 @@ def test_more_than_can_be_kept_of_a_character_is_refused_at_the_edge(tmp_path: P
 
 
 def test_a_leaving_owner_takes_its_waiting_memories(tmp_path: Path) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     loop = TickLoop(
         run="heath",
         owners=OWNERS,
@@ -315,11 +316,11 @@ def test_a_leaving_owner_takes_its_waiting_memories(tmp_path: Path) -> None:
                 loop.leave(OGILVY)
     lines = list(read_journal(RunStore.open(client, "heath"), 1, 4))
     assert [owner for line in lines for owner, _ in line.core.waiting] == [OGILVY]
-    assert replay(client, "heath", FakeRedis()).digest == loop.digest
+    assert replay(client, "heath", empty_redis()).digest == loop.digest
 
 
 def test_a_resumed_world_repeats_waiting_memories(tmp_path: Path) -> None:
-    chosen, client = settings(tmp_path, policy="cells", cells=1, latency={"summarise": 9}), FakeRedis()
+    chosen, client = settings(tmp_path, policy="cells", cells=1, latency={"summarise": 9}), empty_redis()
     run(client, chosen, 30, stop=6)
     loop = TickLoop(run="heath", owners={}, settings=chosen, ticks=30, inline=True, client=client, exist="resume")
     waited = 0

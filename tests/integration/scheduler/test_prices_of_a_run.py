@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakeredis import FakeRedis
 from redis import Redis
 
 from cogitate.hosting.tick_loop import TickLoop
@@ -16,6 +15,7 @@ from cogitate.ops.formatting.run import price_lines
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.inspection.summary import RunSummary, summarise_run
 from cogitate.scheduler.ledger.run_store import run_names
+from tests.live_redis import empty_redis
 
 OWNERS = {f"agent:a{number}": Profile(name=f"A{number}") for number in range(12)}
 PRICES = {"input_price": 150_000, "output_price": 600_000}
@@ -51,7 +51,7 @@ def lived(tmp_path: Path, client: Redis, endpoint: FakeEndpoint, **given: Any) -
 
 @pytest.mark.parametrize("given", [{}, {"model": "llama3.1"}, {"models": {"default": {"seed": 3}}}, {"input_price": 1}])
 def test_without_a_price_no_run_is_made(tmp_path: Path, given: dict[str, Any]) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     with FakeEndpoint() as endpoint:
         with pytest.raises(ConfigurationError, match="COGITATE_OUTPUT_PRICE for '"):
             lived(tmp_path, client, endpoint, limit_usd=0.0005, **given)
@@ -63,7 +63,7 @@ def test_without_a_price_no_run_is_made(tmp_path: Path, given: dict[str, Any]) -
 def test_with_a_price_only_calls_that_fit_are_made(tmp_path: Path, given: dict[str, Any]) -> None:
     limit = 4_000  # micro-dollars
     with FakeEndpoint() as endpoint:
-        found = lived(tmp_path, FakeRedis(), endpoint, limit_usd=limit / 1e6, **PRICES, **given)
+        found = lived(tmp_path, empty_redis(), endpoint, limit_usd=limit / 1e6, **PRICES, **given)
         served = endpoint.stats()
     charged = served.prompt_tokens * PRICES["input_price"] + served.completion_tokens * PRICES["output_price"]
     assert 0 < charged <= found.spent.usd_micros * 1_000_000 <= limit * 1_000_000
@@ -74,7 +74,7 @@ def test_with_a_price_only_calls_that_fit_are_made(tmp_path: Path, given: dict[s
 
 def test_a_model_without_a_price_spends_unknown_dollars(tmp_path: Path) -> None:
     with FakeEndpoint() as endpoint:
-        found = lived(tmp_path, FakeRedis(), endpoint, limit_tokens=100_000)
+        found = lived(tmp_path, empty_redis(), endpoint, limit_tokens=100_000)
     assert found.spent.tokens > 0
     assert found.unpriced == ("m",)
     assert ["unknown" in line for line in price_lines(found.prices)] == [True]
@@ -87,6 +87,6 @@ def test_a_worker_with_a_money_limit_uses_no_model_without_a_price(
     monkeypatch.setattr("cogitate.hosting.tick_loop.check_prices", lambda settings: None)
     monkeypatch.setattr("cogitate.hosting.opening.check_prices", lambda settings: None)
     with FakeEndpoint() as endpoint:
-        found = lived(tmp_path, FakeRedis(), endpoint, limit_tokens=100_000, real_day_usd=1.0)
+        found = lived(tmp_path, empty_redis(), endpoint, limit_tokens=100_000, real_day_usd=1.0)
         assert endpoint.stats().requests == 0
     assert {line.failure for line in found.shortfalls} == {"real_day_unpriced"}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakeredis import FakeRedis
+from redis import Redis
 
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.effects import Rate, SetCounter
@@ -21,6 +21,7 @@ from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import ReadLine
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.rate import FEWEST, LEAST
+from tests.live_redis import empty_redis
 
 ANN, BEN = "agent:ann", "agent:ben"
 TICKS = 80
@@ -34,7 +35,7 @@ def seen(tick: int, minute: int) -> Iterator[tuple[str, Entry]]:
         yield owner, Entry(type="observation", text=f"There was {what} {where}.", minute=minute)
 
 
-def live(tmp_path: Path, client: FakeRedis, *, until: int = TICKS, resume: bool = False, **settings: Any) -> TickLoop:
+def live(tmp_path: Path, client: Redis, *, until: int = TICKS, resume: bool = False, **settings: Any) -> TickLoop:
     loop = TickLoop(
         run="rated",
         owners={ANN: Profile(name="Ann"), BEN: Profile(name="Ben")},
@@ -71,19 +72,19 @@ def model() -> Iterator[dict[str, Any]]:
 
 
 def test_without_a_model_every_entry_is_rated_at_once(tmp_path: Path) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     loop = live(tmp_path, client)
     for stream in loop.state.streams.values():
         observed = [e for e in stream.entries.values() if e.type == "observation"]
         assert len(observed) >= 10
         assert all(1 <= e.importance <= 10 and e.rated == e.tick for e in observed)
     assert not any(d.key.kind == "rate" for line in journal(loop) for d in line.core.decided)
-    assert replay(client, "rated", FakeRedis()).digest == loop.digest
+    assert replay(client, "rated", empty_redis()).digest == loop.digest
     assert audit(client, "rated") == []
 
 
 def test_a_model_rates_a_share_in_batches(tmp_path: Path, model: dict[str, Any]) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     loop = live(tmp_path, client, **model)
     lines = journal(loop)
     paid = [
@@ -100,11 +101,11 @@ def test_a_model_rates_a_share_in_batches(tmp_path: Path, model: dict[str, Any])
     assert asked >= FEWEST * len(paid), "in batches"
     assert 0.1 < asked / (asked + at_once) < 0.6
     assert audit(client, "rated") == []
-    assert replay(client, "rated", FakeRedis()).digest == loop.digest
+    assert replay(client, "rated", empty_redis()).digest == loop.digest
 
 
 def test_the_rating_of_a_text_is_reused_for_anybody(tmp_path: Path, model: dict[str, Any]) -> None:
-    loop = live(tmp_path, FakeRedis(), coalesce=False, **{**model, "rate_share": 1.0})
+    loop = live(tmp_path, empty_redis(), coalesce=False, **{**model, "rate_share": 1.0})
     paid: dict[str, int] = {}  # text -> the newest rating that was paid for
     reused = 0
     for line in journal(loop):
@@ -122,15 +123,15 @@ def test_the_rating_of_a_text_is_reused_for_anybody(tmp_path: Path, model: dict[
 
 @pytest.mark.parametrize("stopped", [3, 21, 55])
 def test_a_resumed_run_continues_learning(tmp_path: Path, model: dict[str, Any], stopped: int) -> None:
-    whole = live(tmp_path, FakeRedis(), **model)
-    client = FakeRedis()
+    whole = live(tmp_path, empty_redis(), **model)
+    client = empty_redis()
     live(tmp_path, client, until=stopped, **model)
     resumed = live(tmp_path, client, resume=True, **model)
     assert resumed.digest == whole.digest
 
 
 def test_a_model_that_is_gone_leaves_predictions(tmp_path: Path, model: dict[str, Any]) -> None:
-    loop = live(tmp_path, FakeRedis(), **{**model, "base_url": "http://127.0.0.1:9/v1", "job_deadline": 0.3})
+    loop = live(tmp_path, empty_redis(), **{**model, "base_url": "http://127.0.0.1:9/v1", "job_deadline": 0.3})
     effects = [e for line in journal(loop) for ended in line.core.ended for e in ended.effects if isinstance(e, Rate)]
     assert effects
     assert not any(effect.paid for effect in effects)
@@ -138,7 +139,7 @@ def test_a_model_that_is_gone_leaves_predictions(tmp_path: Path, model: dict[str
 
 
 def test_a_batch_that_no_model_can_rate_is_halved_and_predicted_in_the_end(tmp_path: Path) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     with FakeEndpoint(faults={"wrong_types": 1.0}) as endpoint:
         loop = live(
             tmp_path,
@@ -157,5 +158,5 @@ def test_a_batch_that_no_model_can_rate_is_halved_and_predicted_in_the_end(tmp_p
     assert halved, "a batch of ten or more came together"
     assert min(halved) >= LEAST
     assert any(isinstance(effect, Rate) and not effect.paid for end in ended for effect in end.effects)
-    assert replay(client, "rated", FakeRedis()).digest == loop.digest
+    assert replay(client, "rated", empty_redis()).digest == loop.digest
     assert audit(client, "rated") == []

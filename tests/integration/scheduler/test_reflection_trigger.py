@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from fakeredis import FakeRedis
-
 from bench.quality.recordings import seconds
 from bench.recording.record import record_town
 from cogitate.hosting.tick_loop import TickLoop
@@ -17,6 +15,7 @@ from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.simulation.naming import slug
 from cogitate.simulation.recorded.player import RecordedWorld
+from tests.live_redis import empty_redis
 
 DAYS = 2
 
@@ -24,7 +23,7 @@ DAYS = 2
 def test_recorded_reflections_are_lived_again(tmp_path: Path) -> None:
     record_town(tmp_path / "town", minutes=DAYS * DAY)
     recorded = json.loads((tmp_path / "town" / "reflection_times.json").read_text())
-    world, client = RecordedWorld(tmp_path / "town"), FakeRedis()
+    world, client = RecordedWorld(tmp_path / "town"), empty_redis()
     (trigger,) = {record["trigger_max"] for record in recorded}
     settings = Settings(data_dir=tmp_path / "data", reflection_trigger="importance", reflection_trigger_max=trigger)
     loop = TickLoop(

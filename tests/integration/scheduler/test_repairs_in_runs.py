@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakeredis import FakeRedis
+from redis import Redis
 
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.effects import Append
@@ -21,6 +21,7 @@ from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import Ended, EndNote
 from cogitate.scheduler.ledger.run_store import RunStore
+from tests.live_redis import empty_redis
 
 OWNERS = {f"agent:{name.lower()}": Profile(name=name) for name in ("Ann", "Ben", "Cid", "Dora")}
 START, ASKED, EVENING = 1080, 60, 1200  # six in the evening; reflections an hour later; repairs from eight
@@ -30,7 +31,7 @@ ONE_A_TICK = {"tick.run.calls": 1, "day.run.calls": 60}
 
 def live(
     tmp_path: Path,
-    client: FakeRedis,
+    client: Redis,
     *,
     until: int = TICKS,
     resume: bool = False,
@@ -88,7 +89,7 @@ def model() -> Iterator[dict[str, Any]]:
 
 
 def test_denied_jobs_are_repaired_in_the_evening(tmp_path: Path, model: dict[str, Any]) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     loop = live(tmp_path, client, **model)
     assert reflections(loop) == {
         "agent:ann": [(False, True)],
@@ -106,19 +107,19 @@ def test_denied_jobs_are_repaired_in_the_evening(tmp_path: Path, model: dict[str
         assert stream.archived[append.replaces].into == stream.head.last_number
         assert stream.head.counters["reflect.minute"] == START + ASKED, "the next reflection is due when it was"
     assert audit(client, "repaired") == []
-    assert replay(client, "repaired", FakeRedis()).digest == loop.digest
+    assert replay(client, "repaired", empty_redis()).digest == loop.digest
 
 
 @pytest.mark.parametrize("stopped", [118, 125])
 def test_a_resumed_run_repairs_the_same(tmp_path: Path, model: dict[str, Any], stopped: int) -> None:
-    whole = live(tmp_path, FakeRedis(), **model)
-    client = FakeRedis()
+    whole = live(tmp_path, empty_redis(), **model)
+    client = empty_redis()
     live(tmp_path, client, until=stopped, **model)
     assert live(tmp_path, client, resume=True, **model).digest == whole.digest
 
 
 def test_an_owner_that_leaves_in_the_same_tick_is_not_repaired(tmp_path: Path, model: dict[str, Any]) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     loop = live(tmp_path, client, ben_leaves=EVENING - START, **model)
     repaired = [end for end, _ in ended(loop, "reflect") if any(getattr(e, "replaces", 0) for e in end.effects)]
     assert [end.key.owner for end in repaired] == ["agent:cid", "agent:dora"]
@@ -127,14 +128,14 @@ def test_an_owner_that_leaves_in_the_same_tick_is_not_repaired(tmp_path: Path, m
 
 def test_nothing_is_repaired_where_nothing_is_left(tmp_path: Path, model: dict[str, Any]) -> None:
     limits = {"tick.run.calls": 1, "day.kind:reflect.calls": 1}
-    loop = live(tmp_path, FakeRedis(), **{**model, "limits": limits})
+    loop = live(tmp_path, empty_redis(), **{**model, "limits": limits})
     assert len(ended(loop, "reflect")) == 4
     assert sum(provisional and live for found in reflections(loop).values() for provisional, live in found) == 3
 
 
 def test_a_repair_that_fails_changes_nothing_and_is_not_repeated_that_day(tmp_path: Path) -> None:
     gone = {"llm": "openai", "base_url": "http://127.0.0.1:9/v1", "api_key": "any", "limit_tokens": 10_000_000}
-    loop = live(tmp_path, FakeRedis(), **gone, limits={}, job_deadline=0.2, claim_cap=1)
+    loop = live(tmp_path, empty_redis(), **gone, limits={}, job_deadline=0.2, claim_cap=1)
     found = ended(loop, "reflect")
     assert len(found) == 8, "a reflection and one try to repair it for each"
     assert [end.reason for end, _ in found] == ["failed"] * 8
@@ -143,13 +144,13 @@ def test_a_repair_that_fails_changes_nothing_and_is_not_repeated_that_day(tmp_pa
 
 
 def test_without_a_model_there_are_no_repairs(tmp_path: Path) -> None:
-    loop = live(tmp_path, FakeRedis())
+    loop = live(tmp_path, empty_redis())
     assert len(ended(loop, "reflect")) == 4
 
 
 def test_plans_are_repaired_only_early(tmp_path: Path, model: dict[str, Any]) -> None:
-    plans = [end.key.tick for end, _ in ended(live(tmp_path, FakeRedis(), **model), "plan")]
+    plans = [end.key.tick for end, _ in ended(live(tmp_path, empty_redis(), **model), "plan")]
     assert len(plans) == 4
-    early = ended(live(tmp_path, FakeRedis(), **model, repair_from=0, until=60, start=600), "plan")
+    early = ended(live(tmp_path, empty_redis(), **model, repair_from=0, until=60, start=600), "plan")
     assert len(early) == 7, "three had no budget at first"
     assert all(note.source == "llm" for _, note in early[-3:])

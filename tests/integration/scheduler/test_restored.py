@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from fakeredis import FakeRedis
+from redis import Redis
 
 from cogitate.hosting.inline import InlinePublisher
 from cogitate.hosting.tick_loop import TickLoop
@@ -21,6 +21,7 @@ from cogitate.scheduler.config.controls import Control, SetCadence, SetLimit
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.steering.operators import ask
+from tests.live_redis import empty_redis
 
 OWNERS = {f"agent:{name}": Profile(name=name.title()) for name in ("ann", "ben", "cid", "dora", "eve")}
 CONTROLS: dict[int, Control] = {
@@ -88,9 +89,7 @@ def lost(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     return are
 
 
-def live(
-    tmp_path: Path, client: FakeRedis, url: str, until: int, *, lost: list[bool], resume: bool = False
-) -> TickLoop:
+def live(tmp_path: Path, client: Redis, url: str, until: int, *, lost: list[bool], resume: bool = False) -> TickLoop:
     """A crowded hour: a model and limits that bind, owners that leave and join, a cadence that operators slow down."""
     settings = Settings.tuned(
         data_dir=tmp_path,
@@ -148,7 +147,7 @@ def url() -> Iterator[str]:
 
 @pytest.mark.parametrize("stopped", [1, 9, 21, 37, 47, 62])
 def test_a_resumed_host_has_the_previous_hosts_state(tmp_path: Path, url: str, lost: list[bool], stopped: int) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     before = shown(live(tmp_path, client, url, stopped, lost=lost).state)
     after = shown(live(tmp_path, client, url, 0, lost=lost, resume=True).state)  # it leaves the run at once
     assert after == before
@@ -156,7 +155,7 @@ def test_a_resumed_host_has_the_previous_hosts_state(tmp_path: Path, url: str, l
 
 def test_the_run_has_been_through_all_of_it(tmp_path: Path, url: str, lost: list[bool]) -> None:
     """Otherwise the test above would compare what is empty."""
-    client = FakeRedis()
+    client = empty_redis()
     seen: dict[str, bool] = {}
 
     def look(state: RunState) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from fakeredis import FakeRedis
 
 from cogitate import Event, Tick, TickLoop
 from cogitate.errors import InputError
@@ -29,6 +28,7 @@ from tests.integration.scheduler.scopes_run_case import (
     recounts,
     say,
 )
+from tests.live_redis import empty_redis
 
 
 def cursor(loop: TickLoop, scope: str) -> int:
@@ -116,7 +116,7 @@ def failing(**settings: Any) -> TickLoop:
 
 
 def test_failure_records_nothing_keeps_the_cursor_and_is_counted_as_a_warning() -> None:
-    client = FakeRedis()
+    client = empty_redis()
     loop = failing(client=client)
     assert loop.ended["recount", "heuristic", "failed"] == 5  # Bob again: what nobody told of him yet
     for scope in (INN, BOB, WORLD):
@@ -170,7 +170,7 @@ def test_a_resumed_run_remembers_the_same(crash: int) -> None:
             loop.event(ALICE, Event(kind="final_results", text="The floor won.", earnings=24_000, group=GROUP))
 
     reference = played(script)
-    client = FakeRedis()
+    client = empty_redis()
     with opened(client, ticks=12) as loop:
         for tick in loop:
             script(loop, tick)

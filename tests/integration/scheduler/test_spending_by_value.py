@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from fakeredis import FakeRedis
 from redis import Redis
 
 from cogitate.hosting.inline import redis_in_memory
@@ -19,6 +18,7 @@ from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.journal.history import read_journal
+from tests.live_redis import empty_redis
 
 TICKS = 143  # of ten minutes: a day
 CALLS = 12
@@ -82,4 +82,4 @@ def test_a_days_limit_lasts_and_a_resumed_run_decides_the_same(tmp_path: Path) -
     assert value_lines(read_values(whole.ledger.store))[-1].startswith("models changed ")
     for loop in (whole, resumed):
         assert audit(loop.ledger.client, "day") == []
-        assert replay(loop.ledger.client, "day", FakeRedis()).digest == loop.digest
+        assert replay(loop.ledger.client, "day", empty_redis()).digest == loop.digest

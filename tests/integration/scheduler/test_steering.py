@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from fakeredis import FakeRedis
 from redis import Redis
 
 from cogitate.hosting.tick_loop import TickLoop
@@ -41,6 +40,7 @@ from cogitate.scheduler.ledger.keys import incarnation_key, run_base, script
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.steering.operators import RunCancelled, TooManyRequests, ask
 from tests.conftest import Eventually
+from tests.live_redis import empty_redis
 from tests.patience import LONGEST
 
 OWNERS = {f"agent:{name}": Profile(name=name.title()) for name in ("ann", "ben", "cid", "dora")}
@@ -96,14 +96,14 @@ def answers(client: Redis, loop: TickLoop) -> list[ControlAnswer]:
 def proven(client: Redis, loop: TickLoop) -> None:
     """Audited, and the same by its journal."""
     assert audit(client, RUN) == []
-    assert replay(client, RUN, FakeRedis()).digest == loop.digest
+    assert replay(client, RUN, empty_redis()).digest == loop.digest
 
 
 LOWER = {5: [SetLimit("day.run.jobs", 7)], 33: [SetLimit("day.run.jobs", 40)]}
 
 
 def test_a_limit_takes_effect_at_the_next_tick_and_is_journalled(tmp_path: Path) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     loop = live(tmp_path, client, LOWER)
     lines = journal(client, loop)
     assert {line.core.tick: line.core.controls for line in lines if line.core.controls} == {
@@ -119,7 +119,7 @@ def test_a_limit_takes_effect_at_the_next_tick_and_is_journalled(tmp_path: Path)
 
 
 def test_a_limit_may_be_set_below_the_spending(tmp_path: Path) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     loop = live(tmp_path, client, {35: [SetLimit("day.run.jobs", 0)]})
     summary = summarise_run(client, RUN)
     (line,) = [b for b in summary.budget if (b.window, b.scope, b.unit) == ("day:0", "run", "jobs")]
@@ -129,7 +129,7 @@ def test_a_limit_may_be_set_below_the_spending(tmp_path: Path) -> None:
 
 
 def test_a_refusal_is_told_with_the_limit_that_held_then(tmp_path: Path) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     live(tmp_path, client, LOWER)
     summary = summarise_run(client, RUN)
     told = [(one.limit, one.value) for one in summary.refusals]
@@ -140,8 +140,8 @@ def test_a_refusal_is_told_with_the_limit_that_held_then(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("stopped", [5, 6, 33, 34])
 def test_a_resumed_run_keeps_operators_settings(tmp_path: Path, stopped: int) -> None:
-    whole = live(tmp_path, FakeRedis(), LOWER)
-    client = FakeRedis()
+    whole = live(tmp_path, empty_redis(), LOWER)
+    client = empty_redis()
     live(tmp_path, client, LOWER, until=stopped)
     loop = live(tmp_path, client, LOWER, resume=True)
     assert loop.digest == whole.digest
@@ -162,15 +162,15 @@ def test_a_resumed_run_keeps_operators_settings(tmp_path: Path, stopped: int) ->
 def test_an_inapplicable_request_is_refused_with_a_reason_and_changes_nothing(
     tmp_path: Path, control: Control, why: str
 ) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     loop = live(tmp_path, client, {5: [control]}, until=10)
     (answer,) = answers(client, loop)
     assert why in answer.refused
-    assert loop.digest == live(tmp_path, FakeRedis(), {}, until=10).digest
+    assert loop.digest == live(tmp_path, empty_redis(), {}, until=10).digest
 
 
 def test_the_last_limit_of_a_run_with_a_model_cannot_be_lifted(tmp_path: Path) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     settings: dict[str, Any] = {"llm": "openai", "api_key": "any", "limit_tokens": 1000}
     loop = live(tmp_path, client, {2: [SetLimit("run.run.tokens", None)]}, until=5, **settings)
     assert "calling a model requires one" in answers(client, loop)[0].refused
@@ -178,7 +178,7 @@ def test_the_last_limit_of_a_run_with_a_model_cannot_be_lifted(tmp_path: Path) -
 
 
 def test_an_unreadable_request_is_removed(tmp_path: Path) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     live(tmp_path, client, {}, until=3)
     client.rpush(RunStore.open(client, RUN).key("controls"), b"{}", b"\xff")
     live(tmp_path, client, {4: [SetMode("draining")]}, resume=True)
@@ -187,7 +187,7 @@ def test_an_unreadable_request_is_removed(tmp_path: Path) -> None:
 
 
 def test_draining_admits_nothing_finishes_open_jobs_and_leaves_a_resumable_run(tmp_path: Path) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     loop = live(tmp_path, client, {ASKED: [SetMode("draining")]})
     assert ASKED < loop.tick < TICKS
     assert not any(item.admitted for item in loop.state.open.values())
@@ -200,7 +200,7 @@ def test_draining_admits_nothing_finishes_open_jobs_and_leaves_a_resumable_run(t
 
 
 def test_a_draining_run_refuses_its_worlds_requests(tmp_path: Path) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     live(tmp_path, client, {ASKED - 1: [SetMode("draining")]})
     assert steering_of(RunStore.open(client, RUN)).mode == "drained"
     assert summarise_run(client, RUN).refused == {"draining": 4}
@@ -208,7 +208,7 @@ def test_a_draining_run_refuses_its_worlds_requests(tmp_path: Path) -> None:
 
 
 def test_cancelling_closes_open_jobs_keeps_their_charge_and_ends_the_run_for_good(tmp_path: Path) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     lost = Retry("1/plan/agent:ann/0/0", "agent:ann", (1,))
     loop = live(tmp_path, client, {ASKED: [lost, SetMode("cancelled")]})
     assert {answer.control: answer.refused for answer in answers(client, loop)} == {
@@ -231,7 +231,7 @@ def test_cancelling_closes_open_jobs_keeps_their_charge_and_ends_the_run_for_goo
 
 
 def test_a_paused_run_stays_paused_under_another_host(tmp_path: Path, eventually: Eventually) -> None:
-    client, hosts = FakeRedis(), list[TickLoop]()
+    client, hosts = empty_redis(), list[TickLoop]()
 
     def host(*, resume: bool) -> threading.Thread:
         script = {} if resume else {10: [SetMode("paused")]}
@@ -257,7 +257,7 @@ def test_a_paused_run_stays_paused_under_another_host(tmp_path: Path, eventually
     second.join(LONGEST)
     assert summarise_run(client, RUN).status == "finished"
     assert limits_of(store).now.of("day", "run", "jobs") == 7
-    unpaused = live(tmp_path / "other", FakeRedis(), {11: [SetLimit("day.run.jobs", 7)]})
+    unpaused = live(tmp_path / "other", empty_redis(), {11: [SetLimit("day.run.jobs", 7)]})
     assert hosts[1].digest == unpaused.digest, "waiting decides nothing"
     proven(client, hosts[1])
 
@@ -269,7 +269,7 @@ def model() -> Iterator[dict[str, Any]]:
 
 
 def test_a_retry_repeats_a_denied_request(tmp_path: Path, model: dict[str, Any]) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     one_a_tick = {**model, "limits": {"tick.run.calls": 1}, "repair_from": 1440}
     live(tmp_path, client, {}, until=55, **one_a_tick)
     denied = JobHistory(client, RUN).newest(0, JobQuery(state="denied", kind="reflect"))[-3:]
@@ -291,7 +291,7 @@ def test_a_retry_repeats_a_denied_request(tmp_path: Path, model: dict[str, Any])
 
 
 def test_without_a_model_a_retry_is_pointless(tmp_path: Path) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     live(tmp_path, client, {}, until=45, limits={"tick.run.jobs": 1})
     job = JobHistory(client, RUN).newest(0, JobQuery(state="denied", kind="reflect"))[-1]
     ask(client, RUN, [Retry(job.id.partition("/")[2], job.owner, job.appended)], wait=0)
@@ -300,7 +300,7 @@ def test_without_a_model_a_retry_is_pointless(tmp_path: Path) -> None:
 
 
 def test_requests_wait_for_a_host_but_not_without_bound(tmp_path: Path) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     with pytest.raises(RunMissing):
         ask(client, RUN, [SetMode("paused")], wait=0)
     live(tmp_path, client, {}, until=2)
@@ -312,7 +312,7 @@ def test_requests_wait_for_a_host_but_not_without_bound(tmp_path: Path) -> None:
 
 
 def test_a_request_that_is_sent_again_because_its_reply_was_lost_is_there_once(tmp_path: Path) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     live(tmp_path, client, {}, until=2)
     line = msgspec.json.encode(ControlRequest("same", SetMode("draining")))
     nonce: Any = client.get(incarnation_key(RUN))
@@ -323,7 +323,7 @@ def test_a_request_that_is_sent_again_because_its_reply_was_lost_is_there_once(t
 
 def test_draining_that_is_called_off_leaves_a_run_that_admits_again(tmp_path: Path) -> None:
     off: Script = {ASKED: [SetMode("draining")], ASKED + 3: [SetMode("running")]}
-    client = FakeRedis()
+    client = empty_redis()
     loop = live(tmp_path, client, off)
     assert loop.tick == TICKS, "it was not left: jobs were open until it was called off"
     lines = journal(client, loop)
@@ -335,7 +335,7 @@ def test_draining_that_is_called_off_leaves_a_run_that_admits_again(tmp_path: Pa
     assert decided[ASKED + 10] == {"admitted"}
     assert steering_of(RunStore.open(client, RUN)).mode == "running"
     proven(client, loop)
-    stopped = FakeRedis()
+    stopped = empty_redis()
     live(tmp_path, stopped, off, until=ASKED + 2)
     assert live(tmp_path, stopped, off, resume=True).digest == loop.digest, "a resumed host knows that it drains"
 
@@ -353,12 +353,12 @@ def test_draining_that_is_called_off_leaves_a_run_that_admits_again(tmp_path: Pa
 def test_the_digest_covers_settings_that_have_not_yet_changed_a_decision(
     tmp_path: Path, control: Control, decides: bool
 ) -> None:
-    without = live(tmp_path, FakeRedis(), {}, until=12).digest
-    assert (live(tmp_path, FakeRedis(), {10: [control]}, until=12).digest != without) is decides
+    without = live(tmp_path, empty_redis(), {}, until=12).digest
+    assert (live(tmp_path, empty_redis(), {10: [control]}, until=12).digest != without) is decides
 
 
 def test_a_lifted_limit_stays_lifted_after_a_resume(tmp_path: Path) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     live(tmp_path, client, {5: [SetLimit("day.run.jobs", 0)], 8: [SetLimit("day.run.jobs", None)]}, until=20)
     loop = live(tmp_path, client, {}, resume=True)
     assert loop.state.view.table.of("day", "run", "jobs") is None

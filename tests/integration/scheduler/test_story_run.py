@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakeredis import FakeRedis
+from redis import Redis
 
 from cogitate import Settings, Tick, TickLoop
 from cogitate.memory.clock import DAY
@@ -33,15 +33,14 @@ from cogitate.simulation.story.people import (
 )
 from cogitate.simulation.story.story import Story
 from tests.integration.command import summary_of_process
+from tests.live_redis import empty_redis
 
 STEP = 5  # game minutes a tick
 LATENCY = {"plan": 5, "act": 3, "reflect": 10, "integrate": 10, "recount": 10, "summarise": 20, "prune": 5, "rate": 5}
 STORY = ("run", "--story", "--ticks", DAY // STEP, "--seed", 1, "--run", "valley", "--audit")
 
 
-def opened(
-    client: FakeRedis, world: Story, *, ticks: int = DAY // STEP, resume: bool = False, **given: Any
-) -> TickLoop:
+def opened(client: Redis, world: Story, *, ticks: int = DAY // STEP, resume: bool = False, **given: Any) -> TickLoop:
     settings = settings_for(world, Settings.tuned(data_dir=Path("/nowhere"), seconds_per_tick=60 * STEP, **given))
     return TickLoop(
         run="valley",
@@ -58,9 +57,9 @@ def opened(
 
 
 @pytest.fixture(scope="module")
-def lived() -> tuple[FakeRedis, TickLoop, list[tuple[int, Any]]]:
+def lived() -> tuple[Redis, TickLoop, list[tuple[int, Any]]]:
     """Two days in this process, with every change and its minute."""
-    client, world = FakeRedis(), Story(1, STEP)
+    client, world = empty_redis(), Story(1, STEP)
     changes: list[tuple[int, Any]] = []
 
     def note(tick: Tick) -> None:
@@ -84,19 +83,19 @@ def test_workers_pace_and_hash_seed_leave_the_digest(workers: int, pace: tuple[o
         PYTHONHASHSEED=str(workers),
     )
     world = Story(1, STEP)
-    with opened(FakeRedis(), world, latency=LATENCY) as loop:
+    with opened(empty_redis(), world, latency=LATENCY) as loop:
         drive(loop, world)
     assert ran["digest"] == loop.digest
 
 
-def test_nothing_is_wrong_with_two_days(lived: tuple[FakeRedis, TickLoop, list[tuple[int, Any]]]) -> None:
+def test_nothing_is_wrong_with_two_days(lived: tuple[Redis, TickLoop, list[tuple[int, Any]]]) -> None:
     client, loop, _ = lived
     assert audit(client, "valley") == []
-    assert replay(client, "valley", FakeRedis()).digest == loop.digest
+    assert replay(client, "valley", empty_redis()).digest == loop.digest
 
 
 def test_events_of_every_type_are_routed_to_all_whom_they_concern(
-    lived: tuple[FakeRedis, TickLoop, list[tuple[int, Any]]],
+    lived: tuple[Redis, TickLoop, list[tuple[int, Any]]],
 ) -> None:
     streams = lived[1].state.streams
 
@@ -122,7 +121,7 @@ def test_events_of_every_type_are_routed_to_all_whom_they_concern(
     }
 
 
-def test_consensus_and_results_are_integrated(lived: tuple[FakeRedis, TickLoop, list[tuple[int, Any]]]) -> None:
+def test_consensus_and_results_are_integrated(lived: tuple[Redis, TickLoop, list[tuple[int, Any]]]) -> None:
     _, loop, changes = lived
     replaced = Counter(c.owner for _, c in changes if c.kind == "integrate" and isinstance(c.effect, ReplaceSummary))
     assert all(replaced[owner] >= 2 for owner in COUNCILLORS)
@@ -130,7 +129,7 @@ def test_consensus_and_results_are_integrated(lived: tuple[FakeRedis, TickLoop, 
 
 
 def test_cells_and_token_windows_are_filled_and_compressed(
-    lived: tuple[FakeRedis, TickLoop, list[tuple[int, Any]]],
+    lived: tuple[Redis, TickLoop, list[tuple[int, Any]]],
 ) -> None:
     _, loop, changes = lived
     assert set(POLICIES) == {SOLDIER, RANGER, SCHOLAR}
@@ -143,7 +142,7 @@ def test_cells_and_token_windows_are_filled_and_compressed(
 
 
 def test_locations_npcs_and_the_world_recount_conversations(
-    lived: tuple[FakeRedis, TickLoop, list[tuple[int, Any]]],
+    lived: tuple[Redis, TickLoop, list[tuple[int, Any]]],
 ) -> None:
     streams = lived[1].state.streams
     summaries = {owner: stream.live("summary") for owner, stream in streams.items()}
@@ -158,7 +157,7 @@ def test_locations_npcs_and_the_world_recount_conversations(
 
 
 def test_the_narrator_recalls_a_locations_memories(
-    lived: tuple[FakeRedis, TickLoop, list[tuple[int, Any]]],
+    lived: tuple[Redis, TickLoop, list[tuple[int, Any]]],
 ) -> None:
     streams = lived[1].state.streams
     for owner in (REEVE, *TRAVELLERS):
@@ -170,7 +169,7 @@ def test_the_narrator_recalls_a_locations_memories(
     assert hall[:60] in told[0]
 
 
-def test_everybody_plans_and_reflects(lived: tuple[FakeRedis, TickLoop, list[tuple[int, Any]]]) -> None:
+def test_everybody_plans_and_reflects(lived: tuple[Redis, TickLoop, list[tuple[int, Any]]]) -> None:
     streams = lived[1].state.streams
     for owner in (*COUNCILLORS, *TRAVELLERS):
         assert streams[owner].count("plan") >= 2
@@ -188,7 +187,7 @@ def test_a_crashed_story_resumes_to_the_same_digest(crash: int) -> None:
         if tick.number == crash:
             raise Crash
 
-    client, world = FakeRedis(), Story(1, STEP)
+    client, world = empty_redis(), Story(1, STEP)
     with pytest.raises(Crash), opened(client, world) as loop:
         drive(loop, world, on_tick=until)
     again = Story(1, STEP)
@@ -196,6 +195,6 @@ def test_a_crashed_story_resumes_to_the_same_digest(crash: int) -> None:
         assert resumed.tick == crash - 1
         drive(resumed, again)
     undisturbed = Story(1, STEP)
-    with opened(FakeRedis(), undisturbed) as reference:
+    with opened(empty_redis(), undisturbed) as reference:
         drive(reference, undisturbed)
     assert resumed.digest == reference.digest

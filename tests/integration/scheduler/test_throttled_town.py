@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from fakeredis import FakeRedis
+from redis import Redis
 
 from cogitate.hosting.inline import InlinePublisher
 from cogitate.hosting.tick_loop import TickLoop
@@ -20,6 +20,7 @@ from cogitate.scheduler.journal.lines import ReadLine
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.tick.tick_iterator import Tick
 from cogitate.simulation.town.town import Town
+from tests.live_redis import empty_redis
 
 LONG = 10  # minutes a tick
 HOUR = 60
@@ -28,7 +29,7 @@ RUN, TICKS = "throttled", 32 * HOUR // LONG
 AGENTS = 6
 
 
-def live(folder: Path, client: FakeRedis, *, until: int = TICKS, resume: bool = False) -> TickLoop:
+def live(folder: Path, client: Redis, *, until: int = TICKS, resume: bool = False) -> TickLoop:
     """A town with a host that does not wait, and no worker from `BEGIN` to `END`: what is due then is late."""
     world, away = Town(AGENTS, seed=5, minutes_per_tick=LONG), False
     published = InlinePublisher.publish
@@ -67,7 +68,7 @@ def live(folder: Path, client: FakeRedis, *, until: int = TICKS, resume: bool = 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> TickLoop:
-    return live(tmp_path_factory.mktemp("whole"), FakeRedis())
+    return live(tmp_path_factory.mktemp("whole"), empty_redis())
 
 
 def lines_of(loop: TickLoop) -> list[ReadLine]:
@@ -99,12 +100,12 @@ def test_reflections_slow_down_in_an_outage_and_come_back(whole: TickLoop) -> No
     }
     assert {line.owner for line in postponed} <= reflected
     assert audit(client, RUN) == []
-    assert replay(client, RUN, FakeRedis()).digest == whole.digest
+    assert replay(client, RUN, empty_redis()).digest == whole.digest
 
 
 @pytest.mark.parametrize("stopped", [BEGIN // LONG + 9, END // LONG + 8])
 def test_a_resumed_run_throttles_the_same(tmp_path: Path, whole: TickLoop, stopped: int) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     live(tmp_path, client, until=stopped)
     resumed = live(tmp_path, client, until=stopped + 12, resume=True)
     assert resumed.digest == lines_of(whole)[resumed.tick - 1].digest

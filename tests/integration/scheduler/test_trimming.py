@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import pytest
 import structlog
-from fakeredis import FakeRedis
 from redis import Redis
 
 from cogitate.hosting.tick_loop import TickLoop
@@ -27,6 +26,7 @@ from cogitate.scheduler.journal.lines import JournalError, pack_line, unpack_lin
 from cogitate.scheduler.ledger.errors import Fenced
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import JobKey
+from tests.live_redis import empty_redis
 
 RUN, STEP, DAY = "town", 60, 24  # ticks of an hour
 TICKS = 4 * DAY
@@ -47,7 +47,7 @@ class Lived(NamedTuple):
 
     def replayed(self, exported: ExportedJournal | None = None) -> int:
         """The first tick that a replay needed; it agrees with the run."""
-        rebuilt = replay(self.client, RUN, FakeRedis(), exported)
+        rebuilt = replay(self.client, RUN, empty_redis(), exported)
         assert (rebuilt.ticks, rebuilt.digest) == (TICKS, self.digest)
         return rebuilt.first
 
@@ -85,19 +85,19 @@ def live(client: Redis, settings: Settings, *, checkpoint_every: int = 7, upto: 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Lived:
     """A run whose journal is whole."""
-    return live(FakeRedis(), settings_of(tmp_path_factory.mktemp("whole"), None))
+    return live(empty_redis(), settings_of(tmp_path_factory.mktemp("whole"), None))
 
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Lived:
     """The same, trimmed. Not to be changed."""
-    return live(FakeRedis(), settings_of(tmp_path_factory.mktemp("trimmed"), 1))
+    return live(empty_redis(), settings_of(tmp_path_factory.mktemp("trimmed"), 1))
 
 
 @pytest.fixture
 def trimmed(kept: Lived) -> Lived:
     """The same, to be changed by one test."""
-    client = FakeRedis()
+    client = empty_redis()
     for key in kept.client.scan_iter():
         client.restore(key, 0, kept.client.dump(key))
     return kept._replace(store=RunStore(client, kept.store.prefix))
@@ -147,7 +147,7 @@ def test_jobs_of_trimmed_ticks_are_reported_as_gone(kept: Lived, whole: Lived) -
 
 
 def test_reading_a_run_during_trimming_counts_nothing_twice(tmp_path: Path, whole: Lived) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     live(client, settings_of(tmp_path, 1), upto=DAY + 5)
     reader = RunReader(client, RUN)
     assert reader.read().trimmed == 0
@@ -156,7 +156,7 @@ def test_reading_a_run_during_trimming_counts_nothing_twice(tmp_path: Path, whol
 
 
 def test_trimming_starts_on_the_configured_day(tmp_path: Path, whole: Lived) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     live(client, settings_of(tmp_path, None), upto=2 * DAY + 5)
     late = live(client, settings_of(tmp_path, 1))
     assert (late.digest, audit(client, RUN)) == (whole.digest, [])
@@ -164,7 +164,7 @@ def test_trimming_starts_on_the_configured_day(tmp_path: Path, whole: Lived) -> 
 
 
 def test_a_world_without_checkpoints_keeps_every_line_that_it_must_be_handed_again(tmp_path: Path) -> None:
-    lived = live(FakeRedis(), settings_of(tmp_path, 1), checkpoint_every=TICKS + 1)
+    lived = live(empty_redis(), settings_of(tmp_path, 1), checkpoint_every=TICKS + 1)
     assert lived.client.llen(lived.store.key("journal")) == TICKS
     assert not lived.exported.folder.exists()
     assert lived.replayed() == 1, "checkpoints of the journal are passed and agree"
@@ -174,16 +174,16 @@ def test_a_world_without_checkpoints_keeps_every_line_that_it_must_be_handed_aga
 def test_nothing_is_removed_that_could_not_be_exported(tmp_path: Path) -> None:
     (tmp_path / "journal").write_text("a file where a folder should be")
     with structlog.testing.capture_logs() as logs:
-        lived = live(FakeRedis(), settings_of(tmp_path, 1))
+        lived = live(empty_redis(), settings_of(tmp_path, 1))
     warned = [entry["upto"] for entry in logs if entry["event"] == "journal.not_exported"]
     assert warned == [DAY, 2 * DAY]
     assert lived.unexported
-    assert not live(FakeRedis(), settings_of(tmp_path / "good", 1)).unexported
+    assert not live(empty_redis(), settings_of(tmp_path / "good", 1)).unexported
     assert lived.client.llen(lived.store.key("journal")) == TICKS
 
 
 def test_without_an_export_trimmed_lines_are_lost(tmp_path: Path) -> None:
-    lived = live(FakeRedis(), settings_of(tmp_path, 1, journal_export=False))
+    lived = live(empty_redis(), settings_of(tmp_path, 1, journal_export=False))
     assert not lived.exported.folder.exists()
     assert lived.replayed(lived.exported) == TRIMMED + 1
     assert audit(lived.client, RUN) == []
@@ -230,7 +230,7 @@ def test_a_changed_byte_in_an_exported_file_is_found_at_its_tick(trimmed: Lived,
     ids=["rewritten", "cut short"],
 )
 def test_a_line_that_was_changed_is_not_removed(tmp_path: Path, change: Callable[[bytes], bytes]) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     lived = live(client, settings_of(tmp_path, 1), upto=2 * DAY - 1)
     line = client.lindex(lived.store.key("journal"), 10)
     client.lset(lived.store.key("journal"), 10, change(line))
@@ -240,7 +240,7 @@ def test_a_line_that_was_changed_is_not_removed(tmp_path: Path, change: Callable
 
 
 def test_a_fenced_host_trims_nothing(tmp_path: Path) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     lived = live(client, settings_of(tmp_path, None), upto=2 * DAY)
     world = WorldChoice(agents=2, seed=1, recorded=None, minutes_per_tick=STEP).open()
     hosts = [
@@ -273,7 +273,7 @@ def test_accounts_of_past_days_are_not_a_finding(tmp_path: Path) -> None:
         brief=world.brief,
         ticks=10 * DAY,
         inline=True,
-        client=FakeRedis(),
+        client=empty_redis(),
     ) as loop:
         drive(loop, world)
     assert "day:0" not in {window.decode() for window in loop.ledger.client.smembers(loop.ledger.store.key("windows"))}

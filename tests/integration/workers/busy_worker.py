@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-import cogitate.workers.jobs.runner
+import cogitate.workers.jobs.process_lane
 from cogitate.workers import app
 
 FOLDER = Path(sys.argv[1])
@@ -21,5 +21,5 @@ def run_job(job_id: str) -> None:
 
 
 if __name__ == "__main__":
-    cogitate.workers.jobs.runner.run_job = run_job
+    cogitate.workers.jobs.process_lane.run_job = run_job
     app.worker_main(["worker", "--loglevel", "info", "--without-mingle", "--without-gossip"])

@@ -26,7 +26,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import structlog
-from fakeredis import FakeRedis
 from pydantic import BaseModel
 
 from cogitate.scheduler.config.endpoints import Endpoint, Model
@@ -38,6 +37,7 @@ from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.call_layers import Calls
 from cogitate.workers.llm.clients import ModelClients
 from cogitate.workers.llm.replies.failures import CLASSES, ModelAnswer
+from tests.live_redis import empty_redis
 from tests.ports import free_ports
 
 Case = Mapping[str, Any]
@@ -106,7 +106,7 @@ def found_in(case: Case) -> Found:
     """Ask twelve prompts of each model while the case lasts, and return what is found at fault."""
     kind = case.get("content_for") or "reflect"
     with serving(case, kind) as (url, asked):
-        client = FakeRedis()
+        client = empty_redis()
         endpoint = Endpoint(base_url=url, api_key="any-key-of-a-test")
         settings = Settings.tuned(endpoints={"default": endpoint})
         clients = ModelClients(settings.endpoint_table(), 8)

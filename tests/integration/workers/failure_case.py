@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fakeredis import FakeRedis
 from redis import Redis
 from structlog.testing import capture_logs
 
@@ -31,6 +30,7 @@ from cogitate.scheduler.journal.lines import EndNote
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost, Job
 from cogitate.tasks.registry import kinds
+from tests.live_redis import empty_redis
 
 KINDS = tuple(kind.name for kind in kinds() if kind.name != "prune")
 ANN, BEN, INN = "agent:ann", "agent:ben", "location:inn"
@@ -90,7 +90,7 @@ def think(tmp_path: Path, client: Redis, url: str, *, deadline: float = 60.0) ->
         for tick in loop:
             _happen(loop, tick.number)
     assert audit(client, "town") == []
-    assert replay(client, "town", FakeRedis()).digest == loop.digest
+    assert replay(client, "town", empty_redis()).digest == loop.digest
     assert summarise_run(client, "town").status == "finished"
     return _outcomes(client, loop.tick, told)
 

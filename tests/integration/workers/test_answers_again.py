@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakeredis import FakeRedis
 from redis import Redis
 from structlog.testing import capture_logs
 
@@ -39,6 +38,7 @@ from cogitate.tasks.plan import Plan
 from cogitate.workers.jobs.stored_texts import Capture, Captured, ResponseCache, captured_of
 from cogitate.workers.llm.replies.failures import ModelAnswer
 from cogitate.workers.processes.embedded import EmbeddedServer
+from tests.live_redis import empty_redis
 from tests.patience import LONGEST
 
 NAMES = ("Ann", "Bob", "Cleo", "Dan", "Eva", "Fay", "Gus", "Hal")
@@ -96,7 +96,7 @@ def spent(client: Redis, run: str = "town") -> dict[str, int]:
 
 @pytest.mark.parametrize("fault", ["wrong_types", "wrong_schema", "not_json", "broken_json", "length"])
 def test_an_unusable_answer_is_shown_to_the_model_once(tmp_path: Path, fault: str) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     with FakeEndpoint(faults={fault: 0.6}) as endpoint:
         settings = settings_of(tmp_path, endpoint, capture=True)
         planned(settings, client)
@@ -151,8 +151,8 @@ class Invents:
 def test_a_place_that_does_not_exist_is_repaired_and_never_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cogitate.workers.jobs.attempt.ModelClients", Invents)
-    client = FakeRedis()
+    monkeypatch.setattr("cogitate.workers.jobs.runner.ModelClients", Invents)
+    client = empty_redis()
     with FakeEndpoint() as endpoint:
         settings = settings_of(tmp_path, endpoint)
     with TickLoop(
@@ -175,7 +175,7 @@ def test_a_place_that_does_not_exist_is_repaired_and_never_stored(
 
 
 def test_without_a_retry_pool_there_are_no_repairs(tmp_path: Path) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     with FakeEndpoint(faults={"wrong_types": 1.0}) as endpoint:
         planned(settings_of(tmp_path, endpoint, retry_share=0.0), client)
         assert endpoint.stats().requests == len(NAMES)
@@ -207,7 +207,7 @@ def test_equal_questions_in_flight_are_one_call(tmp_path: Path, alike: bool, mon
         monkeypatch.setattr(Plan, "alike", lambda kind, case: str(case.job.minute))
     owners = {"agent:ann": Profile(name="Ann"), "agent:bob": Profile(name="Bob")} if alike else SAME
     monkeypatch.setattr(cogitate.hosting.inline, "InlinePublisher", Together)
-    client = FakeRedis()
+    client = empty_redis()
     with FakeEndpoint() as endpoint, ThreadPoolExecutor(1) as pool:
         endpoint.hold()
         living = pool.submit(planned, settings_of(tmp_path, endpoint), client, owners=owners)
@@ -229,14 +229,14 @@ def test_equal_questions_in_flight_are_one_call(tmp_path: Path, alike: bool, mon
         "jobs": 2,
     }
     assert loop.state.view.get(Cell("run:0", "run"), "tokens") == 2 * tokens
-    assert replay(client, "town", FakeRedis()).digest == loop.digest
+    assert replay(client, "town", empty_redis()).digest == loop.digest
 
 
 # -- answers of earlier runs -------------------------------------------------------------------------
 
 
 def test_a_run_of_the_same_course_costs_nothing_the_second_time(tmp_path: Path) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     with FakeEndpoint(faults={"wrong_types": 0.3}) as endpoint:
         settings = settings_of(tmp_path, endpoint, response_cache=True)
         first = planned(settings, client, run="first")
@@ -253,7 +253,7 @@ def test_a_run_of_the_same_course_costs_nothing_the_second_time(tmp_path: Path) 
 
 
 def test_equal_questions_of_one_run_keep_an_answer_each(tmp_path: Path) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     with FakeEndpoint() as endpoint:
         settings = settings_of(tmp_path, endpoint, response_cache=True)
         planned(settings, client, run="first", owners=SAME)
@@ -270,7 +270,7 @@ def test_equal_questions_of_one_run_keep_an_answer_each(tmp_path: Path) -> None:
 
 
 def test_texts_are_kept_only_on_request_within_bounds_and_go_with_their_run(tmp_path: Path) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     with FakeEndpoint() as endpoint, capture_logs() as logs:
         planned(settings_of(tmp_path, endpoint), client, run="silent")
         assert not list(client.scan_iter("cogitate:{silent}:*captured*"))

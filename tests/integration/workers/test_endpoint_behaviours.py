@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from fakeredis import FakeRedis
 from structlog.testing import capture_logs
 
 from cogitate import Profile, Settings, TickLoop
@@ -23,6 +22,7 @@ from tests.integration.workers.frame_behaviours import FRAMES
 from tests.integration.workers.gateway_behaviours import GATEWAYS
 from tests.integration.workers.hostile_behaviours import HOSTILE
 from tests.integration.workers.many_ways import ManyWays
+from tests.live_redis import empty_redis
 
 ROWS = (*BEHAVIOURS, *HOSTILE, *FRAMES, *GATEWAYS, *wordings())
 ALL = {one.name: one for one in ROWS}
@@ -54,7 +54,7 @@ def test_a_job_ends_as_its_endpoint_behaves(one: Behaviour, endpoint: ManyWays, 
         claim_cap=one.claims,
         job_deadline=one.deadline,
     )
-    client = FakeRedis()
+    client = empty_redis()
     logs.configure(1)
     loop = TickLoop(
         run="town",

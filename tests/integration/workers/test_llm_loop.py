@@ -7,7 +7,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from fakeredis import FakeRedis
 from pydantic import SecretStr
 from redis import Redis
 
@@ -17,6 +16,7 @@ from cogitate.tasks.job import Cost
 from cogitate.workers.llm.clients import ModelClients
 from cogitate.workers.llm.requests.dialect import Dialect, DialectStore, KnownDialect, known_dialects
 from tests.integration.workers.llm_case import BOUND, KEY, MODEL, PROMPT, Mood, ask, client_of
+from tests.live_redis import empty_redis
 
 
 def at(endpoint: FakeEndpoint) -> Endpoint:
@@ -81,7 +81,7 @@ def test_a_closed_loop_accepts_no_calls() -> None:
 
 
 def test_a_learned_dialect_reaches_the_next_process_and_run() -> None:
-    redis = FakeRedis()
+    redis = empty_redis()
     with FakeEndpoint(refuses=frozenset({"json_schema", "max_tokens"})) as endpoint:
         kinds = []
         for jobs in (3, 1):
@@ -97,7 +97,7 @@ def test_a_learned_dialect_reaches_the_next_process_and_run() -> None:
 
 
 def test_a_dialect_that_works_at_once_is_stored_without_passwords() -> None:
-    redis = FakeRedis()
+    redis = empty_redis()
     with FakeEndpoint() as endpoint:
         url = endpoint.url.replace("http://", "http://user:secret@")
         client = ModelClients({"default": Endpoint(base_url=url)}, 1, DialectStore(redis))

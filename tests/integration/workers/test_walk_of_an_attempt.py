@@ -13,7 +13,7 @@ import cogitate
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.scheduler.config.settings import Settings
-from cogitate.workers.jobs.attempt import Outcome, Runner
+from cogitate.workers.jobs.runner import Outcome, Runner
 from tests.repository import ROOT
 
 PAGE = (ROOT / "docs" / "explanation" / "architecture.md").read_text()

@@ -22,8 +22,8 @@ from cogitate.scheduler.ledger.presence import SIGNS_A_LEASE
 from cogitate.scheduler.ledger.step_replies import Collected
 from cogitate.scheduler.tick.result_collector import Leases, ResultCollector
 from cogitate.tasks.job import Cost
-from cogitate.workers.jobs.attempt import Runner
 from cogitate.workers.jobs.heartbeat import Heartbeat
+from cogitate.workers.jobs.runner import Runner
 from tests.simulation.seeded.actors import NEVER, Actor, Process, current
 from tests.simulation.seeded.batches import WatchedBatches
 from tests.simulation.seeded.scene import LEASE, RUN

@@ -40,6 +40,7 @@ import cogitate.workers.jobs.batches.parking
 import cogitate.workers.jobs.call_layers
 import cogitate.workers.jobs.judging
 import cogitate.workers.jobs.packs.packing
+import cogitate.workers.jobs.runner
 import cogitate.workers.jobs.service_tiers
 import cogitate.workers.jobs.stored_texts
 from cogitate.hosting.inline import InlinePublisher
@@ -139,12 +140,13 @@ def simulating() -> Iterator[Server]:
             cogitate.workers.jobs.batches.desk,
             cogitate.workers.jobs.batches.parking,
             cogitate.workers.jobs.judging,
+            cogitate.workers.jobs.runner,
             cogitate.workers.jobs.service_tiers,
             cogitate.workers.gate.gate,
             cogitate.scheduler.tick.loop,
         ):
             undo.enter_context(patch.object(timed, "time", SimulatedTime))
-        for waiting in (cogitate.workers.jobs.attempt, cogitate.scheduler.tick.loop):
+        for waiting in (cogitate.workers.jobs.runner, cogitate.scheduler.tick.loop):
             undo.enter_context(
                 patch.object(
                     waiting,
@@ -162,7 +164,7 @@ def simulating() -> Iterator[Server]:
         for name, takes_part in {"threading": threads, "BatchFiles": SimulatedFiles, "log": LoudLog()}.items():
             undo.enter_context(patch.object(desk, name, takes_part))
         undo.enter_context(patch.object(cogitate.workers.gate.gate, "Reports", _Untold))
-        undo.enter_context(patch.object(cogitate.workers.jobs.attempt, "ModelClients", SimulatedModel))
+        undo.enter_context(patch.object(cogitate.workers.jobs.runner, "ModelClients", SimulatedModel))
         undo.enter_context(patch.object(cogitate.workers.jobs.call_layers, "Sharing", _Alone))
         undo.enter_context(patch.object(cogitate.workers.jobs.call_layers, "ServiceTiers", WatchedTiers))
         undo.enter_context(patch.object(cogitate.hosting.inline, "Heartbeat", _Still))

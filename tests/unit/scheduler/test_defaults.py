@@ -20,16 +20,13 @@ from cogitate.scheduler.engine.triggers import ScopeTrigger
 from cogitate.scheduler.journal.ends import Shortfall
 from cogitate.scheduler.journal.lines import (
     Core,
-    CoreOutline,
     Correction,
-    DecisionOutline,
     Ended,
     EndNote,
-    EndOutline,
-    NotesOutline,
     Stepped,
     TickNotes,
 )
+from cogitate.scheduler.journal.outline import CoreOutline, DecisionOutline, EndOutline, NotesOutline
 from cogitate.scheduler.journal.run_totals import JobBeginning, RunTotals
 from cogitate.scheduler.latency.latencies import Known, LatencyPrior
 from cogitate.scheduler.ledger.claims import Result

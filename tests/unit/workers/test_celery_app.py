@@ -24,14 +24,14 @@ from cogitate.scheduler.config.settings import ConfigurationError
 from cogitate.tasks.registry import kind_names
 from cogitate.workers import celery_app as module
 from cogitate.workers.celery_app import FLOWER_PAGES, make_app
-from cogitate.workers.jobs import runner
+from cogitate.workers.jobs import process_lane
 from cogitate.workers.processes import worker_process
 from cogitate.workers.transport.event_batches import EventBatches
 
 
 def test_an_app_has_a_task_for_each_kind_that_runs_the_job_of_its_message(monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[str] = []
-    monkeypatch.setattr(runner, "run_job", ran.append)
+    monkeypatch.setattr(process_lane, "run_job", ran.append)
     app = make_app("rediss://localhost:1/1?ssl_cert_reqs=none")
     assert set(kind_names()) <= set(app.tasks)
     app.tasks["plan"]("town/3/plan/agent:a/0/0")

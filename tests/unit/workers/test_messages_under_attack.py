@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 
 from cogitate.tasks.job import Job, JobKey, split_job_id
 from cogitate.workers.celery_app import make_app
-from cogitate.workers.jobs.runner import run_job
+from cogitate.workers.jobs.process_lane import run_job
 from cogitate.workers.publish import Template
 from cogitate.workers.transport.hints import MessageRefused, check_envelope, check_hint
 

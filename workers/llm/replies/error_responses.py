@@ -154,8 +154,8 @@ WORDINGS = (
         "400 413 422 500",
         r"context(?! (?:deadline|cancel))|(prompt|input) \(?(is too|length)|token limit|`inputs`",
     ),
-    _wording("auth", "400 403 404", r"api.(secret.)?key"),
     _wording("filtered", "400 403 422 451 498 499", r"content|flagged|guidelines|sensitive"),
+    _wording("auth", "400 403 404", r"api.(secret.)?key"),
     _wording("model_missing", "400 401 403 404 410 422", r"(?<![a-z])models?(?![a-z])"),
 )
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from fakeredis import FakeRedis
 from redis import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 
@@ -21,6 +20,7 @@ from cogitate.scheduler.ledger.claims import Claim, Result
 from cogitate.tasks.job import Cost, Job
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.scheduler.ledger.ledger_case import OTHER, OWNER, Host, claimed, settle, thought, worker
+from tests.live_redis import empty_redis
 
 SPENT = Cost(calls=1, tokens=11)
 
@@ -56,7 +56,7 @@ def reflections(host: Host) -> list[tuple[str, bool]]:
 
 def sound(host: Host) -> None:
     assert audit(host.client, "r") == []
-    assert replay(host.client, "r", FakeRedis()).digest == host.loop.digest
+    assert replay(host.client, "r", empty_redis()).digest == host.loop.digest
 
 
 def test_a_late_answer_replaces_the_heuristic_result(client: Redis) -> None:

@@ -14,8 +14,8 @@ from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.summary import summarise_run
 from cogitate.scheduler.ledger.claims import Refusal, Settled
 from cogitate.scheduler.ledger.errors import RunUnreadable
-from cogitate.workers.jobs.attempt import Runner
 from cogitate.workers.jobs.heartbeat import Heartbeat
+from cogitate.workers.jobs.runner import Runner
 from cogitate.workers.processes.embedded import EmbeddedServer
 from cogitate.workers.processes.logs import json_processors
 from tests.integration.scheduler.ledger.ledger_case import OTHER, OWNER, Host, claimed, settle, worker

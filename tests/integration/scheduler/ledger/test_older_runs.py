@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakeredis import FakeRedis
 from redis import Redis
 
 from cogitate import TickLoop
@@ -23,6 +22,7 @@ from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost, JobKey, added
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.scheduler.ledger.written_run import FOLDER, as_bytes, live, load, settings_for, write
+from tests.live_redis import empty_redis
 
 FILE = FOLDER / f"run-schema-{SCHEMA}.json"
 LATE = "36/plan/agent:ben/0/0"  # whose answer came late, as the file says
@@ -66,7 +66,7 @@ def test_an_older_run_is_audited_replayed_and_resumed(client: Redis, tmp_path: P
     run, tick = written["run"], written["tick"]
     load(client, written)
     assert audit(client, run) == []
-    assert replay(client, run, FakeRedis())[:2] == (tick, written["digest"])
+    assert replay(client, run, empty_redis())[:2] == (tick, written["digest"])
     left = {key.partition(":job:")[2] for key in written["keys"]} - {""}
     assert {"open", "held", "staged"} == {
         fields["state"] for key, (_, fields) in written["keys"].items() if ":job:" in key
@@ -84,7 +84,7 @@ def test_an_older_run_is_audited_replayed_and_resumed(client: Redis, tmp_path: P
     check_charges(client, run)
     assert JobHistory(client, run).find(JobKey.parse(LATE)).spent.tokens == 300
     assert audit(client, run) == []
-    assert replay(client, run, FakeRedis()).ticks == tick + MORE
+    assert replay(client, run, empty_redis()).ticks == tick + MORE
 
 
 def test_the_next_one_can_be_written(tmp_path: Path) -> None:

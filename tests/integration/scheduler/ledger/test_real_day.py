@@ -11,7 +11,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from fakeredis import FakeRedis
 from redis import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 from structlog.testing import capture_logs
@@ -27,6 +26,7 @@ from cogitate.scheduler.ledger.real_day import UNLIMITED, Held, RealDay, utc_dat
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost
 from cogitate.workers.processes.embedded import EmbeddedServer
+from tests.live_redis import empty_redis
 
 LIMIT = 10_000
 
@@ -63,7 +63,7 @@ def test_no_number_of_workers_exceeds_it(valkey: EmbeddedServer) -> None:
 
 
 def test_repeated_steps_count_once() -> None:
-    client = FakeRedis()
+    client = empty_redis()
     day = RealDay(client, Settings(real_day_tokens=LIMIT), lambda: "2026-03-01")
     held = day.reserve(Cost(tokens=400))
     assert isinstance(held, Held)
@@ -78,7 +78,7 @@ def test_repeated_steps_count_once() -> None:
 
 
 def test_a_new_day_has_its_own_room_and_a_call_belongs_to_the_day_it_began() -> None:
-    client, dates = FakeRedis(), ["2026-03-01"]
+    client, dates = empty_redis(), ["2026-03-01"]
     day = RealDay(client, Settings(real_day_tokens=100), lambda: dates[-1])
     late = day.reserve(Cost(tokens=90))
     with capture_logs() as logs:
@@ -93,7 +93,7 @@ def test_a_new_day_has_its_own_room_and_a_call_belongs_to_the_day_it_began() -> 
 
 
 def test_without_a_limit_or_a_server_nothing_is_queried(monkeypatch: pytest.MonkeyPatch) -> None:
-    client = FakeRedis()
+    client = empty_redis()
     assert RealDay(client, Settings()).reserve(Cost(tokens=10**9)) == UNLIMITED
     assert client.keys() == []
     day = RealDay(client, Settings(real_day_usd=1.0))
@@ -137,7 +137,7 @@ def test_runs_share_the_room_of_a_real_day(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(
         "cogitate.scheduler.ledger.real_day.utc_date", lambda: "2026-03-01"
     )  # whatever midnight comes by
-    client = FakeRedis()
+    client = empty_redis()
     with FakeEndpoint() as endpoint:
         first = thoughts(tmp_path, client, "first", endpoint.url)
         second = thoughts(tmp_path, client, "second", endpoint.url)
@@ -196,7 +196,7 @@ def test_the_date_is_that_of_utc_wherever_a_worker_runs(monkeypatch: pytest.Monk
 
 def test_a_day_may_be_spent_to_the_last_token_and_dollar() -> None:
     for settings in (Settings(real_day_tokens=100), Settings(real_day_usd=0.0001)):
-        day = RealDay(FakeRedis(), settings, lambda: "2026-03-01")
+        day = RealDay(empty_redis(), settings, lambda: "2026-03-01")
         most = Cost(tokens=60, usd_micros=60)
         first = day.reserve(most)
         assert isinstance(first, Held)
@@ -209,7 +209,7 @@ def test_a_day_may_be_spent_to_the_last_token_and_dollar() -> None:
 
 
 def test_a_day_is_kept_for_forty_days_after_its_last_call_refused_ones_included() -> None:
-    client = FakeRedis()
+    client = empty_redis()
     day = RealDay(client, Settings(real_day_tokens=100), lambda: "2026-03-01")
     for tokens in (101, 100):
         day.reserve(Cost(tokens=tokens))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from fakeredis import FakeRedis
 from redis import Redis
 from structlog.testing import capture_logs
 
@@ -22,10 +21,11 @@ from cogitate.scheduler.ledger.claims import Claims
 from cogitate.scheduler.ledger.deletion import delete_run
 from cogitate.scheduler.ledger.errors import LedgerError, NewerSchema, OlderSchema
 from cogitate.scheduler.ledger.run_store import run_names
-from cogitate.workers.jobs.attempt import Runner
 from cogitate.workers.jobs.heartbeat import Heartbeat
+from cogitate.workers.jobs.runner import Runner
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.scheduler.ledger.ledger_case import OWNER, Host, claimed, settle, worker
+from tests.live_redis import empty_redis
 
 NEWER, OLDER = SCHEMA + 1, SCHEMA - 1
 REFUSED = [
@@ -66,7 +66,7 @@ def test_a_run_of_another_version_is_not_resumed(
         JobHistory,
         budget_vitals,
         cadence_vitals,
-        lambda client, run: replay(client, run, FakeRedis()),
+        lambda client, run: replay(client, run, empty_redis()),
     ],
 )
 def test_readers_refuse_a_run_of_another_version(client: Redis, read: Callable[[Redis, str], object]) -> None:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakeredis import FakeRedis
 from pydantic import SecretStr
 from redis import Redis
 
@@ -26,6 +25,7 @@ from cogitate.scheduler.ledger.claims import Claim, Claims, Result
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost, Job
 from cogitate.tasks.registry import kind_of
+from tests.live_redis import empty_redis
 from tests.repository import ROOT
 
 RUN = "written"
@@ -190,7 +190,7 @@ def _text(raw: Any) -> str:
 
 def write(path: Path) -> None:
     """Make the run and write it, one key a line."""
-    client = FakeRedis()
+    client = empty_redis()
     with tempfile.TemporaryDirectory() as folder, FakeEndpoint() as endpoint, pytest.MonkeyPatch.context() as patch:
         patch.setattr("cogitate.hosting.inline.InlinePublisher", Careless)
         settings = settings_for(Path(folder), endpoint.url)

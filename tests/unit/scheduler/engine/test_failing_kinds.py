@@ -244,7 +244,7 @@ def of_answer(case: Case, answer: Any) -> Any:
 def test_an_answer_with_unwritable_effects_is_repaired_once(
     cogitate_loop: Callable[..., TickLoop], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, learns: bool
 ) -> None:
-    monkeypatch.setattr("cogitate.workers.jobs.attempt.ModelClients", Dreams)
+    monkeypatch.setattr("cogitate.workers.jobs.runner.ModelClients", Dreams)
     monkeypatch.setattr(Dreams, "learns", learns)
     register(Own(answers=of_answer, output_cap=100))
     client = FakeRedis()
@@ -272,7 +272,7 @@ def test_a_call_is_settled_even_if_its_kind_fails(
     def fail(case: Case, answer: Any) -> Any:
         raise error
 
-    monkeypatch.setattr("cogitate.workers.jobs.attempt.ModelClients", Dreams)
+    monkeypatch.setattr("cogitate.workers.jobs.runner.ModelClients", Dreams)
     register(Own(answers=fail, output_cap=100))
     client = FakeRedis()
     with FakeEndpoint() as endpoint:
@@ -383,7 +383,7 @@ STRANGER = "Tell: there is no owner 'agent:nobody' in this run"
 def test_an_effect_for_an_owner_that_never_was_is_refused_and_the_heuristic_applies(
     cogitate_loop: Callable[..., TickLoop], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cogitate.workers.jobs.attempt.ModelClients", Dreams)
+    monkeypatch.setattr("cogitate.workers.jobs.runner.ModelClients", Dreams)
     register(Own(answers=lambda case, answer: (Tell("agent:nobody", "tune", {"a": 1}),), output_cap=100))
     client = FakeRedis()
     with FakeEndpoint() as endpoint:
@@ -433,7 +433,7 @@ def test_a_kind_that_refuses_an_answer_is_named_with_method_and_line(
     def refuse(case: Case, answer: Any) -> Any:
         raise ValueError("what Ada remembers")
 
-    monkeypatch.setattr("cogitate.workers.jobs.attempt.ModelClients", Dreams)
+    monkeypatch.setattr("cogitate.workers.jobs.runner.ModelClients", Dreams)
     register(Own(answers=refuse, output_cap=100))
     with FakeEndpoint() as endpoint:
         settings = Settings.tuned(

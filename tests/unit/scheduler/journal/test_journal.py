@@ -16,10 +16,8 @@ from cogitate.scheduler.journal.checkpoint import content_hash
 from cogitate.scheduler.journal.history import changes_of
 from cogitate.scheduler.journal.lines import (
     Core,
-    DecisionOutline,
     Ended,
     EndNote,
-    EndOutline,
     JournalError,
     JournalLine,
     TickNotes,
@@ -27,10 +25,10 @@ from cogitate.scheduler.journal.lines import (
     next_digest,
     pack_line,
     read_line,
-    read_outline,
     unpack_line,
     write_line,
 )
+from cogitate.scheduler.journal.outline import DecisionOutline, EndOutline, read_outline
 from cogitate.tasks.job import Cost, JobKey
 
 KEY = JobKey(1, "plan", "agent:ä/b", 0, 0)

@@ -90,7 +90,7 @@ class Started:
         self.guards = 0
         self.fails: BaseException | None = None
         monkeypatch.setattr(subprocess, "Popen", self.start)
-        monkeypatch.setattr(module, "_binary", lambda: Path("/bin/valkey"))
+        monkeypatch.setattr(module, "server_binary", lambda: Path("/bin/valkey"))
         monkeypatch.setattr(server, "_await_answer", self.wait)
         monkeypatch.setattr(server, "_guard", self.guard)
 

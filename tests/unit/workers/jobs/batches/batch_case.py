@@ -26,9 +26,9 @@ from cogitate.scheduler.ledger.batches import Batches
 from cogitate.scheduler.ledger.claims import Claims
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost, added
-from cogitate.workers.jobs.attempt import Runner
 from cogitate.workers.jobs.batches import desk
 from cogitate.workers.jobs.heartbeat import Heartbeat
+from cogitate.workers.jobs.runner import Runner
 
 OWNERS = {f"agent:{n:02}": Profile(name=f"Agent {n:02}") for n in range(12)}
 RUN, TICKS = "town", 12

@@ -84,6 +84,8 @@ def test_a_query_of_the_base_url_stays() -> None:
 
 
 def test_a_worker_with_models_does_not_load_the_sdk() -> None:
-    program = "import cogitate.workers.jobs.runner, cogitate.workers.llm.client, sys; print('openai' in sys.modules)"
+    program = (
+        "import cogitate.workers.jobs.process_lane, cogitate.workers.llm.client, sys; print('openai' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

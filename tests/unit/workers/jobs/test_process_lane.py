@@ -17,12 +17,11 @@ from structlog.testing import capture_logs
 from cogitate.scheduler.config.endpoints import ModelSettings
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.tasks.job import JobKey
-from cogitate.workers.jobs import attempt, model_lane
-from cogitate.workers.jobs import runner as module
-from cogitate.workers.jobs.attempt import Runner
+from cogitate.workers.jobs import model_lane, process_lane
 from cogitate.workers.jobs.combined import CombinedRedis
 from cogitate.workers.jobs.heartbeat import Heartbeat
 from cogitate.workers.jobs.kept_results import KeptResults
+from cogitate.workers.jobs.runner import Runner
 from cogitate.workers.llm.requests.dialect import DialectStore
 from cogitate.workers.transport import redis_transport
 
@@ -70,30 +69,30 @@ class Process:
 @pytest.fixture
 def process(monkeypatch: pytest.MonkeyPatch) -> Iterator[Process]:
     made = Process()
-    monkeypatch.setattr(module, "tune", lambda: made.done.append("tune"))
-    monkeypatch.setattr(module, "use_prompts", lambda prompts: made.done.append(("prompts", prompts)))
-    monkeypatch.setattr(module, "Settings", lambda: SETTINGS)
-    monkeypatch.setattr(module, "connect", made.connect)
-    monkeypatch.setattr(module, "Runner", made.runner)
-    monkeypatch.setattr(module, "signals", made.signals)
+    monkeypatch.setattr(process_lane, "tune", lambda: made.done.append("tune"))
+    monkeypatch.setattr(process_lane, "use_prompts", lambda prompts: made.done.append(("prompts", prompts)))
+    monkeypatch.setattr(process_lane, "Settings", lambda: SETTINGS)
+    monkeypatch.setattr(process_lane, "connect", made.connect)
+    monkeypatch.setattr(process_lane, "Runner", made.runner)
+    monkeypatch.setattr(process_lane, "signals", made.signals)
     monkeypatch.setattr(model_lane, "_slots", [])
     monkeypatch.setattr(redis_transport, "_room", redis_transport._room)  # and put it back at the end
-    module._lane.cache_clear()
+    process_lane._lane.cache_clear()
     yield made
-    module._lane.cache_clear()
+    process_lane._lane.cache_clear()
 
 
 def test_a_process_creates_its_runner_once_before_the_first_job(process: Process) -> None:
-    module.warm_up()
+    process_lane.warm_up()
     connected = ("connect", SETTINGS.state_url(), 7.0, {"client": CombinedRedis})
     assert process.done == ["tune", ("prompts", SETTINGS.prompts), connected]
-    module.warm_up()
-    module.run_job(JOB)
+    process_lane.warm_up()
+    process_lane.run_job(JOB)
     assert (len(process.runners), process.ran) == (1, [JOB])
 
 
 def test_the_runner_shares_one_ledger_and_beats_five_times_in_a_lease(process: Process) -> None:
-    module.warm_up()
+    process_lane.warm_up()
     (runner,) = process.runners
     claims, heartbeat, kept = runner["claims"], runner["heartbeat"], runner["kept"]
     assert (runner["client"], runner["settings"]) == (process.client, SETTINGS)
@@ -108,16 +107,16 @@ def test_a_process_looks_for_batches_only_where_a_model_may_be_asked_in_them(
     process: Process, monkeypatch: pytest.MonkeyPatch, batch: Any, started: int
 ) -> None:
     settings = SETTINGS.changed(models={"default": ModelSettings(), "slow": ModelSettings(batch=batch)})
-    monkeypatch.setattr(module, "Settings", lambda: settings)
-    module.warm_up()
+    monkeypatch.setattr(process_lane, "Settings", lambda: settings)
+    process_lane.warm_up()
     assert process.done.count("desk") == started
 
 
 def test_every_process_has_a_unique_name(process: Process) -> None:
     names = []
     for _ in range(2):
-        module._lane.cache_clear()
-        module.warm_up()
+        process_lane._lane.cache_clear()
+        process_lane.warm_up()
         names.append(process.runners[-1]["claims"]._worker)
     start = f"{os.uname().nodename}:{os.getpid()}:"
     assert all(name.startswith(start) and name != start for name in names)
@@ -129,14 +128,14 @@ def test_a_process_has_a_place_for_a_model_in_all_its_slots_but_one(
     process: Process, slots: list[int], places: int
 ) -> None:
     model_lane._slots[:] = slots
-    lane = module._lane(os.getpid())
+    lane = process_lane._lane(os.getpid())
     assert lane._free == places
     assert lane._asks_model == process.runners[0]["claims"].asks_model
     assert redis_transport._room == lane.room
 
 
 def test_an_ending_process_starts_nothing_and_closes_after_its_jobs(process: Process) -> None:
-    lane = module._lane(os.getpid())
+    lane = process_lane._lane(os.getpid())
     process.done.clear()
     gc.collect()  # what only a signal knows must stay
     process.signals.worker_shutting_down.send(sender=None, sig="TERM")
@@ -148,7 +147,7 @@ def test_an_ending_process_starts_nothing_and_closes_after_its_jobs(process: Pro
 @pytest.mark.parametrize("foreign", ["", "town", "x" * 1_000, None, 5, ["town/1/plan/a/0/0"]])
 def test_an_invalid_job_is_logged_briefly_and_dropped(process: Process, foreign: Any) -> None:
     with capture_logs() as logs:
-        module.run_job(foreign)
+        process_lane.run_job(foreign)
     ((event, said),) = [(log["event"], log["error"]) for log in logs]
     assert event == "message.refused"
     assert 0 < len(said) <= 200
@@ -180,7 +179,7 @@ class Clients:
 
 @pytest.mark.parametrize("unusable", [False, True])
 def test_a_runner_prepares_the_endpoint_that_its_settings_ask(monkeypatch: pytest.MonkeyPatch, unusable: bool) -> None:
-    monkeypatch.setattr(attempt, "ModelClients", Clients)
+    monkeypatch.setattr("cogitate.workers.jobs.runner.ModelClients", Clients)
     monkeypatch.setattr(Clients, "unusable", unusable)
     endpoints = {name: {"base_url": "http://localhost:1/v1"} for name in ("ours", "theirs")}
     models = {"default": {"endpoint": "ours", "model": "m"}, "unasked": {"endpoint": "theirs", "model": "m"}}
@@ -193,7 +192,7 @@ def test_a_runner_prepares_the_endpoint_that_its_settings_ask(monkeypatch: pytes
 
 
 def test_a_runner_without_a_model_prepares_no_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attempt, "ModelClients", Clients)
+    monkeypatch.setattr("cogitate.workers.jobs.runner.ModelClients", Clients)
     unused: Any = None
     runner = Runner(FakeRedis(), unused, unused, Settings())
     clients: Any = runner._models
@@ -203,7 +202,7 @@ def test_a_runner_without_a_model_prepares_no_endpoint(monkeypatch: pytest.Monke
 
 def test_a_runner_closes_its_connections(monkeypatch: pytest.MonkeyPatch) -> None:
     closed: list[str] = []
-    monkeypatch.setattr(attempt, "ModelClients", Clients)
+    monkeypatch.setattr("cogitate.workers.jobs.runner.ModelClients", Clients)
     heartbeat: Any = SimpleNamespace(close=lambda: closed.append("heartbeat"))
     claims: Any = None
     runner = Runner(FakeRedis(), claims, heartbeat, Settings())
