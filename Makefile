@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help venv demo digests style style-and-compile test simulate mutate chaos soak docs check-rate-limit check-local-llm check-adapters bench
+.PHONY: help venv demo digests style style-and-compile test pictures simulate mutate chaos soak docs check-rate-limit check-local-llm check-adapters bench
 
 PYTHON ?= python3
 VENV := .venv
@@ -40,6 +40,10 @@ style-and-compile: $(READY)
 
 test: $(READY) $(if $(MARKED),,style-and-compile) ## Style, types, import directions, and every test; or only marked tests: MARKED="system or recordings"
 	$(BIN)/pytest --numprocesses 4 --dist worksteal $(if $(MARKED),-m "$(MARKED)")
+
+pictures: $(READY) ## The pictures of docs/images, taken again by the tests that look at their pages
+	$(BIN)/pytest tests/browser/test_flower_pages.py tests/browser/test_incidents.py tests/browser/test_town_week.py
+	cd docs/images && for picture in *.png; do cp "../../artefacts/$$picture" "$$picture" || exit 1; done
 
 simulate: $(READY) ## The protocol under seeded faults: SEEDS=10000, FIRST=60, MINUTES=3, or one SEED=17 alone
 	$(BIN)/python -m tests.simulation.seeded $(if $(SEED),--seed $(SEED)) $(if $(FIRST),--first $(FIRST)) \

@@ -17,15 +17,17 @@ from cogitate.scheduler.inspection.endpoint_vitals import usual_seconds
 from cogitate.scheduler.latency.due_ticks import EARLY
 from cogitate.scheduler.latency.latencies import Latencies
 from cogitate.scheduler.latency.prior import ASSUMED, prior_of
-from cogitate.tasks.kind import Kind
+from cogitate.tasks.kind import Kind, OnDenied
 from cogitate.tasks.registry import kinds
 
 Verdict = Literal["fits", "too slow", "late", "not known"]
 UNFIT: tuple[Verdict, ...] = ("too slow", "late")
 PLAN = "plan"  # a kind that all agents request at about the same time
 ADVICE = (
-    "take a faster model, fewer ticks a second or more workers; these kinds go by their heuristic until it is faster"
+    "take a faster model, fewer ticks a second or more workers, or allow a longer wait: act_interval for act, "
+    "latency_most for a kind of your own"
 )
+INSTEAD: Mapping[OnDenied, str] = {"heuristic": "by heuristic", "defer": "tried again later", "drop": "dropped"}
 
 log = structlog.get_logger()
 
@@ -40,6 +42,7 @@ class KindFit(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float | None
     least: int  # ticks from request to due tick; equal to `most` where due ticks are fixed
     most: int
+    on_denied: OnDenied  # what happens to a job whose answer would be late
 
     def line(self) -> str:
         """Return a line such as "plan: 1.4 s = 28 ticks of 2 to 480: asked 28 ticks before the morning"."""
@@ -49,7 +52,7 @@ class KindFit(msgspec.Struct, frozen=True, kw_only=True):
         needs = f"{self.kind}: {self.seconds:.3g} s = {self.ticks} ticks of {room}"
         match self.verdict:
             case "too slow":
-                return f"{needs}: too slow, by heuristic"
+                return f"{needs}: too slow, {INSTEAD[self.on_denied]}"
             case "late":
                 return f"{needs}: late, and paid for"
             case _ if self.ticks > self.most:
@@ -77,7 +80,16 @@ def pace_fit(
         verdict = _verdict(known, kind.name, model, ahead, need, most, bounds is None)
         seconds = None if need is None else need / tick_rate
         found.append(
-            KindFit(kind=kind.name, model=model, verdict=verdict, ticks=need, seconds=seconds, least=least, most=most)
+            KindFit(
+                kind=kind.name,
+                model=model,
+                verdict=verdict,
+                ticks=need,
+                seconds=seconds,
+                least=least,
+                most=most,
+                on_denied=kind.on_denied,
+            )
         )
     return found
 

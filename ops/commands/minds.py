@@ -58,7 +58,7 @@ def minds(
             reading = MindsReading(client, settings)
             reading.page(run, at=at or "", beside=beside or "")  # name what is missing at once
             return _serve(reading, runs, at, port)
-        shown, told = zip(*(_read(client, one, at) for one in runs), strict=True)
+        shown, told = zip(*(read_shown(client, one, at) for one in runs), strict=True)
     write_minds(shown, out)
     Terminal(stderr=as_json).print(f"wrote {out} ({out.stat().st_size / 1000:,.0f} kB)")
     if as_json:
@@ -66,7 +66,7 @@ def minds(
     return 0
 
 
-def _read(client: Redis, run: str, at: str | None) -> tuple[ShownRun, dict[str, int | str]]:
+def read_shown(client: Redis, run: str, at: str | None) -> tuple[ShownRun, dict[str, int | str]]:
     """Return a run with all memories, at an earlier time if one is given, and its figures."""
     store = RunStore.open(client, run)
     facts, past = kept_facts(store), None if at is None else read_past(store, tick_at(store, at))

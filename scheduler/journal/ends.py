@@ -115,9 +115,7 @@ def how_ended(ended: Ended, note: EndNote) -> HowEnded:
 
 def _refusal(refused: str) -> str:
     """Return why admission refused a request: the limit, the end of the run, or a word such as "draining"."""
-    return (
-        format_no_room(refused) if " " in refused else MEANING[refused] if refused in (RUN_ENDS, LOW_VALUE) else refused
-    )
+    return format_no_room(refused) if " " in refused else MEANING.get(refused, refused)
 
 
 def _why(ended: Ended, note: EndNote) -> str:

@@ -42,6 +42,6 @@ class Scene:
 
 
 def keep(page: Any, name: str, *, whole: bool = True) -> None:
-    """Keep a picture of the whole page, or of its first screen."""
+    """Keep a picture of the whole page, or of its first screen. `make pictures` copies those that docs show."""
     ARTEFACTS.mkdir(exist_ok=True)
-    page.screenshot(path=str(ARTEFACTS / f"flower-{name}.png"), full_page=whole)
+    page.screenshot(path=str(ARTEFACTS / f"{name}.png"), full_page=whole)

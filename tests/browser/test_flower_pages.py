@@ -140,7 +140,7 @@ def test_the_figures_are_those_of_the_status_and_change_while_the_page_is_open(p
     )
     until(lambda: accounts(page) != standing, "the figures to change")
     assert before.keys() & accounts(page).keys()
-    keep(page, "budgets")
+    keep(page, "flower-budgets")
 
 
 def figures(page: Any) -> dict[str, dict[str, float]]:
@@ -194,7 +194,7 @@ def test_the_first_page_matches_the_status(page: Any, scene: Scene) -> None:
                 raise
     assert page.locator("#rows tr[data-key] a").inner_text() == "town-1"
     page.wait_for_selector("#spenders tr[data-key]")
-    keep(page, "cogitate")
+    keep(page, "flower-cogitate")
 
 
 def test_a_refresh_changes_cells_and_leaves_selection_focus_and_scroll(page: Any, scene: Scene) -> None:
@@ -258,7 +258,7 @@ def test_cadence_shows_failures_and_links_to_job_and_task(page: Any, scene: Scen
     page.wait_for_selector("#workers tr[data-key]")
     assert re.search(r"\w+ \d+×", page.locator("#classes").inner_text())
     assert "game minutes" in page.locator("#steering tr[data-key]").inner_text()
-    keep(page, "cadence")
+    keep(page, "flower-cadence")
     asked = page.locator("#failed tr[data-key]").filter(has_not_text="too_slow")  # the others have no task
     job = asked.locator("a").first
     said = job.inner_text()
@@ -267,7 +267,7 @@ def test_cadence_shows_failures_and_links_to_job_and_task(page: Any, scene: Scen
     page.wait_for_url("**/job?id=**")
     page.wait_for_selector("#life tr[data-key]")
     assert page.locator("#kind").inner_text() == said.partition(" · ")[0]
-    keep(page, "job")
+    keep(page, "flower-job")
     page.locator("#task a").click()
     page.wait_for_url("**/task/**")
     page.get_by_role("link", name="Its life").click()
@@ -291,7 +291,7 @@ def test_an_endpoint_that_fails_shows_as_an_open_breaker_until_it_is_back(page: 
     scene.endpoint.change(faults={"503": 1.0})
     try:
         until(lambda: re.search(r"open for \d+ s \(overloaded 503 or 529\)", row.inner_text()), "the breaker to open")
-        keep(page, "cadence-open-breaker")
+        keep(page, "flower-cadence-open-breaker")
         until(lambda: "HEURISTIC" in _tasks(page, scene, "result:breaker_open"), "the task list to say so")
         assert "SUCCESS" not in page.locator("#tasks-table tbody").inner_text()
         page.goto(f"{scene.address}/cadence")
@@ -334,7 +334,7 @@ def test_charts_follow_the_run(page: Any, scene: Scene) -> None:
     before = page.locator("#chart-sources").get_attribute("data-totals")
     page.wait_for_function("(before) => document.getElementById('chart-sources').dataset.totals !== before", arg=before)
     theme = page.evaluate("document.documentElement.dataset.bsTheme")
-    keep(page, "charts" if theme == "light" else "charts-narrow-dark")
+    keep(page, "flower-charts" if theme == "light" else "flower-charts-narrow-dark")
     page.get_by_role("button", name="Last day", exact=True).click()
     page.wait_for_url("**/charts?span=day")
 
@@ -364,7 +364,7 @@ def test_an_operator_pauses_and_resumes_the_run_once_that_is_confirmed(page: Any
         until(lambda: ours.locator("#mode").inner_text() == "paused", "the run to be paused")
         row = ours.locator("#history tr[data-key]").first
         assert re.search(r"pause\s+ann in Flower\s+applied\s+tick [\d,]+, day \d+", row.inner_text())
-        keep(ours, "steering")
+        keep(ours, "flower-steering")
         ours.get_by_role("button", name="Resume", exact=True).click()
         until(lambda: ours.locator("#mode").inner_text() == "running", "the run to go on")
         until(lambda: "took effect at tick" in ours.locator("#outcome").inner_text(), "what came of the last request")
@@ -411,7 +411,7 @@ def test_a_narrow_screen_is_enough(page: Any, scene: Scene, name: str) -> None:
     )
     assert abs(_light(ink) - _light(paper)) > 120  # of 255: readable in this theme
     assert (_light(paper) < 128) == (theme == "dark")
-    keep(page, f"{name}-narrow-{theme}")
+    keep(page, f"flower-{name}-narrow-{theme}")
 
 
 @pytest.mark.parametrize("name", ["overview", "budgets", "cadence", "charts", "job", "steering"])

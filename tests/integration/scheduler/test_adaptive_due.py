@@ -12,6 +12,7 @@ from redis import Redis
 
 from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.inspection.replay import replay
+from cogitate.scheduler.journal.ends import ends_of
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.run_totals import RunTotals
 from cogitate.scheduler.latency.due_ticks import PAUSE, Bounds
@@ -303,6 +304,9 @@ def test_on_denied_also_decides_about_jobs_that_are_too_slow(client: Redis) -> N
         ("doze", "dropped", "too_slow"),
         ("muse", "heuristic", "too_slow"),
     }
+    told = [one for one in ends_of(host.ledger.run, line) if one.kind == "doze"]
+    assert [(one.end, one.reason) for one in told] == [("dropped", "too_slow")]
+    assert "too slow" in told[0].why, "the host learns of it in words"
 
 
 def test_a_kind_that_is_too_slow_is_tried_again_and_believed_when_it_is_fast(client: Redis) -> None:

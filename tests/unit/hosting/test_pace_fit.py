@@ -42,8 +42,9 @@ def test_a_fast_body_fits_the_pace() -> None:
 def test_a_slow_body_is_named() -> None:
     found = fits(settings_of(), 2.0)
     assert found["act"].verdict == "too slow"
-    assert found["act"].line().endswith("of 2 to 60: too slow, by heuristic")
+    assert found["act"].line().endswith("of 2 to 60: too slow, dropped"), "a late action has no heuristic"
     assert found["reflect"].verdict == "fits"
+    assert fits(settings_of(), 60.0)["reflect"].line().endswith("too slow, by heuristic")
 
 
 def test_fixed_due_ticks_are_late_and_cost_money() -> None:

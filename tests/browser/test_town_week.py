@@ -1,4 +1,4 @@
-"""A report as it is printed: a week of a town that a model thinks for fills two pages."""
+"""A week of a town that a model thinks for: its report as it is printed, and a day of it on the page of minds."""
 
 from __future__ import annotations
 
@@ -11,23 +11,29 @@ from fakeredis import FakeRedis
 from pydantic import SecretStr
 
 from cogitate.hosting.tick_loop import TickLoop
+from cogitate.ops.commands.minds import read_shown
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.ops.report.command import run_page
+from cogitate.ops.report.minds_page import write_minds
 from cogitate.ops.world_choice import WorldChoice
 from cogitate.ops.world_driver import drive
 from cogitate.scheduler.config.settings import Settings
 from tests.browser.accessibility import check_accessible
+from tests.browser.quiet_page import quiet_page
+from tests.browser.scene import keep
 
 pytestmark = pytest.mark.system
 
 DAYS = 7
 
 
-def test_a_week_is_two_pages(browser: Any, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def week(tmp_path_factory: pytest.TempPathFactory) -> FakeRedis:
+    """The state of the run `week`."""
     client, world = FakeRedis(), WorldChoice(agents=8, minutes_per_tick=10).open()
     with FakeEndpoint() as endpoint:
         settings = Settings.tuned(
-            data_dir=tmp_path,
+            data_dir=tmp_path_factory.mktemp("week"),
             seconds_per_tick=600,
             act_interval=12,
             llm="openai",
@@ -48,7 +54,11 @@ def test_a_week_is_two_pages(browser: Any, tmp_path: Path) -> None:
             client=client,
         ) as loop:
             drive(loop, world)
-    page, figures, _ = run_page(client, "week", tmp_path)
+    return client
+
+
+def test_a_week_is_two_printed_pages(browser: Any, week: FakeRedis, tmp_path: Path) -> None:
+    page, figures, _ = run_page(week, "week", tmp_path)
     assert len(figures.spent) == DAYS
     file = tmp_path / "week.html"
     page.write(file)
@@ -58,3 +68,20 @@ def test_a_week_is_two_pages(browser: Any, tmp_path: Path) -> None:
     printed = shown.pdf(format="A4")
     shown.close()
     assert len(re.findall(rb"/Type\s*/Page[^s]", printed)) == 2
+
+
+def test_each_reflection_of_a_day_shows_its_evidence_on_the_timeline(
+    browser: Any, week: FakeRedis, tmp_path: Path
+) -> None:
+    file = tmp_path / "minds.html"
+    write_minds([read_shown(week, "week", "day 2 23:50")[0]], file)
+    with quiet_page(browser, file.as_uri(), "desktop") as page:
+        reflections = page.locator("#timeline .mark.lane3")
+        assert reflections.count()
+        for place in range(reflections.count()):
+            reflections.nth(place).focus()
+            page.keyboard.press("Enter")
+            evidence = page.locator("#card h3", has_text="It rests on").locator("xpath=following-sibling::ul[1]/li")
+            assert page.locator("#timeline .mark.linked").count() <= evidence.count()
+            assert evidence.count()
+        keep(page, "minds", whole=False)
