@@ -32,6 +32,6 @@ def timeline(
     requests = [(one, format_control(one.control)) for one in steering_history(store, run.tick, run.minute)]
     events = recent_events(points, requests, endpoints, workers, now)
     return {
-        "minutes": msgspec.to_builtins(real_windows(points, now)),
+        "real_windows": msgspec.to_builtins(real_windows(points, now)),
         "events": [msgspec.to_builtins(one) | {"clock": day_and_time(one.minute)} for one in events],
     }

@@ -176,10 +176,20 @@ def bar_chart(
     limit: float | None = None,
     limit_label: str = "",
 ) -> Markup:
-    """Draw a stacked bar for each column; `parts` are (name, a value for each column), from the bottom up."""
+    """Draw a stacked bar for each column; `parts` are (name, a value for each column), from the bottom up.
+
+    A part's place gives it its colour. One without a value keeps its place and is not in the legend.
+    """
     totals = [sum(values[n] for _, values in parts) for n in range(len(columns))]
     axis = Axis.over(0.0, max([limit or 0.0, *totals, 0.0]))
-    frame = _Frame(title, y, [name for name, _ in parts], Axis(0, max(1, len(columns)), ()), axis, bars=True)
+    frame = _Frame(
+        title,
+        y,
+        [name if any(values) else "" for name, values in parts],
+        Axis(0, max(1, len(columns)), ()),
+        axis,
+        bars=True,
+    )
     drawn = [frame.grid(figure, y_label, ())]
     every = -(-len(columns) // max(1, int((WIDTH - _LEFT) / (_LETTER * max([4, *map(len, columns)]) + 8))))
     width = (WIDTH - _LEFT - _RIGHT) / max(1, len(columns))
@@ -285,6 +295,8 @@ def _legend_rows(names: Sequence[str]) -> list[list[tuple[int, str]]]:
     rows: list[list[tuple[int, str]]] = [[]]
     left = float(_LEFT)
     for index, name in enumerate(names[:SERIES]):
+        if not name:
+            continue
         if rows[-1] and left + _wide(name) > WIDTH:
             rows.append([])
             left = float(_LEFT)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from markupsafe import Markup
@@ -10,7 +10,7 @@ from markupsafe import Markup
 from cogitate.memory.clock import DAY, clock_in_force
 from cogitate.ops.formatting.budget import COLUMNS as BUDGET_COLUMNS
 from cogitate.ops.formatting.budget import budget_cells, budget_rows, named_limit
-from cogitate.ops.formatting.charts import Axis, Series, bar_chart, figure, line_chart
+from cogitate.ops.formatting.charts import SERIES, Axis, Series, bar_chart, figure, line_chart
 from cogitate.ops.formatting.run import degraded_lines
 from cogitate.ops.formatting.vitals import format_breaker, format_cadence, format_class, format_pace
 from cogitate.ops.report.page import Cell, ReportTable, Section
@@ -57,7 +57,7 @@ def budget_section(summary: RunSummary, figures: RunFigures) -> Section:
             "day and the run; the charts have every day."
         ],
         charts=[
-            _by_day(f"{name} {by}", unit, days, amounts, limit)
+            _by_day(f"{name} {by}", unit, days, amounts, limit, figures)
             for name, unit, amounts, limit in charts
             if any(amount for kinds in amounts.values() for amount in kinds.values())
         ],
@@ -185,14 +185,14 @@ def memory_section(summary: RunSummary, figures: RunFigures) -> Section:
         x_label=lambda m: _moment(int(m), figures),
     )
     charts: list[Markup] = [growth]
-    kinds = sorted({kind for counts in figures.compacted.values() for kind in counts})
+    kinds = {kind for counts in figures.compacted.values() for kind in counts}
     if kinds:
         parts = [
             (
                 f"{kind} (limits)" if kind == BOUNDARY else kind,
                 [figures.compacted[s][kind] if s in figures.compacted else 0 for s in steps],
             )
-            for kind in kinds
+            for kind in _in_colours(kinds, figures)
         ]
         labels = [_moment(s * figures.width, figures) for s in steps]
         charts.append(bar_chart("Archived", labels, parts, y="entries, by what archived them"))
@@ -240,10 +240,22 @@ def warnings_section(summary: RunSummary, figures: RunFigures) -> Section:
     return Section("Warnings", [] if tables else ["There were none."], tables=tables)
 
 
+def _in_colours(kinds: Iterable[str], figures: RunFigures) -> list[str]:
+    """Return the kinds of a run in the order of their colours, the same in all charts; these, if there are too many."""
+    every = {kind for by_kind in (*figures.admitted.values(), *figures.spent.values()) for kind in by_kind} | {*kinds}
+    ordered = [*sorted(every - {BOUNDARY}), BOUNDARY]
+    return ordered if len(ordered) <= SERIES else sorted(kinds)
+
+
 def _by_day(
-    title: str, unit: str, days: list[int], amounts: Mapping[int, Mapping[str, float]], limit: _Limit | None
+    title: str,
+    unit: str,
+    days: list[int],
+    amounts: Mapping[int, Mapping[str, float]],
+    limit: _Limit | None,
+    figures: RunFigures,
 ) -> Markup:
-    kinds = sorted({kind for found in amounts.values() for kind in found})
+    kinds = _in_colours({kind for found in amounts.values() for kind in found}, figures)
     parts = [(kind, [float(amounts.get(day, {}).get(kind, 0)) for day in days]) for kind in kinds]
     most = max((sum(values[n] for _, values in parts) for n in range(len(days))), default=0.0)
     shown = limit if limit is not None and limit.amount <= 3 * most else None

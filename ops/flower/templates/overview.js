@@ -76,7 +76,7 @@ function draw(reading) {
     ["Late", "number", (one) => one.late],
     ["Failed", "number", (one) => one.failed],
     ["Refused", "number", (one) => one.refused],
-  ], reading.minutes, "", (one) => String(one.minutes));
+  ], reading.real_windows, "", (one) => String(one.minutes));
   table("failed", [
     ["Job", "", (job) => jobLink(job.id, job.kind + " · " + job.owner.replace(/^agent:/, "") + " · tick " + job.tick)],
     ["Class", "", (job) => job.why ? job.failure + "; " + job.why : job.failure],

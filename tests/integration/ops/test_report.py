@@ -183,6 +183,13 @@ def test_names_are_escaped_and_memories_omitted(tmp_path: Path) -> None:
     assert "miller" not in page
     assert "Ada" not in page
     assert "for this report" in page
+    colours: dict[str, set[str]] = {}
+    for colour, kind in re.findall(
+        r'<g class="(s\d)"><rect [^>]*/><rect [^>]*/><title>[^<]*?, (reflect|plan|prune): ', page
+    ):
+        colours.setdefault(kind, set()).add(colour)
+    assert {"reflect", "plan"} <= colours.keys()
+    assert all(len(found) == 1 for found in colours.values()), "a kind has one colour in all charts"
     figures, whole = run_figures(client, "odd", tmp_path), summarise_run(client, "odd")
     kept = [sum(counts[name] for counts in whole.memories.values()) for name in ("live", "archived")]
     assert [figures.entries, figures.archive] == kept, "memories are counted as they are"

@@ -92,6 +92,7 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
             "embedded": 0,
             "service_tier": "",
             "discount": 0,
+            "worker": "",
             "tries": [],
             "appended": [],
         },
@@ -169,6 +170,7 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
             "embedded": 0,
             "service_tier": "",
             "discount": 0,
+            "worker": "",
             "tries": [],
         },
     ),
@@ -196,7 +198,7 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
     (
         ControlAnswer,
         {"id": "1", "tick": 2, "control": {"type": "mode", "mode": "paused"}},
-        {"refused": "", "job": "", "by": ""},
+        {"refused": "", "job": "", "by": "", "reason": ""},
     ),
     (
         Model,
