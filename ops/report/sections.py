@@ -242,7 +242,7 @@ def warnings_section(summary: RunSummary, figures: RunFigures) -> Section:
 
 def _in_colours(kinds: Iterable[str], figures: RunFigures) -> list[str]:
     """Return the kinds of a run in the order of their colours, the same in all charts; these, if there are too many."""
-    every = {kind for by_kind in (*figures.admitted.values(), *figures.spent.values()) for kind in by_kind} | {*kinds}
+    every = set(kinds).union(*figures.admitted.values(), *figures.spent.values())
     ordered = [*sorted(every - {BOUNDARY}), BOUNDARY]
     return ordered if len(ordered) <= SERIES else sorted(kinds)
 
@@ -255,7 +255,7 @@ def _by_day(
     limit: _Limit | None,
     figures: RunFigures,
 ) -> Markup:
-    kinds = _in_colours({kind for found in amounts.values() for kind in found}, figures)
+    kinds = _in_colours(set[str]().union(*amounts.values()), figures)
     parts = [(kind, [float(amounts.get(day, {}).get(kind, 0)) for day in days]) for kind in kinds]
     most = max((sum(values[n] for _, values in parts) for n in range(len(days))), default=0.0)
     shown = limit if limit is not None and limit.amount <= 3 * most else None
