@@ -17,7 +17,7 @@ def check_accessible(page: Any) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
     found = []
     for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # no fading from theme to theme
         for name, (_, width, height) in WINDOWS.items():
             page.set_viewport_size({"width": width, "height": height})
             for one in axe.Axe().run(page).response["violations"]:
