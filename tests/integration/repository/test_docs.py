@@ -180,7 +180,9 @@ def test_the_page_shows_the_memories_that_are_read(tmp_path: Path) -> None:
     assert [line.rstrip() for line in printed.splitlines()] == blocks("text", page)[1].splitlines()
     assert '"run": "memories"' in more
     assert written.startswith("wrote minds.html")
-    assert "Ben Cole lent a pair of bellows." in (tmp_path / "minds.html").read_text()
+    now, then = ((tmp_path / name).read_text() for name in ("minds.html", "then.html"))
+    morning, afternoon = "bellows of the forge are torn", "Ben Cole lent a pair of bellows."
+    assert (morning in now, afternoon in now, morning in then, afternoon in then) == (True, True, True, False)
 
 
 @pytest.mark.parametrize("number", [0, 1])
