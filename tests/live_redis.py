@@ -24,7 +24,7 @@ _started: list[tuple[subprocess.Popen[bytes], Path]] = []
 
 
 def empty_redis() -> Redis:
-    """Return a client of a database that nobody else uses."""
+    """Return a client of a database of its own."""
     from redis import Redis
 
     return Redis(unix_socket_path=str(_socket()), db=next(_next))

@@ -1,4 +1,4 @@
-"""The card on money: today's cost, what is left of the limits, and what they refuse."""
+"""The card on money: today's cost, the rest of the limits, and their refusals."""
 
 from __future__ import annotations
 

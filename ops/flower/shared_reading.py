@@ -17,7 +17,7 @@ class _Begun(NamedTuple):
 
 
 class SharedReadings:
-    """The readings of the last second by key. It is thread-safe; nobody may change what it returns."""
+    """The readings of the last second, by key. Thread-safe; callers must not change a reading."""
 
     def __init__(self, good_for: float = GOOD_FOR) -> None:
         self._good_for = good_for
@@ -41,6 +41,6 @@ class SharedReadings:
         if reads:
             try:
                 result.set_result(read())
-            except BaseException as error:
+            except BaseException as error:  # raised below, and to all who wait
                 result.set_exception(error)
         return result.result()

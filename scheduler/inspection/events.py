@@ -1,4 +1,4 @@
-"""What has happened to a run within the last hour of real time, also what is over, and the sums of its last minutes.
+"""Events of a run within the last hour of real time, those that are over included, and sums of its last minutes.
 
 Read from what the run keeps anyway: figures of ticks and of game hours, operators' requests, the breakers of its
 endpoints, and workers' heartbeats. So the number of events is bounded, and older ones vanish.

@@ -50,7 +50,7 @@ class Mind(NamedTuple):
 
 
 class Past(NamedTuple):
-    """What all owners of a run remembered at the end of a tick."""
+    """The memories of all owners of a run at the end of a tick."""
 
     tick: int
     streams: Mapping[str, Stream]

@@ -221,6 +221,7 @@ function found(entries) {
   at("list").scrollTop = 0;
   drawCount();
   drawRows();
+  if (!entries) scrollToChosen();
 }
 
 function inAll(wanted) {

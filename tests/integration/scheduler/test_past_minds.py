@@ -1,4 +1,4 @@
-"""What owners remembered at an earlier tick is what the ledger held then, whatever changed it since."""
+"""Memories of an earlier tick are those that the ledger held then, whatever changed them since."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Streams = dict[str, bytes]
 
 
 def written(store: RunStore) -> Streams:
-    """What the ledger holds of all owners, those that have left included."""
+    """Read the streams of all owners from the ledger, those that have left included."""
     owners = [name.decode() for name in (*store.fields("owners"), *store.fields("retired"))]
     return {owner: dump(stream) for owner, stream in load_streams(store, owners).items()}
 

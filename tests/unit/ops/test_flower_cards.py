@@ -275,7 +275,7 @@ def test_a_model_of_which_every_call_fails_is_down_although_its_breaker_is_close
     assert graded(model_card(failing, [ENDPOINT])) == ("down", "bad")
     late = run(hour=hour(reasons={"late": 5}, failures={"late": 5}))
     assert graded(model_card(late, [ENDPOINT])) == ("no answer in time", "bad")
-    assert model_card(late, [ENDPOINT], workers=False).grade == "", "without workers nobody asks it"
+    assert model_card(late, [ENDPOINT], workers=False).grade == "", "no worker is there to ask it"
     one = run(hour=hour(reasons={"late": 1}, failures={"late": 1}))
     assert model_card(one, [ENDPOINT]).grade == "", "a single late job says nothing"
 
