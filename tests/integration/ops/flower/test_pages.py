@@ -1,15 +1,11 @@
-"""Flower's pages Cogitate, Budgets and Cadence over plain HTTP: who may see them, and what they say."""
+"""Flower's pages over plain HTTP: who may see them, and what they say."""
 
 from __future__ import annotations
 
 import json
-import re
-import urllib.error
-import urllib.request
-from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 import msgspec
 import pytest
@@ -17,13 +13,9 @@ from pydantic import SecretStr
 
 from cogitate.hosting.metrics import _Ledger
 from cogitate.memory.effects import Append
-from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.ops.flower.readings import Readings
-from cogitate.scheduler.config.controls import ControlRequest, Retry, SetLimit, SetMode, read_asked
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
-from cogitate.scheduler.inspection.job_history import JobHistory
-from cogitate.scheduler.inspection.job_records import JobRecord
 from cogitate.scheduler.inspection.recent import recent_ticks
 from cogitate.scheduler.inspection.stored_run import limits_of, unjournalled
 from cogitate.scheduler.inspection.summary import summarise_run
@@ -37,10 +29,9 @@ from cogitate.scheduler.ledger.streams import load_streams
 from cogitate.tasks.registry import kind_names
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import typed
-from tests.live_flower import flower, get, post, until
-from tests.patience import LONGEST
+from tests.integration.ops.flower.flower_case import LOGIN, jobs, reading
+from tests.live_flower import flower, get, until
 
-LOGIN = "operator:secret"
 PAGES = (
     "overview",
     "overview/data",
@@ -57,48 +48,6 @@ PAGES = (
     "cogitate/jobs/data",
     "cogitate/jobs/matches?run=town-1",
 )
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
-    """A data folder with one finished run that reached its limits."""
-    with EmbeddedServer(tmp_path_factory.mktemp("pages") / "data") as started, FakeEndpoint() as endpoint:
-        done = typed(
-            "run",
-            "--town",
-            4,
-            "--ticks",
-            100,
-            "--workers",
-            1,
-            "--llm",
-            "openai",
-            "--limit-tokens",
-            1_000_000,
-            data_dir=started.data_dir,
-            COGITATE_SECONDS_PER_TICK="600",
-            COGITATE_BASE_URL=endpoint.url,
-            OPENAI_API_KEY="any",
-            COGITATE_INPUT_PRICE="150000",
-            COGITATE_OUTPUT_PRICE="600000",
-            COGITATE_LIMITS='{"tick.run.jobs": 2, "day.run.calls": 12, "day.owner:*.calls": 9}',
-        )
-        assert done.returncode == 0, done.stderr
-        yield started
-
-
-@pytest.fixture(scope="module")
-def address(server: EmbeddedServer) -> Iterator[str]:
-    """A Flower that asks for a password and lives under a prefix."""
-    with flower(server.data_dir, f"--basic-auth={LOGIN}", "--url-prefix=watch") as found:
-        yield found + "/watch"
-
-
-def reading(address: str, page: str, query: str = "") -> dict[str, Any]:
-    status, text = get(f"{address}/{page}/data{query}", LOGIN)
-    assert status == 200, text
-    found: dict[str, Any] = json.loads(text)
-    return found
 
 
 def figures(server: EmbeddedServer) -> dict[str, Any]:
@@ -286,11 +235,6 @@ def test_the_library_that_draws_the_charts_is_shipped(address: str) -> None:
     assert 'src="/watch/cogitate/static/uPlot.iife.min.js"' in get(f"{address}/charts", LOGIN)[1]
 
 
-def jobs(server: EmbeddedServer) -> list[JobRecord]:
-    with server.client() as client:
-        return list(JobHistory(client, "town-1").all())
-
-
 def test_a_job_page_matches_the_command(server: EmbeddedServer, address: str) -> None:
     model = next(one for one in jobs(server) if one.source == "llm" and one.appended)
     refused = next(one for one in jobs(server) if one.reason == "denied")
@@ -392,220 +336,3 @@ def test_a_damaged_run_is_reported_and_hides_no_others(server: EmbeddedServer, a
     assert "schema" in json.loads(text)["error"]
     assert "schema" in shown[1]
     assert 'href="/watch/overview"' in shown[1], "the navigation stays"
-
-
-TOKEN = "0123456789abcdef0123456789abcdef"
-SENT = {"Cookie": f"_xsrf={TOKEN}", "X_XSRFToken": TOKEN, "Sec_Fetch_Site": "same-origin"}
-PAUSE = {"run": "town-1", "action": "pause"}
-
-
-@pytest.fixture
-def asked(server: EmbeddedServer) -> Iterator[Callable[[], list[ControlRequest | None]]]:
-    """The requests that wait for a host; afterwards there are none again."""
-    with server.client() as client:
-        store = RunStore.open(client, "town-1")
-        yield lambda: read_asked(store.items("controls"))
-        client.delete(store.key("controls"))
-
-
-def test_a_logged_in_user_may_act_and_the_history_names_them(
-    address: str, asked: Callable[[], list[ControlRequest | None]]
-) -> None:
-    status, text = post(f"{address}/steering/ask", PAUSE, LOGIN, **SENT)
-    assert (status, json.loads(text)["state"]) == (200, "waits")
-    assert "the run is finished" in json.loads(text)["outcome"]
-    limit = {"run": "town-1", "action": "limit", "name": "day.tokens", "value": 70}
-    assert post(f"{address}/steering/ask", limit, LOGIN, **SENT)[0] == 200
-    (pause, lower) = asked()
-    assert pause is not None
-    assert lower is not None
-    assert (pause.control, pause.by) == (SetMode("paused"), "operator in Flower")
-    assert lower.control == SetLimit("day.run.tokens", 70)
-    history = reading(address, "steering")["history"]
-    assert [(one["asked"], one["by"], one["state"]) for one in history] == [
-        ("limit day.run.tokens 70", "operator in Flower", "waits"),
-        ("pause", "operator in Flower", "waits"),
-    ]
-
-
-def test_a_job_without_its_answer_can_be_retried_from_its_page(
-    server: EmbeddedServer, address: str, asked: Callable[[], list[ControlRequest | None]]
-) -> None:
-    one = next(one for one in jobs(server) if one.reason == "denied" and one.appended)
-    answered = next(one for one in jobs(server) if one.source == "llm")
-    offers = [reading(address, "job", f"?id={quote(job.id)}")["job"]["retryable"] for job in (one, answered)]
-    assert offers == [True, False]
-    act = {"run": "town-1", "action": "retry", "jobs": [one.id]}
-    status, text = post(f"{address}/steering/ask", act, LOGIN, **SENT)
-    assert status == 200, text
-    status, text = post(f"{address}/steering/ask", act | {"jobs": [answered.id]}, LOGIN, **SENT)
-    assert (status, "has the requested result" in text) == (409, True)
-    (retry,) = asked()
-    assert retry is not None
-    assert retry.control == Retry(one.id.partition("/")[2], one.owner, one.appended)
-
-
-def listed(address: str, **filters: object) -> dict[str, Any]:
-    return reading(address, "cogitate/jobs", "?" + urlencode({"run": "town-1", **filters}))
-
-
-def test_jobs_are_listed_as_the_command_lists_them(server: EmbeddedServer, address: str) -> None:
-    with server.client() as client:
-        expected = [one.id for one in JobHistory(client, "town-1").newest(0)]
-    page = listed(address)
-    assert ([one["id"] for one in page["jobs"]], page["older"]) == (expected, "")
-
-
-@pytest.mark.parametrize(
-    ("filters", "matches"),
-    [
-        ({"state": "denied"}, lambda one: one.reason == "denied"),
-        ({"kind": "plan", "state": "applied"}, lambda one: (one.kind, one.state) == ("plan", "applied")),
-        ({"from": 40, "to": 60}, lambda one: 40 <= one.ended <= 60),
-        ({"model": "other"}, lambda one: False),
-    ],
-)
-def test_filters_in_the_address_choose_jobs(
-    server: EmbeddedServer, address: str, filters: dict[str, Any], matches: Callable[[JobRecord], bool]
-) -> None:
-    with server.client() as client:
-        expected = [one.id for one in JobHistory(client, "town-1").newest(0) if matches(one)]
-    assert [one["id"] for one in listed(address, **filters)["jobs"]] == expected[:50]
-
-
-def test_jobs_are_found_by_owner_model_and_worker(server: EmbeddedServer, address: str) -> None:
-    answered = next(one for one in jobs(server) if one.source == "llm")
-    given = {"owner": answered.owner, "model": answered.model, "worker": answered.worker}
-    assert all(given.values())
-    found = listed(address, **given)["jobs"]
-    assert answered.id in [one["id"] for one in found]
-    assert {(one["owner"], one["model"], one["worker"]) for one in found} == {tuple(given.values())}
-    assert listed(address, worker="nobody")["jobs"] == []
-
-
-@pytest.mark.parametrize(
-    ("query", "why"),
-    [("state=lost", "lost"), ("from=soon", "from is a tick"), ("colour=red", "colour"), ("older=x", "no position")],
-)
-def test_an_invalid_filter_is_reported(address: str, query: str, why: str) -> None:
-    for page in ("cogitate/jobs", "cogitate/jobs/data"):
-        status, text = get(f"{address}/{page}?run=town-1&{query}", LOGIN)
-        assert (status, why in text) == (400, True)
-
-
-@pytest.mark.parametrize("page", ["overview", "budgets", "cadence", "charts", "steering", "cogitate/jobs"])
-def test_the_page_of_an_unknown_run_links_to_those_that_exist(address: str, page: str) -> None:
-    status, text = get(f"{address}/{page}?run=%3Cb%3E", LOGIN)
-    assert status == 404
-    assert "There is no run &#x27;&lt;b&gt;&#x27;" in text
-    assert f'<a href="/watch/{page}?run=town-1">town-1</a>' in text
-
-
-def test_all_matches_are_retried_with_a_reason(
-    server: EmbeddedServer, address: str, asked: Callable[[], list[ControlRequest | None]]
-) -> None:
-    denied = [one.id for one in jobs(server) if one.reason == "denied"]
-    left = {one.id for one in jobs(server) if one.reason == "denied" and one.appended}
-    status, text = get(f"{address}/cogitate/jobs/matches?run=town-1&state=denied", LOGIN)
-    found = json.loads(text)
-    assert (status, found["found"]) == (200, f"Of {len(denied)} matches, {len(left)} can be retried.")
-    assert set(found["retry"]) == left
-    act = {"run": "town-1", "action": "retry", "jobs": found["retry"], "reason": "<b>the model is back</b>"}
-    status, text = post(f"{address}/steering/ask", act, LOGIN, **SENT)
-    assert (status, f"{len(left)} requests: {len(left)} wait" in text) == (200, True)
-    sent = {(f"town-1/{one.control.job}", one.reason, one.by) for one in asked() if one and type(one.control) is Retry}
-    assert sent == {(job, "<b>the model is back</b>", "operator in Flower") for job in left}
-    assert {one["reason"] for one in reading(address, "steering")["history"]} == {"<b>the model is back</b>"}
-
-
-@pytest.mark.parametrize(
-    ("login", "headers"),
-    [
-        ("", SENT),
-        ("operator:wrong", SENT),
-        (LOGIN, {}),
-        (LOGIN, SENT | {"X_XSRFToken": TOKEN[::-1]}),
-        (LOGIN, {"Cookie": SENT["Cookie"], "Sec_Fetch_Site": "same-origin"}),
-        (LOGIN, SENT | {"Sec_Fetch_Site": "cross-site"}),
-        (LOGIN, SENT | {"Sec_Fetch_Site": "same-site"}),
-        (LOGIN, {"Cookie": SENT["Cookie"], "X_XSRFToken": TOKEN, "Origin": "http://elsewhere.example"}),
-        (LOGIN, {"Cookie": SENT["Cookie"], "X_XSRFToken": TOKEN, "Origin": "null"}),
-    ],
-    ids=[
-        "nobody",
-        "wrong password",
-        "nothing",
-        "other token",
-        "cookie only",
-        "cross-site",
-        "same-site",
-        "origin",
-        "hidden",
-    ],
-)
-def test_requests_from_other_pages_are_refused(
-    address: str, asked: Callable[[], list[ControlRequest | None]], login: str, headers: dict[str, str]
-) -> None:
-    status, _ = post(f"{address}/steering/ask", PAUSE, login, **headers)
-    assert status in (401, 403)
-    assert asked() == []
-
-
-def test_no_other_site_shows_a_page_in_a_frame_or_runs_a_script_in_it(address: str) -> None:
-    for page in ("overview", "budgets", "cadence", "charts", "steering", "job?id=town-1", "workers", "tasks"):
-        request = urllib.request.Request(f"{address}/{page}")
-        request.add_header("Authorization", "Basic " + b64encode(LOGIN.encode()).decode())
-        try:
-            answer = urllib.request.urlopen(request, timeout=LONGEST)
-        except urllib.error.HTTPError as error:
-            answer = error
-        with answer:
-            headers, text = answer.headers, answer.read().decode()
-        assert headers["X-Frame-Options"] == "DENY"
-        assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
-        assert "samesite=strict" in headers["Set-Cookie"].lower()
-        if page in ("workers", "tasks") or answer.status == 404:
-            continue  # Flower's own scripts stand in its pages
-        (nonce,) = re.findall(r"script-src 'self' 'nonce-([\w-]+)'", headers["Content-Security-Policy"])
-        inline = re.findall(r"<(?:script|style)(?![^>]*(?:src=|application/json))[^>]*>", text)
-        assert len(inline) == 2
-        assert all(f'nonce="{nonce}"' in tag for tag in inline)
-
-
-@pytest.mark.parametrize(
-    ("act", "status", "why"),
-    [
-        ({"run": "town-1", "action": "cancel"}, 400, "cancel"),
-        ({"action": "pause"}, 400, "run"),
-        (PAUSE | {"more": 1}, 400, "more"),
-        ({"run": "nowhere", "action": "pause"}, 409, "there is no run"),
-        ({"run": "town-1", "action": "throttle"}, 409, "share of the usual cadence"),
-        ({"run": "town-1", "action": "throttle", "factor": 7}, 409, "is not a share"),
-        ({"run": "town-1", "action": "limit", "name": "week.tokens", "value": 1}, 409, "week"),
-        ({"run": "town-1", "action": "limit", "name": "day.tokens", "value": -1}, 409, "limit -1 is invalid"),
-        ({"run": "town-1", "action": "retry", "jobs": ["other/1/plan/agent:a/0/0"]}, 409, "is not of run"),
-        ({"run": "town-1", "action": "retry", "jobs": ["town-1/1/plan/agent:a/0/0"]}, 409, "has no job"),
-        ({"run": "town-1", "action": "retry"}, 409, "give 1 to 100"),
-        ({"run": "town-1", "action": "retry", "jobs": ["town-1/1/plan/agent:a/0/0"] * 101}, 409, "give 1 to 100"),
-        (PAUSE | {"reason": "x" * 201}, 409, "give at most 200"),
-    ],
-)
-def test_invalid_requests_are_explained_and_not_sent(
-    address: str, asked: Callable[[], list[ControlRequest | None]], act: dict[str, object], status: int, why: str
-) -> None:
-    answered, text = post(f"{address}/steering/ask", act, LOGIN, **SENT)
-    assert answered == status, text
-    assert why in json.loads(text)["error"]
-    assert asked() == []
-
-
-def test_flower_without_authentication_allows_no_actions(
-    server: EmbeddedServer, asked: Callable[[], list[ControlRequest | None]]
-) -> None:
-    with flower(server.data_dir) as unasked:
-        status, text = post(f"{unasked}/steering/ask", PAUSE, **SENT)
-        shown = json.loads(get(f"{unasked}/steering/data")[1])
-    assert status == 403
-    assert "--basic-auth=NAME:PASSWORD" in json.loads(text)["error"]
-    assert shown["why_not"] == json.loads(text)["error"]
-    assert asked() == []
