@@ -88,7 +88,7 @@ def model_card(run: RunOverview, endpoints: Sequence[EndpointVitals], *, workers
         value, grade = "down", "bad"
     elif opened or limits or any(one.held for one in ours):
         value, grade = "limited", "bad" if limits or opened or (asked >= FEW and not run.thought) else "warn"
-    elif asked and not run.thought and failures:
+    elif asked >= FEW and not run.thought and failures:
         value, grade = "answers, but unusable" if _answers(failures) else "down", "bad"
     elif asked >= FEW and not run.thought and workers:
         value, grade = "no answer in time", "bad"

@@ -280,6 +280,12 @@ def test_a_model_of_which_every_call_fails_is_down_although_its_breaker_is_close
     assert model_card(one, [ENDPOINT]).grade == "", "a single late job says nothing"
 
 
+@pytest.mark.parametrize(("failed", "expected"), [(2, ("no answer yet", "")), (3, ("answers, but unusable", "bad"))])
+def test_a_few_unusable_answers_alone_are_no_alarm(failed: int, expected: tuple[str, str]) -> None:
+    seen = run(hour=hour(reasons={"failed": failed}, failures={"refused": failed}))
+    assert graded(model_card(seen, [ENDPOINT])) == expected
+
+
 def test_an_endpoint_that_only_holds_calls_back_is_red_once_no_job_got_an_answer() -> None:
     for sources, grade in ({"llm": 1}, "warn"), ({"llm": 0}, "bad"):
         seen = run(hour=hour(sources=sources, reasons={"late": 13}, failures={"late": 13}))
