@@ -234,11 +234,11 @@ def retry(
         state=state, kind=kind, owner=owner, model=model, worker=worker, first=first, last=until, minutes=minutes
     )
     if len(targets) == 1 and "/" not in targets[0]:
-        if not reason:
-            raise ConfigurationError("give --reason TEXT: it stands in the run's audit trail of operators' requests")
         run, faults = targets[0], list[str]()
         with open_state(read_settings(data_dir=data_dir)) as client:
-            found = retryable_matches(JobHistory(client, run), query)
+            found = retryable_matches(JobHistory(client, run), query)  # a run that is missing is named first
+        if not reason:
+            raise ConfigurationError("give --reason TEXT: it stands in the run's audit trail of operators' requests")
         if not found.requests:
             raise InputError(f"run {run!r}: {found.text()}")
         if not yes and not is_confirmed("retry", run, f"{found.text()} Retry {len(found.requests)}?"):
