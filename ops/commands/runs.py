@@ -28,7 +28,7 @@ from cogitate.ops.command_options import (
 )
 from cogitate.ops.formatting.budget import by_unit, format_cost, real_day_json, real_day_line
 from cogitate.ops.formatting.run import degraded, ended_jobs, jobs_table, print_summary, run_budget_table
-from cogitate.ops.formatting.vitals import endpoints_table, format_failing_worker
+from cogitate.ops.formatting.vitals import endpoints_table, format_failing_worker, format_unanswered_worker
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
 from cogitate.scheduler.inspection.redis_problems import redis_problems
@@ -144,6 +144,8 @@ def status(
         console.print(said, style="yellow")
     for failing in workers.failing:
         console.print(format_failing_worker(failing), style="yellow")
+    for lost in workers.unanswered:
+        console.print(format_unanswered_worker(lost), style="yellow")
     for what in wrong:
         console.print(f"Redis {what}", style="yellow")
     if as_json:

@@ -20,7 +20,7 @@ from cogitate.hosting.terminal import Terminal
 from cogitate.ops.command_options import AsJson, DataDir, Verbose, open_state, read_settings
 from cogitate.ops.doctor.endpoints import examine_endpoints
 from cogitate.ops.doctor.redis import WAKE, examine_redis
-from cogitate.ops.formatting.vitals import format_failing_worker
+from cogitate.ops.formatting.vitals import format_failing_worker, format_unanswered_worker
 from cogitate.ops.world_choice import DEFAULT_AGENTS
 from cogitate.prompts.render import TemplateError, check_templates
 from cogitate.scheduler.budget.settings_checks import (
@@ -186,10 +186,13 @@ def examine_workers(app: Celery, kinds: Sequence[str], *, expected: bool) -> Ite
 
 
 def examine_signs(seen: WorkersSeen) -> Iterator[Finding]:
-    """Report the workers that cannot claim jobs, or ended for that reason."""
+    """Report the workers that cannot claim jobs, or ended for that reason, and those that no endpoint answers."""
     for one in seen.failing:
         what = format_failing_worker(one).removeprefix(f"Worker {one.worker} ")
         yield failed(f"worker {one.worker}", what, "correct the cause on its machine, then start it again")
+    for lost in seen.unanswered:
+        what = format_unanswered_worker(lost).removeprefix(f"Worker {lost.worker}: ")
+        yield failed(f"worker {lost.worker}", what, "correct its settings, then start it again")
 
 
 def _knowledge(about: Mapping[str, WorkerAbout], kinds: Sequence[str]) -> Iterator[Finding]:

@@ -18,6 +18,7 @@ from cogitate.ops.formatting.vitals import (
     format_failing_worker,
     format_pressure,
     format_slow_kind,
+    format_unanswered_worker,
 )
 from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals
 from cogitate.scheduler.inspection.overview import RunOverview, Spenders
@@ -33,6 +34,7 @@ LAGS = 5  # ticks behind schedule at which a host is too slow, as in the alerts
 SHOWN = 2  # the most kinds that a card names
 SHOWN_WORKERS = 3
 LIMITING = ("rate_limited", "rate_limited_here", "no_slot")  # failures that only ask for a lower rate
+SLOW = ("too slow", "no answer in time")  # of a model
 OWN_PROGRAM = 'start the program that hosts it again, with exist="resume"'
 
 
@@ -81,19 +83,26 @@ def model_card(run: RunOverview, endpoints: Sequence[EndpointVitals], *, workers
     failures = {name: count for name, count in run.hour.failures.items() if name not in ("late", "dead")}
     limits = {name: failures[name] for name in LIMITING if failures.get(name)}
     asked = run.thought + sum(run.short(reason) for reason in ("late", "failed", "dead"))
+    late, unasked = _missed(run)
+    too_slow = graded(late + unasked, run.ended) if workers else ""
+    if too_slow == "warn" and not graded(unasked, run.ended):
+        too_slow = ""  # a few late answers alone are no slow model
     opened = [one for one in ours if one.breaker != "closed"]
     value: str
     grade: Grade
     if any(one.why != "rate_limited" for one in opened) or any(one.set_aside for one in ours):
         value, grade = "down", "bad"
     elif opened or limits or any(one.held for one in ours):
-        value, grade = "limited", "bad" if limits or opened or (asked >= FEW and not run.thought) else "warn"
+        value, grade = (
+            "limited",
+            "bad" if limits or opened or too_slow == "bad" or (asked >= FEW and not run.thought) else "warn",
+        )
     elif asked >= FEW and not run.thought and failures:
         value, grade = "answers, but unusable" if _answers(failures) else "down", "bad"
     elif asked >= FEW and not run.thought and workers:
         value, grade = "no answer in time", "bad"
-    elif graded(run.short("too_slow") - _over(run), run.ended):
-        value, grade = "too slow", "warn"
+    elif too_slow:
+        value, grade = "too slow", too_slow
     else:
         value, grade = ("up", "good") if ours and (run.thought or not asked) else ("not called yet", "")
         if asked and not run.thought:
@@ -110,7 +119,8 @@ def model_card(run: RunOverview, endpoints: Sequence[EndpointVitals], *, workers
         lines.append(f"held back in the last {hours(1)}: {format_counts(limits)}")
     elif failures:
         lines.append(f"failed: {format_counts(dict([*failures.items()][:SHOWN]))}")
-    lines += _uneven_workers(run)
+    if too_slow:
+        lines.append(f"of {run.ended:,} jobs, {late:,} were late, {unasked:,} not asked since they would be")
     lines.append(f"{run.thought:,} of {run.wanted:,} results in the last {hours(1)} are a model's")
     figures: dict[str, int | float] = {"thought": run.thought, "wanted": run.wanted}
     for one in ours[:1]:
@@ -124,7 +134,9 @@ def model_card(run: RunOverview, endpoints: Sequence[EndpointVitals], *, workers
         lines=lines,
         figures=figures,
         command="cogitate doctor",
-        jobs=_jobs(run, "failed" if failures else "late"),
+        jobs=_jobs(
+            run, "failed" if value not in SLOW and run.short("failed") else max("late", "too_slow", key=run.short)
+        ),
     )
 
 
@@ -134,13 +146,11 @@ def _answers(failures: dict[str, int]) -> bool:
     return 2 * of_answers > sum(failures.values())
 
 
-def _uneven_workers(run: RunOverview) -> list[str]:
-    """Return a line for each worker whose calls all fail while another's do not: its own settings are wrong."""
-    calls = run.hour.workers
-    failing = [name for name, one in calls.items() if one.failed >= FEW and one.failed == one.asked]
-    if len(failing) == len(calls):
-        return []
-    return [f"all {calls[name].asked:,} calls of worker {name} failed, not those of others" for name in failing[:SHOWN]]
+def _missed(run: RunOverview) -> tuple[int, int]:
+    """Return how many jobs were late, and not asked since they would be, of the kinds whose own code works."""
+    kinds = [kind for kind in run.hour.kinds.values() if not kind.faults]
+    late, slow = (sum(kind.reasons[reason] for kind in kinds) for reason in ("late", "too_slow"))
+    return late, max(0, slow - _over(run))
 
 
 def _jobs(run: RunOverview, state: str) -> dict[str, str]:
@@ -180,10 +190,12 @@ def workers_card(run: RunOverview, workers: WorkersSeen, *, no_writes: bool = Fa
     at_work = run.status in HELD and run.held
     lines = [f"missing for {one.seconds:.0f} s: {one.worker}" for one in workers.missing[:SHOWN_WORKERS]]
     lines += [format_failing_worker(one) for one in workers.failing[:SHOWN_WORKERS]]
+    lines += [format_unanswered_worker(one) for one in workers.unanswered[:SHOWN_WORKERS]]
     if at_work and waiting and not alive:
         lines.append("no worker takes jobs: cogitate worker")
     lines.append(f"jobs that wait for one: {waiting:,}")
-    lacking = bool(workers.missing or workers.failing)
+    unanswered = workers.unanswered
+    lacking = bool(workers.missing or workers.failing or unanswered)
     grade: Grade = "bad" if lacking or (at_work and waiting and not alive) else "good" if alive else ""
     value = f"{alive} of {workers.expected}" if workers.expected else "none"
     return Card(
@@ -193,8 +205,8 @@ def workers_card(run: RunOverview, workers: WorkersSeen, *, no_writes: bool = Fa
         grade=grade,
         lines=lines,
         figures=figures,
-        command="cogitate worker",
-        jobs={"state": "open"} if waiting else {},
+        command="cogitate doctor" if unanswered else "cogitate worker",
+        jobs={"worker": unanswered[0].claims_as} if unanswered else {"state": "open"} if waiting else {},
     )
 
 
@@ -229,12 +241,13 @@ def _over(run: RunOverview) -> int:
 def failing_card(run: RunOverview) -> Card:
     """Return the number of failed jobs in the last hour, the most frequent failure, and kinds whose own code fails."""
     faulty = {name: kind for name, kind in run.hour.kinds.items() if kind.faults}
-    failed = run.short("failed") + run.short("dead") + sum(kind.faults for kind in faulty.values())
+    failed = run.short("failed") + run.short("dead") + sum(kind.other_faults for kind in faulty.values())
     causes = [(name, count) for name, count in run.hour.failures.items() if name != "late"]
     lines = [f"the code of {name} failed {kind.faults:,}×: {kind.fault}" for name, kind in faulty.items()][:SHOWN]
     lines += [f"first cause: {format_class(causes[0][0])} {causes[0][1]:,}×"] if failed and causes else []
     lines += [f"then {format_class(name)} {count:,}×" for name, count in causes[1:2]] if failed else []
     lines += [*_kinds(run, ("failed", "dead")), _of_ended()]
+    chosen = f"--kind {shlex.quote(next(iter(faulty)))}" if faulty else "--state failed"
     return Card(
         name="failing",
         label="Failing",
@@ -242,7 +255,7 @@ def failing_card(run: RunOverview) -> Card:
         grade=graded(failed, run.ended),
         lines=lines,
         figures={"failed": failed, "ended": run.ended},
-        command=f"cogitate jobs {shlex.quote(run.run)} --state failed",
+        command=f"cogitate jobs {shlex.quote(run.run)} {chosen}",
         jobs=_jobs(run, "failed") | ({"kind": next(iter(faulty)), "state": ""} if faulty else {}),
     )
 

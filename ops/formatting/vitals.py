@@ -13,7 +13,7 @@ from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals
 from cogitate.scheduler.inspection.summary import SlowKind
 from cogitate.scheduler.inspection.vitals import SteeringVitals
 from cogitate.scheduler.ledger.claims import split_failure
-from cogitate.scheduler.ledger.worker_signs import FailingWorker
+from cogitate.scheduler.ledger.worker_signs import FailingWorker, UnansweredWorker
 from cogitate.workers.llm.replies.failures import STATUS
 
 _SHOWN = {"server": "server error"}
@@ -115,6 +115,12 @@ def format_failing_worker(one: FailingWorker) -> str:
         return f"Worker {one.worker} could not begin: {one.why}"
     then = ", and has ended" if one.ended else ""
     return f"Worker {one.worker} could claim none of its last {one.failures:,} jobs{then}: {one.why}"
+
+
+def format_unanswered_worker(one: UnansweredWorker) -> str:
+    """Return which calls of a worker fail although those of others are answered."""
+    said = f"Worker {one.worker}: its last {one.failures:,} calls of {one.endpoint} failed ({format_class(one.why)})"
+    return f"{said}, those of others did not: check its URL and key"
 
 
 def format_slow_kind(one: SlowKind) -> str:

@@ -35,7 +35,8 @@ class KindTally(msgspec.Struct, kw_only=True):
     attempts: int = 0  # of all its ended jobs
     most_attempts: int = 0  # of a single job
     spent: Cost = Cost()  # by all attempts whose usage is known
-    faults: int = 0  # jobs in which the kind's own code failed, other than failed ones
+    faults: int = 0  # jobs in which the kind's own code failed
+    other_faults: int = 0  # of these, jobs that did not end as failed or dead
     fault: str = ""  # the newest of them
 
 
@@ -117,7 +118,8 @@ def _tally(lines: Iterable[LineOutline], run: str, limits: LimitTable) -> Recent
             if ended.reason != "none":
                 kind.reasons[ended.reason] += 1
             if note.refusal:
-                kind.faults += ended.reason not in ("failed", "dead")
+                kind.faults += 1
+                kind.other_faults += ended.reason not in ("failed", "dead")
                 kind.fault = note.refusal
             if ended.reason in ("failed", "late", "dead", TOO_SLOW):
                 failure = note.failure or (RUN_ENDS if note.because == RUN_ENDS else ended.reason)

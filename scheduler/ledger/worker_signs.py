@@ -6,8 +6,9 @@ and renews the same sign. A worker is not missing if its supervisor is gone too,
 restarted container has another name, and other machines cannot see whether its old supervisor lives: so a worker takes
 the place of a dead one if it came after that one's last sign and takes its kinds.
 
-A sign also tells why a worker fails before it has a job. A worker that has ended for that reason leaves its last sign
-as a mark, which is shown until another takes its place, and no longer than a worker is missed.
+A sign also tells which endpoint answers other workers only, and why a worker fails before it has a job. A worker that
+has ended for the latter leaves its last sign as a mark, which is shown until another takes its place, and no longer
+than a worker is missed.
 """
 
 from __future__ import annotations
@@ -42,6 +43,17 @@ class WorkerTrouble(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 NO_TROUBLE = WorkerTrouble()
 
 
+class FailedCalls(msgspec.Struct, frozen=True, kw_only=True):
+    """A worker's consecutive calls of an endpoint that failed, while calls of other workers were answered."""
+
+    failures: int
+    why: str  # class of the last failure
+    claims_as: str  # the name under which the worker claims jobs
+
+
+NO_FAILED_CALLS: Mapping[str, FailedCalls] = {}
+
+
 class _Sign(msgspec.Struct, frozen=True):
     at: int  # microseconds of Redis's clock
     supervisor: HostProcess | None  # which starts it again if it dies
@@ -49,6 +61,7 @@ class _Sign(msgspec.Struct, frozen=True):
     trouble: WorkerTrouble = NO_TROUBLE
     schema: int = 0  # of the runs that it reads at most; 0 from older versions
     began: int = 0  # when its name came, by which it takes the place of one that died before; or SETTLED
+    calls: Mapping[str, FailedCalls] = {}  # by endpoint
 
 
 class MissingWorker(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,6 +80,16 @@ class FailingWorker(msgspec.Struct, frozen=True, kw_only=True):
     ended: bool  # it has ended for this reason; otherwise it is alive and still takes messages
 
 
+class UnansweredWorker(msgspec.Struct, frozen=True, kw_only=True):
+    """A worker that an endpoint does not answer, although it answers others."""
+
+    worker: str
+    endpoint: str
+    failures: int  # consecutive calls
+    why: str  # class of the last failure
+    claims_as: str  # its name in records of jobs
+
+
 class WorkersSeen(msgspec.Struct, frozen=True, kw_only=True):
     """The workers of a server."""
 
@@ -75,6 +98,7 @@ class WorkersSeen(msgspec.Struct, frozen=True, kw_only=True):
     kinds: list[str]  # whose jobs at least one of those alive takes
     failing: list[FailingWorker] = []  # alive or ended
     older: list[str] = []  # those alive that do not read runs of this version
+    unanswered: list[UnansweredWorker] = []  # alive
 
     @property
     def expected(self) -> int:
@@ -94,11 +118,13 @@ def give_sign(
     kinds: Sequence[str],
     trouble: WorkerTrouble = NO_TROUBLE,
     began: int | None = None,
+    calls: Mapping[str, FailedCalls] = NO_FAILED_CALLS,
 ) -> int:
     """Renew a worker's heartbeat, and say whose jobs it takes and whether it can claim any.
 
     Args:
         began: what its last sign returned; None with its first. A name that is known already has begun before.
+        calls: by endpoint, those that fail while calls of other workers are answered.
 
     Returns:
         When the worker began, in microseconds of Redis's clock.
@@ -107,7 +133,7 @@ def give_sign(
     if began is None:
         known = _signs(client).get(worker)
         began = known.began if known is not None and not known.trouble.ended else now
-    sign = _Sign(now, supervisor, tuple(kinds), trouble, SCHEMA, began)
+    sign = _Sign(now, supervisor, tuple(kinds), trouble, SCHEMA, began, calls)
     client.hset(WORKERS, worker, msgspec.json.encode(sign))
     return began
 
@@ -149,6 +175,11 @@ def workers_seen(client: Redis) -> WorkersSeen:
             if (trouble := signs[worker].trouble).ended or (worker in alive and trouble.failures)
         ],
         older=[worker for worker in alive if signs[worker].schema < SCHEMA],
+        unanswered=[
+            UnansweredWorker(worker=worker, endpoint=endpoint, **msgspec.structs.asdict(calls))
+            for worker in alive
+            for endpoint, calls in sorted(signs[worker].calls.items())
+        ],
     )
 
 

@@ -1,6 +1,7 @@
 """The first page during incidents: at 1280×800, without scrolling, it names what is wrong.
 
-One run serves all of them; each test mends what it broke, but for the last, which kills the run's host.
+One run serves all of them; each test mends what it broke, but for the last, which kills the run's host. A model
+that was slow stays so for the run until new answers are fast, so its test comes shortly before.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -29,8 +30,11 @@ from cogitate.ops.flower.pages import INTERVAL
 from cogitate.scheduler.config.controls import SetLimit
 from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals, endpoint_vitals
+from cogitate.scheduler.inspection.recent import recent_ticks
+from cogitate.scheduler.inspection.stored_run import limits_of
 from cogitate.scheduler.ledger.deletion import delete_run
 from cogitate.scheduler.ledger.ledger import HostLedger
+from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.worker_signs import workers_seen
 from cogitate.scheduler.steering.operators import ask
 from cogitate.workers.processes.embedded import EmbeddedServer
@@ -39,11 +43,17 @@ from tests.browser.scene import Scene, keep
 from tests.integration.command import typed
 from tests.live_flower import flower, started, until
 from tests.patience import LONGEST
+from tests.ports import free_ports
+from tests.repository import ROOT
 
 pytestmark = pytest.mark.system
 
 SCREEN = {"width": 1280, "height": 800}
 NAMED_WITHIN = 10  # seconds on a page that asks every INTERVAL seconds
+LATENCY = 0.08  # seconds; ten times as much is more than half an hour of this game, which is what an act may wait
+KIND = "trade"  # of tests/browser/raising_kind.py, which only the run loads
+SWITCH = "TRADE_SWITCH"  # names the file that makes it due
+FEW = 3  # jobs, from which a share of them says something
 
 
 @dataclass(frozen=True)
@@ -61,6 +71,18 @@ class Incidents:
         """Wait until calls have shown the workers what is wrong with the endpoint; a busy machine calls late."""
         with self.server.client() as client:
             until(lambda: any(map(shows, endpoint_vitals(client))), what)
+
+    def until_jobs_end_as(self, failures: Collection[str]) -> None:
+        """Wait until some of the next jobs have ended without a model's answer for one of these classes."""
+        with self.server.client() as client:
+            store = RunStore.open(client, "town-1")
+            limits, begin = limits_of(store).ever, store.tick()
+
+            def ended() -> bool:
+                newest = recent_ticks(store, "town-1", limits, max(1, store.tick() - begin)).failed
+                return sum(one.failure in failures for one in newest) >= FEW
+
+            until(ended, f"jobs to end as {' or '.join(failures)}")
 
     @contextmanager
     def frozen_redis(self) -> Iterator[None]:
@@ -94,13 +116,17 @@ class Incidents:
                 client.config_set("maxmemory", 0)
 
     @contextmanager
-    def worker_by_hand(self, name: str) -> Iterator[subprocess.Popen[bytes]]:
-        """Start a worker that nobody starts again, for a block."""
+    def worker_by_hand(self, name: str, base_url: str = "") -> Iterator[subprocess.Popen[bytes]]:
+        """Start a worker that nobody starts again, for a block.
+
+        Args:
+            base_url: of its endpoint; "": as that of the others.
+        """
         settings = PinnedSettings(
             data_dir=self.scene.data_dir,
             redis_url=SecretStr(self.server.url),
             model=MODEL,
-            base_url=self.scene.endpoint.url,
+            base_url=base_url or self.scene.endpoint.url,
             api_key=SecretStr("any"),
         )
         with (self.scene.data_dir / "by-hand.log").open("wb") as out:
@@ -116,7 +142,7 @@ class Incidents:
 def incidents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Incidents]:
     folder = tmp_path_factory.mktemp("incidents")
     data_dir = folder / "data"
-    with EmbeddedServer(data_dir) as server, FakeEndpoint(latency=0.02) as endpoint:
+    with EmbeddedServer(data_dir) as server, FakeEndpoint(latency=LATENCY) as endpoint:
         run = started(
             "run",
             "--town",
@@ -143,32 +169,65 @@ def incidents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Incidents]:
             COGITATE_ACT_INTERVAL="6",
             COGITATE_TUNING='{"breaker_longest_pause": 2}',
             COGITATE_LIMITS=json.dumps({}),
+            COGITATE_KINDS=json.dumps(["tests.browser.raising_kind"]),
+            PYTHONPATH=str(ROOT),
+            **{SWITCH: str(folder / SWITCH)},
         )
         with run as host, flower(data_dir) as address:
             yield Incidents(Scene(address, data_dir, host, endpoint), server)
 
 
 @pytest.fixture
-def page(browser: Any, incidents: Incidents) -> Iterator[Any]:
-    """The first page on a laptop, once the run is well. At the end of every test no script has failed."""
+def opened(browser: Any, incidents: Incidents) -> Iterator[Any]:
+    """The first page on a laptop. At the end of every test no script has failed."""
     context = browser.new_context(viewport=SCREEN)
     opened = context.new_page()
     opened.set_default_timeout(1000 * LONGEST)
     errors: list[str] = []
     opened.on("pageerror", lambda error: errors.append(str(error)))
     opened.goto(incidents.scene.address)
-    for card in ("model", "host", "workers"):
-        opened.locator(f"#card-{card}.is-good").wait_for()
-    assert not opened.locator("#card-money.is-bad").count()
     yield opened
     context.close()
     assert errors == []
 
 
-def named(page: Any, where: str, what: str, picture: str) -> None:
+@pytest.fixture
+def page(opened: Any) -> Any:
+    """The first page, once the run is well."""
+    for card in ("model", "host", "workers"):
+        opened.locator(f"#card-{card}.is-good").wait_for()
+    until(lambda: red_cards(opened) == [], "no card to be red")
+    return opened
+
+
+def red_cards(page: Any) -> list[str]:
+    """Return the names of the red cards in the order in which they are seen."""
+    found: list[str] = page.evaluate(
+        """() => Array.from(document.querySelectorAll("#cards article.is-bad"))
+            .map((one) => [one.getBoundingClientRect(), one.id.replace("card-", "")])
+            .sort(([a], [b]) => a.top - b.top || a.left - b.left).map(([, name]) => name)"""
+    )
+    return found
+
+
+def blamed(page: Any, card: str, what: str, command: str, picture: str) -> None:
+    """Wait until a card is the first red one and says what; check its command, and follow its link to jobs."""
+    named(page, f"#card-{card}.is-bad", what, picture, lambda: red_cards(page)[:1] == [card])
+    shown = page.locator(f"#card-{card}")
+    assert page.locator("#trouble").is_hidden()
+    assert shown.locator("code").inner_text() == command
+    shown.get_by_role("link", name="Jobs").click()
+    page.locator("#jobs tbody tr[data-key]").first.wait_for()
+    page.goto(page.url.partition("/cogitate/jobs")[0])
+
+
+def named(page: Any, where: str, what: str, picture: str, also: Callable[[], bool] = lambda: True) -> None:
     """Wait until a part of the page says something, on the first screen, after so many refreshes as ten seconds have.
 
     Refreshes are counted instead of seconds: a busy machine makes each of them later, and not more of them.
+
+    Args:
+        also: what else must hold at the same time.
     """
     refreshes: list[str] = []
     part = page.locator(where)
@@ -179,7 +238,7 @@ def named(page: Any, where: str, what: str, picture: str) -> None:
 
     page.on("request", count)
     began = time.monotonic()
-    until(lambda: part.count() and re.search(what, part.inner_text()), f"{where} to say {what}")
+    until(lambda: part.count() and re.search(what, part.inner_text()) and also(), f"{where} to say {what}")
     print(f"{picture}: {where} said it after {time.monotonic() - began:.1f} s and {len(refreshes)} refreshes")
     page.remove_listener("request", count)
     assert len(refreshes) <= NAMED_WITHIN / (INTERVAL / 1_000)
@@ -350,10 +409,68 @@ def test_names_of_any_text_stay_text(page: Any, incidents: Incidents) -> None:
             delete_run(client, "named", force=True)
 
 
-def test_a_host_that_was_killed_is_named(page: Any, incidents: Incidents) -> None:
+def test_a_worker_with_a_wrong_url_is_named_among_good_ones(page: Any, incidents: Incidents) -> None:
+    nobody = f"http://127.0.0.1:{free_ports()}/v1"
+    with incidents.worker_by_hand("lost@here", nobody) as worker:
+        with incidents.server.client() as client:
+            until(lambda: workers_seen(client).unanswered or worker.poll() is not None, "its calls to fail alone")
+        said = r"(?s)lost@here: its last \d+ calls of default failed \(connection\), those of others did not"
+        try:
+            blamed(page, "workers", said, "cogitate doctor", "incident-worker-lost")
+        finally:
+            worker.terminate()
+            worker.wait()
+    page.locator("#card-workers.is-good").wait_for()
+
+
+def test_a_kind_that_always_raises_is_named(page: Any, incidents: Incidents) -> None:
+    switch = incidents.scene.data_dir.parent / SWITCH
+    switch.touch()
+    try:
+        incidents.until_jobs_end_as(["prompt_failed"])
+        said = (
+            rf"(?s)the code of {KIND} failed \d+×: kind '{KIND}': \w+ raised LookupError in raising_kind.py, line \d+"
+        )
+        blamed(page, "failing", said, f"cogitate jobs town-1 --kind {KIND}", "incident-kind-raises")
+        assert page.locator("#card-model.is-bad").count() == 0, "no model is at fault"
+    finally:
+        switch.unlink()
+
+
+def test_a_model_that_answers_garbage_is_named(page: Any, incidents: Incidents) -> None:
+    incidents.scene.endpoint.change(faults={"not_json": 1.0})
+    try:
+        incidents.until_jobs_end_as(["not_json"])
+        blamed(page, "model", r"(?s)answers, but unusable.*not_json", "cogitate doctor", "incident-model-garbage")
+    finally:
+        incidents.scene.endpoint.change(faults={})
+
+
+def test_a_model_that_is_ten_times_as_slow_is_named(page: Any, incidents: Incidents) -> None:
+    incidents.scene.endpoint.change(latency=10 * LATENCY)
+    try:
+        incidents.until_jobs_end_as(["late", "too_slow"])
+        said = r"(?s)(too slow|no answer in time).*of \d+ jobs, \d+ were late, \d+ not asked"
+        blamed(page, "model", said, "cogitate doctor", "incident-model-slow")
+    finally:
+        incidents.scene.endpoint.change(latency=LATENCY)
+
+
+def test_a_model_that_refuses_every_call_as_too_many_is_named(opened: Any, incidents: Incidents) -> None:
+    incidents.scene.endpoint.change(faults={"429": 1.0})
+    try:
+        incidents.until_endpoint(lambda one: one.failures.get("rate_limited", 0) > 0, "a call to be limited")
+        blamed(opened, "model", "(?s)limited.*0 of [1-9][0-9]* results", "cogitate doctor", "incident-model-429")
+    finally:
+        incidents.scene.endpoint.change(faults={})
+
+
+def test_a_host_that_was_killed_is_named(opened: Any, incidents: Incidents) -> None:
     incidents.scene.host.kill()
     incidents.scene.host.wait()
-    named(page, "#card-host.is-bad", r"(?s)gone.*cogitate run --run town-1 --resume --workers", "incident-host-killed")
-    named(page, "#rows tr[data-key=town-1]", "no host", "incident-host-killed")
-    assert page.locator("#live").inner_text() == "Run is running, no host"
-    assert not page.locator(".status-dot-live").count()
+    named(
+        opened, "#card-host.is-bad", r"(?s)gone.*cogitate run --run town-1 --resume --workers", "incident-host-killed"
+    )
+    named(opened, "#rows tr[data-key=town-1]", "no host", "incident-host-killed")
+    assert opened.locator("#live").inner_text() == "Run is running, no host"
+    assert not opened.locator(".status-dot-live").count()

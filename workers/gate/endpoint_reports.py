@@ -27,8 +27,10 @@ from redis.exceptions import RedisError
 
 from cogitate.scheduler.config.endpoints import Endpoint
 from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.ledger.connect import read_hash
 from cogitate.scheduler.ledger.keys import endpoint_keys
 from cogitate.workers.llm.replies.failures import CLASSES, Failure, ModelAnswer
+from cogitate.workers.processes.failed_calls import CALLS
 
 EVERY = 0.2  # seconds between two batches of reports that are not urgent
 SECOND = 1_000_000  # microseconds
@@ -36,6 +38,8 @@ FLEX_REFUSED = "flex_refused"  # among an endpoint's failures: calls that the st
 _MARGIN = 1.005  # requests leave half a percent slower than allowed, since the server's clock differs from ours
 
 _LIMITED = "each model asked since the last answer met a limit: check the limits and the quota of the account"
+
+_ANSWERED = (b"failures:unusable", b"failures:" + FLEX_REFUSED.encode())  # failures of calls that were answered
 
 Verdict = Literal[
     "fine",  # the model answered, usably or not
@@ -179,6 +183,22 @@ class Reports:
             self._leave(keys=endpoint_keys(batch[0].call.endpoint), args=args, client=pipeline)
         for batch, answer in zip(batches, pipeline.execute(), strict=True):
             _log_change(batch[0], answer)
+            self._record(batch[0])
+
+    def _record(self, report: Report) -> None:
+        """Record for the heartbeat whether a call was answered."""
+        failure = report.answer.failure if report.answer is not None else None
+        verdict, endpoint = verdict_of(failure) if report.answer is not None else "silent", report.call.endpoint
+        if verdict == "fine":
+            CALLS.answered(endpoint)
+        elif failure is not None and verdict in ("failing", "refused"):
+            CALLS.failed(endpoint, failure.kind, lambda: self._answered(endpoint))
+
+    def _answered(self, endpoint: str) -> int:
+        """Return how many calls of all workers an endpoint has answered, usably or not."""
+        counts = read_hash(self._client, endpoint_keys(endpoint)[2])
+        failed = (name for name in counts if name.startswith(b"failures:") and name not in _ANSWERED)
+        return int(counts.get(b"calls", 0)) - sum(int(counts[name]) for name in failed)
 
 
 def batches_of(reports: list[Report]) -> list[list[Report]]:

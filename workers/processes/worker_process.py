@@ -41,6 +41,7 @@ from cogitate.scheduler.ledger.worker_signs import (
     remove_sign,
     take_place,
 )
+from cogitate.workers.processes.failed_calls import CALLS
 
 if TYPE_CHECKING:
     from celery.worker.consumer import Consumer
@@ -175,7 +176,7 @@ class WorkerPresence:
         failures, trouble = BEFORE_CLAIM.in_turn, NO_TROUBLE
         if failures:
             trouble = WorkerTrouble(failures=failures, why=BEFORE_CLAIM.why, ended=ended)
-        return give_sign(self._client, self._worker, self._supervisor, self._kinds, trouble, began)
+        return give_sign(self._client, self._worker, self._supervisor, self._kinds, trouble, began, CALLS.told())
 
     def _run(self) -> None:
         began: int | None = None

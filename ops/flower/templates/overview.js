@@ -18,6 +18,10 @@ function remedy(label) {
   return made;
 }
 
+// A cause is shown before what follows from it, at the place and in the tab.
+const CAUSES = ["host", "workers", "money", "model", "failing", "late"];
+const place = (found) => found.grade === "bad" ? CAUSES.indexOf(found.name) - CAUSES.length : 0;
+
 // A card is made once; afterwards only its texts change, so that what is selected or focused stays so.
 function card(found, run) {
   let made = byId("card-" + found.name);
@@ -29,6 +33,7 @@ function card(found, run) {
   }
   const [label, value, lines, act] = made.children;
   became(made, "className", "metric-card cogitate-card" + (found.grade ? " is-" + found.grade : ""));
+  became(made.style, "order", String(place(found)));
   became(label, "textContent", found.label);
   became(value, "textContent", found.value);
   while (lines.children.length > found.lines.length) { lines.lastChild.remove(); }
@@ -62,7 +67,8 @@ function draw(reading) {
   byId("further").textContent = "and " + figure(reading.further) + " more: cogitate runs";
   reading.cards.forEach((one) => card(one, reading.run));
   const worst = ["bad", "warn"].find((grade) => reading.cards.some((one) => one.grade === grade)) || "good";
-  tab(worst, reading.cards.filter((one) => one.grade === worst && worst !== "good").map((one) => one.label + ": " + one.value)[0]);
+  const named = reading.cards.filter((one) => one.grade === worst && worst !== "good").sort((one, other) => place(one) - place(other));
+  tab(worst, named.map((one) => one.label + ": " + one.value)[0]);
   table("events", [
     ["Time", "number", (one) => clock(new Date(1000 * one.at))],
     ["In the game", "", (one) => one.clock],

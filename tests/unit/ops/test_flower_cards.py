@@ -27,11 +27,11 @@ from cogitate.scheduler.budget.forecast import forecast
 from cogitate.scheduler.config.limits import LimitUnit
 from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals
 from cogitate.scheduler.inspection.overview import RunOverview, Spenders
-from cogitate.scheduler.inspection.recent import KindTally, Recent, WorkerCalls
+from cogitate.scheduler.inspection.recent import KindTally, Recent
 from cogitate.scheduler.inspection.summary import SlowKind
 from cogitate.scheduler.inspection.vitals import OpenKind, SteeringVitals, Window
 from cogitate.scheduler.ledger.real_day import DaySpending
-from cogitate.scheduler.ledger.worker_signs import FailingWorker, MissingWorker, WorkersSeen
+from cogitate.scheduler.ledger.worker_signs import FailingWorker, MissingWorker, UnansweredWorker, WorkersSeen
 from cogitate.tasks.job import Cost
 
 NOON = 12 * 60
@@ -286,35 +286,52 @@ def test_a_few_unusable_answers_alone_are_no_alarm(failed: int, expected: tuple[
     assert graded(model_card(seen, [ENDPOINT])) == expected
 
 
-def test_an_endpoint_that_only_holds_calls_back_is_red_once_no_job_got_an_answer() -> None:
-    for sources, grade in ({"llm": 1}, "warn"), ({"llm": 0}, "bad"):
-        seen = run(hour=hour(sources=sources, reasons={"late": 13}, failures={"late": 13}))
+def test_an_endpoint_that_only_holds_calls_back_is_red_once_jobs_were_lost_by_it() -> None:
+    for sources, late, grade in ({"llm": 1}, 2, "warn"), ({"llm": 0}, 3, "bad"), ({"llm": 30}, 13, "bad"):
+        seen = run(hour=hour(ends={"applied": 40}, sources=sources, reasons={"late": late}, failures={"late": late}))
         assert graded(model_card(seen, [endpoint(held=2.0)])) == ("limited", grade)
 
 
 def test_a_model_too_slow_for_many_jobs_is_not_green() -> None:
     seen = run(hour=hour(ends={"applied": 9}, sources={"llm": 3}, reasons={"too_slow": 6}))
-    assert graded(model_card(seen, [ENDPOINT])) == ("too slow", "warn")
+    assert graded(model_card(seen, [ENDPOINT])) == ("too slow", "bad")
+    few = run(hour=hour(ends={"applied": 9}, sources={"llm": 3}, reasons={"too_slow": 2}))
+    assert graded(model_card(few, [ENDPOINT])) == ("too slow", "warn")
+    faulty = msgspec.structs.replace(seen.hour.kinds["act"], faults=6)
+    of_kind = msgspec.structs.replace(seen.hour, kinds={"act": faulty})
+    assert graded(model_card(run(hour=of_kind), [ENDPOINT])) == ("up", "good"), "the kind's code is at fault"
     ends = msgspec.structs.replace(seen, hour=msgspec.structs.replace(seen.hour, refused={"run_ends": 6}))
     assert graded(model_card(ends, [ENDPOINT])) == ("up", "good")
 
 
-def test_the_model_card_names_why_calls_fail_and_the_worker_whose_calls_all_fail() -> None:
-    calls = {"here": WorkerCalls(asked=9), "there": WorkerCalls(asked=4, failed=4)}
+def test_the_model_card_names_why_calls_fail() -> None:
     seen = hour(sources={"llm": 9}, reasons={"failed": 4}, failures={"connection": 4, "late": 1})
-    lines = model_card(run(hour=msgspec.structs.replace(seen, workers=calls)), [ENDPOINT]).lines
-    assert lines[1:3] == ["failed: connection 4×", "all 4 calls of worker there failed, not those of others"]
-    calls["here"].failed = 9
-    all_fail = model_card(run(hour=msgspec.structs.replace(seen, workers=calls)), [ENDPOINT])
-    assert not [line for line in all_fail.lines if "worker" in line], "the endpoint is what fails"
+    assert model_card(run(hour=seen), [ENDPOINT]).lines[1] == "failed: connection 4×"
+
+
+def test_a_worker_that_no_endpoint_answers_is_red_and_links_to_its_jobs() -> None:
+    lost = UnansweredWorker(worker="b", endpoint="default", failures=4, why="connection", claims_as="vm:7:f")
+    card = workers_card(run(), WorkersSeen(alive=["a", "b"], missing=[], kinds=[], unanswered=[lost]))
+    assert graded(card) == ("2 of 2", "bad")
+    assert card.lines[0] == (
+        "Worker b: its last 4 calls of default failed (connection), those of others did not: check its URL and key"
+    )
+    assert (card.command, card.jobs) == ("cogitate doctor", {"worker": "vm:7:f"})
 
 
 def test_a_kind_whose_own_code_fails_is_failing_whatever_its_jobs_lacked() -> None:
-    faulty = {"trade": KindTally(ends=Counter(applied=9), reasons=Counter(too_slow=9), faults=9, fault="KeyError")}
+    faulty = {
+        "trade": KindTally(
+            ends=Counter(applied=9), reasons=Counter(too_slow=9), faults=9, other_faults=9, fault="KeyError"
+        )
+    }
     card = failing_card(run(hour=msgspec.structs.replace(hour(), kinds=faulty)))
     assert (card.value, card.grade) == ("9 of 9", "bad")
     assert card.lines[0] == "the code of trade failed 9×: KeyError"
-    assert card.jobs["kind"] == "trade"
+    assert (card.jobs["kind"], card.command) == ("trade", "cogitate jobs town --kind trade")
+    faulty["trade"].other_faults, faulty["trade"].reasons["failed"] = 2, 7
+    mixed = failing_card(run(hour=msgspec.structs.replace(hour(), kinds=faulty)))
+    assert (mixed.value, mixed.lines[0]) == ("9 of 9", "the code of trade failed 9×: KeyError"), "counted once"
 
 
 def test_endpoints_of_other_runs_do_not_matter() -> None:

@@ -13,8 +13,10 @@ from cogitate.scheduler.ledger.worker_signs import (
     GOOD_FOR,
     MISSED_FOR,
     SETTLED,
+    FailedCalls,
     FailingWorker,
     MissingWorker,
+    UnansweredWorker,
     WorkerTrouble,
     forget_workers,
     give_sign,
@@ -67,6 +69,16 @@ def test_a_worker_that_claims_nothing_is_alive_and_not_able(clock: Clock) -> Non
     assert (seen.alive, seen.able, seen.expected) == (["one", "two"], 1, 2)
     give_sign(clock.client, "two", None, KINDS)
     assert (workers_seen(clock.client).failing, workers_seen(clock.client).able) == ([], 2), "it has claimed a job"
+
+
+def test_a_worker_that_no_endpoint_answers_is_named_while_it_lives(clock: Clock) -> None:
+    calls = {"default": FailedCalls(failures=4, why="auth", claims_as="vm:7:f")}
+    give_sign(clock.client, "one", None, KINDS, calls=calls)
+    give_sign(clock.client, "two", None, KINDS)
+    found = UnansweredWorker(worker="one", endpoint="default", failures=4, why="auth", claims_as="vm:7:f")
+    assert workers_seen(clock.client).unanswered == [found]
+    clock.now += GOOD_FOR + 1
+    assert workers_seen(clock.client).unanswered == []
 
 
 def test_the_mark_of_a_given_up_worker_lasts_as_long_and_forbids_nothing(clock: Clock) -> None:

@@ -20,6 +20,7 @@ from cogitate.workers.gate import endpoint_reports
 from cogitate.workers.gate.endpoint_reports import Entered, Report, Reports, Spacing, arguments_of, batches_of
 from cogitate.workers.gate.gate import Gate, Refused
 from cogitate.workers.llm.replies.failures import Failure, ModelAnswer
+from cogitate.workers.processes.failed_calls import CallsInTurn
 from tests.patience import LONGEST
 
 USED = Cost(calls=1, tokens=120)
@@ -355,3 +356,13 @@ def test_each_report_that_can_wait_is_sent_after_its_interval(monkeypatch: pytes
         sender.wait()
     assert sender.batches == [["one"], ["two"]]
     sender.reports.close()
+
+
+def test_a_process_whose_calls_alone_fail_tells_its_heartbeat(monkeypatch: pytest.MonkeyPatch) -> None:
+    client, theirs, ours = FakeRedis(), CallsInTurn(), CallsInTurn()
+    for answer, of in ((failed("connection"), ours), (GOOD, theirs), (failed("not_json"), theirs)) * 3:
+        monkeypatch.setattr(endpoint_reports, "CALLS", of)
+        call(gate_of(client, breaker_failures=99), answer)
+    assert theirs.told() == {}
+    (told,) = ours.told().values()
+    assert (told.failures, told.why) == (3, "connection")
