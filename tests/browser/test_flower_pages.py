@@ -414,6 +414,24 @@ def test_a_narrow_screen_is_enough(page: Any, scene: Scene, name: str) -> None:
     keep(page, f"flower-{name}-narrow-{theme}")
 
 
+@pytest.mark.parametrize("page", [{"viewport": {"width": 390, "height": 844}}], indirect=True)
+def test_a_phone_shows_every_figure_of_the_first_page(page: Any, scene: Scene) -> None:
+    page.goto(scene.address)
+    page.wait_for_selector("#rows tr[data-key]")
+    page.wait_for_selector("#minutes tr[data-key]")
+    keep(page, "flower-cogitate-phone")
+    for table, names in (
+        ("rows", ("Run", "Host", "Ticks behind", "Spent today", "Refused", "Late or too slow", "Cadence")),
+        ("minutes", ("Minutes", "Ticks", "Model's", "Late", "Failed", "Refused")),
+    ):
+        for name in names:
+            cell = page.locator(f'#{table} tr[data-key] td[data-name="{name}"]').first
+            box = cell.bounding_box()
+            assert box is not None, f"{name} is hidden"
+            assert 0 <= box["x"] < box["x"] + box["width"] <= 390, name
+            assert cell.inner_text().strip(), name
+
+
 @pytest.mark.parametrize("name", ["overview", "budgets", "cadence", "charts", "job", "steering"])
 def test_a_page_is_accessible(page: Any, scene: Scene, name: str) -> None:
     job = summary("jobs", "town-1", "--last", 1, data_dir=scene.data_dir)["jobs"][0]["id"] if name == "job" else ""

@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -260,6 +261,42 @@ def test_the_first_screen_answers_every_question(page: Any) -> None:
     assert page.evaluate("scrollY") == 0
 
 
+def test_the_last_minutes_count_what_the_status_counts(opened: Any, incidents: Incidents) -> None:
+    with incidents.scene.still():
+
+        def shown() -> dict[str, list[str]]:
+            rows: dict[str, list[str]] = opened.evaluate(
+                """() => Object.fromEntries(Array.from(document.querySelectorAll("#minutes tr[data-key]"),
+                    (row) => [row.dataset.key, Array.from(row.cells, (cell) => cell.textContent)]))"""
+            )
+            return rows
+
+        def told() -> list[str]:
+            status = incidents.scene.status()
+            sources, reasons = Counter[str](), Counter[str]()
+            for facts in status["jobs"].values():
+                sources.update(facts.get("source", {}))
+                reasons.update(facts.get("reason", {}))
+            thought = f"{sources['llm'] + sources['cached']:,} of {sources.total():,}"
+            failed = reasons["failed"] + reasons["dead"]
+            return [f"{status['tick']:,}", thought, f"{reasons['late']:,}", f"{failed:,}", "0"]
+
+        # The run is younger than a quarter of an hour, so the row of 15 minutes has all of it.
+        until(lambda: shown().get("15", [])[1:] == told(), f"the last 15 minutes {shown()} to be {told()}")
+        last = shown()
+    assert [*last] == ["1", "5", "15"]
+    ticks = [int(row[1].replace(",", "")) for row in last.values()]
+    assert 0 < ticks[0] <= ticks[1] <= ticks[2]
+
+
+def is_over(page: Any, what: str) -> None:
+    """Wait until the line of events shows something that is over, with its real and its game time."""
+    line = rf"\d\d:\d\d:\d\d\s+day \d+, [\d:]+ [AP]M\s+{what}"
+    until(lambda: re.search(line, page.locator("#events tbody").inner_text()), f"events to show {what}")
+    times = page.locator("#events tr[data-key] td:first-child").all_inner_texts()
+    assert times == sorted(times, reverse=True), "the newest is the first"
+
+
 def test_a_model_that_is_down_is_named(page: Any, incidents: Incidents) -> None:
     incidents.scene.endpoint.change(faults={"503": 1.0})
     try:
@@ -280,6 +317,7 @@ def test_a_model_that_is_down_is_named(page: Any, incidents: Incidents) -> None:
         incidents.scene.endpoint.change(faults={})
     page.locator("#card-model.is-good").wait_for()
     until(lambda: page.locator("link[rel=icon]").get_attribute("href") != drawn, "the icon to change again")
+    is_over(page, "breaker of default closed")
 
 
 def test_a_model_that_is_limited_is_named(page: Any, incidents: Incidents) -> None:
@@ -302,6 +340,8 @@ def test_a_budget_that_is_gone_is_named(page: Any, incidents: Incidents) -> None
     finally:
         incidents.cogitate("budget", "town-1", "set", "run.usd_micros", "1000000")
     page.locator("#card-money:not(.is-bad)").wait_for()
+    for amount in ("100", "1,000,000"):
+        is_over(page, rf"[^\n]+: limit run\.run\.usd_micros {amount}")
 
 
 def test_a_worker_that_was_killed_is_named(page: Any, incidents: Incidents) -> None:

@@ -13,6 +13,7 @@ from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost
 from cogitate.workers.processes.embedded import EmbeddedServer
+from tests.browser.accessibility import check_accessible
 from tests.browser.quiet_page import WINDOWS, quiet_page
 from tests.browser.scene import keep
 from tests.integration.scheduler.ledger.ledger_case import Host, claimed, settle, worker
@@ -76,6 +77,15 @@ def test_filters_pages_and_links_of_the_list(browser: Any, address: str, window:
         page.locator("#jobs a").click()
         page.wait_for_selector("#life tbody tr")
         assert ATTACK in page.locator("#owner").inner_text()
+
+
+def test_the_list_of_jobs_is_accessible(browser: Any, address: str) -> None:
+    opened = browser.new_page(http_credentials={"username": USER, "password": PASSWORD})
+    opened.goto(f"{address}/cogitate/jobs?run=town&state=late")
+    opened.get_by_role("button", name="Count what matches").click()
+    opened.wait_for_selector("#all:not([hidden])")
+    check_accessible(opened)
+    opened.close()
 
 
 def test_an_unknown_run_has_a_page_that_links_to_those_that_exist(browser: Any, address: str) -> None:

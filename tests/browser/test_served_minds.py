@@ -123,6 +123,7 @@ def test_flower_shows_the_same_page_behind_its_password(browser: Any, server: Mi
         opened.keyboard.press("Enter")
         opened.locator("#recalled a").first.wait_for()
         assert opened.locator("#run").input_value() == RUN
+        check_accessible(opened)
         opened.get_by_label("As of").fill("day 9 5:00")
         opened.keyboard.press("Enter")
         opened.locator("#trouble", has_text="give a tick from 1 to 1200").wait_for()
