@@ -108,6 +108,13 @@ def main() -> int:
     soaked.add_argument("--every", type=float, default=4.0, help="mean seconds between two faults")
     soaked.add_argument("--model", action="store_true", help="ask a stand-in model, which fails too")
     soaked.add_argument("--data-dir", type=Path, help="folder in which to keep the run")
+    well = commands.add_parser("alarms", help="false alarms of Flower's first page on a healthy day")
+    well.add_argument("--agents", type=int, default=25)
+    well.add_argument("--rate", type=float, default=10.0, help="ticks a second")
+    well.add_argument("--latency", type=float, default=0.3, help="seconds of the median call")
+    well.add_argument("--workers", type=int, default=2)
+    well.add_argument("--days", type=int, default=1)
+    well.add_argument("--data-dir", type=Path, help="folder in which to keep the run")
     other = commands.add_parser("digests", help="whether the demo has the same digest on this and other Pythons")
     other.add_argument("pythons", nargs="*", metavar="PYTHON", help="a command that starts another Python")
     paced = commands.add_parser("paced", help="share of results in time on a real clock, for several model latencies")
@@ -221,6 +228,12 @@ def main() -> int:
 
             for table in readability.tables(arguments.agents, arguments.days, examples=arguments.examples):
                 print(table, end="\n\n", flush=True)
+        case "alarms":
+            from bench import alarms
+
+            given = vars(arguments)
+            given.pop("command")
+            return 1 if alarms.watch(**given) else 0
         case "window":
             from bench.quality import window_stories
 

@@ -105,7 +105,7 @@ def read_hash(client: Redis, key: str) -> dict[bytes, bytes]:
 
 def read_fields(client: Redis, key: str, fields: list[str]) -> list[bytes | None]:
     """Return these fields of a hash, each None where it is not set."""
-    return client.hmget(key, fields)  # type: ignore[return-value]
+    return client.hmget(key, fields) if fields else []  # type: ignore[return-value]
 
 
 def scan_keys(client: Redis, pattern: str, batch: int) -> Iterator[list[bytes]]:

@@ -14,6 +14,7 @@ from pydantic import SecretStr
 from cogitate.hosting.metrics import _Ledger
 from cogitate.memory.effects import Append
 from cogitate.ops.flower.readings import Readings
+from cogitate.scheduler.config.facts import keep_settings
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
 from cogitate.scheduler.inspection.recent import recent_ticks
@@ -68,6 +69,18 @@ def test_probes_ask_for_no_password_and_know_whether_redis_answers(address: str)
     for path in ("healthz", "readyz"):
         status, text = get(f"{address}/{path}")
         assert (status, json.loads(text)) == (200, {"redis": "answers"})
+
+
+def test_a_run_before_its_first_tick_has_its_first_page(address: str, server: EmbeddedServer) -> None:
+    kept = {"settings": keep_settings(Settings())}
+    with server.client() as client:
+        HostLedger.create(client, "begun", state=kept)
+        try:
+            found = reading(address, "overview", "?run=begun")
+        finally:
+            delete_run(client, "begun", force=True)
+    assert (found["tick"], found["events"]) == (0, [])
+    assert [card["name"] for card in found["cards"] if card["grade"] == "bad"] == ["host"], "it has none"
 
 
 @pytest.mark.parametrize("page", ["/", "/workers", "/tasks", "/broker", "/overview", "/budgets", "/cadence"])
