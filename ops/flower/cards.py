@@ -34,7 +34,7 @@ LAGS = 5  # ticks behind schedule at which a host is too slow, as in the alerts
 SHOWN = 2  # the most kinds that a card names
 SHOWN_WORKERS = 3
 LIMITING = ("rate_limited", "rate_limited_here", "no_slot")  # failures that only ask for a lower rate
-SLOW = ("too slow", "no answer in time")  # of a model
+WAITING = ("limited", "too slow", "no answer in time")  # of a model whose jobs end late rather than fail
 OWN_PROGRAM = 'start the program that hosts it again, with exist="resume"'
 
 
@@ -122,6 +122,9 @@ def model_card(run: RunOverview, endpoints: Sequence[EndpointVitals], *, workers
     if too_slow:
         lines.append(f"of {run.ended:,} jobs, {late:,} were late, {unasked:,} not asked since they would be")
     lines.append(f"{run.thought:,} of {run.wanted:,} results in the last {hours(1)} are a model's")
+    lost = "failed" if failures else "late"
+    if value in WAITING and not run.short("failed"):
+        lost = max("late", "too_slow", key=run.short)
     figures: dict[str, int | float] = {"thought": run.thought, "wanted": run.wanted}
     for one in ours[:1]:
         if one.p50 is not None and one.p95 is not None:
@@ -134,9 +137,7 @@ def model_card(run: RunOverview, endpoints: Sequence[EndpointVitals], *, workers
         lines=lines,
         figures=figures,
         command="cogitate doctor",
-        jobs=_jobs(
-            run, "failed" if value not in SLOW and run.short("failed") else max("late", "too_slow", key=run.short)
-        ),
+        jobs=_jobs(run, lost),
     )
 
 

@@ -42,7 +42,7 @@ from cogitate.workers.processes.embedded import EmbeddedServer
 from cogitate.workers.processes.supervisor import worker_command, worker_environment
 from tests.browser.scene import Scene, keep
 from tests.integration.command import typed
-from tests.live_flower import flower, started, until
+from tests.live_flower import flower, get, started, until
 from tests.patience import LONGEST
 from tests.ports import free_ports
 from tests.repository import ROOT
@@ -454,6 +454,9 @@ def test_a_worker_with_a_wrong_url_is_named_among_good_ones(page: Any, incidents
     with incidents.worker_by_hand("lost@here", nobody) as worker:
         with incidents.server.client() as client:
             until(lambda: workers_seen(client).unanswered or worker.poll() is not None, "its calls to fail alone")
+            (lost,) = workers_seen(client).unanswered
+        its_jobs = f"{incidents.scene.address}/cogitate/jobs/data?run=town-1&worker={quote(lost.claims_as)}"
+        until(lambda: json.loads(get(its_jobs)[1])["jobs"], "it to end a job: others end most of those that it fails")
         said = r"(?s)lost@here: its last \d+ calls of default failed \(connection\), those of others did not"
         try:
             blamed(page, "workers", said, "cogitate doctor", "incident-worker-lost")
