@@ -15,11 +15,11 @@ from redis import Redis
 
 from cogitate.memory.clock import clock_in_force, day_and_time
 from cogitate.ops.flower.cards import cards_of, since
-from cogitate.ops.flower.charts import charts_of
+from cogitate.ops.flower.charts import charts_of, window_of_points
 from cogitate.ops.flower.job_list import job_list, matches
 from cogitate.ops.flower.run_rows import RunRows, refusals_of, row_of
 from cogitate.ops.flower.shared_reading import SharedReadings
-from cogitate.ops.flower.timeline import timeline
+from cogitate.ops.flower.timeline import events_since, timeline
 from cogitate.ops.formatting.budget import denied_requests, format_cost
 from cogitate.ops.formatting.job_life import job_life
 from cogitate.ops.formatting.vitals import format_breaker, format_class, format_every
@@ -221,9 +221,9 @@ class Readings:
         """Return one run's charts over a span of game time; otherwise as `budgets`."""
 
         def read(chosen: str) -> dict[str, Any]:
-            points = figure_history(RunStore.open(self.state, chosen), span)
-            clock = clock_in_force()
-            charts = charts_of(points, clock)
+            store = RunStore.open(self.state, chosen)
+            points, clock = figure_history(store, span), clock_in_force()
+            since = points[0].at if points else None
             return {
                 "run": chosen,
                 "tick": points[-1].tick if points else 0,
@@ -232,7 +232,10 @@ class Readings:
                 "minutes": [point.minute for point in points],
                 "names": [] if clock.has_times else [clock.date(point.minute) for point in points],
                 "spans": {} if clock.has_times else {"hour": clock.hours(1), "day": clock.hours(24)},
-                "charts": msgspec.to_builtins(charts),
+                "times": [point.at for point in points],
+                "window": window_of_points(points, clock),
+                "events": events_since(store, since) if since is not None else [],
+                "charts": msgspec.to_builtins(charts_of(points)),
             }
 
         return self._of(run, read)

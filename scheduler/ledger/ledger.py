@@ -46,6 +46,7 @@ from cogitate.tasks.job import JobKey
 
 if TYPE_CHECKING:
     from cogitate.scheduler.ledger.outage import Outage
+    from cogitate.scheduler.ledger.worker_signs import WorkerCount
 
 Apply = Literal["due", "ready"]
 Value = str | bytes | int
@@ -94,6 +95,7 @@ class HostLedger:
     """
 
     outage: Outage | None = None
+    workers: WorkerCount | None = None  # for charts; None: nobody counts them
 
     def __init__(self, client: Redis, run: str, incarnation: str, epoch: int, holder: str, seq: int) -> None:
         self.run = run

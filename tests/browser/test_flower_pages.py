@@ -33,6 +33,7 @@ LIMITS = {
 }
 
 FAULTS = {"503": 0.1, "refusal": 0.2}
+CHARTS = ("tokens", "money", "sources", "late", "latency", "calls", "cadence", "age", "workers", "host")
 
 
 @pytest.fixture(scope="module")
@@ -300,6 +301,13 @@ def test_an_endpoint_that_fails_shows_as_an_open_breaker_until_it_is_back(page: 
     until(lambda: "closed" in row.inner_text(), "a probe to close the breaker")
 
 
+def _hovered(plot: Any, series: Any) -> str:
+    """Return the figure that the legend tells of the newest point."""
+    plot.hover(position={"x": plot.bounding_box()["width"] - 2, "y": 20})
+    value: str = series.locator(".u-value").inner_text()
+    return value
+
+
 @pytest.mark.parametrize(
     "page",
     [{}, {"viewport": {"width": 390, "height": 800}, "color_scheme": "dark"}],
@@ -310,7 +318,7 @@ def test_charts_follow_the_run(page: Any, scene: Scene) -> None:
     page.goto(f"{scene.address}/charts?span=run")  # a model may have answered nothing within the last day
     page.wait_for_selector("#chart-host canvas")
     names = page.evaluate("() => Array.from(document.querySelectorAll('.cogitate-chart'), (one) => one.id)")
-    assert names == [f"chart-{name}" for name in ("tokens", "money", "sources", "late", "cadence", "age", "host")]
+    assert names == [f"chart-{name}" for name in CHARTS]
     labels = page.locator("#chart-sources .u-legend th")
     until(
         lambda: {"llm", "heuristic"} <= {label.strip().rstrip(":") for label in labels.all_inner_texts()},
@@ -325,6 +333,14 @@ def test_charts_follow_the_run(page: Any, scene: Scene) -> None:
     until(lambda: len(drawing.get_attribute("data-marks").split()) > 1, "two full hours of the run")
     marks = drawing.get_attribute("data-marks").split()
     assert [mark for mark in marks if int(mark) % 60] == [], "grid lines are at full hours of game time"
+    assert re.fullmatch(r"Each point is the mean of \d ticks \(60 game minutes\).*", page.inner_text("#window"))
+    until(  # its limits refuse requests
+        lambda: page.locator("#events tr[data-key]").count() == int(drawing.get_attribute("data-events")) > 0,
+        "each event of the table to be marked in the charts",
+    )
+    workers = page.locator("#chart-workers .u-series").nth(1)
+    plot = page.locator("#chart-workers .u-over")
+    until(lambda: _hovered(plot, workers) == "1", "the chart to say that a worker is alive")
     assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
     ink, paper = page.evaluate(
         """() => [getComputedStyle(document.querySelector("#chart-tokens th")).color,
@@ -334,6 +350,8 @@ def test_charts_follow_the_run(page: Any, scene: Scene) -> None:
     before = page.locator("#chart-sources").get_attribute("data-totals")
     page.wait_for_function("(before) => document.getElementById('chart-sources').dataset.totals !== before", arg=before)
     theme = page.evaluate("document.documentElement.dataset.bsTheme")
+    page.mouse.move(0, 0)
+    page.evaluate("scrollTo(0, 0)")
     keep(page, "flower-charts" if theme == "light" else "flower-charts-narrow-dark")
     page.get_by_role("button", name="Last day", exact=True).click()
     page.wait_for_url("**/charts?span=day")
