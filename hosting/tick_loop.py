@@ -185,7 +185,7 @@ class TickLoop(BodyCalls):
             opening = self._resources.enter_context(RunOpening(ledger))
             if not inline:
                 ledger.outage = outage_of(settings, run, client.ping)
-                ledger.workers = WorkerCount(client)
+                ledger.workers_alive = WorkerCount(client).alive
                 presence = Presence(ledger, settings.tuning.lease)
                 presence.start()
                 self._resources.callback(presence.stop)

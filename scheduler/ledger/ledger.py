@@ -10,7 +10,7 @@ import hashlib
 import os
 import platform
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -46,7 +46,6 @@ from cogitate.tasks.job import JobKey
 
 if TYPE_CHECKING:
     from cogitate.scheduler.ledger.outage import Outage
-    from cogitate.scheduler.ledger.worker_signs import WorkerCount
 
 Apply = Literal["due", "ready"]
 Value = str | bytes | int
@@ -95,7 +94,7 @@ class HostLedger:
     """
 
     outage: Outage | None = None
-    workers: WorkerCount | None = None  # for charts; None: nobody counts them
+    workers_alive: Callable[[], int | None] | None = None  # for charts; None: nobody counts them
 
     def __init__(self, client: Redis, run: str, incarnation: str, epoch: int, holder: str, seq: int) -> None:
         self.run = run

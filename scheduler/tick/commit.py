@@ -216,7 +216,7 @@ class Committer:
             posted=posted,
         )
         state.warnings.clear()
-        alive = self._ledger.workers.alive() if self._ledger.workers is not None else None
+        alive = self._ledger.workers_alive() if self._ledger.workers_alive is not None else None
         writes += self._history.take_writes(core, notes, state, host_us, alive)
         line, digest, chain = write_line(core, notes, self.position.digest, self.position.chain, SCHEMA)
         return Commit(
