@@ -106,17 +106,22 @@ def accounts(page: Any) -> dict[str, dict[str, int]]:
 
 
 def expected(status: dict[str, Any]) -> dict[str, dict[str, int]]:
-    """Return the accounts of `cogitate status --json`, with owners and empty cells, which the page leaves out."""
+    """Return the limited accounts of `cogitate status --json`, without owners', and limits that are unused today."""
     names = {"limit": "limit", "in flight": "reserved", "held": "held", "spent": "spent", "overrun": "overrun"}
-    return {
-        f"{line['window']} {line['scope']} {line['unit']}": {
-            shown: line[name] for shown, name in names.items() if line[name] is not None
-        }
+    found = {
+        f"{line['window']} {line['scope']} {line['unit']}": {shown: line[name] for shown, name in names.items()}
         for line in status["budget"]
-        if not line["scope"].startswith("owner:")
+        if line["limit"] is not None
+        and not line["scope"].startswith("owner:")
         and not line["window"].startswith("tick:")
-        and any(line[name] or line["limit"] is not None for name in names.values())
     }
+    present = {"day": f"day:{status['minute'] // 1440}", "run": "run:0"}
+    for limit in status["limits"]:
+        period, scope, unit = limit["name"].split(".")
+        if period in present:
+            unused = dict.fromkeys(names, 0) | {"limit": limit["limit"]}
+            found.setdefault(f"{present[period]} {scope} {unit}", unused)
+    return found
 
 
 def test_every_page_is_in_the_navigation(page: Any, scene: Scene) -> None:
@@ -141,6 +146,7 @@ def test_the_figures_are_those_of_the_status_and_change_while_the_page_is_open(p
     )
     until(lambda: accounts(page) != standing, "the figures to change")
     assert before.keys() & accounts(page).keys()
+    assert page.locator("#spent tr[data-key=run]").inner_text().count("$") == 2, "money today and in all"
     keep(page, "flower-budgets")
 
 
@@ -235,6 +241,8 @@ def test_past_days_are_folded_and_ticks_are_not_rows(page: Any, scene: Scene) ->
     assert set(shown) <= {f"day:{today}", "run:0"}
     assert folded
     assert all(int(window.removeprefix("day:")) < today for window in folded)
+    label = page.inner_text("#tightest-label").lower()
+    assert f"day {today + 1}" in label or "whole run" in label, "a past day's limit refuses nothing any more"
     assert not page.locator("#past-windows tr[data-key]").first.is_visible()
     page.locator("#past summary").click()
     page.locator("#past-windows tr[data-key]").first.wait_for()
@@ -258,7 +266,9 @@ def test_cadence_shows_failures_and_links_to_job_and_task(page: Any, scene: Scen
     page.wait_for_selector("#failed tr[data-key] a")
     page.wait_for_selector("#workers tr[data-key]")
     assert re.search(r"\w+ \d+×", page.locator("#classes").inner_text())
-    assert "game minutes" in page.locator("#steering tr[data-key]").inner_text()
+    steering = page.locator("#steering tr[data-key]").inner_text()
+    assert re.search(r"every \d+ ticks|none", steering)
+    assert "game" not in page.locator("#page").inner_text(), "all lengths of time are in ticks"
     keep(page, "flower-cadence")
     asked = page.locator("#failed tr[data-key]").filter(has_not_text="too_slow")  # the others have no task
     job = asked.locator("a").first
