@@ -64,23 +64,20 @@ function byWindow(a, b) {
 }
 const keyOf = (line) => [line.window, line.scope, line.unit].join(" ");
 
-// What the run and its kinds spent, with or without a limit: today, and since the run began.
+const COSTS = [["Calls", "calls"], ["Tokens", "tokens"], ["$", "usd_micros"]];
+const priced = (reading) => reading.windows.some((line) => line.unit === "usd_micros" && (line.spent || line.limit !== null));
+// A column for each unit in which costs are known.
+const costs = (reading, take) => COSTS.filter(([, unit]) => unit !== "usd_micros" || priced(reading)).map(([title, unit]) => [
+  title, "number", (row) => unit === "usd_micros" ? dollars(take(row, unit)) : take(row, unit),
+]);
+
+// What the run spent, with or without a limit.
 function spent(reading) {
-  const today = "day:" + Math.floor(reading.minute / DAY);
-  const cells = new Map(reading.windows.map((line) => [keyOf(line), line.spent]));
-  const scopes = Array.from(new Set(reading.windows.filter((line) => line.window === "run:0").map((line) => line.scope)));
-  const column = (title, window, unit, minor) => [title, "number" + (minor ? " minor" : ""), (scope) => {
-    const value = cells.get([window, scope, unit].join(" ")) || 0;
-    return unit === "usd_micros" ? dollars(value) : value;
-  }];
-  const priced = reading.windows.some((line) => line.unit === "usd_micros" && (line.spent || line.limit !== null));
-  const units = [["Calls", "calls"], ["Tokens", "tokens"], ...(priced ? [["$", "usd_micros"]] : [])];
-  byId("today").textContent = "today is " + reading.today;
+  const found = new Map(reading.windows.map((line) => [keyOf(line), line.spent]));
   table("spent", [
-    ["By", "", (scope) => scope === "run" ? "the run" : kindLink(scope.slice(5))],
-    ...units.map(([title, unit]) => column(title + " today", today, unit, unit === "calls")),
-    ...units.map(([title, unit]) => column(title + " in all", "run:0", unit, unit !== (priced ? "usd_micros" : "tokens"))),
-  ], scopes.sort((a, b) => (b === "run") - (a === "run") || a.localeCompare(b)), "Nothing was spent.", (scope) => scope);
+    ["Window", "", ([words]) => words],
+    ...costs(reading, ([, window], unit) => found.get([window, "run", unit].join(" ")) || 0),
+  ], [[reading.today, "day:" + Math.floor(reading.minute / DAY)], ["whole run", "run:0"]], "", ([, window]) => window);
 }
 
 function draw(reading) {
@@ -130,10 +127,8 @@ function draw(reading) {
     ["Limit", "", ([name]) => name in reading.limits ? name + " = " + reading.limits[name] : name],
     ["Refused", "number", ([, times]) => times],
   ], Object.entries(reading.denied).sort((a, b) => b[1] - a[1]), "No request was refused.", ([name]) => name);
-  table("spenders", [
-    ["Owner", "", ([owner]) => owner],
-    ["Calls", "number", ([, cost]) => cost.calls || 0],
-    ["Tokens", "number", ([, cost]) => cost.tokens || 0],
-    ["$", "number", ([, cost]) => dollars(cost.usd_micros || 0)],
-  ], Object.entries(reading.recent.owners), "No owner has spent anything.", ([owner]) => owner);
+  const cost = ([, one], unit) => one[unit] || 0;
+  const byKind = rows.map(([kind, tally]) => [kind, tally.spent]).filter((row) => sum(COSTS.map(([, unit]) => cost(row, unit))));
+  table("kind-spenders", [["Kind", "", ([kind]) => kindLink(kind)], ...costs(reading, cost)], byKind, "No kind has spent anything.", ([kind]) => kind);
+  table("spenders", [["Owner", "", ([owner]) => owner], ...costs(reading, cost)], Object.entries(reading.recent.owners), "No owner has spent anything.", ([owner]) => owner);
 }
