@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from functools import cached_property
 from itertools import islice
@@ -101,7 +102,7 @@ class Readings:
         shown: list[tuple[RunOverview, Spenders]] = []
 
         def read(chosen: str) -> dict[str, Any]:
-            of, store = run_overview(self.state, chosen), RunStore.open(self.state, chosen)
+            of, store = run_overview(self.state, chosen, time.time()), RunStore.open(self.state, chosen)
             most = spenders_today(store, of)
             shown.append((of, most))
             rows[chosen] = row_of(of)

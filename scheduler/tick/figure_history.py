@@ -199,6 +199,13 @@ def newest_figures(store: RunStore, since: float) -> list[Figures]:
     return [one for one in points if one.at is not None and one.at > since]
 
 
+def ticks_since(store: RunStore, instant: float, most: int) -> int:
+    """Return how many of the newest ticks, at most `most`, came after an instant, in seconds since 1970."""
+    tick = store.tick()
+    newest = read_figures(store, [f"t{one}" for one in range(max(1, tick - most + 1), tick + 1)])
+    return sum(one.at is not None and one.at > instant for one in newest)
+
+
 def last_tick_before(store: RunStore, instant: float) -> int:
     """Return the last tick before an instant, in seconds since 1970; 0: none is known.
 
