@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Collection, Sequence
 
+import msgspec
+
 from cogitate.memory.clock import clock_in_force, span
 from cogitate.ops.flower.card import FEW, GRADES, Card, Grade, amount, graded, span_of
 from cogitate.ops.flower.money_card import money_card
@@ -69,10 +71,14 @@ def cards_of(
 def worse_of(make: Callable[[RunOverview], Card], run: RunOverview) -> Card:
     """Return a card of the last real minute, or of the game hour where that is shorter and its grade is worse.
 
-    So a card tells at once what has begun, and does not change with each game hour of a few real seconds.
+    So a card tells at once what has begun, and does not change with each game hour of a few real seconds. Once the
+    newest jobs are well, what the minute still counts is yellow: it is over.
     """
     hour, lately = make(run), make(run.over_lately)
-    return hour if GRADES.index(hour.grade) > GRADES.index(lately.grade) else lately
+    if GRADES.index(hour.grade) > GRADES.index(lately.grade):
+        return hour
+    over = lately.grade == "bad" and not hour.grade and run.ended >= FEW
+    return msgspec.structs.replace(lately, grade="warn") if over else lately
 
 
 def enough_for_model(run: RunOverview) -> RunOverview:

@@ -437,8 +437,14 @@ def test_a_minute_of_real_time_is_counted_where_a_game_hour_is_shorter() -> None
         assert graded(card) == ("20 of 50", "bad"), "an hour without jobs is not well"
         assert card.lines[-1] == "of the jobs that ended in the last real minute"
     assert row_of(night)["cells"][4] == ["20 of 50", "bad"]
-    well = hour(ends={"applied": 90}, sources={"llm": 90})
-    assert worse_of(late_card, run(hour=well, lately=BAD_MINUTE)).grade == "bad", "it does not change with each hour"
+    some = hour(ends={"applied": 9}, reasons={"late": 1})
+    assert graded(worse_of(late_card, run(hour=some, lately=BAD_MINUTE))) == ("20 of 50", "bad"), "it does not flicker"
+
+
+@pytest.mark.parametrize(("ended", "grade"), [(2, "bad"), (3, "warn")])
+def test_what_the_minute_still_counts_is_yellow_once_the_newest_jobs_are_well(ended: int, grade: str) -> None:
+    seen = run(hour=hour(ends={"applied": ended}), lately=BAD_MINUTE)
+    assert graded(worse_of(late_card, seen)) == ("20 of 50", grade)
 
 
 def test_what_begins_is_red_within_the_game_hour_although_the_minute_was_well() -> None:
