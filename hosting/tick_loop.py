@@ -46,6 +46,7 @@ from cogitate.scheduler.journal.origin import Fork
 from cogitate.scheduler.ledger.outage import outage_of
 from cogitate.scheduler.ledger.presence import Presence
 from cogitate.scheduler.ledger.vectors import KeptSimilarity, RunVectors
+from cogitate.scheduler.ledger.worker_signs import WorkerCount
 from cogitate.scheduler.tick.arguments import Arguments
 from cogitate.scheduler.tick.commit import commit_at_once
 from cogitate.scheduler.tick.doubts import (
@@ -184,6 +185,7 @@ class TickLoop(BodyCalls):
             opening = self._resources.enter_context(RunOpening(ledger))
             if not inline:
                 ledger.outage = outage_of(settings, run, client.ping)
+                ledger.workers_alive = WorkerCount(client).alive
                 presence = Presence(ledger, settings.tuning.lease)
                 presence.start()
                 self._resources.callback(presence.stop)

@@ -6,9 +6,12 @@ from typing import Literal
 
 import msgspec
 
+from cogitate.memory.clock import hours
 from cogitate.scheduler.config.limits import LimitUnit
+from cogitate.scheduler.inspection.overview import RunOverview
 
 Grade = Literal["", "good", "warn", "bad"]
+GRADES: tuple[Grade, ...] = ("", "good", "warn", "bad")  # the worst last
 
 MUCH = 0.2  # share of late or failed jobs that is bad, as in the alerts
 SOME = 0.05
@@ -34,6 +37,11 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
 def graded(count: int, total: int) -> Grade:
     share = count / max(1, total)
     return "bad" if share > MUCH and count >= FEW else "warn" if share > SOME else ""
+
+
+def span_of(run: RunOverview) -> str:
+    """Return the time in which a run's newest jobs are counted: "game hour", "30 rounds" or "real minute"."""
+    return run.span or hours(1)
 
 
 def amount(value: float, unit: LimitUnit) -> str:

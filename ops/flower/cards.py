@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
-from cogitate.memory.clock import clock_in_force, hours, span
-from cogitate.ops.flower.card import FEW, Card, Grade, amount, graded
+import msgspec
+
+from cogitate.memory.clock import clock_in_force, span
+from cogitate.ops.flower.card import FEW, GRADES, Card, Grade, amount, graded, span_of
 from cogitate.ops.flower.money_card import money_card
 from cogitate.ops.formatting.budget import format_cost
 from cogitate.ops.formatting.vitals import (
@@ -59,13 +61,31 @@ def cards_of(
     return [
         money_card(run, day),
         spenders_card(spenders),
-        late_card(run),
-        failing_card(run),
+        worse_of(late_card, run),
+        worse_of(failing_card, run),
         reflections_card(run),
-        model_card(run, endpoints, workers=workers.able > 0),
+        model_card(enough_for_model(run), endpoints, workers=workers.able > 0),
         host_card(run, no_writes=no_writes),
         workers_card(run, workers, no_writes=no_writes),
     ]
+
+
+def worse_of(make: Callable[[RunOverview], Card], run: RunOverview) -> Card:
+    """Return a card of the last real minute, or of the game hour where that is shorter and its grade is worse.
+
+    So a card tells at once what has begun, and does not change with each game hour of a few real seconds. Once the
+    newest jobs are well, what the minute still counts is yellow: it is over.
+    """
+    hour, lately = make(run), make(run.over_lately)
+    if GRADES.index(hour.grade) > GRADES.index(lately.grade):
+        return hour
+    over = lately.grade == "bad" and not hour.grade and run.ended >= FEW
+    return msgspec.structs.replace(lately, grade="warn") if over else lately
+
+
+def enough_for_model(run: RunOverview) -> RunOverview:
+    """Return a run with its game hour, or with the last real minute where too few jobs of the hour wanted a model."""
+    return run if run.wanted >= FEW else run.over_lately
 
 
 def model_card(run: RunOverview, endpoints: Sequence[EndpointVitals], *, workers: bool = True) -> Card:
@@ -116,12 +136,12 @@ def model_card(run: RunOverview, endpoints: Sequence[EndpointVitals], *, workers
         if one.p50 is not None:
             lines.append(f"{named}a call takes p50 {one.p50:.2f} s, p95 {one.p95:.2f} s")
     if limits:
-        lines.append(f"held back in the last {hours(1)}: {format_counts(limits)}")
+        lines.append(f"held back in the last {span_of(run)}: {format_counts(limits)}")
     elif failures:
         lines.append(f"failed: {format_counts(dict([*failures.items()][:SHOWN]))}")
     if too_slow:
         lines.append(f"of {run.ended:,} jobs, {late:,} were late, {unasked:,} not asked since they would be")
-    lines.append(f"{run.thought:,} of {run.wanted:,} results in the last {hours(1)} are a model's")
+    lines.append(f"{run.thought:,} of {run.wanted:,} results in the last {span_of(run)} are a model's")
     lost = "failed" if failures else "late"
     if value in WAITING and not run.short("failed"):
         lost = max("late", "too_slow", key=run.short)
@@ -227,7 +247,7 @@ def late_card(run: RunOverview) -> Card:
         label="Late or too slow",
         value=f"{run.late:,} of {run.ended:,}",
         grade=graded(run.late, run.ended),
-        lines=[*lines, _of_ended()],
+        lines=[*lines, _of_ended(run)],
         figures={"late": late, "too_slow": slow, "ended": run.ended},
         command=f"cogitate jobs {shlex.quote(run.run)} --state {worst}",
         jobs=_jobs(run, worst),
@@ -247,7 +267,7 @@ def failing_card(run: RunOverview) -> Card:
     lines = [f"the code of {name} failed {kind.faults:,}×: {kind.fault}" for name, kind in faulty.items()][:SHOWN]
     lines += [f"first cause: {format_class(causes[0][0])} {causes[0][1]:,}×"] if failed and causes else []
     lines += [f"then {format_class(name)} {count:,}×" for name, count in causes[1:2]] if failed else []
-    lines += [*_kinds(run, ("failed", "dead")), _of_ended()]
+    lines += [*_kinds(run, ("failed", "dead")), _of_ended(run)]
     chosen = f"--kind {shlex.quote(next(iter(faulty)))}" if faulty else "--state failed"
     return Card(
         name="failing",
@@ -261,8 +281,8 @@ def failing_card(run: RunOverview) -> Card:
     )
 
 
-def _of_ended() -> str:
-    return f"of the jobs that ended in the last {hours(1)}"
+def _of_ended(run: RunOverview) -> str:
+    return f"of the jobs that ended in the last {span_of(run)}"
 
 
 def _kinds(run: RunOverview, reasons: Collection[str]) -> list[str]:

@@ -1,4 +1,7 @@
-"""The charts of a run over a span of game time, from the figures that its host stored."""
+"""The charts of a run over a span of game time, from the figures that its host stored.
+
+Amounts are those of a tick, or the mean of the ticks that a point joins: nothing is projected to a longer time.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,6 @@ from cogitate.scheduler.tick.figure_history import Figures
 
 SOURCES = ("llm", "cached", "heuristic", "none")
 CAUSES = ("late", "failed", "budget")
-HIGHEST = 100.0  # percent of pressure that is drawn: the pace of a budget may be many times that
 
 Value = float | None
 Counts = Callable[[Figures], dict[str, int]]
@@ -22,57 +24,65 @@ class Chart(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     title: str
+    axis: str  # what the vertical axis measures
     unit: str  # "$", or the suffix of a value
     note: str
     series: dict[str, list[Value]]
     totals: dict[str, int] = {}  # sum over the span, where it is meaningful
+    top: float | None = None  # where lines are cut off: a budget's pace may be many times that, and flatten the others
 
 
-def charts_of(points: Sequence[Figures], clock: Clock) -> list[Chart]:
+def window_of_points(points: Sequence[Figures], clock: Clock) -> str:
+    """Return what a point of these charts is: one tick, or the mean of so many."""
+    ticks = max((point.ticks for point in points), default=1)
+    if ticks == 1:
+        return "Each point is one tick."
+    return f"Each point is the mean of {ticks:,} ticks ({clock.span(clock.minutes(ticks))}); the newest may have fewer."
+
+
+def charts_of(points: Sequence[Figures]) -> list[Chart]:
     """Return all charts of these points, the oldest first."""
 
-    unit, length = clock.unit
-    per = f"{'an' if unit == 'hour' else 'a'} {unit}"
-
-    def rates(counts: Counts, names: Sequence[str], scale: float = 1.0) -> dict[str, list[Value]]:
-        spans = [point.ticks * clock.minutes_per_tick / length for point in points]
-        return {
-            name: [counts(point).get(name, 0) / scale / span for point, span in zip(points, spans, strict=True)]
-            for name in names
-        }
+    def means(counts: Counts, names: Sequence[str], scale: float = 1.0) -> dict[str, list[Value]]:
+        return {name: [counts(point).get(name, 0) / scale / point.ticks for point in points] for name in names}
 
     tokens, money = _total(points, lambda one: one.tokens), _total(points, lambda one: one.usd_micros)
     sources = _total(points, lambda one: one.sources)
     late, failed = sum(point.late for point in points), sum(point.failed for point in points)
+    calls, failed_calls = sum(point.calls for point in points), sum(point.failed_calls for point in points)
     ended = sum(sources.values())
     return [
         Chart(
             name="tokens",
-            title=f"Tokens {per}",
+            title="Tokens a tick",
+            axis="tokens a tick",
             unit="",
             note=f"by kind; {sum(tokens.values()):,} in all",
-            series=rates(lambda one: one.tokens, sorted(tokens)),
+            series=means(lambda one: one.tokens, sorted(tokens)),
             totals=tokens,
         ),
         Chart(
             name="money",
-            title=f"Money {per}",
+            title="Money a tick",
+            axis="$ a tick",
             unit="$",
             note=f"by kind; ${sum(money.values()) / 1e6:,.4f} in all",
-            series=rates(lambda one: one.usd_micros, sorted(money), 1e6),
+            series=means(lambda one: one.usd_micros, sorted(money), 1e6),
             totals=money,
         ),
         Chart(
             name="sources",
-            title=f"Results {per}",
+            title="Results a tick",
+            axis="results a tick",
             unit="",
             note=f"by source; {ended:,} in all",
-            series=rates(lambda one: one.sources, [name for name in SOURCES if name in sources]),
+            series=means(lambda one: one.sources, [name for name in SOURCES if name in sources]),
             totals=sources,
         ),
         Chart(
             name="late",
             title="Late and failed share",
+            axis="% of ended jobs",
             unit="%",
             note=f"of the jobs that ended; {late:,} late and {failed:,} failed of {ended:,} in all",
             series={
@@ -82,26 +92,58 @@ def charts_of(points: Sequence[Figures], clock: Clock) -> list[Chart]:
             totals={"late": late, "failed": failed, "ended": ended},
         ),
         Chart(
+            name="latency",
+            title="Latency of the model",
+            axis="seconds a call",
+            unit=" s",
+            note="of calls that gave a result, waiting for the endpoint included, when their jobs ended",
+            series={
+                "mean": [_seconds(point, point.call_ms / max(1, _answered(point))) for point in points],
+                "longest": [_seconds(point, point.longest_ms) for point in points],
+            },
+        ),
+        Chart(
+            name="calls",
+            title="Failed calls",
+            axis="% of calls",
+            unit="%",
+            note=f"of the calls for jobs that ended, further attempts included; {failed_calls:,} of {calls:,} in all",
+            series={"failed": [_percent(point.failed_calls, point.calls) for point in points]},
+            totals={"failed": failed_calls, "calls": calls},
+        ),
+        Chart(
             name="cadence",
             title="Cadence and its pressures",
+            axis="%",
             unit="%",
-            note="reflections, of the usual; late results, failed jobs and the budget's pace press on them, "
-            "drawn up to 100%",
+            note="reflections, of the usual; late results, failed jobs and the budget's pace press on them "
+            "(lines end at 100%, the figures below do not)",
             series={"cadence": [None if point.cadence is None else point.cadence / 10 for point in points]}
             | {cause: [_cause(point, cause) for point in points] for cause in CAUSES},
+            top=100.0,
         ),
         Chart(
             name="age",
             title="Queue age",
+            axis="ticks",
             unit=" ticks",
             note="since the oldest open job was admitted, of those not asked ahead",
             series={"oldest": [point.age for point in points]},
         ),
         Chart(
+            name="workers",
+            title="Workers alive",
+            axis="workers",
+            unit="",
+            note="of the server, those that can claim jobs",
+            series={"alive": [point.workers for point in points]},
+        ),
+        Chart(
             name="host",
-            title="Host, ms a tick",
+            title="Host's work a tick",
+            axis="ms a tick",
             unit=" ms",
-            note="the host's work; waiting and the world excluded",
+            note="waiting and the world excluded",
             series={"host": [None if one.host_us is None else one.host_us / 1_000 / one.ticks for one in points]},
         ),
     ]
@@ -119,5 +161,13 @@ def _percent(count: int, total: int) -> Value:
     return 100 * count / total if total else None
 
 
+def _answered(point: Figures) -> int:
+    return point.calls - point.failed_calls
+
+
+def _seconds(point: Figures, milliseconds: float) -> Value:
+    return milliseconds / 1_000 if _answered(point) else None
+
+
 def _cause(point: Figures, cause: str) -> Value:
-    return None if point.cadence is None else min(HIGHEST, point.causes.get(cause, 0))
+    return None if point.cadence is None else point.causes.get(cause, 0)

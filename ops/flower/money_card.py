@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 
-from cogitate.memory.clock import clock_in_force, day_and_time, hours
-from cogitate.ops.flower.card import Card, Grade, amount, unit_name
+from cogitate.memory.clock import clock_in_force, day_and_time
+from cogitate.ops.flower.card import Card, Grade, amount, span_of, unit_name
 from cogitate.ops.formatting.budget import denied_requests, real_day_line
 from cogitate.scheduler.budget.budget import format_limit, format_window
 from cogitate.scheduler.config.limits import LimitUnit
@@ -51,10 +51,11 @@ def money_card(run: RunOverview, day: DaySpending | None) -> Card:
     if ends and grade != "bad":
         at, first = min(ends, key=lambda one: one[0])
         lines.append(f"{unit_name(first.unit)} until {day_and_time(at)} at this pace")
-    refused = sum(denied_requests(run.hour.refused).values())
+    counted = run.over_lately
+    refused = sum(denied_requests(counted.hour.refused).values())
     if refused and not why:
         grade = grade or "warn"
-        lines.append(f"{refused:,} refused in the last {hours(1)}")
+        lines.append(f"{refused:,} refused in the last {span_of(counted)}")
     if day is not None and day.limited:
         grade = "bad" if day.refused else grade
         lines.append(real_day_line(day))
@@ -66,7 +67,7 @@ def money_card(run: RunOverview, day: DaySpending | None) -> Card:
         lines=lines,
         figures=figures,
         command=f"cogitate budget {shlex.quote(run.run)}",
-        jobs={"state": "denied", "from": str(run.hour.first)} if refused else {},
+        jobs={"state": "denied", "from": str(counted.hour.first)} if refused else {},
     )
 
 
@@ -101,7 +102,7 @@ def why_refused(run: RunOverview) -> str:
             period = line.window.partition(":")[0]
             if f"{period}.run.{line.unit}" != name or not line.room:
                 continue
-            said = f"refused {count:,} in the last {hours(1)}"
+            said = f"refused {count:,} in the last {span_of(run)}"
             share = (line.spent + line.reserved - line.retried) / line.room
             # Kinds have guaranteed shares of a day's limit, so others may be refused while these are unspent.
             if share < UNSPENT and period != "day":

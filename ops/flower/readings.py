@@ -1,10 +1,8 @@
-"""Readings of the ledger and the broker for the pages, as values for JSON.
-
-Since many owners can have limits, a reading has only the fullest ones and their number.
-"""
+"""Readings of the ledger and the broker for the pages, as values for JSON."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from functools import cached_property
 from itertools import islice
@@ -14,31 +12,29 @@ import msgspec
 from redis import Redis
 
 from cogitate.memory.clock import clock_in_force, day_and_time
+from cogitate.ops.flower.budget_rows import budget_reading, limits_in_words
 from cogitate.ops.flower.cards import cards_of, since
-from cogitate.ops.flower.charts import charts_of
+from cogitate.ops.flower.charts import charts_of, window_of_points
 from cogitate.ops.flower.job_list import job_list, matches
 from cogitate.ops.flower.run_rows import RunRows, refusals_of, row_of
 from cogitate.ops.flower.shared_reading import SharedReadings
-from cogitate.ops.flower.timeline import timeline
-from cogitate.ops.formatting.budget import denied_requests, format_cost
+from cogitate.ops.flower.timeline import events_since, timeline
+from cogitate.ops.formatting.budget import format_cost
 from cogitate.ops.formatting.job_life import job_life
-from cogitate.ops.formatting.vitals import format_breaker, format_class, format_every
+from cogitate.ops.formatting.vitals import format_breaker, format_class
 from cogitate.ops.operator_requests import format_control, is_retryable, parse_job_id
-from cogitate.scheduler.budget.budget import format_limit, format_refusal, format_window
-from cogitate.scheduler.budget.budget_lines import limits_in_force, pools_of
-from cogitate.scheduler.budget.limit_history import LimitHistory
-from cogitate.scheduler.config.limits import LimitUnit, parse_limit_name
+from cogitate.scheduler.budget.budget import format_refusal
+from cogitate.scheduler.budget.budget_lines import pools_of
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.inspection.job_records import JobQuery, Position
-from cogitate.scheduler.inspection.overview import HOUR, SHORT, RunOverview, Spenders, run_overview, spenders_today
+from cogitate.scheduler.inspection.overview import SHORT, RunOverview, Spenders, run_overview, spenders_today
 from cogitate.scheduler.inspection.recent import Recent, recent_ticks
 from cogitate.scheduler.inspection.redis_problems import refused_writes
 from cogitate.scheduler.inspection.stored_run import clock_of, limits_of
 from cogitate.scheduler.inspection.vitals import (
-    Window,
-    budget_vitals,
+    SteeringVitals,
     cadence_vitals,
     run_heads,
     steering_history,
@@ -52,7 +48,6 @@ from cogitate.scheduler.tick.figure_history import Span, figure_history
 from cogitate.workers.jobs.metrics import redis_state
 from cogitate.workers.transport.hints import TICKETS, tickets_key
 
-MOST_OWNERS = 20
 MOST_RUNS = 30  # with their figures
 NO_WRITES = "Redis {}. Until it takes writes, runs wait or go on by heuristic: cogitate doctor"
 
@@ -107,7 +102,7 @@ class Readings:
         shown: list[tuple[RunOverview, Spenders]] = []
 
         def read(chosen: str) -> dict[str, Any]:
-            of, store = run_overview(self.state, chosen), RunStore.open(self.state, chosen)
+            of, store = run_overview(self.state, chosen, time.time()), RunStore.open(self.state, chosen)
             most = spenders_today(store, of)
             shown.append((of, most))
             rows[chosen] = row_of(of)
@@ -138,8 +133,7 @@ class Readings:
         return found
 
     def budgets(self, run: str | None) -> dict[str, Any]:
-        """Return one run's budget: "windows" of the run and its kinds, "owners", "limits" in words, "recent",
-        and "denied": requests that a limit or the run's mode refused.
+        """Return one run's budget, as `budget_reading` does.
 
         Without a name the run is the first that is running. Without any run the reading has only "runs".
 
@@ -148,20 +142,7 @@ class Readings:
             RedisError: when the state cannot be reached.
         """
 
-        def read(chosen: str) -> dict[str, Any]:
-            vitals = budget_vitals(self.state, chosen)
-            rest = [window for window in vitals.windows if not _of_owner(window)]
-            own = sorted(filter(_of_owner, vitals.windows), key=_share, reverse=True)
-            own = [window for window in own if window.forecast is not None]
-            found: dict[str, Any] = msgspec.to_builtins(vitals)
-            store = RunStore.open(self.state, chosen)
-            found["limits"] = _limits(store, limits_of(store))
-            found["denied"] = denied_requests(vitals.recent.refused)
-            found["windows"] = [_flat(window) for window in rest]
-            found["owners"] = {"all": len(own), "fullest": [_flat(window) for window in own[:MOST_OWNERS]]}
-            return found
-
-        return self._of(run, read)
+        return self._of(run, lambda chosen: budget_reading(self.state, chosen))
 
     def cadence(self, run: str | None) -> dict[str, Any]:
         """Return one run's open jobs, queues, workers and failures, and all endpoints; otherwise as `budgets`."""
@@ -169,7 +150,7 @@ class Readings:
         def read(chosen: str) -> dict[str, Any]:
             vitals = cadence_vitals(self.state, chosen)
             found: dict[str, Any] = msgspec.to_builtins(vitals) | {"recent": _recent(vitals.recent)}
-            found["steering"]["every"] = format_every(vitals.steering)
+            found["steering"]["every"] = _every(vitals.steering)
             pipeline = self._messages.pipeline(transaction=False)
             for key in self._queues.values():
                 for priority in TICKETS:
@@ -198,7 +179,7 @@ class Readings:
                 "minute": newest.minute,
                 "status": "",
                 "steering": msgspec.to_builtins(steering_of(store)),
-                "limits": _limits(store, limits),
+                "limits": limits_in_words(store, limits),
                 "history": [
                     {
                         "id": one.id,
@@ -221,9 +202,9 @@ class Readings:
         """Return one run's charts over a span of game time; otherwise as `budgets`."""
 
         def read(chosen: str) -> dict[str, Any]:
-            points = figure_history(RunStore.open(self.state, chosen), span)
-            clock = clock_in_force()
-            charts = charts_of(points, clock)
+            store = RunStore.open(self.state, chosen)
+            points, clock = figure_history(store, span), clock_in_force()
+            since = points[0].at if points else None
             return {
                 "run": chosen,
                 "tick": points[-1].tick if points else 0,
@@ -232,7 +213,10 @@ class Readings:
                 "minutes": [point.minute for point in points],
                 "names": [] if clock.has_times else [clock.date(point.minute) for point in points],
                 "spans": {} if clock.has_times else {"hour": clock.hours(1), "day": clock.hours(24)},
-                "charts": msgspec.to_builtins(charts),
+                "times": [point.at for point in points],
+                "window": window_of_points(points, clock),
+                "events": events_since(store, since) if since is not None else [],
+                "charts": msgspec.to_builtins(charts_of(points)),
             }
 
         return self._of(run, read)
@@ -320,35 +304,9 @@ def _classes(counts: dict[str, int]) -> dict[str, int]:
     return {format_class(name): count for name, count in counts.items()}
 
 
-def _limits(store: RunStore, limits: LimitHistory) -> dict[str, str]:
-    """Return the limits in force in words, by their names in the settings."""
-    return {
-        one.name: format_limit(one.limit, one.for_retries, _figure(parse_limit_name(one.name).unit))
-        for one in limits_in_force(limits.now, pools_of(store))
-    }
-
-
-def _of_owner(window: Window) -> bool:
-    return window.line.scope.startswith("owner:")
-
-
-def _share(window: Window) -> float:
-    return window.forecast.share if window.forecast is not None else 0.0
-
-
-def _figure(unit: LimitUnit) -> Callable[[int], str]:
-    return (lambda amount: f"{amount / 1e6:.4f}") if unit == "usd_micros" else "{:,}".format
-
-
-def _flat(window: Window) -> dict[str, Any]:
-    forecast = window.forecast
-    out: dict[str, Any] = msgspec.structs.asdict(window.line) | {"window_words": format_window(window.line.window)}
-    if window.line.limit is not None:
-        out["limit_words"] = format_limit(window.line.limit, window.line.for_retries, _figure(window.line.unit))
-    out["forecast"] = None if forecast is None else msgspec.structs.asdict(forecast)
-    if forecast is not None:
-        unit, minutes = clock_in_force().unit
-        out["forecast"] |= {"unit": unit, "unit_rate": round(forecast.rate * minutes / HOUR, 2)}
-    if forecast is not None and forecast.out_at is not None:
-        out["forecast"]["out_clock"] = day_and_time(forecast.out_at)
-    return out
+def _every(steering: SteeringVitals) -> str:
+    """Return how often agents reflect in ticks, the unit of all lengths of time on the page Cadence."""
+    if steering.interval is None:
+        return "none"
+    ticks = clock_in_force().ticks_until(steering.interval)
+    return "every tick" if ticks == 1 else f"every {ticks:,} ticks"

@@ -7,8 +7,8 @@ from typing import Any
 
 from redis import Redis
 
-from cogitate.ops.flower.card import FEW, amount, graded
-from cogitate.ops.flower.cards import LAGS
+from cogitate.ops.flower.card import FEW, amount
+from cogitate.ops.flower.cards import LAGS, enough_for_model, late_card, worse_of
 from cogitate.ops.flower.money_card import money_window, run_day
 from cogitate.ops.formatting.budget import denied_requests
 from cogitate.scheduler.config.limits import LimitUnit, parse_limit_name
@@ -57,17 +57,18 @@ def row_of(run: RunOverview) -> dict[str, Any]:
     today = [w.line.spent for w in run.windows if w.line.window == run_day(run) and w.line.unit == unit]
     gone = run.status in HELD and not run.held
     refused = sum(denied_requests(run.hour.refused).values())
-    thinking = f"{run.thought:,} of {run.wanted:,}" if run.asks_model else "not asked"
+    asked, late = enough_for_model(run), worse_of(late_card, run)
+    thinking = f"{asked.thought:,} of {asked.wanted:,}" if run.asks_model else "not asked"
     return {
         "run": run.run,
         "state": run.state,
         "grade": "bad" if gone else "",
         "cells": [
             [f"{run.steering.lag:,}", "warn" if run.steering.lag > LAGS else ""],
-            [thinking, "bad" if run.asks_model and run.wanted >= FEW and not run.thought else ""],
+            [thinking, "bad" if run.asks_model and asked.wanted >= FEW and not asked.thought else ""],
             [amount(sum(today), unit), ""],
             [f"{refused:,}", "warn" if refused else ""],
-            [f"{run.late:,} of {run.ended:,}", graded(run.late, run.ended)],
+            [late.value, late.grade],
             [f"{100 * run.steering.cadence:.0f}%", "warn" if run.steering.cadence < 1 else ""],
         ],
     }

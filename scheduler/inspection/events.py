@@ -1,4 +1,4 @@
-"""Events of a run within the last hour of real time, those that are over included, and sums of its last minutes.
+"""Events of a run since an instant of real time, those that are over included, and sums of its last minutes.
 
 Read from what the run keeps anyway: figures of ticks and of game hours, operators' requests, the breakers of its
 endpoints, and workers' heartbeats. So the number of events is bounded, and older ones vanish.
@@ -18,7 +18,6 @@ from cogitate.scheduler.inspection.vitals import SteeringStep
 from cogitate.scheduler.ledger.worker_signs import WorkersSeen
 from cogitate.scheduler.tick.figure_history import Figures
 
-SPAN = 3600.0  # seconds that events are shown
 WINDOWS = (1, 5, 15)  # real minutes
 MINUTE = 60  # seconds
 GAP = 30.0  # seconds without a tick that are an event, unless the run is as slow as that:
@@ -72,8 +71,9 @@ def recent_events(
     endpoints: Sequence[EndpointVitals],
     workers: WorkersSeen,
     now: float,
+    since: float,
 ) -> list[Event]:
-    """Return the events before `now`, newest first.
+    """Return the newest events between two instants, in seconds since 1970, the newest first.
 
     Args:
         points: the run's newest figures, oldest first.
@@ -87,7 +87,7 @@ def recent_events(
 
     if not points:
         return []
-    found = [*_gaps(points), *_shares(points)]
+    found = [*_gaps(points), *_shares(points), *_workers(points)]
     for step, said in requests:
         place = bisect_left(ticks, step.tick)
         if step.tick and step.tick >= ticks[0] and place < len(points):
@@ -101,20 +101,38 @@ def recent_events(
     for gone in workers.missing:
         at = now - gone.seconds
         found.append(Event(at=at, minute=minute_at(at), what=f"last sign of worker {gone.worker}", bad=True))
-    newest = sorted((one for one in found if one.at > now - SPAN), key=lambda one: (-one.at, one.what))
+    newest = sorted((one for one in found if one.at > since), key=lambda one: (-one.at, one.what))
     return newest[:MOST_EVENTS]
 
 
 def _gaps(points: Sequence[Figures]) -> list[Event]:
-    """Return when ticks stopped for a while: the host was gone, paused, or could not commit."""
-    waits = [((later.at or 0.0) - (one.at or 0.0), later) for one, later in pairwise(points) if later.ticks == 1]
-    longest = max(GAP, SLOW * median([silent for silent, _ in waits])) if waits else GAP
+    """Return when ticks went on after a while (the host was gone, paused, or could not commit), or with a new host."""
+    waits = [((later.at or 0.0) - (one.at or 0.0), one, later) for one, later in pairwise(points)]
+    usual = [silent for silent, _, later in waits if later.ticks == 1]
+    longest = max(GAP, SLOW * median(usual)) if usual else GAP
     found = []
-    for silent, later in waits:
-        if silent > longest:
-            what = f"ticks go on after {silent:,.0f} s without one"
+    for silent, one, later in waits:
+        gap = f"after {silent:,.0f} s without one" if later.ticks == 1 and silent > longest else ""
+        took_over = 0 < one.epoch < later.epoch
+        if gap or took_over:
+            what = f"ticks go on{' with a new host' if took_over else ''} {gap}".rstrip()
             found.append(Event(at=later.at or 0.0, minute=later.minute, what=what, bad=False))
     return found
+
+
+def _workers(points: Sequence[Figures]) -> list[Event]:
+    """Return when the number of workers that are alive changed."""
+    counted = [one for one in points if one.workers is not None]
+    return [
+        Event(
+            at=later.at or 0.0,
+            minute=later.minute,
+            what=f"workers alive: {later.workers}, before {one.workers}",
+            bad=not later.workers,
+        )
+        for one, later in pairwise(counted)
+        if one.workers != later.workers
+    ]
 
 
 _LIMITS = "limits refuse requests"

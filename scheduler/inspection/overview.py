@@ -1,6 +1,7 @@
 """The figures of a run that an operator reads first: today's budget, its host and pace, and its last hour.
 
-An hour is an hour of game time, the only time in the journal. Only the newest lines are read, so polling is cheap.
+An hour is an hour of game time, the only time in the journal. Where it is shorter than a minute of real time, that
+minute is read too, as the figures of ticks tell it. Only the newest lines are read, so polling is cheap.
 """
 
 from __future__ import annotations
@@ -23,9 +24,12 @@ from cogitate.scheduler.inspection.vitals import RECENT, OpenKind, SteeringVital
 from cogitate.scheduler.ledger.errors import RunMissing
 from cogitate.scheduler.ledger.presence import format_state, host_of
 from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.tick.figure_history import ticks_since
 from cogitate.tasks.job import Cost
 
 HOUR = 60  # game minutes
+MINUTE = 60.0  # real seconds
+MOST_LATELY = 600  # ticks of the last real minute that are read
 RESUME = "resume"  # the key under which a host stores the command that resumes its run
 SHORT = ("denied", "too_slow", "late", "failed", "dead")  # why a model's job ended without a model's answer
 
@@ -48,12 +52,23 @@ class RunOverview(msgspec.Struct, frozen=True, kw_only=True):
     steering: SteeringVitals
     open: dict[str, OpenKind]
     hour: Recent
+    lately: Recent | None = None  # of the last real minute, where it has more ticks than the hour
+    span: str = ""  # the time that `hour` covers, as texts name it; "": the last hour
     slow_kinds: list[SlowKind] = []  # kinds whose model was too slow to call for some jobs of the last hour
 
     @property
     def state(self) -> str:
         """Return the status for display, marked if the host vanished without leaving the run."""
         return format_state(self.status, self.held)
+
+    @property
+    def over_lately(self) -> RunOverview:
+        """Return the same with the last real minute as its hour, where that has more ticks; else itself."""
+        if self.lately is None:
+            return self
+        whole = self.lately.last - self.lately.first + 1 < MOST_LATELY
+        span = "real minute" if whole else f"{MOST_LATELY} ticks"
+        return msgspec.structs.replace(self, hour=self.lately, lately=None, span=span)
 
     @property
     def ended(self) -> int:
@@ -99,13 +114,22 @@ def spenders_today(store: RunStore, run: RunOverview) -> Spenders:
     return Spenders(since=max(start, newest.minute - clock.minutes(newest.last - newest.first)), owners=newest.owners)
 
 
-def run_overview(client: Redis, run: str) -> RunOverview:
+def run_overview(client: Redis, run: str, now: float | None = None) -> RunOverview:
+    """Return the newest figures of a run.
+
+    Args:
+        now: seconds since 1970, to read the last real minute too.
+    """
     store = RunStore.open(client, run)
     status, host, tick, kept, described = store.state("status", "host", "tick", "settings", "describe")
     if tick is None or kept is None:
         raise RunMissing("the run was deleted meanwhile")
     settings, limits = kept_settings(kept), limits_of(store)
-    hour = recent_ticks(store, run, limits.ever, max(1, settings.game_clock().ticks(HOUR)))
+    ticks = max(1, settings.game_clock().ticks(HOUR))
+    hour, lately = recent_ticks(store, run, limits.ever, ticks), None
+    held = host_of(store) is not None
+    if now is not None and held and ticks < (more := ticks_since(store, now - MINUTE, MOST_LATELY)):
+        lately = recent_ticks(store, run, limits.ever, more)
     start = hour.minute - settings.game_clock().minutes(hour.last)
     clock = settings.game_clock(start)
     present = [window_of(period, hour.last, hour.minute) for period in ("day", "run")]
@@ -115,13 +139,13 @@ def run_overview(client: Redis, run: str) -> RunOverview:
         for line in lines
         if line.scope == "run"
     ]
-    held: Counter[str] = Counter()
+    amounts: Counter[str] = Counter()
     for line in lines:
-        held[limit_name(limits.ever, f"{line.window} {line.scope} {line.unit}")] += line.held
+        amounts[limit_name(limits.ever, f"{line.window} {line.scope} {line.unit}")] += line.held
     return RunOverview(
         run=run,
         status=(status or b"").decode(),
-        held=host_of(store) is not None,
+        held=held,
         host=(host or b"").decode(),
         resume=str(typed_json.decode(described or b"{}").get(RESUME, "")),
         tick=int(tick),
@@ -129,10 +153,11 @@ def run_overview(client: Redis, run: str) -> RunOverview:
         clock=clock,
         asks_model=settings.llm != "heuristic",
         endpoints=sorted({model.endpoint for model in settings.model_table().values()}),
-        held_under=dict(held),
+        held_under=dict(amounts),
         windows=sorted(windows, key=lambda window: present.index(window.line.window)),
         steering=steering_of(store),
         open=open_kinds(store, run, int(tick)),
         hour=hour,
+        lately=lately,
         slow_kinds=slow_kinds(store, settings, {name: one.reasons["too_slow"] for name, one in hour.kinds.items()}),
     )

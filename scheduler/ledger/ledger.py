@@ -10,7 +10,7 @@ import hashlib
 import os
 import platform
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -94,6 +94,7 @@ class HostLedger:
     """
 
     outage: Outage | None = None
+    workers_alive: Callable[[], int | None] | None = None  # for charts; None: nobody counts them
 
     def __init__(self, client: Redis, run: str, incarnation: str, epoch: int, holder: str, seq: int) -> None:
         self.run = run

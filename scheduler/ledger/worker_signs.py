@@ -14,10 +14,12 @@ than a worker is missed.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 from redis import Redis
+from redis.exceptions import RedisError
 
 from cogitate.memory import typed_json
 from cogitate.scheduler.config.facts import SCHEMA
@@ -181,6 +183,27 @@ def workers_seen(client: Redis) -> WorkersSeen:
             for endpoint, calls in sorted(signs[worker].calls.items())
         ],
     )
+
+
+class WorkerCount:
+    """The number of workers that can claim jobs, read again after `EVERY` seconds at the earliest."""
+
+    def __init__(self, client: Redis, clock: Callable[[], float] = time.monotonic) -> None:
+        self._client = client
+        self._clock = clock
+        self._read: float | None = None  # when
+        self._alive: int | None = None
+
+    def alive(self) -> int | None:
+        """Return the number; None where the server does not tell."""
+        now = self._clock()
+        if self._read is None or now - self._read >= EVERY:
+            self._read = now
+            try:
+                self._alive = workers_seen(self._client).able
+            except (RedisError, OSError):  # whoever needs the server meets the error too, and reports it
+                self._alive = None
+        return self._alive
 
 
 def _signs(client: Redis) -> dict[str, _Sign]:

@@ -216,7 +216,8 @@ class Committer:
             posted=posted,
         )
         state.warnings.clear()
-        writes += self._history.take_writes(core, notes, state, host_us)
+        alive = self._ledger.workers_alive() if self._ledger.workers_alive is not None else None
+        writes += self._history.take_writes(core, notes, state, host_us, alive)
         line, digest, chain = write_line(core, notes, self.position.digest, self.position.chain, SCHEMA)
         return Commit(
             tick=number,

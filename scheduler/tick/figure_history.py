@@ -53,6 +53,12 @@ class Figures(msgspec.Struct, array_like=True, kw_only=True):
     at: float | None = None  # real time of the last tick, seconds since 1970; None: not known
     failed: int = 0  # of ended jobs, those whose model's call failed for good, or that were given up
     refused: int = 0  # requests, by limits
+    calls: int = 0  # attempts of ended jobs that asked a model
+    failed_calls: int = 0  # of them
+    call_ms: int = 0  # milliseconds of the others together, from claim to outcome
+    longest_ms: int = 0  # of the longest of the others
+    workers: int | None = None  # alive at the last tick; None: not counted
+    epoch: int = 0  # of the host that committed the last tick; 0: not known
 
 
 def figures_of(core: Core, notes: TickNotes) -> Figures:
@@ -61,6 +67,8 @@ def figures_of(core: Core, notes: TickNotes) -> Figures:
     for spent in spending(notes):
         tokens[spent.key.kind] += spent.cost.tokens
         usd_micros[spent.key.kind] += spent.cost.usd_micros
+    tries = [one for note in notes.ended for one in note.tries]
+    answered = [one.ms for one in tries if not one.failure]
     return Figures(
         tick=core.tick,
         minute=core.minute,
@@ -70,6 +78,11 @@ def figures_of(core: Core, notes: TickNotes) -> Figures:
         late=sum(ended.reason == "late" for ended in core.ended),
         failed=sum(ended.reason in ("failed", "dead") for ended in core.ended),
         refused=sum(bool(one.refused) and reason_of(one.refused) == "denied" for one in core.decided),
+        calls=len(tries),
+        failed_calls=len(tries) - len(answered),
+        call_ms=sum(answered),
+        longest_ms=max(answered, default=0),
+        epoch=notes.epoch,
     )
 
 
@@ -90,6 +103,12 @@ def joined(one: Figures, later: Figures) -> Figures:
         at=later.at,
         failed=one.failed + later.failed,
         refused=one.refused + later.refused,
+        calls=one.calls + later.calls,
+        failed_calls=one.failed_calls + later.failed_calls,
+        call_ms=one.call_ms + later.call_ms,
+        longest_ms=max(one.longest_ms, later.longest_ms),
+        workers=later.workers,
+        epoch=later.epoch,
     )
 
 
@@ -108,11 +127,18 @@ class FigureHistory:
         """Return the history of a run that is at game time `minute`."""
         return cls(next(iter(read_figures(store, [f"h{minute // HOUR}"])), None))
 
-    def take_writes(self, core: Core, notes: TickNotes, state: RunState, host_us: int) -> list[Write]:
-        """Return the commands that add a tick."""
+    def take_writes(
+        self, core: Core, notes: TickNotes, state: RunState, host_us: int, workers: int | None = None
+    ) -> list[Write]:
+        """Return the commands that add a tick.
+
+        Args:
+            workers: how many are alive, if the host counts them.
+        """
         figures = figures_of(core, notes)
         throttle = state.steering.throttle.state
         figures.cadence, figures.causes, figures.host_us = throttle.factor, throttle.causes, host_us
+        figures.workers = workers
         figures.at = round(time.time(), 3)
         open_jobs = ((key.tick, one) for key, one in state.open.items() if one.admitted and one.answered is None)
         waiting = (tick for tick, one in open_jobs if one.job.at <= core.tick)  # others are asked ahead, as plans are
@@ -171,6 +197,13 @@ def newest_figures(store: RunStore, since: float) -> list[Figures]:
     hours = read_figures(store, [f"h{one}" for one in range(max(0, hour - MOST_POINTS + 1), hour + 1)])
     points = [*(one for one in hours if one.tick < ticks[0].tick), *ticks]
     return [one for one in points if one.at is not None and one.at > since]
+
+
+def ticks_since(store: RunStore, instant: float, most: int) -> int:
+    """Return how many of the newest ticks, at most `most`, came after an instant, in seconds since 1970."""
+    tick = store.tick()
+    newest = read_figures(store, [f"t{one}" for one in range(max(1, tick - most + 1), tick + 1)])
+    return sum(one.at is not None and one.at > instant for one in newest)
 
 
 def last_tick_before(store: RunStore, instant: float) -> int:

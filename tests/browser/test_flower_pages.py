@@ -33,6 +33,7 @@ LIMITS = {
 }
 
 FAULTS = {"503": 0.1, "refusal": 0.2}
+CHARTS = ("tokens", "money", "sources", "late", "latency", "calls", "cadence", "age", "workers", "host")
 
 
 @pytest.fixture(scope="module")
@@ -105,17 +106,22 @@ def accounts(page: Any) -> dict[str, dict[str, int]]:
 
 
 def expected(status: dict[str, Any]) -> dict[str, dict[str, int]]:
-    """Return the accounts of `cogitate status --json`, with owners and empty cells, which the page leaves out."""
+    """Return the limited accounts of `cogitate status --json`, without owners', and limits that are unused today."""
     names = {"limit": "limit", "in flight": "reserved", "held": "held", "spent": "spent", "overrun": "overrun"}
-    return {
-        f"{line['window']} {line['scope']} {line['unit']}": {
-            shown: line[name] for shown, name in names.items() if line[name] is not None
-        }
+    found = {
+        f"{line['window']} {line['scope']} {line['unit']}": {shown: line[name] for shown, name in names.items()}
         for line in status["budget"]
-        if not line["scope"].startswith("owner:")
+        if line["limit"] is not None
+        and not line["scope"].startswith("owner:")
         and not line["window"].startswith("tick:")
-        and any(line[name] or line["limit"] is not None for name in names.values())
     }
+    present = {"day": f"day:{status['minute'] // 1440}", "run": "run:0"}
+    for limit in status["limits"]:
+        period, scope, unit = limit["name"].split(".")
+        if period in present:
+            unused = dict.fromkeys(names, 0) | {"limit": limit["limit"]}
+            found.setdefault(f"{present[period]} {scope} {unit}", unused)
+    return found
 
 
 def test_every_page_is_in_the_navigation(page: Any, scene: Scene) -> None:
@@ -140,6 +146,8 @@ def test_the_figures_are_those_of_the_status_and_change_while_the_page_is_open(p
     )
     until(lambda: accounts(page) != standing, "the figures to change")
     assert before.keys() & accounts(page).keys()
+    assert re.fullmatch(r"whole run\s+\d+\s+[\d,]+\s+\$0\.\d{4}", page.inner_text('#spent tr[data-key="run:0"]'))
+    assert "$" in page.inner_text("#kind-spenders tr[data-key]")
     keep(page, "flower-budgets")
 
 
@@ -234,6 +242,8 @@ def test_past_days_are_folded_and_ticks_are_not_rows(page: Any, scene: Scene) ->
     assert set(shown) <= {f"day:{today}", "run:0"}
     assert folded
     assert all(int(window.removeprefix("day:")) < today for window in folded)
+    label = page.inner_text("#tightest-label").lower()
+    assert f"day {today + 1}" in label or "whole run" in label, "a past day's limit refuses nothing any more"
     assert not page.locator("#past-windows tr[data-key]").first.is_visible()
     page.locator("#past summary").click()
     page.locator("#past-windows tr[data-key]").first.wait_for()
@@ -257,7 +267,9 @@ def test_cadence_shows_failures_and_links_to_job_and_task(page: Any, scene: Scen
     page.wait_for_selector("#failed tr[data-key] a")
     page.wait_for_selector("#workers tr[data-key]")
     assert re.search(r"\w+ \d+×", page.locator("#classes").inner_text())
-    assert "game minutes" in page.locator("#steering tr[data-key]").inner_text()
+    steering = page.locator("#steering tr[data-key]").inner_text()
+    assert re.search(r"every \d+ ticks|none", steering)
+    assert "game" not in page.locator("#page").inner_text(), "all lengths of time are in ticks"
     keep(page, "flower-cadence")
     asked = page.locator("#failed tr[data-key]").filter(has_not_text="too_slow")  # the others have no task
     job = asked.locator("a").first
@@ -300,6 +312,13 @@ def test_an_endpoint_that_fails_shows_as_an_open_breaker_until_it_is_back(page: 
     until(lambda: "closed" in row.inner_text(), "a probe to close the breaker")
 
 
+def _hovered(plot: Any, series: Any) -> str:
+    """Return the figure that the legend tells of the newest point."""
+    plot.hover(position={"x": plot.bounding_box()["width"] - 2, "y": 20})
+    value: str = series.locator(".u-value").inner_text()
+    return value
+
+
 @pytest.mark.parametrize(
     "page",
     [{}, {"viewport": {"width": 390, "height": 800}, "color_scheme": "dark"}],
@@ -310,7 +329,7 @@ def test_charts_follow_the_run(page: Any, scene: Scene) -> None:
     page.goto(f"{scene.address}/charts?span=run")  # a model may have answered nothing within the last day
     page.wait_for_selector("#chart-host canvas")
     names = page.evaluate("() => Array.from(document.querySelectorAll('.cogitate-chart'), (one) => one.id)")
-    assert names == [f"chart-{name}" for name in ("tokens", "money", "sources", "late", "cadence", "age", "host")]
+    assert names == [f"chart-{name}" for name in CHARTS]
     labels = page.locator("#chart-sources .u-legend th")
     until(
         lambda: {"llm", "heuristic"} <= {label.strip().rstrip(":") for label in labels.all_inner_texts()},
@@ -325,6 +344,14 @@ def test_charts_follow_the_run(page: Any, scene: Scene) -> None:
     until(lambda: len(drawing.get_attribute("data-marks").split()) > 1, "two full hours of the run")
     marks = drawing.get_attribute("data-marks").split()
     assert [mark for mark in marks if int(mark) % 60] == [], "grid lines are at full hours of game time"
+    assert re.fullmatch(r"Each point is the mean of \d ticks \(60 game minutes\).*", page.inner_text("#window"))
+    until(  # its limits refuse requests
+        lambda: page.locator("#events tr[data-key]").count() == int(drawing.get_attribute("data-events")) > 0,
+        "each event of the table to be marked in the charts",
+    )
+    workers = page.locator("#chart-workers .u-series").nth(1)
+    plot = page.locator("#chart-workers .u-over")
+    until(lambda: _hovered(plot, workers) == "1", "the chart to say that a worker is alive")
     assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
     ink, paper = page.evaluate(
         """() => [getComputedStyle(document.querySelector("#chart-tokens th")).color,
@@ -334,6 +361,8 @@ def test_charts_follow_the_run(page: Any, scene: Scene) -> None:
     before = page.locator("#chart-sources").get_attribute("data-totals")
     page.wait_for_function("(before) => document.getElementById('chart-sources').dataset.totals !== before", arg=before)
     theme = page.evaluate("document.documentElement.dataset.bsTheme")
+    page.mouse.move(0, 0)
+    page.evaluate("scrollTo(0, 0)")
     keep(page, "flower-charts" if theme == "light" else "flower-charts-narrow-dark")
     page.get_by_role("button", name="Last day", exact=True).click()
     page.wait_for_url("**/charts?span=day")

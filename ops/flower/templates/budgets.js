@@ -1,13 +1,10 @@
 const PERIODS = ["day", "run"];
 const UNIT = {calls: "calls", tokens: "tokens", usd_micros: "$", jobs: "jobs"};
-const amount = (line, value) => line.unit === "usd_micros" ? (value / 1e6).toFixed(4) : figure(value);
+const dollars = (micros) => "$" + (micros / 1e6).toFixed(4);
+const amount = (line, value) => line.unit === "usd_micros" ? dollars(value) : figure(value);
+const named = (line, words) => line.unit === "usd_micros" ? words : words + " " + UNIT[line.unit];
 
 function used(line) {
-  if (!line.forecast) {
-    const cell = element("span", "muted", "no limit");
-    cell.append(element("span", "narrow", amount(line, line.spent) + " " + UNIT[line.unit]));
-    return cell;
-  }
   const {share, outlook} = line.forecast;
   const made = element("div", "cogitate-used");
   const bar = element("div", "cogitate-bar" + (outlook === "full" ? " full" : ""));
@@ -20,32 +17,28 @@ function used(line) {
   }
   made.append(bar, element("span", "number", percent(share)));
   const cell = element("div");
-  cell.append(made, element("span", "narrow", amount(line, line.spent) + " of " + line.limit_words + " " + UNIT[line.unit]));
+  cell.append(made, element("span", "narrow", named(line, amount(line, line.spent) + " of " + line.limit_words)));
   return cell;
 }
 
 function pace(line) {
-  if (!line.forecast) { return "—"; }
   if (line.forecast.pace === null) { return amount(line, line.forecast.unit_rate) + (line.forecast.unit === "hour" ? " an " : " a ") + line.forecast.unit; }
   return element("span", line.forecast.pace > 1 ? "warn" : "", line.forecast.pace.toFixed(2) + "×");
 }
 
 function outlook(line, minute) {
-  if (!line.forecast) { return element("span", "muted", "—"); }
   const words = {full: ["bad", "full"], lasts: ["good", "lasts"], "runs out": [line.forecast.out_at - minute < DAY ? "warn" : "", line.forecast.out_clock]};
   return element("span", ...words[line.forecast.outlook]);
 }
 
 const money = (name, take) => [name, "number minor", (line) => {
   const value = take(line);
-  if (value === null) { return "—"; }
   const made = element("span", name === "Overrun" && value ? "bad" : "", amount(line, value));
   made.dataset.value = value;
   return made;
 }];
 
 function limit(line) {
-  if (line.limit === null) { return "—"; }
   const made = element("span", "", line.limit_words);
   made.dataset.value = line.limit;
   return made;
@@ -71,15 +64,32 @@ function byWindow(a, b) {
 }
 const keyOf = (line) => [line.window, line.scope, line.unit].join(" ");
 
+const COSTS = [["Calls", "calls"], ["Tokens", "tokens"], ["$", "usd_micros"]];
+const priced = (reading) => reading.windows.some((line) => line.unit === "usd_micros" && (line.spent || line.limit !== null));
+// A column for each unit in which costs are known.
+const costs = (reading, take) => COSTS.filter(([, unit]) => unit !== "usd_micros" || priced(reading)).map(([title, unit]) => [
+  title, "number", (row) => unit === "usd_micros" ? dollars(take(row, unit)) : take(row, unit),
+]);
+
+// What the run spent, with or without a limit.
+function spent(reading) {
+  const found = new Map(reading.windows.map((line) => [keyOf(line), line.spent]));
+  table("spent", [
+    ["Window", "", ([words]) => words],
+    ...costs(reading, ([, window], unit) => found.get([window, "run", unit].join(" ")) || 0),
+  ], [[reading.today, "day:" + Math.floor(reading.minute / DAY)], ["whole run", "run:0"]], "", ([, window]) => window);
+}
+
 function draw(reading) {
   const today = Math.floor(reading.minute / DAY);
   const isPast = (line) => line.window.startsWith("day:") && Number(line.window.slice(4)) < today;
-  const lines = reading.windows.filter((line) => line.limit !== null || line.spent || line.reserved || line.overrun)
+  const lines = [...reading.windows, ...reading.unused].filter((line) => line.limit !== null)
     .filter((line) => !line.window.startsWith("tick:")).sort(byWindow);
   const own = lines.filter((line) => line.scope === "run");
   const kinds = lines.filter((line) => line.scope.startsWith("kind:"));
-  table("windows", columns(false, reading.minute), own.filter((line) => !isPast(line)), "Nothing was spent today.", keyOf);
-  table("kinds", columns(true, reading.minute), kinds.filter((line) => !isPast(line)), "Nothing was spent today.", keyOf);
+  table("windows", columns(false, reading.minute), own.filter((line) => !isPast(line)), "No limit of a day or of the run is set.", keyOf);
+  byId("kinds-section").hidden = !kinds.length;
+  table("kinds", columns(true, reading.minute), kinds.filter((line) => !isPast(line)), "None today.", keyOf);
   const [past, pastKinds] = [own.filter(isPast), kinds.filter(isPast)];
   const days = new Set(past.map((line) => line.window)).size;
   byId("past").hidden = !past.length;
@@ -87,11 +97,12 @@ function draw(reading) {
   table("past-windows", columns(false, reading.minute), past, "", keyOf);
   byId("past-kinds-section").hidden = !pastKinds.length;
   table("past-kinds", columns(true, reading.minute), pastKinds, "", keyOf);
+  spent(reading);
   byId("owners-section").hidden = !reading.owners.all;
   byId("owners-count").textContent = "the fullest " + reading.owners.fullest.length + " of " + reading.owners.all;
   table("owners", columns(true, reading.minute), reading.owners.fullest, "None has one.", keyOf);
 
-  const limited = [...own, ...kinds, ...reading.owners.fullest].filter((line) => line.forecast);
+  const limited = [...own, ...kinds].filter((line) => !isPast(line)).concat(reading.owners.fullest);
   const fullest = limited.sort((a, b) => b.forecast.share - a.forecast.share)[0];
   byId("tightest").textContent = fullest ? percent(fullest.forecast.share) : "—";
   byId("tightest-label").textContent = fullest
@@ -99,8 +110,8 @@ function draw(reading) {
     : "Fullest limit";
   const denied = sum(Object.values(reading.denied));
   alarm("refused", figure(denied), denied > 0);
-  const over = own.filter((line) => line.window === "run:0" && line.overrun);
-  alarm("overrun", over.length ? over.map((line) => amount(line, line.overrun) + " " + UNIT[line.unit]).join(", ") : "none", over.length > 0);
+  const over = reading.windows.filter((line) => line.scope === "run" && line.window === "run:0" && line.overrun);
+  alarm("overrun", over.length ? over.map((line) => named(line, amount(line, line.overrun))).join(", ") : "none", over.length > 0);
 
   const cut = ["denied", "too_slow", "late", "failed", "dead"];
   const rows = Object.entries(reading.recent.kinds);
@@ -116,10 +127,8 @@ function draw(reading) {
     ["Limit", "", ([name]) => name in reading.limits ? name + " = " + reading.limits[name] : name],
     ["Refused", "number", ([, times]) => times],
   ], Object.entries(reading.denied).sort((a, b) => b[1] - a[1]), "No request was refused.", ([name]) => name);
-  table("spenders", [
-    ["Owner", "", ([owner]) => owner],
-    ["Calls", "number", ([, cost]) => cost.calls || 0],
-    ["Tokens", "number", ([, cost]) => cost.tokens || 0],
-    ["$", "number", ([, cost]) => ((cost.usd_micros || 0) / 1e6).toFixed(4)],
-  ], Object.entries(reading.recent.owners), "No owner has spent anything.", ([owner]) => owner);
+  const cost = ([, one], unit) => one[unit] || 0;
+  const byKind = rows.map(([kind, tally]) => [kind, tally.spent]).filter((row) => sum(COSTS.map(([, unit]) => cost(row, unit))));
+  table("kind-spenders", [["Kind", "", ([kind]) => kindLink(kind)], ...costs(reading, cost)], byKind, "No kind has spent anything.", ([kind]) => kind);
+  table("spenders", [["Owner", "", ([owner]) => owner], ...costs(reading, cost)], Object.entries(reading.recent.owners), "No owner has spent anything.", ([owner]) => owner);
 }

@@ -22,9 +22,11 @@ function heartbeat(worker) {
   return element("span", "warn", "at work, no beat since");
 }
 
+const counted = (ticks) => figure(ticks) + (ticks === 1 ? " tick" : " ticks");
+
 function oldest(kind) {
   if (!kind.oldest) { return element("span", "muted", "—"); }
-  return jobLink(kind.oldest, figure(kind.age) + (kind.age === 1 ? " tick" : " ticks"));
+  return jobLink(kind.oldest, counted(kind.age));
 }
 
 const CAUSES = {late: "late results", failed: "failed jobs", budget: "pace of the budget"};
@@ -52,7 +54,7 @@ function steer(steering) {
     ["Postponed", "number minor", () => steering.postponed],
     ["Run", "", () => element("span", steering.mode === "running" ? "" : "warn", steering.mode)],
     ["Asked", "number minor", () => steering.asked],
-    ["Ticks behind", "number", () => steering.lag],
+    ["Behind", "number", () => counted(steering.lag)],
     ["Host, ms a tick", "number minor", () => element("span", "", steering.host_ms.toFixed(1))],
   ], [steering], "", () => "steering");
 }

@@ -1,6 +1,7 @@
 // Readable on light and on dark.
 const COLOURS = ["#237a3b", "#4f7fd9", "#d9822b", "#b04fc0", "#c23b3b", "#1f9e9e", "#8a7a1f", "#7a7a7a", "#d95fa0", "#5f6fd9"];
-const drawn = {};  // chart -> {series, plot}
+const HEIGHT = 224;
+const drawn = {};  // chart -> {series, raw, plot}
 // Distances of grid lines in game minutes, so that they fall on hours and days.
 const DISTANCES = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720];
 for (let days = 1; days < 1e6; days *= 10) { DISTANCES.push(days * DAY, 2 * days * DAY, 5 * days * DAY); }
@@ -10,6 +11,7 @@ const timeOfDay = (minute) => {
   const hour = Math.floor(of / 60);
   return (hour % 12 || 12) + ":" + String(Math.floor(of % 60)).padStart(2, "0") + (hour < 12 ? " AM" : " PM");
 };
+let times = [];  // real times of the points
 let names = new Map();  // of points whose times are no times of day: "round 4"
 const gameTime = (minute) => names.get(minute) || dayOf(minute) + ", " + timeOfDay(minute);
 const MOST_NAMES = 6;
@@ -21,23 +23,59 @@ const labels = (plot, minutes) => {
 };
 const ink = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-function options(chart, series, width) {
-  const line = {stroke: () => ink("--bs-body-color"), grid: {stroke: () => ink("--bs-border-color"), width: 1}, ticks: {show: false}};
+const shown = (chart, value) => {
+  if (value === null || value === undefined) { return "—"; }
+  const said = value.toLocaleString("en", value < 100 ? {maximumSignificantDigits: 3} : {maximumFractionDigits: 0});
+  return chart.unit === "$" ? "$" + said : said + chart.unit;
+};
+let events = [];  // of the span, the oldest first
+const LABEL = 16;  // pixels between two numbers of events, at least
+
+// Draws a line at each event; its number is that of the table.
+function markEvents(plot) {
+  const {ctx, bbox} = plot;
+  const dots = window.devicePixelRatio;
+  let free = -Infinity;
+  ctx.save();
+  ctx.lineWidth = dots;
+  ctx.setLineDash([4 * dots, 3 * dots]);
+  ctx.font = 11 * dots + "px system-ui, sans-serif";
+  ctx.textAlign = "center";
+  events.forEach((one, at) => {
+    const x = plot.valToPos(one.minute, "x", true);
+    if (x < bbox.left || x > bbox.left + bbox.width) { return; }
+    ctx.strokeStyle = ctx.fillStyle = ink(one.bad ? "--flower-danger" : "--bs-body-color");
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+    if (x > free) {
+      ctx.fillText(at + 1, x, bbox.top - 3 * dots);
+      free = x + LABEL * dots;
+    }
+  });
+  ctx.restore();
+  plot.root.dataset.events = events.length;
+}
+
+function options(chart, series, width, raw) {
+  const line = {stroke: () => ink("--bs-body-color"), grid: {stroke: () => ink("--bs-border-color"), width: 1}, ticks: {show: false}, labelSize: 18, labelFont: "12px system-ui, sans-serif"};
   return {
-    width, height: 190,
+    width, height: HEIGHT, padding: [14, null, null, null],
     cursor: {drag: {x: false, y: false}},
     scales: {x: {time: false}, y: {range: (plot, low, high) => [0, high > 0 ? 1.08 * high : 1]}},
     axes: [
-      {...line, space: 70, incrs: DISTANCES, values: labels, ...(names.size ? {splits} : {})},
-      {...line, size: 62, values: (plot, marks) => marks.map((value) => chart.unit === "$" ? value.toPrecision(2) : figure(value))},
+      {...line, label: "time in the simulation", size: 28, space: 70, incrs: DISTANCES, values: labels, ...(names.size ? {splits} : {})},
+      {...line, label: chart.axis, size: 62, values: (plot, marks) => marks.map((value) => chart.unit === "$" ? value.toPrecision(2) : figure(value))},
     ],
     series: [
-      {label: "at", value: (plot, at) => at === null ? "—" : gameTime(at)},
+      {label: "at", value: (plot, at, series, index) => at === null ? "—" : gameTime(at) + (times[index] ? ", in real time " + clock(new Date(1000 * times[index])) : "")},
       ...series.map((name, at) => ({
         label: name, stroke: COLOURS[at % COLOURS.length], width: 2, spanGaps: true, points: {show: false},
-        value: (plot, value) => value === null || value === undefined ? "—" : chart.unit === "$" ? "$" + value.toFixed(4) : value.toLocaleString("en", {maximumFractionDigits: 1}) + chart.unit,
+        value: (plot, value, series, index) => index === null ? "—" : shown(chart, raw.lines[at][index]),
       })),
     ],
+    hooks: {draw: [markEvents]},
   };
 }
 
@@ -53,11 +91,18 @@ function plot(chart, minutes) {
   const series = Object.keys(chart.series);
   became(holder.children[1], "textContent", chart.note);
   holder.dataset.totals = JSON.stringify(chart.totals);
-  const data = [minutes, ...series.map((name) => chart.series[name])];
+  const lines = series.map((name) => chart.series[name]);
+  const cut = (value) => value === null || chart.top === null ? value : Math.min(value, chart.top);
+  const data = [minutes, ...lines.map((line) => line.map(cut))];
   const known = drawn[id];
-  if (known && known.series.join("\n") === series.join("\n")) { known.plot.setData(data); return; }
+  if (known && known.series.join("\n") === series.join("\n")) {
+    known.raw.lines = lines;
+    known.plot.setData(data);
+    return;
+  }
   if (known) { known.plot.destroy(); }
-  drawn[id] = {series, plot: new uPlot(options(chart, series, holder.clientWidth), data, holder.lastChild)};
+  const raw = {lines};  // whole, where the drawn lines are cut off
+  drawn[id] = {series, raw, plot: new uPlot(options(chart, series, holder.clientWidth, raw), data, holder.lastChild)};
 }
 
 const span = () => new URLSearchParams(window.location.search).get("span") || "hour";
@@ -69,6 +114,10 @@ function draw(reading) {
     if (reading.spans[button.dataset.span]) { became(button, "textContent", "Last " + reading.spans[button.dataset.span]); }
   });
   names = new Map(reading.names.map((name, at) => [reading.minutes[at], name]));
+  times = reading.times;
+  events = reading.events.slice().reverse();
+  became(byId("window"), "textContent", reading.window);
+  eventTable(reading.events, (one) => events.length - reading.events.indexOf(one));
   byId("too-few").hidden = reading.minutes.length > 1;
   if (reading.minutes.length > 1) { reading.charts.forEach((chart) => plot(chart, reading.minutes)); }
 }
@@ -79,5 +128,5 @@ document.querySelectorAll("[data-span]").forEach((button) => button.addEventList
   window.location.search = asked.toString();
 }));
 const plots = () => Object.values(drawn).map((one) => one.plot);
-new ResizeObserver(() => plots().forEach((one) => one.setSize({width: one.root.parentElement.clientWidth, height: 190}))).observe(byId("charts"));
+new ResizeObserver(() => plots().forEach((one) => one.setSize({width: one.root.parentElement.clientWidth, height: HEIGHT}))).observe(byId("charts"));
 new MutationObserver(() => plots().forEach((one) => one.redraw())).observe(document.documentElement, {attributeFilter: ["data-bs-theme"]});

@@ -97,6 +97,16 @@ function state(text, dot) {
   byId("live-dot").className = "status-dot " + dot;
 }
 
+// The events of a run, with their numbers in the charts.
+function eventTable(events, number) {
+  table("events", [
+    ...(number ? [["No.", "number", number]] : []),
+    ["Time", "number", (one) => clock(new Date(1000 * one.at))],
+    ["In the game", "", (one) => one.clock],
+    ["Event", "wraps", (one) => element("span", one.bad ? "bad" : "", one.what)],
+  ], events, "Nothing happened.", (one) => one.at + one.what);
+}
+
 // Asks something of the run's host, once the operator has confirmed it; `outcome` says what came of it.
 async function ask(act, question) {
   if (!window.confirm(question)) { return; }

@@ -69,11 +69,7 @@ function draw(reading) {
   const worst = ["bad", "warn"].find((grade) => reading.cards.some((one) => one.grade === grade)) || "good";
   const named = reading.cards.filter((one) => one.grade === worst && worst !== "good").sort((one, other) => place(one) - place(other));
   tab(worst, named.map((one) => one.label + ": " + one.value)[0]);
-  table("events", [
-    ["Time", "number", (one) => clock(new Date(1000 * one.at))],
-    ["In the game", "", (one) => one.clock],
-    ["Event", "wraps", (one) => element("span", one.bad ? "bad" : "", one.what)],
-  ], reading.events, "Nothing happened.", (one) => one.at + one.what);
+  eventTable(reading.events);
   const share = (count, ended) => figure(count) + " of " + figure(ended);
   table("minutes", [
     ["Minutes", "number", (one) => one.minutes],

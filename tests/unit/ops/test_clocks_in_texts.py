@@ -18,7 +18,7 @@ from cogitate import Profile, TickLoop
 from cogitate.memory.clock import Clock
 from cogitate.ops.commands.runs import one_line
 from cogitate.ops.flower.cards import cards_of
-from cogitate.ops.flower.charts import charts_of
+from cogitate.ops.flower.charts import charts_of, window_of_points
 from cogitate.ops.flower.readings import Readings
 from cogitate.ops.formatting.run import print_summary
 from cogitate.ops.report.command import run_page
@@ -28,7 +28,7 @@ from cogitate.scheduler.inspection.overview import run_overview, spenders_today
 from cogitate.scheduler.inspection.summary import summarise_run
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.worker_signs import WorkersSeen
-from cogitate.scheduler.tick.figure_history import figure_history
+from cogitate.scheduler.tick.figure_history import Figures, figure_history
 
 MONTH = 30 * 86_400
 REAL_TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC")  # which the report tells beside the run's
@@ -48,7 +48,7 @@ def texts_of(client: FakeRedis, data_dir: Path) -> str:
             [],
             WorkersSeen(alive=[], missing=[], kinds=[]),
         )
-        charts = [chart.title for chart in charts_of(figure_history(store, "hour"), run.clock)]
+        charts = [chart.title for chart in charts_of(figure_history(store, "hour"))]
         told = [format_no_room("day:0 run calls"), *charts, *(line for card in cards for line in card.lines)]
     readings = Readings(PinnedSettings(data_dir=data_dir), {})
     readings.__dict__.update(state=client, _messages=client)
@@ -57,6 +57,7 @@ def texts_of(client: FakeRedis, data_dir: Path) -> str:
     charts_page = readings.charts("test", "day")
     assert len(charts_page["names"]) == (0 if run.clock.has_times else len(charts_page["minutes"]))
     told += [*charts_page["names"], *charts_page["spans"].values()]
+    told.append(window_of_points([Figures(tick=60, minute=60 * 60, ticks=60)], run.clock))
     told += [one_line(summary), out.getvalue(), *(card.label for card in cards)]
     page.write(data_dir / "page.html")
     html = re.sub(r"<style.*?</style>", "", (data_dir / "page.html").read_text(), flags=re.DOTALL)
@@ -72,7 +73,8 @@ def texts_of(client: FakeRedis, data_dir: Path) -> str:
                 "Reflections every 3 game minutes",
                 "in the last game hour",
                 "free again on day 2 at 00:00",
-                "Tokens an hour",
+                "Tokens a tick",
+                "the mean of 60 ticks (60 game minutes)",
             ],
         ),
         (
@@ -82,13 +84,13 @@ def texts_of(client: FakeRedis, data_dir: Path) -> str:
                 "Reflections every 2 rounds",
                 "in the last 30 rounds",
                 "unless it is raised",
-                "Tokens a round",
+                "the mean of 60 ticks (30 rounds)",
                 "Spent in rounds 1 to 10",
             ],
         ),
         (
             {"clock": "months", "seconds_per_tick": MONTH},
-            ["(year 2, month 8)", "Reflections every month", "in the last month", "Tokens a month"],
+            ["(year 2, month 8)", "Reflections every month", "in the last month", "60 ticks (60 months)"],
         ),
         ({"seconds_per_tick": 86_400}, ["(day 20)", "Reflections every day", "in the last day", "Spent today, day 20"]),
     ],

@@ -11,6 +11,7 @@ import pytest
 from cogitate.ops.flower.card import Card
 from cogitate.ops.flower.cards import (
     cards_of,
+    enough_for_model,
     failing_card,
     host_card,
     late_card,
@@ -18,6 +19,7 @@ from cogitate.ops.flower.cards import (
     reflections_card,
     spenders_card,
     workers_card,
+    worse_of,
 )
 from cogitate.ops.flower.money_card import money_card
 from cogitate.ops.flower.run_rows import refusals_of, row_of
@@ -439,6 +441,55 @@ def test_late_and_failed_jobs_are_red_where_they_are_many(count: int, ended: int
     failing = failing_card(run(hour=hour(ends={"applied": ended}, reasons={"dead": count}, failures={"auth": count})))
     assert (failing.value, failing.grade) == (f"{count} of {ended}", grade)
     assert failing.figures == {"failed": count, "ended": ended}
+
+
+NIGHT = hour(ends={}, reasons={})
+BAD_MINUTE = hour(ends={"applied": 50}, reasons={"late": 20, "failed": 20}, failures={"timeout": 20})
+
+
+def test_a_minute_of_real_time_is_counted_where_a_game_hour_is_shorter() -> None:
+    night = run(hour=NIGHT, lately=BAD_MINUTE)
+    for make in (late_card, failing_card):
+        card = worse_of(make, night)
+        assert graded(card) == ("20 of 50", "bad"), "an hour without jobs is not well"
+        assert card.lines[-1] == "of the jobs that ended in the last real minute"
+    assert row_of(night)["cells"][4] == ["20 of 50", "bad"]
+    some = hour(ends={"applied": 9}, reasons={"late": 1})
+    assert graded(worse_of(late_card, run(hour=some, lately=BAD_MINUTE))) == ("20 of 50", "bad"), "it does not flicker"
+
+
+@pytest.mark.parametrize(("ended", "grade"), [(2, "bad"), (3, "warn")])
+def test_what_the_minute_still_counts_is_yellow_once_the_newest_jobs_are_well(ended: int, grade: str) -> None:
+    seen = run(hour=hour(ends={"applied": ended}), lately=BAD_MINUTE)
+    assert graded(worse_of(late_card, seen)) == ("20 of 50", grade)
+
+
+def test_what_begins_is_red_within_the_game_hour_although_the_minute_was_well() -> None:
+    begun = hour(ends={"applied": 9}, reasons={"late": 6, "failed": 3}, failures={"timeout": 3})
+    seen = run(hour=begun, lately=hour(ends={"applied": 400}, sources={"llm": 300}, reasons={"late": 6, "failed": 3}))
+    cards = {card.name: card for card in cards_of(seen, NO_SPENDERS, [ENDPOINT], NOBODY)}
+    assert graded(cards["late"]) == ("6 of 9", "bad")
+    assert graded(cards["failing"]) == ("3 of 9", "bad")
+    assert graded(cards["model"]) == ("down", "bad")
+
+
+def test_the_model_is_graded_by_the_minute_while_an_hour_asks_it_nothing() -> None:
+    silent = run(hour=NIGHT, lately=BAD_MINUTE)
+    card = model_card(enough_for_model(silent), [ENDPOINT])
+    assert graded(card) == ("down", "bad")
+    assert card.lines[-1] == "0 of 40 results in the last real minute are a model's"
+    assert row_of(silent)["cells"][1] == ["0 of 40", "bad"]
+    back = run(hour=hour(sources={"llm": 3}), lately=BAD_MINUTE)
+    assert graded(model_card(enough_for_model(back), [ENDPOINT])) == ("up", "good"), "as soon as it answers"
+
+
+def test_refusals_of_the_minute_are_yellow_and_only_those_of_the_hour_are_red() -> None:
+    windows = [window("run:0", "tokens", spent=190, limit=1_000)]
+    refused = hour(refused={"run.run.tokens": 12})
+    card = money_card(run(windows=windows, hour=NIGHT, lately=refused), None)
+    assert card.grade == "warn", "an operator may have raised the limit since"
+    assert "12 refused in the last real minute" in card.lines
+    assert money_card(run(windows=windows, hour=refused, lately=refused), None).grade == "bad"
 
 
 def test_jobs_for_which_the_model_is_too_slow_count_with_the_late_ones() -> None:

@@ -7,13 +7,14 @@ from typing import Any
 import msgspec
 
 from cogitate.scheduler.config.controls import SetMode
-from cogitate.scheduler.inspection.events import FEW, GAP, MOST_EVENTS, SPAN, Event, real_windows, recent_events
+from cogitate.scheduler.inspection.events import FEW, GAP, MOST_EVENTS, Event, real_windows, recent_events
 from cogitate.scheduler.inspection.vitals import SteeringStep
 from cogitate.scheduler.ledger.worker_signs import MissingWorker, WorkersSeen
 from cogitate.scheduler.tick.figure_history import Figures
 from tests.unit.ops.test_flower_cards import ENDPOINT
 
 NOW = 1_800_000_000.0
+SPAN = 3_600.0
 WELL = WorkersSeen(alive=["a"], missing=[], kinds=[])
 
 
@@ -26,7 +27,9 @@ def said(points: list[Figures], *requests: tuple[SteeringStep, str], **seen: Any
 
 
 def events(points: list[Figures], *requests: tuple[SteeringStep, str], **seen: Any) -> list[Event]:
-    return recent_events(points, requests, **({"endpoints": [], "workers": WELL, "now": NOW} | seen))
+    return recent_events(
+        points, requests, **({"endpoints": [], "workers": WELL, "now": NOW, "since": NOW - SPAN} | seen)
+    )
 
 
 def test_the_last_minutes_are_summed_by_real_time() -> None:
@@ -69,6 +72,9 @@ def test_ticks_after_a_gap_and_a_request_have_their_real_time() -> None:
         ("ann: pause, refused: it is paused", 291),
         ("ann: pause", 298),
     ]
+    first, second = (point(1, 9, epoch=2), point(2, 8, epoch=3))
+    assert said([first, second]) == [("ticks go on with a new host", False)], "however soon it came"
+    assert said([point(1, 9), second]) == [], "an older version did not write which host it was"
     slow = [point(at, 3_000 - 2 * GAP * at) for at in range(1, 10)]
     assert said(slow) == [], "a run whose ticks take that long is well"
 
@@ -83,6 +89,15 @@ def test_breakers_and_missing_workers_are_events_at_the_game_time_of_then() -> N
         ("breaker of other closed", 20, False),
         ("breaker of default opened (overloaded)", 20, True),
         ("last sign of worker w", 10, True),
+    ]
+
+
+def test_a_change_of_the_number_of_workers_is_an_event() -> None:
+    counts = [None, 2, 2, 0, None, 1]
+    points = [point(at, 20 - at, workers=count) for at, count in enumerate(counts)]
+    assert [(one.what, one.minute, one.bad) for one in events(points)] == [
+        ("workers alive: 1, before 0", 50, False),
+        ("workers alive: 0, before 2", 30, True),
     ]
 
 

@@ -15,12 +15,22 @@ from cogitate.memory import typed_json
 from cogitate.scheduler.config.facts import keep_settings
 from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.scheduler.journal.history import read_journal
-from cogitate.scheduler.journal.lines import Core, TickNotes
+from cogitate.scheduler.journal.lines import Core, EndNote, TickNotes
+from cogitate.scheduler.ledger.claims import Tried
 from cogitate.scheduler.ledger.errors import RunMissing
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.steering.throttle import ThrottleState
 from cogitate.scheduler.tick import figure_history as written
-from cogitate.scheduler.tick.figure_history import Figures, Span, figure_history, joined, last_tick_before, thinned
+from cogitate.scheduler.tick.figure_history import (
+    Figures,
+    Span,
+    figure_history,
+    figures_of,
+    joined,
+    last_tick_before,
+    thinned,
+)
+from cogitate.tasks.job import Cost, JobKey
 from tests.unit.scheduler.run_lines_case import store_of
 
 Loops = Callable[..., TickLoop]
@@ -92,6 +102,20 @@ def test_many_points_become_fewer_with_the_same_sums() -> None:
     assert len(found) == 200
     assert sum(one.tokens["plan"] for one in found) == sum(range(1, 1_001))
     assert [found[0].ticks, found[0].tick, found[0].age] == [5, 5, 5]
+
+
+def test_calls_of_ended_jobs_are_counted_with_their_time() -> None:
+    def note(owner: str, *tries: tuple[int, str]) -> EndNote:
+        made = tuple(Tried(at, ms, Cost(), "m", failure) for at, (ms, failure) in enumerate(tries, start=1))
+        return EndNote(key=JobKey(1, "plan", owner, 0, 0), source="llm", tries=made)
+
+    one = figures_of(
+        Core(tick=1, minute=1), TickNotes(epoch=1, ended=(note("a", (900, "timeout"), (300, "")), note("b", (500, ""))))
+    )
+    assert (one.calls, one.failed_calls, one.call_ms, one.longest_ms) == (3, 1, 800, 500)
+    failed = figures_of(Core(tick=2, minute=2), TickNotes(epoch=2, ended=(note("a", (7_000, "timeout")),)))
+    both = joined(one, failed)
+    assert (both.calls, both.failed_calls, both.call_ms, both.longest_ms, both.epoch) == (4, 2, 800, 500, 2)
 
 
 @pytest.mark.parametrize(
@@ -193,7 +217,7 @@ def now(monkeypatch: pytest.MonkeyPatch) -> float:
 
 def test_a_tick_is_written_and_added_to_its_hour(now: float) -> None:
     history = written.FigureHistory(Figures(tick=3, minute=59, ticks=3))
-    own: dict[str, Any] = {"cadence": 500, "causes": {"late": 9}, "host_us": 70, "age": 0, "at": now}
+    own: dict[str, Any] = {"cadence": 500, "causes": {"late": 9}, "host_us": 70, "age": 0, "at": now, "epoch": 1}
     for tick, minute, hour, ticks, host_us, over in (
         (2_000, 59, 0, 4, None, ("t560",)),
         (2_001, 60, 1, 1, 70, ("t561", "h-2399")),
@@ -212,6 +236,6 @@ def test_a_tick_is_written_and_added_to_its_hour(now: float) -> None:
 def test_a_hosts_first_tick_starts_a_new_hour(now: float) -> None:
     assert written_by(written.FigureHistory(), 5, 7_000)[2:] == (
         "h116",
-        Figures(tick=5, minute=7_000, cadence=500, causes={"late": 9}, host_us=70, age=0, at=now),
+        Figures(tick=5, minute=7_000, cadence=500, causes={"late": 9}, host_us=70, age=0, at=now, epoch=1),
         ("t-1435", "h-2284"),
     )

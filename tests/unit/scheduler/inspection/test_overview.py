@@ -16,6 +16,7 @@ from cogitate.scheduler.inspection.vitals import OpenKind
 from cogitate.scheduler.ledger.errors import RunMissing
 from cogitate.scheduler.ledger.presence import this_process
 from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.tick.figure_history import Figures
 from cogitate.tasks.job import Cost, JobKey
 from tests.unit.scheduler.run_lines_case import ANN, BOB, lines, put, store_of, with_open_job
 
@@ -109,6 +110,29 @@ def test_held_amounts_are_summed_under_todays_limits() -> None:
 def test_an_hour_is_one_of_game_time(step: int, first: int) -> None:
     found = overview(run(step)).hour
     assert (found.first, found.last) == (first, 6)
+
+
+@pytest.mark.parametrize(
+    ("step", "began", "held", "first"),
+    [
+        (30, 100.0, True, 3),  # ticks of 10 seconds: those after the 40th second
+        (30, 100.0, False, None),  # a run without a host has no present minute
+        (10, 100.0, True, None),  # its game hour has them all
+        (30, 0.0, True, None),  # they are long ago
+    ],
+)
+def test_a_real_minute_is_read_where_a_game_hour_has_fewer_ticks(
+    step: int, began: float, held: bool, first: int | None
+) -> None:
+    store = run(step)
+    if held:
+        store.client.set(store.key("host"), msgspec.json.encode(this_process()))
+    ticks = {f"t{at}": msgspec.json.encode(Figures(tick=at, minute=at, at=began + 10 * at)) for at in range(1, 7)}
+    store.client.hset(store.key("history"), mapping=ticks)  # type: ignore[arg-type]
+    found = run_overview(store.client, "town", now=began + 85 if began else 1_000.0)
+    assert (found.lately.first if found.lately is not None else None) == first
+    assert found.over_lately.hour == (found.lately or found.hour)
+    assert overview(store).lately is None
 
 
 def hour(**kinds: KindTally) -> RunOverview:

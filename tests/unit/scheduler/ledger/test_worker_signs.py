@@ -5,11 +5,13 @@ from __future__ import annotations
 import msgspec
 import pytest
 from fakeredis import FakeRedis
+from redis.exceptions import ConnectionError as RedisConnectionError
 
 from cogitate.scheduler.ledger import worker_signs
 from cogitate.scheduler.ledger.keys import WORKERS
 from cogitate.scheduler.ledger.presence import HostProcess, this_process
 from cogitate.scheduler.ledger.worker_signs import (
+    EVERY,
     GOOD_FOR,
     MISSED_FOR,
     SETTLED,
@@ -17,6 +19,7 @@ from cogitate.scheduler.ledger.worker_signs import (
     FailingWorker,
     MissingWorker,
     UnansweredWorker,
+    WorkerCount,
     WorkerTrouble,
     forget_workers,
     give_sign,
@@ -178,3 +181,20 @@ def test_a_worker_that_replaces_no_dead_one_leaves_it_missed(clock: Clock, case:
     give_sign(clock.client, "two", other, KINDS[:1] if case == "other kinds" else KINDS, began=began)
     assert [one.worker for one in workers_seen(clock.client).missing] == ["one"]
     assert not take_place(clock.client, "two")
+
+
+def test_workers_are_counted_again_only_after_a_while(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    count = WorkerCount(clock.client, lambda: clock.now)
+    assert count.alive() == 0
+    give_sign(clock.client, "one", None, KINDS)
+    clock.now += EVERY - 0.5
+    assert count.alive() == 0
+    clock.now += 0.5
+    assert count.alive() == 1
+
+    def away(client: FakeRedis) -> None:
+        raise RedisConnectionError("away")
+
+    monkeypatch.setattr(worker_signs, "workers_seen", away)
+    clock.now += EVERY
+    assert count.alive() is None, "a host goes on, and reports the outage itself"
