@@ -1,0 +1,115 @@
+"""Promises on the page of minds: those in an owner's memory, and those by or to the owner that only others remember."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from cogitate.hosting.terminal import visible
+from cogitate.memory.clock import day_and_time
+from cogitate.memory.entry import Entry
+from cogitate.memory.stream import Stream
+from cogitate.tasks.heuristics.promises import Promise, find_promises, is_same_promise
+
+
+class RememberedPromise(NamedTuple):
+    """A promise as one owner remembers it."""
+
+    owner: str  # who remembers it
+    promise: Promise
+    given: str  # game time at which it was given or told of, in words
+    came: str  # game time of the memory that tells what came of it; "": there is none
+
+
+def remembered_promises(stream: Stream, names: Mapping[str, str]) -> list[RememberedPromise]:
+    """Return the promises in a memory, in the order in which they were given."""
+    entries = in_order_of_time(stream)
+    return [
+        RememberedPromise(stream.owner, one, _time(stream, one.evidence[0]), _time(stream, one.evidence[-1]))
+        for one in find_promises(stream.owner, entries, names)
+    ]
+
+
+def in_order_of_time(stream: Stream) -> list[Entry]:
+    """Return the entries of a memory, archived ones included, by game time."""
+    return sorted(stream.entries.values(), key=lambda entry: (entry.minute, entry.number))
+
+
+def _time(stream: Stream, number: int) -> str:
+    entry = stream.entries[number]
+    return day_and_time(entry.minute, entry.tick)
+
+
+def of_others(promises: Iterable[RememberedPromise]) -> dict[str, list[RememberedPromise]]:
+    """Return by its giver and by its taker each promise that another owner remembers."""
+    found: dict[str, list[RememberedPromise]] = defaultdict(list)
+    for one in promises:
+        for who in {one.promise.giver, one.promise.taker} - {one.owner, ""}:
+            found[who].append(one)
+    return found
+
+
+def unknown_to(
+    own: Sequence[RememberedPromise], others: Iterable[RememberedPromise]
+) -> tuple[list[RememberedPromise], dict[int, RememberedPromise]]:
+    """Return the promises of others' memories that an owner does not remember, each once, and what came of its own.
+
+    Args:
+        own: promises that the owner remembers.
+
+    Returns:
+        The promises, and by the place in `own` of each open one another's memory of it that tells what came of it.
+    """
+    missing: list[RememberedPromise] = []
+    outcomes: dict[int, RememberedPromise] = {}
+    for one in others:
+        known = next((at for at, kept in enumerate(own) if is_same_promise(one.promise, kept.promise)), None)
+        if known is not None:
+            if one.promise.settled and not own[known].promise.settled:
+                outcomes.setdefault(known, one)
+            continue
+        twice = next((at for at, kept in enumerate(missing) if is_same_promise(one.promise, kept.promise)), None)
+        if twice is None:
+            missing.append(one)
+        elif one.promise.settled and not missing[twice].promise.settled:
+            missing[twice] = one
+    return missing, outcomes
+
+
+def promises_data(own: Sequence[RememberedPromise], others: Iterable[RememberedPromise] = ()) -> list[dict[str, Any]]:
+    """Return an owner's promises, each in the words of the entries that tell of it, with who remembers these entries.
+
+    Args:
+        own: those that the owner remembers; others' memories may tell what came of them.
+        others: those that others remember.
+    """
+    missing, outcomes = unknown_to(own, others)
+    told = [_promise_data(one) | _outcome_data(outcomes.get(at, one)) for at, one in enumerate(own)]
+    return told + [_promise_data(one) | _outcome_data(one) for one in missing]
+
+
+def _promise_data(one: RememberedPromise) -> dict[str, Any]:
+    promise = one.promise
+    return {
+        "giver": visible(promise.giver),
+        "taker": visible(promise.taker),
+        "said": visible(promise.said),
+        "by": visible(one.owner),
+        "n": promise.evidence[0],
+        "minute": promise.minute,
+        "when": one.given,
+        "state": promise.state,
+    }
+
+
+def _outcome_data(one: RememberedPromise) -> dict[str, Any]:
+    if not one.promise.settled:
+        return {}
+    return {
+        "state": one.promise.state,
+        "outcome": visible(one.promise.settled_by),
+        "teller": visible(one.owner),
+        "told": one.promise.evidence[-1],
+        "came": one.came,
+    }

@@ -1,0 +1,34 @@
+"""The promises of an agent as several remember them: each once, and with what any of them knows came of it."""
+
+from __future__ import annotations
+
+from cogitate.memory.entry import Entry
+from cogitate.memory.stream import Stream
+from cogitate.ops.report.minds_promises import of_others, promises_data, remembered_promises
+from tests.unit.tasks.kind_cases import ISABELLA, KLAUS, MARIA, WORLD
+
+GIVEN = Entry(type="message", text="Maria Lopez: I promise to lend you my ladder.", minute=600, subjects=(MARIA, KLAUS))
+KEPT = Entry(type="message", text="Maria Lopez: I kept my word.", minute=900, subjects=(MARIA, KLAUS))
+
+
+def told_of(who: str, memories: dict[str, list[Entry]]) -> list[tuple[str, str, str]]:
+    """Who remembers a promise, its state, and who tells what came of it."""
+    streams = {owner: Stream(owner) for owner in memories}
+    for owner, entries in memories.items():
+        for entry in entries:
+            streams[owner].append(entry, 1)
+    found = {owner: remembered_promises(stream, WORLD.names) for owner, stream in streams.items()}
+    others = of_others(one for promises in found.values() for one in promises)
+    told = promises_data(found[who], others.get(who, ()))
+    return [(one["by"], one["state"], one.get("teller", "")) for one in told]
+
+
+def test_a_promise_of_both_memories_is_told_once_with_what_either_knows() -> None:
+    assert told_of(KLAUS, {KLAUS: [GIVEN], MARIA: [GIVEN]}) == [(KLAUS, "open", "")]
+    assert told_of(KLAUS, {KLAUS: [GIVEN], MARIA: [GIVEN, KEPT]}) == [(KLAUS, "kept", MARIA)]
+    assert told_of(KLAUS, {KLAUS: [GIVEN, KEPT], MARIA: [GIVEN]}) == [(KLAUS, "kept", KLAUS)]
+
+
+def test_what_only_others_remember_is_told_once_by_the_one_who_knows_most() -> None:
+    assert told_of(KLAUS, {KLAUS: [], MARIA: [GIVEN], ISABELLA: [GIVEN, KEPT]}) == [(ISABELLA, "kept", ISABELLA)]
+    assert told_of(ISABELLA, {KLAUS: [GIVEN], MARIA: [GIVEN], ISABELLA: []}) == [], "others' promises to others"
