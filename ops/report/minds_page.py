@@ -117,7 +117,6 @@ def minds_page(shown: Sequence[ShownRun], *, at: str = "", runs: Sequence[str] =
         shown=shown,
         runs=runs,
         at=at,
-        owners=owners,
         about=script_data(about),
         minds=[mind for one in shown for mind in one.minds or ()],
     )

@@ -17,7 +17,7 @@ from cogitate.scheduler.inspection.job_records import JobRecord
 from cogitate.scheduler.inspection.minds import Mind, Owner, written_by
 from cogitate.tasks.job import Cost
 from tests.browser.accessibility import check_accessible
-from tests.browser.quiet_page import WINDOWS, quiet_page
+from tests.browser.quiet_page import WINDOWS, pick, quiet_page
 
 pytestmark = pytest.mark.system
 
@@ -136,7 +136,7 @@ def test_a_thought_tells_what_its_prompt_showed_and_left_out(page: Any) -> None:
 
 
 def test_an_agent_is_shown_with_its_relations_and_promises(page: Any) -> None:
-    page.locator("#owner").select_option("2")
+    pick(page, "owner", "2")
     agent, card = page.locator("#agent"), page.locator("#card")
     assert {"Ada Smith: 3 memories, her landlady", "Dora: her sister"} <= set(agent.inner_text().splitlines())
     assert "2 promises (1 open, 1 kept)" in page.locator("#about-agent").inner_text()
@@ -164,7 +164,7 @@ def test_a_promise_that_only_another_remembers_is_shown(page: Any) -> None:
 
 def test_two_agents_are_shown_side_by_side_and_change_places(page: Any) -> None:
     page.locator("#day").select_option("0")
-    page.locator("#beside").select_option("2")
+    pick(page, "beside", "2")
     assert page.locator("#whose").inner_text() == "Cleo on day 1"
     assert page.locator("#beside-day .mark.lane1").count() == len(PROMISED)
     page.locator("#beside-day .mark").first.focus()
@@ -172,13 +172,13 @@ def test_two_agents_are_shown_side_by_side_and_change_places(page: Any) -> None:
     assert PROMISED[0][0] in page.locator("#card .said").inner_text()
     assert [page.locator(f"#{name}").input_value() for name in ("owner", "beside")] == ["2", "0"]
     assert "Ada Smith on day 1" in page.locator("#whose").inner_text()
-    page.locator("#beside").select_option("-1")
+    pick(page, "beside", "-1")
     assert not page.locator("#beside-day").is_visible()
 
 
 def test_a_thought_beside_another_agents_day_is_accessible(page: Any) -> None:
     last_day(page)
-    page.locator("#beside").select_option("2")
+    pick(page, "beside", "2")
     page.locator(".mark.lane3").click()
     check_accessible(page)
 
@@ -189,7 +189,7 @@ def test_two_runs_show_the_same_agent_side_by_side(browser: Any, tmp_path: Path)
         [shown_minds("town", 9, 4 * DAY, 0, held, MODELS), shown_minds("other", 9, 4 * DAY, 0, held[1:], MODELS)], path
     )
     with quiet_page(browser, path.as_uri(), "desktop") as page:
-        page.locator("#owner").select_option(label="Cleo (town)")
+        pick(page, "owner", label="Cleo (town)")
         assert page.locator("#whose").inner_text() == "Cleo (other) on day 1"
         page.locator("#beside-day .mark").first.click()
         assert page.url.endswith("#agent%3Acleo/1&1")
@@ -198,7 +198,7 @@ def test_two_runs_show_the_same_agent_side_by_side(browser: Any, tmp_path: Path)
         assert page.locator("#whose").inner_text() == "Cleo (town) on day 1"
         page.locator("#find").fill("I kept my word")
         assert "2 memories of all agents match, by time" in page.locator("#count").inner_text()
-        page.locator("#owner").select_option(label="Ada Smith (town)")
+        pick(page, "owner", label="Ada Smith (town)")
         assert not page.locator("#second").is_visible(), "the other run has no such agent"
 
 

@@ -17,7 +17,7 @@ from cogitate.ops.report.minds_server import MindsServer
 from cogitate.scheduler.config.settings import Settings
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.browser.accessibility import check_accessible
-from tests.browser.quiet_page import WINDOWS, quiet_page
+from tests.browser.quiet_page import WINDOWS, pick, quiet_page
 from tests.live_flower import flower
 
 pytestmark = pytest.mark.system
@@ -76,7 +76,7 @@ def test_a_question_brings_memories_to_mind_with_the_parts_of_their_scores(page:
     assert float(best.locator("a").inner_text().split(": ")[0]) == pytest.approx(score, abs=0.005)
     best.locator("a").click()
     assert "bellows" in page.locator("#card .said").inner_text()
-    page.locator("#owner").select_option("1")
+    pick(page, "owner", "1")
     page.locator("#count", has_text="memories of Ben Cole").wait_for()
     assert page.locator("#recalled li").count() == 0, "these were Ada's"
 
@@ -96,7 +96,7 @@ def test_a_memory_and_its_job_are_fetched_when_they_are_chosen(page: Any, server
 
 
 def test_a_promise_to_an_agent_shows_though_only_its_giver_remembers_it(page: Any) -> None:
-    page.locator("#owner").select_option("1")
+    pick(page, "owner", "1")
     page.locator("#agent h3", has_text="Promises to Ben Cole: 1 open").wait_for()
     promise = page.locator("#agent .promises li")
     assert f"Ada Smith promised Ben Cole: {PROMISE}\nday 1, 1:40 AM, remembered by Ada Smith" in promise.inner_text()

@@ -269,10 +269,29 @@ async function choose(owner, number, focus = false) {
   draw(focus);
 }
 
+/* Shows which agent is chosen. The others are offered as soon as a visitor turns to the choice: a thousand of them take longer
+   than all else on the page. */
+function showChoice(id, chosen) {
+  const select = at(id);
+  if (!select.querySelector(`[value="${chosen}"]`)) offer(select, [chosen]);
+  select.value = chosen;
+}
+
+const offer = (select, indices) => select.replaceChildren(
+  ...indices.map((index) => Object.assign(element("option", index < 0 ? "no one" : label(index)), { value: index })),
+);
+
+function offerAll({ target: select }) {
+  const chosen = select.value, all = [...(select.id === "beside" ? [-1] : []), ...about.owners.keys()];
+  if (select.length === all.length) return;
+  offer(select, all);
+  select.value = chosen;
+}
+
 function draw(focus = false) {
   document.body.inert = false;
-  at("owner").value = shown.owner;
-  at("beside").value = shown.beside;
+  showChoice("owner", shown.owner);
+  showChoice("beside", shown.beside);
   const days = at("day"), one = here();
   days.replaceChildren(...one.dayList.map((day) => Object.assign(element("option", one.days[day]), { value: day })));
   days.value = shown.day;
@@ -318,6 +337,7 @@ about.lanes.forEach((name, lane) => {
   });
   at("lanes").append(button);
 });
+for (const id of ["owner", "beside"]) for (const kind of ["focus", "pointerdown"]) at(id).addEventListener(kind, offerAll);
 at("owner").addEventListener("change", (event) => { at("find").value = ""; shown.found = null; choose(Number(event.target.value), 0); });
 at("day").addEventListener("change", (event) => toDay(Number(event.target.value)));
 at("earlier").addEventListener("click", () => toDay(here().dayList[here().dayList.indexOf(shown.day) - 1]));
