@@ -137,6 +137,10 @@ def mind_data(mind: Mind, models: Mapping[str, str] | None = None) -> dict[str, 
         "summary": visible(mind.stream.head.summary),
         "days": {str(day): clock.day_window(day) for day in sorted({entry.minute // DAY for entry in entries})},
         "entries": [entry_data(mind.stream, entry, mind.written.get(entry.number), models) for entry in entries],
+        "places": {
+            visible(place): visible(mind.names[place])
+            for place in sorted({entry.location for entry in entries} & mind.names.keys())
+        },
         "relations": {visible(who): visible(words) for who, words in mind.stream.head.character.relationships.items()},
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from cogitate.hosting.terminal import visible
@@ -61,20 +62,29 @@ def unknown_to(
     Returns:
         The promises, and by the place in `own` of each open one another's memory of it that tells what came of it.
     """
-    missing: list[RememberedPromise] = []
     outcomes: dict[int, RememberedPromise] = {}
+    strange = []
     for one in others:
         known = next((at for at, kept in enumerate(own) if is_same_promise(one.promise, kept.promise)), None)
         if known is not None:
             if one.promise.settled and not own[known].promise.settled:
                 outcomes.setdefault(known, one)
-            continue
-        twice = next((at for at, kept in enumerate(missing) if is_same_promise(one.promise, kept.promise)), None)
+        else:
+            strange.append(one)
+    return each_once(strange), outcomes
+
+
+def each_once(promises: Iterable[RememberedPromise]) -> list[RememberedPromise]:
+    """Return each promise once that several remember, as one tells it who knows what came of it, if anybody does."""
+    by_giver: dict[str, list[RememberedPromise]] = defaultdict(list)
+    for one in promises:
+        found = by_giver[one.promise.giver]
+        twice = next((at for at, kept in enumerate(found) if is_same_promise(one.promise, kept.promise)), None)
         if twice is None:
-            missing.append(one)
-        elif one.promise.settled and not missing[twice].promise.settled:
-            missing[twice] = one
-    return missing, outcomes
+            found.append(one)
+        elif one.promise.settled and not found[twice].promise.settled:
+            found[twice] = one
+    return [*chain.from_iterable(by_giver.values())]
 
 
 def promises_data(own: Sequence[RememberedPromise], others: Iterable[RememberedPromise] = ()) -> list[dict[str, Any]]:

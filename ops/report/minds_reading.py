@@ -154,18 +154,23 @@ class MindsReading:
         return {"found": told, "count": found.total}
 
     def _promises(self, store: RunStore, past: Past | None, owner: str) -> list[dict[str, Any]]:
-        """Return the promises that an owner remembers, and those by or to it that only others remember."""
+        """Return the promises that an owner remembers, and those by or to it that only others remember.
+
+        Args:
+            owner: "": return the promises that anybody remembers, each once.
+        """
         if past is None:
             known = [one.id for one in owners_of(store)]
             holders = owners_remembering(store, known, owner, lambda text: language_of(text).may_vow(text))
-            streams: Mapping[str, Stream] = readable_streams(store, [*{owner: 0, **dict.fromkeys(holders)}])
+            streams: Mapping[str, Stream] = readable_streams(store, {*holders, owner} - {""})
         else:
             streams = past.streams
-        if owner not in streams:
-            return []
         names = kept_facts(store).world().display_names
         promises = {one: remembered_promises(stream, names) for one, stream in streams.items()}
-        return promises_data(promises[owner], of_others(chain.from_iterable(promises.values())).get(owner, ()))
+        if not owner:
+            return promises_data((), chain.from_iterable(promises.values()))
+        own = promises.get(owner, [])
+        return promises_data(own, of_others(chain.from_iterable(promises.values())).get(owner, ()))
 
 
 def _recalled(kept: StoredMemory, query: str) -> list[dict[str, Any]]:

@@ -99,9 +99,10 @@ def owners_remembering(store: RunStore, owners: Sequence[str], subject: str, tel
     """Return those of the owners who remember something with this subject that tells what is wanted.
 
     Args:
+        subject: an owner; "": any.
         tells: whether a text tells it.
     """
-    as_stored = msgspec.json.encode(subject)
+    as_stored = msgspec.json.encode(subject) if subject else b""
     found: dict[str, None] = {}
     for owner, _, raw in _stored(store, owners):
         if owner not in found and as_stored in raw and tells(read_entry(raw).text):

@@ -26,9 +26,10 @@ CHINESE = "铁匠答应明天修好水磨。"
 ARABIC = "وعد الحدّاد بإصلاح الطاحونة غدًا."
 MANY = 2_000  # observations of a day
 ADA, BEN, CLEO = "agent:ada", "agent:ben/2", "agent:cleo"
-NAMES = {ADA: "Ada Smith", BEN: f"Ben {ATTACK}", CLEO: "Cleo"}
+NAMES = {ADA: "Ada Smith", BEN: f"Ben {ATTACK}", CLEO: "Cleo", "inn": "The Heron"}
 THOUGHT = "Ben keeps his word."
 PROMISED = (("I promise to mend the roof.", 500), ("I kept my word.", 900), ("I promise to sell my boat.", 950))
+TALK = (("Cleo: Did you?", 903), ("Ada Smith: I did.", 911), ("Cleo: Good night.", 922))
 SHOWN = (3, 5, 4 * MANY + 1)
 MODELS = {"default": "small-model"}
 
@@ -70,7 +71,10 @@ def minds() -> list[Mind]:
     cleo = Stream(CLEO)
     cleo.head.character = Character(relationships={"Ada Smith": "her landlady", "Dora": "her sister"})
     for text, minute in PROMISED:
-        cleo.append(Entry(type="message", text=f"Ada Smith: {text}", minute=minute, subjects=(ADA, CLEO)), 1)
+        line = Entry(type="message", text=f"Ada Smith: {text}", minute=minute, location="inn", subjects=(ADA, CLEO))
+        cleo.append(line, 1)
+    for text, minute in TALK:
+        cleo.append(Entry(type="message", text=text, minute=minute, subjects=(ADA,)), 1)
     return [
         Mind(Owner(ADA, "Ada Smith", False), ada, written, NAMES),
         Mind(Owner(BEN, NAMES[BEN], True), ben, {}, NAMES),
@@ -138,7 +142,7 @@ def test_a_thought_tells_what_its_prompt_showed_and_left_out(page: Any) -> None:
 def test_an_agent_is_shown_with_its_relations_and_promises(page: Any) -> None:
     pick(page, "owner", "2")
     agent, card = page.locator("#agent"), page.locator("#card")
-    assert {"Ada Smith: 3 memories, her landlady", "Dora: her sister"} <= set(agent.inner_text().splitlines())
+    assert {"Ada Smith: 6 memories, her landlady", "Dora: her sister"} <= set(agent.inner_text().splitlines())
     assert "2 promises (1 open, 1 kept)" in page.locator("#about-agent").inner_text()
     newest, settled = agent.locator(".promises > li").all()
     assert newest.inner_text().splitlines()[-1] == "No memory tells what came of it."
@@ -147,6 +151,9 @@ def test_an_agent_is_shown_with_its_relations_and_promises(page: Any) -> None:
     settled.get_by_role("link", name="I kept my word.").click()
     assert "Kept, day 1, 3:00 PM: I kept my word." in card.inner_text(), "a memory tells of its promise"
     assert page.url.endswith("#agent%3Acleo/2")
+    assert "The Heron" in card.inner_text()
+    talk = card.locator("h3", has_text="The talk around it").locator("xpath=following-sibling::ul[1]/li")
+    assert talk.all_inner_texts() == ["3:03 PM: Cleo: Did you?", "3:11 PM: Ada Smith: I did."], "up to a long pause"
     assert not agent.locator(".promises").is_visible()
     page.locator("#about-agent").click()
     assert agent.locator(".promises").is_visible(), "promises show beside a chosen memory"
@@ -162,11 +169,22 @@ def test_a_promise_that_only_another_remembers_is_shown(page: Any) -> None:
     assert page.locator("#owner").input_value() == "2"
 
 
+def test_the_promises_of_all_agents_are_listed_once_the_open_ones_first(page: Any) -> None:
+    page.get_by_role("button", name="Promises of all agents").click()
+    card = page.locator("#card")
+    assert card.locator("h2").inner_text() == "Promises of all agents: 1 open, 1 kept"
+    assert card.locator(".state").all_inner_texts() == ["open", "kept"]
+    card.get_by_role("link", name=PROMISED[2][0]).click()
+    page.locator("#card .said", has_text=PROMISED[2][0]).wait_for()
+    assert page.locator("#owner").input_value() == "2"
+
+
 def test_two_agents_are_shown_side_by_side_and_change_places(page: Any) -> None:
     page.locator("#day").select_option("0")
     pick(page, "beside", "2")
     assert page.locator("#whose").inner_text() == "Cleo on day 1"
-    assert page.locator("#beside-day .mark.lane1").count() == len(PROMISED)
+    folded = sum(map(int, page.locator("#beside-day .more").all_text_contents()))
+    assert page.locator("#beside-day .mark.lane1").count() + folded == len(PROMISED) + len(TALK)
     page.locator("#beside-day .mark").first.focus()
     page.keyboard.press("Enter")
     assert PROMISED[0][0] in page.locator("#card .said").inner_text()

@@ -100,6 +100,9 @@ def test_a_promise_to_an_agent_shows_though_only_its_giver_remembers_it(page: An
     page.locator("#agent h3", has_text="Promises to Ben Cole: 1 open").wait_for()
     promise = page.locator("#agent .promises li")
     assert f"Ada Smith promised Ben Cole: {PROMISE}\nday 1, 1:40 AM, remembered by Ada Smith" in promise.inner_text()
+    page.get_by_role("button", name="Promises of all agents").click()
+    page.locator("#card h2", has_text="Promises of all agents: 1 open").wait_for()
+    assert PROMISE in page.locator("#card .promises").inner_text()
     page.locator("#find").fill('HIS "best" PLOUGH')
     page.locator("#count", has_text="of all agents match").wait_for()
     assert page.locator(".row .when").first.inner_text() == "day 1, 1:40 AM, remembered by Ada Smith"

@@ -1,5 +1,5 @@
 "use strict";
-const PROMISES = 30, PEOPLE = 8;
+const PROMISES = 30, PROMISES_OF_ALL = 200, PEOPLE = 8, BY_URGENCY = ["broken", "open", "settled", "kept"];
 
 function people(one) {
   const met = new Map();  // subject: number of memories, the newest of them
@@ -40,21 +40,22 @@ function promiseItem({ giver, taker, said, by, n, when, state, outcome, teller, 
 }
 
 const newest = (promises) => [...promises].sort((a, b) => b.minute - a.minute);
+const urgent = (promises) => newest(promises).sort((a, b) => BY_URGENCY.indexOf(a.state) - BY_URGENCY.indexOf(b.state));
 
-function promiseList(promises) {
+function promiseList(promises, most = PROMISES) {
   const list = element("ul", "", "promises");
-  list.append(...newest(promises).slice(0, PROMISES).map(promiseItem));
-  if (promises.length > PROMISES) list.append(element("li", `and ${promises.length - PROMISES} before`, "note"));
+  list.append(...promises.slice(0, most).map(promiseItem));
+  if (promises.length > most) list.append(element("li", `and ${promises.length - most} more`, "note"));
   return list;
 }
 
 /* The promises that an entry gives, or of which it tells what came. */
 function promisesIn(one, entry) {
   const of = (one.promises || []).filter(({ by, n, teller, told }) => (by === one.owner && n === entry.n) || (teller === one.owner && told === entry.n));
-  return of.length ? [element("h3", of.length === 1 ? "Promise" : "Promises"), promiseList(of)] : [];
+  return of.length ? [element("h3", of.length === 1 ? "Promise" : "Promises"), promiseList(newest(of))] : [];
 }
 
-const byState = (promises) => ["broken", "open", "kept", "settled"]
+const byState = (promises) => BY_URGENCY
   .map((state) => [promises.filter((one) => one.state === state).length, state])
   .filter(([count]) => count).map(([count, state]) => `${count} ${state}`).join(", ");
 
@@ -68,10 +69,34 @@ function drawAgent() {
     const own = promises.filter((each) => each.giver === one.owner), to = promises.filter((each) => each.giver !== one.owner && each.taker === one.owner);
     const others = promises.filter((each) => !own.includes(each) && !to.includes(each));
     for (const [title, list] of [["Promises by", own], ["Promises to", to]]) {
-      if (list.length) parts.push(element("h3", `${title} ${label(shown.owner)}: ${byState(list)}`), promiseList(list));
+      if (list.length) parts.push(element("h3", `${title} ${label(shown.owner)}: ${byState(list)}`), promiseList(newest(list)));
     }
-    if (others.length) parts.push(element("h3", `Other promises that ${label(shown.owner)} remembers: ${byState(others)}`), promiseList(others));
+    if (others.length) parts.push(element("h3", `Other promises that ${label(shown.owner)} remembers: ${byState(others)}`), promiseList(newest(others)));
   }
   parts.push(...peopleList(one, met), element("p", one.owner, "note small"));
   at("of-agent").replaceChildren(...parts);
 }
+
+/* The promises that anybody of the chosen agent's run remembers, each once. */
+async function promisesOfAll() {
+  const run = about.owners[shown.owner][2];
+  if (about.served) return askLast("promises", { owner: "" }, run);
+  const found = new Map();
+  for (const [index, [id, , of]] of about.owners.entries()) {
+    for (const one of of === run ? mind(index).promises.filter(({ by }) => by === id) : []) {
+      const key = JSON.stringify([one.giver, one.taker, one.said]), kept = found.get(key);
+      if (!kept || (kept.state === "open" && one.state !== "open")) found.set(key, one);
+    }
+  }
+  return { promises: [...found.values()] };
+}
+
+at("everybody").addEventListener("click", async () => {
+  const found = await promisesOfAll();
+  if (!found) return;
+  at("agent").open = false;
+  at("side").scrollTop = 0;
+  const title = element("h2", `Promises of all agents: ${byState(found.promises) || "none"}`);
+  at("card").replaceChildren(title, promiseList(urgent(found.promises), PROMISES_OF_ALL));
+  if (innerWidth < NARROW) at("side").scrollIntoView();
+});

@@ -1,5 +1,5 @@
 "use strict";
-const LEFT_OUT = 10, SUMMARY = 4, FROM_MEMORY = [0, 1, SUMMARY];  // lanes of what a prompt is chosen from
+const LEFT_OUT = 10, PAUSE_OF_TALK = 10, SUMMARY = 4, TALK = 1, FROM_MEMORY = [0, 1, SUMMARY];  // lanes of what a prompt is chosen from
 
 const address = (owner, number) => `#${encodeURIComponent(about.owners[owner][0])}${number ? `/${number}` : ""}${about.owners[owner][2] ? "&1" : ""}`;
 const named = (subject) => (about.owners.find((one) => one[0] === subject) || [subject, subject])[1];
@@ -88,6 +88,19 @@ function forDevelopers(entry) {
   return box;
 }
 
+/* A change of closeness, such as "+1"; a kind's own words stay as they are. */
+const signed = (change) => (Number(change) > 0 ? `+${change}` : change);
+
+/* The lines of the conversation that an entry belongs to: those of its day without a long pause between them. */
+function conversation(one, entry) {
+  if (entry.lane !== TALK) return [];
+  const lines = one.byDay.get(dayOf(entry)).filter(({ lane }) => lane === TALK), at = lines.indexOf(entry);
+  let first = at, last = at;
+  while (first > 0 && lines[first].minute - lines[first - 1].minute <= PAUSE_OF_TALK) first -= 1;
+  while (last + 1 < lines.length && lines[last + 1].minute - lines[last].minute <= PAUSE_OF_TALK) last += 1;
+  return lines.slice(Math.max(first, at - LEFT_OUT), Math.min(last, at + LEFT_OUT) + 1).filter((line) => line !== entry);
+}
+
 /* What an entry says; of a plan only what its items do not. */
 function said(entry) {
   const repeated = (entry.items || []).every((item) => (entry.text || "").includes(item[1]));
@@ -116,12 +129,12 @@ function drawCard() {
   fact("late", entry.lateness ? `by ${entry.lateness}` : "");
   fact("importance", entry.importance ? `${entry.importance} of 10` : "not rated");
   fact("about", (entry.subjects || []).map(named).join(", "));
-  fact("place", named(entry.location || ""));
+  fact("place", entry.location && (one.places[entry.location] || named(entry.location)));
   fact("seen", entry.repeats ? `${entry.repeats + 1} times` : "");
   fact("archived", entry.gone);
   fact("note", entry.provisional ? "a model's answer may still replace it" : "");
-  for (const [who, change, reason] of entry.changes || []) fact("relation", `${named(who)}: ${change}${reason ? ` (${reason})` : ""}`);
-  parts.push(list, ...promisesIn(one, entry));
+  for (const [who, change, reason] of entry.changes || []) fact("relation", `${named(who)}: ${signed(change)}${reason ? ` (${reason})` : ""}`);
+  parts.push(list, ...promisesIn(one, entry), ...links("The talk around it", conversation(one, entry), shown.owner));
   const rests = entry.evidence || [];
   parts.push(...links(`It rests on ${memories(rests.length)}`, known(rests), shown.owner), ...deleted(rests.length - known(rests).length));
   if (entry.replaced) parts.push(...links("It replaced", known([entry.replaced]), shown.owner));

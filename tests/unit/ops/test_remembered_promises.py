@@ -12,14 +12,14 @@ KEPT = Entry(type="message", text="Maria Lopez: I kept my word.", minute=900, su
 
 
 def told_of(who: str, memories: dict[str, list[Entry]]) -> list[tuple[str, str, str]]:
-    """Who remembers a promise, its state, and who tells what came of it."""
+    """Who remembers a promise of an agent ("": of any), its state, and who tells what came of it."""
     streams = {owner: Stream(owner) for owner in memories}
     for owner, entries in memories.items():
         for entry in entries:
             streams[owner].append(entry, 1)
     found = {owner: remembered_promises(stream, WORLD.names) for owner, stream in streams.items()}
-    others = of_others(one for promises in found.values() for one in promises)
-    told = promises_data(found[who], others.get(who, ()))
+    everything = [one for promises in found.values() for one in promises]
+    told = promises_data(found[who], of_others(everything).get(who, ())) if who else promises_data((), everything)
     return [(one["by"], one["state"], one.get("teller", "")) for one in told]
 
 
@@ -32,3 +32,9 @@ def test_a_promise_of_both_memories_is_told_once_with_what_either_knows() -> Non
 def test_what_only_others_remember_is_told_once_by_the_one_who_knows_most() -> None:
     assert told_of(KLAUS, {KLAUS: [], MARIA: [GIVEN], ISABELLA: [GIVEN, KEPT]}) == [(ISABELLA, "kept", ISABELLA)]
     assert told_of(ISABELLA, {KLAUS: [GIVEN], MARIA: [GIVEN], ISABELLA: []}) == [], "others' promises to others"
+
+
+def test_each_promise_of_anybody_is_told_once() -> None:
+    other = Entry(type="message", text="Klaus Mueller: I promise to sell my boat.", minute=700, subjects=(MARIA, KLAUS))
+    memories = {KLAUS: [GIVEN, other], MARIA: [GIVEN, other, KEPT], ISABELLA: [GIVEN]}
+    assert told_of("", memories) == [(MARIA, "kept", MARIA), (KLAUS, "open", "")]
