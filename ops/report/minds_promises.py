@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
+from math import inf
 from typing import Any, NamedTuple
 
 from cogitate.hosting.terminal import visible
@@ -20,16 +21,19 @@ class RememberedPromise(NamedTuple):
     owner: str  # who remembers it
     promise: Promise
     given: str  # game time at which it was given or told of, in words
-    came: str  # game time of the memory that tells what came of it; "": there is none
+    came: str  # game time of the memory that tells what came of it
+    ended: float  # the same in total minutes; infinite while it is open
 
 
 def remembered_promises(stream: Stream, names: Mapping[str, str]) -> list[RememberedPromise]:
     """Return the promises in a memory, in the order in which they were given."""
-    entries = in_order_of_time(stream)
-    return [
-        RememberedPromise(stream.owner, one, _time(stream, one.evidence[0]), _time(stream, one.evidence[-1]))
-        for one in find_promises(stream.owner, entries, names)
-    ]
+    return [_remembered(stream, one) for one in find_promises(stream.owner, in_order_of_time(stream), names)]
+
+
+def _remembered(stream: Stream, promise: Promise) -> RememberedPromise:
+    given, told = (stream.entries[number] for number in (promise.evidence[0], promise.evidence[-1]))
+    ended = told.minute if promise.settled else inf
+    return RememberedPromise(stream.owner, promise, _time(given), _time(told), ended)
 
 
 def in_order_of_time(stream: Stream) -> list[Entry]:
@@ -37,8 +41,7 @@ def in_order_of_time(stream: Stream) -> list[Entry]:
     return sorted(stream.entries.values(), key=lambda entry: (entry.minute, entry.number))
 
 
-def _time(stream: Stream, number: int) -> str:
-    entry = stream.entries[number]
+def _time(entry: Entry) -> str:
     return day_and_time(entry.minute, entry.tick)
 
 
@@ -65,7 +68,7 @@ def unknown_to(
     outcomes: dict[int, RememberedPromise] = {}
     strange = []
     for one in others:
-        known = next((at for at, kept in enumerate(own) if is_same_promise(one.promise, kept.promise)), None)
+        known = next((at for at, kept in enumerate(own) if _are_one(one, kept)), None)
         if known is not None:
             if one.promise.settled and not own[known].promise.settled:
                 outcomes.setdefault(known, one)
@@ -79,12 +82,18 @@ def each_once(promises: Iterable[RememberedPromise]) -> list[RememberedPromise]:
     by_giver: dict[str, list[RememberedPromise]] = defaultdict(list)
     for one in promises:
         found = by_giver[one.promise.giver]
-        twice = next((at for at, kept in enumerate(found) if is_same_promise(one.promise, kept.promise)), None)
+        twice = next((at for at, kept in enumerate(found) if _are_one(one, kept)), None)
         if twice is None:
             found.append(one)
         elif one.promise.settled and not found[twice].promise.settled:
             found[twice] = one
     return [*chain.from_iterable(by_giver.values())]
+
+
+def _are_one(one: RememberedPromise, other: RememberedPromise) -> bool:
+    """Return whether two memories tell of one promise; one that is made again when it was settled is another."""
+    at_once = one.promise.minute <= other.ended and other.promise.minute <= one.ended
+    return at_once and is_same_promise(one.promise, other.promise)
 
 
 def promises_data(own: Sequence[RememberedPromise], others: Iterable[RememberedPromise] = ()) -> list[dict[str, Any]]:

@@ -38,3 +38,10 @@ def test_each_promise_of_anybody_is_told_once() -> None:
     other = Entry(type="message", text="Klaus Mueller: I promise to sell my boat.", minute=700, subjects=(MARIA, KLAUS))
     memories = {KLAUS: [GIVEN, other], MARIA: [GIVEN, other, KEPT], ISABELLA: [GIVEN]}
     assert told_of("", memories) == [(MARIA, "kept", MARIA), (KLAUS, "open", "")]
+
+
+def test_a_promise_that_is_made_again_when_it_was_kept_is_another() -> None:
+    again = Entry(type="message", text=GIVEN.text, minute=1_000, subjects=(MARIA, KLAUS))
+    memories = {KLAUS: [GIVEN, KEPT], MARIA: [GIVEN, KEPT, again], ISABELLA: [again]}
+    assert told_of("", memories) == [(KLAUS, "kept", KLAUS), (MARIA, "open", "")]
+    assert told_of(KLAUS, memories) == [(KLAUS, "kept", KLAUS), (MARIA, "open", "")]
