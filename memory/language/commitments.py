@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Set
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 ALIKE = 0.6  # share of a deed's words that an account of it repeats
 MAX_WHAT = 120  # characters of what is appointed
+
+#: What came of a promise; "": the text does not say which.
+Outcome = Literal["kept", "broken", ""]
 
 
 class Appointed(NamedTuple):

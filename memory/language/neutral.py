@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from cogitate.memory.language.commitments import MAX_WHAT, Appointed, Vow, are_alike
+from cogitate.memory.language.commitments import MAX_WHAT, Appointed, Outcome, Vow, are_alike
 from cogitate.memory.language.packs import Pack, fold
 from cogitate.memory.language.sentences import QUESTIONS, SPACED, UNSPACED, has_end, joined, split_sentences, with_end
 from cogitate.memory.language.talk import Doers, Speakers, Speech, Talk
@@ -106,6 +106,9 @@ class Neutral:
 
     def tells_outcome(self, text: str) -> str:
         return ""  # by what words one tells it, is not known
+
+    def outcome(self, sentence: str) -> Outcome:
+        return "broken" if self._pack.leaves_undone(sentence) else "kept"
 
     def is_account(self, sentence: str, deed: str, giver: str, by_giver: bool) -> bool:
         told = not (sentence.endswith(QUESTIONS) or self.may_vow(sentence) or self._pack.leaves_undone(sentence))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Protocol
 
-from cogitate.memory.language.commitments import Appointed, Vow
+from cogitate.memory.language.commitments import Appointed, Outcome, Vow
 from cogitate.memory.language.english import plug as english
 from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, languages_of
 from cogitate.memory.language.neutral import Neutral
@@ -107,6 +107,9 @@ class Language(Protocol):
 
         "I" is the one who says it, "you" one whom it is said to, "?" somebody else, and "" stands for no such text.
         """
+
+    def outcome(self, sentence: str) -> Outcome:
+        """Return whether a sentence that tells what came of a promise tells that it was kept."""
 
     def is_account(self, sentence: str, deed: str, giver: str, by_giver: bool) -> bool:
         """Return whether a sentence tells that the giver of a promise did the deed, or did not.

@@ -73,7 +73,14 @@ def read_shown(client: Redis, run: str, at: str | None) -> tuple[ShownRun, dict[
     tick = store.tick() if past is None else past.tick
     with facts.clock.in_force():
         found = list(read_minds(client, run, past))
-        shown = shown_minds(run, tick, facts.minute(tick), trimmed_tick(store), found)
+        shown = shown_minds(
+            run,
+            tick,
+            facts.minute(tick),
+            trimmed_tick(store),
+            found,
+            {model.name: model.model for model in facts.models},
+        )
     entries = sum(len(mind.stream.entries) for mind in found)
     return shown, {"run": run, "tick": tick, "owners": len(found), "entries": entries}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,11 +14,17 @@ from cogitate.memory.clock import DAY, clock_in_force, clock_time, day_and_time
 from cogitate.memory.entry import Entry, is_dialogue
 from cogitate.memory.stream import Stream
 from cogitate.ops.formatting.job_life import job_life
+from cogitate.ops.formatting.thought_origin import cost_of, is_by_model, lateness_of, origin_of
+from cogitate.ops.report.minds_promises import (
+    in_order_of_time,
+    of_others,
+    promises_data,
+    remembered_promises,
+)
 from cogitate.ops.report.script_page import script_data, script_page, write_page
 from cogitate.scheduler.config.limits import LimitUnit
 from cogitate.scheduler.inspection.job_records import JobRecord
 from cogitate.scheduler.inspection.minds import Mind, Owner, Written
-from cogitate.tasks.heuristics.promises import Promise, find_promises
 
 LANES = {
     "observed": "Observation",
@@ -27,9 +34,10 @@ LANES = {
     "summaries": "Summary",
 }
 """Lanes of the timeline, and what an entry of each is called."""
+MOST_FOUND = 500  # memories that a search lists
 _LANE = {"observation": 0, "message": 1, "plan": 2, "reflection": 3, "summary": 4}
 _STEPS = (
-    *("asked for", "source", "reason", "failure", "kind", "model", "attempts", "attempt", "used"),
+    *("asked for", "decision", "source", "reason", "failure", "kind", "model", "attempts", "attempt", "used"),
     *("retries", "memories", "prompt", "due", "end", "late"),
 )
 """The steps of a job's life that its thought's card shows; `cogitate job` shows all."""
@@ -39,7 +47,8 @@ class ShownRun(NamedTuple):
     """A run on the page."""
 
     run: str
-    at: str  # the tick and the game time, in words
+    at: str  # the game time, in words
+    tick: int  # likewise
     times: str  # how its clock names times; "": it has none
     trimmed: int  # the tick after which its journal begins
     owners: list[Owner]
@@ -49,17 +58,25 @@ class ShownRun(NamedTuple):
 def shown_run(run: str, tick: int, minute: int, trimmed: int, owners: Iterable[Owner]) -> ShownRun:
     """Return a run whose memories the page asks its server for. The clock in force names its times."""
     clock = clock_in_force()
-    at = f"tick {tick:,}, {day_and_time(minute)}"
-    return ShownRun(run, at, clock.names if clock.has_times else "", trimmed, list(owners), None)
+    names = clock.names if clock.has_times else ""
+    return ShownRun(run, day_and_time(minute), tick, names, trimmed, list(owners), None)
 
 
-def shown_minds(run: str, tick: int, minute: int, trimmed: int, minds: Iterable[Mind]) -> ShownRun:
-    """Return a run with all of its memories. The clock in force names its times."""
-    owners, data = [], []
+def shown_minds(
+    run: str, tick: int, minute: int, trimmed: int, minds: Sequence[Mind], models: Mapping[str, str]
+) -> ShownRun:
+    """Return a run with all of its memories. The clock in force names its times.
+
+    Args:
+        models: what its endpoints call its models, by their names in the run.
+    """
+    promises = {mind.owner.id: remembered_promises(mind.stream, mind.names) for mind in minds}
+    others = of_others(chain.from_iterable(promises.values()))
+    data = []
     for mind in minds:
-        owners.append(mind.owner)
-        data.append(script_data(mind_data(mind)))
-    return shown_run(run, tick, minute, trimmed, owners)._replace(minds=data)
+        told = promises_data(promises[mind.owner.id], others.get(mind.owner.id, ()))
+        data.append(script_data({**mind_data(mind, models), "promises": told}))
+    return shown_run(run, tick, minute, trimmed, (mind.owner for mind in minds))._replace(minds=data)
 
 
 def write_minds(shown: Sequence[ShownRun], path: Path) -> None:
@@ -91,43 +108,46 @@ def minds_page(shown: Sequence[ShownRun], *, at: str = "", runs: Sequence[str] =
         "trimmed": [one.trimmed for one in shown],
         "owners": owners,
         "clock": shown[0].times,
+        "found": MOST_FOUND,
     }
     return script_page(
         "minds",
-        parts=("minds_card", *(("minds_served",) if served else ())),
+        parts=("minds_card", "minds_agent", *(("minds_served",) if served else ())),
         asks=served,
         shown=shown,
         runs=runs,
         at=at,
-        owners=owners,
         about=script_data(about),
         minds=[mind for one in shown for mind in one.minds or ()],
     )
 
 
-def mind_data(mind: Mind) -> dict[str, Any]:
-    """Return what an owner remembers."""
+def mind_data(mind: Mind, models: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Return what an owner remembers, without its promises.
+
+    Args:
+        models: what endpoints call the models of the run, by their names in it.
+    """
     clock = clock_in_force()
-    entries = sorted(mind.stream.entries.values(), key=lambda entry: (entry.minute, entry.number))
+    entries = in_order_of_time(mind.stream)
     return {
         "owner": visible(mind.owner.id),
         "name": visible(mind.owner.name),
         "left": mind.owner.left,
         "summary": visible(mind.stream.head.summary),
         "days": {str(day): clock.day_window(day) for day in sorted({entry.minute // DAY for entry in entries})},
-        "entries": [entry_data(mind.stream, entry, mind.written.get(entry.number)) for entry in entries],
+        "entries": [entry_data(mind.stream, entry, mind.written.get(entry.number), models) for entry in entries],
+        "places": {
+            visible(place): visible(mind.names[place])
+            for place in sorted({entry.location for entry in entries} & mind.names.keys())
+        },
         "relations": {visible(who): visible(words) for who, words in mind.stream.head.character.relationships.items()},
-        "promises": [_promise(one) for one in find_promises(mind.owner.id, entries, mind.names)],
     }
 
 
-def _promise(one: Promise) -> dict[str, Any]:
-    """Return a promise in the words of the entry that gives or tells of it, and of the one that tells its outcome."""
-    told = {"giver": visible(one.giver), "taker": visible(one.taker), "said": visible(one.said), "n": one.evidence[0]}
-    return told | ({"outcome": visible(one.settled_by), "told": one.evidence[-1]} if one.settled else {})
-
-
-def entry_data(stream: Stream, entry: Entry, written: Written | None = None) -> dict[str, Any]:
+def entry_data(
+    stream: Stream, entry: Entry, written: Written | None = None, models: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """Return an entry; what is usual is left out, since a page may have a hundred thousand."""
     marks, archived = stream.marks.get(entry.number), stream.archived.get(entry.number)
     told: dict[str, Any] = {
@@ -150,27 +170,37 @@ def entry_data(stream: Stream, entry: Entry, written: Written | None = None) -> 
         ],
         "location": visible(entry.location),
         "provisional": entry.provisional,
+        "heuristic": entry.provisional,
         "repeats": marks.repeats if marks is not None else 0,
         "archived": archived.tick if archived is not None else 0,
         "into": archived.into if archived is not None else 0,
+        "gone": day_and_time(clock_in_force().minute(archived.tick)) if archived is not None else "",
     }
     if written is not None:
-        told |= writing_data(written)
+        told |= writing_data(written, models or {})
     return {name: value for name, value in told.items() if value or name == "lane"}
 
 
-def writing_data(written: Written) -> dict[str, Any]:
-    """Return how a job wrote an entry."""
-    job, answer = written.job, written.job.late if written.late else None
+def writing_data(written: Written, models: Mapping[str, str]) -> dict[str, Any]:
+    """Return how a job wrote an entry.
+
+    Args:
+        models: what endpoints call the models of the run, by their names in it.
+    """
+    job, by_model = written.job, is_by_model(written)
     return {
         "job": visible(job.id),
         "steps": _steps(job),
-        "model": (job if answer is None else answer).source in ("llm", "cached"),
+        "model": by_model,
+        "heuristic": not by_model,
+        "origin": visible(origin_of(written, models)),
+        "cost": cost_of(written),
+        "lateness": lateness_of(written),
+        "requested": day_and_time(clock_in_force().minute(job.tick), job.tick),
         "replaced": written.replaced,
         "shown": written.shown,
         "asked": job.tick if written.chosen else 0,
         "changes": [_texts(one.data, "agent", "change", "reason") for one in written.relations],
-        "lateness": 0 if answer is None else answer.tick - job.due,
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -12,13 +13,24 @@ from redis import Redis
 
 from cogitate.hosting.terminal import visible
 from cogitate.memory.clock import DAY, clock_in_force
-from cogitate.memory.entry import Entry
 from cogitate.memory.errors import quoted
+from cogitate.memory.language.port import language_of
+from cogitate.memory.stream import Stream
 from cogitate.ops.operator_requests import parse_job_id
-from cogitate.ops.report.minds_page import ShownRun, entry_data, mind_data, minds_page, shown_run, writing_data
+from cogitate.ops.report.minds_page import (
+    MOST_FOUND,
+    ShownRun,
+    entry_data,
+    mind_data,
+    minds_page,
+    shown_run,
+    writing_data,
+)
+from cogitate.ops.report.minds_promises import of_others, promises_data, remembered_promises
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.job_history import JobHistory
-from cogitate.scheduler.inspection.minds import Mind, Owner, Past, owners_of, read_minds, read_past, written_by
+from cogitate.scheduler.inspection.memory_search import owners_remembering, search_memories, search_past
+from cogitate.scheduler.inspection.minds import Mind, Owner, Past, owners_of, read_past, readable_streams, written_by
 from cogitate.scheduler.inspection.stored_memory import StoredMemory, read_memory
 from cogitate.scheduler.inspection.stored_run import kept_facts, tick_at
 from cogitate.scheduler.intake.checks import InputError
@@ -26,8 +38,8 @@ from cogitate.scheduler.journal.checkpoint import trimmed_tick
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.workers.jobs.stored_texts import captured_of
 
-PARTS = ("owner", "writing", "search", "recall", "past")
-MOST_FOUND = 500  # memories that a search returns
+PARTS = ("owner", "promises", "heuristics", "writing", "search", "recall", "past")
+THOUGHTS = frozenset({"plan", "reflection", "summary"})  # types of entries that jobs write
 RECALLED = 10  # memories that come to mind
 KEPT = 2  # past moments that are kept: those of two runs side by side
 
@@ -84,14 +96,18 @@ class MindsReading:
             if part == "past":
                 return {}
             if part == "search":
-                return {"found": self._search(run, past, _given(asked, "text"))}
+                return self._search(store, past, _given(asked, "text"))
             owner = _given(asked, "owner")
             if part == "writing":
-                return self._writing(run, owner, _number(asked, "number"), _number(asked, "tick"))
+                return self._writing(store, run, owner, _number(asked, "number"), _number(asked, "tick"))
+            if part == "promises":
+                return {"promises": self._promises(store, past, owner)}
             kept = self._memory(run, owner, past)
             if part == "owner":
                 names = kept.facts.world().display_names
                 return mind_data(Mind(Owner(owner, names.get(owner, owner), kept.retired), kept.stream, {}, names))
+            if part == "heuristics":
+                return {"numbers": self._by_heuristics(run, kept.stream, _number(asked, "day"))}
             return {"found": _recalled(kept, _given(asked, "query"))}
 
     def _memory(self, run: str, owner: str, past: Past | None) -> StoredMemory:
@@ -103,30 +119,58 @@ class MindsReading:
         then = kept.facts.minute(past.tick)
         return replace(kept, tick=past.tick, minute=then, stream=past.streams[owner], left_out=())
 
-    def _writing(self, run: str, owner: str, number: int, tick: int) -> dict[str, Any]:
+    def _by_heuristics(self, run: str, stream: Stream, day: int) -> list[int]:
+        """Return the thoughts of a day (from 0) that heuristics wrote, as far as the journal tells."""
+        thoughts = (one for one in stream.entries.values() if one.minute // DAY == day and one.type in THOUGHTS)
+        sources = JobHistory(self._client, run).sources(stream.owner, {one.tick for one in thoughts})
+        return [number for number, source in sources.items() if source == "heuristic"]
+
+    def _writing(self, store: RunStore, run: str, owner: str, number: int, tick: int) -> dict[str, Any]:
         """Return how an entry was written, with the prompts and answers that `capture` kept; nothing without a job."""
         job = JobHistory(self._client, run).appending(owner, number, tick)
         if job is None:
             return {}
         written = next(one for into, n, one in written_by(job) if (into, n) == (owner, number))
-        store, key = RunStore.open(self._client, run), parse_job_id(job.id)[1]
+        key, facts = parse_job_id(job.id)[1], kept_facts(store)
         texts = captured_of(store, self._capture, key) if self._capture is not None else ()
         told = [{name: visible(str(text)) for name, text in msgspec.structs.asdict(one).items()} for one in texts]
-        return {**writing_data(written), "texts": told}
+        return {**writing_data(written, {one.name: one.model for one in facts.models}), "texts": told}
 
-    def _search(self, run: str, past: Past | None, text: str) -> list[dict[str, Any]]:
-        """Return the first memories of all owners that contain a text, in whatever case, by owner and time."""
-        wanted, clock, found = text.strip().casefold(), clock_in_force(), list[dict[str, Any]]()
-        for mind in read_minds(self._client, run, past, jobs=False):
-            entries = sorted(mind.stream.entries.values(), key=lambda entry: (entry.minute, entry.number))
-            for entry in entries if wanted else ():
-                if wanted in _words(entry).casefold():
-                    day = clock.day_window(entry.minute // DAY)
-                    told = entry_data(mind.stream, entry)
-                    found.append({"owner": visible(mind.owner.id), "day": day, "entry": told})
-                if len(found) == MOST_FOUND:
-                    return found
-        return found
+    def _search(self, store: RunStore, past: Past | None, text: str) -> dict[str, Any]:
+        """Return how many memories contain a text, and the first of them by time."""
+        clock = clock_in_force()
+        if past is None:
+            found = search_memories(store, [one.id for one in owners_of(store)], text, MOST_FOUND)
+        else:
+            found = search_past(past, text, MOST_FOUND)
+        told = [
+            {
+                "owner": visible(hit.owner),
+                "day": clock.day_window(hit.entry.minute // DAY),
+                "entry": entry_data(Stream(hit.owner), hit.entry) | ({"archived": 1} if hit.archived else {}),
+            }
+            for hit in found.hits
+        ]
+        return {"found": told, "count": found.total}
+
+    def _promises(self, store: RunStore, past: Past | None, owner: str) -> list[dict[str, Any]]:
+        """Return the promises that an owner remembers, and those by or to it that only others remember.
+
+        Args:
+            owner: "": return the promises that anybody remembers, each once.
+        """
+        if past is None:
+            known = [one.id for one in owners_of(store)]
+            holders = owners_remembering(store, known, owner, lambda text: language_of(text).may_vow(text))
+            streams: Mapping[str, Stream] = readable_streams(store, {*holders, owner} - {""})
+        else:
+            streams = past.streams
+        names = kept_facts(store).world().display_names
+        promises = {one: remembered_promises(stream, names) for one, stream in streams.items()}
+        if not owner:
+            return promises_data((), chain.from_iterable(promises.values()))
+        own = promises.get(owner, [])
+        return promises_data(own, of_others(chain.from_iterable(promises.values())).get(owner, ()))
 
 
 def _recalled(kept: StoredMemory, query: str) -> list[dict[str, Any]]:
@@ -139,10 +183,6 @@ def _recalled(kept: StoredMemory, query: str) -> list[dict[str, Any]]:
         }
         for one in kept.view.recall(query, limit=RECALLED)
     ]
-
-
-def _words(entry: Entry) -> str:
-    return entry.text or "; ".join(item.description for item in entry.items)
 
 
 def _given(asked: Mapping[str, str], name: str) -> str:

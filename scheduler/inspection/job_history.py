@@ -31,6 +31,7 @@ from cogitate.scheduler.journal.ends import how_ended
 from cogitate.scheduler.journal.history import PAGE, read_journal
 from cogitate.scheduler.journal.lines import Correction, Ended, EndNote, JournalError, ReadLine, Retried, reason_of
 from cogitate.scheduler.journal.run_totals import WITHOUT_RESULT, JobBeginning
+from cogitate.scheduler.ledger.claims import Source
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.tick.figure_history import last_tick_before
 from cogitate.tasks.job import Cost, Job, JobKey, added
@@ -176,6 +177,20 @@ class JobHistory:
                 if (owner, number) in zip(into, note.appended, strict=False):
                     return self.find(ended.key)
         return None
+
+    def sources(self, owner: str, ticks: Iterable[int]) -> dict[int, Source]:
+        """Return by number the source of each entry of an owner that jobs appended at these ticks.
+
+        Raises:
+            JournalError: if the journal was altered.
+        """
+        found: dict[int, Source] = {}
+        for tick in sorted(ticks):
+            for line in read_journal(self._store, tick, tick) if self.trimmed < tick <= self._now() else ():
+                for ended, note in line.ends:
+                    into = (effect.owner for effect in ended.effects if isinstance(effect, Append))
+                    found |= {n: note.source for to, n in zip(into, note.appended, strict=False) if to == owner}
+        return found
 
     def all(self) -> Iterator[JobRecord]:
         """Yield every job: ended ones in the order in which they ended, then open ones by key."""

@@ -69,9 +69,21 @@ def read_past(store: RunStore, tick: int) -> Past:
     if not 1 <= tick <= now:
         raise InputError(f"the run is at tick {now}: give a tick from 1 to {now}, not {tick}")
     try:
-        return Past(tick, streams_at(store, tick))
+        streams = streams_at(store, tick)
     except JournalTrimmed as error:
         raise InputError(str(error)) from None
+    return Past(tick, {owner: _readable(stream, tick) for owner, stream in streams.items()})
+
+
+def readable_streams(store: RunStore, owners: Iterable[str]) -> dict[str, Stream]:
+    """Return what these owners remember now, without what cannot be read."""
+    tick = store.tick()
+    return {owner: _readable(stream, tick) for owner, stream in load_streams(store, owners).items()}
+
+
+def _readable(stream: Stream, tick: int) -> Stream:
+    leave_out(stream, (one.number for one in unreadable([stream])), tick)
+    return stream
 
 
 def owners_of(store: RunStore, past: Past | None = None) -> list[Owner]:
@@ -85,29 +97,26 @@ def owners_of(store: RunStore, past: Past | None = None) -> list[Owner]:
     return [Owner(owner, names.get(owner, owner), left.get(owner, tick + 1) <= tick) for owner in sorted(known)]
 
 
-def read_minds(client: Redis, run: str, past: Past | None = None, *, jobs: bool = True) -> Iterator[Mind]:
-    """Yield the owners of a run by id, with their memories.
+def read_minds(client: Redis, run: str, past: Past | None = None) -> Iterator[Mind]:
+    """Yield the owners of a run by id, with their memories and with the jobs that wrote them.
 
     Jobs that ended in the trimmed part of the journal are unknown.
 
     Args:
         past: what they remembered at an earlier tick; None: what they remember now.
-        jobs: whether to read the journal for what wrote each entry.
 
     Raises:
         RunMissing: if the run does not exist.
         JournalError: when its journal was changed.
     """
     store = RunStore.open(client, run)
-    tick, owners, names = store.tick(), owners_of(store, past), kept_facts(store).world().display_names
-    written = _written(JobHistory(client, run).all()) if jobs else {}
+    owners, names = owners_of(store, past), kept_facts(store).world().display_names
+    written = _written(JobHistory(client, run).all())
     for start in range(0, len(owners), AT_ONCE):
         some = owners[start : start + AT_ONCE]
-        streams = load_streams(store, [owner.id for owner in some]) if past is None else past.streams
+        streams = readable_streams(store, [owner.id for owner in some]) if past is None else past.streams
         for owner in some:
-            stream = streams[owner.id]
-            leave_out(stream, (one.number for one in unreadable([stream])), tick)
-            yield Mind(owner, stream, written.get(owner.id, {}), names)
+            yield Mind(owner, streams[owner.id], written.get(owner.id, {}), names)
 
 
 def _written(records: Iterable[JobRecord]) -> dict[str, dict[int, Written]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import chain, islice
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from cogitate.memory.clock import date
 from cogitate.memory.entry import Entry
@@ -25,6 +25,10 @@ from cogitate.memory.summaries.conversations import parse_line, resolve_name
 MOST_QUOTED = 240  # characters of a sentence that is quoted
 KEEP = "Keep the promise"  # opens an item of a plan
 _LABEL = re.compile(r"\s?[:：]")  # after the name of who speaks
+
+
+#: What a memory tells of a promise; "settled": it does not say whether it was kept.
+PromiseState = Literal["open", "kept", "broken", "settled"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,11 @@ class Promise:
         return language_of(self.said).deed_words(self.deed)
 
     @property
+    def state(self) -> PromiseState:
+        """Return what came of it, by the words of the sentence that tells so."""
+        return (language_of(self.settled_by).outcome(self.settled_by) or "settled") if self.settled else "open"
+
+    @property
     def reminder(self) -> str:
         """Return what is to be done, as it was said or told of, with the day on which "tomorrow" was said."""
         dated = anchor_days(self.deed, self.minute)
@@ -55,6 +64,15 @@ class Promise:
             return dated.strip(" .!,;:")
         day = f" ({date(self.minute)})" if dated != self.deed else ""
         return f'"{shorten(self.said, MOST_QUOTED)}"{day}'
+
+
+def is_same_promise(one: Promise, other: Promise) -> bool:
+    """Return whether two memories tell of the same promise."""
+    return (
+        one.giver == other.giver
+        and (one.taker == other.taker or "" in (one.taker, other.taker))
+        and are_alike(one.words, hint_of(other.deed).stems)
+    )
 
 
 class _Hint(NamedTuple):
@@ -93,14 +111,7 @@ def find_promises(owner: str, entries: Sequence[Entry], names: Mapping[str, str]
             _settle(owner, entry, names, found, open_)
         for promise in made:
             telling = (entry.number, promise.said)
-            same = (
-                one
-                for one in open_.words
-                if promise.giver == found[one].giver
-                and (promise.taker == found[one].taker or "" in (promise.taker, found[one].taker))
-                and are_alike(promise.words, hint_of(found[one].deed).stems)
-            )
-            first = next(same, None)
+            first = next((one for one in open_.words if is_same_promise(promise, found[one])), None)
             if first is None:
                 open_.add(len(found), promise.words)
                 found.append(replace(promise, tellings=(telling,)))

@@ -36,3 +36,10 @@ def quiet_page(browser: Any, address: str, window: str, login: tuple[str, str] |
     assert asked
     assert all(url.startswith(address) for url in asked)
     assert fits
+
+
+def pick(page: Any, choice: str, value: str | None = None, *, label: str | None = None) -> None:
+    """Choose in one of a page's selects, which may offer all options only once it has the focus."""
+    select = page.locator(f"#{choice}")
+    select.focus()
+    select.select_option(value, label=label)

@@ -17,7 +17,7 @@ from cogitate.scheduler.inspection.job_records import JobRecord
 from cogitate.scheduler.inspection.minds import Mind, Owner, written_by
 from cogitate.tasks.job import Cost
 from tests.browser.accessibility import check_accessible
-from tests.browser.quiet_page import WINDOWS, quiet_page
+from tests.browser.quiet_page import WINDOWS, pick, quiet_page
 
 pytestmark = pytest.mark.system
 
@@ -26,10 +26,12 @@ CHINESE = "铁匠答应明天修好水磨。"
 ARABIC = "وعد الحدّاد بإصلاح الطاحونة غدًا."
 MANY = 2_000  # observations of a day
 ADA, BEN, CLEO = "agent:ada", "agent:ben/2", "agent:cleo"
-NAMES = {ADA: "Ada Smith", BEN: f"Ben {ATTACK}", CLEO: "Cleo"}
+NAMES = {ADA: "Ada Smith", BEN: f"Ben {ATTACK}", CLEO: "Cleo", "inn": "The Heron"}
 THOUGHT = "Ben keeps his word."
 PROMISED = (("I promise to mend the roof.", 500), ("I kept my word.", 900), ("I promise to sell my boat.", 950))
+TALK = (("Cleo: Did you?", 903), ("Ada Smith: I did.", 911), ("Cleo: Good night.", 922))
 SHOWN = (3, 5, 4 * MANY + 1)
+MODELS = {"default": "small-model"}
 
 
 def minds() -> list[Mind]:
@@ -56,7 +58,7 @@ def minds() -> list[Mind]:
         successor="",
         reason="none",
         source="llm",
-        model="small-model",
+        model="default",
         usage=Cost(calls=1, tokens=812, usd_micros=300),
         claims=1,
         appended=(number,),
@@ -69,7 +71,10 @@ def minds() -> list[Mind]:
     cleo = Stream(CLEO)
     cleo.head.character = Character(relationships={"Ada Smith": "her landlady", "Dora": "her sister"})
     for text, minute in PROMISED:
-        cleo.append(Entry(type="message", text=f"Ada Smith: {text}", minute=minute, subjects=(ADA, CLEO)), 1)
+        line = Entry(type="message", text=f"Ada Smith: {text}", minute=minute, location="inn", subjects=(ADA, CLEO))
+        cleo.append(line, 1)
+    for text, minute in TALK:
+        cleo.append(Entry(type="message", text=text, minute=minute, subjects=(ADA,)), 1)
     return [
         Mind(Owner(ADA, "Ada Smith", False), ada, written, NAMES),
         Mind(Owner(BEN, NAMES[BEN], True), ben, {}, NAMES),
@@ -80,7 +85,7 @@ def minds() -> list[Mind]:
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("minds") / "minds.html"
-    write_minds([shown_minds("town", 9, 4 * DAY, 0, minds())], path)
+    write_minds([shown_minds("town", 9, 4 * DAY, 0, minds(), MODELS)], path)
     return path
 
 
@@ -99,11 +104,20 @@ def test_a_thought_leads_to_its_evidence_and_its_job(page: Any) -> None:
     page.locator(".mark.lane3").click()
     card = page.locator("#card")
     text = card.inner_text()
-    for said in (THOUGHT, f"cogitate job town/3/reflect/{ADA}/0/0", "llm", "small-model", "812", "not rated"):
+    for said in (
+        THOUGHT,
+        "by the model small-model",
+        "1 call, 812 tokens, $0.0003",
+        "not rated",
+        "It rests on 2 memories",
+    ):
         assert said in text
+    assert "cogitate job" not in text, "what only a developer looks for is folded"
+    card.locator("summary", has_text="For developers").click()
+    assert {f"cogitate job town/3/reflect/{ADA}/0/0", "llm"} <= set(card.inner_text().splitlines())
     assert page.locator(".mark.linked").count() == 1, "the other one is of another day"
     card.get_by_role("link").filter(has_text=ATTACK).first.click()
-    assert f"Ada Smith, entry {4 * MANY + 1}" in card.inner_text()
+    assert f"entry\n{4 * MANY + 1}" in card.inner_text(), "the details stay open"
     assert page.url.endswith(f"#agent%3Aada/{4 * MANY + 1}")
     card.get_by_role("link").filter(has_text=THOUGHT).click()
     card.get_by_role("link").filter(has_text="Saw thing 2.").first.click()
@@ -122,55 +136,87 @@ def test_a_thought_tells_what_its_prompt_showed_and_left_out(page: Any) -> None:
     assert f"and {4 * MANY + 1 - len(SHOWN) - best.count()} more" in card.inner_text()
     page.locator(".mark.lane2").click()
     assert "not kept" not in card.inner_text()
-    assert "none: the world gave it" in card.inner_text()
+    assert "by the world" in card.inner_text()
 
 
 def test_an_agent_is_shown_with_its_relations_and_promises(page: Any) -> None:
-    page.locator("#owner").select_option("2")
+    pick(page, "owner", "2")
+    agent, card = page.locator("#agent"), page.locator("#card")
+    assert {"Ada Smith: 6 memories, her landlady", "Dora: her sister"} <= set(agent.inner_text().splitlines())
+    assert "2 promises (1 open, 1 kept)" in page.locator("#about-agent").inner_text()
+    newest, settled = agent.locator(".promises > li").all()
+    assert newest.inner_text().splitlines()[-1] == "No memory tells what came of it."
+    assert "Ada Smith promised Cleo: I promise to mend the roof.\nday 1, 8:20 AM" in settled.inner_text()
+    assert settled.locator(".state").inner_text() == "kept"
+    settled.get_by_role("link", name="I kept my word.").click()
+    assert "Kept, day 1, 3:00 PM: I kept my word." in card.inner_text(), "a memory tells of its promise"
+    assert page.url.endswith("#agent%3Acleo/2")
+    assert "The Heron" in card.inner_text()
+    talk = card.locator("h3", has_text="The talk around it").locator("xpath=following-sibling::ul[1]/li")
+    assert talk.all_inner_texts() == ["3:03 PM: Cleo: Did you?", "3:11 PM: Ada Smith: I did."], "up to a long pause"
+    assert not agent.locator(".promises").is_visible()
+    page.locator("#about-agent").click()
+    assert agent.locator(".promises").is_visible(), "promises show beside a chosen memory"
+
+
+def test_a_promise_that_only_another_remembers_is_shown(page: Any) -> None:
+    agent = page.locator("#agent")
+    assert "Promises by Ada Smith: 1 open, 1 kept" in agent.inner_text()
+    first = agent.locator(".promises > li").last
+    assert "day 1, 8:20 AM, remembered by Cleo" in first.inner_text()
+    first.get_by_role("link", name="I promise to mend the roof.").click()
+    assert page.url.endswith("#agent%3Acleo/1")
+    assert page.locator("#owner").input_value() == "2"
+
+
+def test_the_promises_of_all_agents_are_listed_once_the_open_ones_first(page: Any) -> None:
+    page.get_by_role("button", name="Promises of all agents").click()
     card = page.locator("#card")
-    assert {"Ada Smith: 3, her landlady", "Dora: her sister"} <= set(card.inner_text().splitlines())
-    newest, settled = card.locator("h3", has_text="Promises").locator("xpath=following-sibling::ul[1]/li").all()
-    assert newest.inner_text().endswith(f"{PROMISED[2][0]}\nno memory tells what came of it")
-    assert "Ada Smith to Cleo, day 1, 8:20 AM: I promise to mend the roof." in settled.inner_text()
-    settled.get_by_role("link", name="what came of it, day 1, 3:00 PM: I kept my word.").click()
-    assert "Cleo, entry 2" in card.inner_text()
+    assert card.locator("h2").inner_text() == "Promises of all agents: 1 open, 1 kept"
+    assert card.locator(".state").all_inner_texts() == ["open", "kept"]
+    card.get_by_role("link", name=PROMISED[2][0]).click()
+    page.locator("#card .said", has_text=PROMISED[2][0]).wait_for()
+    assert page.locator("#owner").input_value() == "2"
 
 
 def test_two_agents_are_shown_side_by_side_and_change_places(page: Any) -> None:
     page.locator("#day").select_option("0")
-    page.locator("#beside").select_option("2")
+    pick(page, "beside", "2")
     assert page.locator("#whose").inner_text() == "Cleo on day 1"
-    assert page.locator("#beside-day .mark.lane1").count() == len(PROMISED)
+    folded = sum(map(int, page.locator("#beside-day .more").all_text_contents()))
+    assert page.locator("#beside-day .mark.lane1").count() + folded == len(PROMISED) + len(TALK)
     page.locator("#beside-day .mark").first.focus()
     page.keyboard.press("Enter")
     assert PROMISED[0][0] in page.locator("#card .said").inner_text()
     assert [page.locator(f"#{name}").input_value() for name in ("owner", "beside")] == ["2", "0"]
     assert "Ada Smith on day 1" in page.locator("#whose").inner_text()
-    page.locator("#beside").select_option("-1")
+    pick(page, "beside", "-1")
     assert not page.locator("#beside-day").is_visible()
 
 
 def test_a_thought_beside_another_agents_day_is_accessible(page: Any) -> None:
     last_day(page)
-    page.locator("#beside").select_option("2")
+    pick(page, "beside", "2")
     page.locator(".mark.lane3").click()
     check_accessible(page)
 
 
 def test_two_runs_show_the_same_agent_side_by_side(browser: Any, tmp_path: Path) -> None:
     path, held = tmp_path / "both.html", minds()
-    write_minds([shown_minds("town", 9, 4 * DAY, 0, held), shown_minds("other", 9, 4 * DAY, 0, held[1:])], path)
+    write_minds(
+        [shown_minds("town", 9, 4 * DAY, 0, held, MODELS), shown_minds("other", 9, 4 * DAY, 0, held[1:], MODELS)], path
+    )
     with quiet_page(browser, path.as_uri(), "desktop") as page:
-        page.locator("#owner").select_option(label="Cleo (town)")
+        pick(page, "owner", label="Cleo (town)")
         assert page.locator("#whose").inner_text() == "Cleo (other) on day 1"
         page.locator("#beside-day .mark").first.click()
         assert page.url.endswith("#agent%3Acleo/1&1")
         page.reload()
-        assert "Cleo (other), entry 1" in page.locator("#card").inner_text()
+        assert "remembered by Cleo (other)" in page.locator("#card").inner_text()
         assert page.locator("#whose").inner_text() == "Cleo (town) on day 1"
         page.locator("#find").fill("I kept my word")
-        assert "2 memories of all agents match" in page.locator("#count").inner_text()
-        page.locator("#owner").select_option(label="Ada Smith (town)")
+        assert "2 memories of all agents match, by time" in page.locator("#count").inner_text()
+        pick(page, "owner", label="Ada Smith (town)")
         assert not page.locator("#second").is_visible(), "the other run has no such agent"
 
 
@@ -194,30 +240,44 @@ def test_the_keyboard_reaches_every_memory(page: Any) -> None:
 
 def test_a_day_of_thousands_draws_what_is_in_view(page: Any) -> None:
     last_day(page)
-    assert f"{MANY + 3} memories of Ada Smith" in page.locator("#count").inner_text()
+    assert f"{MANY + 3:,} memories of Ada Smith" in page.locator("#count").inner_text()
     assert page.locator(".row").count() < 100
     assert page.locator(".mark").count() < 600
     page.locator(".more").first.click()
     page.locator("#list").evaluate("list => list.scrollTop = list.scrollHeight")
-    page.wait_for_function(
-        "document.querySelector('.row:last-child').ariaPosInSet === document.querySelector('.row').ariaSetSize"
-    )
+    page.locator(f'.row[aria-posinset="{MANY + 3}"][aria-setsize="{MANY + 3}"]').wait_for()
 
 
 @pytest.mark.parametrize("text", [CHINESE, ARABIC])
 def test_a_search_finds_the_memories_of_all(page: Any, text: str) -> None:
     page.locator("#find").fill(text[3:9])
-    assert "1 memories of all agents match" in page.locator("#count").inner_text()
+    assert "1 memory of all agents matches" in page.locator("#count").inner_text()
     page.locator(".row").click()
     assert text in page.locator("#card").inner_text()
     assert page.locator("#owner").input_value() == "1"
-    assert f"Ben {ATTACK}, entry" in page.locator("#card").inner_text()
+    assert f"remembered by Ben {ATTACK}" in page.locator("#card").inner_text()
+
+
+def test_a_search_lists_by_time_what_it_finds_and_tells_how_much_that_is(page: Any) -> None:
+    page.locator("#find").fill("saw THING")
+    assert f"{4 * MANY:,} memories of all agents match, by time; the first 500 are listed" in (
+        page.locator("#count").inner_text()
+    )
+    page.locator("#find").fill("promise")
+    assert page.locator(".row .when").all_inner_texts() == [
+        "day 1, 8:20 AM, remembered by Cleo",
+        "day 1, 3:50 PM, remembered by Cleo",
+    ]
+    page.locator("#find").fill("5")
+    minutes = page.evaluate("shown.found.map((one) => [one.entry.minute, one.owner])")
+    assert minutes == sorted(minutes)
+    assert page.locator(".row").first.evaluate("row => row.offsetHeight") == page.evaluate("row()")
 
 
 def test_an_address_leads_to_a_memory(page: Any, file: Path) -> None:
     page.goto(f"{file.as_uri()}#agent%3Aben%2F2/2")
-    page.wait_for_function("document.getElementById('owner').value === '1'")
-    assert ARABIC in page.locator("#card").inner_text()
+    page.locator("#card", has_text=ARABIC).wait_for()
+    assert page.locator("#owner").input_value() == "1"
     page.locator("#lanes button").first.click()
     assert page.locator(".mark.lane0").count() == 0
     assert page.locator(".row").count() == 0

@@ -17,7 +17,7 @@ from cogitate.ops.report.minds_server import MindsServer
 from cogitate.scheduler.config.settings import Settings
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.browser.accessibility import check_accessible
-from tests.browser.quiet_page import WINDOWS, quiet_page
+from tests.browser.quiet_page import WINDOWS, pick, quiet_page
 from tests.live_flower import flower
 
 pytestmark = pytest.mark.system
@@ -25,6 +25,7 @@ pytestmark = pytest.mark.system
 RUN, ADA, BEN = "served", "agent:ada", "agent:ben"
 ATTACK = "</script><img src=x onerror=alert(1)> said the bellows seller."
 SEEN = ("The bellows of the forge are torn.", "Ben asked for a new ploughshare.", "铁匠答应明天修好水磨。", ATTACK)
+PROMISE = 'I promised Ben Cole to mend his "best" plough.'
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +41,8 @@ def server(data_dir: Path) -> Iterator[MindsServer]:
         owners = {ADA: Profile(name="Ada Smith"), BEN: Profile(name="Ben Cole")}
         with TickLoop(run=RUN, owners=owners, ticks=1200, settings=settings) as loop:
             for tick in loop:
+                if tick.minute == 100:
+                    loop.observe(ADA, Observation(text=PROMISE, minute=100, importance=5, subjects=(BEN,)))
                 if tick.minute % 120 == 0 and tick.minute // 120 <= len(SEEN):
                     text = SEEN[tick.minute // 120 - 1]
                     loop.observe(ADA, Observation(text=text, minute=tick.minute, importance=6, subjects=(BEN,)))
@@ -73,22 +76,36 @@ def test_a_question_brings_memories_to_mind_with_the_parts_of_their_scores(page:
     assert float(best.locator("a").inner_text().split(": ")[0]) == pytest.approx(score, abs=0.005)
     best.locator("a").click()
     assert "bellows" in page.locator("#card .said").inner_text()
-    page.locator("#owner").select_option("1")
+    pick(page, "owner", "1")
     page.locator("#count", has_text="memories of Ben Cole").wait_for()
     assert page.locator("#recalled li").count() == 0, "these were Ada's"
 
 
 def test_a_memory_and_its_job_are_fetched_when_they_are_chosen(page: Any, server: MindsServer) -> None:
-    page.locator(".mark.lane3").first.click()
+    page.locator(".mark.lane3.heuristic").first.click()
     card = page.locator("#card")
-    card.locator("code").wait_for()
+    card.get_by_text("by a heuristic, without a model").wait_for()
+    card.locator("summary", has_text="For developers").click()
     assert card.locator("code").inner_text().startswith(f"cogitate job {RUN}/")
     assert "Its heuristic used" in card.inner_text()
     page.locator("#find").fill(f"ben: {SEEN[2]}")
-    page.locator("#count", has_text="1 memories of all").wait_for()
+    page.locator("#count", has_text="1 memory of all").wait_for()
     page.locator(".row").click()
     card.locator(".said", has_text=f"Ben: {SEEN[2]}").wait_for()
     assert page.locator("#owner").input_value() == "1"
+
+
+def test_a_promise_to_an_agent_shows_though_only_its_giver_remembers_it(page: Any) -> None:
+    pick(page, "owner", "1")
+    page.locator("#agent h3", has_text="Promises to Ben Cole: 1 open").wait_for()
+    promise = page.locator("#agent .promises li")
+    assert f"Ada Smith promised Ben Cole: {PROMISE}\nday 1, 1:40 AM, remembered by Ada Smith" in promise.inner_text()
+    page.get_by_role("button", name="Promises of all agents").click()
+    page.locator("#card h2", has_text="Promises of all agents: 1 open").wait_for()
+    assert PROMISE in page.locator("#card .promises").inner_text()
+    page.locator("#find").fill('HIS "best" PLOUGH')
+    page.locator("#count", has_text="of all agents match").wait_for()
+    assert page.locator(".row .when").first.inner_text() == "day 1, 1:40 AM, remembered by Ada Smith"
 
 
 def test_a_visitor_goes_to_an_earlier_time_and_back(page: Any) -> None:
@@ -97,7 +114,7 @@ def test_a_visitor_goes_to_an_earlier_time_and_back(page: Any) -> None:
     page.locator("#trouble", has_text="give a tick such as 720").wait_for()
     page.get_by_label("As of").fill("day 1 5:00")
     page.keyboard.press("Enter")
-    page.locator("header", has_text="As of tick 300, day 1, 5:00 AM").wait_for()
+    page.locator("header", has_text="As of day 1, 5:00 AM (tick 300)").wait_for()
     page.locator("#find").fill("bellows")
     page.locator("#count", has_text="2 memories of all").wait_for()
     page.locator("#find").fill(SEEN[2])
@@ -109,7 +126,7 @@ def test_a_visitor_goes_to_an_earlier_time_and_back(page: Any) -> None:
     assert SEEN[2] not in page.locator("#recalled").inner_text()
     page.get_by_label("As of").fill("")
     page.keyboard.press("Enter")
-    page.locator("header", has_text="As of tick 1,200").wait_for()
+    page.locator("header", has_text="(tick 1,200)").wait_for()
 
 
 def test_flower_shows_the_same_page_behind_its_password(browser: Any, server: MindsServer, data_dir: Path) -> None:

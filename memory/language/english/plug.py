@@ -8,7 +8,7 @@ from cogitate.memory.language.english.clauses import split_clauses as clauses
 from cogitate.memory.language.english.courtesies import is_small_talk as is_courtesy
 from cogitate.memory.language.english.memorable import changes_a_life, leaning
 from cogitate.memory.language.english.notes import heard, noted, quoted, says_i, tells_state, with_subject
-from cogitate.memory.language.english.promises import deed_words, is_account, is_done, may_vow, tells_outcome
+from cogitate.memory.language.english.promises import deed_words, is_account, is_done, may_vow, outcome, tells_outcome
 from cogitate.memory.language.english.promises import find_vow as vow
 from cogitate.memory.language.english.references import leans_on_others, resolved
 from cogitate.memory.language.english.retelling import retold
@@ -29,6 +29,7 @@ __all__ = [
     "leaning",
     "may_vow",
     "noted",
+    "outcome",
     "quoted",
     "resolved",
     "retold",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from cogitate.memory.language.commitments import Vow, are_alike
+from cogitate.memory.language.commitments import Outcome, Vow, are_alike
 from cogitate.memory.language.english.certainty import is_vain
 from cogitate.memory.language.english.grammar import is_past, past_of
 from cogitate.memory.language.english.notes import with_subject
@@ -41,6 +41,12 @@ _GIVER = re.compile(r"\b(?:(?P<me>I|my)|you|your)\b", re.I)
 _CONDITION = re.compile(r"\b(?:if|unless|in case|maybe|perhaps|might|whether)\b", re.I)
 #: Before the verb of a deed that was done, or was not: "did not mend", "forgot to mend".
 _DID = re.compile(r"\b(?:did(?: not| never|n['’]t)?|(?:failed|forgot|refused|declined|managed) to) $")
+#: A deed that was left undone.
+_UNDONE = re.compile(
+    r"\b(?:did|has|have|had|was|were)(?: not|n['’]t)\b|\b(?:never|nobody|no one)\b|"
+    r"\b(?:failed|fails|forgot|refused|declined) to\b",
+    re.I,
+)
 #: What is not, or not yet, or only wished.
 _UNREAL = re.compile(
     r"n['’]t\b|\b(?:no|not|never|nobody|none|fail(?:s|ed)?|forgot|refused?|declined|wants?|wanted|wish(?:es|ed)?|hopes?|"
@@ -70,6 +76,13 @@ def tells_outcome(text: str) -> str:
     found = _KEPT.search(text) or _BROKEN.search(text)
     who = _GIVER.search(found[0]) if found else None
     return ("I" if who["me"] else "you") if who else "?" if found else ""
+
+
+def outcome(sentence: str) -> Outcome:
+    """Return whether a sentence that tells what came of a promise tells that it was kept."""
+    if _BROKEN.search(sentence) or _UNDONE.search(sentence):
+        return "broken"
+    return "kept" if _KEPT.search(sentence) or not _UNREAL.search(sentence) else ""
 
 
 def find_vow(sentence: str, spoken: bool) -> Vow | None:

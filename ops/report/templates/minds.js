@@ -1,10 +1,10 @@
 "use strict";
-const DAY = 1440, ROW = 28, LANE = 54, TOP = 8, LEFT = 92, RIGHT = 24, MOST_FOUND = 500, STACK = 2, PEOPLE = 8;
+const DAY = 1440, ROW = 28, FOUND_ROW = 46, LANE = 54, TOP = 8, LEFT = 92, RIGHT = 24, STACK = 2, NARROW = 960;  // pixels
 const SVG = "http://www.w3.org/2000/svg";
 const at = (id) => document.getElementById(id);
 const about = JSON.parse(at("about").textContent);
 const minds = new Map();
-const shown = { owner: 0, day: 0, number: 0, from: 0, to: DAY, off: new Set(), found: null, beside: -1 };
+const shown = { owner: 0, day: 0, number: 0, from: 0, to: DAY, off: new Set(), found: null, count: 0, beside: -1, developers: false };
 
 /* -- data -- */
 
@@ -36,6 +36,7 @@ const label = (owner) => about.owners[owner][1] + (about.runs.length > 1 ? ` (${
 const twin = (owner) => about.owners.findIndex((one, index) => index !== owner && one[0] === about.owners[owner][0]);  // of the other run
 const here = () => mind(shown.owner);
 const ofDay = (owner = shown.owner) => (mind(owner).byDay.get(shown.day) || []).filter((entry) => !shown.off.has(entry.lane));
+const row = () => (shown.found ? FOUND_ROW : ROW);
 const inList = () => shown.found || ofDay().map((entry) => ({ owner: shown.owner, entry }));
 
 /* -- elements -- */
@@ -53,6 +54,8 @@ function drawn(name, attributes, text = "") {
   if (text) made.textContent = text;
   return made;
 }
+
+const counted = (count, one, many) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 
 function words(entry) {
   return entry.text || (entry.items || []).map((item) => item[1]).join("; ");
@@ -120,10 +123,10 @@ function drawDay(svg, owner, number, focus) {
   const { marks, more } = marksOf(inside, scale, linked, number);
   let focused = null;
   for (const { entry, x, y, radius } of marks) {
-    const kinds = ["mark", `lane${entry.lane}`, entry.archived ? "archived" : "", entry.provisional ? "provisional" : "",
+    const kinds = ["mark", `lane${entry.lane}`, entry.archived ? "archived" : "", entry.heuristic ? "heuristic" : "",
       entry.n === number ? "chosen" : "", linked.has(entry.n) ? "linked" : ""].filter(Boolean).join(" ");
     const mark = drawn("g", { class: kinds, role: "button", tabindex: -1, "data-n": entry.n,
-      "aria-label": `${about.types[entry.lane]}, ${entry.time}: ${words(entry).slice(0, 200)}` });
+      "aria-label": `${about.types[entry.lane]}${entry.heuristic ? " by a heuristic" : ""}, ${entry.time}: ${words(entry).slice(0, 200)}` });
     mark.append(drawn("circle", { cx: x, cy: y, r: radius }), drawn("title", {}, `${entry.time}: ${words(entry).slice(0, 300)}`));
     if (entry.n === number) focused = mark;
     parts.push(mark);
@@ -171,25 +174,25 @@ function step(key) {
 
 function drawRows() {
   const list = at("list"), rows = at("rows"), all = inList();
-  rows.style.height = `${all.length * ROW}px`;
-  const first = Math.max(0, Math.floor(list.scrollTop / ROW) - 10), last = Math.min(all.length, first + Math.ceil(list.clientHeight / ROW) + 20);
+  rows.style.height = `${all.length * row()}px`;
+  const first = Math.max(0, Math.floor(list.scrollTop / row()) - 10), last = Math.min(all.length, first + Math.ceil(list.clientHeight / row()) + 20);
   const made = [];
   list.removeAttribute("aria-activedescendant");
   for (let index = first; index < last; index += 1) {
     const { owner, entry } = all[index];
-    const row = element("div", "", `row lane${entry.lane}${entry.archived ? " archived" : ""}`);
-    row.id = `row-${index}`;
-    row.dataset.index = index;
-    row.style.top = `${index * ROW}px`;
-    row.setAttribute("role", "option");
-    row.setAttribute("aria-setsize", all.length);
-    row.setAttribute("aria-posinset", index + 1);
+    const line = element("div", "", `row lane${entry.lane}${entry.archived ? " archived" : ""}${shown.found ? " found" : ""}`);
+    line.id = `row-${index}`;
+    line.dataset.index = index;
+    line.style.top = `${index * row()}px`;
+    line.setAttribute("role", "option");
+    line.setAttribute("aria-setsize", all.length);
+    line.setAttribute("aria-posinset", index + 1);
     const selected = owner === shown.owner && entry.n === shown.number;
-    row.setAttribute("aria-selected", selected);
-    if (selected) list.setAttribute("aria-activedescendant", row.id);
-    const when = shown.found ? `${label(owner)}, ${all[index].day}, ${entry.time}` : entry.time;
-    row.append(element("span", when, "when"), element("span", (entry.repeats ? `${entry.repeats + 1}× ` : "") + words(entry), "text"));
-    made.push(row);
+    line.setAttribute("aria-selected", selected);
+    if (selected) list.setAttribute("aria-activedescendant", line.id);
+    const when = shown.found ? `${all[index].day}, ${entry.time}, remembered by ${label(owner)}` : entry.time;
+    line.append(element("span", when, "when"), element("span", (entry.repeats ? `${entry.repeats + 1}× ` : "") + words(entry), "text"));
+    made.push(line);
   }
   rows.replaceChildren(...made);
 }
@@ -197,27 +200,33 @@ function drawRows() {
 function drawCount() {
   const all = inList(), day = here().days[shown.day] || "no day";
   at("count").textContent = shown.found
-    ? `${all.length}${all.length === MOST_FOUND ? " or more" : ""} memories of all agents match`
-    : `${all.length} memories of ${label(shown.owner)} on ${day}`;
+    ? `${counted(shown.count, "memory", "memories")} of all agents ${shown.count === 1 ? "matches" : "match"}, by time${shown.count > all.length ? `; the first ${all.length} are listed` : ""}`
+    : `${counted(all.length, "memory", "memories")} of ${label(shown.owner)} on ${day}`;
 }
 
 function scrollToChosen() {
   const index = inList().findIndex(({ owner, entry }) => owner === shown.owner && entry.n === shown.number);
   const list = at("list");
   if (index < 0) return;
-  if (index * ROW < list.scrollTop || (index + 1) * ROW > list.scrollTop + list.clientHeight) {
-    list.scrollTop = Math.max(0, index * ROW - list.clientHeight / 2);
+  if (index * row() < list.scrollTop || (index + 1) * row() > list.scrollTop + list.clientHeight) {
+    list.scrollTop = Math.max(0, index * row() - list.clientHeight / 2);
   }
 }
 
 function search(text) {
   if (about.served) return searchServer(text);
   const wanted = text.trim().toLocaleLowerCase();
-  found(wanted ? inAll(wanted) : null);
+  const all = wanted ? inAll(wanted) : null;
+  found(all, all ? all.length : 0);
 }
 
-function found(entries) {
-  shown.found = entries;
+const byTime = (one, other) => one.entry.minute - other.entry.minute || one.owner - other.owner || one.entry.n - other.entry.n;
+
+/* Lists the first memories that a search found, and their number; null: those of the day. */
+function found(entries, count) {
+  shown.found = entries && entries.sort(byTime).slice(0, about.found);
+  shown.count = count;
+  document.querySelector("main").classList.toggle("searching", entries !== null);
   at("list").scrollTop = 0;
   drawCount();
   drawRows();
@@ -228,7 +237,6 @@ function inAll(wanted) {
   const matching = [];
   for (let owner = 0; owner < about.owners.length; owner += 1) {
     for (const entry of mind(owner).entries) {
-      if (matching.length === MOST_FOUND) return matching;
       if (words(entry).toLocaleLowerCase().includes(wanted)) matching.push({ owner, entry, day: mind(owner).days[dayOf(entry)] });
     }
   }
@@ -244,7 +252,7 @@ async function choose(owner, number, focus = false) {
   shown.beside = beside;
   shown.owner = owner;
   shown.number = number;
-  at("card").scrollTop = 0;
+  at("side").scrollTop = 0;
   if (changed && about.served) at("recalled").replaceChildren();
   const entry = here().byNumber.get(number);
   if (entry) {
@@ -261,10 +269,29 @@ async function choose(owner, number, focus = false) {
   draw(focus);
 }
 
+/* Shows which agent is chosen. The others are offered as soon as a visitor turns to the choice: a thousand of them take longer
+   than all else on the page. */
+function showChoice(id, chosen) {
+  const select = at(id);
+  if (!select.querySelector(`[value="${chosen}"]`)) offer(select, [chosen]);
+  select.value = chosen;
+}
+
+const offer = (select, indices) => select.replaceChildren(
+  ...indices.map((index) => Object.assign(element("option", index < 0 ? "no one" : label(index)), { value: index })),
+);
+
+function offerAll({ target: select }) {
+  const chosen = select.value, all = [...(select.id === "beside" ? [-1] : []), ...about.owners.keys()];
+  if (select.length === all.length) return;
+  offer(select, all);
+  select.value = chosen;
+}
+
 function draw(focus = false) {
   document.body.inert = false;
-  at("owner").value = shown.owner;
-  at("beside").value = shown.beside;
+  showChoice("owner", shown.owner);
+  showChoice("beside", shown.beside);
   const days = at("day"), one = here();
   days.replaceChildren(...one.dayList.map((day) => Object.assign(element("option", one.days[day]), { value: day })));
   days.value = shown.day;
@@ -275,8 +302,11 @@ function draw(focus = false) {
   drawCount();
   scrollToChosen();
   drawRows();
+  at("agent").open = !shown.number;
+  drawAgent();
   drawCard();
   drawTimeline(focus);
+  if (about.served) fetchFurther();
 }
 
 function toDay(day) {
@@ -307,6 +337,7 @@ about.lanes.forEach((name, lane) => {
   });
   at("lanes").append(button);
 });
+for (const id of ["owner", "beside"]) for (const kind of ["focus", "pointerdown"]) at(id).addEventListener(kind, offerAll);
 at("owner").addEventListener("change", (event) => { at("find").value = ""; shown.found = null; choose(Number(event.target.value), 0); });
 at("day").addEventListener("change", (event) => toDay(Number(event.target.value)));
 at("earlier").addEventListener("click", () => toDay(here().dayList[here().dayList.indexOf(shown.day) - 1]));
@@ -352,7 +383,7 @@ at("timeline").addEventListener("keydown", (event) => {
 at("list").addEventListener("scroll", drawRows);
 at("list").addEventListener("click", (event) => {
   const row = event.target.closest(".row");
-  if (row) { const { owner, entry } = inList()[Number(row.dataset.index)]; choose(owner, entry.n); }
+  if (row) { const { owner, entry } = inList()[Number(row.dataset.index)]; choose(owner, entry.n).then(() => { if (innerWidth < NARROW) at("side").scrollIntoView(); }); }
 });
 at("list").addEventListener("keydown", (event) => {
   const way = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 }[event.key];

@@ -1,5 +1,5 @@
 "use strict";
-const LEFT_OUT = 10, PROMISES = 30, SUMMARY = 4, FROM_MEMORY = [0, 1, SUMMARY];  // lanes of what a prompt is chosen from
+const LEFT_OUT = 10, PAUSE_OF_TALK = 10, SUMMARY = 4, TALK = 1, FROM_MEMORY = [0, 1, SUMMARY];  // lanes of what a prompt is chosen from
 
 const address = (owner, number) => `#${encodeURIComponent(about.owners[owner][0])}${number ? `/${number}` : ""}${about.owners[owner][2] ? "&1" : ""}`;
 const named = (subject) => (about.owners.find((one) => one[0] === subject) || [subject, subject])[1];
@@ -11,41 +11,6 @@ function linkTo(owner, entry, text) {
   return item;
 }
 
-function people(one) {
-  const met = new Map();  // subject: number of memories, the newest of them
-  for (const entry of one.entries) {
-    for (const subject of entry.subjects || []) {
-      if (subject !== one.owner) met.set(subject, [(met.get(subject) || [0])[0] + 1, entry]);
-    }
-  }
-  const stated = new Map(Object.entries(one.relations)), list = element("ul");
-  for (const [subject, [count, newest]] of [...met].sort((a, b) => b[1][0] - a[1][0]).slice(0, PEOPLE)) {
-    const name = named(subject), words = stated.get(subject) || stated.get(name);
-    stated.delete(stated.has(subject) ? subject : name);
-    list.append(linkTo(shown.owner, newest, `${name}: ${count}${words ? `, ${words}` : ""}`));
-  }
-  for (const [who, words] of stated) list.append(element("li", `${named(who)}: ${words}`));
-  return list.children.length ? [element("h3", "Whom the memories are about"), list] : [];
-}
-
-/* The promises in a mind, the newest first: each with its entry, and the entry that tells what came of it. */
-function promises(one) {
-  if (!one.promises.length) return [];
-  const list = element("ul"), parts = [element("h3", "Promises"), list];
-  for (const { giver, taker, said, n, outcome, told } of [...one.promises].reverse().slice(0, PROMISES)) {
-    const given = one.byNumber.get(n), came = one.byNumber.get(told);
-    const item = linkTo(shown.owner, given, `${named(giver)}${taker ? ` to ${named(taker)}` : ""}, ${when(one, given)}: ${said}`);
-    const result = element("ul");
-    result.append(came ? linkTo(shown.owner, came, `what came of it, ${when(one, came)}: ${outcome}`) : element("li", "no memory tells what came of it"));
-    item.append(result);
-    list.append(item);
-  }
-  if (one.promises.length > PROMISES) parts.push(element("p", `and ${one.promises.length - PROMISES} before`, "note"));
-  return parts;
-}
-
-const when = (one, entry) => `${one.days[dayOf(entry)]}, ${entry.time}`;
-
 function links(title, entries, owner) {
   if (!entries.length) return [];
   const list = element("ul");
@@ -56,17 +21,20 @@ function links(title, entries, owner) {
   return [element("h3", title), list];
 }
 
+const STATUS = { pending: "not done", active: "under way", completed: "done", cancelled: "cancelled" };  // of a plan's items
+const memories = (count) => counted(count, "memory", "memories");
+
 /* Whether an entry was remembered when a job was asked for at a tick. */
 const rememberedAt = (entry, tick) => (entry.tick || 0) <= tick && (!entry.archived || entry.archived > tick);
 
 /* What the job of an entry read, and what else was remembered when it was asked for. */
 function read(one, entry, known) {
   const what = entry.model ? "Its prompt showed" : "Its heuristic used";
-  if (!entry.shown) return [element("h3", what), element("p", "Not kept.", "note")];
+  if (!entry.shown) return [element("h3", what), element("p", "not kept", "note")];
   const seen = new Set(entry.shown), kept = known(entry.shown);
   const parts = String(entry.shown) === String(entry.evidence || [])
-    ? [element("h3", what), element("p", `the ${seen.size === 1 ? "memory" : `${seen.size} memories`} that it rests on`, "note")]
-    : [...links(what, kept, shown.owner), ...deleted(seen.size - kept.length)];
+    ? [element("h3", what), element("p", `the ${seen.size === 1 ? "memory" : memories(seen.size)} that it rests on`, "note")]
+    : [...links(`${what} ${memories(seen.size)}`, kept, shown.owner), ...deleted(seen.size - kept.length)];
   if (!entry.asked) return parts;
   const rest = one.entries.filter((e) => FROM_MEMORY.includes(e.lane) && !seen.has(e.n) && rememberedAt(e, entry.asked));
   const first = rest.sort((a, b) => (b.importance || 0) - (a.importance || 0) || b.n - a.n).slice(0, LEFT_OUT);
@@ -84,7 +52,7 @@ const deleted = (count) => (count ? [element("p", `and ${count} that ${count ===
 function withoutJob(entry) {
   if (FROM_MEMORY.includes(entry.lane) && entry.lane !== SUMMARY) return "";
   const trimmed = about.trimmed[about.owners[shown.owner][2]];
-  return (entry.tick || 0) > trimmed ? "none: the world gave it" : `not kept: the journal begins after tick ${trimmed}`;
+  return (entry.tick || 0) > trimmed ? "by the world" : `not kept: the journal begins after tick ${trimmed}`;
 }
 
 /* The prompt and the answer of an attempt, if the run kept them. */
@@ -96,47 +64,84 @@ function attempt(texts) {
   });
 }
 
+/* The parts of a list of facts; `fact` adds one. */
+function facts() {
+  const list = element("dl");
+  return { list, fact: (name, text) => { if (text) list.append(element("dt", name), element("dd", text)); } };
+}
+
+/* Where a developer looks for a memory: its number, its ticks, and the job that wrote it. */
+function forDevelopers(entry) {
+  const box = element("details", "", "small"), { list, fact } = facts();
+  fact("entry", String(entry.n));
+  fact("tick", String(entry.tick || 0));
+  fact("archived", entry.archived ? `at tick ${entry.archived}` : "");
+  if (entry.job) {
+    const command = element("dd");
+    command.append(element("code", `cogitate job ${entry.job}`));
+    list.append(element("dt", "job"), command);
+    for (const [name, text] of entry.steps) fact(name, text);
+  }
+  box.append(element("summary", "For developers: entry, ticks, job"), list);
+  box.open = shown.developers;
+  box.addEventListener("toggle", () => { shown.developers = box.open; });
+  return box;
+}
+
+/* A change of closeness, such as "+1"; a kind's own words stay as they are. */
+const signed = (change) => (Number(change) > 0 ? `+${change}` : change);
+
+/* The lines of the conversation that an entry belongs to: those of its day without a long pause between them. */
+function conversation(one, entry) {
+  if (entry.lane !== TALK) return [];
+  const lines = one.byDay.get(dayOf(entry)).filter(({ lane }) => lane === TALK), at = lines.indexOf(entry);
+  let first = at, last = at;
+  while (first > 0 && lines[first].minute - lines[first - 1].minute <= PAUSE_OF_TALK) first -= 1;
+  while (last + 1 < lines.length && lines[last + 1].minute - lines[last].minute <= PAUSE_OF_TALK) last += 1;
+  return lines.slice(Math.max(first, at - LEFT_OUT), Math.min(last, at + LEFT_OUT) + 1).filter((line) => line !== entry);
+}
+
+/* What an entry says; of a plan only what its items do not. */
+function said(entry) {
+  const repeated = (entry.items || []).every((item) => (entry.text || "").includes(item[1]));
+  return entry.text && !(entry.items && repeated) ? [element("p", entry.text, "said")] : [];
+}
+
 function drawCard() {
   const card = at("card"), one = here(), entry = one.byNumber.get(shown.number);
   if (!entry) {
-    const lines = [element("h2", label(shown.owner)), element("p", `${one.owner}${one.left ? ", has left" : ""}: ${one.entries.length} memories`, "note")];
-    if (one.summary) lines.push(element("h3", "Long-term summary"), element("p", one.summary, "said"));
-    lines.push(...people(one), ...promises(one));
-    card.replaceChildren(...lines, element("p", "Choose a memory to read it.", "note"));
+    card.replaceChildren(element("p", "Choose a memory to read it: a mark in the timeline, or a line of the list.", "note"));
     return;
   }
   const known = (numbers) => numbers.map((number) => one.byNumber.get(number)).filter(Boolean);
   const parts = [element("h2", `${about.types[entry.lane]}, ${one.days[dayOf(entry)]}, ${entry.time}`)];
-  parts.push(element("p", `${label(shown.owner)}, entry ${entry.n}, since tick ${entry.tick || 0}`, "note"), element("p", entry.text || "", "said"));
+  parts.push(element("p", `remembered by ${label(shown.owner)}`, "note"), ...said(entry));
   if (entry.items) {
     const items = element("ul");
-    for (const [time, text, status] of entry.items) items.append(element("li", `${time ? `${time} ` : ""}${text} (${status})`));
+    for (const [time, text, status] of entry.items) items.append(element("li", `${time ? `${time} ` : ""}${text} (${STATUS[status] || status})`));
     parts.push(items);
   }
-  const facts = element("dl");
-  const fact = (name, text) => { if (text) facts.append(element("dt", name), element("dd", text)); };
-  fact("importance", entry.importance ? String(entry.importance) : "not rated");
-  fact("about", (entry.subjects || []).map(named).join(", "));
-  fact("place", entry.location);
-  fact("seen", entry.repeats ? `${entry.repeats + 1} times` : "");
-  fact("archived", entry.archived ? `at tick ${entry.archived}` : "");
-  fact("note", entry.provisional ? "a heuristic wrote it in place of a model" : "");
+  const { list, fact } = facts();
   if (about.served && !entry.told) fetchWriting(shown.owner, entry);
-  else if (entry.job) {
-    const command = element("dd");
-    command.append(element("code", `cogitate job ${entry.job}`));
-    facts.append(element("dt", "job"), command);
-    for (const [name, text] of entry.steps) fact(name, text);
-    fact("lateness", entry.lateness ? `${entry.lateness} ticks` : "none");
-  } else fact("job", withoutJob(entry));
-  for (const [who, change, reason] of entry.changes || []) fact("relation", `${named(who)}: ${change}${reason ? ` (${reason})` : ""}`);
-  parts.push(facts);
-  parts.push(...links("It rests on", known(entry.evidence || []), shown.owner));
-  parts.push(...deleted((entry.evidence || []).length - known(entry.evidence || []).length));
+  fact("written", entry.origin || (about.served && !entry.told ? "" : withoutJob(entry)));
+  fact("cost", entry.cost);
+  fact("asked for", entry.requested);
+  fact("late", entry.lateness ? `by ${entry.lateness}` : "");
+  fact("importance", entry.importance ? `${entry.importance} of 10` : "not rated");
+  fact("about", (entry.subjects || []).map(named).join(", "));
+  fact("place", entry.location && (one.places[entry.location] || named(entry.location)));
+  fact("seen", entry.repeats ? `${entry.repeats + 1} times` : "");
+  fact("archived", entry.gone);
+  fact("note", entry.provisional ? "a model's answer may still replace it" : "");
+  for (const [who, change, reason] of entry.changes || []) fact("relation", `${named(who)}: ${signed(change)}${reason ? ` (${reason})` : ""}`);
+  parts.push(list, ...promisesIn(one, entry), ...links("The talk around it", conversation(one, entry), shown.owner));
+  const rests = entry.evidence || [];
+  parts.push(...links(`It rests on ${memories(rests.length)}`, known(rests), shown.owner), ...deleted(rests.length - known(rests).length));
   if (entry.replaced) parts.push(...links("It replaced", known([entry.replaced]), shown.owner));
   if (entry.job) parts.push(...read(one, entry, known));
-  parts.push(...links("Thoughts that rest on it", one.citing.get(entry.n) || [], shown.owner));
+  const citing = one.citing.get(entry.n) || [];
+  parts.push(...links(`${counted(citing.length, "thought rests", "thoughts rest")} on it`, citing, shown.owner));
   if (entry.into > 0) parts.push(...links("Archived into", known([entry.into]), shown.owner));
   for (const text of entry.texts || []) parts.push(...attempt(text));
-  card.replaceChildren(...parts);
+  card.replaceChildren(...parts, forDevelopers(entry));
 }

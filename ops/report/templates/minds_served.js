@@ -18,10 +18,11 @@ async function askLast(part, values, run) {
   try {
     const found = await ask(part, values, run);
     if (turns.get(part) !== turn) return null;
-    at("trouble").hidden = true;
+    if (at("trouble").dataset.part === part) at("trouble").hidden = true;  // another's is still to be read
     return found;
   } catch (error) {
     at("trouble").textContent = `This cannot be read: ${error.message}`;
+    at("trouble").dataset.part = part;
     at("trouble").hidden = false;
     return null;
   }
@@ -33,6 +34,25 @@ async function fetchMind(index) {
   const found = await askLast("owner", ...of(index));
   if (found) learn(index, found);
   return found !== null;
+}
+
+/* Fetches what is not needed to draw an owner's day: promises, and which of the day's thoughts heuristics wrote. */
+const asked = new Set();
+async function fetchFurther() {
+  const owner = shown.owner, day = shown.day, one = here(), key = `${owner} ${day}`;
+  if (!one.promises && !asked.has(owner)) {
+    asked.add(owner);
+    const found = await askLast("promises", ...of(owner));
+    asked.delete(owner);
+    if (found) one.promises = found.promises;
+    if (found && shown.owner === owner) { drawAgent(); drawCard(); }
+  }
+  if (asked.has(key) || !(one.byDay.get(day) || []).some((entry) => entry.lane > 1)) return;
+  asked.add(key);
+  const found = await askLast("heuristics", ...of(owner, { day }));
+  if (!found) { asked.delete(key); return; }
+  for (const number of found.numbers) if (one.byNumber.has(number)) one.byNumber.get(number).heuristic = true;
+  if (found.numbers.length && shown.owner === owner && shown.day === day) drawTimeline(at("timeline").contains(document.activeElement));
 }
 
 async function fetchWriting(owner, entry) {
@@ -47,12 +67,14 @@ function searchServer(text) {
   clearTimeout(pause);
   pause = setTimeout(async () => {
     const all = [];
+    let count = 0;
     for (const run of text.trim() ? about.runs.keys() : []) {
       const answer = await askLast("search", { text }, run);
       if (!answer) return;
       all.push(...answer.found.map((one) => readFound(one, run)).filter((one) => one.owner >= 0));
+      count += answer.count;
     }
-    found(text.trim() ? all.slice(0, MOST_FOUND) : null);
+    found(text.trim() ? all : null, count);
   }, PAUSE);
 }
 

@@ -248,3 +248,20 @@ def test_the_same_deed_promised_to_two_is_two_promises_and_each_is_kept_towards_
     second = message("I promise: I will post your parcel.", 20, speaker=KLAUS, hearer=ISABELLA)
     kept = message("I kept my word: I posted your parcel.", 100, speaker=KLAUS, hearer=ISABELLA)
     assert [(p.taker, p.settled) for p in found(first, second, kept)] == [(MARIA, False), (ISABELLA, True)]
+
+
+@pytest.mark.parametrize(
+    ("told", "state"),
+    [
+        ("I kept my word: the ladder stands in your yard.", "kept"),
+        ("I lent you the ladder last night.", "kept"),
+        ("Oh no, I forgot!", "broken"),
+        ("I did not lend you the ladder.", "broken"),
+        ("I broke my promise.", "broken"),
+        ("I never kept my word.", "broken"),
+        ("Good morning.", "open"),
+    ],
+)
+def test_what_came_of_a_promise_is_told_in_a_word(told: str, state: str) -> None:
+    (promise,) = found(GIVEN, message(told, 900))
+    assert promise.state == state

@@ -1,0 +1,128 @@
+"""Searches of what all owners of a run remember, without building the memories of those that have nothing to find."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from heapq import nsmallest
+from typing import NamedTuple
+
+import msgspec
+
+from cogitate.memory import typed_json
+from cogitate.memory.entry import Entry, PlanItem
+from cogitate.memory.unreadable import read_entry, why_unreadable
+from cogitate.scheduler.inspection.minds import AT_ONCE, Past
+from cogitate.scheduler.ledger.run_store import RunStore
+
+_ITEMS = b'"items":'  # of a plan, whose words may be those of its items
+
+
+class Hit(NamedTuple):
+    """A memory that was found."""
+
+    owner: str
+    entry: Entry
+    archived: bool
+
+
+class Found(NamedTuple):
+    """The first memories that were found, by game time, and how many there are."""
+
+    hits: list[Hit]
+    total: int
+
+
+class _Item(msgspec.Struct):
+    """What a search reads of an item of a plan."""
+
+    description: str
+
+
+class _Words(msgspec.Struct):
+    """What a search reads of every entry: a whole one costs several times as much."""
+
+    text: str
+    minute: int
+    number: int = 0
+    items: tuple[_Item, ...] = ()
+
+
+_WORDS = typed_json.decoder(_Words)
+
+
+class _Match(NamedTuple):
+    """A stored entry that a search matches, in the order of its results."""
+
+    minute: int
+    owner: str
+    number: int
+    archived: bool
+    raw: bytes
+
+
+def search_memories(store: RunStore, owners: Sequence[str], text: str, most: int) -> Found:
+    """Return what these owners remember now that contains a text, in whatever case. Nothing contains an empty text.
+
+    Args:
+        most: memories to return; the others are counted.
+    """
+    wanted = text.strip().casefold()
+    if not wanted:
+        return Found([], 0)
+    as_stored = msgspec.json.encode(wanted)[1:-1].decode()
+    matches = []
+    for owner, archived, raw in _stored(store, owners):
+        if as_stored in raw.decode("utf-8", "replace").casefold() or _ITEMS in raw:
+            try:
+                said = _WORDS.decode(raw)
+            except msgspec.MsgspecError:
+                continue  # an unreadable entry
+            if wanted in words_of(said.text, said.items).casefold():
+                matches.append(_Match(said.minute, owner, said.number, archived, raw))
+    hits = [Hit(one.owner, read_entry(one.raw), one.archived) for one in nsmallest(most, matches)]
+    return Found([hit for hit in hits if not why_unreadable(hit.entry)], len(matches))
+
+
+def search_past(past: Past, text: str, most: int) -> Found:
+    """Return what all owners remembered at an earlier tick that contains a text, as `search_memories` does."""
+    wanted = text.strip().casefold()
+    hits = [
+        Hit(owner, entry, entry.number in stream.archived)
+        for owner, stream in past.streams.items()
+        for entry in stream.entries.values()
+        if wanted and wanted in words_of(entry.text, entry.items).casefold()
+    ]
+    return Found(nsmallest(most, hits, key=lambda hit: (hit.entry.minute, hit.owner, hit.entry.number)), len(hits))
+
+
+def owners_remembering(store: RunStore, owners: Sequence[str], subject: str, tells: Callable[[str], bool]) -> list[str]:
+    """Return those of the owners who remember something with this subject that tells what is wanted.
+
+    Args:
+        subject: an owner; "": any.
+        tells: whether a text tells it.
+    """
+    as_stored = msgspec.json.encode(subject) if subject else b""
+    found: dict[str, None] = {}
+    for owner, _, raw in _stored(store, owners):
+        if owner not in found and as_stored in raw and tells(read_entry(raw).text):
+            found[owner] = None
+    return [*found]
+
+
+def words_of(text: str, items: Sequence[PlanItem | _Item]) -> str:
+    """Return what an entry says; of a plan without a text, its items."""
+    return text or "; ".join(item.description for item in items)
+
+
+def _stored(store: RunStore, owners: Sequence[str]) -> Iterator[tuple[str, bool, bytes]]:
+    """Yield the JSON of each entry with its owner and whether it is archived."""
+    for start in range(0, len(owners), AT_ONCE):
+        some = owners[start : start + AT_ONCE]
+        pipeline = store.pipeline()
+        for owner in some:
+            pipeline.hvals(store.owner_key("entries", owner))
+            pipeline.hvals(store.owner_key("archive", owner))
+        for place, stored in enumerate(pipeline.execute()):
+            for raw in stored:
+                yield some[place // 2], place % 2 == 1, raw
