@@ -20,8 +20,8 @@ from cogitate.tasks.kind import Prompt
 
 _FORM = "with JSON only"  # the end of a repair
 #: How built-in prompts address the model.
-ASKED = re.compile(r"You (?:decide|plan|reflect) (?:for|as) ([^,.]+)", re.IGNORECASE)
-_NEAR = re.compile(r"Near(?: [^:]+)?: (.+)")
+ASKED = re.compile(r"^You (?:decide|plan|reflect) (?:for|as) ([^,.\n]+)", re.IGNORECASE | re.MULTILINE)
+_NEAR = re.compile(r"^Near(?: [^:\n]+)?: (.+)", re.MULTILINE)
 _PEOPLE = "People (id: name):\n"
 _FENCE = re.compile(r"^</?\w+>$", re.MULTILINE)
 _MARKUP = re.compile(r"^</?\w+>$|^- \[[^\[\]]*\] ", re.MULTILINE)
@@ -53,12 +53,8 @@ class PromptContent:
     @cached_property
     def names(self) -> frozenset[str]:
         """Return the names of the character, of those near it and of the choices, each as `name_of` returns it."""
-        found = [*self.choices]
-        for line in self.user.split("\n"):
-            if line.startswith("You ") and (asked := ASKED.match(line)) is not None:
-                found.append(asked[1])
-            elif line.startswith("Near") and (near := _NEAR.match(line)) is not None:
-                found.extend(near[1].split(", "))
+        near = (name for line in _NEAR.findall(self.user) for name in line.split(", "))
+        found = (*self.choices, *ASKED.findall(self.user), *near)
         return frozenset(map(name_of, found)) - {""}
 
     @cached_property

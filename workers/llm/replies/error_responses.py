@@ -23,7 +23,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from cogitate.workers.llm.replies.context_lengths import named_context
-from cogitate.workers.llm.replies.failures import Failure, FailureKind
+from cogitate.workers.llm.replies.failures import CLASSES, Failure, FailureKind
 
 _LONGEST = 86_400.0  # seconds; a longer wait counts as this one
 _NUMBER = re.compile(r"\d+(?:\.\d*)?", re.ASCII)
@@ -124,25 +124,16 @@ WORDINGS: tuple[tuple[FailureKind, str, str], ...] = (
 )
 
 _BY_STATUS: dict[int, FailureKind] = {
-    401: "auth",
-    402: "quota_exhausted",
-    403: "forbidden",
-    404: "model_missing",
+    **{int(status): kind for kind, one in CLASSES.items() for status in re.findall(r"\d{3}", one.status)},
     405: "no_completion",  # nothing that takes calls is at this address
-    407: "proxy",
     408: "timeout",
-    409: "conflict",
     410: "model_missing",
     412: "quota_exhausted",  # Fireworks: the account is suspended
     413: "context_overflow",
     423: "conflict",
     424: "server",  # Bedrock and text-generation-inference: the model failed
     425: "conflict",
-    429: "rate_limited",
     498: "overloaded",  # Groq: no capacity for its flex tier
-    503: "overloaded",
-    511: "blocked",
-    529: "overloaded",
 }
 _OF_PAGES = frozenset({400, 404, 410, 421})  # with which what has no API sends a web page
 _OF_FIREWALLS = frozenset({403, 451})  # with which what lies before an API sends a web page
