@@ -12,7 +12,6 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from itertools import takewhile
 
 from cogitate.memory.language.sentences import SPACED, UNSPACED
 from cogitate.memory.language.text import MARKS, is_unspaced, words
@@ -22,7 +21,7 @@ _FORM = "with JSON only"  # the end of a repair
 #: How built-in prompts address the model.
 ASKED = re.compile(r"^You (?:decide|plan|reflect) (?:for|as) ([^,.\n]+)", re.IGNORECASE | re.MULTILINE)
 _NEAR = re.compile(r"^Near(?: [^:\n]+)?: (.+)", re.MULTILINE)
-_PEOPLE = "People (id: name):\n"
+_PEOPLE = re.compile(r"(?<=People \(id: name\):\n)(?:- .*(?:\n|\Z))+")
 _FENCE = re.compile(r"^</?\w+>$", re.MULTILINE)
 _MARKUP = re.compile(r"^</?\w+>$|^- \[[^\[\]]*\] ", re.MULTILINE)
 _FENCED = re.compile(r"^<(\w+)>$.*?^</\1>$", re.MULTILINE | re.DOTALL)
@@ -70,16 +69,12 @@ class PromptContent:
     @cached_property
     def people(self) -> list[str]:
         """Return the names of the listed people, from lines such as "- agent:ben: Ben Arkwright"."""
-        return [line.rpartition(": ")[2] for line in self._lines_of_people]
+        listed = _PEOPLE.search(self.user)
+        return [] if listed is None else [line.rpartition(": ")[2] for line in listed[0].splitlines()]
 
     @cached_property
     def _without_people(self) -> str:
-        return self.user.replace("\n".join(self._lines_of_people), "")
-
-    @cached_property
-    def _lines_of_people(self) -> list[str]:
-        listed = self.user.partition(_PEOPLE)[2].splitlines()
-        return [*takewhile(lambda line: line.startswith("- "), listed)]
+        return _PEOPLE.sub("", self.user, count=1)
 
     @cached_property
     def instructions(self) -> str:

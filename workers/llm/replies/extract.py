@@ -14,7 +14,6 @@ import html
 import json
 import re
 from collections.abc import Iterator, Sequence
-from itertools import takewhile
 from typing import Any, Literal, NoReturn
 
 from json_repair import repair_json
@@ -40,6 +39,9 @@ _DRAFT = re.compile(_DRAFTS, re.IGNORECASE)
 _THOUGHT = re.compile(_STEMS, re.IGNORECASE)
 _THOUGHT_ENDS = re.compile(f"(?:/|end)[^<>]{{0,40}}{_STEMS}|{_STEMS}[^<>]{{0,40}}end", re.IGNORECASE)
 _LABEL_END = re.compile(r"[:：](?=\W|\Z)")
+_NUMBERED = re.compile(
+    r"^[^\w\"]{0,8}([^\W\d_]{2,20}) ?\d{1,3}\b[^\w{]{0,12}(?:json\s{1,4})?\{", re.MULTILINE
+)  # "Option 1"
 _LABEL = 2  # words of the longest label
 _WIDE = re.compile(r"(?<=[\"”\]}\d])\s*([：，])(?=\s*[\"“\[{\dtfn-])")
 _NO_NUMBER = re.compile(r"(?<=[:,\[\s])-?(?:NaN|Infinity)(?=\s*[,}\]])")
@@ -102,7 +104,8 @@ def values_in(text: str, *, cut: bool = False) -> list[tuple[Any, bool]]:
         if value is not None:
             found.append((value, not lacks, start, end))
     places = [0, *(place for _, _, *span in found for place in span), len(text)]
-    if _has_words(text[places[-2] :]) and _are_attempts(text, places):
+    numbered = _NUMBERED.findall(text)
+    if _has_words(text[places[-2] :]) and len(set(numbered)) < len(numbered):
         return []
     return [
         (clean(value), whole)
@@ -196,15 +199,6 @@ def _is_draft(text: str, places: Sequence[int]) -> bool:
     if goes_on in (".", "。"):  # of the sentence that has the value, if another one follows
         return _has_words(after.partition("\n")[0])
     return goes_on.islower() or goes_on in _WITHIN or (goes_on == ")" and before[-1:] != "(")
-
-
-def _are_attempts(text: str, places: Sequence[int]) -> bool:
-    """Return whether the labels of two values differ in their numbers only, such as "Option 1" and "Option 2"."""
-    befores = (text[ended:start] for ended, start in zip(places[:-2:2], places[1:-1:2], strict=True))
-    labels = [_TAG.sub("", _label(_FENCE.sub("\n", before))) for before in befores]
-    names = ["".join(takewhile(lambda char: not char.isdigit(), label)) for label in labels]
-    numbered = [name for name, label in zip(names, labels, strict=True) if name != label and _has_words(name)]
-    return len(set(numbered)) < len(numbered)
 
 
 def _label(before: str) -> str:

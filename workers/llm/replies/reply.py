@@ -163,9 +163,9 @@ def _chunks(content: bytes) -> Iterator[dict[str, Any]]:
 
 
 def _decoded(data: bytes) -> object:
-    """Return the JSON value; None if it is "[DONE]" or incomplete."""
+    """Return the JSON value; None if it is none, such as "[DONE]", or incomplete."""
     try:
-        return json.loads(data)
+        return json.loads(data, strict=False)
     except (ValueError, RecursionError):
         return None
 
@@ -229,10 +229,7 @@ def read_completion(content: bytes, headers: Mapping[str, str]) -> Reply:
     """Read the first choice of a chat completion of any known shape."""
     content = in_utf8(content, headers)
     streamed = is_stream(content)
-    try:
-        body = joined(content) if streamed else json.loads(content, strict=False)
-    except (ValueError, RecursionError):
-        body = None
+    body = joined(content) if streamed else _decoded(content)
     if body is None:
         body = _completion_within(content)
     if not isinstance(body, dict):
@@ -278,10 +275,7 @@ def _completion_within(content: bytes) -> dict[str, object] | None:
     """Return the only completion within other content, such as keep-alive comments of a proxy before it."""
     if _EVENT.search(content) is not None:
         return None  # a part of a stream
-    try:
-        body = json.loads(content[content.find(b"{") : content.rfind(b"}") + 1], strict=False)
-    except (ValueError, RecursionError):
-        return None
+    body = _decoded(content[content.find(b"{") : content.rfind(b"}") + 1])
     return body if isinstance(body, dict) and "choices" in body else None
 
 
