@@ -117,8 +117,9 @@ def joined(content: bytes) -> dict[str, Any] | None:
     whole: dict[str, Any] = {}
     for chunk in _chunks(content):
         whole |= {key: value for key, value in chunk.items() if value is not None and key != "choices"}
-        choices = chunk.get("choices")
-        choice = next(filter(_is_first_choice, choices), None) if isinstance(choices, list) else None
+        choices = chunk["choices"] if isinstance(chunk.get("choices"), list) else []
+        first = (one for one in choices if isinstance(one, Mapping) and not one.get("index"))
+        choice = next(first, None)
         if choice is None:
             continue
         ended = choice.get("finish_reason") or ended
@@ -139,10 +140,6 @@ def joined(content: bytes) -> dict[str, Any] | None:
     if ended is not None or any(message.values()):
         whole["choices"] = [{"message": message, "finish_reason": ended or "error", "error": whole.get("error")}]
     return whole
-
-
-def _is_first_choice(choice: object) -> bool:
-    return isinstance(choice, Mapping) and not choice.get("index")
 
 
 def _chunks(content: bytes) -> Iterator[dict[str, Any]]:
