@@ -26,7 +26,7 @@ from cogitate.workers.llm.replies.context_lengths import named_context
 from cogitate.workers.llm.replies.failures import CLASSES, Failure, FailureKind
 
 _LONGEST = 86_400.0  # seconds; a longer wait counts as this one
-_NUMBER = re.compile(r"\d+(?:\.\d*)?", re.ASCII)
+_NUMBER = re.compile(r"\d+(?:\.\d*)?|\.\d+", re.ASCII)
 _EPOCH = 1_000_000_000.0  # a larger number of seconds is a time, not a wait
 _PART = r"\d{1,6}(?:\.\d{1,15})? ?(?:milliseconds?|ms|days?|d|hours?|h|minutes?|m|seconds?|s)(?![a-z])"  # "1.5 s"
 _DURATION = re.compile(rf"(?:{_PART}[ ,]{{0,2}})+", re.IGNORECASE)
@@ -50,9 +50,10 @@ def requested_wait(headers: Mapping[str, str], error_text: str = "", *, limited:
     named = {name.lower(): value.strip() for name, value in headers.items()}
     now = _date(named.get("date", "")) or time.time()  # dates follow the server's clock, which may differ
     after = (_until(value.strip(), now) for name, value in headers.items() if name.lower() == "retry-after")
-    said = _IN_TEXT.search(error_text)
+    said = _IN_TEXT.search(f"wait {named.get('retry-after', '')}\n{error_text}")  # "5 seconds, then retry"
+    milliseconds = named.get("retry-after-ms", "")
     waits = (
-        _duration(named.get("retry-after-ms", "") + "ms"),
+        float(milliseconds) / 1000 if _NUMBER.fullmatch(milliseconds) else None,
         max((one for one in after if one is not None), default=None),
         None if said is None else _duration(said[1]),  # "try again in 1m30s", "retry after 20 seconds"
         _reset(named, limited, now),

@@ -279,7 +279,7 @@ def _completion_within(content: bytes) -> dict[str, object] | None:
 def _ended(choice: Mapping[str, object], refusal: bool, text: str, headers: Mapping[str, str]) -> Failure | None:
     """Return why the answer is unusable, or None. A truncated object may contain complete ones: truncation fails."""
     reason = str(choice.get("finish_reason") or ("error" if choice.get("error") else "")).lower()
-    kind = next((kind for kind, stems in _ENDS if stems.search(reason, 0, _LONGEST_REASON)), None)
+    kind = next((kind for kind, stems in _ENDS if stems.search(reason.partition(":")[0][:_LONGEST_REASON])), None)
     if kind == "server" and (failure := from_success({"error": choice.get("error")}, headers)) is not None:
         return failure
     if kind is not None and (kind == "filtered" or not refusal):

@@ -15,6 +15,7 @@ ENDS = [
     ("OpenAI", "tool_calls", None),
     ("Anthropic", "stop_sequence", None),
     ("Cohere", "COMPLETE", None),
+    ("gateways", "stop: no error", None),
     ("text-generation-inference", "eos_token", None),
     ("OpenAI", "length", "truncated"),
     ("OpenAI, Responses", "max_output_tokens", "truncated"),
