@@ -40,10 +40,7 @@ _SENTENCE = 4  # a text in brackets with fewer words is a label
 
 
 def _capped(most: int) -> Callable[[str], str]:
-    def cap(text: str) -> str:
-        return shorten(plain(text), most, "…")
-
-    return cap
+    return lambda text: shorten(plain(text), most, "…")
 
 
 def _unlabelled(text: str) -> str:
@@ -72,13 +69,10 @@ def _no_time(text: str) -> str:
     return text
 
 
-def _bounded(most: int) -> Callable[[str], str]:
-    def bound(text: str) -> str:
-        if len(text) > most:
-            raise ValueError(f"has {len(text)} characters: write at most {most}")
-        return text
-
-    return bound
+def _bounded(text: str) -> str:
+    if len(text) > MAX_SUMMARY:
+        raise ValueError(f"has {len(text)} characters: write at most {MAX_SUMMARY}")
+    return text
 
 
 def _filled(text: str) -> str:
@@ -124,7 +118,7 @@ FilledParagraph = Annotated[
     AfterValidator(_filled),
     _held_to(minLength=10, maxLength=MAX_PARAGRAPH),
 ]
-Summary = Annotated[str, AfterValidator(plain), AfterValidator(_filled), AfterValidator(_bounded(MAX_SUMMARY))]
+Summary = Annotated[str, AfterValidator(plain), AfterValidator(_filled), AfterValidator(_bounded)]
 Importance = Annotated[int, BeforeValidator(_clamped(1, 10)), _held_to(minimum=1, maximum=10)]
 Significance = Annotated[int, BeforeValidator(_clamped(7, 10)), _held_to(minimum=7, maximum=10)]
 Priority = Annotated[int, BeforeValidator(_clamped(1, 5)), _held_to(minimum=1, maximum=5)]

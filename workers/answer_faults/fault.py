@@ -120,17 +120,15 @@ def fault_of_thought(text: str, field: str) -> str | None:
     """Return why a text is not a thought, action or reason of a character, or None."""
     if any(mark in text for mark in QUESTIONS):
         sentences = [one for one in _ENDED.findall(_QUOTED.sub("", text)) if any(map(str.isalnum, one[0]))]
-        if sentences and all(_asks(end) and not _COLON.search(said) for said, end in sentences):
+        if sentences and all(
+            any(mark in end for mark in QUESTIONS) and not _COLON.search(said) for said, end in sentences
+        ):
             return f"{text[:40]!r} only asks; say what the character thinks or does"
     if (found := _MARKUP.search(text)) is not None:
         return f"{found[0].strip()!r} is no word; write what the character would"
     if len(text) == HELD_PHRASE and text[-1].isalnum() and field != "insight":  # a server cut it to fit the schema
         return f"{text[:40]!r} is cut off after {HELD_PHRASE} characters; be brief"
     return None
-
-
-def _asks(end: str) -> bool:
-    return any(mark in end for mark in QUESTIONS)
 
 
 _COMPARED = 3  # words of content from which a summary is compared with what it sums up

@@ -12,7 +12,6 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from itertools import takewhile
 
 from cogitate.memory.language.sentences import SPACED, UNSPACED
 from cogitate.memory.language.text import MARKS, is_unspaced, words
@@ -20,9 +19,9 @@ from cogitate.tasks.kind import Prompt
 
 _FORM = "with JSON only"  # the end of a repair
 #: How built-in prompts address the model.
-ASKED = re.compile(r"You (?:decide|plan|reflect) (?:for|as) ([^,.]+)", re.IGNORECASE)
-_NEAR = re.compile(r"Near(?: [^:]+)?: (.+)")
-_PEOPLE = "People (id: name):\n"
+ASKED = re.compile(r"^You (?:decide|plan|reflect) (?:for|as) ([^,.\n]+)", re.IGNORECASE | re.MULTILINE)
+_NEAR = re.compile(r"^Near(?: [^:\n]+)?: (.+)", re.MULTILINE)
+_PEOPLE = re.compile(r"(?<=People \(id: name\):\n)(?:- .*(?:\n|\Z))+")
 _FENCE = re.compile(r"^</?\w+>$", re.MULTILINE)
 _MARKUP = re.compile(r"^</?\w+>$|^- \[[^\[\]]*\] ", re.MULTILINE)
 _FENCED = re.compile(r"^<(\w+)>$.*?^</\1>$", re.MULTILINE | re.DOTALL)
@@ -53,12 +52,8 @@ class PromptContent:
     @cached_property
     def names(self) -> frozenset[str]:
         """Return the names of the character, of those near it and of the choices, each as `name_of` returns it."""
-        found = [*self.choices]
-        for line in self.user.split("\n"):
-            if line.startswith("You ") and (asked := ASKED.match(line)) is not None:
-                found.append(asked[1])
-            elif line.startswith("Near") and (near := _NEAR.match(line)) is not None:
-                found.extend(near[1].split(", "))
+        near = (name for line in _NEAR.findall(self.user) for name in line.split(", "))
+        found = (*self.choices, *ASKED.findall(self.user), *near)
         return frozenset(map(name_of, found)) - {""}
 
     @cached_property
@@ -74,16 +69,12 @@ class PromptContent:
     @cached_property
     def people(self) -> list[str]:
         """Return the names of the listed people, from lines such as "- agent:ben: Ben Arkwright"."""
-        return [line.rpartition(": ")[2] for line in self._lines_of_people]
+        listed = _PEOPLE.search(self.user)
+        return [] if listed is None else [line.rpartition(": ")[2] for line in listed[0].splitlines()]
 
     @cached_property
     def _without_people(self) -> str:
-        return self.user.replace("\n".join(self._lines_of_people), "")
-
-    @cached_property
-    def _lines_of_people(self) -> list[str]:
-        listed = self.user.partition(_PEOPLE)[2].splitlines()
-        return [*takewhile(lambda line: line.startswith("- "), listed)]
+        return _PEOPLE.sub("", self.user, count=1)
 
     @cached_property
     def instructions(self) -> str:

@@ -50,20 +50,11 @@ def texts_of(value: Any, field: str = "") -> Iterator[tuple[str, str]]:
             yield from texts_of(part, field)
 
 
-def lists_of(value: Any, choices: frozenset[str]) -> Iterator[list[str]]:
-    """Yield the texts of each list of objects: one per object, without times, figures and choices."""
-    if isinstance(value, dict):
-        for part in value.values():
-            yield from lists_of(part, choices)
-    elif isinstance(value, list) and value:
-        rows = [
-            " ".join(
-                _DIGITS.sub("", t.casefold()) for _, t in texts_of(part) if t not in choices and not TIME.fullmatch(t)
-            )
-            for part in value
-        ]
-        if any(rows):
-            yield rows
+def _within(value: Any) -> Iterator[Any]:
+    """Yield a value and all that it holds."""
+    yield value
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _within(part)
 
 
 _SENTENCE = re.compile(f"[^{SPACED}{UNSPACED}]+")
@@ -91,10 +82,18 @@ def _times(text: str) -> int:
 
 
 def fault_of_fields(value: Any, choices: frozenset[str]) -> str | None:
-    """Return a fault if two fields of an answer, or too many items of a list in it, are the same; else None."""
-    if (twice := _said_in_two_fields(value, choices)) is not None:
-        return f"{twice[0]!r} and {twice[1]!r} say the same"
-    for items in lists_of(value, choices):
+    """Return a fault if two fields of an answer, or too many items of a list in it, are the same; else None.
+
+    Items are compared without times, figures and choices.
+    """
+    parts = [*_within(value)]
+    for part in parts:
+        if isinstance(part, dict) and (twice := _said_twice(part, choices)) is not None:
+            return f"{twice[0]!r} and {twice[1]!r} say the same"
+    for part in parts:
+        items = [_said_in(item, choices) for item in part] if isinstance(part, list) else []
+        if not any(items):
+            continue
         most = max(Counter(items).values())
         if most >= _FEW and most > _SAME * len(items):
             return f"{most} of {len(items)} items are the same"
@@ -103,18 +102,19 @@ def fault_of_fields(value: Any, choices: frozenset[str]) -> str | None:
     return None
 
 
-def _said_in_two_fields(value: Any, choices: frozenset[str]) -> tuple[str, str] | None:
-    """Return two text fields of one object of which one repeats or begins with the other, or None."""
-    if isinstance(value, list):
-        return next((found for part in value if (found := _said_in_two_fields(part, choices)) is not None), None)
-    if not isinstance(value, dict):
-        return None
-    texts = {name: bare(text) for name, text in value.items() if isinstance(text, str) and text not in choices}
+def _said_in(item: Any, choices: frozenset[str]) -> str:
+    texts = (text for _, text in texts_of(item) if text not in choices and not TIME.fullmatch(text))
+    return " ".join(_DIGITS.sub("", text.casefold()) for text in texts)
+
+
+def _said_twice(fields: dict[str, Any], choices: frozenset[str]) -> tuple[str, str] | None:
+    """Return two text fields of which one repeats or begins with the other, or None."""
+    texts = {name: bare(text) for name, text in fields.items() if isinstance(text, str) and text not in choices}
     for (one, said), (other, again) in combinations(texts.items(), 2):
         short, long = sorted((said, again), key=len)
         if len(words_of(short)) > 1 and long.startswith(short):
             return one, other
-    return _said_in_two_fields(list(value.values()), choices)
+    return None
 
 
 def runs(words: list[str], length: int) -> set[tuple[str, ...]]:
@@ -127,7 +127,11 @@ _FILLER = frozenset({"lorem ipsum", "null", "placeholder", "string", "tbd", "tod
 _DECLINES = re.compile(
     r"\b(as|i am|i['’]m|being) (an? |just an? )?(ai|artificial intelligence|(large )?language model)\b|"
     r"\bi(['’]m| am) (sorry|unable|not able)\b[^.!?]{0,60}\b(assist|comply|fulfill?|generate|help|provide|reflect)\b|"
-    r"\bi (cannot|can['’]t|can not) (assist|comply|fulfill?|generate|help with|provide|reflect)\b",
+    r"\bi (cannot|can['’]t|can not) (assist|comply|fulfill?|generate|help with|provide|reflect)\b|"
+    # "language model" in other languages, as models call themselves
+    r"语言模型|語言模型|言語モデル|언어 ?모델|языков\w{2,3} модел|мовн\w{1,2} модел|sprachmodell|taalmodel|språkmodell|"
+    r"modèle de langage|modelo de linguagem|modelo de lenguaje|modello linguistico|model językow|jazykov\w{1,2} model|"
+    r"نموذج لغ|مدل زبانی|מודל שפה|भाषा मॉडल|dil modeli|kielimalli|mô hình ngôn ngữ|แบบจำลองภาษา|โมเดลภาษา",
     re.IGNORECASE,
 )
 _ROLE = re.compile(
@@ -138,14 +142,6 @@ _ROLE = re.compile(
 _IDENTIFIER = re.compile(r"\b[^\W_]+_\w+|\b(?:agent|location|world):\w+")  # owners are "agent:ada"
 _BROKEN = re.compile(r"[.,;:|…\[\]{}*#_，；：。、]|.*[,;:|(\[{，；：、،؛（]\s*$", re.DOTALL)
 _SLOT = re.compile(r"[\[{<]([^\W\d][^\[\]{}<>\d]{1,40})[\]}>]")
-#: "Language model" in other languages, as models call themselves when they decline.
-_MODEL = re.compile(
-    "语言模型|語言模型|言語モデル|언어 ?모델|языков\\w{2,3} модел|мовн\\w{1,2} модел|sprachmodell|taalmodel|"
-    "språkmodell|"
-    "modèle de langage|modelo de linguagem|modelo de lenguaje|modello linguistico|model językow|jazykov\\w{1,2} model|"
-    "نموذج لغ|مدل زبانی|מודל שפה|भाषा मॉडल|dil modeli|kielimalli|mô hình ngôn ngữ|แบบจำลองภาษา|โมเดลภาษา",
-    re.IGNORECASE,
-)
 _TAG = re.compile(r"</?[^<>]{1,40}>")
 _STAMP = re.compile(r"\d{4}[-/.]\d|\d[-/.]\d{4}|\d{8}")
 _ISO = re.compile(r"\d{4}-\d\d-\d\dT[\d:.+-]+Z?")  # its letters are not words
@@ -177,9 +173,7 @@ def fault_of_wording(text: str, said: list[str], content: PromptContent) -> str 
         return f"{text[:40]!r} only names a place or a person; say what happens"
     if _BROKEN.match(text):
         return f"{text[:40]!r} is only a part of a sentence"
-    if (found := _DECLINES.search(text)) is not None and found[0].lower() not in content.user.lower():
-        return Fault(f"{found[0]!r} is not what the character would say; stay in the character's world", "declined")
-    if (found := _MODEL.search(text)) is not None and found[0].lower() not in content.user.lower():
+    if (found := _DECLINES.search(text)) is not None and found[0].lower() not in content.lower:
         return Fault(f"{found[0]!r} is not what the character would say; stay in the character's world", "declined")
     if (found := _ROLE.search(text)) is not None and found[0].lower() not in content.lower:
         return f"{found[0]!r} speaks of the task; write what happens in the character's world"

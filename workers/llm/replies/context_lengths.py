@@ -9,6 +9,7 @@ cogitate:context:<server> <model>   string   tokens of prompt and answer; expire
 
 from __future__ import annotations
 
+import contextlib
 import re
 import threading
 import time
@@ -69,11 +70,12 @@ class ContextLengths:
             if now - since < LOOKED_UP_EVERY:
                 return tokens
             self._known[model] = tokens, now  # meanwhile other threads use the known value
-        stored = self._load(model)
-        found = tokens if stored is None else stored
+        if self._client is not None:
+            with contextlib.suppress(RedisError, ValueError):
+                tokens = int(self._client.get(self._key(model)) or 0)
         with self._lock:
-            self._known[model] = found, now
-        return found
+            self._known[model] = tokens, now
+        return tokens
 
     def overflowed(self, model: str, named: int, prompt_tokens: int, output_cap: int) -> None:
         """Record that a prompt was too long.
@@ -96,16 +98,6 @@ class ContextLengths:
                 self._client.set(self._key(model), tokens, ex=int(LEARNED_FOR))
             except RedisError as error:
                 _log.info("llm.context_not_kept", server=self._server, model=model, error=type(error).__name__)
-
-    def _load(self, model: str) -> int | None:
-        """Return the stored length, 0 if there is none; None if the store cannot be read or there is no store."""
-        if self._client is None:
-            return None
-        try:
-            raw = self._client.get(self._key(model))
-            return int(raw) if raw else 0
-        except (RedisError, ValueError):
-            return None
 
     def _key(self, model: str) -> str:
         return f"{KEY}{self._server} {model}"

@@ -20,12 +20,13 @@ import time
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from cogitate.workers.llm.replies.context_lengths import named_context
-from cogitate.workers.llm.replies.failures import Failure, FailureKind
+from cogitate.workers.llm.replies.failures import CLASSES, Failure, FailureKind
 
 _LONGEST = 86_400.0  # seconds; a longer wait counts as this one
+_NUMBER = re.compile(r"\d+(?:\.\d*)?|\.\d+", re.ASCII)
 _EPOCH = 1_000_000_000.0  # a larger number of seconds is a time, not a wait
 _PART = r"\d{1,6}(?:\.\d{1,15})? ?(?:milliseconds?|ms|days?|d|hours?|h|minutes?|m|seconds?|s)(?![a-z])"  # "1.5 s"
 _DURATION = re.compile(rf"(?:{_PART}[ ,]{{0,2}})+", re.IGNORECASE)
@@ -48,27 +49,17 @@ def requested_wait(headers: Mapping[str, str], error_text: str = "", *, limited:
     """
     named = {name.lower(): value.strip() for name, value in headers.items()}
     now = _date(named.get("date", "")) or time.time()  # dates follow the server's clock, which may differ
-    wait = _milliseconds(named.get("retry-after-ms", ""))
-    if wait is None:
-        waits = [_retry_after(value.strip(), now) for name, value in headers.items() if name.lower() == "retry-after"]
-        wait = max((one for one in waits if one is not None), default=None)
-    if wait is None:
-        wait = _in_words(error_text)
-    if wait is None:
-        wait = _reset(named, limited, now)
+    after = (_until(value.strip(), now) for name, value in headers.items() if name.lower() == "retry-after")
+    said = _IN_TEXT.search(f"wait {named.get('retry-after', '')}\n{error_text}")  # "5 seconds, then retry"
+    milliseconds = named.get("retry-after-ms", "")
+    waits = (
+        float(milliseconds) / 1000 if _NUMBER.fullmatch(milliseconds) else None,
+        max((one for one in after if one is not None), default=None),
+        None if said is None else _duration(said[1]),  # "try again in 1m30s", "retry after 20 seconds"
+        _reset(named, limited, now),
+    )
+    wait = next((one for one in waits if one is not None), None)
     return None if wait is None else min(max(wait, 0.0), _LONGEST)
-
-
-def _retry_after(value: str, now: float) -> float | None:
-    """Return the seconds of a `Retry-After`, with or without a unit ("5 seconds")."""
-    seconds = _until(value, now)
-    return _in_words(f"wait {value}") if seconds is None else seconds
-
-
-def _in_words(text: str) -> float | None:
-    """Return the seconds that the words of an error name: "try again in 1m30s", "retry after 20 seconds"."""
-    found = _IN_TEXT.search(text)
-    return None if found is None else _duration(found[1])
 
 
 def _reset(headers: Mapping[str, str], limited: bool, now: float) -> float | None:
@@ -76,37 +67,27 @@ def _reset(headers: Mapping[str, str], limited: bool, now: float) -> float | Non
 
     If no remainders are reported, return the shortest wait that a response to a `limited` request names.
     """
-    waits, used_up = [], []
-    for name, value in headers.items():
-        if _RESET.fullmatch(name) is None or (wait := _until(value, now)) is None:
-            continue
-        waits.append(wait)
-        if headers.get(name.replace("reset", "remaining")) in ("0", "0.0"):
-            used_up.append(wait)
-    for remaining, reset in _LIMIT.findall(headers.get("ratelimit", "")):
-        waits.append(float(reset))
-        if int(remaining) == 0:
-            used_up.append(float(reset))
-    if used_up:
+    waits = [
+        (headers.get(name.replace("reset", "remaining")) in ("0", "0.0"), wait)
+        for name, value in headers.items()
+        if _RESET.fullmatch(name) and (wait := _until(value, now)) is not None
+    ]
+    waits += [(int(left) == 0, float(reset)) for left, reset in _LIMIT.findall(headers.get("ratelimit", ""))]
+    if used_up := [wait for is_used_up, wait in waits if is_used_up]:
         return max(used_up)
-    return min(waits, default=None) if limited else None
+    return min((wait for _, wait in waits), default=None) if limited else None
 
 
 def _until(value: str, now: float) -> float | None:
     """Return the seconds that a header names: as a number, a duration, a date, or a time since 1970."""
-    if not _is_number(value):
+    if _NUMBER.fullmatch(value) is None:
         if (seconds := _duration(value)) is not None:
             return seconds
-        at = _date(value)
-        return None if at is None else at - now
+        return None if (at := _date(value)) is None else at - now
     number = float(value)
     if number < _EPOCH:
         return number
     return (number / 1000 if number > 1000 * _EPOCH else number) - now
-
-
-def _milliseconds(value: str) -> float | None:
-    return float(value) / 1000 if _is_number(value) else None
 
 
 def _date(value: str) -> float | None:
@@ -118,10 +99,6 @@ def _date(value: str) -> float | None:
         return None
 
 
-def _is_number(value: str) -> bool:
-    return value.replace(".", "", 1).isdigit() and value.isascii()
-
-
 def _duration(value: str) -> float | None:
     """Return the seconds of a duration such as "1m30.5s", "120ms" or "20 seconds"; None for any other text."""
     if _DURATION.fullmatch(value) is None:
@@ -129,56 +106,35 @@ def _duration(value: str) -> float | None:
     return sum(float(count) * _UNITS[unit.lower()] for count, unit in _COUNTED.findall(value))
 
 
-class Wording(NamedTuple):
-    """One meaning of an error response."""
-
-    kind: FailureKind
-    statuses: frozenset[int]
-    words: re.Pattern[str]
-
-
-def _wording(kind: FailureKind, statuses: str, words: str) -> Wording:
-    return Wording(kind, frozenset(map(int, statuses.split())), re.compile(words, re.IGNORECASE))
-
-
-#: The first wording that matches decides.
 EMPTY = "insufficient|余额"  # in a code or a message: an account that no wait refills
-WORDINGS = (
-    _wording("context_overflow", "429", r"too large"),  # larger than what a minute allows
-    _wording("quota_exhausted", "400 402 403 429 500", EMPTY),
-    _wording("rate_limited", "400 403 429 500", r"rate.?limit|per.?minute|\b(?:[rt]p[md]|qps)\b"),
-    _wording("quota_exhausted", "400 402 403 429 500", r"budget|credit|billing"),
-    _wording("quota_exhausted", "400 403", r"quota|\baccount|usage limit"),  # with 429 a quota may be of a minute
-    _wording(
+#: What an error means by its status and a stem of its words; the first that matches decides.
+WORDINGS: tuple[tuple[FailureKind, str, str], ...] = (
+    ("context_overflow", "429", "too large"),  # larger than what a minute allows
+    ("quota_exhausted", "400 402 403 429 500", EMPTY),
+    ("rate_limited", "400 403 429 500", r"rate.?limit|per.?minute|\b(?:[rt]p[md]|qps)\b"),
+    ("quota_exhausted", "400 402 403 429 500", "budget|credit|billing"),
+    ("quota_exhausted", "400 403", r"quota|\baccount|usage limit"),  # with 429 a quota may be of a minute
+    (
         "context_overflow",
         "400 413 422 500",
         r"context(?! (?:deadline|cancel))|(prompt|input) \(?(is too|length)|token limit|`inputs`",
     ),
-    _wording("filtered", "400 403 422 451 498 499", r"content|flagged|guidelines|sensitive"),
-    _wording("auth", "400 403 404", r"api.(secret.)?key"),
-    _wording("model_missing", "400 401 403 404 410 422", r"(?<![a-z])models?(?![a-z])"),
+    ("filtered", "400 403 422 451 498 499", "content|flagged|guidelines|sensitive"),
+    ("auth", "400 403 404", "api.(secret.)?key"),
+    ("model_missing", "400 401 403 404 410 422", "(?<![a-z])models?(?![a-z])"),
 )
 
 _BY_STATUS: dict[int, FailureKind] = {
-    401: "auth",
-    402: "quota_exhausted",
-    403: "forbidden",
-    404: "model_missing",
+    **{int(status): kind for kind, one in CLASSES.items() for status in re.findall(r"\d{3}", one.status)},
     405: "no_completion",  # nothing that takes calls is at this address
-    407: "proxy",
     408: "timeout",
-    409: "conflict",
     410: "model_missing",
     412: "quota_exhausted",  # Fireworks: the account is suspended
     413: "context_overflow",
     423: "conflict",
     424: "server",  # Bedrock and text-generation-inference: the model failed
     425: "conflict",
-    429: "rate_limited",
     498: "overloaded",  # Groq: no capacity for its flex tier
-    503: "overloaded",
-    511: "blocked",
-    529: "overloaded",
 }
 _OF_PAGES = frozenset({400, 404, 410, 421})  # with which what has no API sends a web page
 _OF_FIREWALLS = frozenset({403, 451})  # with which what lies before an API sends a web page
@@ -228,8 +184,7 @@ def from_success(body: Mapping[str, object], headers: Mapping[str, str]) -> Fail
         return from_status(status, body, headers)
     if not error and isinstance(body.get("message"), Mapping):
         return None  # text from a model is not an error
-    text = _read(body)[1]
-    kind = next((one.kind for one in WORDINGS if one.words.search(text)), None)
+    kind = next(_meanings(error_text(body)), None)
     if kind == "model_missing":
         kind = None  # without a status, a word that every error may have
     if kind is None and not error:
@@ -297,7 +252,7 @@ def _words(node: object, depth: int) -> Iterator[str]:
 
 def _kind(status: int, body: object, headers: Mapping[str, str]) -> FailureKind:
     """Return what an error response means by a first guess."""
-    text = _read(body)[1]
+    text = error_text(body)
     is_page = _PAGE.match(text) is not None
     if status < 400 or (status in _OF_PAGES and is_page):
         return "no_completion"  # a redirect, or a web page: this is not the address of an API
@@ -305,9 +260,16 @@ def _kind(status: int, body: object, headers: Mapping[str, str]) -> FailureKind:
     if status in _OF_FIREWALLS and (is_page or is_html):
         return "blocked"
     is_limit = status == 429 and requested_wait(headers, text, limited=False) is not None
-    for wording in WORDINGS:
-        if status in wording.statuses and wording.words.search(text):
-            if is_limit and wording.kind == "quota_exhausted" and wording.words.pattern != EMPTY:
-                continue  # what recovers at a named time is a limit
-            return wording.kind
-    return _BY_STATUS.get(status, "server" if status >= 500 else "bad_request")
+    meanings = _meanings(text, str(status), passed="quota_exhausted" if is_limit else None)
+    return next(meanings, _BY_STATUS.get(status, "server" if status >= 500 else "bad_request"))
+
+
+def _meanings(text: str, status: str = "", passed: FailureKind | None = None) -> Iterator[FailureKind]:
+    """Yield what the words of an error may mean, with this status or any.
+
+    Args:
+        passed: passed over, unless the account is empty: what recovers at a named time is a limit.
+    """
+    for kind, statuses, words in WORDINGS:
+        if status in statuses and re.search(words, text, re.IGNORECASE) and (kind != passed or words == EMPTY):
+            yield kind

@@ -2,9 +2,10 @@
 
 A model may think before it answers, in tags of any name or in none, and write drafts there. So the last value that fits
 the schema is the answer (`cogitate.workers.llm.replies.reading`). A value that the text goes on about is a draft
-wherever it stands: amid a sentence, or before other words in a passage that a tag closes. A value about which the text
-says nothing is a draft if the tag, the label or the key before it, or the tag after it, names it so. But if nothing
-follows it, a label or a key that names a thought ("Thought process") may stand before the answer.
+wherever it stands: amid a sentence, or before other words in a passage that a tag opens or closes. A value about which
+the text says nothing is a draft if the tag, the label or the key before it, or the tag after it, names it so. But if
+nothing follows it, a label or a key that names a thought ("Thought process") may stand before the answer. Numbered
+values ("Option 1", "Option 2") are drafts if the text goes on after the last. After a turn of a user nothing counts.
 """
 
 from __future__ import annotations
@@ -24,10 +25,13 @@ _OPENING = re.compile(r"\{(?=\s*(?:[\"'“”‘`}/#]|\w+\s*[:：]))|\[(?=\s*\{)
 _TOKEN = re.compile(  # a string never ends if it ends with the text, so that this takes linear time
     r'"(?:[^"\\]++|\\.)*+(?:"|(?P<open>\\?\Z))|(?P<opening>[{\[])|[}\]]', re.DOTALL
 )
-_TAG = re.compile(r"</?\w[^<>{}\n]{0,60}>|<[|｜][^<>{}\n]{1,60}>|\[/?[A-Z]{2}[A-Z_]*\]|◁[^◁▷\n]{1,40}▷")
+_TAG = re.compile(
+    r"</?\w[^<>{}\n]{0,60}>|<[|｜][^<>{}\n]{1,60}>|\[/?[A-Z]{2}[A-Z_ ]*\]|◁[^◁▷\n]{1,40}▷|【[^【】\n]{1,40}】"
+)
+_NEXT_TURN = re.compile(r"<[|｜]user[|｜]>|<[^<>\n]{1,40}>\s*user\s*[\n<]", re.IGNORECASE)  # the model asks itself
 _FENCE = re.compile(r"```[\w-]*")
 _WITHIN = frozenset(",?，；？、")  # marks with which a sentence goes on, or asks
-_COMMENT = re.compile(r"<!--(?:[^<]|<(?!!--))*?-->")
+_COMMENT = re.compile(r"<!--(?:[^<]|<(?!!--))*?-->|~~\s*[{\[][^~]*~~")  # or a value that is struck out
 #: How tags, labels and keys name what is no answer; the names are English in all models' templates.
 _DRAFTS = "draft|scratch|critique|草稿"
 _STEMS = f"(?:{_DRAFTS}|think|thought|reason|analy[sz]|monolog|思考)"
@@ -35,6 +39,9 @@ _DRAFT = re.compile(_DRAFTS, re.IGNORECASE)
 _THOUGHT = re.compile(_STEMS, re.IGNORECASE)
 _THOUGHT_ENDS = re.compile(f"(?:/|end)[^<>]{{0,40}}{_STEMS}|{_STEMS}[^<>]{{0,40}}end", re.IGNORECASE)
 _LABEL_END = re.compile(r"[:：](?=\W|\Z)")
+_NUMBERED = re.compile(
+    r"^[^\w\"]{0,8}([^\W\d_]{2,20}) ?\d{1,3}\b[^\w{]{0,12}(?:json\s{1,4})?\{", re.MULTILINE
+)  # "Option 1"
 _LABEL = 2  # words of the longest label
 _WIDE = re.compile(r"(?<=[\"”\]}\d])\s*([：，])(?=\s*[\"“\[{\dtfn-])")
 _NO_NUMBER = re.compile(r"(?<=[:,\[\s])-?(?:NaN|Infinity)(?=\s*[,}\]])")
@@ -72,7 +79,8 @@ def values_in(text: str, *, cut: bool = False) -> list[tuple[Any, bool]]:
     Returns:
         Each with whether it has all its brackets. The parts of one without them are no answer.
     """
-    text = _said(_COMMENT.sub("", text).strip().removeprefix("\ufeff").lstrip())
+    text = _NEXT_TURN.split(_COMMENT.sub("", text), maxsplit=1)[0]
+    text = _said(text.strip().removeprefix("\ufeff").lstrip())
     said = _FENCE.sub("", text).strip()
     if said.endswith((":", "：")) and (not said.startswith(("{", "[")) or _label(said.rpartition("\n")[2])):
         return []
@@ -96,6 +104,9 @@ def values_in(text: str, *, cut: bool = False) -> list[tuple[Any, bool]]:
         if value is not None:
             found.append((value, not lacks, start, end))
     places = [0, *(place for _, _, *span in found for place in span), len(text)]
+    numbered = _NUMBERED.findall(text)
+    if _has_words(text[places[-2] :]) and len(set(numbered)) < len(numbered):
+        return []
     return [
         (clean(value), whole)
         for at, (value, whole, _, end) in reversed([*enumerate(found)])
@@ -182,7 +193,7 @@ def _is_draft(text: str, places: Sequence[int]) -> bool:
         return True
     if not _has_words(before.rpartition("\n")[2]):
         return False
-    if opened and (closing is not None or _has_words(after.partition("\n")[0])):
+    if opened and (closing is not None or _has_words(after)):
         return True
     goes_on = after.lstrip(" ;")[:1]  # the sentence
     if goes_on in (".", "。"):  # of the sentence that has the value, if another one follows

@@ -34,16 +34,14 @@ def in_utf8(content: bytes, headers: Mapping[str, str]) -> bytes:
 
     Some servers split a character where a token ends within it; the rest of the answer is still usable.
     """
-    if (encoding := json.detect_encoding(content)) not in ("utf-8", "utf-8-sig"):
-        return content.decode(encoding, errors="replace").encode()
-    try:
-        content.decode()
-    except UnicodeDecodeError:
-        pass
-    else:
-        return content
-    named = _CHARSET.search(headers.get("Content-Type", ""))
-    return content.decode(_known(named[1]) if named is not None else "utf-8", errors="replace").encode()
+    encoding: str = json.detect_encoding(content)
+    if encoding in ("utf-8", "utf-8-sig"):
+        with contextlib.suppress(UnicodeDecodeError):
+            content.decode()
+            return content
+        named = _CHARSET.search(headers.get("Content-Type", ""))
+        encoding = _known(named[1]) if named is not None else "utf-8"
+    return content.decode(encoding, errors="replace").encode()
 
 
 def text_of(content: object) -> str:
@@ -119,8 +117,9 @@ def joined(content: bytes) -> dict[str, Any] | None:
     whole: dict[str, Any] = {}
     for chunk in _chunks(content):
         whole |= {key: value for key, value in chunk.items() if value is not None and key != "choices"}
-        choices = chunk.get("choices")
-        choice = next(filter(_is_first_choice, choices), None) if isinstance(choices, list) else None
+        choices = chunk["choices"] if isinstance(chunk.get("choices"), list) else []
+        first = (one for one in choices if isinstance(one, Mapping) and not one.get("index"))
+        choice = next(first, None)
         if choice is None:
             continue
         ended = choice.get("finish_reason") or ended
@@ -143,10 +142,6 @@ def joined(content: bytes) -> dict[str, Any] | None:
     return whole
 
 
-def _is_first_choice(choice: object) -> bool:
-    return isinstance(choice, Mapping) and not choice.get("index")
-
-
 def _chunks(content: bytes) -> Iterator[dict[str, Any]]:
     """Yield the JSON objects of the events. An object may span several lines of an event."""
     lines: list[bytes] = []
@@ -165,37 +160,22 @@ def _chunks(content: bytes) -> Iterator[dict[str, Any]]:
 
 
 def _decoded(data: bytes) -> object:
-    """Return the JSON value; None if it is "[DONE]" or incomplete."""
+    """Return the JSON value; None if it is none, such as "[DONE]", or incomplete."""
     try:
-        return json.loads(data)
+        return json.loads(data, strict=False)
     except (ValueError, RecursionError):
         return None
 
 
-#: Finish reasons of incomplete generations, as named by OpenAI and compatible providers.
-_ENDS: Mapping[str, FailureKind] = {
-    "length": "truncated",
-    "max_tokens": "truncated",  # Anthropic and Gemini, behind a gateway
-    "max_output_tokens": "truncated",  # of the Responses API, behind a gateway
-    "model_length": "truncated",  # Mistral
-    "model_context_window_exceeded": "truncated",  # Z.AI
-    "content_filter": "filtered",
-    "sensitive": "filtered",  # Z.AI
-    "safety": "filtered",  # Gemini, behind a gateway, as those that follow
-    "recitation": "filtered",
-    "blocklist": "filtered",
-    "prohibited_content": "filtered",
-    "spii": "filtered",
-    "guardrail_intervened": "filtered",  # Bedrock, behind a gateway, as the next
-    "content_filtered": "filtered",
-    "refusal": "refused",  # Anthropic, behind a gateway
-    "error": "server",  # OpenRouter, when a provider breaks off
-    "network_error": "server",  # Z.AI
-    "abort": "server",  # vLLM and SGLang, when they are stopped
-    "insufficient_system_resource": "overloaded",  # DeepSeek
-}
-#: What Gemini has around its reasons: "FINISH_REASON_SAFETY", "IMAGE_SAFETY", "content_filter: RECITATION".
-_END = re.compile(r"^(finish_reason_)?(image_)?|:.*", re.DOTALL)
+#: Stems of the reasons with which vendors end incomplete generations; the first that matches decides.
+_ENDS: tuple[tuple[FailureKind, re.Pattern[str]], ...] = (
+    ("filtered", re.compile("filter|safety|sensitive|recitation|blocklist|prohibited|spii|guardrail")),
+    ("truncated", re.compile("length|max_(?:output_)?tokens|context_window")),
+    ("refused", re.compile("refusal")),
+    ("overloaded", re.compile("insufficient_system")),
+    ("server", re.compile("error|abort")),
+)
+_LONGEST_REASON = 60  # characters
 LONGEST_TIER = 24  # characters
 _EVENT = re.compile(rb"^data: ?\{", re.MULTILINE)
 
@@ -246,10 +226,7 @@ def read_completion(content: bytes, headers: Mapping[str, str]) -> Reply:
     """Read the first choice of a chat completion of any known shape."""
     content = in_utf8(content, headers)
     streamed = is_stream(content)
-    try:
-        body = joined(content) if streamed else json.loads(content, strict=False)
-    except (ValueError, RecursionError):
-        body = None
+    body = joined(content) if streamed else _decoded(content)
     if body is None:
         body = _completion_within(content)
     if not isinstance(body, dict):
@@ -295,21 +272,18 @@ def _completion_within(content: bytes) -> dict[str, object] | None:
     """Return the only completion within other content, such as keep-alive comments of a proxy before it."""
     if _EVENT.search(content) is not None:
         return None  # a part of a stream
-    try:
-        body = json.loads(content[content.find(b"{") : content.rfind(b"}") + 1], strict=False)
-    except (ValueError, RecursionError):
-        return None
+    body = _decoded(content[content.find(b"{") : content.rfind(b"}") + 1])
     return body if isinstance(body, dict) and "choices" in body else None
 
 
 def _ended(choice: Mapping[str, object], refusal: bool, text: str, headers: Mapping[str, str]) -> Failure | None:
     """Return why the answer is unusable, or None. A truncated object may contain complete ones: truncation fails."""
-    reason = choice.get("finish_reason") or ("error" if choice.get("error") else "")
-    kind = _ENDS.get(_END.sub("", str(reason).lower()))
+    reason = str(choice.get("finish_reason") or ("error" if choice.get("error") else "")).lower()
+    kind = next((kind for kind, stems in _ENDS if stems.search(reason.partition(":")[0][:_LONGEST_REASON])), None)
     if kind == "server" and (failure := from_success({"error": choice.get("error")}, headers)) is not None:
         return failure
     if kind is not None and (kind == "filtered" or not refusal):
-        return Failure(kind=kind, detail=f"finish_reason {str(reason).lower()}")
+        return Failure(kind=kind, detail=f"finish_reason {reason[:_LONGEST_REASON]}")
     if refusal:
         return Failure(kind="refused")
     return None if text.strip() else Failure(kind="empty", detail="no text")
