@@ -81,6 +81,7 @@ GROUPS = {
             "fork",
             "cogitate fork town-1 --at 'day 1 12:00' --run noon",
             "cogitate fork town-1 --at 720 --run poor --set day.tokens=20000",
+            "cogitate fork town-1.capsule --at 720 --run other",
         ),
         "worker": _command(
             "commands.serve",

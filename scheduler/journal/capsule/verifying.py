@@ -15,6 +15,7 @@ from cogitate.memory import typed_json
 from cogitate.memory.profile import Profile
 from cogitate.memory.snapshot import dump_with_profile
 from cogitate.memory.stream import Stream
+from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.journal.capsule.container import CapsuleError, Container, changed
 from cogitate.scheduler.journal.capsule.manifest import (
     ANSWERS,
@@ -41,6 +42,7 @@ class Rebuilt:
         self.digest = self.chain = ""
         self.jobs: set[JobKey] = set()  # that have ended
         self.prompts: set[str] = set()  # versions of the templates that their prompts came from
+        self.facts = Facts()
         self.profiles: dict[str, Profile] = {}  # of the owners that are here
         self._here: dict[str, Stream] = {}
         self._left: dict[str, Stream] = {}
@@ -53,6 +55,7 @@ class Rebuilt:
         """
         line = step.line
         self._left |= {stream.owner: stream for stream in redo(line, self._here)}
+        self.facts = line.core.facts or self.facts
         self.profiles |= dict(line.core.joined)
         for owner in line.core.left:
             self.profiles.pop(owner, None)
