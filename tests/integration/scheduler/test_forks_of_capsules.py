@@ -15,14 +15,16 @@ from cogitate.memory.errors import CogitateError
 from cogitate.memory.profile import Profile
 from cogitate.ops.capsule.writing import write_capsule
 from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.ops.world_driver import drive
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.journal.checkpoint import trimmed_tick
 from cogitate.scheduler.journal.fork_source import source_of
+from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.origin import Fork, SourceJournal, origin_of
 from cogitate.scheduler.ledger.run_store import RunStore, run_exists
 from tests.integration.command import summary, typed
-from tests.integration.scheduler.test_forks import NOON, TICKS, digests, hosted
+from tests.integration.scheduler.test_forks import NOON, TICKS, Visited, digests, hosted, opened
 from tests.integration.scheduler.test_trimming import live, settings_of
 from tests.live_redis import empty_redis
 from tests.unit.ops.test_capsules import content_of, rewritten
@@ -42,6 +44,24 @@ def test_a_fork_of_a_capsule_equals_its_source_without_a_call(client: Redis, tmp
     origin = origin_of(RunStore.open(elsewhere, "source"))
     assert origin is not None
     assert (origin.run, origin.tick, origin.digest) == ("source", NOON, digests(client, "source")[NOON - 1])
+
+
+def test_a_capsule_has_the_prompts_and_answers_that_a_run_captured(client: Redis, tmp_path: Path) -> None:
+    town = Visited(0)
+    with (
+        FakeEndpoint() as endpoint,
+        opened(town, endpoint, tmp_path, {"capture": True}, run="seen", ticks=240, inline=True, client=client) as loop,
+    ):
+        drive(loop, town)
+    file = tmp_path / "seen.capsule"
+    told = write_capsule(client, "seen", Settings(data_dir=tmp_path), file)
+    answers = [json.loads(line) for line in content_of(file)["answers.jsonl"].splitlines()]
+    by_model = sum(
+        1 for line in read_journal(RunStore.open(client, "seen"), 1, 240) for n in line.notes.ended if n.prompt
+    )
+    assert told.answers == len(answers) == by_model > 3
+    assert all(one["system"] and one["user"] and one["answer"] for one in answers)
+    assert told.other_prompts == 0
 
 
 def test_a_run_whose_journal_was_trimmed_is_forked_from_its_capsule(tmp_path: Path) -> None:
