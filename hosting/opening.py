@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Literal, NamedTuple, Self, get_args
 
 import msgspec
@@ -18,7 +19,8 @@ from cogitate.scheduler.config.facts import keep_settings, kept_settings
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.inspection.endpoint_vitals import usual_seconds
 from cogitate.scheduler.journal.exported import ExportedJournal, journal_folder, remove_exported
-from cogitate.scheduler.journal.origin import Fork, copy_journal, find_origin, origin_of
+from cogitate.scheduler.journal.fork_source import ForkSource, source_of
+from cogitate.scheduler.journal.origin import Fork, origin_of
 from cogitate.scheduler.latency.latencies import LatencyPrior
 from cogitate.scheduler.latency.prior import prior_of
 from cogitate.scheduler.ledger.deletion import delete_run
@@ -123,6 +125,7 @@ def _is_fork(given: object) -> bool:
         and isinstance(given.run, str)
         and type(given.tick) is int
         and isinstance(given.changes, tuple)
+        and isinstance(given.capsule, Path | None)
         and all(isinstance(change, SetLimit | SetCadence) for change in given.changes)
     )
 
@@ -151,7 +154,7 @@ def open_run(
         LedgerError: when the run to resume is cancelled.
         ConfigurationError: when a new run has a limit in money and a model without a price, or is its own source.
     """
-    if fork is not None and fork.run == run:
+    if fork is not None and fork.run == run and fork.capsule is None:
         raise ConfigurationError(f"run {run!r} cannot be a fork of itself: give the fork another name")
     if exist != "create" and run_exists(client, run):
         if not take_over:
@@ -159,12 +162,12 @@ def open_run(
         if exist != "replace":
             check_not_cancelled(RunStore.open(client, run), run)
             return Opened(HostLedger.resume(client, run), True)
-        if fork is not None:  # before anything is deleted
-            find_origin(RunStore.open(client, fork.run), fork.run, fork.tick)
+        if fork is not None:
+            source_of(client, fork, settings)  # before anything is deleted
         delete_run(client, run, force=True)
         remove_exported(settings.data_dir, run)
     if fork is not None:
-        return Opened(_fork(client, run, settings, fork, describe), False)
+        return Opened(_fork(client, run, settings, source_of(client, fork, settings), describe), False)
     check_prices(settings)
     state: dict[str, Value] = {"settings": keep_settings(settings), "describe": json.dumps(dict(describe))}
     if settings.adapts():
@@ -172,26 +175,24 @@ def open_run(
     return Opened(HostLedger.create(client, run, state=state), False)
 
 
-def _fork(client: Redis, run: str, settings: Settings, fork: Fork, describe: Mapping[str, str]) -> HostLedger:
+def _fork(client: Redis, run: str, settings: Settings, source: ForkSource, describe: Mapping[str, str]) -> HostLedger:
     """Create a fork, with the settings that its source keeps, and copy its source's journal."""
-    source = RunStore.open(client, fork.run)
-    origin = find_origin(source, fork.run, fork.tick, fork.changes)
-    kept, prior = source.state("settings", "latency_prior")
+    prior = source.latency_prior
     paced = typed_json.decode(prior, LatencyPrior).tick_rate if prior else None
     if prior and paced != settings.tick_rate:
         raise ConfigurationError(
-            f"run {fork.run!r} was paced at {paced} ticks a second: give its fork tick_rate={paced}, not "
+            f"run {source.origin.run!r} was paced at {paced} ticks a second: give its fork tick_rate={paced}, not "
             f"{settings.tick_rate}"
         )
     state: dict[str, Value] = {
-        "settings": kept or b"",
-        "describe": json.dumps(description_of(client, fork.run) | dict(describe)),
-        "origin": msgspec.json.encode(origin),
+        "settings": source.settings,
+        "describe": json.dumps(source.description | dict(describe)),
+        "origin": msgspec.json.encode(source.origin),
     }
     if prior:
         state["latency_prior"] = prior
     ledger = HostLedger.create(client, run, state=state)
-    copy_journal(source, ledger.store, origin.last)
+    source.copy(ledger.store)
     return ledger
 
 

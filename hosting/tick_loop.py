@@ -98,8 +98,9 @@ class TickLoop(BodyCalls):
         client: inline only: a Redis client to use instead of one in memory.
         log_warnings: log kinds that are too slow for the pace at the start, and endpoints that fail during the run.
         watchers: functions that are called after each commit, with the tick, what it decided and its seconds.
-        fork: the run that a new run begins with, and up to which tick, as `Fork(run="town", tick=720)`. The host does
-            up to that tick what it did in that run, whose settings the new run keeps.
+        fork: the run that a new run begins with, of this server or in a capsule, and up to which tick, as
+            `Fork(run="town", tick=720)`. The host does up to that tick what it did in that run, whose settings the new
+            run keeps.
         resume: removed: give `exist="resume"`.
 
     Raises:

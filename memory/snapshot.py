@@ -9,6 +9,7 @@ import msgspec
 
 from cogitate.memory import typed_json
 from cogitate.memory.entry import Archived, Entry, Head, Marks
+from cogitate.memory.profile import Profile
 from cogitate.memory.stream import Stream
 from cogitate.memory.unreadable import read_entry, read_head, read_marks
 
@@ -21,6 +22,12 @@ class StreamSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     archived: dict[int, Archived]
     marks: dict[int, Marks]
     head: Head
+
+
+class ProfiledSnapshot(StreamSnapshot, frozen=True, kw_only=True, omit_defaults=True):
+    """A stream and its owner's profile, which owners that left lack."""
+
+    profile: Profile | None = None
 
 
 class _Unread(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,6 +54,11 @@ def snapshot(stream: Stream) -> StreamSnapshot:
 def dump(stream: Stream) -> bytes:
     """Return the stream as JSON: the same bytes for the same stream."""
     return msgspec.json.encode(snapshot(stream))
+
+
+def dump_with_profile(stream: Stream, profile: Profile | None) -> bytes:
+    """Return the stream as JSON with its owner's profile, if it has one: a line of an export of memories."""
+    return msgspec.json.encode(ProfiledSnapshot(**msgspec.structs.asdict(snapshot(stream)), profile=profile))
 
 
 def load(data: bytes) -> Stream:

@@ -81,6 +81,7 @@ GROUPS = {
             "fork",
             "cogitate fork town-1 --at 'day 1 12:00' --run noon",
             "cogitate fork town-1 --at 720 --run poor --set day.tokens=20000",
+            "cogitate fork town-1.capsule --at 720 --run other",
         ),
         "worker": _command(
             "commands.serve",
@@ -131,7 +132,12 @@ GROUPS = {
             "cogitate compare town-1 town-2",
             "cogitate compare town-1 town-2 --since 720 --html difference.html",
         ),
-        "export": _command("commands.export", "export", "cogitate export town-1 --what memories --out memories.jsonl"),
+        "export": _command(
+            "commands.export",
+            "export",
+            "cogitate export town-1 --what memories --out memories.jsonl",
+            "cogitate export town-1 --format capsule --out town-1.capsule",
+        ),
         "import": _command(
             "exchange.command",
             "import_memories",
@@ -170,6 +176,7 @@ GROUPS = {
     },
     "Prove, estimate, load-test": {
         "replay": _command("commands.verify", "replay_run", "cogitate replay town-1 --verify"),
+        "verify": _command("commands.verify_file", "verify", "cogitate verify town-1.capsule"),
         "audit": _command("commands.verify", "audit_run", "cogitate audit town-1"),
         "estimate": _command(
             "estimate.command",

@@ -17,11 +17,13 @@ from cogitate.hosting.terminal import Terminal, visible_json
 from cogitate.memory import typed_json
 from cogitate.memory.errors import InputError, how_to_install
 from cogitate.memory.profile import Profile
+from cogitate.memory.snapshot import dump_with_profile
 from cogitate.memory.stream import Stream
 from cogitate.memory.unreadable import leave_out, unreadable
+from cogitate.ops.capsule.writing import write_capsule
 from cogitate.ops.command_options import DataDir, RunName, Verbose, open_state, read_settings
+from cogitate.ops.commands.verify_file import verified_lines
 from cogitate.ops.exchange.generative_agents import write_save
-from cogitate.ops.exchange.jsonl import write_stream
 from cogitate.ops.formatting.budget import by_unit
 from cogitate.ops.formatting.job_life import job_json
 from cogitate.ops.formatting.vitals import print_left_out
@@ -34,12 +36,15 @@ from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import load_streams
 
 What = Literal["memories", "jobs", "journal"]
-Format = Literal["jsonl", "parquet", "generative-agents"]
+Format = Literal["jsonl", "parquet", "generative-agents", "capsule"]
 
 
 def export(
     run: RunName,
-    what: Annotated[What, typer.Option("--what", help="Memories, one owner a line; jobs; or ticks of the journal.")],
+    what: Annotated[
+        What | None,
+        typer.Option("--what", help="Memories, one owner a line; jobs; or ticks of the journal.", show_default=False),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -49,19 +54,32 @@ def export(
     form: Annotated[
         Format,
         typer.Option(
-            "--format", help="JSON Lines, a Parquet table of entries, jobs or ticks, or a save of Generative Agents."
+            "--format",
+            help="JSON Lines, a Parquet table of entries, jobs or ticks, a save of Generative Agents, or a capsule of "
+            "the whole run.",
         ),
     ] = "jsonl",
     data_dir: DataDir = None,
     verbose: Verbose = 0,
 ) -> int:
-    """Write a run's memories, jobs or journal as JSON Lines or as Parquet, always in the same order.
+    """Write a run's memories, jobs or journal as JSON Lines or as Parquet, or the whole run as a capsule.
 
     Owners come by name, ended jobs in the order of their ends and before open ones, ticks by number. The journal is
     verified on the way. Trimmed ticks come from the files in the data folder, if these exist; jobs that ended in them
-    are omitted. The exit code is 1 when the journal was changed.
+    are omitted. The exit code is 1 when the journal was changed. A capsule is one file with which `cogitate verify
+    FILE` proves the run on any machine.
     """
     settings = read_settings(verbose, data_dir=data_dir)
+    if form == "capsule":
+        if out is None or what is not None:
+            raise InputError("--format capsule writes the whole run to a file: give --out FILE, and no --what")
+        with open_state(settings) as client:
+            made = write_capsule(client, run, settings, out)
+        for line in verified_lines(made, out):
+            Terminal(stderr=True).print(line)
+        return 0
+    if what is None:
+        raise InputError("give --what memories, jobs or journal, or --format capsule for all of the run")
     if form == "parquet" and out is None:
         raise InputError("--format parquet writes a file: give --out FILE")
     if form == "generative-agents" and (out is None or what != "memories"):
@@ -121,7 +139,7 @@ def _memories(client: Redis, run: str, data_dir: Path) -> Iterator[bytes]:
         name.decode(): typed_json.decode(raw, Profile)
         for name, raw in RunStore.open(client, run).mapping("owners").items()
     }
-    return (write_stream(stream, profiles.get(stream.owner)) for stream in _streams(client, run))
+    return (dump_with_profile(stream, profiles.get(stream.owner)) for stream in _streams(client, run))
 
 
 def _jobs(client: Redis, run: str, data_dir: Path) -> Iterator[bytes]:

@@ -8,7 +8,7 @@ import typer
 from redis import Redis
 
 from cogitate.memory.errors import quoted
-from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose, data_dir_option, read_settings
+from cogitate.ops.command_options import AsJson, DataDir, Verbose, data_dir_option, read_settings
 from cogitate.ops.commands.run import host, options_again
 from cogitate.ops.commands.run_choice import RunChoice, forked_run
 from cogitate.ops.operator_requests import limit_request
@@ -17,7 +17,7 @@ from cogitate.scheduler.config.settings import ConfigurationError, check_run_nam
 
 
 def fork(
-    run: RunName,
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's name, or the file of its capsule (.capsule).")],
     at: Annotated[str, typer.Option(metavar="TIME", help="The last tick to repeat: 720, or 'day 2 12:00'.")],
     name: Annotated[str, typer.Option("--run", metavar="NEW", help="The fork's name.")],
     change: Annotated[

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import msgspec
 from redis import Redis
@@ -16,13 +18,24 @@ from cogitate.ops.world_choice import WorldChoice, default_days
 from cogitate.scheduler.config.controls import SetLimit
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.overview import RESUME
-from cogitate.scheduler.inspection.stored_run import tick_at
+from cogitate.scheduler.inspection.stored_run import tick_at, tick_named
+from cogitate.scheduler.journal.capsule.container import CapsuleError
+from cogitate.scheduler.journal.capsule.verifying import open_capsule
 from cogitate.scheduler.journal.origin import Fork
 from cogitate.scheduler.ledger.errors import RunExists
 from cogitate.scheduler.ledger.presence import check_unheld
 from cogitate.scheduler.ledger.run_store import RunStore, missing_run, run_exists, run_names
 from cogitate.simulation.world import World
 from cogitate.tasks.registry import kinds
+
+CAPSULE = ".capsule"  # ends the name of a file that stands for its run
+NUMBERS = ("agents", "seed", "minutes_per_tick", "start_minute", "unchanged", "ticks")  # of a world's description
+
+REQUIRED = {
+    "town": ("agents", "seed", "minutes_per_tick", "ticks"),
+    "story": ("seed", "minutes_per_tick", "ticks"),
+    "still": ("minutes_per_tick", "start_minute", "ticks"),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,9 +128,12 @@ def forked_run(
         RunMissing: when the source does not exist.
         ConfigurationError: when another program created it, or `at` cannot be read.
     """
-    store = RunStore.open(client, source)
-    kept = description_of(client, source)
-    world = WorldChoice.of_description(source, kept).open()
+    if source.endswith(CAPSULE):
+        fork, kept = _fork_of_capsule(Path(source), at, changes)
+    else:
+        fork = Fork(run=source, tick=tick_at(RunStore.open(client, source), at), changes=changes)
+        kept = description_of(client, source)
+    world = WorldChoice.of_description(fork.run, kept).open()
     ticks = ticks or (days * world.ticks_per_day if days else int(kept["ticks"]))
     command = f"cogitate run --run {name} --resume{options}"
     return RunChoice(
@@ -126,8 +142,26 @@ def forked_run(
         ticks=ticks,
         resume=False,
         describe=kept | {"ticks": str(ticks), RESUME: command},
-        fork=Fork(run=source, tick=tick_at(store, at), changes=changes),
+        fork=fork,
     )
+
+
+def _fork_of_capsule(path: Path, at: str, changes: tuple[SetLimit, ...]) -> tuple[Fork, dict[str, str]]:
+    """Return a fork of the run in a capsule, and what the run says of its world.
+
+    Raises:
+        CapsuleError: when it is not what was written, or a recording that it lacks is its world.
+    """
+    with open_capsule(path) as capsule:
+        manifest, kept = capsule.manifest, dict(capsule.manifest.description)
+        tick = tick_named(at, capsule.verify().facts)
+    if kept.get("world") == "recorded":
+        raise CapsuleError(f"{path} cannot be forked: its world is a recording, which is not in it")
+    wrong = [name for name, text in kept.items() if name in NUMBERS and not re.fullmatch(r"[0-9]{1,9}", text)]
+    wrong += [name for name in REQUIRED.get(kept.get("world", ""), ()) if name not in kept]
+    if wrong:
+        raise CapsuleError(f"{path} cannot be forked: its description has no number for {wrong[0]!r}")
+    return Fork(run=manifest.run, tick=tick, changes=changes, capsule=path), kept
 
 
 def _free_name(stem: str, taken: Sequence[str]) -> str:

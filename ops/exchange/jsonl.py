@@ -14,7 +14,7 @@ from cogitate.memory.effects import ReplaceSummary, SetCharacter
 from cogitate.memory.entry import Character, Entry, PlanItem
 from cogitate.memory.errors import InputError, first_fault
 from cogitate.memory.profile import Profile
-from cogitate.memory.snapshot import StreamSnapshot, load, snapshot
+from cogitate.memory.snapshot import load
 from cogitate.memory.stream import Stream
 from cogitate.memory.unreadable import unreadable
 from cogitate.ops.exchange.incoming import Incoming, TooMany, decode_json, owner_named, read_bytes
@@ -32,12 +32,6 @@ class MemoryLine(ObservationFields):
     """
 
     owner: Text = Field(min_length=1, max_length=MAX_OWNER)
-
-
-class StreamLine(StreamSnapshot, frozen=True, kw_only=True, omit_defaults=True):
-    """A line of an export: a stream and its owner's profile, which exports of 0.1.0 and owners that left lack."""
-
-    profile: Profile | None = None
 
 
 class _Profiled(msgspec.Struct, frozen=True):
@@ -59,11 +53,6 @@ class _Time(BaseModel):
         if isinstance(given, dict) and not isinstance(given.get("time"), str):
             raise ValueError("give a date and time such as '2023-02-13T08:30'")
         return given
-
-
-def write_stream(stream: Stream, profile: Profile | None) -> bytes:
-    """Return a line for `read_jsonl`: an owner's whole stream, with its profile if it has one."""
-    return msgspec.json.encode(StreamLine(**msgspec.structs.asdict(snapshot(stream)), profile=profile))
 
 
 def read_jsonl(file: Path) -> Incoming:

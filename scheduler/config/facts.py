@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, fields
+from typing import Any
 
 import msgspec
 
 from cogitate.memory import typed_json
 from cogitate.memory.clock import DAY, DAY_SECONDS, STANDARD, Clock
+from cogitate.memory.errors import quoted
 from cogitate.memory.limits import MemoryLimits
 from cogitate.memory.profile import Location
 from cogitate.memory.retrieval.profiles import ProfileChoice
@@ -17,9 +19,9 @@ from cogitate.memory.retrieval.retrieval import DEFAULT
 from cogitate.scheduler.config.embedding import EmbeddingModel, EmbeddingSettings
 from cogitate.scheduler.config.endpoints import Model, ModelSettings
 from cogitate.scheduler.config.price_table import ModelPrice
-from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.config.settings import ConfigurationError, PinnedSettings, Settings
 from cogitate.scheduler.config.tables import fields_of
-from cogitate.scheduler.config.tuning import KEPT_TUNING
+from cogitate.scheduler.config.tuning import KEPT_TUNING, Tuning
 from cogitate.tasks.kind import WorldFacts
 
 SCHEMA = 7
@@ -135,6 +137,22 @@ def keep_settings(settings: Settings) -> str:
     if prices := {price.name: price for price in settings.prices()}:
         kept[_PRICES] = msgspec.to_builtins(prices)
     return json.dumps(kept)
+
+
+def check_kept(raw: bytes, over: Settings) -> None:
+    """Check settings that somebody else's run kept, which `kept_settings` takes as they are.
+
+    Raises:
+        ValueError: when one is no setting that a run keeps, or is not valid with the endpoints of `over`.
+    """
+    kept = typed_json.decode(raw, dict[str, Any])
+    tuned = {name: kept.pop(name) for name in sorted(KEPT_TUNING & kept.keys())}
+    prices = kept.pop(_PRICES, {})
+    if unknown := sorted(kept.keys() - KEPT):
+        raise ConfigurationError(f"a run does not keep the setting {quoted(unknown[0])}")
+    typed_json.convert(tuned, Tuning)
+    typed_json.convert(prices, dict[str, ModelPrice])
+    PinnedSettings(**kept, endpoints=over.endpoints)
 
 
 def kept_settings(raw: bytes | str, over: Settings | None = None) -> Settings:

@@ -48,6 +48,11 @@ def clock_of(store: RunStore) -> Clock:
 
 
 def tick_at(store: RunStore, at: str) -> int:
+    """Return the tick of a run that a user names; see `tick_named`."""
+    return tick_named(at, kept_facts(store))
+
+
+def tick_named(at: str, facts: Facts) -> int:
     """Return the tick that a user names: a number such as "720", or a game time such as "day 2 12:00".
 
     Raises:
@@ -59,7 +64,6 @@ def tick_at(store: RunStore, at: str) -> int:
     if found is None:
         raise InputError(f"the time is {quoted(at)}: give a tick such as 720, or a game time such as 'day 2 12:00'")
     day, hour, minute = map(int, found.groups())
-    facts = kept_facts(store)
     tick = facts.clock.ticks_until((day - 1) * DAY + hour * 60 + minute - facts.start_minute)
     if tick < 1:
         raise InputError(f"the time is {quoted(at)}, which is before the first tick of the run")

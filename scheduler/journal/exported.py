@@ -17,8 +17,8 @@ from redis import Redis
 
 from cogitate.memory import typed_json
 from cogitate.scheduler.journal.checkpoint import read_checkpoint, trimmed_tick
-from cogitate.scheduler.journal.history import JournalStep, read_journal
-from cogitate.scheduler.journal.lines import JournalError, ReadLine, read_line
+from cogitate.scheduler.journal.history import PAGE, JournalStep, read_journal
+from cogitate.scheduler.journal.lines import JournalError, ReadLine, read_line, unpack_line
 from cogitate.scheduler.journal.private_files import PART, private_file
 from cogitate.scheduler.ledger.run_store import RunStore
 
@@ -27,15 +27,20 @@ _NAME = re.compile(r"(\d{10})-(\d{10})\.jsonl")
 _NONCE = re.compile(r"[0-9a-f]{16}")
 
 
-class _Exported(msgspec.Struct, frozen=True):
-    """One line of a file."""
+class ExportedEntry(msgspec.Struct, frozen=True):
+    """One line of a file: the line of a tick or a checkpoint, and the chain after it."""
 
     chain: str
     line: msgspec.Raw = msgspec.Raw()
     checkpoint: msgspec.Raw = msgspec.Raw()
 
+    def raw(self) -> bytes:
+        """Return the entry as it is written, without the end of the line."""
+        kind = "checkpoint" if bytes(self.checkpoint) else "line"
+        return exported_entry(self.chain, bytes(self.checkpoint) or bytes(self.line), kind)[:-1]
 
-_LINE = typed_json.decoder(_Exported)
+
+_ENTRY = typed_json.decoder(ExportedEntry)
 
 
 def journal_folder(data_dir: Path, run: str, incarnation: str) -> Path:
@@ -68,6 +73,61 @@ def remove_exported(data_dir: Path, run: str) -> int:
             removed += len(list(folder.iterdir()))
             shutil.rmtree(folder)
     return removed
+
+
+def read_entry(raw: bytes) -> ExportedEntry:
+    """Return one line of a file, decoded but not verified.
+
+    Raises:
+        msgspec.DecodeError: when it cannot be read.
+    """
+    return _ENTRY.decode(raw)
+
+
+def steps_of(entries: Iterable[ExportedEntry]) -> Iterator[JournalStep]:
+    """Yield the verified lines of a journal from tick 1 on, each with the checkpoint behind it.
+
+    Raises:
+        JournalError: at the first entry that does not follow from those before it.
+    """
+    digest = chain = ""
+    tick = 0
+    waiting: JournalStep | None = None  # its checkpoint may follow
+    for entry in entries:
+        if bytes(entry.checkpoint) and waiting is not None:
+            checkpoint, chain = read_checkpoint(_stored(entry.chain, entry.checkpoint), tick, chain)
+            waiting = JournalStep(waiting.line, checkpoint, chain)
+            continue
+        if waiting is not None:
+            yield waiting
+        tick += 1
+        line = read_line(_stored(entry.chain, entry.line), tick, digest, chain)
+        digest, chain = line.digest, line.chain
+        waiting = JournalStep(line, None, chain)
+    if waiting is not None:
+        yield waiting
+
+
+def entries_of(client: Redis, data_dir: Path, run: str, last: int) -> Iterator[ExportedEntry]:
+    """Yield the entries of a run's journal from tick 1 to `last`; trimmed ones come from its files. None is verified.
+
+    Raises:
+        JournalError: when the journal was trimmed and its files are not all there.
+    """
+    store = RunStore.open(client, run)
+    if trimmed := trimmed_tick(store):
+        yield from exported_journal(client, data_dir, run).entries(trimmed)
+    marks = {int(tick) for tick in store.fields("journal_checkpoints") if int(tick) > trimmed}
+    for first in range(trimmed, last, PAGE):
+        page = store.items("journal", first - trimmed, min(first + PAGE, last) - 1 - trimmed)
+        if trimmed_tick(store) != trimmed:
+            raise JournalError(f"tick {first + 1}: the journal was trimmed while it was read; read it again")
+        for tick, stored in enumerate(page, first + 1):
+            chain, body = unpack_line(stored)
+            yield ExportedEntry(chain, line=msgspec.Raw(body))
+            if tick in marks and (kept := store.field("journal_checkpoints", str(tick))) is not None:
+                chain, body = unpack_line(kept)
+                yield ExportedEntry(chain, checkpoint=msgspec.Raw(body))
 
 
 def exported_entry(chain: str, body: bytes, kind: str) -> bytes:
@@ -111,31 +171,27 @@ class ExportedJournal:
 
     def passed(self, last: int) -> Iterator[JournalStep]:
         """Yield the verified lines of ticks 1 to `last`, with the checkpoints between them."""
-        digest = chain = ""
+        yield from steps_of(self.entries(last))
+
+    def entries(self, last: int) -> Iterator[ExportedEntry]:
+        """Yield the entries of ticks 1 to `last`. None of them is verified.
+
+        Raises:
+            JournalError: when a file cannot be read, or a tick is in none.
+        """
         tick = 0
-        waiting: JournalStep | None = None  # its checkpoint may follow
         for _, _, path in self._files():
             with path.open("rb") as file:
                 for raw in file:
                     try:
-                        exported = _LINE.decode(raw)
+                        entry = read_entry(raw)
                     except msgspec.DecodeError as error:
                         raise JournalError(f"tick {tick + 1}: {path} cannot be read: {error}") from error
-                    if bytes(exported.checkpoint) and waiting is not None:
-                        stored = _stored(exported.chain, exported.checkpoint)
-                        checkpoint, chain = read_checkpoint(stored, tick, chain)
-                        waiting = JournalStep(waiting.line, checkpoint, chain)
-                        continue
-                    if waiting is not None:
-                        yield waiting
-                    if tick == last:
-                        return
-                    tick += 1
-                    line = read_line(_stored(exported.chain, exported.line), tick, digest, chain)
-                    digest, chain = line.digest, line.chain
-                    waiting = JournalStep(line, None, chain)
-        if waiting is not None:
-            yield waiting
+                    if not bytes(entry.checkpoint):
+                        if tick == last:
+                            return
+                        tick += 1
+                    yield entry
         if tick < last:
             raise JournalError(f"tick {tick + 1}: no file in {self.folder} has it")
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
+from pathlib import Path
 
 import msgspec
 
@@ -35,9 +36,10 @@ class Fork(msgspec.Struct, frozen=True, kw_only=True):
     A job whose inputs are what they were in that run gets the outcome that it had there, without a call.
     """
 
-    run: str  # the source, on the same server
+    run: str  # the source, on the same server unless a capsule holds it
     tick: int  # the last one that is repeated
     changes: tuple[Change, ...] = ()  # of limits and cadences, from the next tick on
+    capsule: Path | None = None  # the file that holds the source
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -58,14 +60,23 @@ def origin_of(store: RunStore) -> Origin | None:
     return typed_json.decode(kept, Origin) if kept is not None else None
 
 
+def check_tick(run: str, tick: int, last: int) -> None:
+    """Check that a run has reached the tick of a fork.
+
+    Raises:
+        LedgerError: when it has not.
+    """
+    if not 1 <= tick <= last:
+        raise LedgerError(f"run {run!r} cannot be forked at tick {tick}: give a tick from 1 to {last}, its last one")
+
+
 def find_origin(source: RunStore, run: str, tick: int, changes: tuple[Change, ...] = ()) -> Origin:
     """Return the origin of a fork of a run after one of its ticks.
 
     Raises:
         LedgerError: when the run has not reached the tick, or the lines before it are not in the ledger any more.
     """
-    if not 1 <= tick <= (last := source.tick()):
-        raise LedgerError(f"run {run!r} cannot be forked at tick {tick}: give a tick from 1 to {last}, its last one")
+    check_tick(run, tick, last := source.tick())
     if trimmed := trimmed_tick(source):
         raise LedgerError(
             f"run {run!r} cannot be forked: its journal was trimmed up to tick {trimmed}, and a fork repeats all of "

@@ -14,7 +14,7 @@ They are keys of the run, so `cogitate delete` removes them with it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from importlib import resources
 
@@ -204,6 +204,13 @@ def captured_of(store: RunStore, settings: Settings, key: JobKey) -> list[Captur
     fields = [_capture_field(key, number) for number in range(1, MOST_ATTEMPTS + 1)]
     found = _capture_texts(store.client, settings).find(store.captured_keys(), fields)
     return [typed_json.decode(raw, Captured) for raw in found if raw is not None]
+
+
+def all_captured(store: RunStore, settings: Settings) -> Iterator[tuple[JobKey, Captured]]:
+    """Yield the stored attempts of all jobs of a run, by job and attempt."""
+    fields = [field.decode().rpartition("#") for field in store.fields("captured")]
+    for key in sorted({JobKey.parse(text) for text, _, _ in fields}):
+        yield from ((key, one) for one in captured_of(store, settings, key))
 
 
 def _capture_texts(client: Redis, settings: Settings) -> KeptTexts:

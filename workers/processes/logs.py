@@ -111,13 +111,16 @@ def log_tail(path: Path, start: int, count: int = 3) -> str:
 
 def redact_secrets(text: str, settings: Settings) -> str:
     """Replace each key and password of these settings in a text with "***", ignoring case."""
-    for secret in sorted(set(_secrets(settings)), key=len, reverse=True):
+    for secret in sorted(set(secrets_in(settings)), key=len, reverse=True):
         if len(secret) >= SHORTEST:
             text = re.sub(re.escape(secret), "***", text, flags=re.IGNORECASE)
     return text
 
 
-def _secrets(settings: Settings) -> Iterator[str]:
+def secrets_in(settings: Settings) -> Iterator[str]:
+    """Yield each key, token and password of these settings, and the keys of the environment that they name."""
+    if settings.gateway_token is not None:
+        yield settings.gateway_token.get_secret_value()
     urls = [url.get_secret_value() for url in (settings.redis_url, settings.broker_url) if url is not None]
     for endpoint in settings.endpoint_table().values():
         if endpoint.api_key is not None:

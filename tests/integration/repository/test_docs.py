@@ -130,6 +130,16 @@ def test_two_runs_are_compared_by_the_commands_and_the_function_of_the_page(tmp_
     assert " windows" in run(sys.executable, "-W", "error", "example.py", cwd=tmp_path)
 
 
+def test_a_capsule_is_verified_by_the_commands_of_the_page(tmp_path: Path) -> None:
+    out = run("bash", "-euc", blocks("sh", "docs/how-to/capsules.md")[0], cwd=tmp_path)
+    assert "ticks replayed to digest" in out
+
+
+def test_a_capsule_is_forked_by_the_commands_of_the_page(tmp_path: Path) -> None:
+    out = run("bash", "-euc", blocks("sh", "docs/how-to/forking.md")[0], cwd=tmp_path)
+    assert "Run noon: finished" in out
+
+
 def test_a_host_continues_an_imported_run(tmp_path: Path) -> None:
     page = IMPORTING
     (tmp_path / "memories.jsonl").write_text(blocks("json", page)[0])

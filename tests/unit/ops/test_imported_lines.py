@@ -12,13 +12,13 @@ from cogitate.memory.effects import ReplaceSummary, SetCharacter
 from cogitate.memory.entry import Character, Entry, Head, PlanItem
 from cogitate.memory.errors import InputError
 from cogitate.memory.profile import Profile
-from cogitate.memory.snapshot import dump
+from cogitate.memory.snapshot import dump, dump_with_profile
 from cogitate.memory.stream import Stream
 from cogitate.ops.exchange import incoming
 from cogitate.ops.exchange.command import settings_of
 from cogitate.ops.exchange.dialogue import read_dialogue
 from cogitate.ops.exchange.incoming import Incoming
-from cogitate.ops.exchange.jsonl import read_jsonl, write_stream
+from cogitate.ops.exchange.jsonl import read_jsonl
 from cogitate.scheduler.config.settings import Settings
 from tests.unit.ops.imported import remembered
 
@@ -192,7 +192,7 @@ def _seen(owner: str) -> Stream:
 
 def _exported(stream: Stream, tmp_path: Path, profile: Profile | None = None) -> Incoming:
     file = tmp_path / "memories.jsonl"
-    file.write_bytes(write_stream(stream, profile) + b"\n")
+    file.write_bytes(dump_with_profile(stream, profile) + b"\n")
     return read_jsonl(file)
 
 

@@ -1,0 +1,246 @@
+"""The container of a capsule: a ZIP archive of one layout, whose comment is a checksum of every byte before it.
+
+Any program that reads ZIP archives reads it. The members are deflated and stand one behind another without gaps, all
+with one date and mode, so that the same members give the same bytes. The archive's comment holds the SHA-256 of the
+bytes before it: a changed byte anywhere is found before anything is decompressed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+import stat
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, Self
+
+import msgspec
+
+from cogitate.memory.errors import CogitateError, quoted
+
+MOST_BYTES = 2**30  # of one member, decompressed
+MOST_FILE = 2**32  # bytes of the file
+MOST_LINE = 2**26  # bytes of one line of a member, which is decoded at once
+MOST_MEMBERS = 100
+MOST_DIRECTORY = 2**16  # bytes of the archive's directory, which is read at once
+
+_MARK = b"cogitate capsule, SHA-256 "
+_COMMENT = len(_MARK) + 64
+_END = struct.Struct("<4s4H2LH")  # the archive's last record: before its comment
+_LOCAL = 30  # bytes of a member's header without its name
+_DATE = (1980, 1, 1, 0, 0, 0)
+_CHUNK = 2**20
+_MEMBER = re.compile(r"[a-z][a-z_]{0,40}\.jsonl?|prompts/[A-Za-z0-9_-]{1,80}\.j2")
+
+
+class CapsuleError(CogitateError, ValueError):
+    """A file is no capsule, or was changed; the message says what is wrong with it and what to do."""
+
+
+class Member(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The size and the hash of a member's content."""
+
+    bytes: int
+    sha256: str
+
+
+AGAIN = "get it again from who made it"
+
+
+def changed(path: Path, what: str) -> CapsuleError:
+    """Return the error of a file that is not what was written."""
+    return CapsuleError(f"{path}: {what}: the file was changed or is incomplete: {AGAIN}")
+
+
+class ContainerWriter:
+    """A container that is being written, for a block.
+
+    Args:
+        draft: an empty file to write to and to read from.
+    """
+
+    def __init__(self, draft: BinaryIO) -> None:
+        self._draft = draft
+        self._archive = zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED, allowZip64=False)
+        self.members: dict[str, Member] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._archive.close()
+
+    @contextmanager
+    def member(self, name: str) -> Iterator[Callable[[bytes], None]]:
+        """Yield a function that adds bytes to a new member.
+
+        Raises:
+            CapsuleError: when the member becomes too large.
+        """
+        info = zipfile.ZipInfo(name, _DATE)
+        info.compress_type, info.create_system, info.external_attr = zipfile.ZIP_DEFLATED, 3, 0o600 << 16
+        size, digest = 0, hashlib.sha256()
+        with self._archive.open(info, "w") as member:
+
+            def add(data: bytes) -> None:
+                nonlocal size
+                size += len(data)
+                if size > MOST_BYTES:
+                    raise CapsuleError(f"{name} has more than {MOST_BYTES:,} bytes, too many for a capsule")
+                digest.update(data)
+                member.write(data)
+
+            yield add
+        self.members[name] = Member(bytes=size, sha256=digest.hexdigest())
+
+    def finish(self, out: BinaryIO) -> None:
+        """Complete the container and write it."""
+        self._archive.close()
+        left = self._draft.tell() - 2  # the length of the comment, which is empty so far
+        self._draft.seek(0)
+        digest = hashlib.sha256()
+        while left:
+            chunk = self._draft.read(min(_CHUNK, left))
+            left -= len(chunk)
+            digest.update(chunk)
+            out.write(chunk)
+        length = struct.pack("<H", _COMMENT)
+        digest.update(length)
+        out.write(length + _MARK + digest.hexdigest().encode())
+
+
+class Container:
+    """A container that is read: complete, and laid out as it was written. Its members are checked as they are read."""
+
+    def __init__(self, path: Path, file: BinaryIO) -> None:
+        self.path = path
+        self._directory = _check_whole(path, file)
+        try:
+            self._archive = zipfile.ZipFile(file)
+        except (zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError, struct.error) as error:
+            raise CapsuleError(f"{path} is no capsule: {error}") from error
+        self._infos = self._checked_layout()
+
+    @classmethod
+    @contextmanager
+    def open(cls, path: Path) -> Iterator[Self]:
+        """Yield the container in a file.
+
+        Raises:
+            OSError: when the file cannot be read.
+            CapsuleError: when it is none, or was changed.
+        """
+        told = path.stat()
+        if not stat.S_ISREG(told.st_mode) or not _END.size + _COMMENT <= told.st_size <= MOST_FILE:
+            raise CapsuleError(f"{path} is no capsule: give a file that `cogitate export --format capsule` wrote")
+        with path.open("rb") as file:
+            yield cls(path, file)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of its members."""
+        return frozenset(self._infos)
+
+    def check(self, name: str, said: Member) -> None:
+        """Check the content of a member, without decoding it.
+
+        Raises:
+            CapsuleError: when it is missing, or is not what the manifest says.
+        """
+        if name not in self._infos:
+            raise changed(self.path, f"{name} is missing")
+        size, digest = 0, hashlib.sha256()
+        with self._reading(name) as member:
+            while chunk := member.read(_CHUNK):
+                size += len(chunk)
+                digest.update(chunk)
+        if (size, digest.hexdigest()) != (said.bytes, said.sha256):
+            raise changed(self.path, f"{name} is not what the manifest says")
+
+    def read(self, name: str, most: int = MOST_LINE) -> bytes:
+        """Return the content of a member.
+
+        Raises:
+            CapsuleError: when it is missing, cannot be decompressed, or has more than `most` bytes.
+        """
+        if name not in self._infos:
+            raise changed(self.path, f"{name} is missing")
+        with self._reading(name) as member:
+            found = member.read(most + 1)
+        if len(found) > most:
+            raise CapsuleError(f"{self.path}: {name} has more than {most:,} bytes: it is no capsule that Cogitate made")
+        return found
+
+    def lines(self, name: str) -> Iterator[bytes]:
+        """Yield the lines of a member, without their ends.
+
+        Raises:
+            CapsuleError: when one is too long, has no end, or cannot be decompressed.
+        """
+        with self._reading(name) as member, io.BufferedReader(member, _CHUNK) as lines:
+            while line := lines.readline(MOST_LINE + 1):
+                if len(line) > MOST_LINE:
+                    raise CapsuleError(
+                        f"{self.path}: {name} has a line of more than {MOST_LINE:,} bytes: "
+                        "it is no capsule that Cogitate made"
+                    )
+                if not line.endswith(b"\n"):
+                    raise changed(self.path, f"{name} ends in the middle of a line")
+                yield line[:-1]
+
+    @contextmanager
+    def _reading(self, name: str) -> Iterator[zipfile.ZipExtFile]:
+        try:
+            with self._archive.open(self._infos[name]) as member:
+                yield member  # type: ignore[misc]
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+            raise changed(self.path, f"{name} cannot be decompressed ({error})") from error
+
+    def _checked_layout(self) -> dict[str, zipfile.ZipInfo]:
+        """Return the members by name, once each has its place, and nothing stands between them."""
+        at, found = 0, dict[str, zipfile.ZipInfo]()
+        for info in self._archive.infolist():
+            name = info.filename
+            if not _MEMBER.fullmatch(name) or info.orig_filename != name or name in found:
+                raise CapsuleError(f"{self.path}: {quoted(name)} is no part of a capsule: {AGAIN}")
+            if info.file_size > MOST_BYTES:
+                raise CapsuleError(
+                    f"{self.path}: {name} would have {info.file_size:,} bytes, at most {MOST_BYTES:,} fit: "
+                    "it is no capsule that Cogitate made"
+                )
+            usual = (info.compress_type, info.flag_bits, info.extra, info.comment, info.date_time)
+            if usual != (zipfile.ZIP_DEFLATED, 0, b"", b"", _DATE) or info.header_offset != at:
+                raise changed(self.path, f"{name} is not laid out as in a capsule")
+            at += _LOCAL + len(name) + info.compress_size
+            found[name] = info
+        if at != self._directory:
+            raise changed(self.path, "something stands between its members")
+        return found
+
+
+def _check_whole(path: Path, file: BinaryIO) -> int:
+    """Check the comment of an archive, and return where its directory begins."""
+    size = file.seek(-_END.size - _COMMENT, io.SEEK_END) + _END.size + _COMMENT
+    end, comment = file.read(_END.size), file.read(_COMMENT)
+    magic, disk, first_disk, here, members, directory, begins, length = _END.unpack(end)
+    if magic != b"PK\5\6" or not comment.startswith(_MARK):
+        raise CapsuleError(
+            f"{path} is no capsule, or its end is missing: give a complete file that "
+            "`cogitate export --format capsule` wrote"
+        )
+    file.seek(0)
+    digest, left = hashlib.sha256(), size - _COMMENT
+    while chunk := file.read(min(_CHUNK, left)):
+        left -= len(chunk)
+        digest.update(chunk)
+    if comment != _MARK + digest.hexdigest().encode():
+        raise changed(path, "its bytes do not match its checksum")
+    whole = (disk, first_disk, length, begins + directory) == (0, 0, _COMMENT, size - _END.size - _COMMENT)
+    if not whole or here != members or members > MOST_MEMBERS or directory > MOST_DIRECTORY:
+        raise CapsuleError(f"{path}: its directory is not that of a capsule: {AGAIN}")
+    return int(begins)

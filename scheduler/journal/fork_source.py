@@ -1,0 +1,95 @@
+"""The source of a fork, as a new run takes it over: from a run of the same server, or from a capsule."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import msgspec
+from redis import Redis
+
+from cogitate.scheduler.config.facts import check_kept
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.intake.checks import InputError
+from cogitate.scheduler.journal.capsule.container import CapsuleError
+from cogitate.scheduler.journal.capsule.verifying import Capsule, open_capsule
+from cogitate.scheduler.journal.lines import next_chain, pack_line
+from cogitate.scheduler.journal.origin import PAGE, Fork, Origin, check_tick, copy_journal, find_origin
+from cogitate.scheduler.ledger.run_store import RunStore
+
+
+class ForkSource(NamedTuple):
+    """What a fork begins with."""
+
+    origin: Origin
+    settings: bytes  # that it keeps, as JSON
+    description: dict[str, str]
+    latency_prior: bytes | None  # as JSON
+    copy: Callable[[RunStore], None]  # copies the source's journal to a fork
+
+
+def source_of(client: Redis, fork: Fork, settings: Settings) -> ForkSource:
+    """Return the source of a fork.
+
+    Args:
+        settings: those of this machine.
+
+    Raises:
+        RunMissing: when no capsule is given and there is no such run.
+        LedgerError: when it has not reached the tick, or is trimmed.
+        InputError: when the capsule holds another run.
+        OSError, CapsuleError: when the capsule cannot be read, or is not what was written.
+    """
+    if fork.capsule is not None:
+        with open_capsule(fork.capsule) as capsule:
+            return _of_capsule(fork, capsule, settings)
+    source = RunStore.open(client, fork.run)
+    origin = find_origin(source, fork.run, fork.tick, fork.changes)
+    kept, prior, told = source.state("settings", "latency_prior", "describe")
+    copy = partial(copy_journal, source, last=origin.last)
+    return ForkSource(origin, kept or b"", dict(json.loads(told or b"{}")), prior, copy)
+
+
+def _of_capsule(fork: Fork, capsule: Capsule, settings: Settings) -> ForkSource:
+    manifest, hashes = capsule.manifest, ("", "")
+    if manifest.run != fork.run:
+        raise InputError(f"{capsule.path} holds run {manifest.run!r}, not {fork.run!r}: give the name of its run")
+    check_tick(manifest.run, fork.tick, manifest.ticks)
+    capsule.verify()
+    for step in capsule.steps():
+        if step.line.core.tick == fork.tick:
+            hashes = step.line.digest, step.line.chain
+            break
+    try:
+        check_kept(capsule.settings, settings)
+    except ValueError as error:
+        raise CapsuleError(f"{capsule.path} cannot be forked: its settings: {error}") from error
+    origin = Origin(
+        run=manifest.run,
+        incarnation=manifest.incarnation,
+        tick=fork.tick,
+        last=manifest.ticks,
+        digest=hashes[0],
+        chain=hashes[1],
+        changes=fork.changes,
+    )
+    prior = msgspec.json.encode(manifest.latency_prior) if manifest.latency_prior is not None else None
+    return ForkSource(origin, capsule.settings, manifest.description, prior, partial(_copy_lines, fork))
+
+
+def _copy_lines(fork: Fork, to: RunStore) -> None:
+    """Copy the lines of a capsule, chained anew without the checkpoints between them."""
+    assert fork.capsule is not None
+    chain, page = "", list[bytes]()
+    with open_capsule(fork.capsule) as capsule:
+        for entry in capsule.entries():
+            if body := bytes(entry.line):
+                chain = next_chain(chain, body)
+                page.append(pack_line(chain, body))
+            if len(page) == PAGE:
+                to.client.rpush(to.key("origin_journal"), *page)
+                page = []
+    if page:
+        to.client.rpush(to.key("origin_journal"), *page)
