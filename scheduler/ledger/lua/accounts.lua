@@ -5,8 +5,8 @@
 --                                batched: 1 while a batch holds its request, whatever becomes of the worker
 --   <run>lost             hash  token -> the same of an abandoned attempt: booked in full until its usage arrives
 --   <run>alone            hash  worker -> token of the attempt that it runs alone, see claim.lua
---   <run>job:<key>        hash  an open job; losses: its attempts whose worker was lost; empty: the cell
---                                whose retry pool had no room for another
+--   <run>job:<key>        hash  an open job; attempts: their tokens, each between spaces; losses: those whose worker was
+--                                lost; empty: the cell whose retry pool had no room for another
 --   <run>state            hash  settings: JSON of the settings that the run keeps
 --   <run>unclaimed        set   keys of open jobs without a running attempt
 --   <run>waiting          hash  due tick -> admitted jobs whose result is still out

@@ -34,8 +34,8 @@ if tonumber(run_schema) > known then return {'newer'} end
 if tonumber(run_schema) < known then return {'older'} end
 
 local name = run .. 'job:' .. key
-local state, running, claimed, due, tick, job_schema, losses =
-  unpack(redis.call('HMGET', name, 'state', 'token', 'claims', 'due', 'tick', 'schema', 'losses'))
+local state, running, claimed, due, tick, job_schema, losses, earlier_tokens =
+  unpack(redis.call('HMGET', name, 'state', 'token', 'claims', 'due', 'tick', 'schema', 'losses', 'attempts'))
 local job, owner, reads, calls, tokens, usd_micros, booked, pools, usage, latest = unpack(redis.call(
   'HMGET', name, 'job', 'owner', 'reads', 'calls', 'tokens', 'usd_micros', 'cells', 'pools', 'last', 'latest'))
 if state ~= 'open' then return {'closed'} end
@@ -46,6 +46,8 @@ local suspect = tonumber(losses or 0) >= math.max(1, math.min(SUSPECT, cap - 1))
 
 if running ~= token then  -- otherwise this very claim was made and its reply lost
   if running ~= '' or held == '1' then return {'claimed'} end
+  -- A client repeats a call without a reply. If the lease of the first has run out by then, its attempt is over.
+  if earlier_tokens and earlier_tokens:find(' ' .. token .. ' ', 1, true) then return {'claimed'} end
   if claims >= cap then
     give_up(run, key, name)
     return {'dead'}
@@ -91,7 +93,8 @@ if running ~= token then  -- otherwise this very claim was made and its reply lo
     if settled then retried(run, latest, key, last) end
   end
   claims = claims + 1
-  redis.call('HSET', name, 'token', token, 'latest', token, 'claims', claims, 'last', cjson.encode(reserved))
+  redis.call('HSET', name, 'token', token, 'latest', token, 'claims', claims, 'last', cjson.encode(reserved),
+    'attempts', (earlier_tokens or ' ') .. token .. ' ')
   redis.call('SREM', run .. 'unclaimed', key)
   redis.call('HSET', run .. 'attempts', token, cjson.encode({
     job = key, worker = worker, tick = tonumber(tick), cells = cells, reserved = reserved, pooled = 0}))

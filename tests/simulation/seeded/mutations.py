@@ -420,6 +420,10 @@ MUTATIONS: dict[str, Mutation] = {
             "if running ~= '' or held == '1' then redis.call('HINCRBY', name, 'claims', 1) return {'claimed'} end",
         ),
     ),
+    "a repeated claim begins an attempt that is over": script(
+        "claim",
+        ("if earlier_tokens and earlier_tokens:find(' ' .. token .. ' ', 1, true) then return {'claimed'} end", ""),
+    ),
     "hints are limited": hints_without_repeat,
     "a tick is written in two steps": steps_by_two,
     "what collect saw decides what attempts hold": script(

@@ -70,6 +70,7 @@ FOUND: dict[str, int] = {
     "any attempt may settle": 1,
     "a claimed job is handed out again": 8,
     "refused claims count as attempts": 9,
+    "a repeated claim begins an attempt that is over": 512049,
     "hints are limited": 3,
     "a tick is written in two steps": 1,
     "what collect saw decides what attempts hold": 2,

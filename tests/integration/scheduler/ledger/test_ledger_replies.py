@@ -117,8 +117,11 @@ def test_an_unknown_script_is_loaded_again(client: Redis) -> None:
 
 
 def test_hosts_can_block_with_any_interval(valkey: EmbeddedServer) -> None:
-    """A blocking call ends before its socket's timeout does."""
-    client = Redis.from_url(valkey.url, socket_timeout=0.2, retry=Retry(NoBackoff(), 0))
+    """A blocking call ends before its socket's timeout does.
+
+    A server looks at its timers ten times a second, so a timeout of tenths of a second would leave no margin.
+    """
+    client = Redis.from_url(valkey.url, socket_timeout=2.0, retry=Retry(NoBackoff(), 0))
     host = Host(client)
     assert host.ledger.wait_ready(5, timeout=30.0) is False
     client.close()

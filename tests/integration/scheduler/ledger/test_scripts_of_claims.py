@@ -35,6 +35,19 @@ def test_a_first_claim_takes_the_job_out_of_the_open_ones(run: Redis) -> None:
     assert everything(run) == before
 
 
+@pytest.mark.parametrize("newer", [(), ("u",)], ids=["the newest attempt", "an earlier attempt"])
+def test_a_repeated_claim_of_an_attempt_that_is_over_is_refused(run: Redis, newer: tuple[str, ...]) -> None:
+    for token in ("t", *newer):
+        assert claim(run, token)[0] == "ok"
+        run.hset(f"{RUN}job:k", "token", "")  # its lease has run out
+        run.hset(f"{RUN}lost", token, run.hget(f"{RUN}attempts", token) or "")
+        run.hdel(f"{RUN}attempts", token)
+    before = everything(run)
+    assert claim(run, "t") == ["claimed"]
+    assert everything(run) == before
+    assert claim(run, "tu")[0] == "ok", "another token that contains it"
+
+
 @pytest.mark.parametrize(
     ("state", "job", "answer"),
     [
