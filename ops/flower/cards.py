@@ -215,8 +215,7 @@ def workers_card(run: RunOverview, workers: WorkersSeen, *, no_writes: bool = Fa
     if at_work and waiting and not alive:
         lines.append("no worker takes jobs: cogitate worker")
     lines.append(f"jobs that wait for one: {waiting:,}")
-    unanswered = workers.unanswered
-    lacking = bool(workers.missing or workers.failing or unanswered)
+    lacking = bool(workers.missing or workers.failing or workers.unanswered)
     grade: Grade = "bad" if lacking or (at_work and waiting and not alive) else "good" if alive else ""
     value = f"{alive} of {workers.expected}" if workers.expected else "none"
     return Card(
@@ -226,8 +225,8 @@ def workers_card(run: RunOverview, workers: WorkersSeen, *, no_writes: bool = Fa
         grade=grade,
         lines=lines,
         figures=figures,
-        command="cogitate doctor" if unanswered else "cogitate worker",
-        jobs={"worker": unanswered[0].claims_as} if unanswered else {"state": "open"} if waiting else {},
+        command="cogitate doctor" if workers.unanswered else "cogitate worker",
+        jobs={"state": "open"} if waiting else {},
     )
 
 

@@ -50,7 +50,6 @@ class FailedCalls(msgspec.Struct, frozen=True, kw_only=True):
 
     failures: int
     why: str  # class of the last failure
-    claims_as: str  # the name under which the worker claims jobs
 
 
 NO_FAILED_CALLS: Mapping[str, FailedCalls] = {}
@@ -89,7 +88,6 @@ class UnansweredWorker(msgspec.Struct, frozen=True, kw_only=True):
     endpoint: str
     failures: int  # consecutive calls
     why: str  # class of the last failure
-    claims_as: str  # its name in records of jobs
 
 
 class WorkersSeen(msgspec.Struct, frozen=True, kw_only=True):

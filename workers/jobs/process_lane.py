@@ -24,7 +24,6 @@ from cogitate.workers.jobs.heartbeat import Heartbeat
 from cogitate.workers.jobs.kept_results import KeptResults
 from cogitate.workers.jobs.model_lane import SPARE, ModelLane, slots_of_worker
 from cogitate.workers.jobs.runner import Outcome, Runner
-from cogitate.workers.processes.failed_calls import CALLS
 from cogitate.workers.processes.worker_process import BEFORE_CLAIM, reason_of
 from cogitate.workers.transport import redis_transport
 
@@ -57,7 +56,6 @@ def _lane(pid: int) -> ModelLane[Outcome]:
     use_prompts(settings.prompts)
     client = connect(settings.state_url(), settings.socket_timeout, client=CombinedRedis)
     worker = f"{os.uname().nodename}:{pid}:{new_nonce()}"
-    CALLS.claims_as = worker
     claims = Claims(client, worker=worker)
     beat_every = settings.tuning.lease / 5
     heartbeat, kept = Heartbeat(claims.beat, beat_every), KeptResults(claims, beat_every)

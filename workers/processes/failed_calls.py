@@ -27,7 +27,6 @@ class CallsInTurn:
     """The latest calls of one process. Thread-safe."""
 
     def __init__(self) -> None:
-        self.claims_as = ""  # the name under which this process claims jobs
         self._failing: dict[str, _InTurn] = {}
         self._lock = threading.Lock()
 
@@ -54,7 +53,7 @@ class CallsInTurn:
         """Return, by endpoint, the failures in a row between which calls of other workers were answered."""
         with self._lock:
             return {
-                name: FailedCalls(failures=one.failures, why=one.why, claims_as=self.claims_as)
+                name: FailedCalls(failures=one.failures, why=one.why)
                 for name, one in sorted(self._failing.items())
                 if one.others and one.failures >= FEW
             }

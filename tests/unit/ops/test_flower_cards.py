@@ -311,14 +311,14 @@ def test_the_model_card_names_why_calls_fail() -> None:
     assert model_card(run(hour=seen), [ENDPOINT]).lines[1] == "failed: connection 4×"
 
 
-def test_a_worker_that_no_endpoint_answers_is_red_and_links_to_its_jobs() -> None:
-    lost = UnansweredWorker(worker="b", endpoint="default", failures=4, why="connection", claims_as="vm:7:f")
+def test_a_worker_that_no_endpoint_answers_is_red() -> None:
+    lost = UnansweredWorker(worker="b", endpoint="default", failures=4, why="connection")
     card = workers_card(run(), WorkersSeen(alive=["a", "b"], missing=[], kinds=[], unanswered=[lost]))
     assert graded(card) == ("2 of 2", "bad")
     assert card.lines[0] == (
         "Worker b: its last 4 calls of default failed (connection), those of others did not: check its URL and key"
     )
-    assert (card.command, card.jobs) == ("cogitate doctor", {"worker": "vm:7:f"})
+    assert (card.command, card.jobs) == ("cogitate doctor", {}), "others end the jobs that it fails"
 
 
 def test_a_kind_whose_own_code_fails_is_failing_whatever_its_jobs_lacked() -> None:

@@ -75,10 +75,10 @@ def test_a_worker_that_claims_nothing_is_alive_and_not_able(clock: Clock) -> Non
 
 
 def test_a_worker_that_no_endpoint_answers_is_named_while_it_lives(clock: Clock) -> None:
-    calls = {"default": FailedCalls(failures=4, why="auth", claims_as="vm:7:f")}
+    calls = {"default": FailedCalls(failures=4, why="auth")}
     give_sign(clock.client, "one", None, KINDS, calls=calls)
     give_sign(clock.client, "two", None, KINDS)
-    found = UnansweredWorker(worker="one", endpoint="default", failures=4, why="auth", claims_as="vm:7:f")
+    found = UnansweredWorker(worker="one", endpoint="default", failures=4, why="auth")
     assert workers_seen(clock.client).unanswered == [found]
     clock.now += GOOD_FOR + 1
     assert workers_seen(clock.client).unanswered == []

@@ -22,10 +22,9 @@ from cogitate.workers.processes.failed_calls import CallsInTurn
 )
 def test_calls_that_fail_while_others_are_answered_are_told(answered: Sequence[int], told: bool) -> None:
     calls = CallsInTurn()
-    calls.claims_as = "vm:7:f"
     for count in answered:
         calls.failed("default", "connection", partial(int, count))
-    found = {"default": FailedCalls(failures=len(answered), why="connection", claims_as="vm:7:f")}
+    found = {"default": FailedCalls(failures=len(answered), why="connection")}
     assert calls.told() == (found if told else {})
 
 
