@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -15,8 +16,9 @@ from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.journal.capsule.container import CapsuleError
 from cogitate.scheduler.journal.capsule.verifying import Capsule, open_capsule
+from cogitate.scheduler.journal.exported import ExportedEntry, entries_of, steps_of
 from cogitate.scheduler.journal.lines import next_chain, pack_line
-from cogitate.scheduler.journal.origin import PAGE, Fork, Origin, check_tick, copy_journal, find_origin
+from cogitate.scheduler.journal.origin import PAGE, Fork, Origin, check_tick, find_origin
 from cogitate.scheduler.ledger.run_store import RunStore
 
 
@@ -48,7 +50,10 @@ def source_of(client: Redis, fork: Fork, settings: Settings) -> ForkSource:
     source = RunStore.open(client, fork.run)
     origin = find_origin(source, fork.run, fork.tick, fork.changes)
     kept, prior, told = source.state("settings", "latency_prior", "describe")
-    copy = partial(copy_journal, source, last=origin.last)
+
+    def copy(to: RunStore) -> None:
+        _copy_lines(entries_of(client, settings.data_dir, fork.run, origin.last), to)
+
     return ForkSource(origin, kept or b"", dict(json.loads(told or b"{}")), prior, copy)
 
 
@@ -76,20 +81,33 @@ def _of_capsule(fork: Fork, capsule: Capsule, settings: Settings) -> ForkSource:
         changes=fork.changes,
     )
     prior = msgspec.json.encode(manifest.latency_prior) if manifest.latency_prior is not None else None
-    return ForkSource(origin, capsule.settings, manifest.description, prior, partial(_copy_lines, fork))
+    return ForkSource(origin, capsule.settings, manifest.description, prior, partial(_copy_capsule, capsule.path))
 
 
-def _copy_lines(fork: Fork, to: RunStore) -> None:
-    """Copy the lines of a capsule, chained anew without the checkpoints between them."""
-    assert fork.capsule is not None
+def _copy_capsule(path: Path, to: RunStore) -> None:
+    with open_capsule(path) as capsule:
+        _copy_lines(capsule.entries(), to)
+
+
+def _copy_lines(entries: Iterable[ExportedEntry], to: RunStore) -> None:
+    """Copy the lines of a journal, verified, and chained anew without the checkpoints between them.
+
+    Raises:
+        JournalError: when one does not follow from those before it, or was removed meanwhile.
+    """
     chain, page = "", list[bytes]()
-    with open_capsule(fork.capsule) as capsule:
-        for entry in capsule.entries():
+
+    def copied() -> Iterator[ExportedEntry]:
+        nonlocal chain
+        for entry in entries:
             if body := bytes(entry.line):
                 chain = next_chain(chain, body)
                 page.append(pack_line(chain, body))
-            if len(page) == PAGE:
-                to.client.rpush(to.key("origin_journal"), *page)
-                page = []
+            yield entry
+
+    for _ in steps_of(copied()):
+        if len(page) >= PAGE:
+            to.client.rpush(to.key("origin_journal"), *page)
+            page.clear()
     if page:
         to.client.rpush(to.key("origin_journal"), *page)

@@ -88,19 +88,6 @@ def find_origin(source: RunStore, run: str, tick: int, changes: tuple[Change, ..
     )
 
 
-def copy_journal(source: RunStore, fork: RunStore, last: int) -> None:
-    """Copy the lines of a source up to a tick to its fork.
-
-    Raises:
-        LedgerError: when they were removed meanwhile.
-    """
-    for first in range(0, last, PAGE):
-        lines = source.items("journal", first, min(first + PAGE, last) - 1)
-        if not lines or trimmed_tick(source):
-            raise LedgerError("the source was trimmed or deleted while its journal was copied: delete this fork")
-        fork.client.rpush(fork.key("origin_journal"), *lines)
-
-
 class SourceJournal:
     """The copied lines of a fork's source, verified as they are read, in order."""
 

@@ -15,6 +15,7 @@ from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.entry import Entry
 from cogitate.ops.commands.compare import comparison_lines
 from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.ops.world_choice import WorldChoice
 from cogitate.ops.world_driver import drive
 from cogitate.scheduler.config.controls import SetLimit
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
@@ -281,6 +282,28 @@ def test_a_trimmed_source_is_refused(tmp_path: Path) -> None:
     lived = live_for_days(empty_redis(), settings_of(tmp_path, 1))
     with pytest.raises(LedgerError, match="run with journal_keep unset"):
         find_origin(lived.store, "town", 60)
+
+
+def test_a_source_with_checkpoints_between_its_lines_is_repeated(tmp_path: Path) -> None:
+    client = empty_redis()
+    settings = settings_of(tmp_path, 30)
+    lived = live_for_days(client, settings)
+    assert lived.store.fields("journal_checkpoints"), "nothing stands between its lines"
+    last = lived.store.tick()
+    world = WorldChoice(agents=2, seed=1, recorded=None, minutes_per_tick=60).open()
+    with TickLoop(
+        run="fork",
+        owners=world.owners(),
+        settings=settings,
+        locations=world.locations,
+        brief=world.brief,
+        ticks=last,
+        inline=True,
+        client=client,
+        fork=Fork(run="town", tick=last),
+    ) as loop:
+        drive(loop, world)
+    assert loop.digest == lived.digest
 
 
 def test_a_fork_that_another_host_takes_over_while_it_repeats_is_fenced(
