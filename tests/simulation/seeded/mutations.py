@@ -225,8 +225,8 @@ def corrections_of_the_attempt_before() -> Iterator[None]:
         in_script(
             "claim",
             (
-                "'claims', claims, 'last', cjson.encode(reserved))",
-                "'claims', claims, 'last', claims > 1 and usage or cjson.encode(reserved))",
+                "'claims', claims, 'last', cjson.encode(reserved),",
+                "'claims', claims, 'last', claims > 1 and usage or cjson.encode(reserved),",
             ),
         ),
         in_script(
