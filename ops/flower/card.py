@@ -8,14 +8,13 @@ import msgspec
 
 from cogitate.memory.clock import hours
 from cogitate.scheduler.config.limits import LimitUnit
-from cogitate.scheduler.inspection.overview import RunOverview
+from cogitate.scheduler.inspection.overview import FEW, RunOverview
 
 Grade = Literal["", "good", "warn", "bad"]
 GRADES: tuple[Grade, ...] = ("", "good", "warn", "bad")  # the worst last
 
 MUCH = 0.2  # share of late or failed jobs that is bad, as in the alerts
 SOME = 0.05
-FEW = 3  # the fewest jobs for a meaningful share
 
 
 class Card(msgspec.Struct, frozen=True, kw_only=True):

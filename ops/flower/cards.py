@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 import msgspec
 
 from cogitate.memory.clock import clock_in_force, span
-from cogitate.ops.flower.card import FEW, GRADES, Card, Grade, amount, graded, span_of
+from cogitate.ops.flower.card import GRADES, Card, Grade, amount, graded, span_of
 from cogitate.ops.flower.money_card import money_card
 from cogitate.ops.formatting.budget import format_cost
 from cogitate.ops.formatting.vitals import (
@@ -23,7 +23,7 @@ from cogitate.ops.formatting.vitals import (
     format_unanswered_worker,
 )
 from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals
-from cogitate.scheduler.inspection.overview import RunOverview, Spenders
+from cogitate.scheduler.inspection.overview import FEW, RunOverview, Spenders
 from cogitate.scheduler.latency.due_ticks import RUN_ENDS
 from cogitate.scheduler.ledger.claims import split_failure
 from cogitate.scheduler.ledger.presence import HELD
@@ -64,7 +64,7 @@ def cards_of(
         worse_of(late_card, run),
         worse_of(failing_card, run),
         reflections_card(run),
-        model_card(enough_for_model(run), endpoints, workers=workers.able > 0),
+        model_card(run.over_judged, endpoints, workers=workers.able > 0),
         host_card(run, no_writes=no_writes),
         workers_card(run, workers, no_writes=no_writes),
     ]
@@ -81,11 +81,6 @@ def worse_of(make: Callable[[RunOverview], Card], run: RunOverview) -> Card:
         return hour
     over = lately.grade == "bad" and not hour.grade and run.ended >= FEW
     return msgspec.structs.replace(lately, grade="warn") if over else lately
-
-
-def enough_for_model(run: RunOverview) -> RunOverview:
-    """Return a run with its game hour, or with the last real minute where too few jobs of the hour wanted a model."""
-    return run if run.wanted >= FEW else run.over_lately
 
 
 def model_card(run: RunOverview, endpoints: Sequence[EndpointVitals], *, workers: bool = True) -> Card:
@@ -140,7 +135,7 @@ def model_card(run: RunOverview, endpoints: Sequence[EndpointVitals], *, workers
     elif failures:
         lines.append(f"failed: {format_counts(dict([*failures.items()][:SHOWN]))}")
     if too_slow:
-        lines.append(f"of {run.ended:,} jobs, {late:,} were late, {unasked:,} not asked since they would be")
+        lines.append(f"late: {late:,} of {run.ended:,} jobs; not asked since they would be: {unasked:,}")
     lines.append(f"{run.thought:,} of {run.wanted:,} results in the last {span_of(run)} are a model's")
     lost = "failed" if failures else "late"
     if value in WAITING and not run.short("failed"):

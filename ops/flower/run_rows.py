@@ -7,12 +7,12 @@ from typing import Any
 
 from redis import Redis
 
-from cogitate.ops.flower.card import FEW, amount
-from cogitate.ops.flower.cards import LAGS, enough_for_model, late_card, worse_of
+from cogitate.ops.flower.card import amount
+from cogitate.ops.flower.cards import LAGS, late_card, worse_of
 from cogitate.ops.flower.money_card import money_window, run_day
 from cogitate.ops.formatting.budget import denied_requests
 from cogitate.scheduler.config.limits import LimitUnit, parse_limit_name
-from cogitate.scheduler.inspection.overview import RunOverview, run_overview
+from cogitate.scheduler.inspection.overview import FEW, RunOverview, run_overview
 from cogitate.scheduler.journal.lines import JournalError
 from cogitate.scheduler.ledger.errors import LedgerError
 from cogitate.scheduler.ledger.presence import HELD
@@ -57,7 +57,7 @@ def row_of(run: RunOverview) -> dict[str, Any]:
     today = [w.line.spent for w in run.windows if w.line.window == run_day(run) and w.line.unit == unit]
     gone = run.status in HELD and not run.held
     refused = sum(denied_requests(run.hour.refused).values())
-    asked, late = enough_for_model(run), worse_of(late_card, run)
+    asked, late = run.over_judged, worse_of(late_card, run)
     thinking = f"{asked.thought:,} of {asked.wanted:,}" if run.asks_model else "not asked"
     return {
         "run": run.run,

@@ -17,7 +17,7 @@ from cogitate.scheduler.budget.budget import window_of
 from cogitate.scheduler.budget.budget_lines import budget_lines
 from cogitate.scheduler.budget.forecast import forecast
 from cogitate.scheduler.config.facts import kept_settings
-from cogitate.scheduler.inspection.recent import Recent, recent_ticks
+from cogitate.scheduler.inspection.recent import BY_MODEL, Recent, lines_by_model, newest_lines, recent_ticks, tally
 from cogitate.scheduler.inspection.stored_run import limit_name, limits_of
 from cogitate.scheduler.inspection.summary import SlowKind, slow_kinds
 from cogitate.scheduler.inspection.vitals import RECENT, OpenKind, SteeringVitals, Window, open_kinds, steering_of
@@ -31,7 +31,8 @@ HOUR = 60  # game minutes
 MINUTE = 60.0  # real seconds
 MOST_LATELY = 600  # ticks of the last real minute that are read
 RESUME = "resume"  # the key under which a host stores the command that resumes its run
-SHORT = ("denied", "too_slow", "late", "failed", "dead")  # why a model's job ended without a model's answer
+FEW = 3  # the fewest jobs for a meaningful share
+SHORT = ("denied", *BY_MODEL)  # why a model's job ended without a model's answer
 
 
 class RunOverview(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,6 +54,7 @@ class RunOverview(msgspec.Struct, frozen=True, kw_only=True):
     open: dict[str, OpenKind]
     hour: Recent
     lately: Recent | None = None  # of the last real minute, where it has more ticks than the hour
+    judged: Recent | None = None  # of the newest ticks of that minute in which `FEW` jobs show what the model does
     span: str = ""  # the time that `hour` covers, as texts name it; "": the last hour
     slow_kinds: list[SlowKind] = []  # kinds whose model was too slow to call for some jobs of the last hour
 
@@ -69,6 +71,14 @@ class RunOverview(msgspec.Struct, frozen=True, kw_only=True):
         whole = self.lately.last - self.lately.first + 1 < MOST_LATELY
         span = "real minute" if whole else f"{MOST_LATELY} ticks"
         return msgspec.structs.replace(self, hour=self.lately, lately=None, span=span)
+
+    @property
+    def over_judged(self) -> RunOverview:
+        """Return the same with the newest ticks in which some jobs show what the model does, if an hour has fewer."""
+        if self.judged is None:
+            return self
+        ticks = self.judged.last - self.judged.first + 1
+        return msgspec.structs.replace(self, hour=self.judged, judged=None, span=f"{ticks:,} ticks")
 
     @property
     def ended(self) -> int:
@@ -126,10 +136,14 @@ def run_overview(client: Redis, run: str, now: float | None = None) -> RunOvervi
         raise RunMissing("the run was deleted meanwhile")
     settings, limits = kept_settings(kept), limits_of(store)
     ticks = max(1, settings.game_clock().ticks(HOUR))
-    hour, lately = recent_ticks(store, run, limits.ever, ticks), None
     held = host_of(store) is not None
-    if now is not None and held and ticks < (more := ticks_since(store, now - MINUTE, MOST_LATELY)):
-        lately = recent_ticks(store, run, limits.ever, more)
+    minute = ticks_since(store, now - MINUTE, MOST_LATELY) if now is not None and held else 0
+    newest = newest_lines(store, max(ticks, minute))
+    hour, lately, judged = tally(newest[-ticks:], run, limits.ever), None, None
+    if minute > ticks:
+        lately = tally(newest, run, limits.ever)
+        if (few := lines_by_model(newest, FEW)) > ticks:
+            judged = tally(newest[-few:], run, limits.ever)
     start = hour.minute - settings.game_clock().minutes(hour.last)
     clock = settings.game_clock(start)
     present = [window_of(period, hour.last, hour.minute) for period in ("day", "run")]
@@ -159,5 +173,6 @@ def run_overview(client: Redis, run: str, now: float | None = None) -> RunOvervi
         open=open_kinds(store, run, int(tick)),
         hour=hour,
         lately=lately,
+        judged=judged,
         slow_kinds=slow_kinds(store, settings, {name: one.reasons["too_slow"] for name, one in hour.kinds.items()}),
     )

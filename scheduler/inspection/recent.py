@@ -7,7 +7,7 @@ of the run. The lines are not verified (`cogitate.scheduler.journal.history` doe
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -23,6 +23,7 @@ from cogitate.tasks.job import Cost, JobKey, added
 
 MOST_OWNERS = 20  # those that spent most
 MOST_FAILURES = 10  # newest ones
+BY_MODEL = ("too_slow", "late", "failed", "dead")  # why a job ended without an answer that its limits allowed
 
 
 class KindTally(msgspec.Struct, kw_only=True):
@@ -76,12 +77,29 @@ class Recent(msgspec.Struct, frozen=True, kw_only=True):
 
 def recent_ticks(store: RunStore, run: str, limits: LimitTable, count: int) -> Recent:
     """Return figures of the newest `count` ticks of a run, or of as many as the ledger holds."""
-    stored = store.items("journal", -count, -1)
-    return _tally(map(read_outline, stored), run, limits)
+    return tally(newest_lines(store, count), run, limits)
 
 
-def _tally(lines: Iterable[LineOutline], run: str, limits: LimitTable) -> Recent:
-    """Tally lines of the journal, given oldest first."""
+def newest_lines(store: RunStore, count: int) -> list[LineOutline]:
+    """Return the newest `count` lines of a run's journal, or as many as the ledger holds, oldest first."""
+    return [read_outline(stored) for stored in store.items("journal", -count, -1)]
+
+
+def lines_by_model(lines: Sequence[LineOutline], jobs: int) -> int:
+    """Return in how many of the newest lines so many jobs ended as their model let them; all, if fewer did."""
+    count = 0
+    for back, line in enumerate(reversed(lines), 1):
+        notes = {note.key: note for note in line.notes.ended}
+        count += sum(
+            notes[ended.key].source in ("llm", "cached") or ended.reason in BY_MODEL for ended in line.core.ended
+        )
+        if count >= jobs:
+            return back
+    return len(lines)
+
+
+def tally(lines: Iterable[LineOutline], run: str, limits: LimitTable) -> Recent:
+    """Return figures of these lines of a run's journal, oldest first."""
     kinds: dict[str, KindTally] = {}
     refused: Counter[str] = Counter()
     failures: Counter[str] = Counter()

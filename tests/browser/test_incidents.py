@@ -496,7 +496,7 @@ def test_a_model_that_is_ten_times_as_slow_is_named(page: Any, incidents: Incide
     incidents.scene.endpoint.change(latency=10 * LATENCY)
     try:
         incidents.until_jobs_end_as(["late", "too_slow"])
-        said = r"(?s)(too slow|no answer in time).*of \d+ jobs, \d+ were late, \d+ not asked"
+        said = r"(?s)(too slow|no answer in time).*late: \d+ of \d+ jobs; not asked since they would be: \d+"
         blamed(page, "model", said, "cogitate doctor", "incident-model-slow")
     finally:
         incidents.scene.endpoint.change(latency=LATENCY)

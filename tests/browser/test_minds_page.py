@@ -149,7 +149,7 @@ def test_an_agent_is_shown_with_its_relations_and_promises(page: Any) -> None:
     assert "Ada Smith promised Cleo: I promise to mend the roof.\nday 1, 8:20 AM" in settled.inner_text()
     assert settled.locator(".state").inner_text() == "kept"
     settled.get_by_role("link", name="I kept my word.").click()
-    assert "Kept, day 1, 3:00 PM: I kept my word." in card.inner_text(), "a memory tells of its promise"
+    card.get_by_text("Kept, day 1, 3:00 PM: I kept my word.").wait_for()  # a memory tells of its promise
     assert page.url.endswith("#agent%3Acleo/2")
     assert "The Heron" in card.inner_text()
     talk = card.locator("h3", has_text="The talk around it").locator("xpath=following-sibling::ul[1]/li")
@@ -165,6 +165,7 @@ def test_a_promise_that_only_another_remembers_is_shown(page: Any) -> None:
     first = agent.locator(".promises > li").last
     assert "day 1, 8:20 AM, remembered by Cleo" in first.inner_text()
     first.get_by_role("link", name="I promise to mend the roof.").click()
+    page.locator("#card .said", has_text="I promise to mend the roof.").wait_for()
     assert page.url.endswith("#agent%3Acleo/1")
     assert page.locator("#owner").input_value() == "2"
 

@@ -58,6 +58,11 @@ function markEvents(plot) {
   plot.root.dataset.events = events.length;
 }
 
+// Returns the indices of values without a neighbour, through which no line goes: where nothing was measured, none is drawn.
+function alone(values) {
+  return [...values.keys()].filter((at) => values[at] != null && values[at - 1] == null && values[at + 1] == null);
+}
+
 function options(chart, series, width, raw) {
   const line = {stroke: () => ink("--bs-body-color"), grid: {stroke: () => ink("--bs-border-color"), width: 1}, ticks: {show: false}, labelSize: 18, labelFont: "12px system-ui, sans-serif"};
   return {
@@ -71,7 +76,8 @@ function options(chart, series, width, raw) {
     series: [
       {label: "at", value: (plot, at, series, index) => at === null ? "—" : gameTime(at) + (times[index] ? ", in real time " + clock(new Date(1000 * times[index])) : "")},
       ...series.map((name, at) => ({
-        label: name, stroke: COLOURS[at % COLOURS.length], width: 2, spanGaps: true, points: {show: false},
+        label: name, stroke: COLOURS[at % COLOURS.length], width: 2,
+        points: {show: true, size: 5, filter: (plot, index) => alone(plot.data[index])},
         value: (plot, value, series, index) => index === null ? "—" : shown(chart, raw.lines[at][index]),
       })),
     ],

@@ -11,7 +11,6 @@ import pytest
 from cogitate.ops.flower.card import Card
 from cogitate.ops.flower.cards import (
     cards_of,
-    enough_for_model,
     failing_card,
     host_card,
     late_card,
@@ -473,14 +472,14 @@ def test_what_begins_is_red_within_the_game_hour_although_the_minute_was_well() 
     assert graded(cards["model"]) == ("down", "bad")
 
 
-def test_the_model_is_graded_by_the_minute_while_an_hour_asks_it_nothing() -> None:
-    silent = run(hour=NIGHT, lately=BAD_MINUTE)
-    card = model_card(enough_for_model(silent), [ENDPOINT])
+def test_the_model_is_graded_by_the_newest_jobs_while_an_hour_asks_it_nothing() -> None:
+    silent = run(hour=NIGHT, lately=hour(sources={"llm": 300}), judged=BAD_MINUTE)
+    card = model_card(silent.over_judged, [ENDPOINT])
     assert graded(card) == ("down", "bad")
-    assert card.lines[-1] == "0 of 40 results in the last real minute are a model's"
+    assert card.lines[-1] == "0 of 40 results in the last 60 ticks are a model's"
     assert row_of(silent)["cells"][1] == ["0 of 40", "bad"]
     back = run(hour=hour(sources={"llm": 3}), lately=BAD_MINUTE)
-    assert graded(model_card(enough_for_model(back), [ENDPOINT])) == ("up", "good"), "as soon as it answers"
+    assert graded(model_card(back.over_judged, [ENDPOINT])) == ("up", "good"), "as soon as it answers"
 
 
 def test_refusals_of_the_minute_are_yellow_and_only_those_of_the_hour_are_red() -> None:

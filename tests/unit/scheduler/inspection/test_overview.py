@@ -9,9 +9,10 @@ import msgspec
 import pytest
 
 from cogitate.scheduler.config.facts import keep_settings
+from cogitate.scheduler.config.limits import LimitTable
 from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.scheduler.inspection.overview import RunOverview, run_overview, spenders_today
-from cogitate.scheduler.inspection.recent import KindTally, Recent
+from cogitate.scheduler.inspection.recent import KindTally, Recent, lines_by_model, newest_lines, tally
 from cogitate.scheduler.inspection.vitals import OpenKind
 from cogitate.scheduler.ledger.errors import RunMissing
 from cogitate.scheduler.ledger.presence import this_process
@@ -133,6 +134,21 @@ def test_a_real_minute_is_read_where_a_game_hour_has_fewer_ticks(
     assert (found.lately.first if found.lately is not None else None) == first
     assert found.over_lately.hour == (found.lately or found.hour)
     assert overview(store).lately is None
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 3, 4])
+def test_the_model_is_judged_by_the_fewest_newest_ticks_in_which_so_many_jobs_show_what_it_does(jobs: int) -> None:
+    newest = newest_lines(run(), 6)
+
+    def of_model(ticks: int) -> int:
+        kinds = tally(newest[len(newest) - ticks :], "town", LimitTable({})).kinds.values()
+        return sum(sum(kind.sources[name] for name in ("llm", "cached")) for kind in kinds) + sum(
+            kind.reasons[reason] for kind in kinds for reason in ("too_slow", "late", "failed", "dead")
+        )
+
+    found = lines_by_model(newest, jobs)
+    assert of_model(found - 1) < jobs
+    assert of_model(found) >= jobs or found == len(newest)
 
 
 def hour(**kinds: KindTally) -> RunOverview:
