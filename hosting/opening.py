@@ -156,18 +156,19 @@ def open_run(
     """
     if fork is not None and fork.run == run and fork.capsule is None:
         raise ConfigurationError(f"run {run!r} cannot be a fork of itself: give the fork another name")
-    if exist != "create" and run_exists(client, run):
+    replaced = exist != "create" and run_exists(client, run)
+    if replaced:
         if not take_over:
             check_unheld(RunStore.open(client, run), run, "take it over (take_over=True)")
         if exist != "replace":
             check_not_cancelled(RunStore.open(client, run), run)
             return Opened(HostLedger.resume(client, run), True)
-        if fork is not None:
-            source_of(client, fork, settings)  # before anything is deleted
+    source = source_of(client, fork, settings) if fork is not None else None  # it is checked before anything is deleted
+    if replaced:
         delete_run(client, run, force=True)
         remove_exported(settings.data_dir, run)
-    if fork is not None:
-        return Opened(_fork(client, run, settings, source_of(client, fork, settings), describe), False)
+    if source is not None:
+        return Opened(_fork(client, run, settings, source, describe), False)
     check_prices(settings)
     state: dict[str, Value] = {"settings": keep_settings(settings), "describe": json.dumps(dict(describe))}
     if settings.adapts():

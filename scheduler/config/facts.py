@@ -140,7 +140,7 @@ def keep_settings(settings: Settings) -> str:
 
 
 def check_kept(raw: bytes, over: Settings) -> None:
-    """Check settings that somebody else's run kept, which `kept_settings` takes as they are.
+    """Check the kept settings of a run from elsewhere; `kept_settings` trusts those of this server.
 
     Raises:
         ValueError: when one is no setting that a run keeps, or is not valid with the endpoints of `over`.

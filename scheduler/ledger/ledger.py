@@ -94,7 +94,7 @@ class HostLedger:
     """
 
     outage: Outage | None = None
-    workers_alive: Callable[[], int | None] | None = None  # for charts; None: nobody counts them
+    workers_alive: Callable[[], int | None] | None = None  # for charts; None: not counted
 
     def __init__(self, client: Redis, run: str, incarnation: str, epoch: int, holder: str, seq: int) -> None:
         self.run = run

@@ -118,7 +118,7 @@ class Incidents:
 
     @contextmanager
     def worker_by_hand(self, name: str, base_url: str = "") -> Iterator[subprocess.Popen[bytes]]:
-        """Start a worker that nobody starts again, for a block.
+        """Start a worker without a supervisor, for a block.
 
         Args:
             base_url: of its endpoint; "": as that of the others.

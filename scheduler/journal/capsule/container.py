@@ -120,7 +120,7 @@ class Container:
     def __init__(self, path: Path, file: BinaryIO) -> None:
         self.path = path
         self._directory = _check_whole(path, file)
-        try:
+        try:  # `zipfile` raises NotImplementedError for a version or a compression that it does not know
             self._archive = zipfile.ZipFile(file)
         except (zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError, struct.error) as error:
             raise CapsuleError(f"{path} is no capsule: {error}") from error
@@ -133,7 +133,7 @@ class Container:
 
         Raises:
             OSError: when the file cannot be read.
-            CapsuleError: when it is none, or was changed.
+            CapsuleError: when it is not a capsule, or was changed.
         """
         told = path.stat()
         if not stat.S_ISREG(told.st_mode) or not _END.size + _COMMENT <= told.st_size <= MOST_FILE:

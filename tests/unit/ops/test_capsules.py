@@ -53,7 +53,7 @@ def content_of(path: Path) -> dict[str, bytes]:
 
 
 def rewritten(path: Path, members: Mapping[str, bytes], /, **said: Any) -> Path:
-    """Write a capsule as somebody would who knows the format: with hashes and a checksum that are right.
+    """Forge a capsule: write it with valid hashes and a valid checksum.
 
     Args:
         said: fields of the manifest in place of the right ones.

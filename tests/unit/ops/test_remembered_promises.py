@@ -12,7 +12,7 @@ KEPT = Entry(type="message", text="Maria Lopez: I kept my word.", minute=900, su
 
 
 def told_of(who: str, memories: dict[str, list[Entry]]) -> list[tuple[str, str, str]]:
-    """Who remembers a promise of an agent ("": of any), its state, and who tells what came of it."""
+    """Return who remembers a promise of an agent ("": of any), its state, and who tells what came of it."""
     streams = {owner: Stream(owner) for owner in memories}
     for owner, entries in memories.items():
         for entry in entries:

@@ -160,7 +160,7 @@ def _chunks(content: bytes) -> Iterator[dict[str, Any]]:
 
 
 def _decoded(data: bytes) -> object:
-    """Return the JSON value; None if it is none, such as "[DONE]", or incomplete."""
+    """Return the JSON value; None if the text is not JSON, such as "[DONE]", or is incomplete."""
     try:
         return json.loads(data, strict=False)
     except (ValueError, RecursionError):

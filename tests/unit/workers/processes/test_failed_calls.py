@@ -16,7 +16,7 @@ from cogitate.workers.processes.failed_calls import CallsInTurn
     [
         ((5, 5, 6), True),
         ((5, 6, 6), True),
-        ((5, 5, 5), False),  # nobody is answered
+        ((5, 5, 5), False),  # no call is answered
         ((5, 9), False),  # too few
     ],
 )
