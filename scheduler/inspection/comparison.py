@@ -18,6 +18,8 @@ from redis import Redis
 from cogitate.memory.clock import Clock
 from cogitate.memory.effects import Append, Tell
 from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Profile
+from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.inspection.first_difference import (
     FirstDifference,
     describe_effect,
@@ -27,11 +29,12 @@ from cogitate.scheduler.inspection.first_difference import (
 )
 from cogitate.scheduler.inspection.stored_run import clock_of
 from cogitate.scheduler.intake.checks import InputError
+from cogitate.scheduler.journal.changes import Origin
 from cogitate.scheduler.journal.checkpoint import trimmed_tick
 from cogitate.scheduler.journal.exported import all_lines, exported_journal
 from cogitate.scheduler.journal.history import hashes_before, read_journal
 from cogitate.scheduler.journal.lines import ReadLine
-from cogitate.scheduler.journal.origin import Origin, origin_of
+from cogitate.scheduler.journal.origin import origin_of
 from cogitate.scheduler.journal.run_totals import spending
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import UNREADABLE, load_streams
@@ -196,6 +199,8 @@ class _Reading:
     def __init__(self, found: Comparison, settings: tuple[Mapping[str, Any], Mapping[str, Any]]) -> None:
         self._found = found
         self._settings = settings
+        self._facts: Facts | None = None  # after the newest tick at which the runs were equal
+        self._profiles: dict[str, Profile] = {}  # likewise, by owner
         self._names: dict[str, str] = {}  # owner by name
         self._parted: set[str] = set()
         self._window = 0
@@ -211,18 +216,25 @@ class _Reading:
         if len(found.minutes) <= window:
             found.minutes.append(a.core.minute)
         for line in (a, b):
-            self._names.update((profile.name, owner) for owner, profile in line.core.joined)
+            self._names.update((profile.name, owner) for owner, profile in _profiles(line))
         for index, line in enumerate((a, b)):
             for owner, thought in _thoughts(line):
                 self._thoughts.setdefault(owner, ([], []))[index].append(thought)
         self._count("a", a)
         self._count("b", b)
         if a.core == b.core:
+            self._facts = a.core.facts or self._facts
+            self._profiles.update(_profiles(a))
             return
         found.differing_ticks += 1
         if found.difference is None:
-            found.difference = first_difference(a, b, self._settings)
+            found.difference = first_difference(self._in_full(a), self._in_full(b), self._settings, self._profiles)
         self._spread(a, b)
+
+    def _in_full(self, line: ReadLine) -> ReadLine:
+        """Return a line with the constants that hold at its tick, also where they are those of the tick before."""
+        core = msgspec.structs.replace(line.core, facts=line.core.facts or self._facts)
+        return msgspec.structs.replace(line, core=core)
 
     def _spread(self, a: ReadLine, b: ReadLine) -> None:
         changes: dict[str, tuple[list[_Carried], list[_Carried]]] = {}
@@ -326,6 +338,11 @@ def _thought(entry: Entry, facts: dict[str, Any]) -> Thought:
     return Thought(minute=entry.minute, type=entry.type, text=text, numbers=entry.evidence, **facts)
 
 
+def _profiles(line: ReadLine) -> Iterator[tuple[str, Profile]]:
+    """Yield the profiles that a tick gives to owners."""
+    yield from (*line.core.joined, *line.core.profiled)
+
+
 def _carried(line: ReadLine) -> Iterator[_Carried]:
     """Yield every change of a tick, in the order in which it was applied."""
     core = line.core
@@ -337,6 +354,8 @@ def _carried(line: ReadLine) -> Iterator[_Carried]:
                 yield _Carried(effect.owner, effect, describe_effect(effect), ended.key.kind, ended.key.owner)
     for owner, profile in core.joined:
         yield _Carried(owner, profile, f"joined as {profile.name}", "profile", "")
+    for owner, profile in core.profiled:
+        yield _Carried(owner, profile, f"the profile of {profile.name} was changed", "profile", "")
     for effect in core.world_effects:
         yield _Carried(effect.owner, effect, describe_effect(effect), "world", "")
     for owner, entry in (*core.observed, *core.waiting):

@@ -292,8 +292,9 @@ def heuristics_before_answers() -> AbstractContextManager[Any]:
 def replies_unread() -> AbstractContextManager[Any]:
     """A host takes a commit that is under way for one whose reply it has read."""
 
-    def changed(self: Committer) -> None:
+    def changed(self: Committer) -> tuple[()]:
         self._sent.clear()
+        return ()
 
     return patch.object(Committer, "read_reply", changed)
 
