@@ -231,7 +231,7 @@ class RunLoop(RunEnd):
 
     def _keep(self, pace: Pace) -> None:
         """Wait until the next tick is due."""
-        keep(pace, self.tick, self._interrupted, self._collections, self.engine.work_ahead)
+        keep(pace, self.tick, time.monotonic, self._interrupted, self._collections, self.engine.work_ahead)
 
     def _take_conditions(self) -> None:
         """Go on with other settings and templates if they change after the tick that was committed last.

@@ -13,7 +13,6 @@ These observations depend on a clock and on workers. They enter a boundary's fac
 from __future__ import annotations
 
 import math
-import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
 from threading import Event
@@ -74,6 +73,7 @@ class Pace:
 def keep(
     pace: Pace,
     tick: int,
+    clock: Callable[[], float],
     interrupted: Event,
     collections: FullCollections | None,
     work_ahead: Callable[[int, Callable[[], float], int], None],
@@ -87,7 +87,7 @@ def keep(
     due = pace.due_after(tick)
 
     def left() -> float:
-        return 0.0 if interrupted.is_set() else due - time.monotonic()
+        return 0.0 if interrupted.is_set() else due - clock()
 
     ahead = left()
     if ahead <= 0:

@@ -116,7 +116,7 @@ end
 local stop = fence(run, epoch, holder, seq, step)
 if stop then return stop end
 local at = tonumber(redis.call('HGET', run .. 'state', 'tick'))
-if at ~= tonumber(ARGV[8]) - 1 then return {'fenced', epoch, tostring(at)} end
-local tick
+local tick = tonumber(ARGV[8])
+if at ~= tick - 1 then return {'fenced', epoch, tostring(at)} end
 for _ = 1, tonumber(ticks) do tick = commit() end
 return {'ok', rows_due(run, string.format('%d', tick + 1), mode), deleted, asked(run), timed(run), shown(run)}
