@@ -132,6 +132,7 @@ GROUPS = {
             "cogitate compare town-1 town-2",
             "cogitate compare town-1 town-2 --since 720 --html difference.html",
         ),
+        "sweep": _command("experiment.command", "sweep", "cogitate sweep rain.toml", "cogitate sweep rain.toml --json"),
         "export": _command(
             "commands.export",
             "export",
