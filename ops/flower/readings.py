@@ -191,6 +191,7 @@ class Readings:
                         "clock": day_and_time(one.minute) if one.tick else "",
                         "refused": one.refused,
                         "job": f"{chosen}/{one.job}" if one.job else "",
+                        "called_off": one.called_off,
                     }
                     for one in history
                 ],

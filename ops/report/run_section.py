@@ -57,6 +57,7 @@ def _changed(kept: bytes) -> Iterator[tuple[str, str]]:
 
 def _asked(figures: RunFigures) -> Iterator[tuple[str, str, str, str, str]]:
     for minute, one in reversed(figures.answers):
-        outcome = f"refused: {one.refused}" if one.refused else f"job {one.job}" if one.job else "took effect"
+        came_of = one.called_off.text() if one.called_off is not None else "took effect"
+        outcome = f"refused: {one.refused}" if one.refused else f"job {one.job}" if one.job else came_of
         asked = format_control(one.control)
         yield f"{day_and_time(minute)}, tick {one.tick:,}", asked, one.by or "–", one.reason or "–", outcome
