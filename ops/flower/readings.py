@@ -124,8 +124,7 @@ class Readings:
             with of.clock.in_force():
                 endpoints = endpoint_vitals(self.state)
                 cards = cards_of(of, most, endpoints, seen, day, no_writes="no_writes" in found)
-                ours = [one for one in endpoints if one.endpoint in of.endpoints]
-                found |= timeline(RunStore.open(self.state, of.run), of, ours, seen)
+                found |= timeline(RunStore.open(self.state, of.run), of, seen)
             found["cards"] = msgspec.to_builtins(cards)
         runs = [(one["run"], one["status"]) for one in found["runs"]]
         found["rows"] = self._rows.of(runs[:MOST_RUNS], rows)

@@ -14,7 +14,6 @@ from redis import Redis
 from cogitate.hosting.terminal import visible
 from cogitate.memory.clock import DAY, clock_in_force
 from cogitate.memory.errors import quoted
-from cogitate.memory.language.port import language_of
 from cogitate.memory.stream import Stream
 from cogitate.ops.operator_requests import parse_job_id
 from cogitate.ops.report.minds_page import (
@@ -27,10 +26,11 @@ from cogitate.ops.report.minds_page import (
     writing_data,
 )
 from cogitate.ops.report.minds_promises import of_others, promises_data, remembered_promises
+from cogitate.ops.report.promises_reading import PromisesReading
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.job_history import JobHistory
-from cogitate.scheduler.inspection.memory_search import owners_remembering, search_memories, search_past
-from cogitate.scheduler.inspection.minds import Mind, Owner, Past, owners_of, read_past, readable_streams, written_by
+from cogitate.scheduler.inspection.memory_search import search_memories, search_past
+from cogitate.scheduler.inspection.minds import Mind, Owner, Past, owners_of, read_past, written_by
 from cogitate.scheduler.inspection.stored_memory import StoredMemory, read_memory
 from cogitate.scheduler.inspection.stored_run import kept_facts, tick_at
 from cogitate.scheduler.intake.checks import InputError
@@ -54,6 +54,7 @@ class MindsReading:
     def __init__(self, client: Redis, capture: Settings | None = None) -> None:
         self._client = client
         self._capture = capture
+        self._promised = PromisesReading()
         self._read_past = lru_cache(maxsize=KEPT)(read_past)
 
     def page(self, run: str, runs: Sequence[str] = (), *, at: str = "", beside: str = "") -> str:
@@ -159,14 +160,13 @@ class MindsReading:
         Args:
             owner: "": return the promises that anybody remembers, each once.
         """
-        if past is None:
-            known = [one.id for one in owners_of(store)]
-            holders = owners_remembering(store, known, owner, lambda text: language_of(text).may_vow(text))
-            streams: Mapping[str, Stream] = readable_streams(store, {*holders, owner} - {""})
-        else:
-            streams = past.streams
         names = kept_facts(store).world().display_names
-        promises = {one: remembered_promises(stream, names) for one, stream in streams.items()}
+        if past is None:
+            promises = self._promised.of(store, [one.id for one in owners_of(store)], names, owner)
+        else:
+            promises = {
+                one: remembered_promises(one, stream.entries.values(), names) for one, stream in past.streams.items()
+            }
         if not owner:
             return promises_data((), chain.from_iterable(promises.values()))
         own = promises.get(owner, [])
