@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
+from cogitate.ops.command_options import CAPSULE
 from cogitate.scheduler.config.controls import (
     FULL,
     MOST_CANCELLED,
@@ -87,7 +89,7 @@ def cadence_request(run: str, kind: str, factor: float | None, *, pin: bool, aut
 
 
 def parse_job_id(text: str) -> tuple[str, JobKey]:
-    """Return the run and the key in a job's id.
+    """Return the run and the key in a job's id; the run may be the file of a capsule, in any folder.
 
     Raises:
         InputError: when the text is no id of a job.
@@ -95,6 +97,9 @@ def parse_job_id(text: str) -> tuple[str, JobKey]:
     try:
         return split_job_id(text)
     except ValueError as error:
+        file, _, key = text.partition(f"{CAPSULE}/")
+        with suppress(ValueError):
+            return f"{file}{CAPSULE}", JobKey.parse(key)
         raise InputError(str(error)) from error
 
 
