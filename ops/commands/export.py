@@ -14,11 +14,12 @@ from redis import Redis
 
 from cogitate.hosting.terminal import Terminal, visible_json
 from cogitate.memory import typed_json
-from cogitate.memory.errors import InputError
+from cogitate.memory.errors import InputError, quoted
 from cogitate.memory.profile import Profile
 from cogitate.memory.snapshot import dump_with_profile
+from cogitate.ops.capsule.reading import open_run
 from cogitate.ops.capsule.writing import write_capsule
-from cogitate.ops.command_options import DataDir, RunName, Verbose, open_state, read_settings
+from cogitate.ops.command_options import DataDir, RunOrFile, Verbose, is_capsule, open_state, read_settings
 from cogitate.ops.commands.verify_file import verified_lines
 from cogitate.ops.exchange.generative_agents import write_save
 from cogitate.ops.formatting.job_life import job_json
@@ -32,7 +33,7 @@ Format = Literal["jsonl", "parquet", "generative-agents", "capsule"]
 
 
 def export(
-    run: RunName,
+    run: RunOrFile,
     what: Annotated[
         What | None,
         typer.Option("--what", help="Memories, one owner a line; jobs; or ticks of the journal.", show_default=False),
@@ -65,6 +66,8 @@ def export(
     if form == "capsule":
         if out is None or what is not None:
             raise InputError("--format capsule writes the whole run to a file: give --out FILE, and no --what")
+        if is_capsule(run):
+            raise InputError(f"{quoted(run)} is a capsule already: copy the file")
         with open_state(settings) as client:
             made = write_capsule(client, run, settings, out)
         for line in verified_lines(made, out):
@@ -76,7 +79,7 @@ def export(
         raise InputError("--format parquet writes a file: give --out FILE")
     if form == "generative-agents" and (out is None or what != "memories"):
         raise InputError("--format generative-agents writes memories to a folder: give --what memories --out FOLDER")
-    with open_state(settings) as client:
+    with open_run(settings, run) as (client, run):
         if form == "generative-agents":
             assert out is not None
             saved = write_save(client, run, streams_of(client, run), out)

@@ -103,6 +103,10 @@ def read_hash(client: Redis, key: str) -> dict[bytes, bytes]:
     return client.hgetall(key)  # type: ignore[return-value]
 
 
+def read_list(client: Redis, key: str) -> list[bytes]:
+    return client.lrange(key, 0, -1)  # type: ignore[return-value]
+
+
 def read_fields(client: Redis, key: str, fields: list[str]) -> list[bytes | None]:
     """Return these fields of a hash, each None where it is not set."""
     return client.hmget(key, fields) if fields else []  # type: ignore[return-value]

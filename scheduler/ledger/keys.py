@@ -104,8 +104,11 @@ def real_day_key(date: str) -> str:
 
 
 def endpoint_keys(endpoint: str) -> list[str]:
-    """Return the keys of an endpoint: gate, slots, counters and times. They belong to no run and outlive every run."""
-    return [f"cogitate:endpoint:{{{endpoint}}}:{part}" for part in ("gate", "slots", "counters", "times")]
+    """Return the keys of an endpoint: gate, slots, counters, times and changes.
+
+    They belong to no run and outlive every run.
+    """
+    return [f"cogitate:endpoint:{{{endpoint}}}:{part}" for part in ("gate", "slots", "counters", "times", "changes")]
 
 
 def batch_times_key(endpoint: str) -> str:

@@ -59,18 +59,21 @@ class PromptContent:
     @cached_property
     def memories(self) -> list[str]:
         """Return the memories without times, from lines such as "- [day 1, 4:08 PM] Saw the mill."."""
-        return _without_times(_between(self.user, "memories"))
+        return self._listed("memories")
 
     @cached_property
     def reflections(self) -> list[str]:
         """Return the character's earlier conclusions without times, from lines like those of memories."""
-        return _without_times(line for line in _between(self.user, "reflections") if line.startswith("- ["))
+        return self._listed("reflections")
+
+    def _listed(self, tag: str) -> list[str]:
+        lines = self.user.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0].splitlines()
+        return [line.partition("] ")[2] for line in lines if line.startswith("- [")]
 
     @cached_property
     def people(self) -> list[str]:
         """Return the names of the listed people, from lines such as "- agent:ben: Ben Arkwright"."""
-        listed = _PEOPLE.search(self.user)
-        return [] if listed is None else [line.rpartition(": ")[2] for line in listed[0].splitlines()]
+        return [line.rpartition(": ")[2] for listed in _PEOPLE.findall(self.user)[:1] for line in listed.splitlines()]
 
     @cached_property
     def _without_people(self) -> str:
@@ -112,14 +115,6 @@ def name_of(text: str) -> str:
     return "".join(c for c in unicodedata.normalize("NFD", letters) if not unicodedata.combining(c))
 
 
-def _between(text: str, tag: str) -> list[str]:
-    return text.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0].splitlines()
-
-
-def _without_times(lines: Iterable[str]) -> list[str]:
-    return [line.partition("] ")[2] for line in lines]
-
-
 _CAPITALIZED = re.compile(r"\b[^\W\d_]\w*")
 _RUN = re.compile(rf"(?:[^\W_]|[{MARKS}])+")
 _LIKE = 1 / 5  # share of a text's words in the instructions, above which it is in their language; of memories half
@@ -144,15 +139,13 @@ def is_about(text: str, shown: Iterable[str], content: PromptContent, *, least: 
         return True
     enough = 1 if _HEAVY.search(text) else _ENOUGH  # two such characters are a word of content, or a name
     missing = min(enough, len(own)) - len(own & _stems(told))
-    if missing <= 0 or not _can_be_compared(text, told, content):
+    if missing <= 0 or _script(text) != _script(told):
+        return True
+    if _is_like(text, _LIKE, content) is not _is_like(told, _LIKE / 2, content):
         return True
     names = _names(text, content) & _names(" ".join((told, *content.people)), content)
     names.update(person for person in content.people if person == person.lower() and person in text)  # no capitals
     return _ENOUGH * len(names) >= missing
-
-
-def _can_be_compared(text: str, told: str, content: PromptContent) -> bool:
-    return _script(text) == _script(told) and _is_like(text, _LIKE, content) is _is_like(told, _LIKE / 2, content)
 
 
 def _is_like(text: str, least: float, content: PromptContent) -> bool:

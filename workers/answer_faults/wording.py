@@ -29,32 +29,19 @@ class Fault(str):
         return made
 
 
-def found(told: str | None, check: str) -> Fault | None:
-    """Return a check's text as a fault with the check's name, unless the text is a named fault already."""
-    return told if told is None or isinstance(told, Fault) else Fault(told, check)
-
-
 _DIGITS = re.compile(r"\d+(?:st|nd|rd|th)?")
 TIME = re.compile(r"\d{1,2}(:\d\d)? ?([ap]\.?m\.?)?", re.IGNORECASE)
 
 
-def texts_of(value: Any, field: str = "") -> Iterator[tuple[str, str]]:
-    """Yield all texts of an answer's value, each with its field as a constraint names it, such as "items.place"."""
-    if isinstance(value, str):
-        yield field, value
-    elif isinstance(value, dict):
+def parts_of(value: Any, field: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield a value and all that it holds, each with its field as a constraint names it, such as "items.place"."""
+    yield field, value
+    if isinstance(value, dict):
         for name, part in value.items():
-            yield from texts_of(part, f"{field}.{name}" if field else name)
+            yield from parts_of(part, f"{field}.{name}" if field else name)
     elif isinstance(value, list):
         for part in value:
-            yield from texts_of(part, field)
-
-
-def _within(value: Any) -> Iterator[Any]:
-    """Yield a value and all that it holds."""
-    yield value
-    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from _within(part)
+            yield from parts_of(part, field)
 
 
 _SENTENCE = re.compile(f"[^{SPACED}{UNSPACED}]+")
@@ -81,40 +68,38 @@ def _times(text: str) -> int:
     return len(letters) // (letters + letters).find(letters, 1) if letters else 0
 
 
-def fault_of_fields(value: Any, choices: frozenset[str]) -> str | None:
-    """Return a fault if two fields of an answer, or too many items of a list in it, are the same; else None.
+def faults_of_fields(value: Any, choices: frozenset[str]) -> Iterator[Fault]:
+    """Yield a fault if two fields of an answer, or too many items of a list in it, are the same.
 
     Items are compared without times, figures and choices.
     """
-    parts = [*_within(value)]
-    for part in parts:
-        if isinstance(part, dict) and (twice := _said_twice(part, choices)) is not None:
-            return f"{twice[0]!r} and {twice[1]!r} say the same"
-    for part in parts:
+    for _, part in parts_of(value):
+        if isinstance(part, dict):
+            for one, other in _said_twice(part, choices):
+                yield Fault(f"{one!r} and {other!r} say the same", "repeats")
         items = [_said_in(item, choices) for item in part] if isinstance(part, list) else []
         if not any(items):
             continue
         most = max(Counter(items).values())
         if most >= _FEW and most > _SAME * len(items):
-            return f"{most} of {len(items)} items are the same"
+            yield Fault(f"{most} of {len(items)} items are the same", "repeats")
         if 2 * len(set(items)) < len(items):
-            return f"only {len(set(items))} of {len(items)} items differ"
-    return None
+            yield Fault(f"only {len(set(items))} of {len(items)} items differ", "repeats")
 
 
 def _said_in(item: Any, choices: frozenset[str]) -> str:
-    texts = (text for _, text in texts_of(item) if text not in choices and not TIME.fullmatch(text))
+    parts = (part for _, part in parts_of(item) if isinstance(part, str))
+    texts = (text for text in parts if text not in choices and not TIME.fullmatch(text))
     return " ".join(_DIGITS.sub("", text.casefold()) for text in texts)
 
 
-def _said_twice(fields: dict[str, Any], choices: frozenset[str]) -> tuple[str, str] | None:
-    """Return two text fields of which one repeats or begins with the other, or None."""
+def _said_twice(fields: dict[str, Any], choices: frozenset[str]) -> Iterator[tuple[str, str]]:
+    """Yield each two text fields of which one repeats or begins with the other."""
     texts = {name: bare(text) for name, text in fields.items() if isinstance(text, str) and text not in choices}
     for (one, said), (other, again) in combinations(texts.items(), 2):
         short, long = sorted((said, again), key=len)
         if len(words_of(short)) > 1 and long.startswith(short):
-            return one, other
-    return None
+            yield one, other
 
 
 def runs(words: list[str], length: int) -> set[tuple[str, ...]]:
@@ -124,6 +109,7 @@ def runs(words: list[str], length: int) -> set[tuple[str, ...]]:
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _FILLER = frozenset({"lorem ipsum", "null", "placeholder", "string", "tbd", "todo"})
+_SLOT = re.compile(r"[\[{<][^\W\d][^\[\]{}<>\d]{1,40}[\]}>]")
 _DECLINES = re.compile(
     r"\b(as|i am|i['’]m|being) (an? |just an? )?(ai|artificial intelligence|(large )?language model)\b|"
     r"\bi(['’]m| am) (sorry|unable|not able)\b[^.!?]{0,60}\b(assist|comply|fulfill?|generate|help|provide|reflect)\b|"
@@ -140,12 +126,16 @@ _ROLE = re.compile(
     re.IGNORECASE,
 )
 _IDENTIFIER = re.compile(r"\b[^\W_]+_\w+|\b(?:agent|location|world):\w+")  # owners are "agent:ada"
+_FOREIGN = (  # what belongs in no answer, unless the prompt says it too
+    (_SLOT, "placeholder", "is a placeholder; write what the character would"),
+    (_DECLINES, "declined", "is not what the character would say; stay in the character's world"),
+    (_ROLE, "wording", "speaks of the task; write what happens in the character's world"),
+    (_IDENTIFIER, "wording", "is no word; write what the character would"),
+)
 _BROKEN = re.compile(r"[.,;:|…\[\]{}*#_，；：。、]|.*[,;:|(\[{，；：、،؛（]\s*$", re.DOTALL)
-_SLOT = re.compile(r"[\[{<]([^\W\d][^\[\]{}<>\d]{1,40})[\]}>]")
 _TAG = re.compile(r"</?[^<>]{1,40}>")
-_STAMP = re.compile(r"\d{4}[-/.]\d|\d[-/.]\d{4}|\d{8}")
-_ISO = re.compile(r"\d{4}-\d\d-\d\dT[\d:.+-]+Z?")  # its letters are not words
-_WHEN = re.compile(r"(?:on )?day \d+,?(?: (?:at )?\d{1,2}:\d\d ?(?:[ap]\.?m\.?)?)?", re.IGNORECASE)
+_STAMP = re.compile(r"\d{4}[-/.]\d|\d[-/.]\d{4}|\d{8}|\bday \d", re.IGNORECASE)
+_OF_STAMPS = frozenset({"a", "am", "at", "day", "m", "on", "p", "pm", "t", "z"})  # ISO's letters are words here
 _RUN = 6  # consecutive words that do not recur by chance
 _COPIED = 0.5  # share of a text's words within such runs of the instructions
 
@@ -155,42 +145,29 @@ def words_in(text: str) -> list[str]:
     return _WORD.findall(text.lower()) if text.isascii() else words_of(text)
 
 
-def fault_of_wording(text: str, said: list[str], content: PromptContent) -> str | None:
-    """Return the fault in the wording of one text, or None.
+def faults_of_wording(text: str, said: list[str], content: PromptContent) -> Iterator[Fault]:
+    """Yield the faults in the wording of one text.
 
     Args:
         said: the words of the text, in lower case.
     """
     if not any(map(str.isalnum, text)) or " ".join(said) in _FILLER or said[:2] == ["lorem", "ipsum"]:
-        return Fault(f"{text[:40]!r} is a placeholder; write what the character would", "placeholder")
-    found = _SLOT.search(text)
-    if _TAG.fullmatch(text) or (found is not None and found[1].lower() not in content.lower):
-        slot = text if found is None else found[0]
-        return Fault(f"{slot!r} is a placeholder; write what the character would", "placeholder")
-    if _is_date(text, said):
-        return f"{text[:40]!r} is a date or a number; write what the character would"
+        yield Fault(f"{text[:40]!r} is a placeholder; write what the character would", "placeholder")
+    if _TAG.fullmatch(text):
+        yield Fault(f"{text!r} is a placeholder; write what the character would", "placeholder")
+    if _OF_STAMPS.issuperset(said) and _STAMP.search(text):
+        yield Fault(f"{text[:40]!r} is a date or a number; write what the character would", "wording")
     if name_of(text) in content.names:
-        return f"{text[:40]!r} only names a place or a person; say what happens"
+        yield Fault(f"{text[:40]!r} only names a place or a person; say what happens", "wording")
     if _BROKEN.match(text):
-        return f"{text[:40]!r} is only a part of a sentence"
-    if (found := _DECLINES.search(text)) is not None and found[0].lower() not in content.lower:
-        return Fault(f"{found[0]!r} is not what the character would say; stay in the character's world", "declined")
-    if (found := _ROLE.search(text)) is not None and found[0].lower() not in content.lower:
-        return f"{found[0]!r} speaks of the task; write what happens in the character's world"
-    if (found := _IDENTIFIER.search(text)) is not None and found[0].lower() not in content.lower:
-        return f"{found[0]!r} is no word; write what the character would"
+        yield Fault(f"{text[:40]!r} is only a part of a sentence", "wording")
+    for pattern, check, why in _FOREIGN:
+        if (found := pattern.search(text)) is not None and found[0].strip("[{<>}]").lower() not in content.lower:
+            yield Fault(f"{found[0]!r} {why}", check)
     if text.count("{") != text.count("}") or text.count("[") != text.count("]"):
-        return "a bracket in it has no other half"
+        yield Fault("a bracket in it has no other half", "wording")
     if ASKED.match(text) is not None or _copies(said, content.system):
-        return Fault("it repeats the instructions instead of following them", "copied")
-    return None
-
-
-def _is_date(text: str, words: list[str]) -> bool:
-    """Return whether a text is a time or a number and nothing else."""
-    if _ISO.fullmatch(text) or _WHEN.fullmatch(text.strip(" .")):
-        return True
-    return set(words) <= {"am", "pm"} and _STAMP.search(text) is not None
+        yield Fault("it repeats the instructions instead of following them", "copied")
 
 
 def _copies(words: list[str], instructions: str) -> bool:

@@ -176,7 +176,7 @@ _ENDS: tuple[tuple[FailureKind, re.Pattern[str]], ...] = (
     ("server", re.compile("error|abort")),
 )
 _LONGEST_REASON = 60  # characters
-LONGEST_TIER = 24  # characters
+_TIER = re.compile(r"[a-z_][a-z0-9_]{0,23}", re.ASCII)
 _EVENT = re.compile(rb"^data: ?\{", re.MULTILINE)
 
 
@@ -264,8 +264,7 @@ def read_completion(content: bytes, headers: Mapping[str, str]) -> Reply:
 
 def _known_tier(reported: object) -> str:
     """Return the service tier that a response names; "" if it is no name: nothing of a provider's text is stored."""
-    named = isinstance(reported, str) and len(reported) <= LONGEST_TIER and reported.isascii()
-    return str(reported) if named and str(reported).isidentifier() and str(reported).islower() else ""
+    return reported if isinstance(reported, str) and _TIER.fullmatch(reported) else ""
 
 
 def _completion_within(content: bytes) -> dict[str, object] | None:
