@@ -14,7 +14,7 @@ They are keys of the run, so `cogitate delete` removes them with it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from importlib import resources
 
@@ -212,6 +212,14 @@ def all_captured(store: RunStore, settings: Settings) -> Iterator[tuple[JobKey, 
     fields = [field.decode().rpartition("#") for field in store.fields("captured")]
     for key in sorted({JobKey.parse(text) for text, _, _ in fields}):
         yield from ((key, one) for one in captured_of(store, settings, key))
+
+
+def restore_captured(store: RunStore, attempts: Iterable[tuple[JobKey, Captured]]) -> None:
+    """Store attempts of a run that was read from elsewhere; they do not expire."""
+    for key, one in attempts:
+        field, (texts, times, _) = _capture_field(key, one.attempt), store.captured_keys()
+        store.client.hset(texts, field, msgspec.json.encode(one))
+        store.client.zadd(times, {field: float("inf")})
 
 
 def _capture_texts(client: Redis, settings: Settings) -> KeptTexts:
