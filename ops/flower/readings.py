@@ -44,7 +44,7 @@ from cogitate.scheduler.ledger.connect import PATIENCE, connect
 from cogitate.scheduler.ledger.real_day import RealDay
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.worker_signs import workers_seen
-from cogitate.scheduler.tick.figure_history import Span, figure_history
+from cogitate.scheduler.tick.figure_history import Span, figure_history, real_times_at
 from cogitate.workers.jobs.metrics import redis_state
 from cogitate.workers.transport.hints import TICKETS, tickets_key
 
@@ -172,6 +172,7 @@ class Readings:
             limits = limits_of(store)
             newest = recent_ticks(store, chosen, limits.ever, 1)
             history = steering_history(store, newest.last, newest.minute)
+            times = real_times_at(store, {one.tick: one.minute for one in history if one.tick})
             return {
                 "run": chosen,
                 "tick": newest.last,
@@ -188,8 +189,10 @@ class Readings:
                         "state": one.state,
                         "tick": one.tick,
                         "clock": day_and_time(one.minute) if one.tick else "",
+                        "at": times.get(one.tick),
                         "refused": one.refused,
                         "job": f"{chosen}/{one.job}" if one.job else "",
+                        "called_off": one.called_off,
                     }
                     for one in history
                 ],

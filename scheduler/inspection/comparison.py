@@ -122,8 +122,13 @@ class _Carried(NamedTuple):
     entry: Entry | None = None
 
 
-def compare_runs(client: Redis, a: str, b: str, data_dir: Path, since: int = 1) -> Comparison:
-    """Compare two runs of one server, over the ticks that both have, from `since` on.
+def compare_runs(
+    client: Redis, a: str, b: str, data_dir: Path, since: int = 1, *, of_b: Redis | None = None
+) -> Comparison:
+    """Compare two runs, over the ticks that both have, from `since` on.
+
+    Args:
+        of_b: the client of the second run, if another server has it.
 
     Trimmed ticks come from the files in the data folder. Where these are missing, the comparison begins later.
 
@@ -132,11 +137,10 @@ def compare_runs(client: Redis, a: str, b: str, data_dir: Path, since: int = 1) 
         JournalError: when a journal was changed.
         InputError: if the runs have no tick in common from `since` on.
     """
-    stores = RunStore.open(client, a), RunStore.open(client, b)
+    sources = (client, a), (of_b or client, b)
+    stores = RunStore.open(*sources[0]), RunStore.open(*sources[1])
     ends = stores[0].tick(), stores[1].tick()
-    first = max(
-        since, *(_first_tick(client, store, data_dir, name) for store, name in zip(stores, (a, b), strict=True))
-    )
+    first = max(since, *(_first_tick(store, data_dir, name) for store, (_, name) in zip(stores, sources, strict=True)))
     last = min(ends)
     if first > last:
         raise InputError(
@@ -147,7 +151,7 @@ def compare_runs(client: Redis, a: str, b: str, data_dir: Path, since: int = 1) 
     sides = zip(get_args(Side), stores, strict=True)
     found.origins = {side: origin for side, store in sides if (origin := origin_of(store)) is not None}
     reading = _Reading(found, (_settings(stores[0]), _settings(stores[1])))
-    before = [_Lines(client, data_dir, name, store, first, last) for store, name in zip(stores, (a, b), strict=True)]
+    before = [_Lines(store, data_dir, name, first, last) for store, (_, name) in zip(stores, sources, strict=True)]
     found.differs_before = before[0].digest != before[1].digest
     for one, other in zip(before[0].lines, before[1].lines, strict=True):
         reading.add(one, other)
@@ -162,9 +166,9 @@ def clock_of_run(client: Redis, run: str) -> Clock:
     return clock_of(RunStore.open(client, run))
 
 
-def _first_tick(client: Redis, store: RunStore, data_dir: Path, run: str) -> int:
+def _first_tick(store: RunStore, data_dir: Path, run: str) -> int:
     trimmed = trimmed_tick(store)
-    return 1 if exported_journal(client, data_dir, run).covers(trimmed) else trimmed + 1
+    return 1 if exported_journal(store.client, data_dir, run).covers(trimmed) else trimmed + 1
 
 
 def _settings(store: RunStore) -> dict[str, Any]:
@@ -175,14 +179,14 @@ def _settings(store: RunStore) -> dict[str, Any]:
 class _Lines:
     """The lines of a run from a tick on, and the digest before it."""
 
-    def __init__(self, client: Redis, data_dir: Path, run: str, store: RunStore, first: int, last: int) -> None:
+    def __init__(self, store: RunStore, data_dir: Path, run: str, first: int, last: int) -> None:
         trimmed = trimmed_tick(store)
         self.digest = ""
         if first > trimmed:
             self.digest = hashes_before(store, first, trimmed)[0]
             self.lines: Iterator[ReadLine] = read_journal(store, first, last)
             return
-        lines = (line for line in all_lines(client, data_dir, run) if line.core.tick <= last)
+        lines = (line for line in all_lines(store.client, data_dir, run) if line.core.tick <= last)
         for line in lines if first > 1 else ():
             self.digest = line.digest
             if line.core.tick == first - 1:

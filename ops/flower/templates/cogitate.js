@@ -145,6 +145,7 @@ function choices(reading) {
 }
 
 const clock = (time) => time.toLocaleTimeString("en-GB");
+const dated = (time) => time.toLocaleString("en-GB");
 
 const TITLE = document.title;
 const SIGNS = {bad: ["\u25b2 ", "#b42318", "M8 1 16 15H0Z"], warn: ["\u25cf ", "#a15c00", "M8 1 15 8 8 15 1 8Z"], good: ["", "#237a3b", "M1 8a7 7 0 1 0 14 0a7 7 0 1 0-14 0Z"]};

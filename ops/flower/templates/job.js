@@ -15,7 +15,7 @@ function draw(reading) {
   byId("untold").hidden = reading.texts;
   table("task", [
     ["State", "", (task) => link(task.state, TASK.replace("JOB", encodeURIComponent(job.id)))],
-    ["Received", "", (task) => task.received ? new Date(1000 * task.received).toLocaleString("en-GB") : "—"],
+    ["Received", "", (task) => task.received ? dated(new Date(1000 * task.received)) : "—"],
     ["Seconds", "number", (task) => task.runtime === null ? "—" : task.runtime.toFixed(2)],
     ["Worker", "minor", (task) => task.worker || "—"],
   ], reading.task ? [reading.task] : [], "Flower was not running when it was published, or has forgotten it.", null);

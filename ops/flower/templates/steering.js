@@ -8,6 +8,13 @@ function asked(one) {
   return made;
 }
 
+function took(one) {
+  if (!one.tick) { return "—"; }
+  const made = element("span", "", "tick " + figure(one.tick) + ", " + one.clock);
+  if (one.at) { made.append(element("div", "muted", dated(new Date(1000 * one.at)))); }
+  return made;
+}
+
 function draw(reading) {
   allow(reading);
   const steering = reading.steering;
@@ -27,8 +34,8 @@ function draw(reading) {
     ["Asked", "", asked],
     ["By", "minor", (one) => one.by || "—"],
     ["State", "", (one) => element("span", GRADES[one.state], one.state)],
-    ["Took effect", "", (one) => one.tick ? "tick " + figure(one.tick) + ", " + one.clock : "—"],
-    ["What came of it", "", (one) => one.job ? jobLink(one.job, "a new job") : one.refused || "—"],
+    ["Took effect", "", took],
+    ["What came of it", "", (one) => one.job ? jobLink(one.job, "a new job") : one.refused || one.called_off || "—"],
   ], reading.history, "No requests yet.", (one) => one.id);
 }
 

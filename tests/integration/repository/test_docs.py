@@ -130,9 +130,12 @@ def test_two_runs_are_compared_by_the_commands_and_the_function_of_the_page(tmp_
     assert " windows" in run(sys.executable, "-W", "error", "example.py", cwd=tmp_path)
 
 
-def test_a_capsule_is_verified_by_the_commands_of_the_page(tmp_path: Path) -> None:
-    out = run("bash", "-euc", blocks("sh", "docs/how-to/capsules.md")[0], cwd=tmp_path)
+def test_a_capsule_is_verified_and_read_by_the_commands_of_the_page(tmp_path: Path) -> None:
+    proving, reading = blocks("sh", "docs/how-to/capsules.md")[:2]
+    out = run("bash", "-euc", proving, cwd=tmp_path)
     assert "ticks replayed to digest" in out
+    out = run("bash", "-euc", reading, cwd=tmp_path)
+    assert "town and town.capsule are equal" in out
 
 
 def test_a_capsule_is_forked_by_the_commands_of_the_page(tmp_path: Path) -> None:
