@@ -74,6 +74,9 @@ ToTick = Annotated[int | None, typer.Option("--to", min=0, metavar="TICK", help=
 Minutes = Annotated[
     int | None, typer.Option("--minutes", min=1, metavar="N", help="Only the last N minutes of real time.")
 ]
+Reason = Annotated[
+    str, typer.Option("--reason", metavar="TEXT", help="Why you ask, for the run's audit trail.", show_default=False)
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object as the last line on stdout.")]
 EveryOwner = Annotated[bool, typer.Option("--all", help="List every owner, even if all have the same limit.")]
 Verbose = Annotated[

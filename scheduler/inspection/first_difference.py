@@ -15,7 +15,7 @@ import msgspec
 from cogitate.memory.effects import Append, Effect, ReplaceSummary, Tell
 from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Profile
-from cogitate.scheduler.config.controls import Control, Retry, SetCadence, SetLimit, SetMode
+from cogitate.scheduler.config.controls import CancelJobs, Control, Retry, SetCadence, SetLimit, SetMode
 from cogitate.scheduler.journal.lines import Ended, EndNote, ReadLine
 
 Cause = Literal[
@@ -257,6 +257,8 @@ def _asked_for(control: Control) -> str:
             return f"set the mode to {control.mode}"
         case Retry():
             return f"asked for job {control.job} again"
+        case CancelJobs():
+            return f"cancelled {', '.join(control.jobs[:3])}" + (" and others" if len(control.jobs) > 3 else "")
 
 
 def _cadence(line: ReadLine) -> Iterable[_Part]:
