@@ -15,7 +15,7 @@ from redis import Redis
 from cogitate.hosting.opening import description_of
 from cogitate.memory import typed_json
 from cogitate.ops.capsule.secrets import Secrets
-from cogitate.ops.report.estimate_section import KEPT
+from cogitate.ops.estimate.estimates import KEPT
 from cogitate.prompts.render import FOLDER, VALUES
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.overview import RESUME

@@ -192,6 +192,7 @@ class Readings:
                         "at": times.get(one.tick),
                         "refused": one.refused,
                         "job": f"{chosen}/{one.job}" if one.job else "",
+                        "called_off": one.called_off,
                     }
                     for one in history
                 ],

@@ -64,7 +64,8 @@ def _model(model: Model) -> str:
 def _asked(store: RunStore, figures: RunFigures) -> Iterator[tuple[str, ...]]:
     times = real_times_at(store, {one.tick: minute for minute, one in figures.answers})
     for minute, one in reversed(figures.answers):
-        outcome = f"refused: {one.refused}" if one.refused else f"job {one.job}" if one.job else "took effect"
+        came_of = one.called_off.text() if one.called_off is not None else "took effect"
+        outcome = f"refused: {one.refused}" if one.refused else f"job {one.job}" if one.job else came_of
         asked = format_control(one.control)
         real = _real(times[one.tick]) if one.tick in times else "–"
         yield f"{day_and_time(minute)}, tick {one.tick:,}", real, asked, one.by or "–", one.reason or "–", outcome

@@ -243,10 +243,15 @@ class _Walk:
 
     def _decisions(self, line: ReadLine) -> None:
         at = f"tick {line.core.tick}"
+        cancelled = {end.key for end in line.core.ended if end.end == "cancelled"}
         for decided in line.core.decided:
             if decided.key in self._opened or decided.key in self._ended:
                 self._found.append(f"{at}: job {decided.key.text()} was decided twice")
-            if (decided.key.trial > 0) != (decided.key.text() in self._totals.promised):
+            replaces = decided.instead in cancelled
+            cancelled.discard(decided.instead or decided.key)
+            if decided.instead is not None and not replaces:
+                self._found.append(f"{at}: job {decided.key.text()} replaces one that was not cancelled")
+            if (decided.key.trial > 0) != (replaces or decided.key.text() in self._totals.promised):
                 self._found.append(f"{at}: job {decided.key.text()} is not the announced successor")
             (self._opened if decided.decision in ("admitted", "heuristic") else self._ended).add(decided.key)
 

@@ -92,7 +92,10 @@ def recent_events(
         step, said = alike[0]
         place = bisect_left(ticks, step.tick)
         if step.tick and step.tick >= ticks[0] and place < len(points):
-            what = f"{step.by or 'an operator'}: {said}" + (f", refused: {step.refused}" if step.refused else "")
+            came_of = f"refused: {step.refused}" if step.refused else step.called_off
+            why = f"({step.reason})" if step.reason else ""
+            what = f"{step.by or 'an operator'}: {' '.join(filter(None, (said, why)))}"
+            what += f", {came_of}" if came_of else ""
             what += f", and {len(alike) - 1:,} more of this kind" if len(alike) > 1 else ""
             found.append(Event(at=points[place].at or 0.0, minute=step.minute, what=what, bad=bool(step.refused)))
     for one in changes:

@@ -30,7 +30,13 @@ from cogitate.tasks.job import Cost
 BY = "fork"  # the operator that a fork's changes name
 LOOKS_EVERY = 16  # ticks between two looks at what the ledger shows: commits, and requests to the fork
 
-_STATES: Mapping[Reason, JobState] = {"late": "open", "dead": "dead", "denied": "held", "too_slow": "held"}
+_STATES: Mapping[Reason, JobState] = {
+    "late": "open",
+    "dead": "dead",
+    "denied": "held",
+    "too_slow": "held",
+    "cancelled": "held",  # what replaces a cancelled job
+}
 
 log = structlog.get_logger()
 

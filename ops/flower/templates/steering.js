@@ -35,7 +35,7 @@ function draw(reading) {
     ["By", "minor", (one) => one.by || "—"],
     ["State", "", (one) => element("span", GRADES[one.state], one.state)],
     ["Took effect", "", took],
-    ["What came of it", "", (one) => one.job ? jobLink(one.job, "a new job") : one.refused || "—"],
+    ["What came of it", "", (one) => one.job ? jobLink(one.job, "a new job") : one.refused || one.called_off || "—"],
   ], reading.history, "No requests yet.", (one) => one.id);
 }
 

@@ -126,13 +126,17 @@ def test_two_runs_are_compared_by_the_commands_and_the_function_of_the_page(tmp_
     out = run("bash", "-euc", blocks("sh", COMPARING)[0], cwd=tmp_path)
     assert "First difference at tick" in out
     assert "<!doctype html>" in (tmp_path / "difference.html").read_text()
+    assert (tmp_path / "difference.svg").read_text().startswith("<svg ")
     (tmp_path / "example.py").write_text(blocks("python", COMPARING)[0])
     assert " windows" in run(sys.executable, "-W", "error", "example.py", cwd=tmp_path)
 
 
-def test_a_capsule_is_verified_by_the_commands_of_the_page(tmp_path: Path) -> None:
-    out = run("bash", "-euc", blocks("sh", "docs/how-to/capsules.md")[0], cwd=tmp_path)
+def test_a_capsule_is_verified_and_read_by_the_commands_of_the_page(tmp_path: Path) -> None:
+    proving, reading = blocks("sh", "docs/how-to/capsules.md")[:2]
+    out = run("bash", "-euc", proving, cwd=tmp_path)
     assert "ticks replayed to digest" in out
+    out = run("bash", "-euc", reading, cwd=tmp_path)
+    assert "town and town.capsule are equal" in out
 
 
 def test_a_capsule_is_forked_by_the_commands_of_the_page(tmp_path: Path) -> None:
