@@ -15,6 +15,8 @@ from cogitate.ops.operator_requests import cancellable_matches, retryable_matche
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.inspection.job_records import JobQuery, JobRecord, JobState, Position
 from cogitate.scheduler.intake.checks import InputError
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.tick.figure_history import real_times_at
 from cogitate.tasks.registry import kind_names
 
 ROWS = 50  # on a page
@@ -48,8 +50,10 @@ def job_list(client: Redis, run: str, query: JobQuery, start: Position) -> dict[
     """
     history = JobHistory(client, run)
     page = history.page(query, start, most=ROWS)
+    ends = {one.ended: clock_in_force().minute(one.ended) for one in page.jobs if one.ended}
+    times = real_times_at(RunStore.open(client, run), ends)
     return {
-        "jobs": [_row(one) for one in page.jobs],
+        "jobs": [_row(one) | {"real": times.get(one.ended)} for one in page.jobs],
         "older": page.older.text() if page.older is not None else "",
         "since": page.since,
         "trimmed": history.trimmed,

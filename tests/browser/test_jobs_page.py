@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
@@ -62,6 +63,8 @@ def test_filters_pages_and_links_of_the_list(browser: Any, address: str, window:
         keep(page, f"jobs-{window}")
         first = rows(page)
         assert len(first) == 50
+        real = re.findall(r"\d\d/\d\d/\d{4}, \d\d:\d\d:\d\d", page.locator("#jobs tbody").inner_text())
+        assert len(real) == 50, "each end in real time, too"
         page.get_by_role("link", name="Older").click()
         page.wait_for_url("**older=**")
         page.wait_for_selector("#jobs tbody tr")
@@ -97,6 +100,7 @@ def test_an_unknown_run_has_a_page_that_links_to_those_that_exist(browser: Any, 
     answer = opened.goto(f"{address}/cogitate/jobs?run=nowhere")
     assert answer.status == 404
     assert "There is no run 'nowhere'" in opened.get_by_role("alert").inner_text()
+    check_accessible(opened)
     opened.get_by_role("link", name="town", exact=True).click()
     opened.wait_for_selector("#jobs tbody tr")
     opened.close()

@@ -1,11 +1,17 @@
 const address = (given) => PAGE + "?" + new URLSearchParams(Object.entries(given).filter(([, value]) => value !== "" && value !== null));
 let counted = null;  // the matches that the operator was told of
 
-const time = (job) => (job.open ? "due at tick " : "tick ") + figure(job.at) + ", " + job.clock;
+const when = (job) => (job.open ? "due at tick " : "tick ") + figure(job.at) + ", " + job.clock;
 
 function named(job) {
   const made = element("span");
-  made.append(jobLink(job.id, job.kind + " · " + job.owner.replace(/^agent:/, "") + " · tick " + job.tick), element("span", "narrow", time(job)));
+  made.append(jobLink(job.id, job.kind + " · " + job.owner.replace(/^agent:/, "") + " · tick " + job.tick), element("span", "narrow", when(job) + (job.real ? ", " + dated(new Date(1000 * job.real)) : "")));
+  return made;
+}
+
+function time(job) {
+  const made = element("span", "", when(job));
+  if (job.real) { made.append(element("div", "muted", dated(new Date(1000 * job.real)))); }
   return made;
 }
 
