@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 import msgspec
 from redis import Redis
 
-from cogitate.scheduler.ledger.connect import read_list, read_members
+from cogitate.scheduler.ledger.connect import clock_of, read_list, read_members
 from cogitate.scheduler.ledger.keys import ENDPOINTS, endpoint_keys
 
 _SECOND = 1_000_000  # microseconds
@@ -63,17 +63,17 @@ class EndpointVitals(msgspec.Struct, frozen=True, kw_only=True):
 def endpoint_vitals(client: Redis) -> list[EndpointVitals]:
     """Return every endpoint that was ever called, sorted by name."""
     names = sorted(raw.decode() for raw in read_members(client, ENDPOINTS))
-    clock = client.time()
-    now = clock[0] * _SECOND + clock[1]
+    clocks = [clock_of(client, endpoint_keys(name)[0]) for name in names]
+    now = [seconds * _SECOND + microseconds for seconds, microseconds in clocks]
     pipeline = client.pipeline(transaction=False)
-    for name in names:
+    for name, at in zip(names, now, strict=True):
         gate, slots, counters, times, _ = endpoint_keys(name)
         pipeline.hgetall(gate)
         pipeline.hgetall(counters)
-        pipeline.zcount(slots, now, "+inf")
+        pipeline.zcount(slots, at, "+inf")
         pipeline.lrange(times, 0, -1)
     read = pipeline.execute()
-    return [_vitals(name, now, *read[4 * at : 4 * at + 4]) for at, name in enumerate(names)]
+    return [_vitals(name, now[at], *read[4 * at : 4 * at + 4]) for at, name in enumerate(names)]
 
 
 class EndpointChange(NamedTuple):

@@ -28,6 +28,7 @@ from redis.typing import EncodableT
 from cogitate.memory import typed_json
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.claims import Claim
+from cogitate.scheduler.ledger.connect import clock_of
 from cogitate.scheduler.ledger.keys import RESPONSES, incarnation_key
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost, Job, JobKey
@@ -76,12 +77,12 @@ class KeptTexts:
     def find(self, keys: Sequence[str], fields: Sequence[str]) -> list[bytes | None]:
         """Return the texts under these fields; None for each that is missing or expired."""
         try:
+            seconds, micros = clock_of(self._client, keys[0])
             with self._client.pipeline(transaction=False) as pipe:
-                pipe.time()
                 for field in fields:
                     pipe.hget(keys[0], field)
                     pipe.zscore(keys[1], field)
-                (seconds, micros), *found = pipe.execute()
+                found = pipe.execute()
         except RedisError as error:
             log.warning("text.not_kept", what=self._what, error=type(error).__name__)
             return [None] * len(fields)

@@ -127,6 +127,7 @@ def test_two_runs_are_compared_by_the_commands_and_the_function_of_the_page(tmp_
     out = run("bash", "-euc", blocks("sh", COMPARING)[0], cwd=tmp_path)
     assert "First difference at tick" in out
     assert "<!doctype html>" in (tmp_path / "difference.html").read_text()
+    assert (tmp_path / "difference.svg").read_text().startswith("<svg ")
     (tmp_path / "example.py").write_text(blocks("python", COMPARING)[0])
     assert " windows" in run(sys.executable, "-W", "error", "example.py", cwd=tmp_path)
 
