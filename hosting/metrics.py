@@ -27,7 +27,7 @@ from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
 from cogitate.scheduler.inspection.redis_problems import refused_writes
 from cogitate.scheduler.inspection.vitals import BudgetVitals, CadenceVitals, budget_vitals, cadence_vitals
 from cogitate.scheduler.journal.lines import JournalError, reason_of
-from cogitate.scheduler.ledger.connect import PATIENCE, impatient
+from cogitate.scheduler.ledger.connect import PATIENCE, impatient, servers_of
 from cogitate.scheduler.ledger.errors import LedgerError
 from cogitate.workers.jobs.metrics import UNMET, failure_class, serve, server_gauges
 
@@ -117,18 +117,18 @@ def _refuses_writes(client: Redis) -> Metric:
 
 
 def _memory(client: Redis) -> Iterator[Metric]:
-    """Yield the memory of the server, and its limit if it has one; nothing if this user may not ask for them."""
+    """Yield the memory of all servers, and its limit if it has one; nothing if this user may not ask for them."""
     try:
-        memory = client.info("memory")
+        servers = [server.info("memory") for server in servers_of(client)]
     except NoPermissionError:
         return
     for name, field, meaning in (
         ("cogitate_redis_memory_bytes", "used_memory", "Memory that Redis uses."),
         ("cogitate_redis_memory_limit_bytes", "maxmemory", "Memory at which Redis refuses writes."),
     ):
-        if memory.get(field):
+        if all(memory.get(field) for memory in servers):
             told = GaugeMetricFamily(name, meaning)
-            told.add_metric([], int(memory[field]))
+            told.add_metric([], sum(int(memory[field]) for memory in servers))
             yield told
 
 

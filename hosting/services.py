@@ -10,7 +10,7 @@ from redis import Redis
 
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.config.urls import redact_url
-from cogitate.scheduler.ledger.connect import check, check_keeps_runs, connect
+from cogitate.scheduler.ledger.connect import check, check_carries_messages, check_keeps_runs, connect
 from cogitate.scheduler.tick.result_collector import Publish
 from cogitate.workers.processes.embedded import EmbeddedServer
 from cogitate.workers.processes.server_keeper import ServerKeeper
@@ -31,7 +31,8 @@ def open_processes(settings: Settings, resources: ExitStack) -> Processes:
     """Start the embedded server unless a URL is set, then the worker processes; `resources` stops them.
 
     Raises:
-        ConfigurationError: when no server can be started or reached, or the server might evict a run's keys.
+        ConfigurationError: when no server can be started or reached, the server might evict a run's keys, or the broker
+            is a cluster.
     """
     if settings.redis_url is None:
         server = resources.enter_context(EmbeddedServer(settings.data_dir))
@@ -42,6 +43,7 @@ def open_processes(settings: Settings, resources: ExitStack) -> Processes:
     resources.callback(client.close)
     check(client, url)
     check_keeps_runs(client, redact_url(url))
+    check_carries_messages(settings.messages_url(), settings.socket_timeout)
     publisher = Publisher(settings)
     resources.callback(publisher.close)
     port = settings.metrics_port

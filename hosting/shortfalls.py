@@ -118,6 +118,7 @@ _ENDPOINT = {
 #: Reasons why workers called no endpoint.
 _NOT_CALLED = {
     "real_day_spent": "The limit of the real day was spent (real_day_tokens, real_day_usd; a day begins at 00:00 UTC)",
+    "experiment_spent": "The limit of the experiment was spent",
     "real_day_away": "Redis could not check the limit of the real day",
     "real_day_unpriced": "real_day_usd limits spending, but the model has no price",
     "gate_away": "Redis did not answer, and workers call no endpoint without it",

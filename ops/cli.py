@@ -124,14 +124,16 @@ GROUPS = {
             "cogitate report town-1 --out reports/monday.html --json",
         ),
         "minds": _command(
-            "commands.minds", "minds", "cogitate minds town-1", "cogitate minds town-1 --out monday.html"
+            "commands.minds", "minds", "cogitate minds town-1", "cogitate minds town-1.capsule --out monday.html"
         ),
         "compare": _command(
             "commands.compare",
             "compare",
             "cogitate compare town-1 town-2",
             "cogitate compare town-1 town-2 --since 720 --html difference.html",
+            "cogitate compare town-1 theirs.capsule --svg difference.svg",
         ),
+        "sweep": _command("experiment.command", "sweep", "cogitate sweep rain.toml", "cogitate sweep rain.toml --json"),
         "export": _command(
             "commands.export",
             "export",
@@ -166,8 +168,14 @@ GROUPS = {
         "resume": _command("commands.steer", "resume", "cogitate resume town-1"),
         "drain": _command("commands.steer", "drain", "cogitate drain town-1"),
         "cancel": _command("commands.steer", "cancel", "cogitate cancel town-1 --yes"),
+        "cancel-jobs": _command(
+            "commands.job_requests",
+            "cancel_jobs",
+            "cogitate cancel-jobs town-1/360/plan/agent:isabella/0/0 --reason 'it asks for too much'",
+            "cogitate cancel-jobs town-1 --kind reflect --reason 'the endpoint is too slow today'",
+        ),
         "retry": _command(
-            "commands.steer",
+            "commands.job_requests",
             "retry",
             "cogitate retry town-1/360/plan/agent:isabella/0/0",
             "cogitate retry town-1 --state failed --kind plan --reason 'the model is back'",

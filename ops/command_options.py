@@ -14,13 +14,37 @@ import typer
 from redis import Redis
 
 from cogitate.hosting import logs
+from cogitate.memory.errors import InputError, quoted
 from cogitate.scheduler.budget.settings_checks import check_spending
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.inspection.job_records import JobState
 from cogitate.scheduler.ledger.connect import PATIENCE, check_soon, connect_to_read
 from cogitate.workers.processes.embedded import EmbeddedServer
 
-RunName = Annotated[str, typer.Argument(metavar="RUN", help="The run's name.")]
+CAPSULE = ".capsule"  # ends the name of a file that stands for its run
+
+
+def is_capsule(name: str) -> bool:
+    """Return whether the name of a run stands for a file."""
+    return name.endswith(CAPSULE)
+
+
+def _of_server(run: str) -> str:
+    """Return the name of a run, once it is not that of a file.
+
+    Raises:
+        InputError: naming the commands that read a file.
+    """
+    if is_capsule(run):
+        raise InputError(
+            f"{quoted(run)} is a file, and this command needs a run of the server: status, report, minds, compare, "
+            "memory, plan, jobs, job, export and verify read files, and fork goes on from one"
+        )
+    return run
+
+
+RunName = Annotated[str, typer.Argument(metavar="RUN", help="The run's name.", callback=_of_server)]
+RunOrFile = Annotated[str, typer.Argument(metavar="RUN", help="The run's name, or the file of its capsule (.capsule).")]
 OwnerName = Annotated[str, typer.Argument(metavar="OWNER", help="The owner, such as agent:isabella.")]
 Llm = Annotated[
     Literal["heuristic", "openai"] | None, typer.Option(help="Think by heuristics or with a model (default heuristic).")
@@ -49,6 +73,9 @@ FromTick = Annotated[
 ToTick = Annotated[int | None, typer.Option("--to", min=0, metavar="TICK", help="The last tick of the same.")]
 Minutes = Annotated[
     int | None, typer.Option("--minutes", min=1, metavar="N", help="Only the last N minutes of real time.")
+]
+Reason = Annotated[
+    str, typer.Option("--reason", metavar="TEXT", help="Why you ask, for the run's audit trail.", show_default=False)
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object as the last line on stdout.")]
 EveryOwner = Annotated[bool, typer.Option("--all", help="List every owner, even if all have the same limit.")]

@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
-from cogitate.scheduler.config.controls import FULL, Control, Retry, SetCadence, SetLimit, SetMode
+from cogitate.ops.command_options import CAPSULE
+from cogitate.scheduler.config.controls import (
+    FULL,
+    MOST_CANCELLED,
+    CancelJobs,
+    Control,
+    Retry,
+    SetCadence,
+    SetLimit,
+    SetMode,
+)
 from cogitate.scheduler.config.limits import MAX_LIMIT, LimitError, parse_limit_name
 from cogitate.scheduler.config.settings import ConfigurationError
 from cogitate.scheduler.inspection.job_history import JobHistory
@@ -16,7 +27,7 @@ from cogitate.scheduler.steering.throttle import KIND
 from cogitate.tasks.job import JobKey, split_job_id
 
 MOST_MATCHES = 1_000  # counted for a request to all jobs that match
-RETRYABLE = ("late", "failed", "dead", "denied", "too_slow")
+RETRYABLE = ("late", "failed", "dead", "denied", "too_slow", "cancelled")
 
 
 def limit_request(name: str, value: float | None) -> SetLimit:
@@ -78,7 +89,7 @@ def cadence_request(run: str, kind: str, factor: float | None, *, pin: bool, aut
 
 
 def parse_job_id(text: str) -> tuple[str, JobKey]:
-    """Return the run and the key in a job's id.
+    """Return the run and the key in a job's id; the run may be the file of a capsule, in any folder.
 
     Raises:
         InputError: when the text is no id of a job.
@@ -86,6 +97,9 @@ def parse_job_id(text: str) -> tuple[str, JobKey]:
     try:
         return split_job_id(text)
     except ValueError as error:
+        file, _, key = text.partition(f"{CAPSULE}/")
+        with suppress(ValueError):
+            return f"{file}{CAPSULE}", JobKey.parse(key)
         raise InputError(str(error)) from error
 
 
@@ -155,6 +169,43 @@ def retryable_matches(history: JobHistory, query: JobQuery) -> RetryableMatches:
     return RetryableMatches(len(page.jobs), page.older is not None, len(retryable), requests)
 
 
+class CancellableMatches(NamedTuple):
+    """The open jobs that match a query, and those of them that a request cancels."""
+
+    found: int
+    cancellable: int
+    jobs: list[str]  # keys, newest first, at most `MOST_CANCELLED`
+
+    def text(self) -> str:
+        """Return how many open jobs match, and how many of them can be cancelled."""
+        counted = f"Of {self.found:,} open matches, {self.cancellable:,} can be cancelled"
+        at_once = f", the newest {len(self.jobs):,} at once" if len(self.jobs) < self.cancellable else ""
+        return f"{counted}{at_once}."
+
+
+def cancellable_matches(history: JobHistory, query: JobQuery) -> CancellableMatches:
+    """Return the open jobs that match, and those of them that do not wait for their heuristics only."""
+    found = history.open(query)
+    keys = [one.id.partition("/")[2] for one in found if one.state != "held"]
+    return CancellableMatches(len(found), len(keys), keys[:MOST_CANCELLED])
+
+
+def cancel_request(history: JobHistory, keys: Sequence[JobKey]) -> CancelJobs:
+    """Return the request to cancel jobs of one run. The host says which of them have ended meanwhile.
+
+    Raises:
+        InputError: if there is no such job, or too many are named.
+        JournalError: if the journal was altered.
+    """
+    if len(keys) > MOST_CANCELLED:
+        raise InputError(f"{len(keys):,} jobs cannot be cancelled at once: give at most {MOST_CANCELLED:,}")
+    known = {one.id.partition("/")[2] for one in history.open()}
+    for key in keys:
+        if key.text() not in known:
+            history.find(key)
+    return CancelJobs(tuple(dict.fromkeys(key.text() for key in keys)))
+
+
 def format_control(control: Control) -> str:
     """Return a short text of a request, such as "limit day.run.calls 200"."""
     match control:
@@ -168,13 +219,17 @@ def format_control(control: Control) -> str:
             return f"throttle {control.kind}{share}{pinned}"
         case Retry():
             return f"retry {control.job}"
+        case CancelJobs():
+            many = len(control.jobs)
+            return f"cancel {control.jobs[0]}" if many == 1 else f"cancel {many:,} jobs"
 
 
 def format_outcome(outcome: ControlOutcome) -> str:
     """Return the present outcome of a request."""
     if outcome.state == "applied":
-        job = f", as job {outcome.detail}" if outcome.detail else ""
-        return f"took effect at tick {outcome.tick:,}{job}"
+        came_of = "as job " if isinstance(outcome.control, Retry) else ""
+        detail = f", {came_of}{outcome.detail}" if outcome.detail else ""
+        return f"took effect at tick {outcome.tick:,}{detail}"
     if outcome.state == "refused":
         return f"refused at tick {outcome.tick:,}: {outcome.detail}"
     return f"waits; {outcome.detail}"

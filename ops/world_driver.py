@@ -22,6 +22,8 @@ def drive(
     *,
     checkpoint_every: int = CHECKPOINT_EVERY,
     on_tick: Callable[[Tick], None] | None = None,
+    until: int | None = None,
+    restore: bool = True,
 ) -> None:
     """Drive the world until the loop's last tick, or until `loop.stop()`.
 
@@ -31,6 +33,8 @@ def drive(
     Args:
         checkpoint_every: ticks between two commits of the world's state.
         on_tick: called at the end of each turn of the world, before its tick is committed, also for repeated ticks.
+        until: the last tick to drive; a further call goes on after it.
+        restore: whether the world is to be restored; False: its state is already that of the loop.
 
     Raises:
         InputError: when an owner that left returns under the same name.
@@ -38,7 +42,7 @@ def drive(
         WorldDiverged: when a resumed world does not repeat its ticks.
         Fenced: when another host has taken the run.
     """
-    if loop.restored is not None:
+    if restore and loop.restored is not None:
         world.load(loop.restored)
     present = set(world.owners())
     narrated = world if isinstance(world, NarratedWorld) else None  # asked once: a check of a protocol is slow
@@ -62,6 +66,8 @@ def drive(
             on_tick(tick)
         if tick.number % checkpoint_every == 0 or loop.stopping or told is not None:
             loop.checkpoint(world.dump())
+        if tick.number == until:
+            break
 
 
 def hand_on(loop: TickLoop, report: Report) -> None:

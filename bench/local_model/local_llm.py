@@ -1,9 +1,10 @@
-"""A small town that asks third-party servers: a mock from PyPI, and llama.cpp with a real model.
+"""A small town that asks third-party servers: a mock from PyPI, and llama.cpp with real models.
 
 The mock, fakellm, answers by rules: plans well, reflections in a code fence, everything else with an echo of the
-prompt. The real model has 135 million parameters; `--texts FILE` writes all of its stored texts to a file. Whatever the
-answers, the run must complete, the auditor must find nothing, and every stored memory must be what its kind promises.
-This needs only what `make check-local-llm` installs, not `dev`, so it has a separate command line.
+prompt. The models are those of `models.py`, or any GGUF file; `--texts FILE` writes all that they wrote to a file, what
+was stored and what was refused. Whatever the answers, the run must complete, the auditor must find nothing, and every
+stored memory must be what its kind promises. This needs only what `make check-local-llm` installs, not `dev`, so it has
+a separate command line.
 
     python -m bench.local_model.local_llm --calls 80
 """
@@ -20,12 +21,12 @@ import time
 import unicodedata
 import urllib.request
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.local_model.llama_server import MODEL
+from bench.local_model.models import MODELS
 from bench.table import Row, Table
 from cogitate.hosting import logs
 from cogitate.hosting.tick_loop import TickLoop
@@ -43,6 +44,7 @@ from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals, endpoi
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import Ended
 from cogitate.simulation.town.town import Town
+from cogitate.workers.jobs.stored_texts import all_captured
 
 FEWEST, MOST = 5, 8  # items of a plan (streams, task 7)
 
@@ -127,35 +129,32 @@ class LocalRun(NamedTuple):
     vitals: list[EndpointVitals]
     wrong: list[str]  # what the auditor found, and bad memories
     texts: list[str]  # texts of the changes that models' answers made, in order
+    refused: list[str]  # unusable answers, and why
 
 
-def report(calls: int, only: str, texts: Path | None, seed: int) -> int:
+def report(servers: Iterable[Server], calls: int, texts: Path | None, seed: int) -> int:
     """Run the town with each server and print the results; return 1 if there are faults.
 
     Args:
         calls: most calls for each server.
-        only: part of the names of the servers to use; "": all.
-        texts: file for the texts of the changes that models' answers made.
+        texts: file for the texts of the changes that models' answers made, and for the answers that were refused.
         seed: of the town and of the model.
     """
     wrong: list[str] = []
-    for name, server in SERVERS.items():
-        if only not in name:
-            continue
-        with server() as url, tempfile.TemporaryDirectory() as folder:
-            lived = live(name, url, calls, Path(folder), seed)
+    for server in servers:
+        with server.start() as url, tempfile.TemporaryDirectory() as folder:
+            lived = live(server, url, calls, Path(folder), seed)
         print(table(lived), end="\n\n", flush=True)
-        wrong += [f"{name}: {what}" for what in lived.wrong]
+        wrong += [f"{server.name}: {what}" for what in lived.wrong]
         if texts is not None:
             with texts.open("a") as file:
-                file.write("\n".join([f"# {name}", "", *lived.texts, ""]))
+                file.write("\n".join([f"# {server.name}", "", *lived.texts, "", "## Refused", "", *lived.refused, ""]))
     print("\n".join(wrong) or "no faults found")
     return 1 if wrong else 0
 
 
-def live(server: str, url: str, calls: int, folder: Path, seed: int = 0) -> LocalRun:
-    """Run a morning of a town with one worker process; each kind has a model and an endpoint named after it."""
-    model = (lambda kind: kind) if server == "fakellm" else (lambda kind: MODEL)
+def live(server: Server, url: str, calls: int, folder: Path, seed: int = 0) -> LocalRun:
+    """Run a day of a town with one worker process; each kind has a model and an endpoint named after it."""
     settings = Settings.tuned(
         data_dir=folder,
         llm="openai",
@@ -172,9 +171,12 @@ def live(server: str, url: str, calls: int, folder: Path, seed: int = 0) -> Loca
         act_interval=120,
         throttle_auto=False,
         repair_from=1440,
+        capture=True,
         endpoints={kind: Endpoint(base_url=url, api_key="none") for kind in ASKING},
         models={
-            kind: ModelSettings(endpoint=kind, model=model(kind), seed=seed + 1, reasons=False, parameters=SAMPLING)
+            kind: ModelSettings(
+                endpoint=kind, model=server.model or kind, seed=seed + 1, reasons=False, parameters=SAMPLING
+            )
             for kind in ASKING
         },
         tiers={"routine": "plan"},
@@ -204,7 +206,12 @@ def live(server: str, url: str, calls: int, folder: Path, seed: int = 0) -> Loca
         for owner, stream in loop.state.streams.items():
             wrong += [f"{owner}: {what}" for what in bad_memories(stream, town.locations)]
         vitals = endpoint_vitals(client)
-    return LocalRun(server, time.monotonic() - began, jobs, vitals, wrong, texts)
+        refused = [
+            f"- {key.kind} of {key.owner}: {one.answer}: *{one.fault or one.failure}*"
+            for key, one in all_captured(loop.ledger.store, settings)
+            if one.failure
+        ]
+    return LocalRun(server.name, time.monotonic() - began, jobs, vitals, wrong, texts, refused)
 
 
 def _told(ended: Ended) -> Iterator[str]:
@@ -257,9 +264,9 @@ def fakellm() -> Iterator[str]:
 
 
 @contextmanager
-def llama() -> Iterator[str]:
-    """Run llama.cpp with a real model."""
-    with _process([sys.executable, "-m", "bench.local_model.llama_server"]) as process:
+def llama(model: str) -> Iterator[str]:
+    """Run llama.cpp with a model: a name of the table, or a GGUF file."""
+    with _process([sys.executable, "-m", "bench.local_model.llama_server", model]) as process:
         assert process.stdout is not None
         url = process.stdout.readline().strip()
         if not url:
@@ -267,7 +274,17 @@ def llama() -> Iterator[str]:
         yield url
 
 
-SERVERS: dict[str, Callable[[], AbstractContextManager[str]]] = {"fakellm": fakellm, f"llama.cpp, {MODEL}": llama}
+class Server(NamedTuple):
+    """A server, and the model that every kind asks; "": the model named after the kind."""
+
+    name: str
+    model: str
+    start: Callable[[], AbstractContextManager[str]]
+
+
+def of_llama(model: str) -> Server:
+    """Return llama.cpp with a model."""
+    return Server(f"llama.cpp, {model}", model, lambda: llama(model))
 
 
 @contextmanager
@@ -307,11 +324,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.local_model.local_llm", description=__doc__)
     parser.add_argument("--calls", type=int, default=80, help="most calls for each server")
     parser.add_argument("--only", default="", help="part of the names of the servers to use")
+    parser.add_argument("--gguf", type=Path, help="file of a model to use instead")
     parser.add_argument("--texts", type=Path, help="file for the texts of the changes that answers made")
     parser.add_argument("--seed", type=int, default=0, help="of the town and of the model")
     arguments = parser.parse_args()
     logs.quiet()
-    return report(arguments.calls, arguments.only, arguments.texts, arguments.seed)
+    servers = [Server("fakellm", "", fakellm), *(of_llama(model.name) for model in MODELS)]
+    chosen = [of_llama(str(arguments.gguf))] if arguments.gguf else [s for s in servers if arguments.only in s.name]
+    return report(chosen, arguments.calls, arguments.texts, arguments.seed)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,16 @@ import typer
 
 from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal
-from cogitate.ops.command_options import AsJson, DataDir, EveryOwner, RunName, Verbose, open_state, read_settings
+from cogitate.ops.command_options import (
+    AsJson,
+    DataDir,
+    EveryOwner,
+    Reason,
+    RunName,
+    Verbose,
+    open_state,
+    read_settings,
+)
 from cogitate.ops.commands.steer import NoWait, request_controls
 from cogitate.ops.formatting.budget import budget_table, limit_lines
 from cogitate.ops.operator_requests import limit_request
@@ -41,6 +50,7 @@ def budget(
         ),
     ] = None,
     every_owner: EveryOwner = False,
+    reason: Reason = "",
     no_wait: NoWait = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -66,7 +76,9 @@ def budget(
     limit, unit = control.value, limited.unit
     new = "lifted" if limit is None else format_limit(limit, pools.of(unit, limit), figure_of(unit))
     named = f"limit {control.name} {new}"
-    return request_controls(run, [control], named=[named], data_dir=data_dir, as_json=as_json, no_wait=no_wait)
+    return request_controls(
+        run, [control], named=[named], data_dir=data_dir, as_json=as_json, no_wait=no_wait, reason=reason
+    )
 
 
 def _show(run: str, data_dir: DataDir, *, every_owner: bool, as_json: bool) -> int:

@@ -11,8 +11,9 @@ import typer
 
 from cogitate.hosting.terminal import Terminal
 from cogitate.memory.clock import day_and_time
-from cogitate.ops.command_options import AsJson, DataDir, Verbose, open_state, read_settings
-from cogitate.ops.report.comparison_page import write_comparison
+from cogitate.ops.capsule.reading import open_runs
+from cogitate.ops.command_options import AsJson, DataDir, Verbose, read_settings
+from cogitate.ops.report.comparison_page import write_comparison, write_map
 from cogitate.scheduler.config.kind_modules import load_kinds
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.comparison import Comparison, Side, clock_of_run, compare_runs
@@ -22,12 +23,16 @@ MOST = 20  # owners that are listed
 
 
 def compare(
-    a: Annotated[str, typer.Argument(metavar="A", help="A run.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="Another run of the same server.")],
+    a: Annotated[str, typer.Argument(metavar="A", help="A run, or the file of its capsule (.capsule).")],
+    b: Annotated[str, typer.Argument(metavar="B", help="Another run, or the file of its capsule.")],
     since: Annotated[int, typer.Option(metavar="TICK", min=1, help="Compare from this tick on.")] = 1,
     html: Annotated[
         Path | None,
         typer.Option("--html", metavar="FILE", help="Write a page with a map of the owners.", show_default=False),
+    ] = None,
+    svg: Annotated[
+        Path | None,
+        typer.Option("--svg", metavar="FILE", help="Write the map alone, as a figure.", show_default=False),
     ] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -41,25 +46,27 @@ def compare(
     """
     settings = read_settings(verbose, data_dir=data_dir)
     load_kinds(settings)
-    with open_state(settings) as client:
-        found = compare_runs(client, a, b, settings.data_dir, since)
-        clock = clock_of_run(client, a)
+    with open_runs(settings, a, b) as (one, other):
+        found = compare_runs(one.client, one.run, other.run, settings.data_dir, since, of_b=other.client)
+        clock = clock_of_run(one.client, one.run)
     console = Terminal(stderr=as_json)
     with clock.in_force():
         for line in comparison_lines(found, since):
             console.print(line)
-        if html is not None:
-            write_comparison(found, html)
-            console.print(f"wrote {html} ({html.stat().st_size / 1000:.0f} kB)")
+        for path, write in ((html, write_comparison), (svg, write_map)):
+            if path is not None:
+                write(found, path)
+                console.print(f"wrote {path} ({path.stat().st_size / 1000:.0f} kB)")
     if as_json:
         print(json.dumps(msgspec.to_builtins(found)), flush=True)
     return 0
 
 
 def read_comparison(a: str, b: str, *, settings: Settings | None = None, since: int = 1) -> Comparison:
-    """Return the comparison of two runs of one server, from the tick `since` on.
+    """Return the comparison of two runs, from the tick `since` on.
 
     Args:
+        a: a run of the server, or the file of a capsule, such as "town.capsule"; likewise `b`.
         settings: say where the runs are; by default those of the environment and cogitate.toml.
 
     Raises:
@@ -69,8 +76,8 @@ def read_comparison(a: str, b: str, *, settings: Settings | None = None, since: 
     """
     settings = settings or read_settings()
     load_kinds(settings)
-    with open_state(settings) as client:
-        return compare_runs(client, a, b, settings.data_dir, since)
+    with open_runs(settings, a, b) as (one, other):
+        return compare_runs(one.client, one.run, other.run, settings.data_dir, since, of_b=other.client)
 
 
 def comparison_lines(found: Comparison, since: int = 1) -> list[str]:
@@ -107,7 +114,7 @@ def comparison_lines(found: Comparison, since: int = 1) -> list[str]:
                 "none"
                 if figures is None
                 else f"{figures.jobs:,} jobs, {figures.by_model:,} by a model, {figures.late:,} late, "
-                f"{figures.tokens:,} tokens, ${figures.usd_micros / 1e6:.4f}"
+                f"{figures.denied:,} refused by the budget, {figures.tokens:,} tokens, ${figures.usd_micros / 1e6:.4f}"
             )
         lines.append(f"{kind}: {told[0]}" + ("" if told[0] == told[1] else f" | {told[1]}"))
     if found.ends[0] != found.ends[1]:

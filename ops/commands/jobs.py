@@ -10,6 +10,7 @@ import msgspec
 import typer
 
 from cogitate.hosting.terminal import Terminal
+from cogitate.ops.capsule.reading import open_run
 from cogitate.ops.command_options import (
     AsJson,
     DataDir,
@@ -19,11 +20,10 @@ from cogitate.ops.command_options import (
     OfModel,
     OfOwner,
     OfWorker,
-    RunName,
+    RunOrFile,
     State,
     ToTick,
     Verbose,
-    open_state,
     read_settings,
 )
 from cogitate.ops.formatting.budget import format_cost
@@ -40,7 +40,7 @@ from cogitate.workers.jobs.stored_texts import Captured, captured_of
 
 
 def jobs(
-    run: RunName,
+    run: RunOrFile,
     state: State = None,
     kind: OfKind = None,
     owner: OfOwner = None,
@@ -57,7 +57,7 @@ def jobs(
     verbose: Verbose = 0,
 ) -> int:
     """List open jobs from the ledger, then ended jobs from the journal, the newest first."""
-    with open_state(read_settings(verbose, data_dir=data_dir)) as client:
+    with open_run(read_settings(verbose, data_dir=data_dir), run) as (client, run):
         history = JobHistory(client, run)
         query = JobQuery(
             state=state, kind=kind, owner=owner, model=model, worker=worker, first=first, last=until, minutes=minutes
@@ -106,7 +106,7 @@ def job(
     """Show a job from its request to its effects: budget, attempts, model, prompt, failure, end, source, reason."""
     run, key = parse_job_id(job_id)
     settings = read_settings(verbose, data_dir=data_dir)
-    with open_state(settings) as client:
+    with open_run(settings, run) as (client, run):
         found = JobHistory(client, run).find(key)
         store = RunStore.open(client, run)
         limit_of = limits_of(store).limit_of

@@ -19,7 +19,8 @@ from cogitate.memory.clock import clock_time, day_and_time
 from cogitate.memory.entry import INTO_SUMMARY, Entry, EntryType, Marks, PlanItem
 from cogitate.memory.retrieval.retrieval import Scored
 from cogitate.memory.view import CurrentPlan
-from cogitate.ops.command_options import AsJson, DataDir, OwnerName, RunName, Verbose, open_state, read_settings
+from cogitate.ops.capsule.reading import open_run
+from cogitate.ops.command_options import AsJson, DataDir, OwnerName, RunOrFile, Verbose, read_settings
 from cogitate.ops.formatting.vitals import print_left_out
 from cogitate.scheduler.inspection.stored_memory import StoredMemory, read_memory
 
@@ -27,7 +28,7 @@ NOTHING = "no memory matches"
 
 
 def memory(
-    run: RunName,
+    run: RunOrFile,
     owner: OwnerName,
     tick: Annotated[
         int | None, typer.Option("--tick", metavar="N", help="Show the memory as of the end of tick N.")
@@ -63,7 +64,7 @@ def memory(
     With --query it shows what the query retrieves, and with --context lines for a prompt. The notes name
     ratings, repeats, provisional entries, and the entry or summary that an archived one went into.
     """
-    with open_state(read_settings(verbose, data_dir=data_dir)) as client:
+    with open_run(read_settings(verbose, data_dir=data_dir), run) as (client, run):
         kept = read_memory(client, run, owner, tick)
     print_left_out(kept.left_out)
     view, named, wanted = kept.view, about or [], [cast("EntryType", one) for one in types or []]  # recall checks them
@@ -212,10 +213,10 @@ def _scored(one: Scored) -> dict[str, Any]:
 
 
 def plan(
-    run: RunName, owner: OwnerName, data_dir: DataDir = None, as_json: AsJson = False, verbose: Verbose = 0
+    run: RunOrFile, owner: OwnerName, data_dir: DataDir = None, as_json: AsJson = False, verbose: Verbose = 0
 ) -> int:
     """Show the plan in force with the present status of each item, and which is next."""
-    with open_state(read_settings(verbose, data_dir=data_dir)) as client:
+    with open_run(read_settings(verbose, data_dir=data_dir), run) as (client, run):
         kept = read_memory(client, run, owner)
     plan = kept.view.plan()
     found = kept.stream.entries[plan.number] if plan is not None else None

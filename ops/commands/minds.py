@@ -9,10 +9,10 @@ from typing import Annotated
 from urllib.parse import urlencode
 
 import typer
-from redis import Redis
 
 from cogitate.hosting.terminal import Terminal
-from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose, open_state, read_settings
+from cogitate.ops.capsule.reading import ReadRun, open_runs
+from cogitate.ops.command_options import AsJson, DataDir, RunOrFile, Verbose, read_settings
 from cogitate.ops.report.minds_page import ShownRun, shown_minds, write_minds
 from cogitate.ops.report.minds_reading import MindsReading
 from cogitate.ops.report.minds_server import MindsServer
@@ -26,7 +26,7 @@ from cogitate.scheduler.ledger.run_store import RunStore
 
 
 def minds(
-    run: RunName,
+    run: RunOrFile,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Write the page as one file instead of serving it.")
     ] = None,
@@ -35,7 +35,8 @@ def minds(
         typer.Option("--at", metavar="TIME", help="Show the memories at the end of a tick: 720, or 'day 2 12:00'."),
     ] = None,
     beside: Annotated[
-        str | None, typer.Option("--beside", metavar="RUN", help="Show each agent beside the same agent of this run.")
+        str | None,
+        typer.Option("--beside", metavar="RUN", help="Show each agent beside the same agent of this run or capsule."),
     ] = None,
     port: Annotated[int, typer.Option(min=0, max=65_535, help="The port to serve at; 0: any free one.")] = 0,
     data_dir: DataDir = None,
@@ -52,13 +53,13 @@ def minds(
     """
     settings = read_settings(verbose, data_dir=data_dir)
     load_kinds(settings)
-    with open_state(settings) as client:
-        runs = [run] if beside is None else [run, beside]
+    with open_runs(settings, *filter(None, (run, beside))) as runs:
         if out is None:
-            reading = MindsReading(client, settings)
-            reading.page(run, at=at or "", beside=beside or "")  # name what is missing at once
-            return _serve(reading, runs, at, port)
-        shown, told = zip(*(read_shown(client, one, at) for one in runs), strict=True)
+            names = [one.run for one in runs]
+            reading = MindsReading(runs[0].client, settings, {one.run: one.client for one in runs})
+            reading.page(names[0], at=at or "", beside=(*names, "")[1])  # name what is missing at once
+            return _serve(reading, names, at, port)
+        shown, told = zip(*(read_shown(one, at) for one in runs), strict=True)
     write_minds(shown, out)
     Terminal(stderr=as_json).print(f"wrote {out} ({out.stat().st_size / 1000:,.0f} kB)")
     if as_json:
@@ -66,8 +67,9 @@ def minds(
     return 0
 
 
-def read_shown(client: Redis, run: str, at: str | None) -> tuple[ShownRun, dict[str, int | str]]:
+def read_shown(read: ReadRun, at: str | None) -> tuple[ShownRun, dict[str, int | str]]:
     """Return a run with all memories, at an earlier time if one is given, and its figures."""
+    client, run = read
     store = RunStore.open(client, run)
     facts, past = kept_facts(store), None if at is None else read_past(store, tick_at(store, at))
     tick = store.tick() if past is None else past.tick

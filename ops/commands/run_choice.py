@@ -12,10 +12,10 @@ import msgspec
 from redis import Redis
 
 from cogitate.hosting.opening import check_not_cancelled, description_of
+from cogitate.ops.command_options import is_capsule
 from cogitate.ops.estimate.demand import demand_of
-from cogitate.ops.estimate.estimates import estimate
+from cogitate.ops.estimate.estimates import KEPT, estimate
 from cogitate.ops.fork_changes import TickOf, read_world
-from cogitate.ops.report.estimate_section import KEPT
 from cogitate.ops.world_choice import WorldChoice, default_days
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.overview import RESUME
@@ -29,7 +29,6 @@ from cogitate.scheduler.ledger.run_store import RunStore, missing_run, run_exist
 from cogitate.simulation.world import World
 from cogitate.tasks.registry import kinds
 
-CAPSULE = ".capsule"  # ends the name of a file that stands for its run
 NUMBERS = ("agents", "seed", "minutes_per_tick", "start_minute", "unchanged", "ticks")  # of a world's description
 
 REQUIRED = {
@@ -131,7 +130,7 @@ def forked_run(
         RunMissing: when the source does not exist.
         ConfigurationError: when another program created it, or `at` cannot be read.
     """
-    if source.endswith(CAPSULE):
+    if is_capsule(source):
         run, tick_of, kept = _read_capsule(Path(source))
         fork = Fork(run=run, tick=tick_of(at), changes=changes, capsule=Path(source))
     else:

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cogitate.hosting.terminal import Terminal, visible
+from cogitate.ops.capsule.reading import open_run
 from cogitate.ops.command_options import (
     AsJson,
     DataDir,
@@ -22,6 +23,7 @@ from cogitate.ops.command_options import (
     RunName,
     Verbose,
     Yes,
+    is_capsule,
     is_confirmed,
     open_state,
     read_settings,
@@ -110,7 +112,8 @@ def _table(found: list[RunSummary], longest: int) -> Table:
 
 def status(
     run: Annotated[
-        str | None, typer.Argument(metavar="[RUN]", help="The run's name; without it, all runs are listed.")
+        str | None,
+        typer.Argument(metavar="[RUN]", help="The run's name, or the file of its capsule; without it, all are listed."),
     ] = None,
     watch: Annotated[
         bool, typer.Option("--watch", help="Follow the run until it ends; outside a terminal, a line per change.")
@@ -125,6 +128,9 @@ def status(
         raise ConfigurationError("--watch needs a run: cogitate status RUN --watch")
     console = Terminal(stderr=as_json)
     settings = read_settings(verbose, data_dir=data_dir)
+    if run is not None and is_capsule(run):
+        _show_capsule(console, settings, run, every_owner, as_json)
+        return 0
     with open_state(settings) as client:
         if run is None:
             show_runs(client, settings, as_json)
@@ -158,6 +164,14 @@ def status(
             found["redis"] = wrong
         print(json.dumps(found), flush=True)
     return 0
+
+
+def _show_capsule(console: Terminal, settings: Settings, file: str, every_owner: bool, as_json: bool) -> None:
+    with open_run(settings, file) as (client, run):
+        summary = summarise_run(client, run)
+    print_summary(console, summary, every_owner=every_owner)
+    if as_json:
+        print(json.dumps(msgspec.to_builtins(summary)), flush=True)
 
 
 EVERY = 0.5  # seconds between two reads

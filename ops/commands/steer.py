@@ -1,4 +1,4 @@
-"""The commands that ask a run's host for a change: `pause`, `resume`, `drain`, `cancel`, `throttle` and `retry`."""
+"""The commands that ask a host to change its whole run: `pause`, `resume`, `drain`, `cancel` and `throttle`."""
 
 from __future__ import annotations
 
@@ -17,15 +17,8 @@ from cogitate.hosting.terminal import Terminal
 from cogitate.ops.command_options import (
     AsJson,
     DataDir,
-    FromTick,
-    Minutes,
-    OfKind,
-    OfModel,
-    OfOwner,
-    OfWorker,
+    Reason,
     RunName,
-    State,
-    ToTick,
     Verbose,
     Yes,
     is_confirmed,
@@ -36,17 +29,11 @@ from cogitate.ops.formatting.vitals import format_cadence
 from cogitate.ops.operator_requests import (
     cadence_request,
     format_outcome,
-    parse_job_id,
-    retry_requests,
-    retryable_matches,
 )
-from cogitate.scheduler.config.controls import Control, Retry, SetMode
+from cogitate.scheduler.config.controls import Control, SetMode
 from cogitate.scheduler.config.settings import ConfigurationError
-from cogitate.scheduler.inspection.job_history import JobHistory
-from cogitate.scheduler.inspection.job_records import EVERY_JOB, JobQuery
 from cogitate.scheduler.inspection.stored_run import clock_of
 from cogitate.scheduler.inspection.vitals import steering_of
-from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.steering.operators import ControlOutcome, ask
 from cogitate.scheduler.steering.throttle import KIND
@@ -102,39 +89,56 @@ def exit_code(outcomes: Sequence[ControlOutcome], no_wait: bool) -> int:
 
 def _facts(outcome: ControlOutcome) -> dict[str, object]:
     asked: dict[str, object] = msgspec.to_builtins(outcome.control)
-    return {"asked": asked, "state": outcome.state, "tick": outcome.tick, "detail": outcome.detail}
+    told: dict[str, object] = {"asked": asked, "state": outcome.state, "tick": outcome.tick, "detail": outcome.detail}
+    return told | (outcome.called_off._asdict() if outcome.called_off is not None else {})
 
 
 def pause(
-    run: RunName, no_wait: NoWait = False, data_dir: DataDir = None, as_json: AsJson = False, verbose: Verbose = 0
+    run: RunName,
+    reason: Reason = "",
+    no_wait: NoWait = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+    verbose: Verbose = 0,
 ) -> int:
     """Pause a run after its present tick. Its workers claim no further job; jobs in flight end.
 
     The run stays paused until `cogitate resume`, also under another host.
     """
-    return _set(run, SetMode("paused"), "pause", no_wait, data_dir, as_json, verbose)
+    return _set(run, SetMode("paused"), "pause", reason, no_wait, data_dir, as_json, verbose)
 
 
 def resume(
-    run: RunName, no_wait: NoWait = False, data_dir: DataDir = None, as_json: AsJson = False, verbose: Verbose = 0
+    run: RunName,
+    reason: Reason = "",
+    no_wait: NoWait = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+    verbose: Verbose = 0,
 ) -> int:
     """Resume a paused or draining run.
 
     To resume a run without a host, use `cogitate run --run RUN --resume`.
     """
-    return _set(run, SetMode("running"), "resume", no_wait, data_dir, as_json, verbose)
+    return _set(run, SetMode("running"), "resume", reason, no_wait, data_dir, as_json, verbose)
 
 
 def drain(
-    run: RunName, no_wait: NoWait = False, data_dir: DataDir = None, as_json: AsJson = False, verbose: Verbose = 0
+    run: RunName,
+    reason: Reason = "",
+    no_wait: NoWait = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+    verbose: Verbose = 0,
 ) -> int:
     """Stop a run once its open jobs have ended; it admits no new one. A resumed run admits jobs again."""
-    return _set(run, SetMode("draining"), "drain", no_wait, data_dir, as_json, verbose)
+    return _set(run, SetMode("draining"), "drain", reason, no_wait, data_dir, as_json, verbose)
 
 
 def cancel(
     run: RunName,
     yes: Yes = False,
+    reason: Reason = "",
     no_wait: NoWait = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -142,18 +146,31 @@ def cancel(
 ) -> int:
     """End a run for good after its present tick and cancel its open jobs. Their cost stays charged.
 
-    This cannot be undone: a cancelled run cannot be resumed. The exit code is 1 when you answer no.
+    This cannot be undone: a cancelled run cannot be resumed. The exit code is 1 when you answer no. To cancel jobs of a
+    run that goes on, use `cogitate cancel-jobs`.
     """
+    if "/" in run:
+        raise ConfigurationError(f"{run} is a job: cancel it with cogitate cancel-jobs {run}")
     if not yes and not is_confirmed("cancel", run, f"End run {run} for good? It cannot be resumed."):
         Terminal(stderr=True).print("the run continues")
         return 1
-    return _set(run, SetMode("cancelled"), "cancel", no_wait, data_dir, as_json, verbose)
+    return _set(run, SetMode("cancelled"), "cancel", reason, no_wait, data_dir, as_json, verbose)
 
 
-def _set(run: str, control: SetMode, verb: str, no_wait: bool, data_dir: DataDir, as_json: bool, verbose: int) -> int:
+def _set(
+    run: str,
+    control: SetMode,
+    verb: str,
+    reason: str,
+    no_wait: bool,
+    data_dir: DataDir,
+    as_json: bool,
+    verbose: int,
+) -> int:
     logs.configure(verbose)
+    named = [f"{verb} {run}"]
     return request_controls(
-        run, [control], named=[f"{verb} {run}"], data_dir=data_dir, as_json=as_json, no_wait=no_wait
+        run, [control], named=named, data_dir=data_dir, as_json=as_json, no_wait=no_wait, reason=reason
     )
 
 
@@ -170,6 +187,7 @@ def throttle(
         bool, typer.Option("--pin", help="Keep this share; otherwise the controller continues from it.")
     ] = False,
     auto: Annotated[bool, typer.Option("--auto", help="Return control to the controller.")] = False,
+    reason: Reason = "",
     no_wait: NoWait = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -196,85 +214,6 @@ def throttle(
             *(["auto"] if auto else []),
         ]
     )
-    return request_controls(run, [control], named=[named], data_dir=data_dir, as_json=as_json, no_wait=no_wait)
-
-
-def retry(
-    targets: Annotated[
-        list[str],
-        typer.Argument(metavar="ID…|RUN", help="Ids of jobs of one run; or the run, for all jobs that match."),
-    ],
-    state: State = None,
-    kind: OfKind = None,
-    owner: OfOwner = None,
-    model: OfModel = None,
-    worker: OfWorker = None,
-    first: FromTick = None,
-    until: ToTick = None,
-    minutes: Minutes = None,
-    reason: Annotated[
-        str, typer.Option("--reason", metavar="TEXT", help="Why you ask, for the run's audit trail.")
-    ] = "",
-    yes: Yes = False,
-    no_wait: NoWait = False,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-    verbose: Verbose = 0,
-) -> int:
-    """Repeat jobs that were late, failed, dead, denied or too_slow: a new job replaces the result of the heuristic.
-
-    The new job is charged to the budget windows of its tick. It is refused if these have no room, or if the heuristic's
-    entry was repaired, summarised or pruned meanwhile. Jobs that cannot be repeated are named, and the others sent.
-
-    With the name of a run, the newest matching jobs are repeated, at most as many as may wait for a host. This requires
-    a reason and asks for confirmation.
-    """
-    logs.configure(verbose)
-    query = JobQuery(
-        state=state, kind=kind, owner=owner, model=model, worker=worker, first=first, last=until, minutes=minutes
+    return request_controls(
+        run, [control], named=[named], data_dir=data_dir, as_json=as_json, no_wait=no_wait, reason=reason
     )
-    if len(targets) == 1 and "/" not in targets[0]:
-        run, faults = targets[0], list[str]()
-        with open_state(read_settings(data_dir=data_dir)) as client:
-            found = retryable_matches(JobHistory(client, run), query)  # a run that is missing is named first
-        if not reason:
-            raise ConfigurationError("give --reason TEXT: it stands in the run's audit trail of operators' requests")
-        if not found.requests:
-            raise InputError(f"run {run!r}: {found.text()}")
-        if not yes and not is_confirmed("retry", run, f"{found.text()} Retry {len(found.requests)}?"):
-            Terminal(stderr=True).print("nothing was sent")
-            return 1
-        controls = found.requests
-    else:
-        if query != EVERY_JOB:
-            raise ConfigurationError("filters choose among the jobs of a run: give the run's name instead of ids")
-        run, controls, faults = _retries(targets, data_dir)
-    for fault in faults:
-        typer.echo(f"not sent: {fault}", err=True)
-    sent = request_controls(
-        run,
-        controls,
-        named=[f"retry {run}/{one.job}" for one in controls],
-        data_dir=data_dir,
-        as_json=as_json,
-        no_wait=no_wait,
-        reason=reason,
-    )
-    return REFUSED if faults else sent
-
-
-def _retries(ids: Sequence[str], data_dir: Path | None) -> tuple[str, list[Retry], list[str]]:
-    """Return the run of these jobs, the requests to repeat them, and why others of them cannot be repeated.
-
-    Raises:
-        InputError: if none can be repeated, or they are of several runs.
-    """
-    keys = [parse_job_id(one) for one in ids]
-    runs = sorted({run for run, _ in keys})
-    if len(runs) > 1:
-        raise InputError(f"these jobs are of several runs ({', '.join(runs)}): retry those of one run at a time")
-    with open_state(read_settings(data_dir=data_dir)) as client:
-        controls, faults = retry_requests(JobHistory(client, runs[0]), [key for _, key in keys])
-    if not controls:
-        raise InputError("; ".join(faults))
-    return runs[0], controls, faults

@@ -35,7 +35,7 @@ from cogitate.scheduler.config.kind_modules import load_kinds
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.config.settings_faults import misspelt_variables
 from cogitate.scheduler.inspection.vitals import UNREADABLE, RunHead, run_heads
-from cogitate.scheduler.ledger.connect import ServerSilent, connect_to_read
+from cogitate.scheduler.ledger.connect import ServerSilent, check_carries_messages, connect_to_read
 from cogitate.scheduler.ledger.presence import HELD
 from cogitate.scheduler.ledger.worker_signs import WorkersSeen, workers_seen
 from cogitate.tasks.registry import kinds
@@ -89,6 +89,7 @@ def _examine_servers(settings: Settings) -> list[Finding]:
             if len(findings) == 1:
                 return findings  # the server does not answer
             url = settings.messages_url()
+            check_carries_messages(url, settings.socket_timeout)
             with connect_to_read(url, settings.socket_timeout) as broker:
                 of_broker = [*examine_redis(broker, "broker")]
                 findings += of_broker

@@ -12,7 +12,7 @@ from redis.exceptions import RedisError, ResponseError
 
 from cogitate.hosting.finding import Finding, failed, ok, warning
 from cogitate.scheduler.inspection.redis_problems import redis_problems
-from cogitate.scheduler.ledger.connect import KEEPS, REMEDY, SILENT, eviction_of
+from cogitate.scheduler.ledger.connect import KEEPS, REMEDY, SILENT, eviction_of, name_of, servers_of
 
 OLDEST = (6, 2)  # version of Redis; every Valkey is newer
 PINGS = 20
@@ -23,10 +23,10 @@ WAKE = "check its machine and whether its process is stopped (kill -CONT continu
 
 
 def examine_redis(client: Redis, name: str) -> Iterator[Finding]:
-    """Check one server.
+    """Check one server, or a cluster and each of its servers.
 
     Args:
-        name: the server's role, "state" or "broker".
+        name: the role, "state" or "broker".
     """
     wrong = redis_problems(client)
     if any("does not answer" in what for what in wrong):
@@ -38,18 +38,23 @@ def examine_redis(client: Redis, name: str) -> Iterator[Finding]:
             name, what, "check its configuration and its log; meanwhile runs wait, or continue without it (on_outage)"
         )
     try:
-        info = client.info()
+        servers = [(server, server.info()) for server in servers_of(client)]
     except RedisError as error:
         if not wrong:
             yield failed(name, f"cannot be checked: {error}", "see its log")
         return
+    for server, info in servers:
+        yield from _examine_server(server, name if len(servers) == 1 else f"{name} {name_of(server)}", info)
+
+
+def _examine_server(server: Redis, name: str, info: dict[str, Any]) -> Iterator[Finding]:
     yield _version(name, info)
-    yield _eviction(name, client)
+    yield _eviction(name, server)
     yield _memory(name, info)
-    if name == "state":
-        yield _persistence(client, info)
-        yield _clock(client)
-    yield _latency(name, client)
+    if name.startswith("state"):
+        yield _persistence(name, server, info)
+        yield _clock(name, server)
+    yield _latency(name, server)
 
 
 def _version(name: str, info: dict[str, Any]) -> Finding:
@@ -92,30 +97,33 @@ def _memory(name: str, info: dict[str, Any]) -> Finding:
     return ok(f"{name} memory", found)
 
 
-def _persistence(client: Redis, info: dict[str, Any]) -> Finding:
+def _persistence(name: str, client: Redis, info: dict[str, Any]) -> Finding:
     if not int(info.get("aof_enabled", 0)):
         return warning(
-            "state persistence", "no append-only file", "set appendonly yes, or a restart of the server loses every run"
+            f"{name} persistence",
+            "no append-only file",
+            "set appendonly yes, or a restart of the server loses every run",
         )
     if info.get("aof_last_write_status") not in (None, "ok"):
-        return failed("state persistence", "the last write to its file failed", "see its log; is the disk full?")
+        return failed(f"{name} persistence", "the last write to its file failed", "see its log; is the disk full?")
     policy = _config(client, "appendfsync") or "unknown"
     if policy == "no":
-        return warning("state persistence", "appendfsync no", "set appendfsync everysec or always")
-    return ok("state persistence", f"append-only file, appendfsync {policy}")
+        return warning(f"{name} persistence", "appendfsync no", "set appendfsync everysec or always")
+    return ok(f"{name} persistence", f"append-only file, appendfsync {policy}")
 
 
-def _clock(client: Redis) -> Finding:
+def _clock(name: str, client: Redis) -> Finding:
+    what = name.replace("state", "clock", 1)
     before = time.time()
     there = client.time()
     apart = there[0] + there[1] / 1e6 - (before + time.time()) / 2
     if abs(apart) > MAX_CLOCK_SKEW:
         return warning(
-            "clock",
+            what,
             f"the server's clock is {apart:+.1f} s from this machine's",
             "synchronise both (NTP): limits per minute and per real day use the server's",
         )
-    return ok("clock", f"{apart:+.3f} s from this machine's")
+    return ok(what, f"{apart:+.3f} s from this machine's")
 
 
 def _latency(name: str, client: Redis) -> Finding:

@@ -22,6 +22,7 @@ from cogitate.scheduler.config.settings import Settings
 from cogitate.tasks.job import Cost, added
 from cogitate.tasks.kind import Kind
 
+KEPT = "estimate"  # name of the estimate in a run's description
 _CROWD = 25  # number of agents in the measurement of a demand that grows with their number
 _REPAIRED = 1.15  # the most calls of a job
 _SPREAD = 6  # the first reflection of an agent comes up to a sixth of the interval later

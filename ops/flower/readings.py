@@ -44,7 +44,7 @@ from cogitate.scheduler.ledger.connect import PATIENCE, connect
 from cogitate.scheduler.ledger.real_day import RealDay
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.worker_signs import workers_seen
-from cogitate.scheduler.tick.figure_history import Span, figure_history
+from cogitate.scheduler.tick.figure_history import Span, figure_history, real_times_at
 from cogitate.workers.jobs.metrics import redis_state
 from cogitate.workers.transport.hints import TICKETS, tickets_key
 
@@ -124,8 +124,7 @@ class Readings:
             with of.clock.in_force():
                 endpoints = endpoint_vitals(self.state)
                 cards = cards_of(of, most, endpoints, seen, day, no_writes="no_writes" in found)
-                ours = [one for one in endpoints if one.endpoint in of.endpoints]
-                found |= timeline(RunStore.open(self.state, of.run), of, ours, seen)
+                found |= timeline(RunStore.open(self.state, of.run), of, seen)
             found["cards"] = msgspec.to_builtins(cards)
         runs = [(one["run"], one["status"]) for one in found["runs"]]
         found["rows"] = self._rows.of(runs[:MOST_RUNS], rows)
@@ -173,6 +172,7 @@ class Readings:
             limits = limits_of(store)
             newest = recent_ticks(store, chosen, limits.ever, 1)
             history = steering_history(store, newest.last, newest.minute)
+            times = real_times_at(store, {one.tick: one.minute for one in history if one.tick})
             return {
                 "run": chosen,
                 "tick": newest.last,
@@ -189,8 +189,10 @@ class Readings:
                         "state": one.state,
                         "tick": one.tick,
                         "clock": day_and_time(one.minute) if one.tick else "",
+                        "at": times.get(one.tick),
                         "refused": one.refused,
                         "job": f"{chosen}/{one.job}" if one.job else "",
+                        "called_off": one.called_off,
                     }
                     for one in history
                 ],
@@ -267,6 +269,7 @@ class Readings:
                     "reason": found.reason,
                     "spent": format_cost(found.spent),
                     "ended": found.ended,
+                    "at": real_times_at(store, {found.ended: clock_in_force().minute(found.ended)}).get(found.ended),
                     "retryable": is_retryable(found),
                     "grade": "bad" if found.reason in SHORT else "",
                 },
@@ -284,9 +287,11 @@ class Readings:
         chosen = run or next((head.run for head in heads), None)
         if chosen is None:
             return listed
-        with clock_of(RunStore.open(self.state, chosen)).in_force():
+        store = RunStore.open(self.state, chosen)
+        with clock_of(store).in_force():
             found = listed | read(chosen)
             found["clock"] = day_and_time(found["minute"])
+        found["at"] = real_times_at(store, {found["tick"]: found["minute"]}).get(found["tick"])
         found["status"] = next((head.state for head in heads if head.run == chosen), found["status"])
         return found
 

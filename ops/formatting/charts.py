@@ -214,8 +214,9 @@ def bar_chart(
             drawn.append(_text(frame.x(n) + width / 2, HEIGHT - _BOTTOM + 16, column, "middle"))
     if limit is not None:
         at = frame.y(limit)
+        above = at - 3 if at > frame.top + _ROW else at + 12  # not over the legend
         drawn.append(Markup('<path class="limit" d="M{} {:.1f}H{}"/>').format(_LEFT, at, WIDTH - _RIGHT))
-        drawn.append(_text(WIDTH - _RIGHT, at - 3, f"limit {limit_label or y_label(limit)}", "end", "small"))
+        drawn.append(_text(WIDTH - _RIGHT, above, f"limit {limit_label or y_label(limit)}", "end", "small"))
     return frame.svg(drawn)
 
 

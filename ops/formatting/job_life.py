@@ -106,6 +106,9 @@ def format_reason(one: JobRecord) -> str:
     """Return why a job got less than it requested; "" if the reason's name suffices."""
     if one.reason == "failed":
         return format_failure(one.failure)
+    if one.state == "cancelled":
+        by_operator = "by an operator" + (f": {one.because}" if one.because else "")
+        return by_operator if one.successor else "its owner left, or the run was cancelled"
     return format_dead(one) if one.reason == "dead" else MEANING.get(one.refused, MEANING.get(one.reason, ""))
 
 

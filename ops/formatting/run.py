@@ -15,10 +15,12 @@ from cogitate.hosting.terminal import Terminal
 from cogitate.memory.clock import day_and_time
 from cogitate.ops.formatting.budget import budget_table, format_refusals
 from cogitate.ops.formatting.vitals import format_cadence, format_mode, format_pace, format_slow_kind
+from cogitate.ops.operator_requests import format_control
 from cogitate.scheduler.budget.call_value import value_lines
 from cogitate.scheduler.config.price_table import ModelPrice
 from cogitate.scheduler.engine.engine import FIGURES
 from cogitate.scheduler.inspection.summary import RunSummary
+from cogitate.scheduler.inspection.vitals import SteeringStep
 from cogitate.scheduler.journal.ends import MEANING
 from cogitate.scheduler.latency.due_ticks import RUN_ENDS
 
@@ -153,6 +155,8 @@ def _print_summary(
     for line in (*price_lines(summary.prices), *tiers, *learned):
         console.print(line)
     console.print(_memories_table(summary))
+    for one in reversed(summary.requests):
+        console.print(request_line(one))
     steering = summary.steering
     for line in (format_mode(steering), format_cadence(steering), format_pace(steering)):
         if line:
@@ -160,6 +164,16 @@ def _print_summary(
     if summary.warnings:
         console.print("Warnings: " + ", ".join(f"{name} {count}" for name, count in summary.warnings.items()))
     console.print(f"Digest {summary.digest}")
+
+
+def request_line(one: SteeringStep) -> str:
+    """Return an operator's request with its reason and what came of it."""
+    when = f"{day_and_time(one.minute)}, tick {one.tick:,}" if one.tick else "Not applied yet"
+    why = f" ({one.reason})" if one.reason else ""
+    came_of = f"refused, {one.refused}" if one.refused else one.called_off or (f"job {one.job}" if one.job else "")
+    return f"{when}: {one.by or 'an operator'}: {format_control(one.control)}{why}" + (
+        f": {came_of}" if came_of else ""
+    )
 
 
 def price_lines(prices: Iterable[ModelPrice]) -> list[str]:

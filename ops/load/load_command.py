@@ -252,7 +252,7 @@ def _sweep(tester: _Tester, sweep: Sweep, profile: LoadProfile, path: Path, as_j
     for row in result.rows():
         table.add_row(*row)
     said.print(table)
-    for line in (*result.lines(), f"wrote {path}"):
+    for line in (result.about(profile), *result.lines(), f"wrote {path}"):
         said.print(line)
     tester.print_broken()
     if as_json:

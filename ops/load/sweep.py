@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from cogitate.ops.formatting.charts import Axis, Mark, Series, line_chart
-from cogitate.ops.load.profiles import MOST_AGENTS, LoadProfile
-from cogitate.ops.report.page import Cell, Page, ReportTable, Section
+from cogitate.ops.load.profiles import HOUR, MOST_AGENTS, LoadProfile
+from cogitate.ops.report.page import Page, ReportTable, Section
 from cogitate.scheduler.config.settings import ConfigurationError
 
 BOUNDS: Mapping[str, tuple[float, float]] = {"cadence": (0.001, 1), "agents": (1, MOST_AGENTS), "latency": (0, 3600)}
@@ -24,8 +24,14 @@ COLUMNS = (
     ("failed", "failed_share"),
 )
 """Headings and figures of a value's row."""
+HEADROOM = 1.2  # upper end of the chart, above the base's 1, where its mark stands
 SHARES = ("evidence_share", "late_share", "failed_share")
-COMPARED = (("tokens", "tokens"), ("reflections", "reflections"), ("evidence", "evidence_share"))
+COMPARED = (
+    ("tokens", "tokens"),
+    ("dollars", "usd"),
+    ("reflections", "reflections"),
+    ("evidence", "evidence_share"),
+)
 """Names and figures that are stated as a share of the usual value's."""
 
 
@@ -94,6 +100,7 @@ class SweepResult:
         """
         self.sweep = sweep
         self.measured = measured
+        self._usual = usual
         self.base = next((one for one in measured if one.value == usual), measured[0])
 
     def share(self, one: Measured, figure: str) -> float | None:
@@ -102,24 +109,27 @@ class SweepResult:
         return None if value is None or not base else round(value / base, 4)
 
     def rows(self) -> list[list[str]]:
-        """Return a row of texts for each value."""
+        """Return a row of texts for each value; the usual value, or else the base, is marked."""
         rows = []
         for one in self.measured:
-            mark = " (base)" if one is self.base else ""
-            cells = [f"{one.value:g}{mark}"]
-            for _, name in COLUMNS:
-                cells.append(_text(name, one.figures[name]))
-            rows.append(cells)
+            mark = f" ({self._mark})" if one is self.base else ""
+            rows.append([f"{one.value:g}{mark}", *(_text(name, one.figures[name]) for _, name in COLUMNS)])
         return rows
 
+    @property
+    def _mark(self) -> str:
+        return "usual" if self.base.value == self._usual else "base"
+
     def lines(self) -> list[str]:
-        """Return a sentence for each value except the base: what it saves and what it keeps."""
+        """Return a sentence for each value except the base: what it saves and keeps, and how much is late."""
         lines = []
         for one in self.measured:
             if one is self.base:
                 continue
             shares = {name: self.share(one, figure) for name, figure in COMPARED}
             said = ", ".join(f"{100 * share:.0f}% of the {name}" for name, share in shares.items() if share is not None)
+            late = one.figures["late_share"]
+            said += "" if late is None else f"; {_text('late_share', late)} late"
             lines.append(f"{self.sweep.parameter} {one.value:g}, compared with {self.base.value:g}: {said}")
         return lines
 
@@ -141,31 +151,38 @@ class SweepResult:
     def page(self, profile: LoadProfile) -> Page:
         """Return the report."""
         name = self.sweep.parameter
-        page = Page(f"Sweep of {name}: {profile.name}", f"{profile.about}; {len(self.measured)} tests of the same load")
+        page = Page(f"Sweep of {name}: {profile.name}", f"{profile.about}; {self.about(profile)}")
         meaning = "Evidence is the share of the experiences that a reflection cites: coverage, not quality."
-        page.sections.append(Section("At a glance", [*self.lines(), meaning], charts=[self._chart()]))
-        rows: list[list[Cell]] = [
-            [one.value, *(one.figures[figure] for _, figure in COLUMNS)] for one in sorted(self.measured)
-        ]
         head = (name, *(heading for heading, _ in COLUMNS))
-        page.sections.append(Section("Tests", tables=[ReportTable(head, rows, "Each test is a separate run")]))
+        page.sections.append(Section("At a glance", tables=[ReportTable(head, self.rows())]))
+        page.sections.append(Section("Saved and kept", [*self.lines(), meaning], charts=self._charts()))
         page.footer = (
             "Real workers, a real server and real HTTP on one machine: late shares are of this machine and of what "
-            "else it did; tokens include the warm-up."
+            "else it did."
         )
         return page
 
-    def _chart(self) -> Markup:
-        """Draw tokens, reflections and evidence as shares of the base, over the parameter."""
-        tests = sorted(self.measured)
-        return line_chart(
-            f"What {self.sweep.parameter} saves and keeps",
-            [Series(name, [(one.value, self.share(one, figure)) for one in tests]) for name, figure in COMPARED],
-            x=Axis.over(0.0, tests[-1].value),
-            y=f"share of the value at {self.base.value:g}; by {self.sweep.parameter}",
-            top=1.0,
-            marks=[Mark(self.base.value, "compared with")],
-        )
+    def about(self, profile: LoadProfile) -> str:
+        """Return what each test is of, so that its tokens and dollars can be held against a budget."""
+        agents = "" if self.sweep.parameter == "agents" else f"{profile.agents:,} agents, "
+        hours, warm_up = profile.minutes / HOUR, profile.warm_up / HOUR
+        return f"each test: {agents}{hours:g} game hours, {warm_up:g} of them warm-up, which tokens and dollars include"
+
+    def _charts(self) -> list[Markup]:
+        """Draw what is saved and kept as shares of the base, and what is late and failed, over the parameter."""
+        tests, x = sorted(self.measured), Axis.over(0.0, max(one.value for one in self.measured))
+        marks = [Mark(self.base.value, self._mark)]
+        kept = [Series(name, [(one.value, self.share(one, figure)) for one in tests]) for name, figure in COMPARED]
+        late = [
+            Series(name, [(one.value, one.figures[figure]) for one in tests])
+            for name, figure in (("late", "late_share"), ("failed", "failed_share"))
+        ]
+        shown, by = f"What {self.sweep.parameter} saves and keeps", f"by {self.sweep.parameter}"
+        of_base = f"share of the value at {self.base.value:g}; {by}"
+        return [
+            line_chart(shown, kept, x=x, y=of_base, top=HEADROOM, marks=marks),
+            line_chart("Late and failed", late, x=x, y=f"share of ended jobs; {by}", top=0.1, marks=marks),
+        ]
 
 
 def _text(name: str, value: float | None) -> str:

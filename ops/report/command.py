@@ -12,7 +12,8 @@ from redis import Redis
 
 from cogitate.hosting.terminal import Terminal
 from cogitate.memory.clock import day_and_time
-from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose, open_state, read_settings
+from cogitate.ops.capsule.reading import open_run
+from cogitate.ops.command_options import AsJson, DataDir, RunOrFile, Verbose, read_settings
 from cogitate.ops.formatting.budget import by_unit, format_cost
 from cogitate.ops.formatting.run import degraded, ended_jobs
 from cogitate.ops.formatting.vitals import print_left_out
@@ -37,7 +38,7 @@ from cogitate.scheduler.journal.history import unreadable_entries_of
 
 
 def report(
-    run: RunName,
+    run: RunOrFile,
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="FILE", help="The file to write (default RUN.html).", show_default=False),
@@ -53,8 +54,8 @@ def report(
     """
     settings = read_settings(verbose, data_dir=data_dir)
     load_kinds(settings)
-    path = out or Path(f"{run}.html")
-    with open_state(settings) as client:
+    with open_run(settings, run) as (client, run):
+        path = out or Path(f"{run}.html")
         page, figures, compared = run_page(client, run, settings.data_dir)
         left_out = unreadable_entries_of(client, run)
     print_left_out(left_out)

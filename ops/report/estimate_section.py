@@ -9,7 +9,7 @@ from cogitate.hosting.opening import description_of
 from cogitate.memory import typed_json
 from cogitate.memory.clock import DAY
 from cogitate.ops.estimate.demand import DEFAULTS, Range
-from cogitate.ops.estimate.estimates import KindDay, RunEstimate, estimate
+from cogitate.ops.estimate.estimates import KEPT, KindDay, RunEstimate, estimate
 from cogitate.ops.report.page import Cell, ReportTable, Section
 from cogitate.ops.report.run_figures import RunFigures
 from cogitate.scheduler.config.facts import kept_settings
@@ -17,7 +17,6 @@ from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost
 from cogitate.tasks.registry import kinds
 
-KEPT = "estimate"  # name of the estimate in a run's description
 WHAT = ("requests", "jobs", "calls", "tokens", "usd_micros")
 
 

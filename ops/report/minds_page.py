@@ -16,7 +16,6 @@ from cogitate.memory.stream import Stream
 from cogitate.ops.formatting.job_life import job_life
 from cogitate.ops.formatting.thought_origin import cost_of, is_by_model, lateness_of, origin_of
 from cogitate.ops.report.minds_promises import (
-    in_order_of_time,
     of_others,
     promises_data,
     remembered_promises,
@@ -70,7 +69,9 @@ def shown_minds(
     Args:
         models: what its endpoints call its models, by their names in the run.
     """
-    promises = {mind.owner.id: remembered_promises(mind.stream, mind.names) for mind in minds}
+    promises = {
+        mind.owner.id: remembered_promises(mind.owner.id, mind.stream.entries.values(), mind.names) for mind in minds
+    }
     others = of_others(chain.from_iterable(promises.values()))
     data = []
     for mind in minds:
@@ -129,7 +130,7 @@ def mind_data(mind: Mind, models: Mapping[str, str] | None = None) -> dict[str, 
         models: what endpoints call the models of the run, by their names in it.
     """
     clock = clock_in_force()
-    entries = in_order_of_time(mind.stream)
+    entries = sorted(mind.stream.entries.values(), key=lambda entry: (entry.minute, entry.number))
     return {
         "owner": visible(mind.owner.id),
         "name": visible(mind.owner.name),

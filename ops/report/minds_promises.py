@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from math import inf
 from typing import Any, NamedTuple
@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from cogitate.hosting.terminal import visible
 from cogitate.memory.clock import day_and_time
 from cogitate.memory.entry import Entry
-from cogitate.memory.stream import Stream
 from cogitate.tasks.heuristics.promises import Promise, find_promises, is_same_promise
 
 
@@ -25,20 +24,20 @@ class RememberedPromise(NamedTuple):
     ended: float  # the same in total minutes; infinite while it is open
 
 
-def remembered_promises(stream: Stream, names: Mapping[str, str]) -> list[RememberedPromise]:
-    """Return the promises in a memory, in the order in which they were given."""
-    return [_remembered(stream, one) for one in find_promises(stream.owner, in_order_of_time(stream), names)]
+def remembered_promises(owner: str, entries: Collection[Entry], names: Mapping[str, str]) -> list[RememberedPromise]:
+    """Return the promises in an owner's memory, in the order in which they were given.
+
+    Args:
+        entries: those of the memory, archived ones included.
+    """
+    numbered = {entry.number: entry for entry in entries}
+    return [_remembered(owner, numbered, one) for one in find_promises(owner, [*entries], names)]
 
 
-def _remembered(stream: Stream, promise: Promise) -> RememberedPromise:
-    given, told = (stream.entries[number] for number in (promise.evidence[0], promise.evidence[-1]))
+def _remembered(owner: str, entries: Mapping[int, Entry], promise: Promise) -> RememberedPromise:
+    given, told = (entries[number] for number in (promise.evidence[0], promise.evidence[-1]))
     ended = told.minute if promise.settled else inf
-    return RememberedPromise(stream.owner, promise, _time(given), _time(told), ended)
-
-
-def in_order_of_time(stream: Stream) -> list[Entry]:
-    """Return the entries of a memory, archived ones included, by game time."""
-    return sorted(stream.entries.values(), key=lambda entry: (entry.minute, entry.number))
+    return RememberedPromise(owner, promise, _time(given), _time(told), ended)
 
 
 def _time(entry: Entry) -> str:

@@ -14,7 +14,6 @@ from redis import Redis
 from cogitate.hosting.terminal import visible
 from cogitate.memory.clock import DAY, clock_in_force
 from cogitate.memory.errors import quoted
-from cogitate.memory.language.port import language_of
 from cogitate.memory.stream import Stream
 from cogitate.ops.operator_requests import parse_job_id
 from cogitate.ops.report.minds_page import (
@@ -27,10 +26,11 @@ from cogitate.ops.report.minds_page import (
     writing_data,
 )
 from cogitate.ops.report.minds_promises import of_others, promises_data, remembered_promises
+from cogitate.ops.report.promises_reading import PromisesReading
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.job_history import JobHistory
-from cogitate.scheduler.inspection.memory_search import owners_remembering, search_memories, search_past
-from cogitate.scheduler.inspection.minds import Mind, Owner, Past, owners_of, read_past, readable_streams, written_by
+from cogitate.scheduler.inspection.memory_search import search_memories, search_past
+from cogitate.scheduler.inspection.minds import Mind, Owner, Past, owners_of, read_past, written_by
 from cogitate.scheduler.inspection.stored_memory import StoredMemory, read_memory
 from cogitate.scheduler.inspection.stored_run import kept_facts, tick_at
 from cogitate.scheduler.intake.checks import InputError
@@ -49,11 +49,16 @@ class MindsReading:
 
     Args:
         capture: the settings of the prompts that a run captured; None: show none.
+        elsewhere: clients of the runs that the server does not have, by name.
     """
 
-    def __init__(self, client: Redis, capture: Settings | None = None) -> None:
+    def __init__(
+        self, client: Redis, capture: Settings | None = None, elsewhere: Mapping[str, Redis] | None = None
+    ) -> None:
         self._client = client
         self._capture = capture
+        self._elsewhere = elsewhere or {}
+        self._promised = PromisesReading()
         self._read_past = lru_cache(maxsize=KEPT)(read_past)
 
     def page(self, run: str, runs: Sequence[str] = (), *, at: str = "", beside: str = "") -> str:
@@ -71,11 +76,14 @@ class MindsReading:
         return minds_page([self._shown(one, at) for one in (run, beside) if one], at=at, runs=runs)
 
     def _shown(self, run: str, at: str) -> ShownRun:
-        store = RunStore.open(self._client, run)
+        store = RunStore.open(self._at(run), run)
         facts, past = kept_facts(store), self._past_of(store, at)
         tick = store.tick() if past is None else past.tick
         with facts.clock.in_force():
             return shown_run(run, tick, facts.minute(tick), trimmed_tick(store), owners_of(store, past))
+
+    def _at(self, run: str) -> Redis:
+        return self._elsewhere.get(run, self._client)
 
     def _past_of(self, store: RunStore, at: str) -> Past | None:
         return self._read_past(store, tick_at(store, at)) if at else None
@@ -87,7 +95,7 @@ class MindsReading:
             InputError: for an owner that does not exist, or an argument that is missing or wrong.
             JournalError: when the journal was changed.
         """
-        store = RunStore.open(self._client, run)
+        store = RunStore.open(self._at(run), run)
         with kept_facts(store).clock.in_force():
             try:
                 past = self._past_of(store, asked.get("at", ""))
@@ -111,7 +119,7 @@ class MindsReading:
             return {"found": _recalled(kept, _given(asked, "query"))}
 
     def _memory(self, run: str, owner: str, past: Past | None) -> StoredMemory:
-        kept = read_memory(self._client, run, owner)
+        kept = read_memory(self._at(run), run, owner)
         if past is None:
             return kept
         if owner not in past.streams:
@@ -122,12 +130,12 @@ class MindsReading:
     def _by_heuristics(self, run: str, stream: Stream, day: int) -> list[int]:
         """Return the thoughts of a day (from 0) that heuristics wrote, as far as the journal tells."""
         thoughts = (one for one in stream.entries.values() if one.minute // DAY == day and one.type in THOUGHTS)
-        sources = JobHistory(self._client, run).sources(stream.owner, {one.tick for one in thoughts})
+        sources = JobHistory(self._at(run), run).sources(stream.owner, {one.tick for one in thoughts})
         return [number for number, source in sources.items() if source == "heuristic"]
 
     def _writing(self, store: RunStore, run: str, owner: str, number: int, tick: int) -> dict[str, Any]:
         """Return how an entry was written, with the prompts and answers that `capture` kept; nothing without a job."""
-        job = JobHistory(self._client, run).appending(owner, number, tick)
+        job = JobHistory(self._at(run), run).appending(owner, number, tick)
         if job is None:
             return {}
         written = next(one for into, n, one in written_by(job) if (into, n) == (owner, number))
@@ -159,14 +167,13 @@ class MindsReading:
         Args:
             owner: "": return the promises that anybody remembers, each once.
         """
-        if past is None:
-            known = [one.id for one in owners_of(store)]
-            holders = owners_remembering(store, known, owner, lambda text: language_of(text).may_vow(text))
-            streams: Mapping[str, Stream] = readable_streams(store, {*holders, owner} - {""})
-        else:
-            streams = past.streams
         names = kept_facts(store).world().display_names
-        promises = {one: remembered_promises(stream, names) for one, stream in streams.items()}
+        if past is None:
+            promises = self._promised.of(store, [one.id for one in owners_of(store)], names, owner)
+        else:
+            promises = {
+                one: remembered_promises(one, stream.entries.values(), names) for one, stream in past.streams.items()
+            }
         if not owner:
             return promises_data((), chain.from_iterable(promises.values()))
         own = promises.get(owner, [])

@@ -9,7 +9,7 @@ skips a model whose answer would miss its due tick: see `cogitate.scheduler.late
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -19,12 +19,13 @@ from cogitate.scheduler.budget.call_value import LOW_VALUE, ValueRound
 from cogitate.scheduler.budget.rules import Rules
 from cogitate.scheduler.config.tiers import ModelOption
 from cogitate.scheduler.latency.due_ticks import UNTIMELY, DueTicks
-from cogitate.tasks.job import Cost, JobKey, Request, Valued
+from cogitate.tasks.job import Cost, Job, JobKey, Request, Valued
 from cogitate.tasks.kind import OnDenied
 
 Decision = Literal["admitted", "heuristic", "deferred", "dropped"]
 
 AWAY = "away"  # reason of refusals while the ledger is away
+CANCELLED = "cancelled"  # refusal of the model for a job whose heuristic takes the place of a cancelled one
 DEFER_TICKS = 10  # ticks before a deferred request is tried again
 MAX_TRIALS = 3  # trials of a request; after the last refusal its heuristic applies
 
@@ -39,8 +40,11 @@ class DecidedLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     decision: Decision
     model: str = ""  # assigned to an admitted job; empty: it calls no model
     due: int = 0  # tick whose boundary applies it; 0: deferred or dropped
-    refused: str = ""  # the cell without room, or "low_value", "too_slow", "run_ends", "draining", "away" or "left"
+    refused: str = (
+        ""  # the cell without room, or a word: low_value, too_slow, run_ends, draining, away, left, cancelled
+    )
     successor: JobKey | None = None  # next trial of a deferred request, unless its owner leaves first
+    instead: JobKey | None = None  # the cancelled job that its heuristic replaces
 
 
 class Grant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -135,6 +139,30 @@ def admit(
             line = DecidedLine(key=key, decision=decision, due=due_tick, refused=fit.refused, successor=successor)
             decided.append(Decided(line, request, fit.offer))
     return decided
+
+
+def replacement(job: Job, taken: Collection[JobKey], at: AdmissionRound) -> Decided:
+    """Return the next trial of a job that an operator has cancelled: its heuristic, due when its answer was.
+
+    Args:
+        taken: keys of the tick that are in use.
+    """
+    numbers, others = job.reads[0].numbers, job.reads[1:]
+    request = Request(
+        kind=job.key.kind,
+        owner=job.key.owner,
+        priority=job.priority,
+        params=job.params,
+        numbers=numbers,
+        reads=others,
+        trial=job.key.trial + 1,
+        at=job.at,
+    )
+    key = JobKey(at.tick, request.kind, request.owner, 0, request.trial)
+    while key in taken:
+        key = key._replace(ordinal=key.ordinal + 1)
+    line = DecidedLine(key=key, decision="heuristic", due=job.due, refused=CANCELLED, instead=job.key)
+    return Decided(line, request, at.offers_of(request)[-1])
 
 
 def _value(at: AdmissionRound, request: Request) -> int:

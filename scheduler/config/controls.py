@@ -8,13 +8,14 @@ answer and the journal line, so each request is applied exactly once, even after
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from cogitate.memory import typed_json
 
 FULL = 1000  # a kind's usual cadence, in thousandths
+MOST_CANCELLED = 1_000  # jobs of one request to cancel jobs
 
 #: The mode of a host: it runs; waits at the boundary; admits no jobs; has left once no admitted job was open (the next
 #: host runs as usual); has ended the run for good.
@@ -50,7 +51,13 @@ class Retry(msgspec.Struct, frozen=True, tag="retry"):
     numbers: tuple[int, ...]  # the entries that the job appended
 
 
-Control = SetLimit | SetCadence | SetMode | Retry
+class CancelJobs(msgspec.Struct, frozen=True, tag="cancel_jobs"):
+    """A request to end open jobs without a model's answer: their heuristics take its place."""
+
+    jobs: tuple[str, ...]  # keys
+
+
+Control = SetLimit | SetCadence | SetMode | Retry | CancelJobs
 
 
 class ControlRequest(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -62,6 +69,19 @@ class ControlRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     reason: str = ""  # why the operator asks, for the history only
 
 
+class CalledOff(NamedTuple):
+    """What has become of the jobs that a request to cancel jobs names."""
+
+    cancelled: int
+    ended: int  # before the request was applied
+    held: int  # open, but no model was to be asked for them any more
+
+    def text(self) -> str:
+        """Return the counts in words."""
+        counts = ((self.ended, "had ended"), (self.held, "left to the heuristic before"))
+        return ", ".join([f"{self.cancelled:,} cancelled", *(f"{count:,} {what}" for count, what in counts if count)])
+
+
 class ControlAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     """The host's answer to a request, kept for waiting operators and in the notes of the journal."""
 
@@ -70,8 +90,17 @@ class ControlAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     control: Control
     refused: str = ""  # why it was not applied
     job: str = ""  # for a retry: the key of the new job
+    cancelled: int = 0  # for a request to cancel jobs: those of its jobs that it has ended
+    held: int = 0  # likewise: those for which no model was to be asked any more; all others had ended before
     by: str = ""  # name of the operator
     reason: str = ""  # of the operator
+
+    @property
+    def called_off(self) -> CalledOff | None:
+        """What has become of the jobs of an applied request to cancel jobs; None for any other request."""
+        if not isinstance(self.control, CancelJobs) or self.refused:
+            return None
+        return CalledOff(self.cancelled, len({*self.control.jobs}) - self.cancelled - self.held, self.held)
 
 
 _ASKED = typed_json.decoder(ControlRequest)

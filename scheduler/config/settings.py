@@ -41,7 +41,7 @@ from cogitate.scheduler.config.tables import (
 )
 from cogitate.scheduler.config.tiers import Tier
 from cogitate.scheduler.config.tuning import TUNED, Tuning, tuning_of_host
-from cogitate.scheduler.config.urls import check_redis_url, embedded_url, next_database
+from cogitate.scheduler.config.urls import check_broker_url, check_redis_url, embedded_url, next_database
 from cogitate.scheduler.intake.checks import check_owner
 
 RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -154,11 +154,11 @@ class Settings(
 
     @field_validator("redis_url", "broker_url")
     @classmethod
-    def _url(cls, value: SecretStr | None) -> SecretStr | None:
+    def _url(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
         if value is None:
             return None
         url = value.get_secret_value().strip()  # a file of variables may end its lines as Windows does
-        check_redis_url(url)
+        (check_broker_url if info.field_name == "broker_url" else check_redis_url)(url)
         return SecretStr(url)
 
     @field_validator("endpoints", "models")
@@ -261,7 +261,11 @@ class Settings(
         return embedded_url(self.data_dir) if self.redis_url is None else self.redis_url.get_secret_value()
 
     def messages_url(self) -> str:
-        """Return the URL of the broker: the one given, or the next database of the state's server."""
+        """Return the URL of the broker: the one given, or the next database of the state's server.
+
+        Raises:
+            ConfigurationError: when none is given, and the state's server has no next database that is known.
+        """
         return next_database(self.state_url()) if self.broker_url is None else self.broker_url.get_secret_value()
 
     def endpoint_table(self) -> dict[str, Endpoint]:

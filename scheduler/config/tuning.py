@@ -49,6 +49,9 @@ class Tuning:
     last_call: dict[str, int] = field(default_factory=lambda: {"plan": 720})  # minute of the day a guarantee ends
     act_per_tick: int = 5  # calls a tick for all choices of actions, unless "tick.kind:act.calls" is limited
 
+    # Experiments
+    experiment: Literal["", "stop", "heuristics"] = ""  # what workers do at an experiment's limit; "": it has none
+
     # Throttling of reflections
     throttle_auto: bool = True  # otherwise only `cogitate throttle` changes their cadence
     throttle_interval: int = 60  # game minutes between two steps
@@ -99,6 +102,7 @@ KEPT_TUNING = TUNED - {
     "capture_bytes",
     "collect_garbage",
     "outage_buffer",
+    "experiment",
 }
 
 

@@ -97,16 +97,40 @@ def _shown_parameter(parameter: str) -> str:
 SERVER_FILE = "server.json"  # in the data folder: where its embedded server listens
 
 
+CLUSTER_SCHEMES = ("redis+cluster", "rediss+cluster")
+NO_BROKER = (
+    "a cluster cannot carry Celery's messages, since Celery's transport uses keys of several slots at once; name a "
+    "single server in COGITATE_BROKER_URL, which may be small and need not keep anything"
+)
+
+
+def is_cluster_url(url: str) -> bool:
+    """Return whether a URL names a cluster."""
+    return url.partition("://")[0] in CLUSTER_SCHEMES
+
+
 def check_redis_url(url: str) -> None:
     """Check that a URL has a scheme of Redis.
 
     Raises:
         ValueError: showing the URL without its password.
     """
-    if not url.startswith(("redis://", "rediss://", "unix://")):
+    if not url.startswith(("redis://", "rediss://", "unix://")) and not is_cluster_url(url):
         raise ValueError(
-            f"{redact_url(url)[:80]!r} is not a Redis URL: it must begin with redis://, rediss:// or unix://"
+            f"{redact_url(url)[:80]!r} is not a Redis URL: it must begin with redis://, rediss:// or unix://, or for a "
+            "cluster with redis+cluster:// or rediss+cluster://"
         )
+
+
+def check_broker_url(url: str) -> None:
+    """Check that a URL names a server that can be a broker.
+
+    Raises:
+        ValueError: showing the URL without its password.
+    """
+    check_redis_url(url)
+    if is_cluster_url(url):
+        raise ValueError(f"{redact_url(url)[:80]!r} is not a broker: {NO_BROKER}")
 
 
 def embedded_url(data_dir: Path) -> str:
@@ -129,8 +153,10 @@ def next_database(url: str) -> str:
     """Return the URL of the next database of the same server.
 
     Raises:
-        ConfigurationError: when the URL does not show which database it names.
+        ConfigurationError: when the URL does not show which database it names, or is that of a cluster, which has one.
     """
+    if is_cluster_url(url):
+        raise ConfigurationError(f"no broker: {NO_BROKER}")
     base, _, query = url.partition("?")
     named = dict(parse_qsl(query))
     number = named.get("db", "0" if url.startswith("unix://") else "")

@@ -11,7 +11,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from cogitate.memory.stream import Stream
-from cogitate.scheduler.budget.admission import AWAY, DEFER_TICKS, AdmissionRound, Decided, DecidedLine, admit
+from cogitate.scheduler.budget.admission import (
+    AWAY,
+    DEFER_TICKS,
+    AdmissionRound,
+    Decided,
+    DecidedLine,
+    admit,
+    replacement,
+)
 from cogitate.scheduler.budget.repairs import admit_repairs, is_time
 from cogitate.scheduler.config.tiers import ModelOption
 from cogitate.scheduler.engine.boundary import Closing
@@ -46,10 +54,11 @@ class Admitting(Part):
         state, turn = self._state, tick.turn
         self._touch(tick)
         called = [self._completed(one, tick) for one in turn.requests if one.owner not in turn.leaves]
+        replaced = {(item.job.key.kind, item.job.key.owner) for item in tick.called_off}
         # No job may be opened for an owner that leaves with this tick.
         staying = {o: s for o, s in state.streams.items() if o not in state.retired} if turn.leaves else state.streams
-        requests = [*called, *self._recounts(turn.triggers, staying)]
-        decided, postponed = self._decide(tick.number, tick.minute, requests, called, staying, away=tick.away)
+        requests = [*called, *self._recounts(turn.triggers, staying, replaced)]
+        decided, postponed = self._decide(tick, requests, called, staying, replaced)
         decided += self._of_leavers(tick)
         tick.opened = self._opened = self._open(tick.minute, decided)
         if postponed:
@@ -81,7 +90,9 @@ class Admitting(Part):
         for owner in tick.turn.leaves:
             state.cadence.forget(owner)
 
-    def _recounts(self, new: Iterable[ScopeTrigger], staying: Mapping[str, Stream]) -> list[Request]:
+    def _recounts(
+        self, new: Iterable[ScopeTrigger], staying: Mapping[str, Stream], replaced: Collection[tuple[str, str]]
+    ) -> list[Request]:
         """Return requests for the scopes that have something to recount; the trigger of a busy one waits."""
         state = self._state
         if Recount.name in state.rules.disabled:
@@ -89,23 +100,22 @@ class Admitting(Part):
             return []
         if not new and not state.triggers:
             return []
-        requests, state.triggers = recounts([*state.triggers, *new], staying, state.profiles, state.busy(()))
+        requests, state.triggers = recounts([*state.triggers, *new], staying, state.profiles, state.busy(replaced))
         return requests
 
     def _decide(
         self,
-        tick: int,
-        minute: int,
+        now: TickState,
         requests: Sequence[Request],
         called: Sequence[Request],
         staying: Mapping[str, Stream],
-        *,
-        away: bool,
+        replaced: Collection[tuple[str, str]],
     ) -> tuple[list[Decided], tuple[Postponed, ...]]:
-        state = self._state
+        state, tick, minute, away = self._state, now.number, now.minute, now.away
         again = [waiting.request for waiting in state.deferred if waiting.at <= tick]
         state.deferred = [waiting for waiting in state.deferred if waiting.at > tick]
-        due, postponed = self._due(tick, minute, again) if state.steering.admits else ([], ())
+        taken = {*replaced, *((request.kind, request.owner) for request in again)}
+        due, postponed = self._due(tick, minute, taken) if state.steering.admits else ([], ())
         if state.steering.mode == "cancelled":
             return [], ()
 
@@ -125,11 +135,13 @@ class Admitting(Part):
             closed=AWAY if away else "" if state.steering.admits else state.steering.mode,
             called=called,
         )
-        busy = state.busy(d.request for d in decided)
+        for item in now.called_off:
+            decided.append(replacement(item.job, {d.line.key for d in decided}, at))
+        busy = state.busy((d.request.kind, d.request.owner) for d in decided)
         decided += state.steering.retry(staying, at, busy)
         admits = state.steering.admits and not away
         if admits and is_time(minute, state.facts.minute(tick - 1), state.rules.repair_from):
-            busy = state.busy(d.request for d in decided)
+            busy = state.busy((d.request.kind, d.request.owner) for d in decided)
             decided += admit_repairs(staying, at, busy)
         for d in decided:
             successor = d.line.successor
@@ -155,10 +167,16 @@ class Admitting(Part):
                 dropped.append(Decided(line, request, rules.offers_of(rules.kind_of(request.kind), "routine")[-1]))
         return dropped
 
-    def _due(self, tick: int, minute: int, again: Iterable[Request]) -> tuple[list[Request], tuple[Postponed, ...]]:
-        """Return the requests that are due by cadence, and those of them that the throttle postpones."""
+    def _due(
+        self, tick: int, minute: int, taken: Iterable[tuple[str, str]]
+    ) -> tuple[list[Request], tuple[Postponed, ...]]:
+        """Return the requests that are due by cadence, and those of them that the throttle postpones.
+
+        Args:
+            taken: kinds and owners that get a job without being asked.
+        """
         state = self._state
-        busy = state.busy(again)
+        busy = state.busy(taken)
         found = state.cadence.due(tick, lambda owner: state.moment(owner, tick, minute), busy, state.streams)
 
         def again_due(kind: str, owner: str) -> Iterable[Request]:

@@ -88,14 +88,17 @@ def close_due(
     ]
 
 
-def cancelled(item: OpenJob) -> Closing:
+def cancelled(item: OpenJob, because: str = "") -> Closing:
     """Return the end of a cancelled job.
 
     It keeps its full reservation for now: the cost of its attempts may not be known yet.
+
+    Args:
+        because: the reason of the operator who cancelled it.
     """
     key = item.job.key
     ended = Ended(key=key, end="cancelled", reason="cancelled")
-    return Closing(ended, EndNote(key=key, source="none"), reservation(item), ())
+    return Closing(ended, EndNote(key=key, source="none", because=because), reservation(item), ())
 
 
 def _close(

@@ -50,6 +50,7 @@ class TickState:
     applied: list[Closing] = field(default_factory=list)  # all changes of memory at the boundary, in order
     touched: set[str] = field(default_factory=set)  # owners whose memory has changed by more than observations
     cut: set[str] = field(default_factory=set)  # owners whose memory was cut to a limit
+    called_off: list[OpenJob] = field(default_factory=list)  # jobs that operators cancelled: heuristics replace them
     opened: list[OpenJob] = field(default_factory=list)
     faults: Sequence[KindFault] = ()  # of kinds that were asked whether they are due
     core: dict[str, Any] = field(default_factory=dict)  # fields of the line's `Core`, by name
@@ -64,10 +65,12 @@ class TickState:
         for part in self.parts:
             part.ended(self, closing, item)
 
-    def cancel(self, keys: Iterable[JobKey]) -> None:
-        """Cancel open jobs, in the order of their keys."""
-        for key in sorted(keys):
-            self.close(cancelled(self.run.open[key]))
+    def cancel(self, keys: Iterable[JobKey], because: str = "") -> list[OpenJob]:
+        """Cancel open jobs, in the order of their keys, and return them."""
+        items = [self.run.open[key] for key in sorted(keys)]
+        for item in items:
+            self.close(cancelled(item, because))
+        return items
 
     def apply(self, closing: Closing) -> None:
         """Record what an end, or a late answer, has changed in memory."""

@@ -136,9 +136,9 @@ class RunData:
             self._worlds.pop(version, None)
         return stale
 
-    def busy(self, again: Iterable[Request]) -> Callable[[str, str], bool]:
-        """Return a test whether a job of (kind, owner) is open, waits to be tried again, or is among `again`."""
-        taken = {(request.kind, request.owner) for request in again}
+    def busy(self, more: Iterable[tuple[str, str]]) -> Callable[[str, str], bool]:
+        """Return a test whether a job of (kind, owner) is open, waits to be tried again, or is among `more`."""
+        taken = {*more}
         taken |= {(waiting.request.kind, waiting.request.owner) for waiting in self.deferred}
 
         def is_busy(kind: str, owner: str) -> bool:

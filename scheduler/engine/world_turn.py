@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -23,6 +24,7 @@ from cogitate.scheduler.journal.lines import Repeat
 from cogitate.scheduler.ledger.ledger import Write
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import chunked
+from cogitate.tasks.job import JobKey
 
 
 class Owners(Part):
@@ -117,13 +119,21 @@ class Steered(Part):
         for owner in tick.turn.leaves:
             steering.throttle.postponing.forget(owner)
         before = steering.mode
-        tick.core["controls"] = steering.take(tick.controls, tick.number, tick.minute)
+        tick.core["controls"] = steering.take(tick.controls, tick.number, tick.minute, partial(self._call_off, tick))
         tick.core["stepped"] = steering.throttle.step(state.view, tick.minute, state.facts.minute(tick.number - 1))
         if before == "draining" and steering.mode in ("running", "paused"):
             state.touch_all()
         if steering.mode == "cancelled":
             tick.cancel(state.open)
             state.deferred = []
+
+    @staticmethod
+    def _call_off(tick: TickState, keys: Iterable[JobKey], because: str) -> tuple[int, int]:
+        """Cancel the open ones of these jobs but those that wait for their heuristics; return how many of both."""
+        found = {key: item for key in keys if (item := tick.run.open.get(key)) is not None}
+        admitted = [key for key, item in found.items() if item.admitted]
+        tick.called_off += tick.cancel(admitted, because)
+        return len(admitted), len(found) - len(admitted)
 
     # -- with the ledger -----------------------------------------------------------------------------
 

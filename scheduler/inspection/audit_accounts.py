@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
+from itertools import chain
 
 from cogitate.memory import typed_json
 from cogitate.memory.clock import day_of
@@ -13,6 +14,7 @@ from cogitate.scheduler.config.limits import UNITS
 from cogitate.scheduler.inspection.snapshot import AccountsSnapshot
 from cogitate.scheduler.journal.run_totals import JobBeginning, RunTotals
 from cogitate.scheduler.ledger.claims import Result
+from cogitate.scheduler.ledger.connect import scan_keys
 from cogitate.scheduler.ledger.keys import OF_OWNERS, OF_RUN, incarnation_key, run_base
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.tick.commit import KEPT_DAYS
@@ -205,7 +207,7 @@ def stray_keys(store: RunStore, run: str, take: Callable[[], AccountsSnapshot]) 
     A live run creates and removes keys while they are listed, so keys that look stray are checked again.
     """
     base, prefix = run_base(run), store.prefix
-    found = list(store.client.scan_iter(match=_literally(base) + "*", count=1000))
+    found = chain.from_iterable(scan_keys(store.client, _literally(base) + "*", 1000))
     suspects = sorted({raw.decode(errors="replace") for raw in found} - {incarnation_key(run)})
     for _ in range(2):
         owners = _owners(store)

@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import msgspec
 from redis import Redis
@@ -20,12 +20,13 @@ from cogitate.memory.effects import Append, Tell
 from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Profile
 from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.inspection.carried import Carried, carried_by, profiles_of
+from cogitate.scheduler.inspection.compared_run import ComparedRun, compared_run
 from cogitate.scheduler.inspection.first_difference import (
     FirstDifference,
-    describe_effect,
-    describe_entry,
     first_difference,
     next_unequal,
+    told_data,
 )
 from cogitate.scheduler.inspection.stored_run import clock_of
 from cogitate.scheduler.intake.checks import InputError
@@ -33,7 +34,7 @@ from cogitate.scheduler.journal.changes import Origin
 from cogitate.scheduler.journal.checkpoint import trimmed_tick
 from cogitate.scheduler.journal.exported import all_lines, exported_journal
 from cogitate.scheduler.journal.history import hashes_before, read_journal
-from cogitate.scheduler.journal.lines import ReadLine
+from cogitate.scheduler.journal.lines import ReadLine, reason_of
 from cogitate.scheduler.journal.origin import origin_of
 from cogitate.scheduler.journal.run_totals import spending
 from cogitate.scheduler.ledger.run_store import RunStore
@@ -91,6 +92,7 @@ class KindFigures(msgspec.Struct, kw_only=True):
     jobs: int = 0
     by_model: int = 0  # with a model's answer, asked or cached
     late: int = 0
+    denied: int = 0  # requests that the budget refused, whether a heuristic took their place or nothing did
     tokens: int = 0
     usd_micros: int = 0
 
@@ -104,6 +106,8 @@ class Comparison(msgspec.Struct, kw_only=True):
     last: int
     ends: tuple[int, int]  # the last tick of each run
     width: int  # ticks of a window
+    runs: dict[Side, ComparedRun] = msgspec.field(default_factory=dict)
+    population: int = 0  # owners that were in either run
     origins: dict[Side, Origin] = msgspec.field(default_factory=dict)  # of the runs that are forks
     minutes: list[int] = msgspec.field(default_factory=list)  # game time at which each window begins
     differs_before: bool = False  # the digests differ before the first tick that is compared
@@ -114,19 +118,13 @@ class Comparison(msgspec.Struct, kw_only=True):
     figures: dict[Side, dict[str, KindFigures]] = msgspec.field(default_factory=lambda: {"a": {}, "b": {}})
 
 
-class _Carried(NamedTuple):
-    """One change to an owner's stream, or its message to the world."""
+def compare_runs(
+    client: Redis, a: str, b: str, data_dir: Path, since: int = 1, *, of_b: Redis | None = None
+) -> Comparison:
+    """Compare two runs, over the ticks that both have, from `since` on.
 
-    owner: str
-    what: object
-    words: str
-    by: str
-    through: str
-    entry: Entry | None = None
-
-
-def compare_runs(client: Redis, a: str, b: str, data_dir: Path, since: int = 1) -> Comparison:
-    """Compare two runs of one server, over the ticks that both have, from `since` on.
+    Args:
+        of_b: the client of the second run, if another server has it.
 
     Trimmed ticks come from the files in the data folder. Where these are missing, the comparison begins later.
 
@@ -135,11 +133,10 @@ def compare_runs(client: Redis, a: str, b: str, data_dir: Path, since: int = 1) 
         JournalError: when a journal was changed.
         InputError: if the runs have no tick in common from `since` on.
     """
-    stores = RunStore.open(client, a), RunStore.open(client, b)
+    sources = (client, a), (of_b or client, b)
+    stores = RunStore.open(*sources[0]), RunStore.open(*sources[1])
     ends = stores[0].tick(), stores[1].tick()
-    first = max(
-        since, *(_first_tick(client, store, data_dir, name) for store, name in zip(stores, (a, b), strict=True))
-    )
+    first = max(since, *(_first_tick(store, data_dir, name) for store, (_, name) in zip(stores, sources, strict=True)))
     last = min(ends)
     if first > last:
         raise InputError(
@@ -147,14 +144,15 @@ def compare_runs(client: Redis, a: str, b: str, data_dir: Path, since: int = 1) 
             f"the last ticks are {ends[0]:,} and {ends[1]:,}"
         )
     found = Comparison(a=a, b=b, first=first, last=last, ends=ends, width=-(-(last - first + 1) // WINDOWS))
+    found.runs = {side: compared_run(store) for side, store in zip(get_args(Side), stores, strict=True)}
     sides = zip(get_args(Side), stores, strict=True)
     found.origins = {side: origin for side, store in sides if (origin := origin_of(store)) is not None}
     reading = _Reading(found, (_settings(stores[0]), _settings(stores[1])))
-    before = [_Lines(client, data_dir, name, store, first, last) for store, name in zip(stores, (a, b), strict=True)]
+    before = [_Lines(store, data_dir, name, first, last) for store, (_, name) in zip(stores, sources, strict=True)]
     found.differs_before = before[0].digest != before[1].digest
     for one, other in zip(before[0].lines, before[1].lines, strict=True):
         reading.add(one, other)
-    reading.close()
+    reading.end()
     _add_evidence(stores[0], found, "a")
     _add_evidence(stores[1], found, "b")
     return found
@@ -165,9 +163,9 @@ def clock_of_run(client: Redis, run: str) -> Clock:
     return clock_of(RunStore.open(client, run))
 
 
-def _first_tick(client: Redis, store: RunStore, data_dir: Path, run: str) -> int:
+def _first_tick(store: RunStore, data_dir: Path, run: str) -> int:
     trimmed = trimmed_tick(store)
-    return 1 if exported_journal(client, data_dir, run).covers(trimmed) else trimmed + 1
+    return 1 if exported_journal(store.client, data_dir, run).covers(trimmed) else trimmed + 1
 
 
 def _settings(store: RunStore) -> dict[str, Any]:
@@ -178,14 +176,14 @@ def _settings(store: RunStore) -> dict[str, Any]:
 class _Lines:
     """The lines of a run from a tick on, and the digest before it."""
 
-    def __init__(self, client: Redis, data_dir: Path, run: str, store: RunStore, first: int, last: int) -> None:
+    def __init__(self, store: RunStore, data_dir: Path, run: str, first: int, last: int) -> None:
         trimmed = trimmed_tick(store)
         self.digest = ""
         if first > trimmed:
             self.digest = hashes_before(store, first, trimmed)[0]
             self.lines: Iterator[ReadLine] = read_journal(store, first, last)
             return
-        lines = (line for line in all_lines(client, data_dir, run) if line.core.tick <= last)
+        lines = (line for line in all_lines(store.client, data_dir, run) if line.core.tick <= last)
         for line in lines if first > 1 else ():
             self.digest = line.digest
             if line.core.tick == first - 1:
@@ -202,6 +200,8 @@ class _Reading:
         self._facts: Facts | None = None  # after the newest tick at which the runs were equal
         self._profiles: dict[str, Profile] = {}  # likewise, by owner
         self._names: dict[str, str] = {}  # owner by name
+        self._present: set[str] = set()
+        self._digests: tuple[str, str] = ("", "")
         self._parted: set[str] = set()
         self._window = 0
         self._thoughts: dict[str, tuple[list[Thought], list[Thought]]] = {}  # by owner, of the window
@@ -215,8 +215,10 @@ class _Reading:
             self._window = window
         if len(found.minutes) <= window:
             found.minutes.append(a.core.minute)
+        self._digests = a.digest, b.digest
         for line in (a, b):
-            self._names.update((profile.name, owner) for owner, profile in _profiles(line))
+            self._present.update(owner for owner, _ in line.core.joined)
+            self._names.update((profile.name, owner) for owner, profile in profiles_of(line))
         for index, line in enumerate((a, b)):
             for owner, thought in _thoughts(line):
                 self._thoughts.setdefault(owner, ([], []))[index].append(thought)
@@ -224,7 +226,7 @@ class _Reading:
         self._count("b", b)
         if a.core == b.core:
             self._facts = a.core.facts or self._facts
-            self._profiles.update(_profiles(a))
+            self._profiles.update(profiles_of(a))
             return
         found.differing_ticks += 1
         if found.difference is None:
@@ -237,9 +239,9 @@ class _Reading:
         return msgspec.structs.replace(line, core=core)
 
     def _spread(self, a: ReadLine, b: ReadLine) -> None:
-        changes: dict[str, tuple[list[_Carried], list[_Carried]]] = {}
+        changes: dict[str, tuple[list[Carried], list[Carried]]] = {}
         for index, line in enumerate((a, b)):
-            for carried in _carried(line):
+            for carried in carried_by(line):
                 if carried.owner not in self._parted:
                     changes.setdefault(carried.owner, ([], []))[index].append(carried)
         for owner, (of_a, of_b) in changes.items():
@@ -261,7 +263,7 @@ class _Reading:
                 )
             )
 
-    def _through(self, carried: _Carried) -> str:
+    def _through(self, carried: Carried) -> str:
         """Return the owner that carried a change: of the job, or one that differs already and that a text names."""
         if carried.through or carried.entry is None:
             return carried.through if carried.through != carried.owner else ""
@@ -276,10 +278,21 @@ class _Reading:
             figures.jobs += 1
             figures.by_model += note.source in ("llm", "cached")
             figures.late += ended.reason == "late"
+        for decided in line.core.decided:
+            if decided.refused and reason_of(decided.refused) == "denied":
+                kinds.setdefault(decided.key.kind, KindFigures()).denied += 1
         for spent in spending(line.notes):
             figures = kinds.setdefault(spent.key.kind, KindFigures())
             figures.tokens += spent.cost.tokens
             figures.usd_micros += spent.cost.usd_micros
+
+    def end(self) -> None:
+        """Complete the comparison after its last tick."""
+        self.close()
+        found = self._found
+        found.population = len(self._present)
+        for side, digest in zip(get_args(Side), self._digests, strict=True):
+            found.runs[side] = msgspec.structs.replace(found.runs[side], digest=digest)
 
     def close(self) -> None:
         """Compare the thoughts of the window that ends."""
@@ -301,7 +314,7 @@ class _Reading:
         self._thoughts.clear()
 
 
-def _identity(carried: _Carried) -> object:
+def _identity(carried: Carried) -> object:
     return carried.by, carried.what
 
 
@@ -325,8 +338,7 @@ def _thoughts(line: ReadLine) -> Iterator[tuple[str, Thought]]:
             if isinstance(effect, Append):
                 yield effect.owner, _thought(effect.entry, facts)
             elif isinstance(effect, Tell):
-                told = json.dumps(effect.data, ensure_ascii=False, sort_keys=True)
-                yield effect.owner, Thought(minute=core.minute, type=effect.topic, text=told, **facts)
+                yield effect.owner, Thought(minute=core.minute, type=effect.topic, text=told_data(effect.data), **facts)
     for owner, entry in (*core.observed, *core.waiting):
         yield owner, _thought(entry, {"tick": core.tick, "by": "observation"})
 
@@ -336,40 +348,6 @@ def _thought(entry: Entry, facts: dict[str, Any]) -> Thought:
     if entry.items:
         text = "\n".join((text, *(f"- {item.description}" for item in entry.items)))
     return Thought(minute=entry.minute, type=entry.type, text=text, numbers=entry.evidence, **facts)
-
-
-def _profiles(line: ReadLine) -> Iterator[tuple[str, Profile]]:
-    """Yield the profiles that a tick gives to owners."""
-    yield from (*line.core.joined, *line.core.profiled)
-
-
-def _carried(line: ReadLine) -> Iterator[_Carried]:
-    """Yield every change of a tick, in the order in which it was applied."""
-    core = line.core
-    for owner, numbers in core.unread:
-        yield _Carried(owner, numbers, f"entries {list(numbers)} were unreadable", "boundary", "")
-    for ended in core.ends:
-        if ended.end == "applied":
-            for effect in ended.effects:
-                yield _Carried(effect.owner, effect, describe_effect(effect), ended.key.kind, ended.key.owner)
-    for owner, profile in core.joined:
-        yield _Carried(owner, profile, f"joined as {profile.name}", "profile", "")
-    for owner, profile in core.profiled:
-        yield _Carried(owner, profile, f"the profile of {profile.name} was changed", "profile", "")
-    for effect in core.world_effects:
-        yield _Carried(effect.owner, effect, describe_effect(effect), "world", "")
-    for owner, entry in (*core.observed, *core.waiting):
-        yield _Carried(owner, entry, describe_entry(entry), "observation", "", entry)
-    for repeat in core.repeated:
-        yield _Carried(repeat.owner, repeat, f"observed again what entry {repeat.number} says", "observation", "")
-    for rated in core.rated:
-        yield _Carried(rated.owner, rated, f"entry {rated.number} was rated {rated.importance}", "boundary", "")
-    for effect in core.cuts:
-        yield _Carried(effect.owner, effect, describe_effect(effect), "boundary", "")
-    for owner, numbers in core.deleted:
-        yield _Carried(owner, numbers, f"entries {list(numbers)} were deleted", "boundary", "")
-    for owner in core.left:
-        yield _Carried(owner, "left", "left", "world", "")
 
 
 def _add_evidence(store: RunStore, found: Comparison, side: Side) -> None:

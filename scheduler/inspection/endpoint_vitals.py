@@ -6,13 +6,13 @@ are for people to read; a run's spending is in its ledger.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Literal
+from collections.abc import Collection, Iterable, Sequence
+from typing import Literal, NamedTuple
 
 import msgspec
 from redis import Redis
 
-from cogitate.scheduler.ledger.connect import read_members
+from cogitate.scheduler.ledger.connect import clock_of, read_list, read_members
 from cogitate.scheduler.ledger.keys import ENDPOINTS, endpoint_keys
 
 _SECOND = 1_000_000  # microseconds
@@ -63,17 +63,47 @@ class EndpointVitals(msgspec.Struct, frozen=True, kw_only=True):
 def endpoint_vitals(client: Redis) -> list[EndpointVitals]:
     """Return every endpoint that was ever called, sorted by name."""
     names = sorted(raw.decode() for raw in read_members(client, ENDPOINTS))
-    clock = client.time()
-    now = clock[0] * _SECOND + clock[1]
+    clocks = [clock_of(client, endpoint_keys(name)[0]) for name in names]
+    now = [seconds * _SECOND + microseconds for seconds, microseconds in clocks]
     pipeline = client.pipeline(transaction=False)
-    for name in names:
-        gate, slots, counters, times = endpoint_keys(name)
+    for name, at in zip(names, now, strict=True):
+        gate, slots, counters, times, _ = endpoint_keys(name)
         pipeline.hgetall(gate)
         pipeline.hgetall(counters)
-        pipeline.zcount(slots, now, "+inf")
+        pipeline.zcount(slots, at, "+inf")
         pipeline.lrange(times, 0, -1)
     read = pipeline.execute()
-    return [_vitals(name, now, *read[4 * at : 4 * at + 4]) for at, name in enumerate(names)]
+    return [_vitals(name, now[at], *read[4 * at : 4 * at + 4]) for at, name in enumerate(names)]
+
+
+class EndpointChange(NamedTuple):
+    """A change of an endpoint's breaker, or of whether one of its models is asked."""
+
+    endpoint: str
+    at: float  # seconds since 1970
+    what: Literal["opened", "closed", "set_aside", "asked_again"]
+    why: str = ""  # class of the failure, of "opened" and "set_aside"
+    model: str = ""  # of "set_aside" and "asked_again"
+
+
+def endpoint_changes(client: Redis, endpoints: Iterable[str]) -> list[EndpointChange]:
+    """Return the latest changes of these endpoints, at most a hundred of each, oldest first."""
+    found = [_change(name, line.decode()) for name in endpoints for line in read_list(client, endpoint_keys(name)[4])]
+    return sorted(found, key=lambda one: one.at)
+
+
+def _change(endpoint: str, line: str) -> EndpointChange:
+    at, what, *rest = line.split(" ", 3 if " set_aside " in line else 2)
+    seconds = int(at) / _SECOND
+    match what, rest:
+        case "opened", [why]:
+            return EndpointChange(endpoint, seconds, "opened", why)
+        case "set_aside", [why, model]:
+            return EndpointChange(endpoint, seconds, "set_aside", why, model)
+        case "asked_again", [model]:
+            return EndpointChange(endpoint, seconds, "asked_again", model=model)
+        case _:
+            return EndpointChange(endpoint, seconds, "closed")
 
 
 def usual_seconds(client: Redis) -> dict[str, float]:

@@ -1,19 +1,19 @@
 """Events of a run since an instant of real time, those that are over included, and sums of its last minutes.
 
-Read from what the run keeps anyway: figures of ticks and of game hours, operators' requests, the breakers of its
+Read from what is kept anyway: figures of ticks and of game hours, operators' requests, the latest changes of the run's
 endpoints, and workers' heartbeats. So the number of events is bounded, and older ones vanish.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
 from statistics import median
 
 import msgspec
 
-from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals
+from cogitate.scheduler.inspection.endpoint_vitals import EndpointChange
 from cogitate.scheduler.inspection.vitals import SteeringStep
 from cogitate.scheduler.ledger.worker_signs import WorkersSeen
 from cogitate.scheduler.tick.figure_history import Figures
@@ -68,7 +68,7 @@ def _sums(points: Sequence[Figures], minutes: int) -> RealWindow:
 def recent_events(
     points: Sequence[Figures],
     requests: Sequence[tuple[SteeringStep, str]],
-    endpoints: Sequence[EndpointVitals],
+    changes: Sequence[EndpointChange],
     workers: WorkersSeen,
     now: float,
     since: float,
@@ -78,7 +78,7 @@ def recent_events(
     Args:
         points: the run's newest figures, oldest first.
         requests: operators' requests in words.
-        endpoints: those of the run.
+        changes: of the run's endpoints.
     """
     ticks = [one.tick for one in points]
 
@@ -88,21 +88,43 @@ def recent_events(
     if not points:
         return []
     found = [*_gaps(points), *_shares(points), *_workers(points)]
-    for step, said in requests:
+    for alike in _alike(requests):
+        step, said = alike[0]
         place = bisect_left(ticks, step.tick)
         if step.tick and step.tick >= ticks[0] and place < len(points):
-            what = f"{step.by or 'an operator'}: {said}" + (f", refused: {step.refused}" if step.refused else "")
+            came_of = f"refused: {step.refused}" if step.refused else step.called_off
+            why = f"({step.reason})" if step.reason else ""
+            what = f"{step.by or 'an operator'}: {' '.join(filter(None, (said, why)))}"
+            what += f", {came_of}" if came_of else ""
+            what += f", and {len(alike) - 1:,} more of this kind" if len(alike) > 1 else ""
             found.append(Event(at=points[place].at or 0.0, minute=step.minute, what=what, bad=bool(step.refused)))
-    for one in endpoints:
-        if one.changed is not None:
-            at, opened = now - one.changed, one.breaker != "closed"
-            what = f"breaker of {one.endpoint} {f'opened ({one.why})' if opened else 'closed'}"
-            found.append(Event(at=at, minute=minute_at(at), what=what, bad=opened))
+    for one in changes:
+        found.append(Event(at=one.at, minute=minute_at(one.at), what=_changed(one), bad=bool(one.why)))
     for gone in workers.missing:
         at = now - gone.seconds
         found.append(Event(at=at, minute=minute_at(at), what=f"last sign of worker {gone.worker}", bad=True))
     newest = sorted((one for one in found if one.at > since), key=lambda one: (-one.at, one.what))
     return newest[:MOST_EVENTS]
+
+
+def _alike(requests: Sequence[tuple[SteeringStep, str]]) -> Collection[list[tuple[SteeringStep, str]]]:
+    """Return the requests of one kind that an operator sent at once together: one action may retry a hundred jobs."""
+    found: dict[tuple[str, int, type, bool], list[tuple[SteeringStep, str]]] = {}
+    for step, said in requests:
+        found.setdefault((step.by, step.tick, type(step.control), bool(step.refused)), []).append((step, said))
+    return found.values()
+
+
+def _changed(one: EndpointChange) -> str:
+    match one.what:
+        case "opened":
+            return f"breaker of {one.endpoint} opened ({one.why})"
+        case "closed":
+            return f"breaker of {one.endpoint} closed"
+        case "set_aside":
+            return f"{one.endpoint} no longer asks {one.model} ({one.why})"
+        case "asked_again":
+            return f"{one.endpoint} asks {one.model} again"
 
 
 def _gaps(points: Sequence[Figures]) -> list[Event]:

@@ -16,7 +16,7 @@ import msgspec
 from cogitate.memory.effects import Append, Effect, ReplaceSummary, Tell
 from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Profile
-from cogitate.scheduler.config.controls import Control, Retry, SetCadence, SetLimit, SetMode
+from cogitate.scheduler.config.controls import CancelJobs, Control, Retry, SetCadence, SetLimit, SetMode
 from cogitate.scheduler.journal.changes import (
     AddEvent,
     AddObservation,
@@ -173,7 +173,7 @@ def describe_effect(effect: Effect) -> str:
         case Append():
             return describe_entry(effect.entry)
         case Tell():
-            return f"{effect.topic} {shortened(json.dumps(effect.data, ensure_ascii=False, sort_keys=True))}"
+            return f"{effect.topic} ({shortened(told_data(effect.data))})"
         case ReplaceSummary():
             return f'long-term summary "{shortened(effect.text)}"'
     fields = {name: value for name, value in msgspec.to_builtins(effect).items() if name not in ("type", "owner")}
@@ -183,6 +183,15 @@ def describe_effect(effect: Effect) -> str:
 
 def _as_json(value: object) -> str:
     return shortened(json.dumps(msgspec.to_builtins(value), ensure_ascii=False, sort_keys=True))
+
+
+def told_data(data: Mapping[str, Any]) -> str:
+    """Return what a message to the world says, such as "doing: bake bread, location: bakery"."""
+    told = {
+        name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
+        for name, value in sorted(data.items())
+    }
+    return ", ".join(f"{name}: {text}" for name, text in told.items())
 
 
 def _minute(line: ReadLine) -> Iterable[_Part]:
@@ -247,7 +256,10 @@ def _observed(line: ReadLine) -> Iterable[_Part]:
     core = line.core
     for owner, entry in (*core.observed, *core.waiting):
         yield _Part(
-            owner, msgspec.structs.replace(entry, importance=0), f"observed {describe_entry(entry)}", "observation"
+            owner,
+            msgspec.structs.replace(entry, importance=0),
+            f"observed {describe_entry(entry).removeprefix('observation ')}",
+            "observation",
         )
     for repeat in core.repeated:
         words = f"observed again what entry {repeat.number} says"
@@ -292,6 +304,8 @@ def _asked_for(control: Control) -> str:
             return f"set the mode to {control.mode}"
         case Retry():
             return f"asked for job {control.job} again"
+        case CancelJobs():
+            return f"cancelled {', '.join(control.jobs[:3])}" + (" and others" if len(control.jobs) > 3 else "")
 
 
 def _cadence(line: ReadLine) -> Iterable[_Part]:

@@ -96,14 +96,11 @@ class JobHistory:
         Raises:
             JournalError: if the journal was altered.
         """
-        if query.minutes is not None:
-            since = last_tick_before(self._store, time.time() - 60 * query.minutes) + 1
-            query = msgspec.structs.replace(query, first=max(since, query.first or 1))
+        query = self._in_ticks(query)
         still: dict[str, JobRecord] = {}
         tick, skip = start
         if not tick:
-            found = [record for record in self._open_records() if record.matches(query)]
-            found.sort(key=lambda record: (-record.tick, record.id))
+            found = self.open(query)
             still = {record.id: record for record in found[skip : skip + most]}
             if len(still) == most:
                 return JobPage([*still.values()], Position(0, skip + most), self._now() + 1)
@@ -123,6 +120,19 @@ class JobHistory:
             if read <= 0 and at > first:
                 return JobPage([*still.values(), *ended], Position(at - 1), at)
         return JobPage([*still.values(), *ended], None, first)
+
+    def open(self, query: JobQuery = EVERY_JOB) -> list[JobRecord]:
+        """Return the open jobs that match, newest first."""
+        query = self._in_ticks(query)
+        found = [record for record in self._open_records() if record.matches(query)]
+        return sorted(found, key=lambda record: (-record.tick, record.id))
+
+    def _in_ticks(self, query: JobQuery) -> JobQuery:
+        """Return a query with its real minutes as ticks."""
+        if query.minutes is None:
+            return query
+        since = last_tick_before(self._store, time.time() - 60 * query.minutes) + 1
+        return msgspec.structs.replace(query, first=max(since, query.first or 1), minutes=None)
 
     def find(self, key: JobKey) -> JobRecord:
         """Return one job.
@@ -224,9 +234,15 @@ class JobHistory:
     def _ends(self, line: ReadLine, wanted: Wanted) -> Iterator[tuple[JobKey, JobRecord]]:
         """Yield the wanted jobs that ended at a tick."""
         notes = {note.key: note for note in line.notes.ended}
+        instead = {decided.instead: decided.key for decided in line.core.decided}
         for ended in line.core.ended:
             if wanted(ended.key, how_ended(ended, notes[ended.key]), ended.reason, notes[ended.key]):
-                yield ended.key, self._ended_record(line.core.tick, ended, notes[ended.key])
+                record = self._ended_record(line.core.tick, ended, notes[ended.key])
+                successor = instead.get(ended.key)
+                yield (
+                    ended.key,
+                    record if successor is None else msgspec.structs.replace(record, successor=self._id(successor)),
+                )
         for decided in line.core.decided:
             reason = reason_of(decided.refused)
             if decided.decision in ("deferred", "dropped") and wanted(decided.key, decided.decision, reason, None):

@@ -96,7 +96,7 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
     refused: str  # the budget cell that refused it (window, scope and unit), "too_slow", "run_ends", or "" if admitted
     due: int  # the tick at whose boundary it is applied; 0 if deferred or dropped
     ended: int = 0  # the tick of its end; 0 while open
-    successor: str  # id of the retry of a deferred job
+    successor: str  # id of the retry of a deferred job, or of the job that applies the heuristic of a cancelled one
     reason: str  # none, denied, too_slow, late, failed, dead or cancelled
     source: str = "none"  # llm, cached, heuristic or none
     reserved: Cost = Cost()  # for its first attempt
@@ -117,7 +117,9 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
     prompt: str = ""  # content hash of the prompt's template
     failure: str = ""  # class of a model's failure, or the precondition that did not hold
     empty: str = ""  # the cell whose retry pool had no room for another attempt
-    because: str = ""  # for "breaker_open": class of the failure that opened it; for "unusable:kind": the place
+    # For "breaker_open": class of the failure that opened it; for "unusable:kind": the place; of a cancelled job: an
+    # operator's reason.
+    because: str = ""
     refusal: str = ""  # why its kind's heuristic result was unusable
     worker: str = ""  # that staged its result
     tries: tuple[Tried, ...] = ()  # attempts of that worker; others are only counted

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from heapq import nsmallest
+from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 import msgspec
@@ -95,19 +97,10 @@ def search_past(past: Past, text: str, most: int) -> Found:
     return Found(nsmallest(most, hits, key=lambda hit: (hit.entry.minute, hit.owner, hit.entry.number)), len(hits))
 
 
-def owners_remembering(store: RunStore, owners: Sequence[str], subject: str, tells: Callable[[str], bool]) -> list[str]:
-    """Return those of the owners who remember something with this subject that tells what is wanted.
-
-    Args:
-        subject: an owner; "": any.
-        tells: whether a text tells it.
-    """
-    as_stored = msgspec.json.encode(subject) if subject else b""
-    found: dict[str, None] = {}
-    for owner, _, raw in _stored(store, owners):
-        if owner not in found and as_stored in raw and tells(read_entry(raw).text):
-            found[owner] = None
-    return [*found]
+def stored_memories(store: RunStore, owners: Sequence[str]) -> Iterator[tuple[str, list[bytes]]]:
+    """Yield each of these owners that remembers something, with the JSON of its entries, archived ones included."""
+    for owner, stored in groupby(_stored(store, owners), key=itemgetter(0)):
+        yield owner, [raw for _, _, raw in stored]
 
 
 def words_of(text: str, items: Sequence[PlanItem | _Item]) -> str:

@@ -1,4 +1,7 @@
-"""Problems of a Redis server that answers but cannot serve runs: it refuses or delays writes, is full, or is slow."""
+"""Problems of a Redis that answers but cannot serve runs: it refuses or delays writes, is full, or is slow.
+
+Of a cluster, those of any of its servers.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,10 @@ from redis.exceptions import BusyLoadingError, NoPermissionError, OutOfMemoryErr
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from cogitate.scheduler.ledger.connect import PATIENCE, SILENT, impatient
+from cogitate.scheduler.ledger.connect import PATIENCE, SILENT, impatient, key_on_each, servers_of
 
 SLOW = 0.05  # seconds per round trip at which users notice the delay
-PROBE = "cogitate:probe"  # never exists: SETRANGE with an empty value creates no key
+PROBE = "cogitate:probe"  # never exists, nor a key that begins so: SETRANGE with an empty value creates no key
 
 FULL = "is full and refuses writes: raise maxmemory, delete finished runs, or set journal_keep"
 _REFUSALS = {
@@ -31,17 +34,23 @@ def redis_problems(client: Redis) -> list[str]:
     """
     with impatient(client, PATIENCE) as probing:
         try:
-            took = []
-            for _ in range(3):
-                began = time.perf_counter()
-                probing.time()
-                took.append(time.perf_counter() - began)
+            usual = max(map(_round_trip, servers_of(probing)))
         except RedisTimeoutError:
             return [f"does not answer within {PATIENCE:g} s: {SILENT}"]
         except RedisError as error:
             return [format_error(error)]
-        found = [f"is slow: {1000 * median(took):,.0f} ms a round trip"] if median(took) > SLOW else []
+        found = [f"is slow: {1000 * usual:,.0f} ms a round trip"] if usual > SLOW else []
         return [*found, *filter(None, [refused_writes(probing)])]
+
+
+def _round_trip(server: Redis) -> float:
+    """Return the usual seconds of a round trip."""
+    took = []
+    for _ in range(3):
+        began = time.perf_counter()
+        server.time()
+        took.append(time.perf_counter() - began)
+    return median(took)
 
 
 def refused_writes(client: Redis) -> str:
@@ -50,7 +59,8 @@ def refused_writes(client: Redis) -> str:
     If this user lacks the permission to try, decide by what the server reports about its disk and memory.
     """
     try:
-        client.setrange(PROBE, 0, "")
+        for key in key_on_each(client, PROBE):
+            client.setrange(key, 0, "")
     except NoPermissionError:
         return _full_or_failed(client)
     except RedisTimeoutError:
@@ -63,12 +73,15 @@ def refused_writes(client: Redis) -> str:
 
 def _full_or_failed(client: Redis) -> str:
     try:
-        persistence, memory = client.info("persistence"), client.info("memory")
+        known = [(server.info("persistence"), server.info("memory")) for server in servers_of(client)]
     except NoPermissionError:
         return ""
-    if persistence.get("aof_last_write_status", "ok") != "ok":
-        return _REFUSALS["MISCONF"]
-    return FULL if 0 < memory.get("maxmemory", 0) <= memory.get("used_memory", 0) else ""
+    for persistence, memory in known:
+        if persistence.get("aof_last_write_status", "ok") != "ok":
+            return _REFUSALS["MISCONF"]
+        if 0 < memory.get("maxmemory", 0) <= memory.get("used_memory", 0):
+            return FULL
+    return ""
 
 
 def format_error(error: RedisError) -> str:

@@ -27,7 +27,7 @@ from cogitate.scheduler.config.price_table import ModelPrice
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.engine.token_estimates import HEADROOMS
 from cogitate.scheduler.inspection.stored_run import Refusal, Refusals, clock_of, limit_name, limits_of, unjournalled
-from cogitate.scheduler.inspection.vitals import SteeringVitals, steering_of
+from cogitate.scheduler.inspection.vitals import SteeringStep, SteeringVitals, steering_history, steering_of
 from cogitate.scheduler.journal.checkpoint import load_base
 from cogitate.scheduler.journal.ends import Shortfalls
 from cogitate.scheduler.journal.history import read_journal
@@ -98,6 +98,9 @@ class ShortfallLine(msgspec.Struct, frozen=True, kw_only=True):
         return sum(self.kinds.values())
 
 
+MOST_REQUESTS = 5  # of operators, in a summary
+
+
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     """The figures of a run: its progress, jobs, spending and memories."""
 
@@ -130,6 +133,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     memories: dict[str, dict[str, int]]  # type -> live, archived
     warnings: dict[str, int]
     steering: SteeringVitals
+    requests: list[SteeringStep]  # the newest of operators, newest first
 
     @property
     def state(self) -> str:
@@ -224,6 +228,7 @@ class RunReader:
             memories=memories,
             warnings=dict(sorted(warnings.items())),
             steering=steering_of(self._store),
+            requests=steering_history(self._store, totals.tick, totals.minute)[:MOST_REQUESTS],
         )
 
 

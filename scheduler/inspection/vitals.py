@@ -97,6 +97,7 @@ class SteeringStep(msgspec.Struct, frozen=True, kw_only=True):
     minute: int = 0  # game time of that tick, total minutes
     refused: str = ""  # why
     job: str = ""  # for a retry: the key of the new job
+    called_off: str = ""  # for a request to cancel jobs: what has become of them
 
 
 def steering_history(store: RunStore, tick: int, minute: int) -> list[SteeringStep]:
@@ -120,6 +121,7 @@ def steering_history(store: RunStore, tick: int, minute: int) -> list[SteeringSt
                 minute=minute - clock.minutes(tick - one.tick),
                 refused=one.refused,
                 job=one.job,
+                called_off=one.called_off.text() if one.called_off is not None else "",
             )
         )
     for item in read_asked(store.items("controls")):

@@ -11,7 +11,7 @@ from cogitate.memory.effects import Append, Effect
 from cogitate.memory.entry import Entry
 from cogitate.scheduler.budget.budget import format_empty_pool, format_no_room
 from cogitate.scheduler.budget.call_value import LOW_VALUE
-from cogitate.scheduler.config.controls import SetMode
+from cogitate.scheduler.config.controls import CancelJobs, SetMode
 from cogitate.scheduler.intake.kind_effects import EFFECTS_REFUSED, PROMPT_FAILED
 from cogitate.scheduler.journal.lines import Core, Ended, EndNote, ReadLine, reason_of
 from cogitate.scheduler.latency.due_ticks import RUN_ENDS
@@ -51,6 +51,7 @@ MEANING: Mapping[str, str] = {  # of the reason of an end that a cheaper result 
     "late": "not ready when due",
     "failed": "without a usable answer of a model, or the code of the kind failed",
     "dead": "abandoned after too many attempts, or because a retry pool was empty",
+    "cancelled": "an operator cancelled its call",
 }
 
 
@@ -58,9 +59,9 @@ class JobEnd(NamedTuple):
     """The end of one job.
 
     `end` is "applied": its effects took effect, if it had any; "refused": its kind returned an unusable result;
-    "stale": a precondition of its effects no longer held; "cancelled": by an operator, or because an owner has left;
-    "dropped": the budget refused it, and its kind drops refused jobs; "deferred": refused, and tried again as job
-    `next`.
+    "stale": a precondition of its effects no longer held; "cancelled": because an owner has left, or by an operator,
+    then job `next` applies its heuristic; "dropped": the budget refused it, and its kind drops refused jobs;
+    "deferred": refused, and tried again as job `next`.
     """
 
     id: str  # as `loop.request` returns it
@@ -70,7 +71,9 @@ class JobEnd(NamedTuple):
     source: Source  # "llm" or "cached": a model's answer; "heuristic"; "none": no effects were made
     reason: Reason  # why it is not what a model said: "late", "denied", "failed", "dead", …; "none" without one
     why: str  # in words, or as a class: what was refused, which limit, until when, how the model failed; "" without
-    next: str = ""  # of a deferred one: the id of the job that tries again, if its owner stays
+    next: str = (
+        ""  # of a deferred one: the id of the job that tries again, if its owner stays; of a cancelled one: above
+    )
     applied: tuple[Change, ...] = ()  # what its effects changed, as in `tick.applied`
 
 
@@ -83,11 +86,21 @@ def ends_at_boundary(run: str, tick: int, ended: Iterable[Ended], notes: Iterabl
 
 def ends_after_turn(run: str, core: Core, notes: Iterable[EndNote]) -> Iterator[JobEnd]:
     """Yield the ends that a tick decided after the world's turn: jobs cancelled, requests dropped or deferred."""
-    by_operator = SetMode("cancelled") in core.controls
+    with_run = SetMode("cancelled") in core.controls
+    called_off = {key for control in core.controls if isinstance(control, CancelJobs) for key in control.jobs}
+    instead = {decided.instead: decided.key for decided in core.decided}
     for one, note in zip(core.ended, notes, strict=True):
-        if one.end == "cancelled":
-            why = "its owner has left" if one.key.owner in core.left else "an owner that it reads has left"
-            yield _end_of(run, one, note, "an operator cancelled the run" if by_operator else why)
+        if one.end != "cancelled":
+            continue
+        if one.key.owner in core.left:
+            why = "its owner has left"
+        elif one.key.text() in called_off:
+            why = "an operator cancelled it" + (f": {note.because}" if note.because else "")
+        else:
+            why = "an operator cancelled the run" if with_run else "an owner that it reads has left"
+        following = instead.get(one.key)
+        ended = _end_of(run, one, note, why)
+        yield ended if following is None else ended._replace(next=job_id(run, following))
     for decided in core.decided:
         if decided.decision in ("dropped", "deferred"):
             end: HowEnded = "dropped" if decided.decision == "dropped" else "deferred"

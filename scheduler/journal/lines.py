@@ -18,7 +18,7 @@ from cogitate.memory.entry import Entry
 from cogitate.memory.errors import CogitateError
 from cogitate.memory.profile import Profile
 from cogitate.memory.unreadable import as_it_is, effect_as_it_is
-from cogitate.scheduler.budget.admission import DecidedLine, Grant
+from cogitate.scheduler.budget.admission import CANCELLED, DecidedLine, Grant
 from cogitate.scheduler.config.controls import Control, ControlAnswer
 from cogitate.scheduler.config.facts import SCHEMA, Facts
 from cogitate.scheduler.journal.changes import Origin
@@ -42,6 +42,8 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def reason_of(refused: str) -> Reason:
     """Return why a request that was refused gets less than it wanted."""
+    if refused == CANCELLED:
+        return "cancelled"
     return "too_slow" if refused in UNTIMELY else "denied"
 
 
@@ -124,7 +126,9 @@ class EndNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     model: str = ""
     prompt: str = ""
     failure: str = ""  # its class; of an unusable answer "unusable:" and the check that it has not passed
-    because: str = ""  # of "breaker_open": what opened it; of "unusable:kind": where; else the cell, or "run_ends"
+    # Of "breaker_open": what opened it; of "unusable:kind": where; of a cancelled job: an operator's reason; else the
+    # cell, or "run_ends".
+    because: str = ""
     empty: str = ""  # the cell whose retry pool had no room for another attempt
     refusal: str = ""  # the fault of the kind's own code, whose result changed nothing
     count: PromptCount | None = None

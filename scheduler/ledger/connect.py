@@ -1,5 +1,8 @@
 """Redis clients: timeouts, typed reads, servers that do not answer, and servers that evict the keys of runs.
 
+This module alone knows whether a URL names one server or a cluster. All other code has a `Redis` that takes commands on
+keys, and asks here for what no key says: the clock, and what concerns each server.
+
 redis-py types a text in a reply as bytes or str. Clients of Cogitate never decode, so the reads here return bytes.
 
 A server with a bound on its memory may remove keys to make room. With an `allkeys-` policy it removes any key. With a
@@ -9,6 +12,7 @@ a run's ledger.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -22,7 +26,8 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
 
 from cogitate.scheduler.config.settings import ConfigurationError
-from cogitate.scheduler.config.urls import redact_url
+from cogitate.scheduler.config.urls import NO_BROKER, is_cluster_url, redact_url
+from cogitate.scheduler.ledger.cluster import ClusterRedis, parse_cluster_url
 from cogitate.scheduler.ledger.outage import is_outage
 
 PATIENCE = 1.5  # seconds for each call of a reader, who sees an answer or an error within 3, a program's start included
@@ -40,7 +45,7 @@ def connect(url: str, timeout: float, *, retries: int = 3, client: type[Redis] =
     Args:
         timeout: seconds for each try.
         retries: further tries of a call whose connection fails.
-        client: what to make.
+        client: what to make; of a cluster, for each server.
 
     Raises:
         ConfigurationError: when the URL cannot be read.
@@ -58,19 +63,24 @@ def connect_to_read(url: str, timeout: float) -> Redis:
     Raises:
         ConfigurationError: when the URL cannot be read.
     """
-    return _client(url, timeout, Retry(ExponentialBackoff(cap=0.5, base=0.05), 3, (RedisConnectionError,)), Redis)
+    retry = Retry(ExponentialBackoff(cap=0.5, base=0.05), 3, (RedisConnectionError,))
+    return _client(url, timeout, retry, Redis, waits_again=False)
 
 
-def _client(url: str, timeout: float, retry: Retry, client: type[Redis], **options: int) -> Redis:
+def _client(
+    url: str, timeout: float, retry: Retry, client: type[Redis], *, waits_again: bool = True, **more: int
+) -> Redis:
+    options = {
+        "socket_timeout": timeout,
+        "socket_connect_timeout": timeout,
+        "max_connections": MOST_CONNECTIONS,
+        **more,
+    }
     try:
-        made = client.from_url(
-            url,
-            socket_timeout=timeout,
-            socket_connect_timeout=timeout,
-            retry=retry,
-            max_connections=MOST_CONNECTIONS,
-            **options,
-        )
+        if is_cluster_url(url):
+            made: Redis = ClusterRedis(parse_cluster_url(url), options, retry, waits_again=waits_again, server=client)
+        else:
+            made = client.from_url(url, retry=retry, **options)
         pool = made.connection_pool
         pool.connection_class(**pool.connection_kwargs)  # connects to nothing; it alone knows the parameters
     except (ValueError, TypeError, RedisError):  # without its text, which may quote a part of a password
@@ -85,9 +95,45 @@ def impatient(client: Redis, seconds: float) -> Redis:
     """Return a client of the same server that retries nothing, and waits no longer than this or its own timeout."""
     pool = client.connection_pool
     seconds = min(seconds, pool.connection_kwargs.get("socket_timeout") or seconds)
+    if isinstance(client, ClusterRedis):
+        return client.impatient(socket_timeout=seconds, socket_connect_timeout=seconds)
     options = {**pool.connection_kwargs, "socket_timeout": seconds, "socket_connect_timeout": seconds}
     options["retry"] = Retry(NoBackoff(), 0)
     return Redis.from_pool(ConnectionPool(connection_class=pool.connection_class, **options))
+
+
+def servers_of(client: Redis) -> list[Redis]:
+    """Return a client of each server that has keys: one server, or the primaries of a cluster.
+
+    Raises:
+        RedisError: when no server of a cluster answers.
+    """
+    return client.servers() if isinstance(client, ClusterRedis) else [client]
+
+
+def name_of(server: Redis) -> str:
+    """Return the host and the port of a server, or its socket."""
+    shown = server.get_connection_kwargs()
+    return str(shown.get("path") or f"{shown.get('host')}:{shown.get('port')}")
+
+
+def key_on_each(client: Redis, key: str) -> list[str]:
+    """Return keys that begin like this one, one on each server.
+
+    Raises:
+        RedisError: when no server of a cluster answers.
+    """
+    return client.key_on_each(key) if isinstance(client, ClusterRedis) else [key]
+
+
+def clock_of(client: Redis, key: str) -> tuple[int, int]:
+    """Return the time by the clock that scripts on this key use: seconds and microseconds.
+
+    Raises:
+        RedisError: when the server cannot be reached.
+    """
+    server = client.server_of(key) if isinstance(client, ClusterRedis) else client
+    return server.time()
 
 
 def read_value(client: Redis, key: str) -> bytes | None:
@@ -103,6 +149,10 @@ def read_hash(client: Redis, key: str) -> dict[bytes, bytes]:
     return client.hgetall(key)  # type: ignore[return-value]
 
 
+def read_list(client: Redis, key: str) -> list[bytes]:
+    return client.lrange(key, 0, -1)  # type: ignore[return-value]
+
+
 def read_fields(client: Redis, key: str, fields: list[str]) -> list[bytes | None]:
     """Return these fields of a hash, each None where it is not set."""
     return client.hmget(key, fields) if fields else []  # type: ignore[return-value]
@@ -110,17 +160,16 @@ def read_fields(client: Redis, key: str, fields: list[str]) -> list[bytes | None
 
 def scan_keys(client: Redis, pattern: str, batch: int) -> Iterator[list[bytes]]:
     """Yield the keys that match a glob pattern, about `batch` of them a round trip."""
-    cursor = 0
-    while True:
-        cursor, keys = client.scan(cursor, match=pattern, count=batch)
-        if keys:
-            yield keys  # type: ignore[misc]
-        if cursor == 0:
-            return
+    for server in servers_of(client):
+        cursor = None
+        while cursor != 0:
+            cursor, keys = server.scan(cursor or 0, match=pattern, count=batch)
+            if keys:
+                yield keys  # type: ignore[misc]
 
 
 def read_at_once(client: Redis, queue: Callable[[Pipeline], object]) -> list[Any]:
-    """Return the replies to several reads, all as of one instant.
+    """Return the replies to several reads of one run, all as of one instant.
 
     A full Redis 7 queues no command of a transaction, not even a read. Without one, two readings in a row that are
     equal are those of an instant between them.
@@ -148,7 +197,9 @@ def check(client: Redis, url: str) -> None:
         ConfigurationError: saying which URL does not answer and why.
     """
     try:
-        client.ping()
+        for server in servers_of(client):
+            server.ping()
+        has_all = is_cluster_url(url) or _has_all_slots(client)
     except AuthenticationError as error:
         raise ConfigurationError(f"Redis at {redact_url(url)} refuses the credentials: {error}") from error
     except RedisTimeoutError as error:
@@ -165,6 +216,32 @@ def check(client: Redis, url: str) -> None:
             f"no Redis answers at {redact_url(url)}: {error}; start it, or unset COGITATE_REDIS_URL to use the "
             "embedded one"
         ) from error
+    if not has_all:
+        raise ConfigurationError(
+            f"Redis at {redact_url(url)} is one server of a cluster: write redis+cluster:// (or rediss+cluster://) in "
+            "COGITATE_REDIS_URL, and name a single server in COGITATE_BROKER_URL"
+        )
+
+
+def _has_all_slots(server: Redis) -> bool:
+    """Return whether a server takes every key; True if this user may not ask."""
+    try:
+        if not server.info("cluster").get("cluster_enabled"):
+            return True
+        return int(server.execute_command("CLUSTER INFO")["cluster_size"]) <= 1  # type: ignore[no-untyped-call]
+    except ResponseError:
+        return True
+
+
+def check_carries_messages(url: str, timeout: float) -> None:
+    """Check that a broker is no server of a cluster; one that does not answer passes.
+
+    Raises:
+        ConfigurationError: when it is one.
+    """
+    with connect_to_read(url, timeout) as broker, contextlib.suppress(RedisError):
+        if broker.info("cluster").get("cluster_enabled"):
+            raise ConfigurationError(f"the broker at {redact_url(url)} is a server of a cluster, and {NO_BROKER}")
 
 
 def check_soon(url: str) -> None:
@@ -194,14 +271,14 @@ class Eviction(msgspec.Struct, frozen=True):
         return self.bounded and self.policy.startswith("allkeys-")
 
 
-def eviction_of(client: Redis) -> Eviction:
+def eviction_of(server: Redis) -> Eviction:
     """Return a server's eviction policy.
 
     Raises:
         RedisError: when the server cannot be asked.
     """
-    memory: dict[str, Any] = client.info("memory")  # unlike CONFIG GET, providers of servers permit it
-    stats: dict[str, Any] = client.info("stats")
+    memory: dict[str, Any] = server.info("memory")  # unlike CONFIG GET, providers of servers permit it
+    stats: dict[str, Any] = server.info("stats")
     return Eviction(
         str(memory.get("maxmemory_policy", "")), int(memory.get("maxmemory", 0)) > 0, int(stats.get("evicted_keys", 0))
     )
@@ -214,29 +291,35 @@ def check_keeps_runs(client: Redis, server: str) -> None:
         ConfigurationError: when it would.
     """
     try:
-        found = eviction_of(client)
+        policies = [eviction_of(one) for one in servers_of(client)]
     except RedisError:
         return  # the first step reports any other fault of the server
-    if found.threatens_runs:
-        raise ConfigurationError(
-            f"Redis at {server} evicts keys when its memory is full (maxmemory-policy {found.policy}), and a run would "
-            f"lose its ledger: {REMEDY}, or use another server for runs"
-        )
+    for found in policies:
+        if found.threatens_runs:
+            raise ConfigurationError(
+                f"Redis at {server} evicts keys when its memory is full (maxmemory-policy {found.policy}), and a run "
+                f"would lose its ledger: {REMEDY}, or use another server for runs"
+            )
 
 
 def why_keys_vanish(client: Redis) -> str:
-    """Return a clause on why keys vanished: the server evicts, or restarts empty; "" if neither holds."""
+    """Return a clause on why keys vanished: a server evicts, or restarts empty; "" if neither holds."""
     try:
-        found, server = eviction_of(client), client.info()
+        reasons = [_why_keys_vanish(server) for server in servers_of(client)]
     except RedisError:
         return ""
+    return next(filter(None, reasons), "")
+
+
+def _why_keys_vanish(server: Redis) -> str:
+    found, about = eviction_of(server), server.info()
     if found.threatens_runs or (found.evicted and found.policy.startswith("allkeys-")):
         return (
             f"; this server evicts keys when its memory is full (maxmemory-policy {found.policy}, {found.evicted:,} "
             f"evicted since its start): {REMEDY}"
         )
-    if not int(server.get("aof_enabled", 0)):
-        hours = int(server.get("uptime_in_seconds", 0)) / 3600
+    if not int(about.get("aof_enabled", 0)):
+        hours = int(about.get("uptime_in_seconds", 0)) / 3600
         return (
             f"; this server keeps no append-only file and started {hours:,.1f} hours ago: a restart loses every run "
             "(set appendonly yes)"

@@ -1,4 +1,7 @@
-"""Names of the Redis keys. All keys of a run share one hash tag, so that one script may touch them all."""
+"""Names of the Redis keys. All keys of a run share one hash tag, so that one script may touch them all.
+
+The keys that belong to no run have slots of their own in a cluster; no step touches them together with those of a run.
+"""
 
 from __future__ import annotations
 
@@ -71,8 +74,8 @@ OwnerKey = Literal["entries", "archive", "archived", "into", "marks"]
 OF_OWNERS: frozenset[str] = frozenset(get_args(OwnerKey))
 
 #: Answers that runs leave to later ones (`cogitate.workers.jobs.stored_texts`): they belong to no run and outlive
-#: every run.
-RESPONSES = ("cogitate:responses", "cogitate:responses_at", "cogitate:responses_bytes")
+#: every run. Their tag lets one script touch all three; no key of a run begins like them.
+RESPONSES = ("cogitate:{responses}", "cogitate:{responses}_at", "cogitate:{responses}_bytes")
 
 ENDPOINTS = "cogitate:endpoints"  # set of the names of endpoints that were called
 WORKERS = "cogitate:workers"  # hash of the heartbeats of worker processes: `cogitate.scheduler.ledger.worker_signs`
@@ -104,8 +107,11 @@ def real_day_key(date: str) -> str:
 
 
 def endpoint_keys(endpoint: str) -> list[str]:
-    """Return the keys of an endpoint: gate, slots, counters and times. They belong to no run and outlive every run."""
-    return [f"cogitate:endpoint:{{{endpoint}}}:{part}" for part in ("gate", "slots", "counters", "times")]
+    """Return the keys of an endpoint: gate, slots, counters, times and changes.
+
+    They belong to no run and outlive every run.
+    """
+    return [f"cogitate:endpoint:{{{endpoint}}}:{part}" for part in ("gate", "slots", "counters", "times", "changes")]
 
 
 def batch_times_key(endpoint: str) -> str:
@@ -124,6 +130,7 @@ _PRELUDES: dict[str, tuple[str, ...]] = {
     "park": (),
     "batches": ("accounts",),
     "ask_ready": ("fence",),
+    "carry_out": (),
     "ready": (),
     "collect": ("fence", "accounts", "rows", *_PARTS),
     "advance": ("fence", "accounts", "rows", *_PARTS),
@@ -145,7 +152,8 @@ Reply = list[Any]  # of a script: texts as bytes, integers, and lists of them
 def source(name: str) -> str:
     """Return the text of a script, preludes first."""
     folder = resources.files(__package__) / "lua"
-    return "\n".join((folder / f"{part}.lua").read_text(encoding="utf-8") for part in (*_PRELUDES[name], name))
+    parts = ("real_day",) if name == "real_day" else ("whole", *_PRELUDES[name], name)  # a day is one key
+    return "\n".join((folder / f"{part}.lua").read_text(encoding="utf-8") for part in parts)
 
 
 def script(client: Redis, name: str) -> Script:

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from redis import Redis
-from redis.client import Pipeline
 from redis.commands.core import Script
 from redis.exceptions import RedisError
 from structlog.contextvars import bound_contextvars
@@ -127,6 +126,7 @@ class HostLedger:
         self._checkpoint = script(client, "checkpoint")
         self._trim = script(client, "trim")
         self._ask_ready = script(client, "ask_ready")
+        self._carry_out = script(client, "carry_out")
         # A blocking command must end before its socket's timeout does.
         self._longest_block: float = (client.get_connection_kwargs().get("socket_timeout") or 2.0) / 2
 
@@ -244,15 +244,12 @@ class HostLedger:
     def carry_out(self, *writes: Write) -> None:
         """Carry out commands at once, unless another host has taken the run, or the ledger is away."""
 
-        def queue(steps: Pipeline) -> None:
-            mine = [str(self.epoch).encode(), self._holder.encode()]
-            held = steps.hmget(self.store.key("state"), "epoch", "holder") == mine
-            steps.multi()
-            for write in writes if held else ():  # otherwise the next step is fenced
-                steps.execute_command(write.command, self.store.prefix + write.key, *write.args)  # type: ignore[no-untyped-call]
+        args: list[Value] = [self.store.prefix, self.epoch, self._holder]
+        for write in writes:
+            args += (write.command, write.key, len(write.args), *write.args)
 
-        def send() -> Any:
-            return self.client.transaction(queue, self.store.key("state"))
+        def send() -> Any:  # if another host has the run, the next step is fenced
+            return self._carry_out(keys=[self.store.key("state")], args=args)
 
         if self.outage is None:
             send()
@@ -279,11 +276,16 @@ class HostLedger:
     def present(self, sign: bytes, seconds: float) -> bool:
         """Send a heartbeat that is valid for so long; return whether this host has the run.
 
+        It also lists the run again, since the server of the list may have forgotten it.
+
         Raises:
             RedisError: when the ledger cannot be reached.
         """
         args: list[Value] = [self.store.prefix, self.epoch, self._holder, sign, round(seconds * 1000)]
-        return bool(self._present(keys=[self.store.key("state")], args=args))
+        held = bool(self._present(keys=[self.store.key("state")], args=args))
+        if held:
+            self.client.sadd(RUNS, self.run)
+        return held
 
     def let_go(self, status: Literal["finished", "stopped", "cancelled"]) -> None:
         """Record how this host left the run after an error at any point; do nothing if the run is no longer its own.

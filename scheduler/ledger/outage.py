@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol, TypeVar
 
 import structlog
-from redis.exceptions import ClusterDownError, OutOfMemoryError, ReadOnlyError, RedisError, ResponseError
+from redis.exceptions import ClusterDownError, OutOfMemoryError, ReadOnlyError, RedisError, ResponseError, TryAgainError
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
@@ -32,7 +32,9 @@ log = structlog.get_logger()
 Step = Callable[[], Reply]
 T = TypeVar("T")
 
-REFUSALS = ("MISCONF", "NOREPLICAS", "MASTERDOWN", "TRYAGAIN")  # prefixes of temporary refusals
+#: Prefixes of temporary refusals; the last one ends a blocking command where a slot moves to another server.
+REFUSALS = ("MISCONF", "NOREPLICAS", "MASTERDOWN", "UNBLOCKED")
+_TEMPORARY = (OutOfMemoryError, ReadOnlyError, ClusterDownError, TryAgainError)
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0  # seconds between two tries
 
 
@@ -66,7 +68,7 @@ def outage_of(settings: Settings, run: str, alive: Callable[[], object]) -> Outa
 def is_outage(error: RedisError) -> bool:
     """Return whether the server may take the same step later; any other error is a fault of this program."""
     if isinstance(error, ResponseError):
-        return isinstance(error, OutOfMemoryError | ReadOnlyError | ClusterDownError) or str(error).startswith(REFUSALS)
+        return isinstance(error, _TEMPORARY) or str(error).startswith(REFUSALS)
     return isinstance(error, RedisConnectionError | RedisTimeoutError)
 
 

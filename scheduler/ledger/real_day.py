@@ -6,6 +6,8 @@ worker reserved and never settled stays taken until the day is over. An answer t
 booked as an overrun, and the next calls find so much less. While Redis cannot be reached, no model is called, and what
 a call had reserved stays taken.
 
+An experiment has a server of its own, and its limit counts all that its runs spend there, whatever the date.
+
 No decision of a run depends on it: to the run it is a failed call. A worker without such a limit neither counts nor
 refuses, so all workers of a server need the same one. The date is that of the worker's clock when it reserves; the call
 is charged to that date, whenever it ends.
@@ -30,6 +32,7 @@ from cogitate.tasks.job import Cost
 log = structlog.get_logger()
 
 KEPT_SECONDS = 40 * 86_400  # how long the figures of a day are kept
+EXPERIMENT = "experiment"  # in place of a date
 
 
 class Held(NamedTuple):
@@ -41,13 +44,13 @@ class Held(NamedTuple):
 
 UNLIMITED = Held("", "")  # by a process without such a limit: it counts nothing
 
-Refused = Literal["real_day_spent", "real_day_away", "real_day_unpriced"]
+Refused = Literal["real_day_spent", "real_day_away", "real_day_unpriced", "experiment_spent"]
 
 
 class DaySpending(msgspec.Struct, frozen=True, kw_only=True):
     """A real day in figures. Limits that are None are not set."""
 
-    date: str  # "2026-03-01", UTC
+    date: str  # "2026-03-01", UTC, or "experiment"
     limit_tokens: int | None
     limit_usd_micros: int | None
     reserved: Cost
@@ -72,7 +75,8 @@ class RealDay:
         self._client = client
         self._tokens = settings.real_day_tokens
         self._usd_micros = None if settings.real_day_usd is None else round(settings.real_day_usd * 1_000_000)
-        self._today = today or utc_date
+        self._experiment = settings.tuning.experiment != ""
+        self._today = today or ((lambda: EXPERIMENT) if self._experiment else utc_date)
         self._logged = ""  # the date on which the log said that the day is spent
         self._script = script(client, "real_day")
 
@@ -88,8 +92,11 @@ class RealDay:
             return "real_day_unpriced"
         held = Held(self._today(), new_nonce())
         limits = ["" if limit is None else limit for limit in (self._tokens, self._usd_micros)]
-        if (answer := self._call(held, "reserve", cost, *limits, KEPT_SECONDS)) == "reserved":
+        seconds = "" if self._experiment else KEPT_SECONDS
+        if (answer := self._call(held, "reserve", cost, *limits, seconds)) == "reserved":
             return held
+        if answer == "refused" and self._experiment:
+            return "experiment_spent"
         if answer == "refused" and self._logged != held.date:
             self._logged = held.date
             log.warning("real_day.spent", date=held.date, tokens=self._tokens, usd_micros=self._usd_micros)
@@ -117,6 +124,11 @@ class RealDay:
             overrun=account("overrun"),
             refused=found.get("refused", 0),
         )
+
+    def in_flight(self) -> set[str]:
+        """Return the calls that have reserved and not settled, those of dead workers included."""
+        fields = read_hash(self._client, real_day_key(self._today()))
+        return {field.decode() for field in fields if field.startswith(b"call:")}
 
     def _call(self, held: Held, verb: Literal["reserve", "settle"], cost: Cost, *more: str | int) -> str:
         args = [verb, held.token, cost.tokens, cost.usd_micros, *more]

@@ -10,7 +10,7 @@ import msgspec
 from redis import Redis
 
 from cogitate.memory import typed_json
-from cogitate.scheduler.config.controls import Control, ControlAnswer, ControlRequest, SetMode
+from cogitate.scheduler.config.controls import CalledOff, Control, ControlAnswer, ControlRequest, SetMode
 from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.ledger.errors import LedgerError
 from cogitate.scheduler.ledger.keys import incarnation_key, new_nonce, run_base, script
@@ -37,7 +37,10 @@ class ControlOutcome(NamedTuple):
     control: Control
     state: Literal["applied", "refused", "waits"]
     tick: int = 0  # at which a host applied or refused it
-    detail: str = ""  # why it was refused or is waiting; for an applied retry, the key of the new job
+    detail: str = (
+        ""  # why it was refused or is waiting; if applied: the key of a retry's new job, or what was cancelled
+    )
+    called_off: CalledOff | None = None  # what has become of the jobs of an applied request to cancel jobs
 
 
 def ask(
@@ -116,4 +119,6 @@ def _outcome(item: ControlRequest, found: Mapping[str, ControlAnswer], why: str)
         return ControlOutcome(item.control, "waits", detail=why)
     if answer.refused:
         return ControlOutcome(item.control, "refused", answer.tick, answer.refused)
-    return ControlOutcome(item.control, "applied", answer.tick, answer.job)
+    called_off = answer.called_off
+    detail = answer.job or (called_off.text() if called_off is not None else "")
+    return ControlOutcome(item.control, "applied", answer.tick, detail, called_off)

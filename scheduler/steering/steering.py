@@ -7,7 +7,7 @@ resumes from them. Readers call `read_steering`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -20,6 +20,8 @@ from cogitate.scheduler.budget.limit_history import LimitChange, LimitHistory
 from cogitate.scheduler.budget.repairs import RepairRefused, admit_retry
 from cogitate.scheduler.budget.rules import Rules
 from cogitate.scheduler.config.controls import (
+    MOST_CANCELLED,
+    CancelJobs,
     Control,
     ControlAnswer,
     ControlRequest,
@@ -34,8 +36,12 @@ from cogitate.scheduler.ledger.ledger import Write
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.steering.postponing import Postponing
 from cogitate.scheduler.steering.throttle import KIND, Throttle, ThrottleState
+from cogitate.tasks.job import JobKey
 
 MOST_ANSWERS = 200  # kept for operators that are still waiting, newest last
+
+
+CallOff = Callable[[Iterable[JobKey], str], tuple[int, int]]
 
 
 class SteeringState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -62,10 +68,16 @@ class Steering:
 
     # -- a tick ------------------------------------------------------------------------------------
 
-    def take(self, asked: Sequence[ControlRequest | None], tick: int, minute: int) -> tuple[Control, ...]:
+    def take(
+        self, asked: Sequence[ControlRequest | None], tick: int, minute: int, call_off: CallOff
+    ) -> tuple[Control, ...]:
         """Apply a tick's requests in order and return those that change later decisions.
 
         Retries wait for `retry`, which runs after all other admissions.
+
+        Args:
+            call_off: cancels those of the given jobs that are open, for a reason; returns how many, and how many it
+                left alone because no model is to be asked for them any more.
         """
         self._taken = len(asked)
         applied: list[Control] = []
@@ -74,6 +86,9 @@ class Steering:
                 continue
             if isinstance(item.control, Retry):
                 self._retries.append(item)
+                continue
+            if isinstance(item.control, CancelJobs):
+                applied += self._call_off(item, item.control, tick, call_off)
                 continue
             drained = self.mode == "draining"
             refused = self._apply(item.control, tick, minute)
@@ -110,8 +125,24 @@ class Steering:
         self._retries.clear()
         return found
 
-    def _answer(self, item: ControlRequest, tick: int, refused: str = "", job: str = "") -> None:
-        self._answers.append(ControlAnswer(item.id, tick, item.control, refused, job, item.by, item.reason))
+    def _call_off(self, item: ControlRequest, wanted: CancelJobs, tick: int, call_off: CallOff) -> list[Control]:
+        """Cancel jobs; return the request, or nothing if it is refused."""
+        try:
+            keys = {JobKey.parse(text) for text in wanted.jobs[: MOST_CANCELLED + 1]}
+        except ValueError as error:
+            self._answer(item, tick, str(error))
+            return []
+        if len(keys) > MOST_CANCELLED:
+            self._answer(item, tick, f"a request cancels at most {MOST_CANCELLED} jobs")
+            return []
+        self._answer(item, tick, called_off=call_off(keys, item.reason))
+        return [wanted]
+
+    def _answer(
+        self, item: ControlRequest, tick: int, refused: str = "", job: str = "", called_off: tuple[int, int] = (0, 0)
+    ) -> None:
+        answer = ControlAnswer(item.id, tick, item.control, refused, job, *called_off, by=item.by, reason=item.reason)
+        self._answers.append(answer)
 
     def settle(self, admitted_open: bool) -> None:
         """Mark a draining run as drained once no admitted job is open."""
@@ -199,8 +230,8 @@ class Steering:
                 if self.mode == "cancelled":
                     return "the run is cancelled and cannot be resumed"
                 self.mode = control.mode
-            case Retry():
-                raise AssertionError("retries are admitted after everything else")
+            case Retry() | CancelJobs():
+                raise AssertionError("these do more than set what is in force")
         return ""
 
     def _set_limit(self, control: SetLimit, tick: int, minute: int) -> str:

@@ -102,7 +102,7 @@ def check_client(client: object, *, inline: bool) -> Redis | None:
         raise InputError(f"client is {quoted(client)}: give a redis.Redis or a fakeredis.FakeRedis")
     if not inline:
         raise InputError("client is for inline=True: otherwise name the server in the settings (redis_url)")
-    if client.connection_pool.connection_kwargs.get("decode_responses"):
+    if client.get_connection_kwargs().get("decode_responses"):
         raise InputError("client turns replies into strings: make it with decode_responses=False")
     return client
 

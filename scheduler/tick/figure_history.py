@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -218,6 +218,19 @@ def real_times(store: RunStore) -> tuple[float, float] | None:
     """Return the first and the last known real time of a run's ticks, in seconds since 1970; None: none is known."""
     times = [at for _, at in _real_times(store)]
     return (min(times), max(times)) if times else None
+
+
+def real_times_at(store: RunStore, ticks: Mapping[int, int]) -> dict[int, float]:
+    """Return the real time of ticks, in seconds since 1970; of one that is kept by hour only, that of the hour's end.
+
+    Args:
+        ticks: the game time of each, in total minutes.
+    """
+    exact = {one.tick: one.at for one in read_figures(store, (f"t{tick}" for tick in ticks))}
+    hours = {minute // HOUR for tick, minute in ticks.items() if tick not in exact}
+    ends = {one.minute // HOUR: one.at for one in read_figures(store, (f"h{hour}" for hour in sorted(hours)))}
+    found = {tick: exact.get(tick, ends.get(minute // HOUR)) for tick, minute in ticks.items()}
+    return {tick: at for tick, at in found.items() if at is not None}
 
 
 def _real_times(store: RunStore) -> list[tuple[int, float]]:

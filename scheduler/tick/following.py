@@ -32,7 +32,13 @@ BY = "fork"  # the operator that a fork's changes name
 LOOKS_EVERY = 64  # ticks between two looks at what the ledger shows: commits, and requests to the fork
 TOGETHER = 16  # ticks that are committed in one step, as long as nothing but the source decides what follows
 
-_STATES: Mapping[Reason, JobState] = {"late": "open", "dead": "dead", "denied": "held", "too_slow": "held"}
+_STATES: Mapping[Reason, JobState] = {
+    "late": "open",
+    "dead": "dead",
+    "denied": "held",
+    "too_slow": "held",
+    "cancelled": "held",  # what replaces a cancelled job
+}
 
 log = structlog.get_logger()
 

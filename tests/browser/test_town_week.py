@@ -11,6 +11,7 @@ from pydantic import SecretStr
 from redis import Redis
 
 from cogitate.hosting.tick_loop import TickLoop
+from cogitate.ops.capsule.reading import ReadRun
 from cogitate.ops.commands.minds import read_shown
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.ops.report.command import run_page
@@ -73,7 +74,7 @@ def test_a_week_is_two_printed_pages(browser: Any, week: Redis, tmp_path: Path) 
 
 def test_each_reflection_of_a_day_shows_its_evidence_on_the_timeline(browser: Any, week: Redis, tmp_path: Path) -> None:
     file = tmp_path / "minds.html"
-    write_minds([read_shown(week, "week", "day 2 23:50")[0]], file)
+    write_minds([read_shown(ReadRun(week, "week"), "day 2 23:50")[0]], file)
     with quiet_page(browser, file.as_uri(), "desktop") as page:
         reflections = page.locator("#timeline .mark.lane3")
         assert reflections.count()

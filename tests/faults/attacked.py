@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any
 
 from pydantic import SecretStr
+from redis import Redis
 
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.entry import Entry
@@ -67,16 +68,16 @@ def settings_of(folder: Path, endpoint: FakeEndpoint, **more: Any) -> Settings:
     return Settings.tuned(**(chosen | more))
 
 
-def undisturbed(settings: Settings) -> str:
+def undisturbed(settings: Settings, run: str = RUN) -> str:
     """Return the digest of the undisturbed run."""
-    return live(settings, inline=True, client=empty_redis())
+    return live(settings, run=run, inline=True, client=empty_redis())
 
 
-def live(settings: Settings, on_tick: Callable[[Tick], None] | None = None, **how: Any) -> str:
+def live(settings: Settings, on_tick: Callable[[Tick], None] | None = None, *, run: str = RUN, **how: Any) -> str:
     """Be the host of the whole run, in this process; the digest."""
     world = WorldChoice(agents=AGENTS, seed=0, recorded=None, minutes_per_tick=STEP).open()
     with TickLoop(
-        run=RUN,
+        run=run,
         owners=world.owners(),
         settings=settings,
         locations=world.locations,
@@ -244,11 +245,7 @@ class Attacked:
 
     def proven(self) -> str:
         """Audit and replay the finished run, and return its digest."""
-        done = summarise_run(self.state, RUN)
-        assert (done.status, done.tick) == ("finished", TICKS)
-        assert audit(self.state, RUN) == []
-        assert replay(self.state, RUN, empty_redis()).digest == done.digest
-        return done.digest
+        return proven(self.state)
 
     def endings(self) -> list[tuple[int, Ended, EndNote]]:
         """Return every end of a job, with its tick and its note."""
@@ -266,6 +263,15 @@ class Attacked:
         """Return an owner's memories."""
         stream = load_streams(RunStore.open(self.state, RUN), [owner])[owner]
         return list(stream.live())
+
+
+def proven(state: Redis, run: str = RUN) -> str:
+    """Audit and replay a finished run, and return its digest."""
+    done = summarise_run(state, run)
+    assert (done.status, done.tick) == ("finished", TICKS)
+    assert audit(state, run) == []
+    assert replay(state, run, empty_redis()).digest == done.digest
+    return done.digest
 
 
 def warnings_in(said: str) -> list[str]:

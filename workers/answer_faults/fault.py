@@ -13,49 +13,30 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from cogitate.memory.language.sentences import QUESTIONS, SPACED, UNSPACED
+from cogitate.memory.language.quotations import without_quotations
+from cogitate.memory.language.sentences import QUESTIONS, split_sentences
 from cogitate.memory.language.text import MARKS, words
-from cogitate.prompts.answers import (
-    HELD_PHRASE,
-    ActionAnswer,
-    Answer,
-    DailyPlan,
-    IntegratedAnswer,
-    ReflectionAnswer,
-    StepPlan,
-    SummaryAnswer,
-)
+from cogitate.prompts import answers
 from cogitate.prompts.constraints import Constraint
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.answer_faults.prompt_content import PromptContent, bare, is_about, name_of
-from cogitate.workers.answer_faults.wording import (
-    TIME,
-    Fault,
-    fault_of_fields,
-    fault_of_wording,
-    found,
-    repeats_itself,
-    texts_of,
-    words_in,
-)
+from cogitate.workers.answer_faults.wording import TIME, Fault, faults_of_fields, faults_of_text, parts_of
 
 
-def fault_of_constraints(value: dict[str, Any], constraints: Iterable[Constraint]) -> Fault | None:
-    """Return the first value of an answer that breaks a constraint, as a fault worded for the model."""
+def _faults_of_constraints(value: dict[str, Any], constraints: Iterable[Constraint]) -> Iterator[Fault]:
+    """Yield the values of an answer that break a constraint."""
     for one in constraints:
         for given in _values(value, one.field.split(".")):
             if one.choices and given not in one.choices:
-                return Fault(
-                    f"{one.field} is {str(given)[:100]!r}: choose one of {', '.join(one.choices)}", "constraint"
-                )
+                said = str(given)[:100]
+                yield Fault(f"{one.field} is {said!r}: choose one of {', '.join(one.choices)}", "constraint")
             if isinstance(given, bool) or not isinstance(given, str | list | int | float):
                 continue
             size, verb = (given, "is") if isinstance(given, int | float) else (len(given), "has")
             if one.least is not None and size < one.least:
-                return Fault(f"{one.field} {verb} {size}: at least {one.least} is required", "constraint")
+                yield Fault(f"{one.field} {verb} {size}: at least {one.least} is required", "constraint")
             if one.most is not None and size > one.most:
-                return Fault(f"{one.field} {verb} {size}: at most {one.most} is allowed", "constraint")
-    return None
+                yield Fault(f"{one.field} {verb} {size}: at most {one.most} is allowed", "constraint")
 
 
 def _values(value: Any, path: Sequence[str]) -> Iterator[Any]:
@@ -74,21 +55,19 @@ _I = rf"(?:[^\W\d_][{MARKS}]*){{1,4}}"
 _SPEAKER = re.compile(rf"\W*{_I}\s?[,，、،]\s?([^,，、،]{{2,60}})[,，、،]")  # "I, Ben Cole, have …"
 
 
-def fault_of_insight(insight: str, content: PromptContent) -> str | None:
-    """Return why an insight violates the instructions or adds nothing new, or None."""
+def _faults_of_insight(insight: str, content: PromptContent) -> Iterator[Fault]:
+    """Yield why an insight violates the instructions or adds nothing new."""
     plain = bare(insight)
     if plain in map(bare, content.reflections):
-        return "the character has concluded this before; go beyond it"
+        yield Fault("the character has concluded this before; go beyond it", "insight")
     if plain in content.user.casefold() and any(plain in bare(text) for text in content.memories):
-        return Fault("it only repeats a memory; say what follows from it", "copied")
+        yield Fault("it only repeats a memory; say what follows from it", "copied")
     if not content.built_in:  # a run may have other instructions, which ask for less
-        return None
-    speaker = _SPEAKER.match(insight)
-    if speaker is not None and _is_another(speaker[1], content):
-        return f"{speaker[1]!r} is not the character; write the insight as the character"
+        return
+    if (speaker := _SPEAKER.match(insight)) is not None and _is_another(speaker[1], content):
+        yield Fault(f"{speaker[1]!r} is not the character; write the insight as the character", "insight")
     if not is_about(insight, content.memories, content):
-        return "the insight is not about what the memories say: name persons, places and facts of them"
-    return None
+        yield Fault("the insight is not about what the memories say: name persons, places and facts of them", "insight")
 
 
 def _is_another(name: str, content: PromptContent) -> bool:
@@ -106,29 +85,23 @@ def _is_another(name: str, content: PromptContent) -> bool:
 
 
 # A host's own kind may contain speech, and is not checked.
-THOUGHTS = (ActionAnswer, DailyPlan, ReflectionAnswer, StepPlan)
-_QUOTED = re.compile(r"\"[^\"]*\"|“[^“”]*”|«[^«»]*»|„[^„“”]*[“”]|「[^「」]*」|『[^『』]*』")
+THOUGHTS = (answers.ActionAnswer, answers.DailyPlan, answers.ReflectionAnswer, answers.StepPlan)
+_QUESTION = re.compile(f"[^:：]*[{''.join(QUESTIONS)}][^:：]*")
 _MARKUP = re.compile(  # of a page, of a prompt, of a model's template
     r"</[a-z][\w-]{0,30}>|<\|[\w ]{1,30}\|>|\[/?INST\]|\A(?:assistant|system|user): ", re.IGNORECASE
 )
-_MARKS = SPACED + UNSPACED
-_ENDED = re.compile(f"([^{_MARKS}]+)([{_MARKS}]*)")  # a sentence and its end
-_COLON = re.compile("[:：]")
 
 
-def fault_of_thought(text: str, field: str) -> str | None:
-    """Return why a text is not a thought, action or reason of a character, or None."""
-    if any(mark in text for mark in QUESTIONS):
-        sentences = [one for one in _ENDED.findall(_QUOTED.sub("", text)) if any(map(str.isalnum, one[0]))]
-        if sentences and all(
-            any(mark in end for mark in QUESTIONS) and not _COLON.search(said) for said, end in sentences
-        ):
-            return f"{text[:40]!r} only asks; say what the character thinks or does"
+def _faults_of_thought(text: str, field: str) -> Iterator[Fault]:
+    """Yield why a text is not a thought, action or reason of a character."""
+    sentences = [one for one in split_sentences(without_quotations(text)) if any(map(str.isalnum, one))]
+    if sentences and all(map(_QUESTION.fullmatch, sentences)):
+        yield Fault(f"{text[:40]!r} only asks; say what the character thinks or does", "no_thought")
     if (found := _MARKUP.search(text)) is not None:
-        return f"{found[0].strip()!r} is no word; write what the character would"
-    if len(text) == HELD_PHRASE and text[-1].isalnum() and field != "insight":  # a server cut it to fit the schema
-        return f"{text[:40]!r} is cut off after {HELD_PHRASE} characters; be brief"
-    return None
+        yield Fault(f"{found[0].strip()!r} is no word; write what the character would", "no_thought")
+    is_cut = len(text) == answers.HELD_PHRASE and text[-1].isalnum()  # by a server, to fit the schema
+    if is_cut and field != "insight":
+        yield Fault(f"{text[:40]!r} is cut off after {answers.HELD_PHRASE} characters; be brief", "no_thought")
 
 
 _COMPARED = 3  # words of content from which a summary is compared with what it sums up
@@ -140,32 +113,24 @@ def fault_of(answer: BaseModel, prompt: Prompt) -> Fault | None:
     An answer of a host's own class is checked against its prompt's constraints only: it may contain speech, figures or
     another language.
     """
-    if not isinstance(answer, Answer):
-        return fault_of_constraints(answer.model_dump(), prompt.constraints) if prompt.constraints else None
-    value, content = answer.model_dump(), PromptContent(prompt)
-    for field, text in texts_of(value):
-        if not _is_prose(text, field, content):
+    if isinstance(answer, answers.Answer):
+        return next(_faults_of(answer, PromptContent(prompt)), None)
+    return next(_faults_of_constraints(answer.model_dump(), prompt.constraints), None) if prompt.constraints else None
+
+
+def _faults_of(answer: answers.Answer, content: PromptContent) -> Iterator[Fault]:
+    value = answer.model_dump()
+    for field, text in parts_of(value):
+        if not isinstance(text, str) or not text or TIME.fullmatch(text):
             continue
-        words = words_in(text)
-        if (fault := found(fault_of_wording(text, words, content), "wording")) is not None:
-            return fault
-        if isinstance(answer, THOUGHTS) and (fault := found(fault_of_thought(text, field), "no_thought")) is not None:
-            return fault
-        if repeats_itself(text, words):
-            return Fault("it says the same words over and over", "repeats")
-    if (fault := found(fault_of_fields(value, content.choices), "repeats")) is not None:
-        return fault
-    if isinstance(answer, SummaryAnswer | IntegratedAnswer) and not is_about(
+        choices = content.choices_of.get(field)
+        if choices is None or (text not in choices and name_of(text) not in content.names):
+            yield from _faults_of_thought(text, field) if isinstance(answer, THOUGHTS) else ()
+            yield from faults_of_text(text, content)
+    yield from faults_of_fields(value, content.choices)
+    if isinstance(answer, answers.SummaryAnswer | answers.IntegratedAnswer) and not is_about(
         answer.summary, [content.fenced], content, least=_COMPARED
     ):
-        return Fault("it tells of something else than what you were shown", "summary")
-    insight = fault_of_insight(answer.insight, content) if isinstance(answer, ReflectionAnswer) else None
-    return found(insight, "insight")
-
-
-def _is_prose(text: str, field: str, content: PromptContent) -> bool:
-    """Return whether a text is neither empty, a time, nor one of its field's choices or a choice's name."""
-    if not text or TIME.fullmatch(text):
-        return False
-    choices = content.choices_of.get(field)
-    return choices is None or (text not in choices and name_of(text) not in content.names)
+        yield Fault("it tells of something else than what you were shown", "summary")
+    if isinstance(answer, answers.ReflectionAnswer):
+        yield from _faults_of_insight(answer.insight, content)

@@ -14,10 +14,9 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from cogitate.memory.language.sentences import SPACED, UNSPACED
-from cogitate.memory.language.text import MARKS, is_unspaced, words
+from cogitate.memory.language.text import MARKS, is_unspaced, normalized, words
 from cogitate.tasks.kind import Prompt
 
-_FORM = "with JSON only"  # the end of a repair
 #: How built-in prompts address the model.
 ASKED = re.compile(r"^You (?:decide|plan|reflect) (?:for|as) ([^,.\n]+)", re.IGNORECASE | re.MULTILINE)
 _NEAR = re.compile(r"^Near(?: [^:\n]+)?: (.+)", re.MULTILINE)
@@ -47,7 +46,7 @@ class PromptContent:
     @cached_property
     def lower(self) -> str:
         """Return the prompt in lower case, without the description of the answer's format."""
-        return self.user.replace(_FORM, "").lower()
+        return self.user.replace("with JSON only", "").lower()  # the end of a repair
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -59,18 +58,21 @@ class PromptContent:
     @cached_property
     def memories(self) -> list[str]:
         """Return the memories without times, from lines such as "- [day 1, 4:08 PM] Saw the mill."."""
-        return _without_times(_between(self.user, "memories"))
+        return self._listed("memories")
 
     @cached_property
     def reflections(self) -> list[str]:
         """Return the character's earlier conclusions without times, from lines like those of memories."""
-        return _without_times(line for line in _between(self.user, "reflections") if line.startswith("- ["))
+        return self._listed("reflections")
+
+    def _listed(self, tag: str) -> list[str]:
+        lines = self.user.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0].splitlines()
+        return [line.partition("] ")[2] for line in lines if line.startswith("- [")]
 
     @cached_property
     def people(self) -> list[str]:
         """Return the names of the listed people, from lines such as "- agent:ben: Ben Arkwright"."""
-        listed = _PEOPLE.search(self.user)
-        return [] if listed is None else [line.rpartition(": ")[2] for line in listed[0].splitlines()]
+        return [line.rpartition(": ")[2] for listed in _PEOPLE.findall(self.user)[:1] for line in listed.splitlines()]
 
     @cached_property
     def _without_people(self) -> str:
@@ -106,21 +108,11 @@ def bare(text: str) -> str:
 
 def name_of(text: str) -> str:
     """Normalise a name: "the Town_Hall (office)" becomes "townhall", and "Café" becomes "cafe"."""
-    letters = _NO_LETTER.sub("", _TYPE.sub("", bare(text)))
-    if letters.isascii():
-        return letters
-    return "".join(c for c in unicodedata.normalize("NFD", letters) if not unicodedata.combining(c))
+    letters = normalized(_NO_LETTER.sub("", _TYPE.sub("", bare(text))), "NFKD")
+    return letters if letters.isascii() else "".join(c for c in letters if not unicodedata.combining(c))
 
 
-def _between(text: str, tag: str) -> list[str]:
-    return text.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0].splitlines()
-
-
-def _without_times(lines: Iterable[str]) -> list[str]:
-    return [line.partition("] ")[2] for line in lines]
-
-
-_CAPITALIZED = re.compile(r"\b[^\W\d_]\w*")
+_CAPITALIZED = re.compile(r"\b[^\W\d_]\w+")  # "I" is no name
 _RUN = re.compile(rf"(?:[^\W_]|[{MARKS}])+")
 _LIKE = 1 / 5  # share of a text's words in the instructions, above which it is in their language; of memories half
 _ENOUGH = 2  # shared words of content; a name counts for two
@@ -130,29 +122,27 @@ _LONGEST = 4 * _STEM  # characters of a beginning, with the marks on its letters
 _HEAVY = re.compile("[\u30a1-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff]")
 
 
-def is_about(text: str, shown: Iterable[str], content: PromptContent, *, least: int = 1) -> bool:
+def is_about(text: str, shown: Iterable[str], content: PromptContent, *, least: int = 0) -> bool:
     """Return whether a text is about the shown texts or people, or cannot be compared with them.
 
-    The character's own name tells nothing.
+    The character's own name tells nothing, and no more does what the instructions say of it.
 
     Args:
         least: the words of content from which a text is compared.
     """
-    told = " ".join(shown)
-    own = _stems(text) - _stems(content.instructions)
-    if not told or len(own) < least:
+    told, said = " ".join(shown), _stems(text)
+    own = said - _stems(content.instructions)
+    if not told or not said or len(own) < least:
         return True
     enough = 1 if _HEAVY.search(text) else _ENOUGH  # two such characters are a word of content, or a name
-    missing = min(enough, len(own)) - len(own & _stems(told))
-    if missing <= 0 or not _can_be_compared(text, told, content):
+    missing = min(enough, max(1, len(own))) - len(own & _stems(told))
+    if missing <= 0 or _script(text) != _script(told):
+        return True
+    if _is_like(text, _LIKE, content) is not _is_like(told, _LIKE / 2, content):
         return True
     names = _names(text, content) & _names(" ".join((told, *content.people)), content)
     names.update(person for person in content.people if person == person.lower() and person in text)  # no capitals
     return _ENOUGH * len(names) >= missing
-
-
-def _can_be_compared(text: str, told: str, content: PromptContent) -> bool:
-    return _script(text) == _script(told) and _is_like(text, _LIKE, content) is _is_like(told, _LIKE / 2, content)
 
 
 def _is_like(text: str, least: float, content: PromptContent) -> bool:
@@ -162,8 +152,6 @@ def _is_like(text: str, least: float, content: PromptContent) -> bool:
 
 def _script(text: str) -> str:
     """Return the script of most letters of a text, as Unicode names it; Japanese is written in Chinese ones too."""
-    if text.isascii():  # most texts are, and each character of others costs a look-up of its name
-        return "LATIN" if any(map(str.isalpha, text)) else ""
     scripts = Counter[str]()
     for char, times in Counter(text).items():
         if char.isalpha():
@@ -180,9 +168,6 @@ def _stems(text: str) -> set[str]:
 
 
 def _beginnings(run: str) -> Iterator[str]:
-    if run.isascii():
-        yield from (run[:_STEM],) if len(run) >= _STEM else ()
-        return
     for start in range(len(run) if is_unspaced(run[0]) else 1):
         weight = 0
         for end, char in enumerate(run[start : start + _LONGEST], start + 1):

@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
-from cogitate.memory.language.sentences import SPACED, UNSPACED
+from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.text import words as words_of
 from cogitate.workers.answer_faults.prompt_content import ASKED, PromptContent, bare, name_of
 
@@ -29,35 +29,21 @@ class Fault(str):
         return made
 
 
-def found(told: str | None, check: str) -> Fault | None:
-    """Return a check's text as a fault with the check's name, unless the text is a named fault already."""
-    return told if told is None or isinstance(told, Fault) else Fault(told, check)
-
-
 _DIGITS = re.compile(r"\d+(?:st|nd|rd|th)?")
 TIME = re.compile(r"\d{1,2}(:\d\d)? ?([ap]\.?m\.?)?", re.IGNORECASE)
 
 
-def texts_of(value: Any, field: str = "") -> Iterator[tuple[str, str]]:
-    """Yield all texts of an answer's value, each with its field as a constraint names it, such as "items.place"."""
-    if isinstance(value, str):
-        yield field, value
-    elif isinstance(value, dict):
+def parts_of(value: Any, field: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield a value and all that it holds, each with its field as a constraint names it, such as "items.place"."""
+    yield field, value
+    if isinstance(value, dict):
         for name, part in value.items():
-            yield from texts_of(part, f"{field}.{name}" if field else name)
+            yield from parts_of(part, f"{field}.{name}" if field else name)
     elif isinstance(value, list):
         for part in value:
-            yield from texts_of(part, field)
+            yield from parts_of(part, field)
 
 
-def _within(value: Any) -> Iterator[Any]:
-    """Yield a value and all that it holds."""
-    yield value
-    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from _within(part)
-
-
-_SENTENCE = re.compile(f"[^{SPACED}{UNSPACED}]+")
 _ONE_WORD = 4  # repetitions from which a text of a single word is a fault
 _SAID_TWICE = 6  # words from which a repeated sentence is a fault
 _LONG = 16  # words from which a text is checked for loops
@@ -66,64 +52,57 @@ _FEW = 4  # equal items that a day may have: "Work" before lunch, after it, afte
 _SAME = 0.75  # share of equal items that a day may have
 
 
-def repeats_itself(text: str, words: list[str]) -> bool:
+def _repeats_itself(text: str, words: list[str]) -> bool:
     """Return whether a text of these words repeats one word or sentence, or loops."""
     if len(words) > 1 and _times(text) >= _ONE_WORD:
         return True
-    parts = (words_of(one) for one in _SENTENCE.findall(text))
+    parts = map(words_of, split_sentences(text))
     said = [" ".join(part) for part in parts if len(part) >= _SAID_TWICE]
-    return len(said) != len(set(said)) or (len(words) >= _LONG and len(runs(words, 3)) / (len(words) - 2) < _VARIED)
+    return len(said) != len(set(said)) or (len(words) >= _LONG and len(_runs(words, 3)) / (len(words) - 2) < _VARIED)
 
 
 def _times(text: str) -> int:
     """Return how many times a text repeats the same letters, if it consists of nothing else."""
     letters = "".join(char for char in text.casefold() if char.isalpha())
-    return len(letters) // (letters + letters).find(letters, 1) if letters else 0
+    return len(letters) // (letters + letters).find(letters, 1)
 
 
-def fault_of_fields(value: Any, choices: frozenset[str]) -> str | None:
-    """Return a fault if two fields of an answer, or too many items of a list in it, are the same; else None.
+def faults_of_fields(value: Any, choices: frozenset[str]) -> Iterator[Fault]:
+    """Yield a fault if two fields of an answer, or too many items of a list in it, are the same.
 
     Items are compared without times, figures and choices.
     """
-    parts = [*_within(value)]
-    for part in parts:
-        if isinstance(part, dict) and (twice := _said_twice(part, choices)) is not None:
-            return f"{twice[0]!r} and {twice[1]!r} say the same"
-    for part in parts:
+    for _, part in parts_of(value):
+        fields = part if isinstance(part, dict) else {}
+        texts = {name: bare(text) for name, text in fields.items() if isinstance(text, str) and text not in choices}
+        for (one, said), (other, again) in combinations(texts.items(), 2):
+            short, long = sorted((said, again), key=len)
+            if len(words_of(short)) > 1 and long.startswith(short):
+                yield Fault(f"{one!r} and {other!r} say the same", "repeats")
         items = [_said_in(item, choices) for item in part] if isinstance(part, list) else []
         if not any(items):
             continue
         most = max(Counter(items).values())
         if most >= _FEW and most > _SAME * len(items):
-            return f"{most} of {len(items)} items are the same"
+            yield Fault(f"{most} of {len(items)} items are the same", "repeats")
         if 2 * len(set(items)) < len(items):
-            return f"only {len(set(items))} of {len(items)} items differ"
-    return None
+            yield Fault(f"only {len(set(items))} of {len(items)} items differ", "repeats")
 
 
 def _said_in(item: Any, choices: frozenset[str]) -> str:
-    texts = (text for _, text in texts_of(item) if text not in choices and not TIME.fullmatch(text))
+    parts = (part for _, part in parts_of(item) if isinstance(part, str))
+    texts = (text for text in parts if text not in choices and not TIME.fullmatch(text))
     return " ".join(_DIGITS.sub("", text.casefold()) for text in texts)
 
 
-def _said_twice(fields: dict[str, Any], choices: frozenset[str]) -> tuple[str, str] | None:
-    """Return two text fields of which one repeats or begins with the other, or None."""
-    texts = {name: bare(text) for name, text in fields.items() if isinstance(text, str) and text not in choices}
-    for (one, said), (other, again) in combinations(texts.items(), 2):
-        short, long = sorted((said, again), key=len)
-        if len(words_of(short)) > 1 and long.startswith(short):
-            return one, other
-    return None
-
-
-def runs(words: list[str], length: int) -> set[tuple[str, ...]]:
+def _runs(words: list[str], length: int) -> set[tuple[str, ...]]:
     """Return all groups of `length` consecutive words."""
     return {tuple(words[start : start + length]) for start in range(len(words) - length + 1)}
 
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _FILLER = frozenset({"lorem ipsum", "null", "placeholder", "string", "tbd", "todo"})
+_SLOT = re.compile(r"[\[{<][^\W\d][^\[\]{}<>\d]{1,40}[\]}>]")
 _DECLINES = re.compile(
     r"\b(as|i am|i['’]m|being) (an? |just an? )?(ai|artificial intelligence|(large )?language model)\b|"
     r"\bi(['’]m| am) (sorry|unable|not able)\b[^.!?]{0,60}\b(assist|comply|fulfill?|generate|help|provide|reflect)\b|"
@@ -140,70 +119,52 @@ _ROLE = re.compile(
     re.IGNORECASE,
 )
 _IDENTIFIER = re.compile(r"\b[^\W_]+_\w+|\b(?:agent|location|world):\w+")  # owners are "agent:ada"
+_FOREIGN = (  # what belongs in no answer, unless the prompt says it too
+    (_SLOT, "placeholder", "is a placeholder; write what the character would"),
+    (_DECLINES, "declined", "is not what the character would say; stay in the character's world"),
+    (_ROLE, "wording", "speaks of the task; write what happens in the character's world"),
+    (_IDENTIFIER, "wording", "is no word; write what the character would"),
+)
 _BROKEN = re.compile(r"[.,;:|…\[\]{}*#_，；：。、]|.*[,;:|(\[{，；：、،؛（]\s*$", re.DOTALL)
-_SLOT = re.compile(r"[\[{<]([^\W\d][^\[\]{}<>\d]{1,40})[\]}>]")
-_TAG = re.compile(r"</?[^<>]{1,40}>")
-_STAMP = re.compile(r"\d{4}[-/.]\d|\d[-/.]\d{4}|\d{8}")
-_ISO = re.compile(r"\d{4}-\d\d-\d\dT[\d:.+-]+Z?")  # its letters are not words
-_WHEN = re.compile(r"(?:on )?day \d+,?(?: (?:at )?\d{1,2}:\d\d ?(?:[ap]\.?m\.?)?)?", re.IGNORECASE)
+_STAMP = re.compile(r"\d{4}[-/.]\d|\d[-/.]\d{4}|\d{8}|\bday \d", re.IGNORECASE)
+_OF_STAMPS = frozenset({"a", "am", "at", "day", "m", "on", "p", "pm", "t", "z"})  # ISO's letters are words here
 _RUN = 6  # consecutive words that do not recur by chance
 _COPIED = 0.5  # share of a text's words within such runs of the instructions
 
 
-def words_in(text: str) -> list[str]:
+def _words_in(text: str) -> list[str]:
     """Return the words of a text in lower case: runs of ASCII letters, otherwise words as retrieval counts them."""
     return _WORD.findall(text.lower()) if text.isascii() else words_of(text)
 
 
-def fault_of_wording(text: str, said: list[str], content: PromptContent) -> str | None:
-    """Return the fault in the wording of one text, or None.
-
-    Args:
-        said: the words of the text, in lower case.
-    """
+def faults_of_text(text: str, content: PromptContent) -> Iterator[Fault]:
+    """Yield the faults in the wording of one text."""
+    said = _words_in(text)
     if not any(map(str.isalnum, text)) or " ".join(said) in _FILLER or said[:2] == ["lorem", "ipsum"]:
-        return Fault(f"{text[:40]!r} is a placeholder; write what the character would", "placeholder")
-    found = _SLOT.search(text)
-    if _TAG.fullmatch(text) or (found is not None and found[1].lower() not in content.lower):
-        slot = text if found is None else found[0]
-        return Fault(f"{slot!r} is a placeholder; write what the character would", "placeholder")
-    if _is_date(text, said):
-        return f"{text[:40]!r} is a date or a number; write what the character would"
+        yield Fault(f"{text[:40]!r} is a placeholder; write what the character would", "placeholder")
+    if _OF_STAMPS.issuperset(said) and _STAMP.search(text):
+        yield Fault(f"{text[:40]!r} is a date or a number; write what the character would", "wording")
     if name_of(text) in content.names:
-        return f"{text[:40]!r} only names a place or a person; say what happens"
+        yield Fault(f"{text[:40]!r} only names a place or a person; say what happens", "wording")
     if _BROKEN.match(text):
-        return f"{text[:40]!r} is only a part of a sentence"
-    if (found := _DECLINES.search(text)) is not None and found[0].lower() not in content.lower:
-        return Fault(f"{found[0]!r} is not what the character would say; stay in the character's world", "declined")
-    if (found := _ROLE.search(text)) is not None and found[0].lower() not in content.lower:
-        return f"{found[0]!r} speaks of the task; write what happens in the character's world"
-    if (found := _IDENTIFIER.search(text)) is not None and found[0].lower() not in content.lower:
-        return f"{found[0]!r} is no word; write what the character would"
+        yield Fault(f"{text[:40]!r} is only a part of a sentence", "wording")
+    for pattern, check, why in _FOREIGN:
+        if (found := pattern.search(text)) is not None and found[0].strip("[{<>}]").lower() not in content.lower:
+            yield Fault(f"{found[0]!r} {why}", check)
     if text.count("{") != text.count("}") or text.count("[") != text.count("]"):
-        return "a bracket in it has no other half"
+        yield Fault("a bracket in it has no other half", "wording")
     if ASKED.match(text) is not None or _copies(said, content.system):
-        return Fault("it repeats the instructions instead of following them", "copied")
-    return None
-
-
-def _is_date(text: str, words: list[str]) -> bool:
-    """Return whether a text is a time or a number and nothing else."""
-    if _ISO.fullmatch(text) or _WHEN.fullmatch(text.strip(" .")):
-        return True
-    return set(words) <= {"am", "pm"} and _STAMP.search(text) is not None
+        yield Fault("it repeats the instructions instead of following them", "copied")
+    if _repeats_itself(text, said):
+        yield Fault("it says the same words over and over", "repeats")
 
 
 def _copies(words: list[str], instructions: str) -> bool:
-    if len(words) < _RUN:
-        return False
     known = _runs_of(instructions)
-    covered: set[int] = set()
-    for start in range(len(words)):
-        if tuple(words[start : start + _RUN]) in known:
-            covered.update(range(start, start + _RUN))
-    return len(covered) > _COPIED * len(words)
+    begins = (at for at in range(len(words)) if tuple(words[at : at + _RUN]) in known)
+    return len({at + step for at in begins for step in range(_RUN)}) > _COPIED * len(words)
 
 
 @lru_cache(maxsize=16)  # the jobs of a kind have the same instructions
 def _runs_of(instructions: str) -> set[tuple[str, ...]]:
-    return runs(words_in(instructions), _RUN)
+    return _runs(_words_in(instructions), _RUN)

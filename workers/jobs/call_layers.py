@@ -38,6 +38,7 @@ from cogitate.workers.llm.clients import ModelClients
 from cogitate.workers.llm.replies.failures import ModelAnswer
 
 ASKING_FAILED = "asking_failed"
+LOOK_EVERY = 0.25  # seconds between two looks for room in an experiment's limit
 PROBE_WITHIN = 5.0  # seconds within which a recovered endpoint answers a probe
 
 #: Failures of a call by its own deadline; another call has another one.
@@ -73,7 +74,7 @@ class Calls:
             Sharing(),
             Preparing(models),
             *([self._parking] if self._parking is not None else []),  # batch
-            RealDayLimit(day),  # real_day_tokens, real_day_usd
+            RealDayLimit(day, stopping, waits=settings.tuning.experiment == "stop"),  # real_day_tokens, real_day_usd
             # pack; the only job of a process has no others to wait for
             *([Packing(self.context_of, host_waits=settings.wait_seconds() > 0)] if settings.concurrency > 1 else []),
             ServiceTiers(settings),  # service_tier
@@ -214,15 +215,26 @@ class Preparing:
 
 
 class RealDayLimit:
-    """The limits of the real day: `real_day_tokens` and `real_day_usd_micros`."""
+    """The limits of the real day or of an experiment: `real_day_tokens` and `real_day_usd`.
 
-    def __init__(self, day: RealDay) -> None:
+    Args:
+        stopping: an event that is set when the process is about to end, and ends every wait.
+        waits: whether a call waits for room. The experiment is stopped at its limit, before an answer is due.
+    """
+
+    def __init__(self, day: RealDay, stopping: threading.Event, *, waits: bool = False) -> None:
         self._day = day
+        self._stopping = stopping
+        self._waits = waits
 
     def ask(self, call: Call, following: Ask) -> ModelAnswer | Refused:
         """Ask within what is left of the day; a call that raises keeps its whole reservation."""
         job = call.claim.job
         held = self._day.reserve(job.reserved, priced=call.model.priced)
+        while held == "experiment_spent" and self._waits and time.monotonic() < call.deadline:
+            if self._stopping.wait(LOOK_EVERY):
+                return Refused("stopping")
+            held = self._day.reserve(job.reserved, priced=call.model.priced)
         if not isinstance(held, Held):
             return Refused(held)
         answer = following(call)

@@ -14,7 +14,7 @@ They are keys of the run, so `cogitate delete` removes them with it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from importlib import resources
 
@@ -28,6 +28,7 @@ from redis.typing import EncodableT
 from cogitate.memory import typed_json
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.claims import Claim
+from cogitate.scheduler.ledger.connect import clock_of
 from cogitate.scheduler.ledger.keys import RESPONSES, incarnation_key
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost, Job, JobKey
@@ -76,12 +77,12 @@ class KeptTexts:
     def find(self, keys: Sequence[str], fields: Sequence[str]) -> list[bytes | None]:
         """Return the texts under these fields; None for each that is missing or expired."""
         try:
+            seconds, micros = clock_of(self._client, keys[0])
             with self._client.pipeline(transaction=False) as pipe:
-                pipe.time()
                 for field in fields:
                     pipe.hget(keys[0], field)
                     pipe.zscore(keys[1], field)
-                (seconds, micros), *found = pipe.execute()
+                found = pipe.execute()
         except RedisError as error:
             log.warning("text.not_kept", what=self._what, error=type(error).__name__)
             return [None] * len(fields)
@@ -211,6 +212,14 @@ def all_captured(store: RunStore, settings: Settings) -> Iterator[tuple[JobKey, 
     fields = [field.decode().rpartition("#") for field in store.fields("captured")]
     for key in sorted({JobKey.parse(text) for text, _, _ in fields}):
         yield from ((key, one) for one in captured_of(store, settings, key))
+
+
+def restore_captured(store: RunStore, attempts: Iterable[tuple[JobKey, Captured]]) -> None:
+    """Store attempts of a run that was read from elsewhere; they do not expire."""
+    for key, one in attempts:
+        field, (texts, times, _) = _capture_field(key, one.attempt), store.captured_keys()
+        store.client.hset(texts, field, msgspec.json.encode(one))
+        store.client.zadd(times, {field: float("inf")})
 
 
 def _capture_texts(client: Redis, settings: Settings) -> KeptTexts:

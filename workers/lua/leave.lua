@@ -26,6 +26,8 @@
 --       24 when the call left  25 '1' if it asked in a slow service tier
 --       26 service tiers that answered, "flex=2,default=1"  27 micro-dollars saved by them
 --   KEYS[4]  cogitate:endpoint:{<name>}:times  list of the latest such times
+--   KEYS[5]  cogitate:endpoint:{<name>}:changes  list of the latest changes: '<time> opened <failure>' | '<time> closed'
+--                                 | '<time> set_aside <failure> <model>' | '<time> asked_again <model>'
 -- Answers {''} | {'opened', why, pause} | {'aside', why, pause, '1' if it is the first time} | {'closed', time that it was open}
 --      |  {'limited'}: the limit of a second model, with no answer in between, is the account's.
 --
@@ -57,7 +59,7 @@ local state, since, probe, in_row, latest, openings_before, usual, fastest, know
     of_model('refused'), of_model('answered'), 'limiting'))
 room = tonumber(room)
 local answer, both_limited = {''}, false
-local most_times = 200
+local most_times, most_changes = 200, 100
 
 redis.call('HINCRBY', counters, 'calls', calls)
 redis.call('HINCRBY', counters, 'requests', requests)
@@ -152,6 +154,11 @@ local function learn_limit()
   redis.call('HSET', gate, of_model('room'), room, of_model('pace'), learned, of_model('good'), good or '')
 end
 
+local function note(...)
+  redis.call('RPUSH', KEYS[5], table.concat({string.format('%.0f', now), ...}, ' '))
+  redis.call('LTRIM', KEYS[5], -most_changes, -1)
+end
+
 local early = cut and left < tonumber(cut)  -- it left before the limit was learned
 if verdict == 'limited' and not early then
   learn_limit()
@@ -168,6 +175,7 @@ local function put_aside()
   redis.call('HSET', gate, of_model('aside'), string.format('%.0f %s %d %s', now + pause, failure, number + 1,
     began or string.format('%.0f', now)))
   redis.call('HINCRBY', counters, 'openings', 1)
+  if number == 0 then note('set_aside', failure, model) end
   answer = {'aside', failure, pause, number == 0 and '1' or '0'}
   return number == 0
 end
@@ -177,7 +185,10 @@ local function open(openings)
   local why = failure ~= '' and failure or known_why
   redis.call('HSET', gate, 'state', 'open', 'why', why, 'probe', '', 'probe_at', now + pause,
     'openings', openings + 1, 'lasting', verdict == 'refused' and 1 or 0)
-  if openings == 0 then redis.call('HSET', gate, 'since', now) end
+  if openings == 0 then
+    redis.call('HSET', gate, 'since', now)
+    note('opened', why)
+  end
   redis.call('HINCRBY', counters, 'openings', 1)
   answer = {'opened', why, math.ceil(pause)}
 end
@@ -185,6 +196,7 @@ end
 if tried_aside == '1' then redis.call('HDEL', gate, of_model('tried')) end
 local bad = verdict == 'failing' or verdict == 'limited' or verdict == 'refused'
 if verdict == 'fine' then
+  if set_aside then note('asked_again', model) end
   if set_aside or refused or model_streak then
     redis.call('HDEL', gate, of_model('aside'), of_model('refused'), of_model('streak'))
   end
@@ -205,6 +217,7 @@ if state == 'open' then
       open(tonumber(openings_before))
     else
       redis.call('HSET', gate, 'state', '', 'since', now, 'why', '', 'probe', '', 'streak', 0, 'latest', '', 'openings', 0)
+      note('closed')
       answer = {'closed', now - since}
     end
   end

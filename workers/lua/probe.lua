@@ -40,4 +40,5 @@ end
 -- The server answers; calls will show whether its models do: the first failed call opens the breaker again.
 redis.call('HSET', gate, 'state', '', 'since', now, 'why', '', 'probe', '', 'openings', 0, 'latest', '',
   'streak', tonumber(streak) - 1)
+redis.call('RPUSH', KEYS[5], string.format('%.0f closed', now))  -- shortened by leave.lua
 return {'closed', now - number(since)}

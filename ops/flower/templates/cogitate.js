@@ -145,6 +145,7 @@ function choices(reading) {
 }
 
 const clock = (time) => time.toLocaleTimeString("en-GB");
+const dated = (time) => time.toLocaleString("en-GB");
 
 const TITLE = document.title;
 const SIGNS = {bad: ["\u25b2 ", "#b42318", "M8 1 16 15H0Z"], warn: ["\u25cf ", "#a15c00", "M8 1 15 8 8 15 1 8Z"], good: ["", "#237a3b", "M1 8a7 7 0 1 0 14 0a7 7 0 1 0-14 0Z"]};
@@ -193,8 +194,10 @@ function start(draw) {
     }
     const live = reading.status === "running" && !reading.no_writes;
     const gone = (reading.status || "").endsWith("no host");
+    const real = reading.at ? new Date(1000 * reading.at) : null;  // of the tick
+    const since = real === null ? "" : live ? " · " + clock(real) : " · last tick " + dated(real);
     state(
-      reading.run && reading.no_writes ? "Redis takes no writes · tick " + figure(reading.tick) : reading.run && live ? "Live · tick " + figure(reading.tick) + ", " + reading.clock : reading.run ? "Run is " + reading.status : "No run",
+      reading.run && reading.no_writes ? "Redis takes no writes · tick " + figure(reading.tick) + since : reading.run && live ? "Live · tick " + figure(reading.tick) + ", " + reading.clock + since : reading.run ? "Run is " + reading.status + since : "No run",
       live ? "status-dot-live" : gone || reading.no_writes ? "status-dot-error" : "",
     );
   };

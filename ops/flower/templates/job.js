@@ -9,13 +9,13 @@ function draw(reading) {
   table("life", [
     ["Step", "step", ([name]) => name],
     ["What happened", "wraps", ([name, text]) => name === "next try" ? jobLink(text, text) : text],
-  ], reading.life, "", null);
+  ], job.at ? [...reading.life, ["ended", dated(new Date(1000 * job.at)) + " in real time"]] : reading.life, "", null);
   allow(reading);
   byId("acts").hidden = !job.retryable;
   byId("untold").hidden = reading.texts;
   table("task", [
     ["State", "", (task) => link(task.state, TASK.replace("JOB", encodeURIComponent(job.id)))],
-    ["Received", "", (task) => task.received ? new Date(1000 * task.received).toLocaleString("en-GB") : "—"],
+    ["Received", "", (task) => task.received ? dated(new Date(1000 * task.received)) : "—"],
     ["Seconds", "number", (task) => task.runtime === null ? "—" : task.runtime.toFixed(2)],
     ["Worker", "minor", (task) => task.worker || "—"],
   ], reading.task ? [reading.task] : [], "Flower was not running when it was published, or has forgotten it.", null);

@@ -115,14 +115,17 @@ class Capsule:
                 raise changed(self.path, "an entry of its journal is not written as such")
             yield entry
 
-    def steps(self) -> Iterator[JournalStep]:
+    def steps(self, entries: Iterable[ExportedEntry] | None = None) -> Iterator[JournalStep]:
         """Yield the verified lines of its journal.
+
+        Args:
+            entries: of the journal, if the caller reads them too.
 
         Raises:
             CapsuleError, JournalError: when the journal is not that of the manifest.
         """
         step = None
-        for step in steps_of(self.entries()):
+        for step in steps_of(self.entries() if entries is None else entries):
             yield step
         told = (step.line.core.tick, step.line.digest, step.chain) if step is not None else (0, "", "")
         if told != (self.manifest.ticks, self.manifest.digest, self.manifest.chain):
@@ -137,22 +140,36 @@ class Capsule:
         rebuilt = Rebuilt()
         for step in self.steps():
             rebuilt.add(step)
+        self.check(rebuilt)
+        return rebuilt
+
+    def check(self, rebuilt: Rebuilt) -> None:
+        """Check its memories and settings against what its journal leads to.
+
+        Raises:
+            CapsuleError: at the first difference.
+        """
         for found, told in zip_longest(rebuilt.memories(), self._container.lines(MEMORIES)):
             if found != told:
                 raise changed(self.path, "its memories are not those that its journal leads to")
         if not isinstance(typed_json.decode(self.settings), dict):
             raise changed(self.path, "its settings are no object")
-        return rebuilt
 
-    def answers(self, jobs: Iterable[JobKey]) -> int:
-        """Return how many attempts its answers are of, all of them of these jobs."""
-        known = {key.text() for key in jobs}
-        count = 0
+    def answers(self, jobs: Iterable[JobKey]) -> Iterator[tuple[JobKey, bytes]]:
+        """Yield its attempts with prompt and answer, as JSON, each with its job.
+
+        Args:
+            jobs: that its journal ends.
+
+        Raises:
+            CapsuleError: when one is of another job.
+        """
+        known = {key.text(): key for key in jobs}
         for raw in self._container.lines(ANSWERS) if ANSWERS in self.manifest.members else ():
-            if typed_json.decode(raw, _OfJob).job not in known:
+            key = known.get(typed_json.decode(raw, _OfJob).job)
+            if key is None:
                 raise changed(self.path, "an answer is of a job that its journal does not end")
-            count += 1
-        return count
+            yield key, raw
 
     def templates(self) -> set[str]:
         """Return the versions of its prompt templates."""
@@ -194,7 +211,7 @@ def verify_capsule(path: Path) -> Verified:
     """
     with open_capsule(path) as capsule:
         manifest, rebuilt = capsule.manifest, capsule.verify()
-        answers, others = capsule.answers(rebuilt.jobs), len(rebuilt.prompts - capsule.templates())
+        answers, others = sum(1 for _ in capsule.answers(rebuilt.jobs)), len(rebuilt.prompts - capsule.templates())
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     streams = rebuilt.streams

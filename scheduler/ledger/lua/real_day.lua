@@ -1,10 +1,10 @@
--- The spending of all runs together on models on one real day, under a limit.
---   KEYS[1]  cogitate:real_day:<YYYY-MM-DD>  hash
+-- The spending of all runs together on models on one real day, or of an experiment's runs, under a limit.
+--   KEYS[1]  cogitate:real_day:<YYYY-MM-DD>  hash; an experiment's ends with "experiment"
 --     reserved:<unit>, spent:<unit>   of the calls in flight, and of those that have ended; unit: tokens, usd_micros
 --     overrun:<unit>                  part of the spending beyond its reservations
 --     refused                         calls that the limit refused
 --     call:<token>                    reservation of a call in flight: "tokens,usd_micros"
--- ARGV  'reserve', token, tokens, micro-dollars, limits of the two ('' for none), seconds to keep the day
+-- ARGV  'reserve', token, tokens, micro-dollars, limits of the two ('' for none), seconds to keep the day ('' for ever)
 --    or 'settle', token, tokens, micro-dollars
 -- Answers reserved | refused, or settled | unknown. Both may be repeated: a token counts once.
 
@@ -39,12 +39,12 @@ for u, unit in ipairs(units) do
     local reserved, spent = unpack(redis.call('HMGET', day, 'reserved:' .. unit, 'spent:' .. unit))
     if tonumber(reserved or 0) + tonumber(spent or 0) + amounts[u] > limit then
       redis.call('HINCRBY', day, 'refused', 1)
-      redis.call('EXPIRE', day, seconds)
+      if seconds ~= '' then redis.call('EXPIRE', day, seconds) end
       return 'refused'
     end
   end
 end
 for u, unit in ipairs(units) do book('reserved:' .. unit, amounts[u]) end
 redis.call('HSET', day, field, string.format('%d,%d', tonumber(tokens), tonumber(usd_micros)))
-redis.call('EXPIRE', day, seconds)
+if seconds ~= '' then redis.call('EXPIRE', day, seconds) end
 return 'reserved'

@@ -122,6 +122,7 @@ def test_a_report_tells_how_the_run_was_made_and_what_operators_asked(valkey: Em
     ):
         assert told in said
     assert "retention_days" not in said, "it is the default"
+    assert re.search(r"tick 2 \| \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC \| limit day.run.jobs 9", said)
 
 
 def test_an_estimate_learns_from_earlier_runs(lived: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -25,7 +26,8 @@ from tests.repository import ROOT
 LOGIN = "me:secret"
 SECRETS = {f"{role}_password": f"{role}s" for role in ("host", "worker", "observer", "operator")}
 SECRETS |= {"flower_basic_auth": LOGIN, "openai_api_key": ""}
-GIVEN = {"AGENTS": "3", "COGITATE_SECONDS_PER_TICK": "120"}
+RUN = "town-3"
+GIVEN = {"AGENTS": "3", "RUN": RUN, "COGITATE_SECONDS_PER_TICK": "120"}
 
 pytestmark = pytest.mark.system
 
@@ -68,6 +70,7 @@ class Services:
             "--port=5555": f"--port={self.flower}",
             "0.0.0.0": "127.0.0.1",
             "/acl/": f"{ROOT}/ops/acl/",
+            "/app/": f"{ROOT}/",
             "/etc/prometheus": f"{ROOT}/ops/prometheus",
             "=/prometheus": f"={folder}/prometheus",
             "/run/secrets": str(folder / "secrets"),
@@ -100,7 +103,7 @@ class Services:
             command = ["sh", str(ROOT / "ops/container/start.sh"), *command]
         log = self._folder / f"{name}.log"
         folder = self._folder / f"{name}-data"
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
         environment = {"PATH": self._path, "HOME": str(folder), "COGITATE_DATA_DIR": str(folder), **given}
         with log.open("wb") as out:
             process = subprocess.Popen(command, env=environment, cwd=folder, stdout=out, stderr=out)
@@ -143,14 +146,16 @@ def test_each_service_runs_as_written(tmp_path: Path, eventually: Callable[..., 
             _answers(eventually, f"http://127.0.0.1:{services.worker}/metrics", worker_log)
             with services.started("host") as (host, host_log):
                 _answers(eventually, f"http://127.0.0.1:{services.host}/metrics", host_log)
+                host.kill()
+            with services.started("host") as (host, host_log):  # as its container starts again
                 assert host.wait(LONGEST) == 0, host_log.read_text()
             assert "failed" not in worker_log.read_text(), worker_log.read_text()
             with services.started("operator") as (operator, status):
                 assert operator.wait(LONGEST) == 0, status.read_text()
-            assert "town-1" in status.read_text()
+            assert re.findall(r"town-\S+", status.read_text()) == [RUN], "the same run goes on"
             address = f"http://127.0.0.1:{services.flower}"
             _answers(eventually, address, flower_log, status=401)
-            assert '"town-1"' in get(f"{address}/budgets/data", LOGIN)[1]
+            assert f'"{RUN}"' in get(f"{address}/budgets/data", LOGIN)[1]
             assert (worker.poll(), flower.poll()) == (None, None), worker_log.read_text() + flower_log.read_text()
 
 

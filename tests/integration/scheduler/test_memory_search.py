@@ -6,7 +6,8 @@ import pytest
 
 from cogitate.memory.entry import Entry, PlanItem
 from cogitate.memory.stream import Stream
-from cogitate.scheduler.inspection.memory_search import owners_remembering, search_memories, search_past, words_of
+from cogitate.memory.unreadable import read_entry
+from cogitate.scheduler.inspection.memory_search import search_memories, search_past, stored_memories, words_of
 from cogitate.scheduler.inspection.minds import Past
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import write_streams
@@ -66,9 +67,8 @@ def test_a_search_finds_by_time_what_any_memory_contains(wanted: str) -> None:
     assert bool(expected) == (wanted not in ("text", " "))
 
 
-def test_who_remembers_a_subject_is_found() -> None:
+def test_stored_memories_are_those_of_each_owner_archived_ones_included() -> None:
     store, streams = written()
-    assert owners_remembering(store, ["agent:ben"], "agent:0", lambda text: "mill" in text) == ["agent:ben"]
-    assert owners_remembering(store, [*streams], "", lambda text: "mill" in text) == [*streams]
-    assert owners_remembering(store, [*streams], "agent:1", lambda text: "mill" in text) == []
-    assert owners_remembering(store, [*streams], "agent:00", lambda text: True) == []
+    found = {owner: {read_entry(raw).text for raw in raws} for owner, raws in stored_memories(store, [*streams])}
+    assert found == {owner: {entry.text for entry in stream.entries.values()} for owner, stream in streams.items()}
+    assert [*stored_memories(store, ["agent:nobody"])] == []

@@ -261,7 +261,7 @@ def test_equal_questions_of_one_run_keep_an_answer_each(tmp_path: Path) -> None:
         planned(settings, client, run="again", owners=SAME)
         planned(settings.model_copy(update={"model": "another"}), client, run="other", owners=SAME)
         assert endpoint.stats().requests == 4
-    assert client.hlen("cogitate:responses") == 4
+    assert client.hlen("cogitate:{responses}") == 4
     assert spent(client, "again")["tokens"] == 0
     assert [note.source for note in notes(client, "again").values()] == ["cached", "cached"]
 

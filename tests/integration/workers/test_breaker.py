@@ -10,10 +10,10 @@ import pytest
 from redis import Redis
 from structlog.testing import capture_logs
 
-from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
+from cogitate.scheduler.inspection.endpoint_vitals import endpoint_changes, endpoint_vitals
 from cogitate.scheduler.ledger.keys import endpoint_keys
 from cogitate.workers.gate.endpoint_reports import Entered
-from cogitate.workers.gate.gate import Gate
+from cogitate.workers.gate.gate import Gate, Refused
 from cogitate.workers.llm.replies.failures import CLASSES, Failure, FailureKind
 from tests.integration.workers.gate_case import (
     NAME,
@@ -285,3 +285,32 @@ def test_a_missing_model_is_tried_again_by_one_when_its_pause_is_over(
     client.hset(endpoint_keys(NAME)[0], "aside:misspelt", "1 model_missing 1 1")
     assert entered(other, model="misspelt").tries_aside
     assert refused(one, model="misspelt").wait == 0, "until that call has ended"
+
+
+def test_the_latest_changes_are_kept_in_order(
+    gate_of: MakeGate, client: Redis, eventually: Callable[..., None]
+) -> None:
+    gate = gate_of({"breaker_failures": 1, "breaker_pause": 0.05})
+
+    def is_answered(model: str = "m") -> bool:
+        one = enter(gate, model=model)
+        if isinstance(one, Refused):
+            return False
+        gate.leave(one, answer())
+        return True
+
+    refuse(gate, "model_missing", model="misspelt")
+    eventually(lambda: vitals(client).set_aside, "the model to be set aside")
+    eventually(lambda: is_answered("misspelt"), "its pause to end")
+    eventually(lambda: not vitals(client).set_aside, "its answer")
+    for closes in (is_answered, lambda: gate.probe(NAME, lambda deadline: None, time.monotonic() + 20) is None):
+        call(gate, "connection")
+        eventually(lambda: vitals(client).breaker != "closed", "the breaker to open")
+        eventually(closes, "the breaker's pause to end")
+        eventually(lambda: vitals(client).breaker == "closed", "the breaker to close")
+    changes = endpoint_changes(client, [NAME, "never-called"])
+    assert [(one.what, one.why, one.model) for one in changes] == [
+        ("set_aside", "model_missing", "misspelt"),
+        ("asked_again", "", "misspelt"),
+        *2 * [("opened", "connection", ""), ("closed", "", "")],
+    ]

@@ -46,22 +46,29 @@ def figures(**over: float | None) -> dict[str, Any]:
 
 
 def test_each_value_is_compared_with_the_usual_one() -> None:
-    usual, rare = figures(), figures(tokens=800, reflections=10, evidence_share=0.15)
+    usual, rare = figures(), figures(tokens=800, usd=0.0006, reflections=10, evidence_share=0.15, late_share=0.02)
     found = SweepResult(parse_sweep("cadence=0.25,1"), 1.0, [Measured(0.25, rare), Measured(1.0, usual)])
     assert found.lines() == [
-        "cadence 0.25, compared with 1: 80% of the tokens, 25% of the reflections, 25% of the evidence"
+        "cadence 0.25, compared with 1: 80% of the tokens, 50% of the dollars, 25% of the reflections, "
+        "25% of the evidence; 2.0% late"
     ]
-    assert found.rows()[0] == ["0.25", "10", "0", "800", "0.0012", "15.0%", "–", "0.0%"]
-    assert found.rows()[1][0] == "1 (base)"
+    assert found.rows()[0] == ["0.25", "10", "0", "800", "0.0006", "15.0%", "2.0%", "0.0%"]
+    assert found.rows()[1][0] == "1 (usual)"
     tests = found.json()["tests"]
     assert [one["tokens_share_of_base"] for one in tests] == [0.8, 1.0]
     html = found.page(profile_of("steady")).html()
     assert "What cadence saves and keeps" in html
+    assert "Late and failed" in html
+    assert "each test: 25 agents, 13 game hours, 3 of them warm-up" in html
+    assert html.index("1 (usual)") < html.index("What cadence saves"), "the table comes first"
 
 
 def test_without_the_usual_value_the_first_is_the_base_and_a_missing_figure_has_no_share() -> None:
     unseen = figures(evidence_share=None)
     result = SweepResult(parse_sweep("latency=1,4"), 0.05, [Measured(1, unseen), Measured(4, figures(tokens=1100))])
     assert result.json()["compared_with"] == 1
-    assert result.lines() == ["latency 4, compared with 1: 110% of the tokens, 100% of the reflections"]
+    assert result.lines() == [
+        "latency 4, compared with 1: 110% of the tokens, 100% of the dollars, 100% of the reflections"
+    ]
+    assert result.rows()[0][0] == "1 (base)", "the usual latency was not tried"
     assert result.page(profile_of("steady")).html()

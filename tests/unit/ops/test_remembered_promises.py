@@ -17,7 +17,9 @@ def told_of(who: str, memories: dict[str, list[Entry]]) -> list[tuple[str, str, 
     for owner, entries in memories.items():
         for entry in entries:
             streams[owner].append(entry, 1)
-    found = {owner: remembered_promises(stream, WORLD.names) for owner, stream in streams.items()}
+    found = {
+        owner: remembered_promises(owner, stream.entries.values(), WORLD.names) for owner, stream in streams.items()
+    }
     everything = [one for promises in found.values() for one in promises]
     told = promises_data(found[who], of_others(everything).get(who, ())) if who else promises_data((), everything)
     return [(one["by"], one["state"], one.get("teller", "")) for one in told]

@@ -26,7 +26,7 @@ FIXED = {
     "metrics_address",
     "gateway_token",
 }
-START = ROOT / "ops/container/start.sh"
+START, TOWN = ROOT / "ops/container/start.sh", ROOT / "ops/container/town.sh"
 
 
 def test_the_image_holds_every_package() -> None:
@@ -48,7 +48,7 @@ def test_only_loopback_ports_are_published() -> None:
 
 def test_every_container_is_confined_and_its_log_rotated() -> None:
     services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
-    assert len(services) == 6
+    assert len(services) == 7
     for name, service in services.items():
         assert service["read_only"] is True, name
         assert service["cap_drop"] == ["ALL"], name
@@ -60,7 +60,7 @@ def test_the_commands_are_those_without_docker() -> None:
     compose = (ROOT / "docker-compose.yml").read_text()
     assert "celery -A cogitate worker" in compose
     assert "celery -A cogitate flower" in compose
-    assert "command: cogitate run" in compose
+    assert "exec cogitate run" in TOWN.read_text()
     assert "--maxmemory-policy noeviction" in compose
     assert "--appendfsync everysec" in compose
     for name in ("hash", "zset"):
@@ -142,3 +142,39 @@ def test_prometheus_scrapes_the_services_of_compose() -> None:
     for name in ("host", "worker"):
         assert f"names: [{name}]" in scraped, "each container, however many there are"
     assert {services[name]["environment"]["COGITATE_METRICS_PORT"] for name in ("host", "worker")} == {9464}
+
+
+def started_town(folder: Path, *, known: str = "", **environment: str) -> str:
+    """The command that a town's container runs, where Redis knows one run."""
+    said = folder / "said"
+    (folder / "cogitate").write_text(
+        f'#!/bin/sh\n[ "$1" != status ] || {{ [ "$2" = "{known}" ]; exit; }}\necho "$@" > {said}\n'
+    )
+    (folder / "hostname").write_text("#!/bin/sh\necho 3f2a9c\n")
+    for program in ("cogitate", "hostname"):
+        (folder / program).chmod(0o755)
+    given = {"PATH": f"{folder}:/usr/bin:/bin", **environment}
+    subprocess.run(["sh", str(TOWN), "--town", "25"], env=given, check=True)
+    return said.read_text().strip()
+
+
+def test_a_town_whose_container_starts_again_goes_on(tmp_path: Path) -> None:
+    assert started_town(tmp_path) == "run --run town-3f2a9c --days 1 --workers 0 --town 25"
+    assert started_town(tmp_path, known="town-3f2a9c") == "run --run town-3f2a9c --resume --days 1 --workers 0"
+    named = {"RUN": "village", "DAYS": "3"}
+    assert started_town(tmp_path, known="other", **named) == "run --run village --days 3 --workers 0 --town 25"
+    assert started_town(tmp_path, known="village", **named) == "run --run village --resume --days 3 --workers 0"
+
+
+def test_alerts_reach_the_alertmanager_of_compose() -> None:
+    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    (sent,) = yaml.safe_load((ROOT / "ops/prometheus/prometheus.yml").read_text())["alerting"]["alertmanagers"]
+    (target,) = sent["static_configs"][0]["targets"]
+    name, port = target.split(":")
+    assert f"127.0.0.1:{port}:{port}" in services[name]["ports"]
+    config = yaml.safe_load((ROOT / "ops/alertmanager/alertmanager.yml").read_text())
+    assert config["route"]["receiver"] in {one["name"] for one in config["receivers"]}
+    (group,) = yaml.safe_load((ROOT / "ops/prometheus/alerts.yml").read_text())["groups"]
+    named = re.findall(r"Cogitate\w+", str(config["inhibit_rules"]))
+    assert named
+    assert {*named} <= {rule["alert"] for rule in group["rules"]}

@@ -65,3 +65,30 @@ def test_a_long_persona_is_cut_and_leaves_room_for_memories(kind: Kind) -> None:
     prompt = fit(kind, case, kind.prompt_cap)
     assert "Ben argued" in prompt.user
     assert prompt.user.count("两个儿子") <= MAX_SHOWN // 4
+
+
+@pytest.mark.parametrize(
+    ("routine", "lines"),
+    [
+        (
+            ("06:15 Get up @home", "9:00–17:30 Work @work", "~19h30 chess {place} @cafe", "patrol the wall"),
+            [
+                "6:15 AM: Get up (Dorm)",
+                "9:00 AM–5:30 PM: Work (Oak Hill Library)",
+                "~7:30 PM: chess Hobbs Cafe",
+                "patrol the wall",
+            ],
+        ),
+        ("8:00 watch\n20:00 rest; 25:00 sleep", ["8:00 AM: watch", "8:00 PM: rest", "25:00 sleep"]),
+        (
+            "She goes to bed around 11pm, wakes up at 6am; works from 9:00 to 17:00.",
+            ["She goes to bed around 11pm, wakes up at 6am", "works from 9:00 to 17:00."],
+        ),
+    ],
+)
+def test_a_routine_has_a_line_for_each_habit_with_times_as_a_plan_has_them(
+    routine: str | tuple[str, ...], lines: list[str]
+) -> None:
+    profile = Profile(name="Jin Seo", home="dorm", work="library", routine=routine)
+    shown = Plan(TEMPLATES).prompt(case_of(Plan(TEMPLATES), STREAM, 600, profile=profile)).user
+    assert shown.partition("Routine:\n")[2].partition("\nHome:")[0].splitlines() == [f"- {line}" for line in lines]

@@ -142,20 +142,8 @@ _PAGE = re.compile(r"\s*<(!doctype|html)", re.IGNORECASE)
 
 _CODE = re.compile(r"[a-z][a-z0-9_]{1,47}")
 _READ = 4_000  # characters of an error's text that are read
-_SAID = (
-    "code",
-    "type",
-    "status",
-    "param",
-    "message",
-    "msg",
-    "error_msg",
-    "status_msg",
-    "detail",
-    "reason",
-    "raw",
-    "quotaId",
-)
+_CODED = ("code", "type", "status", "param")
+_SAID = ("message", "msg", "error_msg", "status_msg", "detail", "reason", "raw", "quotaId")
 _NAMED = ("retryDelay", "n_ctx")  # fields whose value means nothing without their name
 #: Fields with details (Gemini, OpenRouter), with all of the error (Cloudflare, MiniMax), or with a relayed error.
 _PARTS = ("details", "violations", "metadata", "errors", "base_resp", "error")
@@ -184,12 +172,8 @@ def from_success(body: Mapping[str, object], headers: Mapping[str, str]) -> Fail
         return from_status(status, body, headers)
     if not error and isinstance(body.get("message"), Mapping):
         return None  # text from a model is not an error
-    kind = next(_meanings(error_text(body)), None)
-    if kind == "model_missing":
-        kind = None  # without a status, a word that every error may have
-    if kind is None and not error:
-        return None
-    return _failure(500, kind or "server", body, headers)
+    kind = next(_meanings(error_text(body), passed="model_missing"), None)  # every error may say "model"
+    return _failure(500, kind or "server", body, headers) if kind or error else None
 
 
 def _failure(status: int, kind: FailureKind, body: object, headers: Mapping[str, str]) -> Failure:
@@ -240,7 +224,7 @@ def _words(node: object, depth: int) -> Iterator[str]:
         for part in node[:10]:
             yield from _words(part, depth)
     elif isinstance(node, Mapping) and depth:
-        for key in (*_SAID, *_NAMED):
+        for key in (*_CODED, *_SAID, *_NAMED):
             if value := node.get(key):
                 yield (f"{key} " if key in _NAMED else "") + str(value)[:_READ]
         for key in _WAITS:
@@ -259,6 +243,7 @@ def _kind(status: int, body: object, headers: Mapping[str, str]) -> FailureKind:
     is_html = isinstance(body, str) and text.strip() and "html" in headers.get("Content-Type", "").lower()
     if status in _OF_FIREWALLS and (is_page or is_html):
         return "blocked"
+    # What recovers at a named time is a limit.
     is_limit = status == 429 and requested_wait(headers, text, limited=False) is not None
     meanings = _meanings(text, str(status), passed="quota_exhausted" if is_limit else None)
     return next(meanings, _BY_STATUS.get(status, "server" if status >= 500 else "bad_request"))
@@ -268,7 +253,7 @@ def _meanings(text: str, status: str = "", passed: FailureKind | None = None) ->
     """Yield what the words of an error may mean, with this status or any.
 
     Args:
-        passed: passed over, unless the account is empty: what recovers at a named time is a limit.
+        passed: passed over, unless the account is empty.
     """
     for kind, statuses, words in WORDINGS:
         if status in statuses and re.search(words, text, re.IGNORECASE) and (kind != passed or words == EMPTY):

@@ -5,7 +5,8 @@ the schema is the answer (`cogitate.workers.llm.replies.reading`). A value that 
 wherever it stands: amid a sentence, or before other words in a passage that a tag opens or closes. A value about which
 the text says nothing is a draft if the tag, the label or the key before it, or the tag after it, names it so. But if
 nothing follows it, a label or a key that names a thought ("Thought process") may stand before the answer. Numbered
-values ("Option 1", "Option 2") are drafts if the text goes on after the last. After a turn of a user nothing counts.
+values ("Option 1", "Option 2") are drafts if the text goes on after the last, and so are values between two lines with
+the same label ("Thought:"). After a turn of a user nothing counts.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any, Literal, NoReturn
+from collections.abc import Iterator
+from itertools import accumulate
+from typing import Any, Literal
 
 from json_repair import repair_json
 
@@ -28,7 +30,9 @@ _TOKEN = re.compile(  # a string never ends if it ends with the text, so that th
 _TAG = re.compile(
     r"</?\w[^<>{}\n]{0,60}>|<[|｜][^<>{}\n]{1,60}>|\[/?[A-Z]{2}[A-Z_ ]*\]|◁[^◁▷\n]{1,40}▷|【[^【】\n]{1,40}】"
 )
-_NEXT_TURN = re.compile(r"<[|｜]user[|｜]>|<[^<>\n]{1,40}>\s*user\s*[\n<]", re.IGNORECASE)  # the model asks itself
+_NEXT_TURN = re.compile(  # the model asks itself
+    r"<[|｜]user[|｜]>|<[^<>\n]{1,40}>\s*user\s*[\n<]|^### ?(?:instruction|human|user)\b", re.IGNORECASE | re.MULTILINE
+)
 _FENCE = re.compile(r"```[\w-]*")
 _WITHIN = frozenset(",?，；？、")  # marks with which a sentence goes on, or asks
 _COMMENT = re.compile(r"<!--(?:[^<]|<(?!!--))*?-->|~~\s*[{\[][^~]*~~")  # or a value that is struck out
@@ -42,9 +46,12 @@ _LABEL_END = re.compile(r"[:：](?=\W|\Z)")
 _NUMBERED = re.compile(
     r"^[^\w\"]{0,8}([^\W\d_]{2,20}) ?\d{1,3}\b[^\w{]{0,12}(?:json\s{1,4})?\{", re.MULTILINE
 )  # "Option 1"
+_OPENING_TAGS = 40  # characters before a passage that may name it: "<|channel|>analysis<|message|>"
+_STEP = re.compile(r"^\W{0,8}([^\W\d_]{2,20})[:：]", re.MULTILINE)  # "Thought:"
 _LABEL = 2  # words of the longest label
 _WIDE = re.compile(r"(?<=[\"”\]}\d])\s*([：，])(?=\s*[\"“\[{\dtfn-])")
 _NO_NUMBER = re.compile(r"(?<=[:,\[\s])-?(?:NaN|Infinity)(?=\s*[,}\]])")
+_CURLY_END = re.compile(r"(?<=\")([^\"“”\n]*)”(?=\s*[,}\]:])")
 _LEADING_KEY = re.compile(r"\s*\"\w+\"\s*:")
 _WHOLE_END = re.compile(r"[}\]\"'”’\d]\s*\Z")  # after another letter, a value is cut off
 _MAX_WRAPPED = 3  # objects around an answer that are unwrapped
@@ -52,13 +59,8 @@ _MAX_STARTS = 64  # openings tried; an answer made of brackets must not take qua
 _MAX_REPAIRS = 4  # values repaired in one text
 _MAX_REPAIRED, _MAX_REPAIRED_DEPTH = 12_000, 16  # characters and levels; beyond them a repair may take seconds
 _MAX_DEPTH = 100  # levels of a value; deeper ones may exhaust the stack of what reads them
-
-
-def _refuse(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
-
-
-_decoder = json.JSONDecoder(parse_constant=_refuse, strict=False)  # models put line breaks in strings
+#: Models put line breaks in strings; `int` refuses NaN and Infinity, which are not JSON.
+_decoder = json.JSONDecoder(parse_constant=int, strict=False)
 
 
 def json_values(text: str) -> list[Any]:
@@ -69,9 +71,9 @@ def json_values(text: str) -> list[Any]:
 def values_in(text: str, *, cut: bool = False) -> list[tuple[Any, bool]]:
     """Return the objects and lists of objects in a model's text, the last first, without drafts and with clean strings.
 
-    NaN and Infinity are not JSON. What is within a value is part of it. An answer that is cut off within a string, or
-    missing after a final colon, does not count, and what stands before it is a draft. A text that begins with a value
-    may end with a sentence and a colon.
+    What is within a value is part of it. An answer that is cut off within a string, or missing after a final colon,
+    does not count, and what stands before it is a draft. A text that begins with a value may end with a sentence and a
+    colon.
 
     Args:
         cut: whether the text reached its cap of tokens; then only a value that ends the text is whole.
@@ -92,6 +94,7 @@ def values_in(text: str, *, cut: bool = False) -> list[tuple[Any, bool]]:
         start, lacks = opening.start(), ""
         value, end = _decode(text, start)
         if value is None and repairs < _MAX_REPAIRS:
+            text = _CURLY_END.sub(r'\1"', text)
             end, lacks = _end_of(text, start)
             if (again := text.rfind("\n{", start, len(text) if lacks else end) + 1) and _stands_alone(text, again):
                 position = again
@@ -104,13 +107,14 @@ def values_in(text: str, *, cut: bool = False) -> list[tuple[Any, bool]]:
         if value is not None:
             found.append((value, not lacks, start, end))
     places = [0, *(place for _, _, *span in found for place in span), len(text)]
-    numbered = _NUMBERED.findall(text)
-    if _has_words(text[places[-2] :]) and len(set(numbered)) < len(numbered):
+    before, rest = text[: places[-2]], text[places[-2] :]
+    labels = [*_NUMBERED.findall(text), *{*_STEP.findall(before)}, *{*_STEP.findall(rest)}]
+    if _has_words(rest) and len(set(labels)) < len(labels):
         return []
     return [
         (clean(value), whole)
         for at, (value, whole, _, end) in reversed([*enumerate(found)])
-        if not _is_draft(text, places[2 * at : 2 * at + 4]) and not (cut and text[end:].strip())
+        if not _is_draft(text, *places[2 * at : 2 * at + 4]) and not (cut and text[end:].strip())
     ]
 
 
@@ -120,11 +124,9 @@ def _said(text: str) -> str:
         return "{" + text
     if '"' not in text:
         return html.unescape(text)
-    try:
-        said = _decoder.decode(text if text.startswith('"') else f'"{text}"' if '\\"' in text else "null") or text
-    except ValueError:
-        return text
-    return said.strip() if isinstance(said, str) else text
+    escaped = text if text.startswith('"') else f'"{text}"' if '\\"' in text else ""
+    said, end = _decode(escaped, 0)
+    return _said(said.strip()) if isinstance(said, str) and end == len(escaped) else text
 
 
 def _decode(text: str, start: int) -> tuple[Any, int]:
@@ -160,11 +162,8 @@ def _stands_alone(text: str, start: int) -> bool:
 
 
 def _repaired(text: str) -> Any:
-    depth = most = 0
-    for char in text:
-        depth += (char in "{[") - (char in "}]")
-        most = max(most, depth)
-    if len(text) > _MAX_REPAIRED or most > _MAX_REPAIRED_DEPTH:
+    depths = accumulate((char in "{[") - (char in "}]") for char in text)
+    if len(text) > _MAX_REPAIRED or max(depths) > _MAX_REPAIRED_DEPTH:
         return None
     text = _NO_NUMBER.sub("null", _WIDE.sub(lambda mark: ":" if mark[1] == "：" else ",", text))
     text = text.replace('"""', '"') if '"' in text else text.replace("`", '"')
@@ -175,13 +174,13 @@ def _repaired(text: str) -> Any:
     return value if isinstance(value, dict if text[0] == "{" else list) else None
 
 
-def _is_draft(text: str, places: Sequence[int]) -> bool:
+def _is_draft(text: str, ended: int, start: int, end: int, begins: int) -> bool:
     """Return whether the text goes on about a value, so that it is no answer.
 
     Args:
-        places: the end of the value before it, its start and its end, and the start of the value after it.
+        ended: the end of the value before it.
+        begins: the start of the value after it.
     """
-    ended, start, end, begins = places
     opened = max((tag.end() for tag in _TAG.finditer(text, 0, start)), default=0)
     closing = _TAG.search(text, end)
     before = _FENCE.sub("\n", text[max(ended, opened) : start])
@@ -193,7 +192,8 @@ def _is_draft(text: str, places: Sequence[int]) -> bool:
         return True
     if not _has_words(before.rpartition("\n")[2]):
         return False
-    if opened and (closing is not None or _has_words(after)):
+    opening = text[:opened].rpartition("\n")[2][-_OPENING_TAGS:]
+    if opened and (closing is not None or _has_words(after) or _opens_thought(opening, is_last=False)):
         return True
     goes_on = after.lstrip(" ;")[:1]  # the sentence
     if goes_on in (".", "。"):  # of the sentence that has the value, if another one follows
@@ -221,7 +221,7 @@ def _has_words(text: str) -> bool:
 def wrapped_in(value: object) -> Iterator[object]:
     """Yield the only object or list of objects in a value, such as under "answer" or "arguments", then the one in it.
 
-    Each may be JSON in a string. A key may name another as a draft.
+    Each may be JSON in a string, also in a fence. A key may name another as a draft.
     """
     for _ in range(_MAX_WRAPPED):
         if isinstance(value, dict):
@@ -234,8 +234,9 @@ def wrapped_in(value: object) -> Iterator[object]:
 
 
 def _container(value: object) -> object:
-    if isinstance(value, str) and value.lstrip().startswith(("{", "[")):
-        value = clean(_decode(value.strip(), 0)[0])
+    text = _FENCE.sub("", value).strip() if isinstance(value, str) else ""
+    if text.startswith(("{", "[")):
+        value = clean(_decode(text, 0)[0])
     return value if isinstance(value, dict) or (isinstance(value, list) and dict in map(type, value)) else None
 
 

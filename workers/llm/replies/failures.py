@@ -19,34 +19,12 @@ from pydantic_core import ErrorDetails
 from cogitate.memory import typed_json
 from cogitate.tasks.job import Cost
 
-FailureKind = Literal[
-    "connection",
-    "dns",
-    "tls",
-    "proxy",
-    "blocked",
-    "timeout",
-    "no_time",
-    "auth",
-    "forbidden",
-    "quota_exhausted",
-    "model_missing",
-    "unsupported",
-    "bad_request",
-    "conflict",
-    "rate_limited",
-    "server",
-    "overloaded",
-    "context_overflow",
-    "filtered",
-    "refused",
-    "truncated",
-    "empty",
-    "not_json",
-    "wrong_schema",
-    "no_completion",
-    "too_large",
-]
+_Unreached = Literal["connection", "dns", "tls", "proxy", "blocked", "timeout", "no_time"]
+_Denied = Literal["auth", "forbidden", "quota_exhausted", "model_missing", "unsupported", "bad_request", "conflict"]
+_Busy = Literal["rate_limited", "server", "overloaded"]
+_NoText = Literal["context_overflow", "filtered", "refused", "truncated", "empty"]
+_Unreadable = Literal["not_json", "wrong_schema", "no_completion", "too_large"]
+FailureKind = Literal[_Unreached, _Denied, _Busy, _NoText, _Unreadable]
 FAILURE_KINDS: tuple[FailureKind, ...] = get_args(FailureKind)
 
 Scope = Literal["prompt", "parameter", "model", "key", "account", "endpoint", "network", "deadline"]

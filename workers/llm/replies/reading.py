@@ -7,7 +7,6 @@ the readings.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from functools import reduce
@@ -23,18 +22,9 @@ from cogitate.workers.llm.requests.schema import Schema, full_schema
 _ROUNDS = 4  # validations after each of which what is wrong is left out
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 _NOT_IN_NAMES = re.compile(r"[\W_]+")
-#: Degrees in words, as a share of a number's range.
-_DEGREES: Mapping[str, float] = {
-    "lowest": 0,
-    "low": 0.25,
-    "medium": 0.5,
-    "moderate": 0.5,
-    "normal": 0.5,
-    "high": 0.75,
-    "highest": 1,
-    "urgent": 1,
-    "critical": 1,
-}
+_STEPS = ("lowest", "low", "medium moderate normal", "high", "highest urgent critical")
+_DEGREES = {word: step / 4 for step, words in enumerate(_STEPS) for word in words.split()}  # shares of a number's range
+_NOT_PLAIN = ("\\", "\x7f", "NaN", "Infinity")
 _UNREADABLE = ("_type", "_parsing")  # how the names of pydantic's errors about a value's form end
 
 
@@ -60,13 +50,9 @@ def answer_in(text: str, model: type[BaseModel], *, cut: bool = False) -> BaseMo
 
 def _exact(text: str, model: type[BaseModel]) -> BaseModel | None:
     """Return a text that is one object of plain characters and fits its class as it stands; it needs no reading."""
-    if not text.isascii() or not text.startswith("{") or "\\" in text or "\x7f" in text:
+    if not text.isascii() or not text.startswith("{") or any(mark in text for mark in _NOT_PLAIN):
         return None
-    try:
-        value = json.loads(text, parse_constant=int)  # NaN and Infinity are not JSON
-    except (ValueError, RecursionError):
-        return None
-    made = captured(model.model_validate, value, strict=True, extra="forbid")
+    made = captured(model.model_validate_json, text, strict=True, extra="forbid")
     return None if type(made) is Raised else made
 
 

@@ -23,6 +23,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from cogitate.memory import typed_json
+from cogitate.scheduler.ledger.connect import read_value, scan_keys
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.llm.requests.schema import BOUNDS, narrowed_schema, plain_schema
 
@@ -187,8 +188,8 @@ def known_dialects(client: Redis) -> list[KnownDialect]:
     Raises:
         RedisError: if the server cannot be reached.
     """
-    keys = sorted(client.scan_iter(match=KEY_PREFIX + "*", count=1000))
-    raw = client.mget(keys) if keys else []
+    keys = sorted(key for found in scan_keys(client, KEY_PREFIX + "*", 1000) for key in found)
+    raw = [read_value(client, key.decode()) for key in keys]
     return [typed_json.decode(value, KnownDialect) for value in raw if value]
 
 

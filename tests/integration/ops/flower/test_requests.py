@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 import urllib.error
 import urllib.request
 from base64 import b64encode
@@ -47,6 +48,7 @@ def test_a_logged_in_user_may_act_and_the_history_names_them(
     assert (pause.control, pause.by) == (SetMode("paused"), "operator in Flower")
     assert lower.control == SetLimit("day.run.tokens", 70)
     history = reading(address, "steering")["history"]
+    assert all(abs(one["at"] - time.time()) < LONGEST for one in history if one["tick"]), "in real time, too"
     assert [(one["asked"], one["by"], one["state"]) for one in history] == [
         ("limit day.run.tokens 70", "operator in Flower", "waits"),
         ("pause", "operator in Flower", "waits"),

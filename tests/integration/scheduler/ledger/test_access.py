@@ -161,7 +161,7 @@ def test_a_whole_run_with_each_under_its_own_user(
                 assert budget_vitals(observer, "town").windows
                 assert cadence_vitals(observer, "town").tick == 300
                 assert [known.model for known in known_dialects(observer)] == ["stand-in"]
-                assert observer.hlen("cogitate:responses") > 0
+                assert observer.hlen("cogitate:{responses}") > 0
                 assert len(workers_seen(observer).alive) == 1
                 assert [one.p50 for one in endpoint_vitals(observer)] != [None]
                 assert run_overview(observer, "town").tick == 300

@@ -19,8 +19,9 @@ from redis import Redis
 
 from cogitate import Profile, Settings, TickLoop
 from cogitate.errors import ConfigurationError, Fenced, RunHeld
+from cogitate.scheduler.ledger.keys import RUNS
 from cogitate.scheduler.ledger.presence import LEAST, HostProcess, Presence, host_of, this_process
-from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.run_store import RunStore, run_names
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import typed
 from tests.integration.scheduler.ledger.ledger_case import OWNER, Host
@@ -121,6 +122,14 @@ def test_a_host_that_was_killed_is_gone_at_once(valkey: EmbeddedServer, client: 
             assert [tick.number for tick in loop] == [1, 2, 3, 4]
         assert client.get(loop.ledger.store.key("host")) is None
         assert "finished at tick 4" in states(valkey)[0]
+
+
+def test_a_host_lists_its_run_again_that_the_list_forgot(client: Redis) -> None:
+    host = Host(client, run="mine")
+    client.delete(RUNS)
+    assert run_names(client) == []
+    assert host.ledger.present(b"{}", HOUR)
+    assert run_names(client) == ["mine"]
 
 
 def test_a_loop_of_this_process_is_a_host_too(valkey: EmbeddedServer, client: Redis) -> None:

@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
-from cogitate.scheduler.config.controls import SetMode
+from cogitate.scheduler.config.controls import Retry, SetMode
+from cogitate.scheduler.inspection.endpoint_vitals import EndpointChange
 from cogitate.scheduler.inspection.events import FEW, GAP, MOST_EVENTS, Event, real_windows, recent_events
 from cogitate.scheduler.inspection.vitals import SteeringStep
 from cogitate.scheduler.ledger.worker_signs import MissingWorker, WorkersSeen
 from cogitate.scheduler.tick.figure_history import Figures
-from tests.unit.ops.test_flower_cards import ENDPOINT
 
 NOW = 1_800_000_000.0
 SPAN = 3_600.0
@@ -27,9 +27,7 @@ def said(points: list[Figures], *requests: tuple[SteeringStep, str], **seen: Any
 
 
 def events(points: list[Figures], *requests: tuple[SteeringStep, str], **seen: Any) -> list[Event]:
-    return recent_events(
-        points, requests, **({"endpoints": [], "workers": WELL, "now": NOW, "since": NOW - SPAN} | seen)
-    )
+    return recent_events(points, requests, **({"changes": [], "workers": WELL, "now": NOW, "since": NOW - SPAN} | seen))
 
 
 def test_the_last_minutes_are_summed_by_real_time() -> None:
@@ -79,15 +77,44 @@ def test_ticks_after_a_gap_and_a_request_have_their_real_time() -> None:
     assert said(slow) == [], "a run whose ticks take that long is well"
 
 
+def test_requests_that_were_sent_at_once_are_one_event() -> None:
+    points = [point(1, 300), point(2, 100)]
+    steps = [
+        SteeringStep(
+            id=str(job),
+            control=Retry(job=f"{job}", owner="a", numbers=(job,)),
+            by="ann",
+            state="applied",
+            tick=2,
+            minute=20,
+        )
+        for job in range(4)
+    ]
+    steps[1] = msgspec.structs.replace(steps[1], state="refused", refused="no room")
+    requests = [(step, f"retry {step.id}") for step in steps]
+    assert [what for what, _ in said(points, *requests) if "ann" in what] == [
+        "ann: retry 0, and 2 more of this kind",
+        "ann: retry 1, refused: no room",
+    ]
+
+
 def test_breakers_and_missing_workers_are_events_at_the_game_time_of_then() -> None:
     points = [point(1, 300), point(2, 100), point(3, 1)]
-    opened = msgspec.structs.replace(ENDPOINT, breaker="open", why="overloaded", changed=50.0)
-    closed = msgspec.structs.replace(ENDPOINT, endpoint="other", changed=20.0)
+    changes = [
+        EndpointChange("default", NOW - 90, "opened", "overloaded 503"),
+        EndpointChange("default", NOW - 60, "closed"),
+        EndpointChange("default", NOW - 50, "opened", "timeout"),
+        EndpointChange("other", NOW - 20, "set_aside", "model_missing", "tiny"),
+        EndpointChange("other", NOW - 10, "asked_again", model="tiny"),
+    ]
     workers = WorkersSeen(alive=[], missing=[MissingWorker(worker="w", seconds=150.0)], kinds=[])
-    found = events(points, endpoints=[opened, closed], workers=workers)
+    found = events(points, changes=changes, workers=workers)
     assert [(one.what, one.minute, one.bad) for one in found if "ticks go on" not in one.what] == [
-        ("breaker of other closed", 20, False),
-        ("breaker of default opened (overloaded)", 20, True),
+        ("other asks tiny again", 20, False),
+        ("other no longer asks tiny (model_missing)", 20, True),
+        ("breaker of default opened (timeout)", 20, True),
+        ("breaker of default closed", 20, False),
+        ("breaker of default opened (overloaded 503)", 20, True),
         ("last sign of worker w", 10, True),
     ]
 
@@ -105,5 +132,5 @@ def test_events_are_bounded_in_number_and_age() -> None:
     flapping = [point(at, 3_500 - 60 * at, failed=FEW * (at % 2)) for at in range(1, 58)]
     assert len(said(flapping)) == MOST_EVENTS
     assert said([]) == []
-    long_ago = msgspec.structs.replace(ENDPOINT, changed=SPAN + 1)
-    assert not [what for what, _ in said([point(1, 5)], endpoints=[long_ago]) if "breaker" in what]
+    long_ago = EndpointChange("default", NOW - SPAN - 1, "closed")
+    assert not [what for what, _ in said([point(1, 5)], changes=[long_ago]) if "breaker" in what]

@@ -28,6 +28,7 @@ from cogitate.scheduler.tick.figure_history import (
     figures_of,
     joined,
     last_tick_before,
+    real_times_at,
     thinned,
 )
 from cogitate.tasks.job import Cost, JobKey
@@ -131,6 +132,8 @@ def test_the_last_tick_before_an_instant_is_known_by_tick_and_before_that_by_hou
     fields = {name: msgspec.json.encode(figures) for name, figures in (kept_hours | ticks).items()}
     store.client.hset(store.key("history"), mapping=fields)  # type: ignore[arg-type]
     assert last_tick_before(store, instant) == tick
+    times = real_times_at(store, {3_000: 3_000, 90: 89, 5_000: 4_999})
+    assert times == {3_000: 4_000.0, 90: 1_001.0}, "one has neither a tick nor an hour"
 
 
 def test_every_tick_has_its_real_time(cogitate_loop: Loops) -> None:

@@ -17,6 +17,7 @@ from redis.exceptions import (
     ReadOnlyError,
     RedisError,
     ResponseError,
+    TryAgainError,
 )
 from redis.exceptions import ConnectionError as Disconnected
 from redis.exceptions import TimeoutError as Slow
@@ -71,7 +72,7 @@ AWAY, SLOW, ODD = Disconnected("refused"), Slow("no reply"), ResponseError("ERR 
         (ResponseError("MISCONF Redis is configured to save"), True),
         (ResponseError("NOREPLICAS Not enough"), True),
         (ResponseError("MASTERDOWN Link"), True),
-        (ResponseError("TRYAGAIN later"), True),
+        (TryAgainError("later"), True),
         (ODD, False),
         (ResponseError("it is MISCONF"), False),
         (NoScriptError("unknown"), False),

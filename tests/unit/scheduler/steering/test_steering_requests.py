@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -14,6 +16,9 @@ from cogitate.scheduler.budget.admission import AdmissionRound
 from cogitate.scheduler.budget.budget import BudgetView
 from cogitate.scheduler.budget.rules import Rules
 from cogitate.scheduler.config.controls import (
+    MOST_CANCELLED,
+    CalledOff,
+    CancelJobs,
     Control,
     ControlAnswer,
     ControlRequest,
@@ -27,7 +32,7 @@ from cogitate.scheduler.config.tiers import ModelOption
 from cogitate.scheduler.ledger.ledger import Write
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.steering.steering import MOST_ANSWERS, Steering, read_steering
-from cogitate.tasks.job import Cost
+from cogitate.tasks.job import Cost, JobKey
 from tests.unit.scheduler.scheduler_case import ANN, BOB, Thinker, fixed_ticks
 
 KINDS = (Thinker("plan", output_cap=10), Thinker("reflect", output_cap=10))
@@ -56,7 +61,12 @@ class Host:
 
     def take(self, *controls: Control | None, tick: int = 7) -> tuple[Control, ...]:
         asked = [None if one is None else ControlRequest(f"id{n}", one) for n, one in enumerate(controls)]
-        return self.steering.take(asked, tick, tick)
+        return self.steering.take(asked, tick, tick, self.call_off)
+
+    def call_off(self, keys: Iterable[JobKey], because: str) -> tuple[int, int]:
+        """Find the jobs of plan open, and those of reflect held."""
+        found = Counter(key.kind for key in keys)
+        return found["plan"], found["reflect"]
 
     def answers(self) -> list[ControlAnswer]:
         return [*self.steering._answers]
@@ -303,3 +313,29 @@ def test_no_limit_in_money_is_set_on_models_whose_price_the_run_does_not_know() 
     assert host.refusal(money).endswith("does not know: 'qwen', 'm'")
     assert host.refusal(SetLimit("day.tokens", 5)) == ""
     assert host.refusal(SetLimit("day.usd_micros", None)) == "", "one that was there is lifted"
+
+
+# -- single jobs -------------------------------------------------------------------------------------
+
+
+def test_the_answer_says_what_has_become_of_each_job_that_was_to_be_cancelled(host: Host) -> None:
+    named = (JOB, JOB, "7/reflect/agent:ann/0/0", "6/act/agent:ann/0/0", "6/act/agent:bob/0/0")
+    assert host.take(CancelJobs(named)) == (CancelJobs(named),), "it changes what is decided"
+    (answer,) = host.answers()
+    assert answer.called_off == CalledOff(cancelled=1, ended=2, held=1)
+    assert CalledOff(1, 2, 1).text() == "1 cancelled, 2 had ended, 1 left to the heuristic before"
+    assert CalledOff(1_000, 0, 0).text() == "1,000 cancelled"
+
+
+@pytest.mark.parametrize(
+    ("jobs", "why"),
+    [
+        ((JOB, "nothing"), "'nothing' is not a job key"),
+        (tuple(f"7/plan/agent:a{n}/0/0" for n in range(MOST_CANCELLED + 1)), "at most 1000 jobs"),
+    ],
+)
+def test_a_request_to_cancel_what_it_may_not_cancels_nothing(host: Host, jobs: tuple[str, ...], why: str) -> None:
+    host.call_off = pytest.fail  # type: ignore[method-assign]
+    assert why in host.refusal(CancelJobs(jobs))
+    assert host.take(CancelJobs(jobs)) == ()
+    assert host.answers()[-1].called_off is None

@@ -49,6 +49,7 @@ CLASSES = {
     "real_day_spent",
     "real_day_away",
     "real_day_unpriced",
+    "experiment_spent",
     "unknown_endpoint",
     "prompt_too_long",
     "prompt_failed",

@@ -101,7 +101,7 @@ def calls_of(client: FakeRedis, models: Models, gate: Gate, **settings: Any) -> 
     calls = Calls(client, chosen, models, threading.Event())  # type: ignore[arg-type]
     calls.gate.close()
     day = RealDay(client, chosen, lambda: "2026-03-01")
-    calls._layers = (*calls._layers[:3], RealDayLimit(day), Gating(gate))  # type: ignore[arg-type]
+    calls._layers = (*calls._layers[:3], RealDayLimit(day, threading.Event()), Gating(gate))  # type: ignore[arg-type]
     return calls, day
 
 

@@ -1,0 +1,67 @@
+"""The runs that a command reads: of the server, or of capsules, which need none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from redis import Redis
+
+from cogitate.hosting.inline import redis_in_memory
+from cogitate.memory import typed_json
+from cogitate.ops.command_options import CAPSULE, is_capsule, open_state
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.inspection.capsule_run import restore_run
+from cogitate.scheduler.journal.capsule.verifying import open_capsule
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.workers.jobs.stored_texts import Captured, restore_captured
+
+
+class ReadRun(NamedTuple):
+    """A run, and a client of the Redis that has it."""
+
+    client: Redis
+    run: str
+
+
+@contextmanager
+def open_run(settings: Settings, name: str) -> Iterator[ReadRun]:
+    """Yield the run that a user names; see `open_runs`."""
+    with open_runs(settings, name) as (found,):
+        yield found
+
+
+@contextmanager
+def open_runs(settings: Settings, *names: str) -> Iterator[list[ReadRun]]:
+    """Yield the runs that a user names: each by its name, or by the file of its capsule, for which no server is asked.
+
+    The run of a capsule has the name of its file here; a second file of that name gets a number.
+
+    Raises:
+        OSError, CapsuleError: when a file cannot be read, or is not what was written.
+        ServerSilent, ConfigurationError: as `open_state`, if a run of the server is named.
+    """
+    server: Redis | None = None
+    found: list[ReadRun] = []
+    with ExitStack() as resources:
+        for name in names:
+            if is_capsule(name):
+                path = Path(name)
+                same = sum(Path(one).name == path.name for one in names[: len(found)])
+                found.append(_read(path, f"{path.stem}-{same + 1}{CAPSULE}" if same else path.name))
+                continue
+            if server is None:
+                server = resources.enter_context(open_state(settings))
+            found.append(ReadRun(server, name))
+        yield found
+
+
+def _read(path: Path, name: str) -> ReadRun:
+    client = redis_in_memory()
+    with open_capsule(path) as capsule:
+        rebuilt = restore_run(capsule, client, name)
+        attempts = ((key, typed_json.decode(raw, Captured)) for key, raw in capsule.answers(rebuilt.jobs))
+        restore_captured(RunStore.open(client, name), attempts)
+    return ReadRun(client, name)

@@ -1,0 +1,199 @@
+"""The commands that ask a run's host for something about jobs, named or by filters: `retry` and `cancel-jobs`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cogitate.hosting import logs
+from cogitate.hosting.terminal import Terminal
+from cogitate.ops.command_options import (
+    AsJson,
+    DataDir,
+    FromTick,
+    Minutes,
+    OfKind,
+    OfModel,
+    OfOwner,
+    OfWorker,
+    Reason,
+    State,
+    ToTick,
+    Verbose,
+    Yes,
+    is_confirmed,
+    open_state,
+    read_settings,
+)
+from cogitate.ops.commands.steer import REFUSED, NoWait, request_controls
+from cogitate.ops.operator_requests import (
+    cancel_request,
+    cancellable_matches,
+    format_control,
+    parse_job_id,
+    retry_requests,
+    retryable_matches,
+)
+from cogitate.scheduler.config.controls import CancelJobs, Retry
+from cogitate.scheduler.config.settings import ConfigurationError
+from cogitate.scheduler.inspection.job_history import JobHistory
+from cogitate.scheduler.inspection.job_records import EVERY_JOB, JobQuery
+from cogitate.scheduler.intake.checks import InputError
+from cogitate.tasks.job import JobKey
+
+Targets = Annotated[
+    list[str],
+    typer.Argument(metavar="ID…|RUN", help="Ids of jobs of one run; or the run, for all jobs that match."),
+]
+
+
+def retry(
+    targets: Targets,
+    state: State = None,
+    kind: OfKind = None,
+    owner: OfOwner = None,
+    model: OfModel = None,
+    worker: OfWorker = None,
+    first: FromTick = None,
+    until: ToTick = None,
+    minutes: Minutes = None,
+    reason: Reason = "",
+    yes: Yes = False,
+    no_wait: NoWait = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+    verbose: Verbose = 0,
+) -> int:
+    """Repeat jobs that were late, failed, dead, denied or too_slow: a new job replaces the result of the heuristic.
+
+    The new job is charged to the budget windows of its tick. It is refused if these have no room, or if the heuristic's
+    entry was repaired, summarised or pruned meanwhile. Jobs that cannot be repeated are named, and the others sent.
+
+    With the name of a run, the newest matching jobs are repeated, at most as many as may wait for a host. This requires
+    a reason and asks for confirmation.
+    """
+    logs.configure(verbose)
+    query = JobQuery(
+        state=state, kind=kind, owner=owner, model=model, worker=worker, first=first, last=until, minutes=minutes
+    )
+    if run := _run_of(targets):
+        faults = list[str]()
+        with open_state(read_settings(data_dir=data_dir)) as client:
+            found = retryable_matches(JobHistory(client, run), query)  # a run that is missing is named first
+        _check_reason(reason)
+        if not found.requests:
+            raise InputError(f"run {run!r}: {found.text()}")
+        if not yes and not is_confirmed("retry", run, f"{found.text()} Retry {len(found.requests)}?"):
+            Terminal(stderr=True).print("nothing was sent")
+            return 1
+        controls = found.requests
+    else:
+        _check_no_filters(query)
+        run, controls, faults = _retries(targets, data_dir)
+    for fault in faults:
+        typer.echo(f"not sent: {fault}", err=True)
+    sent = request_controls(
+        run,
+        controls,
+        named=[f"retry {run}/{one.job}" for one in controls],
+        data_dir=data_dir,
+        as_json=as_json,
+        no_wait=no_wait,
+        reason=reason,
+    )
+    return REFUSED if faults else sent
+
+
+def cancel_jobs(
+    targets: Targets,
+    state: State = None,
+    kind: OfKind = None,
+    owner: OfOwner = None,
+    model: OfModel = None,
+    worker: OfWorker = None,
+    first: FromTick = None,
+    until: ToTick = None,
+    minutes: Minutes = None,
+    reason: Reason = "",
+    yes: Yes = False,
+    no_wait: NoWait = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+    verbose: Verbose = 0,
+) -> int:
+    """Cancel open jobs of a run that goes on: no model is asked for them any more, and heuristics take their place.
+
+    The heuristic's result is applied when the answer was due. An answer that is under way is discarded; what it costs
+    stays charged. A job that has ended meanwhile is no error: the outcome says how many have.
+
+    With the name of a run, all its open jobs that match are cancelled, without filters every one; the run itself goes
+    on. This asks for confirmation. A reason is required.
+    """
+    logs.configure(verbose)
+    _check_reason(reason)
+    query = JobQuery(
+        state=state, kind=kind, owner=owner, model=model, worker=worker, first=first, last=until, minutes=minutes
+    )
+    if run := _run_of(targets):
+        with open_state(read_settings(data_dir=data_dir)) as client:
+            found = cancellable_matches(JobHistory(client, run), query)
+        if not found.jobs:
+            raise InputError(f"run {run!r}: {found.text()}")
+        if not yes and not is_confirmed("cancel-jobs", run, f"{found.text()} Cancel {len(found.jobs):,}?"):
+            Terminal(stderr=True).print("nothing was sent")
+            return 1
+        control = CancelJobs(tuple(found.jobs))
+    else:
+        _check_no_filters(query)
+        run, keys = _keys_of(targets)
+        with open_state(read_settings(data_dir=data_dir)) as client:
+            control = cancel_request(JobHistory(client, run), keys)
+    named = [format_control(control)]
+    return request_controls(
+        run, [control], named=named, data_dir=data_dir, as_json=as_json, no_wait=no_wait, reason=reason
+    )
+
+
+def _retries(ids: Sequence[str], data_dir: Path | None) -> tuple[str, list[Retry], list[str]]:
+    """Return the run of these jobs, the requests to repeat them, and why others of them cannot be repeated.
+
+    Raises:
+        InputError: if none can be repeated, or they are of several runs.
+    """
+    run, keys = _keys_of(ids)
+    with open_state(read_settings(data_dir=data_dir)) as client:
+        controls, faults = retry_requests(JobHistory(client, run), keys)
+    if not controls:
+        raise InputError("; ".join(faults))
+    return run, controls, faults
+
+
+def _run_of(targets: Sequence[str]) -> str:
+    """Return the run whose jobs are to match filters; "" if the targets are ids of jobs."""
+    return targets[0] if len(targets) == 1 and "/" not in targets[0] else ""
+
+
+def _check_reason(reason: str) -> None:
+    if not reason.strip():
+        raise ConfigurationError("give --reason TEXT: it stands in the run's audit trail of operators' requests")
+
+
+def _check_no_filters(query: JobQuery) -> None:
+    if query != EVERY_JOB:
+        raise ConfigurationError("filters choose among the jobs of a run: give the run's name instead of ids")
+
+
+def _keys_of(ids: Sequence[str]) -> tuple[str, list[JobKey]]:
+    """Return the run of these jobs, and their keys.
+
+    Raises:
+        InputError: if one is no id of a job, or they are of several runs.
+    """
+    keys = [parse_job_id(one) for one in ids]
+    runs = sorted({run for run, _ in keys})
+    if len(runs) > 1:
+        raise InputError(f"these jobs are of several runs ({', '.join(runs)}): name those of one run at a time")
+    return runs[0], [key for _, key in keys]

@@ -1,0 +1,1 @@
+"""Experiments: the same run under several conditions, several times each, on shared workers, within one limit."""

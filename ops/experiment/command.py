@@ -1,0 +1,91 @@
+"""`cogitate sweep`: run an experiment."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from cogitate.hosting import logs
+from cogitate.hosting.terminal import Terminal
+from cogitate.ops.command_options import AsJson, Verbose
+from cogitate.ops.error_messages import FAILED
+from cogitate.ops.experiment.statistics import sentences
+from cogitate.ops.experiment.summary import ends, money_lines, own_first, progress_line, thoughts_line
+from cogitate.ops.experiment.sweeping import Sweep
+from cogitate.ops.experiment.sweeping import sweep as run_sweep
+from cogitate.ops.formatting.budget import by_unit
+from cogitate.ops.formatting.charts import figure
+from cogitate.ops.signals import interruptible
+
+
+def sweep(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The experiment, as TOML.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="The folder of its runs and results (default FILE without .toml).",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    verbose: Verbose = 0,
+) -> int:
+    """Run an experiment: every condition several times, on shared workers, within one limit.
+
+    The same command continues an experiment that was interrupted, killed or stopped at its limit. The exit code is 1 if
+    runs are left.
+    """
+    logs.configure(verbose)
+    err, console = Terminal(stderr=True), Terminal(stderr=as_json)
+    asked: list[bool] = []
+    with (
+        interruptible(lambda text: err.print(text)) as interruption,
+        interruption.softened(lambda: asked.append(True), "leaving the runs, which can be continued"),
+    ):
+        found = run_sweep(
+            file, out=out, watch=lambda progress: err.print(progress_line(progress)), stop=lambda: bool(asked)
+        )
+    _print(console, found)
+    if as_json:
+        print(json.dumps(_json(found)), flush=True)
+    if asked:
+        return interruption.exit_code
+    return 0 if found.complete else FAILED
+
+
+def _print(console: Terminal, found: Sweep) -> None:
+    shown = [one for one in own_first(found.comparisons) if not one.base and not one.empty]
+    if shown:
+        table = Table("measure", "condition", "runs", "mean", "difference from the base")
+        for one in shown:
+            apart = "" if one.difference is None else f"{figure(one.difference.mean)}, {ends(one.difference)}"
+            table.add_row(one.measure, one.condition, str(one.value.n), figure(one.value.mean), apart)
+        console.print(table)
+    for line in sentences(found.comparisons):
+        console.print(line)
+    progress = found.progress
+    said = [f"{progress.done:,} of {progress.runs:,} runs", thoughts_line(found.results), *money_lines(progress.spent)]
+    console.print("; ".join(said))
+    if found.stopped:
+        console.print("stopped at its limit: raise limit_tokens or limit_usd, and run the same command to continue")
+    for run in progress.failed:
+        console.print(f"the host of run {run} failed: see {found.files[0].parent / 'logs' / run}.log")
+    console.print(f"written: {', '.join(str(path) for path in found.files)}")
+
+
+def _json(found: Sweep) -> dict[str, object]:
+    return {
+        "runs": found.progress.runs,
+        "done": found.progress.done,
+        "failed": list(found.progress.failed),
+        "stopped_at_limit": found.stopped,
+        "spent": by_unit(found.progress.spent.spent),
+        "summary": list(found.summary),
+        "files": [str(path) for path in found.files],
+    }

@@ -1,0 +1,304 @@
+"""Runs an experiment: several hosts at once on shared workers, to the end or to its limit, resumable at any moment.
+
+Everything stands in one folder: `data` with the server and all runs, `logs` with what each host printed,
+`experiment.json` with what the runs are of, `done.jsonl` with a line for each run whose host has ended. A run is its
+name, so one that is hosted again is resumed. Nothing else is kept, so a killed experiment loses nothing.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shlex
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import structlog
+from pydantic import SecretStr
+from redis import Redis
+
+from cogitate.memory import typed_json
+from cogitate.ops.experiment.host import HostedRun
+from cogitate.ops.experiment.hosts import Hosts
+from cogitate.ops.experiment.limit import ExperimentLimit
+from cogitate.ops.experiment.plan import Experiment, PlannedRun, text_of
+from cogitate.scheduler.config.kind_modules import load_kinds
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.inspection.stored_run import tick_at
+from cogitate.scheduler.journal.changes import Fork
+from cogitate.scheduler.journal.private_files import private_file
+from cogitate.scheduler.ledger.real_day import DaySpending
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.workers.processes.embedded import EmbeddedServer
+from cogitate.workers.processes.supervisor import WorkerPool, worker_environment
+from cogitate.workers.processes.worker_process import PARENT_VARIABLE
+
+LOOK_EVERY = 0.05  # seconds
+PATIENCE = 15.0  # seconds in which the hosts of an experiment that was killed are gone
+
+log = structlog.get_logger()
+
+
+class Done(msgspec.Struct, frozen=True):
+    """A run whose host has ended."""
+
+    run: str
+
+
+class Progress(NamedTuple):
+    """How far an experiment is."""
+
+    done: int
+    runs: int
+    begun: int  # runs that were done when this process began
+    seconds: float  # since then
+    spent: DaySpending
+    failed: tuple[str, ...]  # runs whose hosts failed
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Return the time that the rest will take; None: no run has ended yet."""
+        done = self.done - self.begun
+        return self.seconds / done * (self.runs - self.done) if done else None
+
+
+class ExperimentFolder:
+    """The folder of an experiment."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.data = path / "data"
+        self._done = path / "done.jsonl"
+
+    @contextmanager
+    def held(self) -> Iterator[int]:
+        """Hold the folder, and yield the lock's descriptor.
+
+        Raises:
+            ConfigurationError: when another process runs this experiment, or the folder cannot be made.
+        """
+        try:
+            (self.path / "logs").mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigurationError(f"cannot make the folder {self.path}: {error.strerror}") from error
+        with (self.path / "lock").open("ab") as lock:
+            deadline = time.monotonic() + PATIENCE
+            while True:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if time.monotonic() > deadline:
+                        raise ConfigurationError(f"another process runs the experiment in {self.path}") from None
+                    time.sleep(LOOK_EVERY)
+            yield lock.fileno()
+
+    def check_identity(self, experiment: Experiment) -> None:
+        """Check that the runs in the folder are of this experiment; note it in an empty folder.
+
+        Raises:
+            ConfigurationError: when the file has changed since they began.
+        """
+        identity = experiment.identity()
+        kept = self._read("experiment.json")
+        if kept is None:
+            self._write("experiment.json", identity)
+        elif changed := sorted(name for name in identity if kept.get(name) != identity[name]):
+            raise ConfigurationError(
+                f"{', '.join(changed)} changed since the runs in {self.path} began: give another --out, or delete it; "
+                "only limits, measures, hosts and replicates may change"
+            )
+
+    def done(self) -> set[str]:
+        """Return the names of the runs whose hosts have ended."""
+        if not self._done.exists():
+            return set()
+        found = set()
+        for line in self._done.read_bytes().splitlines():
+            try:
+                found.add(typed_json.decode(line, Done).run)
+            except msgspec.DecodeError:
+                continue  # it was cut short: the host is started again, and ends at once
+        return found
+
+    def note_done(self, run: str) -> None:
+        """Note that a run's host has ended; on disk when this returns."""
+        whole = not self._done.exists() or self._done.read_bytes().endswith(b"\n")
+        with self._done.open("ab") as file:
+            file.write((b"" if whole else b"\n") + msgspec.json.encode(Done(run)) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    @property
+    def stopped_at(self) -> Mapping[str, Any] | None:
+        """The limits at which the experiment stopped last."""
+        return self._read("stopped.json")
+
+    def note_stopped(self, limits: Mapping[str, Any]) -> None:
+        """Note at which limits it stopped."""
+        self._write("stopped.json", limits)
+
+    def log_file(self, run: str) -> Path:
+        """Return the file of what a run's host printed."""
+        return self.path / "logs" / f"{run}.log"
+
+    def _read(self, name: str) -> Mapping[str, Any] | None:
+        path = self.path / name
+        return json.loads(path.read_bytes()) if path.exists() else None
+
+    def _write(self, name: str, value: Mapping[str, Any]) -> None:
+        with private_file(self.path / name) as file:
+            file.write(json.dumps(value, sort_keys=True).encode())
+
+
+class Runner:
+    """An experiment in its folder. `run` hosts what is left; afterwards `client` still reads all runs.
+
+    Args:
+        watch: called whenever a run has ended.
+        stop: asked all the time; once it returns True, no run begins, and those that run are left.
+    """
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        folder: ExperimentFolder,
+        watch: Callable[[Progress], None] | None = None,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.experiment = experiment
+        self.folder = folder
+        self.settings = self._settings()
+        self.stopped = False  # at the limit
+        self._watch = watch
+        self._stop = stop
+        self._failed: list[str] = []
+        self.client: Redis
+        self.limit: ExperimentLimit
+
+    def _settings(self) -> Settings:
+        experiment = self.experiment
+        settings = experiment.settings_of(experiment.grid()[0])
+        kinds = settings.kinds
+        if experiment.world is not None:  # its module may declare kinds
+            kinds = tuple(dict.fromkeys([*kinds, experiment.world.partition(":")[0]]))
+        return settings.changed(
+            data_dir=self.folder.data,
+            kinds=kinds,
+            real_day_tokens=experiment.limit_tokens,
+            real_day_usd=experiment.limit_usd,
+            experiment=experiment.at_limit,
+        )
+
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        """Open the folder and its server for the block.
+
+        Raises:
+            ConfigurationError: when the folder is of another experiment or in use, or there is no server.
+        """
+        load_kinds(self.settings)  # as hosts and workers will
+        with ExitStack() as resources:
+            self._lock = resources.enter_context(self.folder.held())
+            self.folder.check_identity(self.experiment)
+            server = resources.enter_context(EmbeddedServer(self.folder.data))
+            self._url = server.url
+            self.client = resources.enter_context(server.client())
+            self.limit = ExperimentLimit(self.client, self.settings)
+            yield
+
+    def run(self) -> Progress:
+        """Host all runs that are left, as far as the limit reaches, and return how far the experiment is."""
+        done, begun = self.folder.done(), time.monotonic()
+        waiting = [run for run in self.experiment.runs() if run.name not in done]
+        first = len(done := {run.name for run in self.experiment.runs()} & done)
+        limits = {"tokens": self.experiment.limit_tokens, "usd": self.experiment.limit_usd}
+        if self.folder.stopped_at == limits and self.experiment.at_limit == "stop":
+            self.stopped, waiting = bool(waiting), []
+
+        def progress() -> Progress:
+            runs = self.experiment.replicates * len(self.experiment.grid())
+            seconds = time.monotonic() - begun
+            return Progress(len(done), runs, first, seconds, self.limit.spending(), tuple(self._failed))
+
+        if not waiting:
+            return progress()
+        with ExitStack() as resources:
+            resources.enter_context(WorkerPool(self._with_server(self.settings), self.settings.workers))
+            hosts = resources.enter_context(Hosts(self._lock))
+            while (waiting or hosts.running) and not self._stop():
+                for run in [one for one in waiting if one.source is None or one.source in done]:
+                    if len(hosts.running) < self.experiment.hosts:
+                        waiting.remove(run)
+                        self._begin(hosts, run)
+                for ended in hosts.ended(LOOK_EVERY):
+                    if ended.code:
+                        self._failed.append(ended.name)
+                        log_file = str(self.folder.log_file(ended.name))
+                        log.error("experiment.run_failed", run=ended.name, code=ended.code, log_file=log_file)
+                        continue
+                    done.add(ended.name)
+                    self.folder.note_done(ended.name)
+                    if self._watch is not None:
+                        self._watch(progress())
+                waiting = [one for one in waiting if one.source not in self._failed]
+                if self.experiment.at_limit == "stop" and self.limit.reached():
+                    self.stopped = True
+                    self.folder.note_stopped(limits)
+                    break
+        return progress()
+
+    def _with_server(self, settings: Settings) -> Settings:
+        return settings.changed(redis_url=SecretStr(self._url))
+
+    def _begin(self, hosts: Hosts, run: PlannedRun) -> None:
+        """Start the host of a run."""
+        settings = self._with_server(self.experiment.settings_of(run.condition)).changed(
+            data_dir=self.folder.data,
+            kinds=self.settings.kinds,
+            workers=0,
+            real_day_tokens=self.experiment.limit_tokens,
+            real_day_usd=self.experiment.limit_usd,
+            metrics_port=None,
+        )
+        environment = worker_environment(settings)
+        environment.pop(PARENT_VARIABLE, None)
+        source, tick = run.source, 0
+        if source is not None:
+            tick = tick_at(RunStore.open(self.client, source), self.experiment.at or "")
+        command = self._command(run, tick) if self.experiment.command else []
+        hosted = None if command else self._hosted(run, tick)
+        hosts.begin(run.name, hosted, command, environment, self.folder.log_file(run.name))
+
+    def _command(self, run: PlannedRun, tick: int) -> list[str]:
+        command = self.experiment.command
+        values = {name: text_of(value) for name, value in self.experiment.value_of("world", run.condition).items()}
+        values |= {"run": run.name, "seed": str(run.seed), "source": run.source or "", "tick": str(tick)}
+        try:
+            return [part.format_map(values) for part in command]
+        except (KeyError, ValueError, IndexError) as error:
+            raise ConfigurationError(
+                f"command {shlex.join(command)!r}: {{{error.args[0]}}} is no value of a run; there are "
+                f"{', '.join(values)}"
+            ) from None
+
+    def _hosted(self, run: PlannedRun, tick: int) -> HostedRun:
+        experiment, source = self.experiment, run.source
+        return HostedRun(
+            run=run.name,
+            town=experiment.town,
+            story=experiment.story,
+            world=experiment.world,
+            seed=run.seed,
+            before=experiment.value_of("world", experiment.grid()[0]),
+            parameters=experiment.value_of("world", run.condition),
+            days=experiment.days,
+            ticks=experiment.ticks,
+            cadences=experiment.cadences_of(run.condition) if source is None else (),
+            fork=Fork(run=source, tick=tick, changes=experiment.changes_of(run.condition)) if source else None,
+        )

@@ -1,0 +1,122 @@
+"""The summary of an experiment: lines for a terminal, a page, and a plot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from markupsafe import Markup
+
+from cogitate.ops.experiment.results import FIGURES, Results
+from cogitate.ops.experiment.runner import Progress
+from cogitate.ops.experiment.statistics import RESAMPLES, SHARE, Comparison, Interval, sentences
+from cogitate.ops.formatting.charts import document, figure
+from cogitate.ops.formatting.intervals import IntervalRow, interval_chart
+from cogitate.ops.report.page import Cell, Page, ReportTable, Section
+from cogitate.scheduler.ledger.real_day import DaySpending
+
+HEAD = ("measure", "condition", "runs", "mean", "interval", "difference", "interval of it")
+
+
+def progress_line(progress: Progress) -> str:
+    """Return how many runs are done, what is spent and left, and about how long and how much the rest takes."""
+    said = [f"{progress.done:,} of {progress.runs:,} runs", *money_lines(progress.spent)]
+    if progress.seconds_left is not None and progress.done < progress.runs:
+        said.append(f"about {_duration(progress.seconds_left)} left")
+        if progress.spent.limited and (spent := progress.spent.spent.tokens):
+            whole = progress.runs / progress.done
+            in_money = progress.spent.limit_usd_micros is not None
+            usd = progress.spent.spent.usd_micros / 1e6
+            amount = f"${usd * whole:,.2f}" if in_money else f"{figure(spent * whole)} tokens"
+            said.append(f"about {amount} in all")
+    return " · ".join(said)
+
+
+def money_lines(spent: DaySpending) -> list[str]:
+    """Return what is spent of each limit."""
+    lines = []
+    if spent.limit_usd_micros is not None:
+        lines.append(f"${spent.spent.usd_micros / 1e6:,.4f} of ${spent.limit_usd_micros / 1e6:,.2f} spent")
+    if spent.limit_tokens is not None:
+        lines.append(f"{spent.spent.tokens:,} of {spent.limit_tokens:,} tokens spent")
+    return lines
+
+
+def table_rows(comparisons: Sequence[Comparison]) -> list[list[Cell]]:
+    """Return a row for each measure and condition, in the order of `HEAD`."""
+    rows: list[list[Cell]] = []
+    for one in own_first(comparisons):
+        difference: list[Cell] = [None, "–"]
+        if one.difference is not None:
+            difference = [one.difference.mean, ends(one.difference)]
+        condition = f"{one.condition} (base)" if one.base else one.condition
+        rows.append([one.measure, condition, one.value.n, one.value.mean, ends(one.value), *difference])
+    return rows
+
+
+def own_first(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """Return the comparisons of the experiment's own measures before those of the figures that every run has."""
+    return sorted(comparisons, key=lambda one: one.measure in FIGURES)
+
+
+def page_of(title: str, progress: Progress, results: Results, comparisons: Sequence[Comparison]) -> Page:
+    """Return the page of an experiment."""
+    page = Page(title, f"{progress.done:,} of {progress.runs:,} runs; {thoughts_line(results)}")
+    page.sections.append(
+        Section("At a glance", [*money_lines(progress.spent), *sentences(comparisons)], charts=charts(comparisons))
+    )
+    page.sections.append(Section("Measures", tables=[ReportTable(HEAD, table_rows(comparisons))]))
+    if results.runs:
+        head = list(results.runs[0])
+        cells: list[list[Cell]] = [[_cell(row[name]) for name in head] for row in results.runs]
+        page.sections.append(Section("Runs", tables=[ReportTable(head, cells)]))
+    page.footer = (
+        f"Intervals hold {SHARE:.0%} of the means of {RESAMPLES:,} resamples. A difference is the mean over pairs: a "
+        "run and the base's run of the same replicate."
+    )
+    return page
+
+
+def thoughts_line(results: Results) -> str:
+    """Return how many thoughts are a model's and how many a heuristic's."""
+    model, heuristic = (sum(row[name] for row in results.runs) for name in ("by_model", "by_heuristic"))
+    return f"{model:,} thoughts of a model, {heuristic:,} of heuristics"
+
+
+def charts(comparisons: Sequence[Comparison]) -> list[Markup]:
+    """Return a chart of differences for each measure of which there are any; the experiment's own measures first."""
+    found = []
+    for measure in dict.fromkeys(one.measure for one in own_first(comparisons)):
+        rows = [
+            IntervalRow(one.condition, one.difference.mean, one.difference.low, one.difference.high)
+            for one in comparisons
+            if one.measure == measure and one.difference is not None
+        ]
+        if rows and any(row.low or row.high for row in rows):
+            base = next((one.condition for one in comparisons if one.base), "the base")
+            quantity = f"mean difference from {base}, with its interval"
+            found.append(interval_chart(measure, quantity, rows, zero=True))
+    return found
+
+
+def write_plot(path: Path, comparisons: Sequence[Comparison]) -> bool:
+    """Write the first chart as an SVG file, and return whether there is one."""
+    drawn = charts(comparisons)
+    if drawn:
+        path.write_text(document(drawn[0]), encoding="utf-8")
+    return bool(drawn)
+
+
+def ends(interval: Interval) -> str:
+    """Return the ends of an interval."""
+    return f"{figure(interval.low)} to {figure(interval.high)}"
+
+
+def _cell(value: object) -> Cell:
+    return value if isinstance(value, int | float | str) and not isinstance(value, bool) else str(value)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5_400 else f"{seconds / 3_600:.1f} h"

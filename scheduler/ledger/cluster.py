@@ -1,0 +1,307 @@
+"""A client of a Redis or Valkey cluster with the interface of a client of one server.
+
+A command goes to the server that has its first key. The tag in the keys of a run gives it one slot, so what concerns a
+run is on one server, and a pipeline over several runs becomes one for each server. redis-py's `RedisCluster` finds the
+servers, and follows slots that move or fail over. It connects with the first command.
+
+A script is loaded by the server that is called: one that has taken over knows none. Scripts wait while their slot moves
+key by key, and are not asked of the server that has a part of the keys.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple, TypeVar
+from urllib.parse import urlsplit
+
+from redis import ConnectionPool, Redis
+from redis.backoff import NoBackoff
+from redis.client import Pipeline
+from redis.cluster import ClusterNode, RedisCluster
+from redis.commands.core import Script
+from redis.connection import Connection, SSLConnection, parse_url
+from redis.crc import key_slot
+from redis.exceptions import (
+    AskError,
+    ClusterDownError,
+    MovedError,
+    NoScriptError,
+    RedisClusterException,
+    RedisError,
+    ResponseError,
+    SlotNotCoveredError,
+    TryAgainError,
+)
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+from redis.retry import Retry
+
+from cogitate.scheduler.config.urls import CLUSTER_SCHEMES
+
+T = TypeVar("T")
+
+_PORT = 6379
+_REDIRECTED = (AskError, TryAgainError, ClusterDownError)  # AskError includes MovedError
+_NOT_ALL_KEYS = "non local key in a cluster node"  # of a script: see `lua/whole.lua`
+_MOST_REDIRECTS = 16
+_SLOTS = 16_384
+
+
+class ClusterAddress(NamedTuple):
+    """What the URL of a cluster says."""
+
+    hosts: list[tuple[str, int]]  # the servers to ask for the others
+    options: dict[str, Any]  # redis-py's parameters of a client
+
+
+def parse_cluster_url(url: str) -> ClusterAddress:
+    """Read a URL such as "redis+cluster://user:password@one:7000,two:7000?socket_timeout=2".
+
+    Raises:
+        ValueError: when it is no such URL, or names a database: a cluster has only the first.
+    """
+    scheme, _, rest = url.partition("://")
+    parts = urlsplit(f"redis://{rest}")
+    login, at, hosts = parts.netloc.rpartition("@")
+    if scheme not in CLUSTER_SCHEMES or not hosts or parts.path.strip("/") not in ("", "0"):
+        raise ValueError("not the URL of a cluster")
+    found, options = [], dict[str, Any]()
+    for host in hosts.split(","):
+        options = dict(parse_url(f"{scheme.removesuffix('+cluster')}://{login}{at}{host}?{parts.query}"))  # type: ignore[no-untyped-call]
+        found.append((str(options.pop("host", "")), int(options.pop("port", _PORT))))
+    if options.pop("db", 0) or not all(host for host, _ in found):
+        raise ValueError("not the URL of a cluster")
+    if options.pop("connection_class", None) is not None:
+        options["ssl"] = True
+    return ClusterAddress(found, options)
+
+
+class _NoSecondWait(RedisCluster):
+    """redis-py's client, which tries no command again that timed out."""
+
+    ERRORS_ALLOW_RETRY = (RedisConnectionError, ClusterDownError, SlotNotCoveredError)  # type: ignore[assignment]
+
+
+class ClusterRedis(Redis):
+    """A client of a cluster. Thread-safe.
+
+    Args:
+        options: redis-py's parameters of a client; those of the address precede them.
+        retry: of a command whose server fails; a further try goes to the server that has the slot by then.
+        waits_again: whether a command that timed out is tried again.
+        server: the class of the client of each server, through which scripts go.
+    """
+
+    def __init__(
+        self,
+        address: ClusterAddress,
+        options: dict[str, Any],
+        retry: Retry,
+        *,
+        waits_again: bool = True,
+        server: type[Redis] = Redis,
+    ) -> None:
+        self._address, self._retry, self._server = address, retry, server
+        self._class = RedisCluster if waits_again else _NoSecondWait
+        self._options = options | address.options
+        self._guard = threading.Lock()
+        self._found: RedisCluster | None = None
+        self._clients: dict[ConnectionPool, Redis] = {}
+        shown = {name: value for name, value in self._options.items() if name not in ("ssl", "max_connections")}
+        # It shows the parameters, as those of other clients do, and connects to nothing.
+        super().__init__(
+            connection_pool=ConnectionPool(SSLConnection if self._options.get("ssl") else Connection, **shown)
+        )
+
+    def impatient(self, **options: Any) -> ClusterRedis:
+        """Return a client of the same cluster that retries nothing, with other parameters."""
+        return ClusterRedis(self._address._replace(options={**self._options, **options}), {}, Retry(NoBackoff(), 0))
+
+    def servers(self) -> list[Redis]:
+        """Return a client of each server that has slots.
+
+        Raises:
+            RedisError: when none of them answers.
+        """
+        with _as_outage():
+            nodes = self._cluster().get_primaries()  # type: ignore[no-untyped-call]
+        return [self._client_of(node) for node in sorted(nodes, key=lambda node: str(node.name))]
+
+    def server_of(self, key: str) -> Redis:
+        """Return a client of the server that has a key.
+
+        Raises:
+            RedisError: when none has it, or none answers.
+        """
+        return self._client_of(self._node_of(key))
+
+    def key_on_each(self, key: str) -> list[str]:
+        """Return keys that begin like this one, one on each server that has slots.
+
+        Raises:
+            RedisError: when none of them answers.
+        """
+        missing, found = len(self.servers()), dict[str, str]()
+        for number in range(_SLOTS):
+            one = f"{key}:{number}"
+            found.setdefault(str(self._node_of(one).name), one)
+            if len(found) == missing:
+                break
+        return list(found.values())
+
+    def execute_command(self, *words: Any, **options: Any) -> Any:
+        """Run a command and return its answer.
+
+        Raises:
+            RedisError: from the server or the connection.
+        """
+        if words[0] in ("EVALSHA", "EVAL"):
+            return self._at_home(words[3], lambda server: server.execute_command(*words, **options))  # type: ignore[no-untyped-call]
+        with _as_outage():
+            return self._cluster().execute_command(*words, **options)  # type: ignore[no-untyped-call]
+
+    def register_script(self, script: Any) -> Script:
+        """Return a script that any server loads when it is called."""
+        return _Script(self, script)
+
+    def pipeline(self, transaction: bool = True, shard_hint: object = None) -> Pipeline:
+        """Return a pipeline, in a transaction if all its keys are of one run."""
+        return _Pipeline(self, transaction)
+
+    def execute_at_once(self, commands: Sequence[Any], scripts: set[Script], *, transaction: bool) -> list[Any]:
+        """Return the answers to a pipeline's commands, in their order; errors of the servers are among them.
+
+        Raises:
+            RedisError: when a server cannot be reached.
+        """
+        places: defaultdict[str, list[int]] = defaultdict(list)  # by server
+        for place, (words, _) in enumerate(commands):
+            places[str(self._node_of(_key_of(words)).name)].append(place)
+        answers: list[Any] = [None] * len(commands)
+        for of_server in places.values():
+            own = [commands[place] for place in of_server]
+            for place, answer in zip(of_server, self._execute_together(own, scripts, transaction), strict=True):
+                answers[place] = answer
+        for place, (words, options) in enumerate(commands):
+            if isinstance(answers[place], _REDIRECTED):
+                answers[place] = self.execute_command(*words, **options)
+        return answers
+
+    def close(self) -> None:
+        """Close the connections."""
+        with self._guard:
+            found, self._found = self._found, None
+        if found is not None:
+            found.close()
+
+    def _execute_together(self, commands: Sequence[Any], scripts: set[Script], transaction: bool) -> list[Any]:
+        """Run commands whose keys are on one server."""
+
+        def execute(server: Redis) -> list[Any]:
+            with server.pipeline(transaction=transaction) as pipeline:
+                pipeline.command_stack, pipeline.scripts = list(commands), set(scripts)
+                return pipeline.execute(raise_on_error=False)
+
+        return self._at_home(_key_of(commands[0][0]), execute)
+
+    def _at_home(self, key: Any, call: Callable[[Redis], T]) -> T:
+        """Return the answer of the server that has a key's slot, wherever that is by now.
+
+        Raises:
+            TryAgainError: while the slot moves key by key, and neither of its servers has all keys of a run.
+            RedisError: from the server or the connection.
+        """
+        return self._retry.call_with_retry(lambda: self._answer_of_home(key, call), lambda _: None)
+
+    def _answer_of_home(self, key: Any, call: Callable[[Redis], T]) -> T:
+        for _ in range(_MOST_REDIRECTS):
+            node = self._node_of(key)
+            try:
+                return call(self._client_of(node))
+            except MovedError as error:
+                self._cluster().nodes_manager.move_slot(error)
+            except (RedisConnectionError, RedisTimeoutError, ClusterDownError):
+                self._look_again(node)
+                raise
+            except ResponseError as error:
+                if isinstance(error, AskError) or _NOT_ALL_KEYS in str(error):
+                    raise TryAgainError("the slot of these keys moves to another server") from error
+                raise
+        raise TryAgainError("the slot of these keys moves from server to server")
+
+    def _cluster(self) -> RedisCluster:
+        with self._guard:
+            if self._found is None:
+                self._found = self._class(
+                    startup_nodes=[ClusterNode(host, port) for host, port in self._address.hosts],  # type: ignore[no-untyped-call]
+                    require_full_coverage=False,  # runs of other slots go on
+                    retry=self._retry,
+                    **self._options,
+                )
+            return self._found
+
+    def _node_of(self, key: Any) -> ClusterNode:
+        slot = key_slot(key if isinstance(key, bytes) else str(key).encode())
+        with _as_outage():
+            return self._cluster().nodes_manager.get_node_from_slot(slot)
+
+    def _client_of(self, node: ClusterNode) -> Redis:
+        client: Redis = node.redis_connection
+        if self._server is Redis:
+            return client
+        pool = client.connection_pool
+        with self._guard:
+            if pool not in self._clients:
+                self._clients[pool] = self._server(connection_pool=pool)
+            return self._clients[pool]
+
+    def _look_again(self, failed: ClusterNode) -> None:
+        """Ask for the servers anew, the failed one last."""
+        with _as_outage():
+            self._cluster().nodes_manager.initialize(last_failed_node_name=failed.name)
+
+
+class _Script(Script):
+    def __call__(self, keys: Any = None, args: Iterable[Any] | None = None, client: Any = None) -> Any:
+        if client is not None:  # a pipeline loads its scripts
+            return super().__call__(keys, args, client)
+        words = (len(keys), *keys, *(args or ()))
+        try:
+            return self.registered_client.evalsha(self.sha, *words)
+        except NoScriptError:
+            return self.registered_client.eval(self.script, *words)  # type: ignore[arg-type]
+
+
+class _Pipeline(Pipeline):
+    def __init__(self, cluster: ClusterRedis, transaction: bool) -> None:
+        super().__init__(cluster.connection_pool, cluster.response_callbacks, transaction, None)
+        self._cluster = cluster
+
+    def execute(self, raise_on_error: bool = True) -> list[Any]:
+        """Send the commands, and return the answers."""
+        commands, scripts = self.command_stack, self.scripts
+        self.reset()
+        answers = self._cluster.execute_at_once(commands, scripts, transaction=bool(self.transaction))
+        if raise_on_error:
+            self.raise_first_error(commands, answers)  # type: ignore[no-untyped-call]
+        return answers
+
+
+def _key_of(words: Sequence[Any]) -> Any:
+    return words[3] if words[0] == "EVALSHA" else words[1]
+
+
+@contextmanager
+def _as_outage() -> Iterator[None]:
+    """Raise a lost connection where redis-py says, in an error of another class, that it finds no server."""
+    try:
+        yield
+    except RedisClusterException as error:
+        if isinstance(error.__cause__, RedisError):
+            raise error.__cause__ from error
+        if isinstance(error, SlotNotCoveredError) or error.__cause__ is not None:
+            raise RedisConnectionError(str(error)) from error
+        raise

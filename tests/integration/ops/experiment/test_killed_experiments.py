@@ -1,0 +1,80 @@
+"""An experiment that is killed at any moment ends where an undisturbed one ends, within its limit."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from tests.faults.attacked import Eventually
+from tests.integration.command import left_behind
+from tests.integration.ops.experiment.experiment_case import rows_of, started, write_case
+from tests.patience import LONGEST
+
+LIMIT = 250_000
+KILLED_AFTER = (3, 20, 40, 60, 80)  # runs that are done
+
+REFERENCE = """
+import json
+import sys
+from cogitate import Settings, TickLoop
+from cogitate.ops.world_driver import drive
+from council import Council
+
+digests = {}
+grid = [(weather, retrieval) for retrieval in ("default", "spec", "dialogue") for weather in ("sun", "rain", "snow")]
+for n, (weather, retrieval) in enumerate(grid):
+    for seed in range(10):
+        town = Council(seed, weather)
+        settings = Settings(llm="openai", base_url=sys.argv[1], api_key="any", limit_tokens=10**12, retrieval=retrieval)
+        with TickLoop(run="one", owners=town.owners(), settings=settings, ticks=4, inline=True) as loop:
+            drive(loop, town)
+        digests[f"c{n}-r{seed + 1}"] = loop.digest
+print(json.dumps(digests))
+"""
+
+
+def test_ninety_councils_are_killed_five_times(tmp_path: Path, eventually: Eventually) -> None:
+    file = write_case(tmp_path / "case", limit=f"limit_tokens = {LIMIT}")
+    folder = file.with_suffix("")
+    done = folder / "done.jsonl"
+
+    def runs_done() -> int:
+        return len(done.read_bytes().splitlines()) if done.exists() else 0
+
+    with FakeEndpoint(latency=0.05) as endpoint:
+        for count in KILLED_AFTER:
+            sweep = started(file, endpoint.url)
+            try:
+                eventually(lambda least=count: runs_done() >= least, f"{count} runs")
+                assert sweep.poll() is None, sweep.communicate()[1]
+            finally:
+                sweep.kill()
+                sweep.communicate()
+        last = started(file, endpoint.url, "--json")
+        out, err = last.communicate(timeout=LONGEST)
+        assert last.returncode == 0, err
+        answered = endpoint.stats()
+        reference = subprocess.run(
+            [sys.executable, "-c", REFERENCE, endpoint.url],
+            cwd=file.parent,
+            capture_output=True,
+            text=True,
+            timeout=LONGEST,
+            check=True,
+        )
+    rows = rows_of(folder / "runs.csv")
+    assert {row["run"]: row["digest"] for row in rows} == json.loads(reference.stdout)
+    assert len(rows) == 90
+    measures = Counter((row["run"], row["measure"]) for row in rows_of(folder / "measures.csv"))
+    assert len(measures) == 90 * 8
+    assert set(measures.values()) == {1}
+    assert {row["by_heuristic"] for row in rows} == {"0"}
+    told = json.loads(out.splitlines()[-1])
+    assert told["done"] == 90
+    assert sum(int(row["tokens"]) for row in rows) <= told["spent"]["tokens"] <= LIMIT
+    assert answered.prompt_tokens + answered.completion_tokens <= LIMIT
+    assert not left_behind(folder / "data")
