@@ -1,4 +1,4 @@
-"""What a tick changes in each owner's stream and profile, in the order in which it applies that, and what carried it."""
+"""What a tick changes in each owner's stream and profile, in the order in which it applies it, and what carried it."""
 
 from __future__ import annotations
 
