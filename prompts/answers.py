@@ -83,15 +83,12 @@ def _clamped(least: int, most: int) -> BeforeValidator:
     return BeforeValidator(clamp)
 
 
-def _first(value: Any) -> Any:
-    return value[:MAX_ITEMS] if isinstance(value, list) else value
-
-
 def _held_to(**keywords: int | str) -> Any:
     """Return keywords for the schema only; validation is more lenient."""
     return Field(json_schema_extra=dict(keywords))
 
 
+_first = BeforeValidator(lambda value: value[:MAX_ITEMS] if isinstance(value, list) else value)
 _filled = _unless(lambda text: not text, "must not be empty")
 _no_time = _unless(lambda text: _CLOCK.fullmatch(text.strip()), "{text!r} is a time: say what the character does")
 _phrase = (AfterValidator(_whole), AfterValidator(_unlabelled), _capped(MAX_PHRASE))
@@ -132,7 +129,7 @@ class Step(Answer):
 class StepPlan(Answer):
     """A plan without times of day: steps in their order."""
 
-    activities: Annotated[list[Step], BeforeValidator(_first), _held_to(minItems=1, maxItems=8)]
+    activities: Annotated[list[Step], _first, _held_to(minItems=1, maxItems=8)]
 
 
 class Activity(Answer):
@@ -147,7 +144,7 @@ class Activity(Answer):
 class DailyPlan(Answer):
     """A day's plan: 5 to 8 activities in order of time."""
 
-    activities: Annotated[list[Activity], BeforeValidator(_first), _held_to(minItems=5, maxItems=8)]
+    activities: Annotated[list[Activity], _first, _held_to(minItems=5, maxItems=8)]
 
 
 class RatedMemory(Answer):
@@ -160,7 +157,7 @@ class RatedMemory(Answer):
 class RatingsAnswer(Answer):
     """How important memories are, by their numbers."""
 
-    ratings: Annotated[list[RatedMemory], BeforeValidator(_first), _held_to(minItems=1, maxItems=MAX_ITEMS)]
+    ratings: Annotated[list[RatedMemory], _first, _held_to(minItems=1, maxItems=MAX_ITEMS)]
 
 
 class ActionAnswer(Answer):
@@ -191,7 +188,7 @@ class ReflectionAnswer(Answer):
 
     insight: FilledParagraph
     significance: Significance = 7  # an insight is remembered as one of weight
-    relationship_changes: Annotated[list[RelationshipChange], BeforeValidator(_first), _held_to(maxItems=5)] = []
+    relationship_changes: Annotated[list[RelationshipChange], _first, _held_to(maxItems=5)] = []
 
 
 class InsightAlone(ReflectionAnswer):  # for models that give no good reasons

@@ -13,30 +13,14 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from cogitate.memory.language.sentences import QUESTIONS, SPACED, UNSPACED
+from cogitate.memory.language.quotations import without_quotations
+from cogitate.memory.language.sentences import QUESTIONS, split_sentences
 from cogitate.memory.language.text import MARKS, words
-from cogitate.prompts.answers import (
-    HELD_PHRASE,
-    ActionAnswer,
-    Answer,
-    DailyPlan,
-    IntegratedAnswer,
-    ReflectionAnswer,
-    StepPlan,
-    SummaryAnswer,
-)
+from cogitate.prompts import answers
 from cogitate.prompts.constraints import Constraint
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.answer_faults.prompt_content import PromptContent, bare, is_about, name_of
-from cogitate.workers.answer_faults.wording import (
-    TIME,
-    Fault,
-    faults_of_fields,
-    faults_of_wording,
-    parts_of,
-    repeats_itself,
-    words_in,
-)
+from cogitate.workers.answer_faults.wording import TIME, Fault, faults_of_fields, faults_of_text, parts_of
 
 
 def _faults_of_constraints(value: dict[str, Any], constraints: Iterable[Constraint]) -> Iterator[Fault]:
@@ -101,28 +85,23 @@ def _is_another(name: str, content: PromptContent) -> bool:
 
 
 # A host's own kind may contain speech, and is not checked.
-THOUGHTS = (ActionAnswer, DailyPlan, ReflectionAnswer, StepPlan)
-_QUOTED = re.compile(r"\"[^\"]*\"|“[^“”]*”|«[^«»]*»|„[^„“”]*[“”]|「[^「」]*」|『[^『』]*』")
+THOUGHTS = (answers.ActionAnswer, answers.DailyPlan, answers.ReflectionAnswer, answers.StepPlan)
+_QUESTION = re.compile(f"[^:：]*[{''.join(QUESTIONS)}][^:：]*")
 _MARKUP = re.compile(  # of a page, of a prompt, of a model's template
     r"</[a-z][\w-]{0,30}>|<\|[\w ]{1,30}\|>|\[/?INST\]|\A(?:assistant|system|user): ", re.IGNORECASE
 )
-_MARKS = SPACED + UNSPACED
-_ENDED = re.compile(f"([^{_MARKS}]+)([{_MARKS}]*)")  # a sentence and its end
-_COLON = re.compile("[:：]")
 
 
 def _faults_of_thought(text: str, field: str) -> Iterator[Fault]:
     """Yield why a text is not a thought, action or reason of a character."""
-    if any(mark in text for mark in QUESTIONS):
-        sentences = [one for one in _ENDED.findall(_QUOTED.sub("", text)) if any(map(str.isalnum, one[0]))]
-        if sentences and all(
-            any(mark in end for mark in QUESTIONS) and not _COLON.search(said) for said, end in sentences
-        ):
-            yield Fault(f"{text[:40]!r} only asks; say what the character thinks or does", "no_thought")
+    sentences = [one for one in split_sentences(without_quotations(text)) if any(map(str.isalnum, one))]
+    if sentences and all(map(_QUESTION.fullmatch, sentences)):
+        yield Fault(f"{text[:40]!r} only asks; say what the character thinks or does", "no_thought")
     if (found := _MARKUP.search(text)) is not None:
         yield Fault(f"{found[0].strip()!r} is no word; write what the character would", "no_thought")
-    if len(text) == HELD_PHRASE and text[-1].isalnum() and field != "insight":  # a server cut it to fit the schema
-        yield Fault(f"{text[:40]!r} is cut off after {HELD_PHRASE} characters; be brief", "no_thought")
+    is_cut = len(text) == answers.HELD_PHRASE and text[-1].isalnum()  # by a server, to fit the schema
+    if is_cut and field != "insight":
+        yield Fault(f"{text[:40]!r} is cut off after {answers.HELD_PHRASE} characters; be brief", "no_thought")
 
 
 _COMPARED = 3  # words of content from which a summary is compared with what it sums up
@@ -134,34 +113,24 @@ def fault_of(answer: BaseModel, prompt: Prompt) -> Fault | None:
     An answer of a host's own class is checked against its prompt's constraints only: it may contain speech, figures or
     another language.
     """
-    if isinstance(answer, Answer):
+    if isinstance(answer, answers.Answer):
         return next(_faults_of(answer, PromptContent(prompt)), None)
     return next(_faults_of_constraints(answer.model_dump(), prompt.constraints), None) if prompt.constraints else None
 
 
-def _faults_of(answer: Answer, content: PromptContent) -> Iterator[Fault]:
+def _faults_of(answer: answers.Answer, content: PromptContent) -> Iterator[Fault]:
     value = answer.model_dump()
     for field, text in parts_of(value):
-        if not isinstance(text, str) or not _is_prose(text, field, content):
+        if not isinstance(text, str) or not text or TIME.fullmatch(text):
             continue
-        words = words_in(text)
-        yield from faults_of_wording(text, words, content)
-        if isinstance(answer, THOUGHTS):
-            yield from _faults_of_thought(text, field)
-        if repeats_itself(text, words):
-            yield Fault("it says the same words over and over", "repeats")
+        choices = content.choices_of.get(field)
+        if choices is None or (text not in choices and name_of(text) not in content.names):
+            yield from _faults_of_thought(text, field) if isinstance(answer, THOUGHTS) else ()
+            yield from faults_of_text(text, content)
     yield from faults_of_fields(value, content.choices)
-    if isinstance(answer, SummaryAnswer | IntegratedAnswer) and not is_about(
+    if isinstance(answer, answers.SummaryAnswer | answers.IntegratedAnswer) and not is_about(
         answer.summary, [content.fenced], content, least=_COMPARED
     ):
         yield Fault("it tells of something else than what you were shown", "summary")
-    if isinstance(answer, ReflectionAnswer):
+    if isinstance(answer, answers.ReflectionAnswer):
         yield from _faults_of_insight(answer.insight, content)
-
-
-def _is_prose(text: str, field: str, content: PromptContent) -> bool:
-    """Return whether a text is neither empty, a time, nor one of its field's choices or a choice's name."""
-    if not text or TIME.fullmatch(text):
-        return False
-    choices = content.choices_of.get(field)
-    return choices is None or (text not in choices and name_of(text) not in content.names)

@@ -14,10 +14,9 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from cogitate.memory.language.sentences import SPACED, UNSPACED
-from cogitate.memory.language.text import MARKS, is_unspaced, words
+from cogitate.memory.language.text import MARKS, is_unspaced, normalized, words
 from cogitate.tasks.kind import Prompt
 
-_FORM = "with JSON only"  # the end of a repair
 #: How built-in prompts address the model.
 ASKED = re.compile(r"^You (?:decide|plan|reflect) (?:for|as) ([^,.\n]+)", re.IGNORECASE | re.MULTILINE)
 _NEAR = re.compile(r"^Near(?: [^:\n]+)?: (.+)", re.MULTILINE)
@@ -47,7 +46,7 @@ class PromptContent:
     @cached_property
     def lower(self) -> str:
         """Return the prompt in lower case, without the description of the answer's format."""
-        return self.user.replace(_FORM, "").lower()
+        return self.user.replace("with JSON only", "").lower()  # the end of a repair
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -109,13 +108,11 @@ def bare(text: str) -> str:
 
 def name_of(text: str) -> str:
     """Normalise a name: "the Town_Hall (office)" becomes "townhall", and "Café" becomes "cafe"."""
-    letters = _NO_LETTER.sub("", _TYPE.sub("", bare(text)))
-    if letters.isascii():
-        return letters
-    return "".join(c for c in unicodedata.normalize("NFD", letters) if not unicodedata.combining(c))
+    letters = normalized(_NO_LETTER.sub("", _TYPE.sub("", bare(text))), "NFKD")
+    return letters if letters.isascii() else "".join(c for c in letters if not unicodedata.combining(c))
 
 
-_CAPITALIZED = re.compile(r"\b[^\W\d_]\w*")
+_CAPITALIZED = re.compile(r"\b[^\W\d_]\w+")  # "I" is no name
 _RUN = re.compile(rf"(?:[^\W_]|[{MARKS}])+")
 _LIKE = 1 / 5  # share of a text's words in the instructions, above which it is in their language; of memories half
 _ENOUGH = 2  # shared words of content; a name counts for two
@@ -125,20 +122,20 @@ _LONGEST = 4 * _STEM  # characters of a beginning, with the marks on its letters
 _HEAVY = re.compile("[\u30a1-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff]")
 
 
-def is_about(text: str, shown: Iterable[str], content: PromptContent, *, least: int = 1) -> bool:
+def is_about(text: str, shown: Iterable[str], content: PromptContent, *, least: int = 0) -> bool:
     """Return whether a text is about the shown texts or people, or cannot be compared with them.
 
-    The character's own name tells nothing.
+    The character's own name tells nothing, and no more does what the instructions say of it.
 
     Args:
         least: the words of content from which a text is compared.
     """
-    told = " ".join(shown)
-    own = _stems(text) - _stems(content.instructions)
-    if not told or len(own) < least:
+    told, said = " ".join(shown), _stems(text)
+    own = said - _stems(content.instructions)
+    if not told or not said or len(own) < least:
         return True
     enough = 1 if _HEAVY.search(text) else _ENOUGH  # two such characters are a word of content, or a name
-    missing = min(enough, len(own)) - len(own & _stems(told))
+    missing = min(enough, max(1, len(own))) - len(own & _stems(told))
     if missing <= 0 or _script(text) != _script(told):
         return True
     if _is_like(text, _LIKE, content) is not _is_like(told, _LIKE / 2, content):
@@ -155,8 +152,6 @@ def _is_like(text: str, least: float, content: PromptContent) -> bool:
 
 def _script(text: str) -> str:
     """Return the script of most letters of a text, as Unicode names it; Japanese is written in Chinese ones too."""
-    if text.isascii():  # most texts are, and each character of others costs a look-up of its name
-        return "LATIN" if any(map(str.isalpha, text)) else ""
     scripts = Counter[str]()
     for char, times in Counter(text).items():
         if char.isalpha():
@@ -173,9 +168,6 @@ def _stems(text: str) -> set[str]:
 
 
 def _beginnings(run: str) -> Iterator[str]:
-    if run.isascii():
-        yield from (run[:_STEM],) if len(run) >= _STEM else ()
-        return
     for start in range(len(run) if is_unspaced(run[0]) else 1):
         weight = 0
         for end, char in enumerate(run[start : start + _LONGEST], start + 1):

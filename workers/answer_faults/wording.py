@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
-from cogitate.memory.language.sentences import SPACED, UNSPACED
+from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.text import words as words_of
 from cogitate.workers.answer_faults.prompt_content import ASKED, PromptContent, bare, name_of
 
@@ -44,7 +44,6 @@ def parts_of(value: Any, field: str = "") -> Iterator[tuple[str, Any]]:
             yield from parts_of(part, field)
 
 
-_SENTENCE = re.compile(f"[^{SPACED}{UNSPACED}]+")
 _ONE_WORD = 4  # repetitions from which a text of a single word is a fault
 _SAID_TWICE = 6  # words from which a repeated sentence is a fault
 _LONG = 16  # words from which a text is checked for loops
@@ -53,19 +52,19 @@ _FEW = 4  # equal items that a day may have: "Work" before lunch, after it, afte
 _SAME = 0.75  # share of equal items that a day may have
 
 
-def repeats_itself(text: str, words: list[str]) -> bool:
+def _repeats_itself(text: str, words: list[str]) -> bool:
     """Return whether a text of these words repeats one word or sentence, or loops."""
     if len(words) > 1 and _times(text) >= _ONE_WORD:
         return True
-    parts = (words_of(one) for one in _SENTENCE.findall(text))
+    parts = map(words_of, split_sentences(text))
     said = [" ".join(part) for part in parts if len(part) >= _SAID_TWICE]
-    return len(said) != len(set(said)) or (len(words) >= _LONG and len(runs(words, 3)) / (len(words) - 2) < _VARIED)
+    return len(said) != len(set(said)) or (len(words) >= _LONG and len(_runs(words, 3)) / (len(words) - 2) < _VARIED)
 
 
 def _times(text: str) -> int:
     """Return how many times a text repeats the same letters, if it consists of nothing else."""
     letters = "".join(char for char in text.casefold() if char.isalpha())
-    return len(letters) // (letters + letters).find(letters, 1) if letters else 0
+    return len(letters) // (letters + letters).find(letters, 1)
 
 
 def faults_of_fields(value: Any, choices: frozenset[str]) -> Iterator[Fault]:
@@ -74,8 +73,11 @@ def faults_of_fields(value: Any, choices: frozenset[str]) -> Iterator[Fault]:
     Items are compared without times, figures and choices.
     """
     for _, part in parts_of(value):
-        if isinstance(part, dict):
-            for one, other in _said_twice(part, choices):
+        fields = part if isinstance(part, dict) else {}
+        texts = {name: bare(text) for name, text in fields.items() if isinstance(text, str) and text not in choices}
+        for (one, said), (other, again) in combinations(texts.items(), 2):
+            short, long = sorted((said, again), key=len)
+            if len(words_of(short)) > 1 and long.startswith(short):
                 yield Fault(f"{one!r} and {other!r} say the same", "repeats")
         items = [_said_in(item, choices) for item in part] if isinstance(part, list) else []
         if not any(items):
@@ -93,16 +95,7 @@ def _said_in(item: Any, choices: frozenset[str]) -> str:
     return " ".join(_DIGITS.sub("", text.casefold()) for text in texts)
 
 
-def _said_twice(fields: dict[str, Any], choices: frozenset[str]) -> Iterator[tuple[str, str]]:
-    """Yield each two text fields of which one repeats or begins with the other."""
-    texts = {name: bare(text) for name, text in fields.items() if isinstance(text, str) and text not in choices}
-    for (one, said), (other, again) in combinations(texts.items(), 2):
-        short, long = sorted((said, again), key=len)
-        if len(words_of(short)) > 1 and long.startswith(short):
-            yield one, other
-
-
-def runs(words: list[str], length: int) -> set[tuple[str, ...]]:
+def _runs(words: list[str], length: int) -> set[tuple[str, ...]]:
     """Return all groups of `length` consecutive words."""
     return {tuple(words[start : start + length]) for start in range(len(words) - length + 1)}
 
@@ -133,28 +126,22 @@ _FOREIGN = (  # what belongs in no answer, unless the prompt says it too
     (_IDENTIFIER, "wording", "is no word; write what the character would"),
 )
 _BROKEN = re.compile(r"[.,;:|…\[\]{}*#_，；：。、]|.*[,;:|(\[{，；：、،؛（]\s*$", re.DOTALL)
-_TAG = re.compile(r"</?[^<>]{1,40}>")
 _STAMP = re.compile(r"\d{4}[-/.]\d|\d[-/.]\d{4}|\d{8}|\bday \d", re.IGNORECASE)
 _OF_STAMPS = frozenset({"a", "am", "at", "day", "m", "on", "p", "pm", "t", "z"})  # ISO's letters are words here
 _RUN = 6  # consecutive words that do not recur by chance
 _COPIED = 0.5  # share of a text's words within such runs of the instructions
 
 
-def words_in(text: str) -> list[str]:
+def _words_in(text: str) -> list[str]:
     """Return the words of a text in lower case: runs of ASCII letters, otherwise words as retrieval counts them."""
     return _WORD.findall(text.lower()) if text.isascii() else words_of(text)
 
 
-def faults_of_wording(text: str, said: list[str], content: PromptContent) -> Iterator[Fault]:
-    """Yield the faults in the wording of one text.
-
-    Args:
-        said: the words of the text, in lower case.
-    """
+def faults_of_text(text: str, content: PromptContent) -> Iterator[Fault]:
+    """Yield the faults in the wording of one text."""
+    said = _words_in(text)
     if not any(map(str.isalnum, text)) or " ".join(said) in _FILLER or said[:2] == ["lorem", "ipsum"]:
         yield Fault(f"{text[:40]!r} is a placeholder; write what the character would", "placeholder")
-    if _TAG.fullmatch(text):
-        yield Fault(f"{text!r} is a placeholder; write what the character would", "placeholder")
     if _OF_STAMPS.issuperset(said) and _STAMP.search(text):
         yield Fault(f"{text[:40]!r} is a date or a number; write what the character would", "wording")
     if name_of(text) in content.names:
@@ -168,19 +155,16 @@ def faults_of_wording(text: str, said: list[str], content: PromptContent) -> Ite
         yield Fault("a bracket in it has no other half", "wording")
     if ASKED.match(text) is not None or _copies(said, content.system):
         yield Fault("it repeats the instructions instead of following them", "copied")
+    if _repeats_itself(text, said):
+        yield Fault("it says the same words over and over", "repeats")
 
 
 def _copies(words: list[str], instructions: str) -> bool:
-    if len(words) < _RUN:
-        return False
     known = _runs_of(instructions)
-    covered: set[int] = set()
-    for start in range(len(words)):
-        if tuple(words[start : start + _RUN]) in known:
-            covered.update(range(start, start + _RUN))
-    return len(covered) > _COPIED * len(words)
+    begins = (at for at in range(len(words)) if tuple(words[at : at + _RUN]) in known)
+    return len({at + step for at in begins for step in range(_RUN)}) > _COPIED * len(words)
 
 
 @lru_cache(maxsize=16)  # the jobs of a kind have the same instructions
 def _runs_of(instructions: str) -> set[tuple[str, ...]]:
-    return runs(words_in(instructions), _RUN)
+    return _runs(_words_in(instructions), _RUN)

@@ -40,7 +40,7 @@ def named_context(error_text: str) -> int:
     """
     named = _plausible(_NAMED.findall(error_text))
     numbers = sorted({*_plausible(_NUMBER.findall(error_text))})
-    return named[0] if named else numbers[-2] if len(numbers) > 1 else numbers[0] if numbers else 0
+    return (*named, *numbers[-2:], 0)[0]
 
 
 def _plausible(figures: Iterable[str]) -> list[int]:
@@ -73,8 +73,7 @@ class ContextLengths:
         if self._client is not None:
             with contextlib.suppress(RedisError, ValueError):
                 tokens = int(self._client.get(self._key(model)) or 0)
-        with self._lock:
-            self._known[model] = tokens, now
+        self._known[model] = tokens, now
         return tokens
 
     def overflowed(self, model: str, named: int, prompt_tokens: int, output_cap: int) -> None:

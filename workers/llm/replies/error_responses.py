@@ -173,9 +173,7 @@ def from_success(body: Mapping[str, object], headers: Mapping[str, str]) -> Fail
     if not error and isinstance(body.get("message"), Mapping):
         return None  # text from a model is not an error
     kind = next(_meanings(error_text(body), passed="model_missing"), None)  # every error may say "model"
-    if kind is None and not error:
-        return None
-    return _failure(500, kind or "server", body, headers)
+    return _failure(500, kind or "server", body, headers) if kind or error else None
 
 
 def _failure(status: int, kind: FailureKind, body: object, headers: Mapping[str, str]) -> Failure:

@@ -16,7 +16,7 @@ import json
 import re
 from collections.abc import Iterator
 from itertools import accumulate
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
 from json_repair import repair_json
 
@@ -30,7 +30,9 @@ _TOKEN = re.compile(  # a string never ends if it ends with the text, so that th
 _TAG = re.compile(
     r"</?\w[^<>{}\n]{0,60}>|<[|｜][^<>{}\n]{1,60}>|\[/?[A-Z]{2}[A-Z_ ]*\]|◁[^◁▷\n]{1,40}▷|【[^【】\n]{1,40}】"
 )
-_NEXT_TURN = re.compile(r"<[|｜]user[|｜]>|<[^<>\n]{1,40}>\s*user\s*[\n<]", re.IGNORECASE)  # the model asks itself
+_NEXT_TURN = re.compile(  # the model asks itself
+    r"<[|｜]user[|｜]>|<[^<>\n]{1,40}>\s*user\s*[\n<]|^### ?(?:instruction|human|user)\b", re.IGNORECASE | re.MULTILINE
+)
 _FENCE = re.compile(r"```[\w-]*")
 _WITHIN = frozenset(",?，；？、")  # marks with which a sentence goes on, or asks
 _COMMENT = re.compile(r"<!--(?:[^<]|<(?!!--))*?-->|~~\s*[{\[][^~]*~~")  # or a value that is struck out
@@ -57,13 +59,8 @@ _MAX_STARTS = 64  # openings tried; an answer made of brackets must not take qua
 _MAX_REPAIRS = 4  # values repaired in one text
 _MAX_REPAIRED, _MAX_REPAIRED_DEPTH = 12_000, 16  # characters and levels; beyond them a repair may take seconds
 _MAX_DEPTH = 100  # levels of a value; deeper ones may exhaust the stack of what reads them
-
-
-def _refuse(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
-
-
-_decoder = json.JSONDecoder(parse_constant=_refuse, strict=False)  # models put line breaks in strings
+#: Models put line breaks in strings; `int` refuses NaN and Infinity, which are not JSON.
+_decoder = json.JSONDecoder(parse_constant=int, strict=False)
 
 
 def json_values(text: str) -> list[Any]:
@@ -74,9 +71,9 @@ def json_values(text: str) -> list[Any]:
 def values_in(text: str, *, cut: bool = False) -> list[tuple[Any, bool]]:
     """Return the objects and lists of objects in a model's text, the last first, without drafts and with clean strings.
 
-    NaN and Infinity are not JSON. What is within a value is part of it. An answer that is cut off within a string, or
-    missing after a final colon, does not count, and what stands before it is a draft. A text that begins with a value
-    may end with a sentence and a colon.
+    What is within a value is part of it. An answer that is cut off within a string, or missing after a final colon,
+    does not count, and what stands before it is a draft. A text that begins with a value may end with a sentence and a
+    colon.
 
     Args:
         cut: whether the text reached its cap of tokens; then only a value that ends the text is whole.
@@ -129,7 +126,7 @@ def _said(text: str) -> str:
         return html.unescape(text)
     escaped = text if text.startswith('"') else f'"{text}"' if '\\"' in text else ""
     said, end = _decode(escaped, 0)
-    return said.strip() if isinstance(said, str) and end == len(escaped) else text
+    return _said(said.strip()) if isinstance(said, str) and end == len(escaped) else text
 
 
 def _decode(text: str, start: int) -> tuple[Any, int]:
@@ -224,7 +221,7 @@ def _has_words(text: str) -> bool:
 def wrapped_in(value: object) -> Iterator[object]:
     """Yield the only object or list of objects in a value, such as under "answer" or "arguments", then the one in it.
 
-    Each may be JSON in a string. A key may name another as a draft.
+    Each may be JSON in a string, also in a fence. A key may name another as a draft.
     """
     for _ in range(_MAX_WRAPPED):
         if isinstance(value, dict):
@@ -237,8 +234,9 @@ def wrapped_in(value: object) -> Iterator[object]:
 
 
 def _container(value: object) -> object:
-    if isinstance(value, str) and value.lstrip().startswith(("{", "[")):
-        value = clean(_decode(value.strip(), 0)[0])
+    text = _FENCE.sub("", value).strip() if isinstance(value, str) else ""
+    if text.startswith(("{", "[")):
+        value = clean(_decode(text, 0)[0])
     return value if isinstance(value, dict) or (isinstance(value, list) and dict in map(type, value)) else None
 
 

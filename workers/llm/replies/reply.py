@@ -5,7 +5,6 @@ Some gateways send a stream of events unasked; its chunks are joined first.
 
 from __future__ import annotations
 
-import codecs
 import contextlib
 import json
 import re
@@ -24,9 +23,10 @@ from cogitate.workers.llm.replies.reading import answer_in
 from cogitate.workers.llm.replies.usage import Usage, read_usage
 from cogitate.workers.llm.requests.tokens import estimate_tokens, prompt_tokens
 
-_CHARSET = re.compile(r"charset=\"?([\w-]{1,40})", re.IGNORECASE)
-#: Encodings that a response may declare; others, such as Punycode, are slow or not text encodings.
-_ENCODING = re.compile("iso8859-15?|cp125[12]|koi8-r|gb18030|gbk|gb2312|big5|shift_jis|euc_jp|euc_kr")
+#: Families of encodings that a response may declare; others, such as Punycode, are slow or not text encodings.
+_CHARSET = re.compile(
+    r"charset=\"?((?:iso-?8859|latin|windows|cp|koi8|gb|big5|s(?:hift_?)?jis|euc)[\w-]{0,12})", re.IGNORECASE
+)
 
 
 def in_utf8(content: bytes, headers: Mapping[str, str]) -> bytes:
@@ -40,7 +40,8 @@ def in_utf8(content: bytes, headers: Mapping[str, str]) -> bytes:
             content.decode()
             return content
         named = _CHARSET.search(headers.get("Content-Type", ""))
-        encoding = _known(named[1]) if named is not None else "utf-8"
+        with contextlib.suppress(LookupError):
+            return content.decode(named[1] if named is not None else "utf-8", errors="replace").encode()
     return content.decode(encoding, errors="replace").encode()
 
 
@@ -86,14 +87,6 @@ def _text_of_part(part: object) -> str:
     return text if isinstance(text, str) else ""
 
 
-def _known(charset: str) -> str:
-    try:
-        name = codecs.lookup(charset).name
-    except LookupError:
-        return "utf-8"
-    return name if _ENCODING.fullmatch(name) is not None else "utf-8"
-
-
 _BEGINS = (b"data:", b"event:", b"id:", b"retry:", b":")  # what a line of a stream begins with; the last is a comment
 _MARK = b"\xef\xbb\xbf"  # byte order mark, which may begin a stream
 _DONE = b"[DONE]"
@@ -118,18 +111,15 @@ def joined(content: bytes) -> dict[str, Any] | None:
     for chunk in _chunks(content):
         whole |= {key: value for key, value in chunk.items() if value is not None and key != "choices"}
         choices = chunk["choices"] if isinstance(chunk.get("choices"), list) else []
-        first = (one for one in choices if isinstance(one, Mapping) and not one.get("index"))
-        choice = next(first, None)
-        if choice is None:
-            continue
-        ended = choice.get("finish_reason") or ended
-        if choice.get("usage") is not None:
-            whole["usage"] = choice["usage"]  # Kimi
-        said = choice.get("delta") or choice.get("message")
-        if isinstance(said, Mapping):
-            for name, parts in texts.items():
-                parts.append(text_of(said.get(name)))
-            arguments.append(arguments_in(said))
+        for choice in [one for one in choices if isinstance(one, Mapping) and not one.get("index")][:1]:
+            ended = choice.get("finish_reason") or ended
+            if choice.get("usage") is not None:
+                whole["usage"] = choice["usage"]  # Kimi
+            said = choice.get("delta") or choice.get("message")
+            if isinstance(said, Mapping):
+                for name, parts in texts.items():
+                    parts.append(text_of(said.get(name)))
+                arguments.append(arguments_in(said))
     message: dict[str, Any] = {name: "".join(parts) for name, parts in texts.items()}
     if any(arguments):
         message["function_call"] = {"arguments": "".join(arguments)}
@@ -239,10 +229,10 @@ def read_completion(content: bytes, headers: Mapping[str, str]) -> Reply:
     choice = next((one for one in choices if isinstance(one, dict)), None) if isinstance(choices, list) else None
     if choice is None:
         failure = from_success(body, headers)
-        if failure is None and usage is None and "choices" not in body:
-            return Reply(failure=Failure(kind="no_completion", detail="neither choices nor usage"))
-        failure = failure or Failure(kind="empty", detail="no choices")
-        return Reply(failure=failure, usage=usage, unreported="text" if failure.status is None else "nothing")
+        if failure is not None or (usage is None and "choices" not in body):
+            none = Failure(kind="no_completion", detail="neither choices nor usage")
+            return Reply(failure=failure or none, usage=usage)
+        return Reply(failure=Failure(kind="empty", detail="no choices"), usage=usage, unreported="text")
     usage = usage or read_usage(choice)
     message = choice.get("message") or choice.get("delta")
     message = message if isinstance(message, dict) else {}
@@ -252,19 +242,15 @@ def read_completion(content: bytes, headers: Mapping[str, str]) -> Reply:
     refusal = message.get("refusal")
     ended = _ended(choice, bool(refusal.strip() if isinstance(refusal, str) else refusal), text, headers)
     is_cut = ended is not None and ended.kind == "truncated"
+    tier = body.get("service_tier")  # nothing of a provider's text is stored, unless it is a name
     return Reply(
         text="" if is_cut and not thought and message.get("content") in (None, "") else text,  # it was reasoning
         failure=ended,
         usage=usage,
         unreported="text" if ended is None or ended.kind in ("filtered", "refused", "empty") else "all",
         thought=thought,
-        service_tier=_known_tier(body.get("service_tier")),
+        service_tier=tier if isinstance(tier, str) and _TIER.fullmatch(tier) else "",
     )
-
-
-def _known_tier(reported: object) -> str:
-    """Return the service tier that a response names; "" if it is no name: nothing of a provider's text is stored."""
-    return reported if isinstance(reported, str) and _TIER.fullmatch(reported) else ""
 
 
 def _completion_within(content: bytes) -> dict[str, object] | None:
@@ -294,9 +280,7 @@ def validated(reply: Reply, model: type[BaseModel]) -> tuple[BaseModel | None, F
     An answer that is whole before its cap of tokens, and blank after it, was not truncated.
     """
     is_cut = reply.failure is not None and reply.failure.kind == "truncated"
-    if reply.failure is not None and not is_cut:
-        return None, reply.failure
-    made = answer_in(reply.text, model, cut=is_cut)
+    made = answer_in(reply.text, model, cut=is_cut) if reply.failure is None or is_cut else None
     if isinstance(made, BaseModel):
         return made, None
     if made is None:
