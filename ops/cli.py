@@ -124,13 +124,14 @@ GROUPS = {
             "cogitate report town-1 --out reports/monday.html --json",
         ),
         "minds": _command(
-            "commands.minds", "minds", "cogitate minds town-1", "cogitate minds town-1 --out monday.html"
+            "commands.minds", "minds", "cogitate minds town-1", "cogitate minds town-1.capsule --out monday.html"
         ),
         "compare": _command(
             "commands.compare",
             "compare",
             "cogitate compare town-1 town-2",
             "cogitate compare town-1 town-2 --since 720 --html difference.html",
+            "cogitate compare town-1 theirs.capsule --svg difference.svg",
         ),
         "sweep": _command("experiment.command", "sweep", "cogitate sweep rain.toml", "cogitate sweep rain.toml --json"),
         "export": _command(

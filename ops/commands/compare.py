@@ -13,7 +13,7 @@ from cogitate.hosting.terminal import Terminal
 from cogitate.memory.clock import day_and_time
 from cogitate.ops.capsule.reading import open_runs
 from cogitate.ops.command_options import AsJson, DataDir, Verbose, read_settings
-from cogitate.ops.report.comparison_page import write_comparison
+from cogitate.ops.report.comparison_page import write_comparison, write_map
 from cogitate.scheduler.config.kind_modules import load_kinds
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.comparison import Comparison, Side, clock_of_run, compare_runs
@@ -28,6 +28,10 @@ def compare(
     html: Annotated[
         Path | None,
         typer.Option("--html", metavar="FILE", help="Write a page with a map of the owners.", show_default=False),
+    ] = None,
+    svg: Annotated[
+        Path | None,
+        typer.Option("--svg", metavar="FILE", help="Write the map alone, as a figure.", show_default=False),
     ] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -48,9 +52,10 @@ def compare(
     with clock.in_force():
         for line in comparison_lines(found, since):
             console.print(line)
-        if html is not None:
-            write_comparison(found, html)
-            console.print(f"wrote {html} ({html.stat().st_size / 1000:.0f} kB)")
+        for path, write in ((html, write_comparison), (svg, write_map)):
+            if path is not None:
+                write(found, path)
+                console.print(f"wrote {path} ({path.stat().st_size / 1000:.0f} kB)")
     if as_json:
         print(json.dumps(msgspec.to_builtins(found)), flush=True)
     return 0
@@ -107,7 +112,7 @@ def comparison_lines(found: Comparison, since: int = 1) -> list[str]:
                 "none"
                 if figures is None
                 else f"{figures.jobs:,} jobs, {figures.by_model:,} by a model, {figures.late:,} late, "
-                f"{figures.tokens:,} tokens, ${figures.usd_micros / 1e6:.4f}"
+                f"{figures.denied:,} refused by the budget, {figures.tokens:,} tokens, ${figures.usd_micros / 1e6:.4f}"
             )
         lines.append(f"{kind}: {told[0]}" + ("" if told[0] == told[1] else f" | {told[1]}"))
     if found.ends[0] != found.ends[1]:

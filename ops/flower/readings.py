@@ -269,6 +269,7 @@ class Readings:
                     "reason": found.reason,
                     "spent": format_cost(found.spent),
                     "ended": found.ended,
+                    "at": real_times_at(store, {found.ended: clock_in_force().minute(found.ended)}).get(found.ended),
                     "retryable": is_retryable(found),
                     "grade": "bad" if found.reason in SHORT else "",
                 },
@@ -286,9 +287,11 @@ class Readings:
         chosen = run or next((head.run for head in heads), None)
         if chosen is None:
             return listed
-        with clock_of(RunStore.open(self.state, chosen)).in_force():
+        store = RunStore.open(self.state, chosen)
+        with clock_of(store).in_force():
             found = listed | read(chosen)
             found["clock"] = day_and_time(found["minute"])
+        found["at"] = real_times_at(store, {found["tick"]: found["minute"]}).get(found["tick"])
         found["status"] = next((head.state for head in heads if head.run == chosen), found["status"])
         return found
 

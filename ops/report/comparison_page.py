@@ -5,39 +5,54 @@ Its script shows the thoughts behind a cell of the map.
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from pathlib import Path
 
 import msgspec
 
 from cogitate.hosting.terminal import visible
 from cogitate.memory.clock import day_and_time
+from cogitate.memory.errors import InputError
+from cogitate.ops.report.divergence_map import divergence_map, mapped_owners
 from cogitate.ops.report.script_page import script_data, script_page, write_page
-from cogitate.scheduler.inspection.comparison import Comparison, Thought, Window
-
-MOST = 200  # owners on the map, in the order in which the difference reached them
-LEVELS = 5  # colours of a cell: 0 is equal, the last one has nothing in common
+from cogitate.scheduler.inspection.compared_run import ComparedRun
+from cogitate.scheduler.inspection.comparison import Comparison, Side, Thought, Window
 
 
 def comparison_page(found: Comparison) -> str:
     """Return the page. The clock in force names its times."""
-    owners = [one for one in found.spread if one.owner in found.owners][:MOST]
-    rows = []
-    for one in owners:
-        windows = {window.window: window for window in found.owners[one.owner]}
-        cells = [_cell(windows.get(number)) for number in range(len(found.minutes))]
-        rows.append({"owner": one.owner, "cells": cells})
-    shown = {one.owner: {str(window.window): _shown(window) for window in found.owners[one.owner]} for one in owners}
+    owners = mapped_owners(found)
+    shown = {visible(owner): {str(window.window): _shown(window) for window in found.owners[owner]} for owner in owners}
     return script_page(
         "comparison",
         found=found,
-        rows=rows,
-        more=len(found.owners) - len(rows),
-        times=[day_and_time(minute) for minute in found.minutes],
+        map=divergence_map(found, caption(found)) if owners else "",
+        caption=caption(found),
         at=day_and_time,
         kinds=sorted({*found.figures["a"], *found.figures["b"]}),
-        levels=LEVELS,
-        data=script_data({"runs": [found.a, found.b], "owners": shown}),
+        data=script_data({"runs": [visible(found.a), visible(found.b)], "owners": shown}),
     )
+
+
+def caption(found: Comparison) -> str:
+    """Return what the map shows, of which runs: what a reader needs who has the figure alone."""
+    mapped = len(mapped_owners(found))
+    shown = "" if mapped == len(found.owners) else f", of which the first {mapped:,} are shown"
+    ticks = f"ticks {found.first:,} to {found.last:,}, {found.differing_ticks:,} of which differ"
+    return (
+        f"Divergence of {found.a} and {found.b} over {ticks}. A row is an owner, in the order in which the difference "
+        f"reached them ({len(found.owners):,} of {found.population:,} differ{shown}). The colour is the share of the "
+        "owner's entries and deeds in that time, of both runs together, that the other run does not have. "
+        f"{found.a}: {_told(found, 'a')}. {found.b}: {_told(found, 'b')}. Cogitate {version('cogitate')}."
+    )
+
+
+def _told(found: Comparison, side: Side) -> str:
+    run, origin = found.runs.get(side, ComparedRun()), found.origins.get(side)
+    fork = f"fork of {origin.run} at tick {origin.tick:,}" if origin is not None else ""
+    world = [f"{name} {text}" for name, text in run.world.items()]
+    models = ", ".join(run.models) or "no model"
+    return ", ".join(filter(None, (fork, *world, models, f"digest {run.digest}" if run.digest else "")))
 
 
 def write_comparison(found: Comparison, path: Path) -> None:
@@ -49,11 +64,16 @@ def write_comparison(found: Comparison, path: Path) -> None:
     write_page(comparison_page(found), path)
 
 
-def _cell(window: Window | None) -> tuple[int, str]:
-    """Return the colour and the text of a cell."""
-    if window is None:
-        return 0, "equal"
-    return max(1, round(window.share * (LEVELS - 1))), f"{round(100 * window.share)}% differ"
+def write_map(found: Comparison, path: Path) -> None:
+    """Write the map as an SVG file of its own.
+
+    Raises:
+        InputError: when the runs do not differ, so that there is no map.
+        OSError: when the file cannot be written.
+    """
+    if not mapped_owners(found):
+        raise InputError(f"no memory of {found.a} and {found.b} differs: there is no map to write")
+    write_page(divergence_map(found, caption(found)), path)
 
 
 def _shown(window: Window) -> dict[str, object]:

@@ -18,19 +18,21 @@ from redis import Redis
 from cogitate.memory.clock import Clock
 from cogitate.memory.effects import Append, Tell
 from cogitate.memory.entry import Entry
+from cogitate.scheduler.inspection.compared_run import ComparedRun, compared_run
 from cogitate.scheduler.inspection.first_difference import (
     FirstDifference,
     describe_effect,
     describe_entry,
     first_difference,
     next_unequal,
+    told_data,
 )
 from cogitate.scheduler.inspection.stored_run import clock_of
 from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.journal.checkpoint import trimmed_tick
 from cogitate.scheduler.journal.exported import all_lines, exported_journal
 from cogitate.scheduler.journal.history import hashes_before, read_journal
-from cogitate.scheduler.journal.lines import ReadLine
+from cogitate.scheduler.journal.lines import ReadLine, reason_of
 from cogitate.scheduler.journal.origin import Origin, origin_of
 from cogitate.scheduler.journal.run_totals import spending
 from cogitate.scheduler.ledger.run_store import RunStore
@@ -88,6 +90,7 @@ class KindFigures(msgspec.Struct, kw_only=True):
     jobs: int = 0
     by_model: int = 0  # with a model's answer, asked or cached
     late: int = 0
+    denied: int = 0  # requests that the budget refused, whether a heuristic took their place or nothing did
     tokens: int = 0
     usd_micros: int = 0
 
@@ -101,6 +104,8 @@ class Comparison(msgspec.Struct, kw_only=True):
     last: int
     ends: tuple[int, int]  # the last tick of each run
     width: int  # ticks of a window
+    runs: dict[Side, ComparedRun] = msgspec.field(default_factory=dict)
+    population: int = 0  # owners that were in either run
     origins: dict[Side, Origin] = msgspec.field(default_factory=dict)  # of the runs that are forks
     minutes: list[int] = msgspec.field(default_factory=list)  # game time at which each window begins
     differs_before: bool = False  # the digests differ before the first tick that is compared
@@ -148,6 +153,7 @@ def compare_runs(
             f"the last ticks are {ends[0]:,} and {ends[1]:,}"
         )
     found = Comparison(a=a, b=b, first=first, last=last, ends=ends, width=-(-(last - first + 1) // WINDOWS))
+    found.runs = {side: compared_run(store) for side, store in zip(get_args(Side), stores, strict=True)}
     sides = zip(get_args(Side), stores, strict=True)
     found.origins = {side: origin for side, store in sides if (origin := origin_of(store)) is not None}
     reading = _Reading(found, (_settings(stores[0]), _settings(stores[1])))
@@ -155,7 +161,7 @@ def compare_runs(
     found.differs_before = before[0].digest != before[1].digest
     for one, other in zip(before[0].lines, before[1].lines, strict=True):
         reading.add(one, other)
-    reading.close()
+    reading.end()
     _add_evidence(stores[0], found, "a")
     _add_evidence(stores[1], found, "b")
     return found
@@ -201,6 +207,8 @@ class _Reading:
         self._found = found
         self._settings = settings
         self._names: dict[str, str] = {}  # owner by name
+        self._present: set[str] = set()
+        self._digests: tuple[str, str] = ("", "")
         self._parted: set[str] = set()
         self._window = 0
         self._thoughts: dict[str, tuple[list[Thought], list[Thought]]] = {}  # by owner, of the window
@@ -214,7 +222,9 @@ class _Reading:
             self._window = window
         if len(found.minutes) <= window:
             found.minutes.append(a.core.minute)
+        self._digests = a.digest, b.digest
         for line in (a, b):
+            self._present.update(owner for owner, _ in line.core.joined)
             self._names.update((profile.name, owner) for owner, profile in line.core.joined)
         for index, line in enumerate((a, b)):
             for owner, thought in _thoughts(line):
@@ -268,10 +278,21 @@ class _Reading:
             figures.jobs += 1
             figures.by_model += note.source in ("llm", "cached")
             figures.late += ended.reason == "late"
+        for decided in line.core.decided:
+            if decided.refused and reason_of(decided.refused) == "denied":
+                kinds.setdefault(decided.key.kind, KindFigures()).denied += 1
         for spent in spending(line.notes):
             figures = kinds.setdefault(spent.key.kind, KindFigures())
             figures.tokens += spent.cost.tokens
             figures.usd_micros += spent.cost.usd_micros
+
+    def end(self) -> None:
+        """Complete the comparison after its last tick."""
+        self.close()
+        found = self._found
+        found.population = len(self._present)
+        for side, digest in zip(get_args(Side), self._digests, strict=True):
+            found.runs[side] = msgspec.structs.replace(found.runs[side], digest=digest)
 
     def close(self) -> None:
         """Compare the thoughts of the window that ends."""
@@ -317,8 +338,7 @@ def _thoughts(line: ReadLine) -> Iterator[tuple[str, Thought]]:
             if isinstance(effect, Append):
                 yield effect.owner, _thought(effect.entry, facts)
             elif isinstance(effect, Tell):
-                told = json.dumps(effect.data, ensure_ascii=False, sort_keys=True)
-                yield effect.owner, Thought(minute=core.minute, type=effect.topic, text=told, **facts)
+                yield effect.owner, Thought(minute=core.minute, type=effect.topic, text=told_data(effect.data), **facts)
     for owner, entry in (*core.observed, *core.waiting):
         yield owner, _thought(entry, {"tick": core.tick, "by": "observation"})
 

@@ -132,12 +132,21 @@ def describe_effect(effect: Effect) -> str:
         case Append():
             return describe_entry(effect.entry)
         case Tell():
-            return f"{effect.topic} {shortened(json.dumps(effect.data, ensure_ascii=False, sort_keys=True))}"
+            return f"{effect.topic} ({shortened(told_data(effect.data))})"
         case ReplaceSummary():
             return f'long-term summary "{shortened(effect.text)}"'
     fields = {name: value for name, value in msgspec.to_builtins(effect).items() if name not in ("type", "owner")}
     told = shortened(json.dumps(fields, ensure_ascii=False, sort_keys=True))
     return f"{effect.__struct_config__.tag} {told}"
+
+
+def told_data(data: Mapping[str, Any]) -> str:
+    """Return what a message to the world says, such as "doing: bake bread, location: bakery"."""
+    told = {
+        name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
+        for name, value in sorted(data.items())
+    }
+    return ", ".join(f"{name}: {text}" for name, text in told.items())
 
 
 def _minute(line: ReadLine) -> Iterable[_Part]:
@@ -200,7 +209,10 @@ def _observed(line: ReadLine) -> Iterable[_Part]:
     core = line.core
     for owner, entry in (*core.observed, *core.waiting):
         yield _Part(
-            owner, msgspec.structs.replace(entry, importance=0), f"observed {describe_entry(entry)}", "observation"
+            owner,
+            msgspec.structs.replace(entry, importance=0),
+            f"observed {describe_entry(entry).removeprefix('observation ')}",
+            "observation",
         )
     for repeat in core.repeated:
         words = f"observed again what entry {repeat.number} says"

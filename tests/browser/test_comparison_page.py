@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
+import msgspec
 import pytest
 
-from cogitate.ops.report.comparison_page import write_comparison
+from cogitate.memory.errors import InputError
+from cogitate.ops.report.comparison_page import write_comparison, write_map
+from cogitate.ops.report.divergence_map import COLOURS
+from cogitate.scheduler.inspection.compared_run import ComparedRun
 from cogitate.scheduler.inspection.comparison import Comparison, OwnerDifference, Thought, Window
 from tests.browser.accessibility import check_accessible
+from tests.browser.quiet_page import quiet_page
 
 pytestmark = pytest.mark.system
 
@@ -26,13 +32,37 @@ def comparison() -> Comparison:
         )
 
     found = Comparison(a="usual", b="other", first=1, last=20, ends=(20, 20), width=5, minutes=[420, 425, 430, 435])
-    found.differing_ticks = 2
+    found.differing_ticks, found.population = 2, 2
+    found.runs = {"a": ComparedRun(world={"world": "town", "seed": "4"}), "b": ComparedRun(models=("large (seed 9)",))}
     for window, owner in enumerate(OWNERS, 1):
         found.spread.append(OwnerDifference(owner=owner, tick=5 * window + 2, minute=422, by="reflect", a=ATTACK))
         found.owners[owner] = [
             Window(window=window, only_a=1, only_b=1, a=(thought(f"{owner} trusts."),), b=(thought(ATTACK),))
         ]
     return found
+
+
+def check_figure(svg: str) -> None:
+    """Check that a figure stands alone: what it is of, legend, times, colours without a style, and no script."""
+    root = ElementTree.fromstring(svg)
+    assert {root.tag, *(part.tag for part in root.iter())} <= {
+        f"{{http://www.w3.org/2000/svg}}{name}"
+        for name in ("svg", "title", "desc", "g", "rect", "text", "line", "circle")
+    }
+    text = " ".join(root.itertext())
+    for told in (
+        "Divergence of usual and other",
+        "2 of 2 differ",
+        "seed 4",
+        "Cogitate",
+        "to 75%",
+        "a column is 5 ticks",
+    ):
+        assert told in text
+    cells = [part for part in root.iter() if part.get("role") == "gridcell"]
+    assert [cell.get("fill") for cell in cells].count(COLOURS[4]) == 2
+    assert [cell.get("fill") for cell in cells].count(COLOURS[0]) == 6
+    assert {"cursor", "chosen"}.isdisjoint(part.get("id") for part in root.iter() if part.get("stroke-width"))
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -45,7 +75,7 @@ def test_a_cell_shows_the_thoughts_of_both_runs(browser: Any, tmp_path: Path, sc
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("request", lambda request: asked.append(request.url))
     page.goto((tmp_path / "page.html").as_uri())
-    cells = page.locator("#map td")
+    cells = page.locator("#map [role=gridcell]")
     assert cells.count() == 8
     cells.nth(1).click()
     shown = page.locator("#shown")
@@ -56,13 +86,41 @@ def test_a_cell_shows_the_thoughts_of_both_runs(browser: Any, tmp_path: Path, sc
     for key in ("ArrowDown", "ArrowRight", "ArrowRight", "Enter"):
         page.keyboard.press(key)
     assert "agent:ben trusts." in shown.inner_text()
-    assert page.locator('#map td[aria-selected="true"]').count() == 1
+    assert page.locator('#map [aria-selected="true"]').count() == 1
     check_accessible(page)
-    colours = {cells.nth(n).evaluate("cell => getComputedStyle(cell).backgroundColor") for n in (0, 1)}
+    colours = {cells.nth(n).evaluate("cell => getComputedStyle(cell).fill") for n in (0, 1)}
     assert len(colours) == 2
+    for name in ("x", "y", "width", "height"):
+        frames = {page.locator(f"#{frame}").get_attribute(name) for frame in ("cursor", "chosen")}
+        assert frames == {cells.nth(6).get_attribute(name)}
+    with page.expect_download() as saving:
+        page.locator("#save").click()
+    saved = Path(saving.value.path()).read_text()
+    assert saving.value.suggested_filename == "usual-and-other.svg"
+    check_figure(saved)
     wide = page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     page.screenshot(path=str(tmp_path / f"{scheme}.png"))
     page.close()
     assert wide
     assert complaints == []
     assert len(asked) == 1
+
+
+def test_the_map_is_written_as_a_figure_of_its_own(tmp_path: Path) -> None:
+    write_map(comparison(), tmp_path / "map.svg")
+    check_figure((tmp_path / "map.svg").read_text())
+    equal = Comparison(a="usual", b="other", first=1, last=20, ends=(20, 20), width=5)
+    with pytest.raises(InputError, match="there is no map"):
+        write_map(equal, tmp_path / "none.svg")
+
+
+@pytest.mark.parametrize("window", ["desktop", "phone"])
+def test_a_long_comparison_fits_into_its_window(browser: Any, tmp_path: Path, window: str) -> None:
+    found = comparison()
+    found.minutes = [420 + 30 * column for column in range(48)]
+    found.spread = [msgspec.structs.replace(one, a="word " * 30, b="word " * 30) for one in found.spread]
+    write_comparison(found, tmp_path / "page.html")
+    with quiet_page(browser, (tmp_path / "page.html").as_uri(), window) as page:
+        check_accessible(page)
+        rows = page.locator("tbody tr")
+        assert max(rows.nth(row).bounding_box()["height"] for row in range(rows.count())) < 400

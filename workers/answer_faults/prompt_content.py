@@ -112,7 +112,7 @@ def name_of(text: str) -> str:
     return letters if letters.isascii() else "".join(c for c in letters if not unicodedata.combining(c))
 
 
-_CAPITALIZED = re.compile(r"\b[^\W\d_]\w*")
+_CAPITALIZED = re.compile(r"\b[^\W\d_]\w+")  # "I" is no name
 _RUN = re.compile(rf"(?:[^\W_]|[{MARKS}])+")
 _LIKE = 1 / 5  # share of a text's words in the instructions, above which it is in their language; of memories half
 _ENOUGH = 2  # shared words of content; a name counts for two
@@ -122,20 +122,20 @@ _LONGEST = 4 * _STEM  # characters of a beginning, with the marks on its letters
 _HEAVY = re.compile("[\u30a1-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff]")
 
 
-def is_about(text: str, shown: Iterable[str], content: PromptContent, *, least: int = 1) -> bool:
+def is_about(text: str, shown: Iterable[str], content: PromptContent, *, least: int = 0) -> bool:
     """Return whether a text is about the shown texts or people, or cannot be compared with them.
 
-    The character's own name tells nothing.
+    The character's own name tells nothing, and no more does what the instructions say of it.
 
     Args:
         least: the words of content from which a text is compared.
     """
-    told = " ".join(shown)
-    own = _stems(text) - _stems(content.instructions)
-    if not told or len(own) < least:
+    told, said = " ".join(shown), _stems(text)
+    own = said - _stems(content.instructions)
+    if not told or not said or len(own) < least:
         return True
     enough = 1 if _HEAVY.search(text) else _ENOUGH  # two such characters are a word of content, or a name
-    missing = min(enough, len(own)) - len(own & _stems(told))
+    missing = min(enough, max(1, len(own))) - len(own & _stems(told))
     if missing <= 0 or _script(text) != _script(told):
         return True
     if _is_like(text, _LIKE, content) is not _is_like(told, _LIKE / 2, content):

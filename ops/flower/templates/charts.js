@@ -71,7 +71,7 @@ function options(chart, series, width, raw) {
     scales: {x: {time: false}, y: {range: (plot, low, high) => [0, high > 0 ? 1.08 * high : 1]}},
     axes: [
       {...line, label: "time in the simulation", size: 28, space: 70, incrs: DISTANCES, values: labels, ...(names.size ? {splits} : {})},
-      {...line, label: chart.axis, size: 62, values: (plot, marks) => marks.map((value) => chart.unit === "$" ? value.toPrecision(2) : figure(value))},
+      {...line, label: chart.axis, size: chart.unit === "$" ? 80 : 62, values: (plot, marks) => marks.map((value) => chart.unit === "$" ? value.toPrecision(2) : figure(value))},
     ],
     series: [
       {label: "at", value: (plot, at, series, index) => at === null ? "—" : gameTime(at) + (times[index] ? ", in real time " + clock(new Date(1000 * times[index])) : "")},

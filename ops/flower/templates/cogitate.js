@@ -194,8 +194,10 @@ function start(draw) {
     }
     const live = reading.status === "running" && !reading.no_writes;
     const gone = (reading.status || "").endsWith("no host");
+    const real = reading.at ? new Date(1000 * reading.at) : null;  // of the tick
+    const since = real === null ? "" : live ? " · " + clock(real) : " · last tick " + dated(real);
     state(
-      reading.run && reading.no_writes ? "Redis takes no writes · tick " + figure(reading.tick) : reading.run && live ? "Live · tick " + figure(reading.tick) + ", " + reading.clock : reading.run ? "Run is " + reading.status : "No run",
+      reading.run && reading.no_writes ? "Redis takes no writes · tick " + figure(reading.tick) + since : reading.run && live ? "Live · tick " + figure(reading.tick) + ", " + reading.clock + since : reading.run ? "Run is " + reading.status + since : "No run",
       live ? "status-dot-live" : gone || reading.no_writes ? "status-dot-error" : "",
     );
   };

@@ -9,7 +9,7 @@ function draw(reading) {
   table("life", [
     ["Step", "step", ([name]) => name],
     ["What happened", "wraps", ([name, text]) => name === "next try" ? jobLink(text, text) : text],
-  ], reading.life, "", null);
+  ], job.at ? [...reading.life, ["ended", dated(new Date(1000 * job.at)) + " in real time"]] : reading.life, "", null);
   allow(reading);
   byId("acts").hidden = !job.retryable;
   byId("untold").hidden = reading.texts;

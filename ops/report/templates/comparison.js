@@ -10,7 +10,8 @@ function element(name, text, kind) {
   return made;
 }
 
-function side(name, thoughts, count) {
+function side(name, thoughts, count, others) {
+  const known = new Set(others.flatMap((thought) => thought.evidence));
   const box = document.createElement("div");
   box.append(element("h3", name));
   if (!thoughts.length) box.append(element("p", "Nothing that the other run does not have.", "note"));
@@ -19,16 +20,24 @@ function side(name, thoughts, count) {
     box.append(element("p", `${thought.type} at ${thought.at} (${by})`, "note"), element("p", thought.text, "said"));
     if (!thought.evidence.length) continue;
     const list = document.createElement("ul");
-    for (const text of thought.evidence) list.append(element("li", text, "said"));
-    box.append(element("p", "It rests on:", "note"), list);
+    for (const text of thought.evidence) list.append(element("li", text, known.has(text) ? "said" : "said own"));
+    box.append(element("p", "It rests on (in bold: nothing beside it does):", "note"), list);
   }
   if (count > thoughts.length) box.append(element("p", `${thoughts.length} of ${count} are shown.`, "note"));
   return box;
 }
 
+// A frame of its own lies above the neighbours of a cell, which would cover half of its outline.
+function frame(id, cell) {
+  for (const name of ["x", "y", "width", "height"]) {
+    document.getElementById(id).setAttribute(name, cell.getAttribute(name));
+  }
+}
+
 function show(cell) {
   for (const old of map.querySelectorAll("[aria-selected=true]")) old.setAttribute("aria-selected", "false");
   cell.setAttribute("aria-selected", "true");
+  frame("chosen", cell);
   const { owner, window, time } = cell.dataset;
   shown.replaceChildren(element("h3", `${owner} from ${time}`));
   const found = data.owners[owner][window];
@@ -39,7 +48,7 @@ function show(cell) {
   const [both, a, b] = found.counts;
   shown.append(element("p", `${both} in both, ${a} only in ${data.runs[0]}, ${b} only in ${data.runs[1]}`, "note"));
   const sides = element("div", "", "sides");
-  sides.append(side(data.runs[0], found.thoughts[0], a), side(data.runs[1], found.thoughts[1], b));
+  sides.append(side(data.runs[0], found.thoughts[0], a, found.thoughts[1]), side(data.runs[1], found.thoughts[1], b, found.thoughts[0]));
   shown.append(sides);
 }
 
@@ -47,25 +56,36 @@ function move(cell, rows, columns) {
   const row = cell.parentElement;
   const body = [...row.parentElement.children];
   const to = body[body.indexOf(row) + rows];
-  const next = to && to.querySelectorAll("td")[[...row.querySelectorAll("td")].indexOf(cell) + columns];
+  const next = to && to.querySelectorAll("rect")[[...row.querySelectorAll("rect")].indexOf(cell) + columns];
   if (!next) return;
   cell.tabIndex = -1;
   next.tabIndex = 0;
   next.focus();
+  next.scrollIntoView({ block: "nearest", inline: "nearest" });
 }
 
 const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 if (map) {
   map.addEventListener("click", (event) => {
-    const cell = event.target.closest("td");
+    const cell = event.target.closest("rect[role=gridcell]");
     if (cell) show(cell);
   });
+  map.addEventListener("focusin", (event) => frame("cursor", event.target));
   map.addEventListener("keydown", (event) => {
-    const cell = event.target.closest("td");
+    const cell = event.target.closest("rect[role=gridcell]");
     if (!cell) return;
     if (event.key in STEPS) move(cell, ...STEPS[event.key]);
     else if (event.key === "Enter" || event.key === " ") show(cell);
     else return;
     event.preventDefault();
+  });
+  document.getElementById("save").addEventListener("click", () => {
+    const figure = map.cloneNode(true);
+    for (const cell of figure.querySelectorAll("[aria-selected=true]")) cell.setAttribute("aria-selected", "false");
+    for (const mark of figure.querySelectorAll("#cursor, #chosen")) mark.remove();
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(figure)], { type: "image/svg+xml" }));
+    link.download = `${data.runs.join("-and-")}.svg`;
+    link.click();
   });
 }

@@ -82,6 +82,7 @@ PLOTTING = "docs/how-to/plotting.md"  # whose example reads what its commands ha
 COMPARING = "docs/how-to/comparing.md"
 IMPORTING = "docs/how-to/importing.md"  # so here
 HOSTING = "docs/how-to/hosting.md"  # whose hosts each print what they do
+EXPERIMENTS = ("docs/how-to/experiments.md", "docs/tutorial/an-experiment.md")  # so here
 CONCORDIA = "docs/how-to/concordia.md"  # which needs Python 3.12
 
 
@@ -90,7 +91,7 @@ CONCORDIA = "docs/how-to/concordia.md"  # which needs Python 3.12
     [
         (page, number)
         for page in PAGES
-        if page not in ("README.md", PLOTTING, IMPORTING, CONCORDIA, COMPARING)
+        if page not in ("README.md", PLOTTING, IMPORTING, CONCORDIA, COMPARING, *EXPERIMENTS)
         for number, body in enumerate(blocks("python", page))
         if "import watches" not in body  # which another test writes first
     ],
@@ -126,6 +127,7 @@ def test_two_runs_are_compared_by_the_commands_and_the_function_of_the_page(tmp_
     out = run("bash", "-euc", blocks("sh", COMPARING)[0], cwd=tmp_path)
     assert "First difference at tick" in out
     assert "<!doctype html>" in (tmp_path / "difference.html").read_text()
+    assert (tmp_path / "difference.svg").read_text().startswith("<svg ")
     (tmp_path / "example.py").write_text(blocks("python", COMPARING)[0])
     assert " windows" in run(sys.executable, "-W", "error", "example.py", cwd=tmp_path)
 

@@ -15,6 +15,8 @@ from unittest.mock import patch
 import msgspec
 
 import cogitate.memory.apply
+import cogitate.scheduler.budget.admission
+import cogitate.scheduler.engine.admitting
 import cogitate.scheduler.engine.boundary
 import cogitate.scheduler.engine.engine
 import cogitate.scheduler.engine.open_jobs
@@ -30,6 +32,7 @@ import cogitate.workers.jobs.packs.request
 from cogitate.memory import typed_json
 from cogitate.memory.policies.window import buffer
 from cogitate.memory.seal import Seal
+from cogitate.scheduler.budget.admission import Decided
 from cogitate.scheduler.config.endpoints import FLEX, Model
 from cogitate.scheduler.engine.admitting import Admitting
 from cogitate.scheduler.engine.answer_times import AnswerTimes
@@ -47,7 +50,7 @@ from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.step_replies import Advanced
 from cogitate.scheduler.tick.commit import Committer
 from cogitate.scheduler.tick.result_collector import Hints
-from cogitate.tasks.job import Cost
+from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.tasks.kind import Case
 from cogitate.tasks.shown import everything
 from cogitate.tasks.summarise import Summarise
@@ -236,6 +239,55 @@ def corrections_of_the_attempt_before() -> Iterator[None]:
                 "elseif claims == '1' and redis.call('HEXISTS', run .. 'attempts', latest) == 1 or",
             ),
         ),
+    ):
+        yield
+
+
+def cancelled_jobs_left_open() -> AbstractContextManager[Any]:
+    """A cancelled job is not closed with the tick that cancels it."""
+    advance = HostLedger.advance
+
+    def changed(self: HostLedger, commit: Commit, apply: Any) -> Advanced | None:
+        line = typed_json.decode(unpack_line(commit.line)[1], JournalLine)
+        cancelled = {end.key for end in typed_json.decode(line.core, Core).ended if end.end == "cancelled"}
+        return advance(self, replace(commit, closed=[key for key in commit.closed if key not in cancelled]), apply)
+
+    return patch.object(HostLedger, "advance", changed)
+
+
+def cancelled_jobs_hold_for_ever() -> AbstractContextManager[Any]:
+    """What a cancelled job has reserved counts for ever, whatever its attempt comes to."""
+    charge = Corrections.charge
+
+    def changed(self: Corrections, closing: Closing, *rest: Any, **more: Any) -> None:
+        if closing.ended.end != "cancelled":
+            charge(self, closing, *rest, **more)
+
+    return patch.object(Corrections, "charge", changed)
+
+
+@contextmanager
+def cancelled_answers_used() -> Iterator[None]:
+    """The answer of a cancelled job replaces its heuristic, as a late one does."""
+    replacement, expect = cogitate.scheduler.budget.admission.replacement, LateAnswers.expect
+    replaced: dict[JobKey, Job] = {}
+
+    def replacing(job: Job, *rest: Any) -> Decided:
+        decided = replacement(job, *rest)
+        replaced[decided.line.key] = job
+        return decided
+
+    def expecting(self: LateAnswers, closings: Any, jobs: Any, *rest: Any) -> None:
+        expect(self, closings, jobs, *rest)
+        for one in closings:
+            if (job := replaced.get(one.ended.key)) is not None:
+                ended = msgspec.structs.replace(one.ended, key=job.key, reason="late")
+                note = msgspec.structs.replace(one.note, attempts=1)
+                expect(self, [one._replace(ended=ended, note=note)], {job.key: job}, *rest)
+
+    with (
+        patch.object(cogitate.scheduler.engine.admitting, "replacement", replacing),
+        patch.object(LateAnswers, "expect", expecting),
     ):
         yield
 
@@ -438,6 +490,9 @@ MUTATIONS: dict[str, Mutation] = {
     "a correction does not wait for the usage": script(
         "advance", ("elseif redis.call('HEXISTS', run .. 'attempts', latest) == 1 or", "elseif false and")
     ),
+    "a cancelled job is left open": cancelled_jobs_left_open,
+    "a cancelled job's reservation is not returned": cancelled_jobs_hold_for_ever,
+    "a cancelled job's answer is used": cancelled_answers_used,
     "latencies are forgotten on resume": latencies_forgotten,
     "an answer is timed again": times_taken_again,
     "a guess is not journalled": guesses_unjournalled,

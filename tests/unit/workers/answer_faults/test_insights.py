@@ -50,6 +50,12 @@ def test_an_insight_goes_beyond_those_before(insight: str, new: bool) -> None:
         ("Ich habe gelernt, dass man Freunden in Not helfen muss.", "Ben repaired the oven.", True),
         ("The most important thing I learned is how limitations make us grow.", "Бен починил старую печь.", True),
         ("The most important thing I learned is how limitations make us grow.", "", True),  # none are shown
+        ("I have learned how limitations make us grow.", "Then I asked Ben to repair the oven.", False),  # "I": no name
+        (
+            "I have learned that relationships changed.",
+            "Ben repaired the oven.",
+            False,
+        ),  # words of the instructions alone
     ],
 )
 def test_an_insight_names_a_person_or_takes_up_a_memory(insight: str, memories: str, drawn: bool) -> None:
