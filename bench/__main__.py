@@ -24,6 +24,7 @@ WITH_JSON = (
     "footprint",
     "start",
     "advance",
+    "cluster",
 )
 
 #: Measurements without options: their modules, each with a `table()`.
@@ -34,6 +35,7 @@ PLAIN = {
     "start": "bench.worker.start",
     "advance": "bench.advance",
     "footprint": "bench.crowd.footprint",
+    "cluster": "bench.cluster",
 }
 
 
@@ -68,6 +70,7 @@ def main() -> int:
     money.add_argument("--agents", type=int, default=25, help="agents of the built-in town")
     money.add_argument("--ticks", type=int, default=1_440, help="game minutes")
     commands.add_parser("start", help="seconds from the start of a host to the first result of a model")
+    commands.add_parser("cluster", help="a tick on a cluster, compared with one on a single server")
     commands.add_parser("advance", help="one step of the ledger, compared with a bare pipeline of its writes")
     stored = commands.add_parser("memory", help="cost of memory operations, and retrieval compared with other systems")
     stored.add_argument("--entries", type=int, nargs="+", default=(200, 10_000), help="number of entries to search")
