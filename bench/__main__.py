@@ -24,6 +24,7 @@ WITH_JSON = (
     "footprint",
     "start",
     "advance",
+    "cluster",
 )
 
 #: Measurements without options: their modules, each with a `table()`.
@@ -34,6 +35,7 @@ PLAIN = {
     "start": "bench.worker.start",
     "advance": "bench.advance",
     "footprint": "bench.crowd.footprint",
+    "cluster": "bench.cluster",
 }
 
 
@@ -73,6 +75,7 @@ def main() -> int:
     forked.add_argument("--rate", type=float, default=40.0, help="ticks a second of the paced run")
     forked.add_argument("--latency", type=float, default=0.1, help="seconds per call")
     commands.add_parser("start", help="seconds from the start of a host to the first result of a model")
+    commands.add_parser("cluster", help="a tick on a cluster, compared with one on a single server")
     commands.add_parser("advance", help="one step of the ledger, compared with a bare pipeline of its writes")
     stored = commands.add_parser("memory", help="cost of memory operations, and retrieval compared with other systems")
     stored.add_argument("--entries", type=int, nargs="+", default=(200, 10_000), help="number of entries to search")
