@@ -6,23 +6,19 @@ python -m cogitate.ops.experiment.host '{"run": "c1-r1", …}'
 from __future__ import annotations
 
 import importlib
-import sys
 from typing import Any
 
 import msgspec
 
-from cogitate.hosting import logs
 from cogitate.hosting.tick_loop import TickLoop
-from cogitate.memory import typed_json
 from cogitate.memory.errors import quoted, text_of
 from cogitate.ops.world_choice import WorldChoice, default_days, event_types_of, minutes_per_tick, settings_for
 from cogitate.ops.world_driver import drive
 from cogitate.scheduler.config.controls import SetCadence
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
-from cogitate.scheduler.journal.origin import Fork
+from cogitate.scheduler.journal.changes import Fork
 from cogitate.scheduler.steering.operators import ask
 from cogitate.simulation.world import World
-from cogitate.workers.processes.worker_process import adopt_import_paths
 
 TOWN, STORY = ("agents", "start_minute", "unchanged"), ("start_minute",)
 
@@ -111,14 +107,3 @@ def host(spec: HostedRun) -> None:
             later.load(now.dump())
         now = later
         drive(loop, now, restore=forked)
-
-
-def main() -> None:
-    """Host the run that the argument describes."""
-    adopt_import_paths()
-    logs.configure(0)
-    host(typed_json.decode(sys.argv[1].encode(), HostedRun))
-
-
-if __name__ == "__main__":
-    main()

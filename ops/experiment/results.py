@@ -16,10 +16,9 @@ from cogitate.memory.errors import InputError, how_to_install, quoted
 from cogitate.ops.experiment.host import found
 from cogitate.ops.experiment.plan import Experiment, Parameters, PlannedRun, text_of
 from cogitate.ops.run_tables import Row, rows_of, write_parquet
-from cogitate.scheduler.config.facts import kept_settings
 from cogitate.scheduler.config.settings import ConfigurationError
+from cogitate.scheduler.inspection.summary import RunSummary, summarise_run
 from cogitate.scheduler.journal.private_files import private_file
-from cogitate.scheduler.ledger.run_store import RunStore
 
 FIGURES = {  # of every run, each also a measure
     "by_model": "int64",  # jobs whose result a model wrote
@@ -145,10 +144,9 @@ def read_results(
             continue
         tables = RunTables(client, run.name, data_dir, run.condition.parameters, run.seed)
         row = _described(run)
-        figures = _figures(tables, priced=_is_priced(client, run.name))
-        state = RunStore.open(client, run.name)
-        place = {"tick": state.tick(), "digest": (state.field("state", "digest") or b"").decode()}
-        results.runs.append(row | place | figures)
+        summary = summarise_run(client, run.name)
+        figures = _figures(tables, summary)
+        results.runs.append(row | {"tick": summary.tick, "digest": summary.digest} | figures)
         measured = figures | _own(tables, measures)
         results.measures.extend(
             Row(row | {"measure": name, "value": float(value)}) for name, value in measured.items() if value is not None
@@ -167,23 +165,19 @@ def _described(run: PlannedRun) -> Row:
     }
 
 
-def _figures(tables: RunTables, *, priced: bool) -> dict[str, float | None]:
+def _figures(tables: RunTables, summary: RunSummary) -> dict[str, float | None]:
+    spent = summary.spent  # of jobs that were still open at the end, too
     sources = Counter(job["source"] for job in tables.jobs if job["state"] == "applied")
     live = Counter(memory["type"] for memory in tables.memories if memory["live"])
     return {
         "by_model": sources["llm"] + sources["cached"],
         "by_heuristic": sources["heuristic"],
-        "calls": sum(job["calls"] for job in tables.jobs),
-        "tokens": sum(job["tokens"] for job in tables.jobs),
-        "usd": sum(job["usd_micros"] for job in tables.jobs) / 1e6 if priced else None,
+        "calls": spent.calls,
+        "tokens": spent.tokens,
+        "usd": None if summary.unpriced else spent.usd_micros / 1e6,
         "memories": live.total(),
         "reflections": live["reflection"],
     }
-
-
-def _is_priced(client: Redis, run: str) -> bool:
-    settings = kept_settings(RunStore.open(client, run).state_field("settings"))
-    return all(price.origin != "unknown" for price in settings.prices())
 
 
 def _own(tables: RunTables, measures: Mapping[str, Measure]) -> dict[str, float | None]:

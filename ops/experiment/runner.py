@@ -11,9 +11,6 @@ import fcntl
 import json
 import os
 import shlex
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -26,15 +23,15 @@ from pydantic import SecretStr
 from redis import Redis
 
 from cogitate.memory import typed_json
-from cogitate.ops.experiment import guard
 from cogitate.ops.experiment.host import HostedRun
+from cogitate.ops.experiment.hosts import Hosts
 from cogitate.ops.experiment.limit import ExperimentLimit
 from cogitate.ops.experiment.plan import Experiment, PlannedRun, text_of
 from cogitate.scheduler.config.kind_modules import load_kinds
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.inspection.stored_run import tick_at
-from cogitate.scheduler.journal.origin import Fork
-from cogitate.scheduler.journal.private_files import open_private_log, private_file
+from cogitate.scheduler.journal.changes import Fork
+from cogitate.scheduler.journal.private_files import private_file
 from cogitate.scheduler.ledger.real_day import DaySpending
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.workers.processes.embedded import EmbeddedServer
@@ -43,7 +40,6 @@ from cogitate.workers.processes.worker_process import PARENT_VARIABLE
 
 LOOK_EVERY = 0.05  # seconds
 PATIENCE = 15.0  # seconds in which the hosts of an experiment that was killed are gone
-WHOLE = signal.SIGKILL  # ends a host: its open tick never happened, and the run is resumed with the one before
 
 log = structlog.get_logger()
 
@@ -181,11 +177,9 @@ class Runner:
         self.stopped = False  # at the limit
         self._watch = watch
         self._stop = stop
-        self._hosts: dict[str, subprocess.Popen[bytes]] = {}
         self._failed: list[str] = []
         self.client: Redis
         self.limit: ExperimentLimit
-        self._guard: subprocess.Popen[str]
 
     def _settings(self) -> Settings:
         experiment = self.experiment
@@ -236,16 +230,20 @@ class Runner:
             return progress()
         with ExitStack() as resources:
             resources.enter_context(WorkerPool(self._with_server(self.settings), self.settings.workers))
-            self._guard = resources.enter_context(self._guarded())
-            resources.callback(self._leave)
-            while (waiting or self._hosts) and not self._stop():
-                for run in [one for one in waiting if self._may_begin(one, done)]:
-                    if len(self._hosts) < self.experiment.hosts:
+            hosts = resources.enter_context(Hosts(self._lock))
+            while (waiting or hosts.running) and not self._stop():
+                for run in [one for one in waiting if one.source is None or one.source in done]:
+                    if len(hosts.running) < self.experiment.hosts:
                         waiting.remove(run)
-                        self._begin(run)
-                for name in self._ended():
-                    done.add(name)
-                    self.folder.note_done(name)
+                        self._begin(hosts, run)
+                for ended in hosts.ended(LOOK_EVERY):
+                    if ended.code:
+                        self._failed.append(ended.name)
+                        log_file = str(self.folder.log_file(ended.name))
+                        log.error("experiment.run_failed", run=ended.name, code=ended.code, log_file=log_file)
+                        continue
+                    done.add(ended.name)
+                    self.folder.note_done(ended.name)
                     if self._watch is not None:
                         self._watch(progress())
                 waiting = [one for one in waiting if one.source not in self._failed]
@@ -253,16 +251,12 @@ class Runner:
                     self.stopped = True
                     self.folder.note_stopped(limits)
                     break
-                time.sleep(LOOK_EVERY)
         return progress()
 
     def _with_server(self, settings: Settings) -> Settings:
         return settings.changed(redis_url=SecretStr(self._url))
 
-    def _may_begin(self, run: PlannedRun, done: set[str]) -> bool:
-        return run.source is None or run.source in done
-
-    def _begin(self, run: PlannedRun) -> None:
+    def _begin(self, hosts: Hosts, run: PlannedRun) -> None:
         """Start the host of a run."""
         settings = self._with_server(self.experiment.settings_of(run.condition)).changed(
             data_dir=self.folder.data,
@@ -274,87 +268,37 @@ class Runner:
         )
         environment = worker_environment(settings)
         environment.pop(PARENT_VARIABLE, None)
-        with open_private_log(self.folder.log_file(run.name)) as out:
-            host = subprocess.Popen(
-                self._command(run),
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,  # its group is killed as a whole; Ctrl-C goes to this process only
-            )
-        self._tell_guard(f"+{host.pid}")
-        self._hosts[run.name] = host
-        log.debug("experiment.run_began", run=run.name, seed=run.seed)
+        source, tick = run.source, 0
+        if source is not None:
+            tick = tick_at(RunStore.open(self.client, source), self.experiment.at or "")
+        command = self._command(run, tick) if self.experiment.command else []
+        hosted = None if command else self._hosted(run, tick)
+        hosts.begin(run.name, hosted, command, environment, self.folder.log_file(run.name))
 
-    def _command(self, run: PlannedRun) -> list[str]:
-        experiment = self.experiment
-        base = experiment.grid()[0]
-        parameters = experiment.value_of("world", run.condition)
-        tick = tick_at(RunStore.open(self.client, run.source), experiment.at or "") if run.source is not None else 0
-        if experiment.command:
-            values = {name: text_of(value) for name, value in parameters.items()}
-            values |= {"run": run.name, "seed": str(run.seed), "source": run.source or "", "tick": str(tick)}
-            try:
-                return [part.format_map(values) for part in experiment.command]
-            except (KeyError, ValueError, IndexError) as error:
-                raise ConfigurationError(
-                    f"command {shlex.join(experiment.command)!r}: {{{error.args[0]}}} is no value of a run; there are "
-                    f"{', '.join(values)}"
-                ) from None
-        spec = HostedRun(
+    def _command(self, run: PlannedRun, tick: int) -> list[str]:
+        command = self.experiment.command
+        values = {name: text_of(value) for name, value in self.experiment.value_of("world", run.condition).items()}
+        values |= {"run": run.name, "seed": str(run.seed), "source": run.source or "", "tick": str(tick)}
+        try:
+            return [part.format_map(values) for part in command]
+        except (KeyError, ValueError, IndexError) as error:
+            raise ConfigurationError(
+                f"command {shlex.join(command)!r}: {{{error.args[0]}}} is no value of a run; there are "
+                f"{', '.join(values)}"
+            ) from None
+
+    def _hosted(self, run: PlannedRun, tick: int) -> HostedRun:
+        experiment, source = self.experiment, run.source
+        return HostedRun(
             run=run.name,
             town=experiment.town,
             story=experiment.story,
             world=experiment.world,
             seed=run.seed,
-            before=experiment.value_of("world", base),
-            parameters=parameters,
+            before=experiment.value_of("world", experiment.grid()[0]),
+            parameters=experiment.value_of("world", run.condition),
             days=experiment.days,
             ticks=experiment.ticks,
-            cadences=experiment.cadences_of(run.condition) if run.source is None else (),
-            fork=Fork(run=run.source, tick=tick, changes=experiment.changes_of(run.condition)) if run.source else None,
+            cadences=experiment.cadences_of(run.condition) if source is None else (),
+            fork=Fork(run=source, tick=tick, changes=experiment.changes_of(run.condition)) if source else None,
         )
-        return [sys.executable, "-m", "cogitate.ops.experiment.host", msgspec.json.encode(spec).decode()]
-
-    def _ended(self) -> list[str]:
-        """Return the runs whose hosts have ended since the last look, without those that failed."""
-        ended = []
-        for name, host in list(self._hosts.items()):
-            if (code := host.poll()) is None:
-                continue
-            self._tell_guard(f"-{host.pid}")
-            del self._hosts[name]
-            if code == 0:
-                ended.append(name)
-            else:
-                self._failed.append(name)
-                log.error("experiment.run_failed", run=name, code=code, log_file=str(self.folder.log_file(name)))
-        return ended
-
-    def _leave(self) -> None:
-        """Leave all runs that have not ended: each continues after its last committed tick."""
-        for host in self._hosts.values():
-            os.killpg(host.pid, WHOLE)
-        for host in self._hosts.values():
-            host.wait()
-        self._hosts.clear()
-
-    @contextmanager
-    def _guarded(self) -> Iterator[subprocess.Popen[str]]:
-        with subprocess.Popen(
-            [sys.executable, "-I", "-S", guard.__file__],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            pass_fds=[self._lock],
-            cwd="/",
-            text=True,
-            start_new_session=True,
-        ) as process:
-            yield process
-
-    def _tell_guard(self, line: str) -> None:
-        assert self._guard.stdin is not None
-        self._guard.stdin.write(line + "\n")
-        self._guard.stdin.flush()

@@ -112,8 +112,9 @@ def sentences(comparisons: Sequence[Comparison]) -> list[str]:
     said = []
     few = max((one.difference.n for one in comparisons if one.too_few and one.difference is not None), default=0)
     if few:
+        pairs = "1 pair is" if few == 1 else f"{few} pairs are"
         said.append(
-            f"{few} pairs are too few: below {FEW}, an interval covers the true difference clearly less often than "
+            f"{pairs} too few: below {FEW}, an interval covers the true difference clearly less often than "
             f"{SHARE:.0%} of the time. Raise replicates."
         )
     for one in comparisons:

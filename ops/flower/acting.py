@@ -25,18 +25,20 @@ from cogitate.memory import typed_json
 from cogitate.memory.errors import CogitateError
 from cogitate.ops.operator_requests import (
     cadence_request,
+    cancel_request,
     format_control,
     format_outcome,
     limit_request,
     parse_job_id,
     retry_requests,
 )
-from cogitate.scheduler.config.controls import Control, SetMode
+from cogitate.scheduler.config.controls import MOST_CANCELLED, Control, SetMode
 from cogitate.scheduler.config.limits import MAX_LIMIT
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.steering.operators import MOST_WAITING, ControlOutcome, ask
 from cogitate.scheduler.steering.throttle import KIND
+from cogitate.tasks.job import JobKey
 
 WAIT = 2.0  # seconds for the host's answer; a paused or busy host answers later, and the history says so
 SWITCH_ON = (
@@ -64,13 +66,13 @@ class Act(msgspec.Struct, forbid_unknown_fields=True):
     """A request from a page."""
 
     run: str
-    action: Literal["pause", "resume", "drain", "throttle", "limit", "retry"]
+    action: Literal["pause", "resume", "drain", "throttle", "limit", "retry", "cancel_jobs"]
     factor: float | None = None  # throttle
     pin: bool = False
     auto: bool = False
     name: str = ""  # limit
     value: int | None = None
-    jobs: list[str] = []  # retry: ids
+    jobs: list[str] = []  # retry, cancel_jobs: ids
     reason: str = ""  # for the audit trail
 
 
@@ -99,7 +101,7 @@ def is_same_origin(site: str | None, origin: str | None, host: str, configured: 
 
 
 def controls_of(client: Redis, act: Act) -> list[Control]:
-    """Decode the request of a page. Of several jobs, those that can no longer be repeated are left out.
+    """Decode the request of a page. Of several jobs to repeat, those that can no longer be are left out.
 
     Raises:
         InputError, ConfigurationError: when it is invalid.
@@ -115,18 +117,32 @@ def controls_of(client: Redis, act: Act) -> list[Control]:
         if act.value is not None and not 0 <= act.value <= MAX_LIMIT:
             raise InputError(f"limit {act.value} is invalid: give 0 to {MAX_LIMIT}")
         return [limit_request(act.name, act.value)]
-    keys = []
-    for job in act.jobs[: MOST_WAITING + 1]:
-        run, key = parse_job_id(job)
-        if run != act.run:
-            raise InputError(f"job {job} is not of run {act.run!r}")
-        keys.append(key)
-    if not 0 < len(keys) <= MOST_WAITING:
-        raise InputError(f"{len(act.jobs)} jobs cannot be retried at once: give 1 to {MOST_WAITING}")
+    if act.action == "cancel_jobs":
+        if not act.reason.strip():
+            raise InputError("give a reason: it stands in the run's audit trail of operators' requests")
+        return [cancel_request(JobHistory(client, act.run), _keys_of(act, MOST_CANCELLED))]
+    keys = _keys_of(act, MOST_WAITING)
     found, faults = retry_requests(JobHistory(client, act.run), keys)
     if not found:
         raise InputError("; ".join(faults))
     return [*found]
+
+
+def _keys_of(act: Act, most: int) -> list[JobKey]:
+    """Return the keys of the jobs that a request names.
+
+    Raises:
+        InputError: if one is no job of its run, or they are none or too many.
+    """
+    if not 0 < len(act.jobs) <= most:
+        raise InputError(f"a request cannot name {len(act.jobs):,} jobs: give 1 to {most:,}")
+    keys = []
+    for job in act.jobs:
+        run, key = parse_job_id(job)
+        if run != act.run:
+            raise InputError(f"job {job} is not of run {act.run!r}")
+        keys.append(key)
+    return keys
 
 
 def told_of(controls: Sequence[Control], outcomes: Sequence[ControlOutcome]) -> dict[str, str]:

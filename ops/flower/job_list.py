@@ -11,7 +11,7 @@ from redis import Redis
 from cogitate.memory import typed_json
 from cogitate.memory.clock import clock_in_force, day_and_time
 from cogitate.ops.formatting.job_life import format_shortfall
-from cogitate.ops.operator_requests import retryable_matches
+from cogitate.ops.operator_requests import cancellable_matches, retryable_matches
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.inspection.job_records import JobQuery, JobRecord, JobState, Position
 from cogitate.scheduler.intake.checks import InputError
@@ -82,10 +82,16 @@ def _row(one: JobRecord) -> dict[str, Any]:
 
 
 def matches(client: Redis, run: str, query: JobQuery) -> dict[str, Any]:
-    """Return how many of the newest jobs match, in words, and the ids of those that a request repeats.
+    """Return how many of the newest jobs match, in words, and the ids of those that a request repeats or cancels.
 
     Raises:
         RunMissing: if the run does not exist.
     """
-    found = retryable_matches(JobHistory(client, run), query)
-    return {"found": found.text(), "retry": [f"{run}/{one.job}" for one in found.requests]}
+    history = JobHistory(client, run)
+    found, still = retryable_matches(history, query), cancellable_matches(history, query)
+    return {
+        "found": found.text(),
+        "retry": [f"{run}/{one.job}" for one in found.requests],
+        "open": still.text(),
+        "cancel": [f"{run}/{key}" for key in still.jobs],
+    }

@@ -54,7 +54,8 @@ def audit(client: Redis, run: str) -> list[str]:
     * spending is what the attempts reported;
     * admission's view, the open jobs, the lists that index them, and both hashes match the journal;
     * a model's job archived, or moved its cursor past, only what its prompt showed;
-    * an answer is awaited only while there is something for it to replace;
+    * an answer is awaited only while there is something for it to replace, and never that of a cancelled job;
+    * a heuristic replaces a job only where an operator has cancelled it;
     * an ended job counts in full until its actual usage is known;
     * entries are numbered without gaps, and the summary of an archived entry exists;
     * the journal's checkpoints match its lines;
@@ -120,6 +121,7 @@ class _Walk:
         self._totals = RunTotals()
         self._opened: set[JobKey] = set()
         self._ended: set[JobKey] = set()
+        self._cancelled: set[JobKey] = set()  # of these
         self._streams: dict[str, Stream] = {}
         self._retired: dict[str, Stream] = {}  # since the base
         self._digest = ""
@@ -240,6 +242,13 @@ class _Walk:
             if end.key in self._ended or end.key not in self._opened:
                 self._found.append(f"tick {line.core.tick}: job {end.key.text()} ended twice or was never opened")
             self._ended.add(end.key)
+            if end.end == "cancelled":
+                self._cancelled.add(end.key)
+        for late in line.core.late:
+            if late.key in self._cancelled:
+                self._found.append(
+                    f"tick {line.core.tick}: job {late.key.text()} was cancelled, but its answer was used"
+                )
 
     def _decisions(self, line: ReadLine) -> None:
         at = f"tick {line.core.tick}"

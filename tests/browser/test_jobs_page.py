@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from cogitate.scheduler.config.controls import Retry, read_asked
+from cogitate.scheduler.config.controls import CancelJobs, Retry, read_asked
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost
@@ -30,13 +31,16 @@ USER, PASSWORD = "ann", "secret"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
-    """A run of seventy agents whose jobs are late, all but the first; that one has an answer."""
+    """A run of seventy agents whose jobs are late, all but the first; another with five open jobs."""
     with EmbeddedServer(tmp_path_factory.mktemp("jobs") / "data") as running, running.client() as client:
         host = Host(client, run="town", owners=OWNERS, model="small", cost=Cost(calls=1, tokens=30))
         jobs = host.turn(*(("think", owner) for owner in OWNERS))
         answering = worker(client, "worker-1")
         settle(answering, claimed(answering, next(job for job in jobs if job.key.owner == OWNERS[1])))
         host.until(jobs[0].due + 2)
+        Host(client, run="busy", owners=OWNERS[:5], model="small", cost=Cost(calls=1, tokens=30)).turn(
+            *(("think", owner) for owner in OWNERS[:5])
+        )
         yield running
 
 
@@ -123,3 +127,39 @@ def test_all_matches_are_retried_after_they_were_counted(browser: Any, address: 
         sent = read_asked(RunStore.open(client, "town").items("controls"))
     assert {f"town/{one.control.job}" for one in sent if one is not None and type(one.control) is Retry} == late
     assert {(one.reason, one.by) for one in sent if one is not None} == {(ATTACK, "ann in Flower")}
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+def test_open_matches_are_cancelled_for_a_reason_after_they_were_counted(
+    browser: Any, address: str, server: EmbeddedServer, window: str
+) -> None:
+    with server.client() as client:
+        store = RunStore.open(client, "busy")
+        client.delete(store.key("controls"))
+    asked: list[str] = []
+    _, width, height = WINDOWS[window]
+    login = {"username": USER, "password": PASSWORD}
+    with closing(browser.new_page(http_credentials=login, viewport={"width": width, "height": height})) as page:
+        page.on("dialog", lambda dialog: (asked.append(dialog.message), dialog.accept()))
+        page.goto(f"{address}/cogitate/jobs?run=busy&kind=think")
+        page.get_by_role("button", name="Count what matches").click()
+        page.wait_for_selector("#all:not([hidden])")
+        assert page.locator("#open").inner_text() == "Of 5 open matches, 5 can be cancelled."
+        assert page.get_by_role("button", name="Retry 0").is_disabled()
+        page.get_by_role("button", name="Cancel 5").click()
+        assert not asked, "a reason is required"
+        page.get_by_label("Reason, for the audit trail").fill(ATTACK)
+        keep(page, f"jobs-cancel-{window}")
+        page.get_by_role("button", name="Cancel 5").click()
+        until(lambda: page.locator("#outcome").inner_text().startswith("cancel 5 jobs: "), "the host's answer")
+        assert asked == ["Cancel 5 jobs? Heuristics take their place, and what their calls cost stays charged."]
+        page.goto(f"{address}/steering?run=busy")
+        page.wait_for_selector("#history tbody tr")
+        keep(page, f"steering-cancelled-{window}")
+        assert ATTACK in page.locator("#history tbody tr").first.inner_text()
+    with server.client() as client:
+        (sent,) = read_asked(RunStore.open(client, "busy").items("controls"))
+        jobs = {one.id.partition("/")[2] for one in JobHistory(client, "busy").open()}
+    assert sent is not None
+    assert type(sent.control) is CancelJobs
+    assert ({*sent.control.jobs}, sent.reason, sent.by) == (jobs, ATTACK, "ann in Flower")

@@ -67,14 +67,19 @@ byId("count").addEventListener("click", async () => {
   byId("outcome").textContent = counted.error || "";
   byId("all").hidden = Boolean(counted.error);
   if (counted.error) { return; }
-  const most = counted.retry.length;
   byId("matches").textContent = counted.found;
-  byId("retry").textContent = "Retry " + figure(most);
-  byId("retry").disabled = !most;
+  byId("open").textContent = counted.open;
+  [["retry", "Retry "], ["cancel", "Cancel "]].forEach(([name, verb]) => {
+    byId(name).textContent = verb + figure(counted[name].length);
+    byId(name).disabled = !counted[name].length;
+  });
 });
 byId("all").addEventListener("submit", (event) => {
   event.preventDefault();
-  const many = counted.retry.length;
-  ask({run: byId("run").value, action: "retry", jobs: counted.retry, reason: byId("reason").value},
-    "Ask a model again for " + figure(many) + (many === 1 ? " job?" : " jobs?") + " They are charged to today.");
+  const action = event.submitter.value;
+  const jobs = action === "retry" ? counted.retry : counted.cancel;
+  const many = figure(jobs.length) + (jobs.length === 1 ? " job?" : " jobs?");
+  const question = action === "retry" ? "Ask a model again for " + many + " They are charged to today."
+    : "Cancel " + many + " Heuristics take their place, and what their calls cost stays charged.";
+  ask({run: byId("run").value, action, jobs, reason: byId("reason").value}, question);
 });

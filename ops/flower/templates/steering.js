@@ -1,5 +1,6 @@
 const GRADES = {applied: "good", refused: "bad", waits: "warn"};
 const chosen = () => byId("run").value;
+byId("why").addEventListener("submit", (event) => event.preventDefault());
 
 function asked(one) {
   const made = element("span", "", one.asked);
@@ -41,24 +42,24 @@ function draw(reading) {
 
 document.querySelectorAll("[data-action]").forEach((button) => button.addEventListener("click", () => {
   const action = button.dataset.action;
-  ask({run: chosen(), action}, button.textContent + " run " + chosen() + "?");
+  ask({run: chosen(), reason: byId("reason").value, action}, button.textContent + " run " + chosen() + "?");
 }));
 byId("throttle").addEventListener("submit", (event) => {
   event.preventDefault();
   const factor = Number(byId("factor").value);
   const pin = byId("pin").checked;
-  ask({run: chosen(), action: "throttle", factor, pin}, "Let agents of " + chosen() + " reflect at " + factor + " of the usual cadence" + (pin ? ", pinned?" : "?"));
+  ask({run: chosen(), reason: byId("reason").value, action: "throttle", factor, pin}, "Let agents of " + chosen() + " reflect at " + factor + " of the usual cadence" + (pin ? ", pinned?" : "?"));
 });
 byId("auto").addEventListener("click", () => {
-  ask({run: chosen(), action: "throttle", auto: true}, "Leave the cadence of " + chosen() + " to the controller?");
+  ask({run: chosen(), reason: byId("reason").value, action: "throttle", auto: true}, "Leave the cadence of " + chosen() + " to the controller?");
 });
 byId("limit").addEventListener("submit", (event) => {
   event.preventDefault();
   const name = byId("limit-name").value;
   const value = Number(byId("limit-value").value);
-  ask({run: chosen(), action: "limit", name, value}, "Set limit " + name + " of " + chosen() + " to " + figure(value) + "?");
+  ask({run: chosen(), reason: byId("reason").value, action: "limit", name, value}, "Set limit " + name + " of " + chosen() + " to " + figure(value) + "?");
 });
 byId("lift").addEventListener("click", () => {
   const name = byId("limit-name").value;
-  ask({run: chosen(), action: "limit", name, value: null}, "Lift limit " + name + " of " + chosen() + "?");
+  ask({run: chosen(), reason: byId("reason").value, action: "limit", name, value: null}, "Lift limit " + name + " of " + chosen() + "?");
 });

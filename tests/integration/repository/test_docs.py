@@ -82,6 +82,7 @@ PLOTTING = "docs/how-to/plotting.md"  # whose example reads what its commands ha
 COMPARING = "docs/how-to/comparing.md"
 IMPORTING = "docs/how-to/importing.md"  # so here
 HOSTING = "docs/how-to/hosting.md"  # whose hosts each print what they do
+EXPERIMENTS = ("docs/how-to/experiments.md", "docs/tutorial/an-experiment.md")  # so here
 CONCORDIA = "docs/how-to/concordia.md"  # which needs Python 3.12
 
 
@@ -90,7 +91,7 @@ CONCORDIA = "docs/how-to/concordia.md"  # which needs Python 3.12
     [
         (page, number)
         for page in PAGES
-        if page not in ("README.md", PLOTTING, IMPORTING, CONCORDIA, COMPARING)
+        if page not in ("README.md", PLOTTING, IMPORTING, CONCORDIA, COMPARING, *EXPERIMENTS)
         for number, body in enumerate(blocks("python", page))
         if "import watches" not in body  # which another test writes first
     ],

@@ -19,8 +19,9 @@ from cogitate.workers.llm.replies.failures import FAILURE_KINDS
 from tests.simulation.seeded.actors import NEVER, STEP, Actor, Process, Schedule, current
 from tests.simulation.seeded.batches import BatchEndpoint
 from tests.simulation.seeded.broker import Broker
-from tests.simulation.seeded.faults import OF_REQUESTS, Coverage, JobStates, Rates
+from tests.simulation.seeded.faults import CANCELS, OF_REQUESTS, Coverage, JobStates, Rates
 from tests.simulation.seeded.model import OF_ITEMS, Outcome
+from tests.simulation.seeded.operators import Operator
 from tests.simulation.seeded.processes import Broken, HostProcess, WorkerProcess
 from tests.simulation.seeded.scene import LEASE, RUN, SCENES, SOME_TIME, STORY_EVERY, scene_of_seed
 from tests.simulation.seeded.server import Server
@@ -48,6 +49,7 @@ class Cluster:
         self.client = server.client
         self.broker = Broker(self.schedule, draw)
         self.endpoint = BatchEndpoint(seed, self)
+        self._operator = Operator(seed, server.plain, frequent=CANCELS in focus)
         self.finished = False
         self.broken: Exception | None = None
         self.restarts = 0
@@ -168,6 +170,8 @@ class Cluster:
             fault = self.rates.between_steps(self._draw)
             if fault is not None:
                 self._happen(fault)
+            if self._operator.acts() and self._operator.cancel():
+                self._note(CANCELS)
         elif self._older_until:
             self._set_older(False)
         ready = schedule.ready()

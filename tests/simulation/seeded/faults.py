@@ -33,7 +33,10 @@ BETWEEN = {
 OF_CALLS = ("call refused", "call delayed", "call landed late", "reply lost")
 #: Of one request to the model.
 OF_REQUESTS = ("request failed", "request slow", "worker killed by request")
-FAULTS = (*BETWEEN, *OF_CALLS, *OF_REQUESTS)
+_DRAWN = (*BETWEEN, *OF_CALLS, *OF_REQUESTS)
+#: Of operators, in seeds that have one.
+CANCELS = "jobs cancelled"
+FAULTS = (*_DRAWN, CANCELS)
 
 JOB_STATES = ("unclaimed", "running", "freed", "staged", "dead", "held")
 HOST_STATES = ("absent", "read", "acquire", "collect", "wait", "advance", "reply", "idle", "finish")
@@ -73,7 +76,7 @@ class Rates:
 
     def __init__(self, draw: Random, focus: Sequence[str] = ()) -> None:
         calm = draw.random() < 0.05
-        on = [] if calm else [name for name in FAULTS if draw.random() < draw.choice((0.25, 0.6, 0.9))]
+        on = [] if calm else [name for name in _DRAWN if draw.random() < draw.choice((0.25, 0.6, 0.9))]
         self.between = {name: BETWEEN[name] for name in on if name in BETWEEN}
         self.each_step = draw.choice((0.003, 0.01, 0.03)) if self.between else 0.0
         self.of_calls = {name: draw.choice((0.003, 0.01, 0.03)) for name in on if name in OF_CALLS}
@@ -81,6 +84,8 @@ class Rates:
         if "worker killed by request" in self.of_requests:
             self.of_requests["worker killed by request"] = 0.04
         for name in focus:
+            if name == CANCELS:
+                continue
             if name in OF_CALLS:
                 self.of_calls[name] = 0.1
             elif name in OF_REQUESTS:

@@ -15,6 +15,8 @@ from unittest.mock import patch
 import msgspec
 
 import cogitate.memory.apply
+import cogitate.scheduler.budget.admission
+import cogitate.scheduler.engine.admitting
 import cogitate.scheduler.engine.boundary
 import cogitate.scheduler.engine.engine
 import cogitate.scheduler.engine.open_jobs
@@ -22,6 +24,7 @@ import cogitate.scheduler.journal.history
 import cogitate.scheduler.journal.lines
 import cogitate.scheduler.ledger.claims
 import cogitate.scheduler.tick.commit
+import cogitate.scheduler.tick.following
 import cogitate.scheduler.tick.restore
 import cogitate.tasks.kind
 import cogitate.tasks.long_term
@@ -30,6 +33,7 @@ import cogitate.workers.jobs.packs.request
 from cogitate.memory import typed_json
 from cogitate.memory.policies.window import buffer
 from cogitate.memory.seal import Seal
+from cogitate.scheduler.budget.admission import Decided
 from cogitate.scheduler.config.endpoints import FLEX, Model
 from cogitate.scheduler.engine.admitting import Admitting
 from cogitate.scheduler.engine.answer_times import AnswerTimes
@@ -47,7 +51,7 @@ from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.step_replies import Advanced
 from cogitate.scheduler.tick.commit import Committer
 from cogitate.scheduler.tick.result_collector import Hints
-from cogitate.tasks.job import Cost
+from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.tasks.kind import Case
 from cogitate.tasks.shown import everything
 from cogitate.tasks.summarise import Summarise
@@ -93,12 +97,12 @@ def steps_by_two() -> AbstractContextManager[Any]:
     """A tick is written in two steps: first what it writes, then that it happened."""
     advance = HostLedger.advance
 
-    def changed(self: HostLedger, commit: Commit, apply: Any) -> Advanced | None:
+    def changed(self: HostLedger, commit: Commit, apply: Any, *before: Any) -> Advanced | None:
         with self.client.pipeline() as pipeline:
             for write in commit.writes:
                 pipeline.execute_command(write.command, self.store.prefix + write.key, *write.args)
             pipeline.execute()
-        return advance(self, replace(commit, writes=()), apply)
+        return advance(self, replace(commit, writes=()), apply, *before)
 
     return patch.object(HostLedger, "advance", changed)
 
@@ -240,6 +244,55 @@ def corrections_of_the_attempt_before() -> Iterator[None]:
         yield
 
 
+def cancelled_jobs_left_open() -> AbstractContextManager[Any]:
+    """A cancelled job is not closed with the tick that cancels it."""
+    advance = HostLedger.advance
+
+    def changed(self: HostLedger, commit: Commit, apply: Any) -> Advanced | None:
+        line = typed_json.decode(unpack_line(commit.line)[1], JournalLine)
+        cancelled = {end.key for end in typed_json.decode(line.core, Core).ended if end.end == "cancelled"}
+        return advance(self, replace(commit, closed=[key for key in commit.closed if key not in cancelled]), apply)
+
+    return patch.object(HostLedger, "advance", changed)
+
+
+def cancelled_jobs_hold_for_ever() -> AbstractContextManager[Any]:
+    """What a cancelled job has reserved counts for ever, whatever its attempt comes to."""
+    charge = Corrections.charge
+
+    def changed(self: Corrections, closing: Closing, *rest: Any, **more: Any) -> None:
+        if closing.ended.end != "cancelled":
+            charge(self, closing, *rest, **more)
+
+    return patch.object(Corrections, "charge", changed)
+
+
+@contextmanager
+def cancelled_answers_used() -> Iterator[None]:
+    """The answer of a cancelled job replaces its heuristic, as a late one does."""
+    replacement, expect = cogitate.scheduler.budget.admission.replacement, LateAnswers.expect
+    replaced: dict[JobKey, Job] = {}
+
+    def replacing(job: Job, *rest: Any) -> Decided:
+        decided = replacement(job, *rest)
+        replaced[decided.line.key] = job
+        return decided
+
+    def expecting(self: LateAnswers, closings: Any, jobs: Any, *rest: Any) -> None:
+        expect(self, closings, jobs, *rest)
+        for one in closings:
+            if (job := replaced.get(one.ended.key)) is not None:
+                ended = msgspec.structs.replace(one.ended, key=job.key, reason="late")
+                note = msgspec.structs.replace(one.note, attempts=1)
+                expect(self, [one._replace(ended=ended, note=note)], {job.key: job}, *rest)
+
+    with (
+        patch.object(cogitate.scheduler.engine.admitting, "replacement", replacing),
+        patch.object(LateAnswers, "expect", expecting),
+    ):
+        yield
+
+
 def latencies_forgotten() -> AbstractContextManager[Any]:
     """Who resumes a run knows nothing of its model's latencies."""
     return patch.object(Latencies, "load", lambda *known: None)
@@ -292,8 +345,9 @@ def heuristics_before_answers() -> AbstractContextManager[Any]:
 def replies_unread() -> AbstractContextManager[Any]:
     """A host takes a commit that is under way for one whose reply it has read."""
 
-    def changed(self: Committer) -> None:
+    def changed(self: Committer) -> tuple[()]:
         self._sent.clear()
+        return ()
 
     return patch.object(Committer, "read_reply", changed)
 
@@ -382,6 +436,26 @@ def ended_jobs_not_charged() -> AbstractContextManager[Any]:
     return patch.object(BatchDesk, "_charge", lambda *answer: None)
 
 
+def late_answers_not_repeated() -> AbstractContextManager[Any]:
+    """A fork takes over no answer that came late in its source."""
+    return patch.object(cogitate.scheduler.tick.following, "_offers", lambda line: iter(()))
+
+
+def corrections_not_repeated() -> AbstractContextManager[Any]:
+    """A fork counts jobs without a result in full, whatever its source has learned of their usage."""
+    return patch.object(cogitate.scheduler.tick.following, "_corrections", lambda line: iter(()))
+
+
+def fork_pays_again() -> AbstractContextManager[Any]:
+    """A fork is charged for what its source paid."""
+    result = cogitate.scheduler.tick.following._result
+
+    def changed(ended: Any, note: Any) -> Any:
+        return msgspec.structs.replace(result(ended, note), saved=False)
+
+    return patch.object(cogitate.scheduler.tick.following, "_result", changed)
+
+
 def seals_that_only_grow() -> AbstractContextManager[Any]:
     """Marks that were replaced go on counting in the seal of their stream."""
     marks = Seal.marks
@@ -438,6 +512,9 @@ MUTATIONS: dict[str, Mutation] = {
     "a correction does not wait for the usage": script(
         "advance", ("elseif redis.call('HEXISTS', run .. 'attempts', latest) == 1 or", "elseif false and")
     ),
+    "a cancelled job is left open": cancelled_jobs_left_open,
+    "a cancelled job's reservation is not returned": cancelled_jobs_hold_for_ever,
+    "a cancelled job's answer is used": cancelled_answers_used,
     "latencies are forgotten on resume": latencies_forgotten,
     "an answer is timed again": times_taken_again,
     "a guess is not journalled": guesses_unjournalled,
@@ -465,5 +542,8 @@ MUTATIONS: dict[str, Mutation] = {
     "an attempt pays for flex and falls back": two_requests_of_one_attempt,
     "a batch is recorded after it was sent": batches_recorded_late,
     "a batch's answer to an ended job is free": ended_jobs_not_charged,
+    "a fork forgets late answers": late_answers_not_repeated,
+    "a fork forgets corrections": corrections_not_repeated,
+    "a fork pays again": fork_pays_again,
     "a lost attempt is free": script("collect", ("book(run, attempt.cells, 'spent', attempt.reserved)", "")),
 }

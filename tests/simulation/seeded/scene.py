@@ -27,6 +27,7 @@ SOME_TIME = 60.0  # seconds: shorter than some batches take
 STORY_EVERY = 20  # of so many seeds one plays the story
 PACKED = 9  # of `STORY_EVERY` seeds this one packs calls
 TIERED = 13  # of `STORY_EVERY` seeds this one asks in the flex tier
+OPERATED, OPERATED_EVERY = 3, 5  # of so many times `STORY_EVERY` seeds in turn these have an operator
 BATCHED = 17  # of `STORY_EVERY` seeds this one asks in batch files
 FULL_PRICE = 200_000  # micro-dollars per million tokens, of a model with a flex tier
 CHEAP_PERCENT = 50  # of flex and of batches
@@ -83,6 +84,11 @@ def is_packed(seed: int) -> bool:
 def is_batched(seed: int) -> bool:
     """Return whether a seed asks in batch files."""
     return seed % STORY_EVERY == BATCHED
+
+
+def has_operator(seed: int) -> bool:
+    """Return whether a seed has an operator who cancels jobs."""
+    return seed // STORY_EVERY % OPERATED_EVERY == OPERATED
 
 
 def scene_of_seed(seed: int, number: int) -> Scene:

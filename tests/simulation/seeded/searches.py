@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tests.simulation.seeded.faults import CANCELS
 from tests.simulation.seeded.scene import Scene
 
 #: Faults that are to be frequent, so that few seeds are enough.
 FOCUS: dict[str, tuple[str, ...]] = {
     "a seal is of more than there is": ("host stopped",),
+    "a cancelled job is left open": (CANCELS,),
+    "a cancelled job's reservation is not returned": (CANCELS,),
+    "a cancelled job's answer is used": (CANCELS, "request slow"),
     "latencies are forgotten on resume": ("second host",),
     "a guess is not journalled": ("request slow",),
     "host steps have no sequence": ("server restarted", "broker wiped"),
@@ -80,6 +84,9 @@ FOUND: dict[str, int] = {
     "corrections are forgotten on resume": 17,
     "a correction is of the attempt before": 9,
     "a correction does not wait for the usage": 2,
+    "a cancelled job is left open": 1,
+    "a cancelled job's reservation is not returned": 1,
+    "a cancelled job's answer is used": 1,
     "latencies are forgotten on resume": 1785,
     "an answer is timed again": 133,
     "a guess is not journalled": 2,

@@ -21,6 +21,8 @@ from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import JobKey
 from tests.simulation.seeded.cluster import Cluster
 from tests.simulation.seeded.faults import Coverage
+from tests.simulation.seeded.forked import check_fork
+from tests.simulation.seeded.operators import Asked, asked_of
 from tests.simulation.seeded.processes import Broken
 from tests.simulation.seeded.scene import RUN, Scene
 from tests.simulation.seeded.server import Server
@@ -58,7 +60,7 @@ class Trials:
         self._server = server
         self._focus = focus
         self._wanted = wanted
-        self._digests: dict[tuple[int, bool, Ends, Times], str] = {}
+        self._digests: dict[tuple[int, bool, Ends, Times, tuple[Asked, ...]], str] = {}
 
     def run(self, seed: int) -> Trial:
         """Try one.
@@ -86,6 +88,7 @@ class Trials:
         self._check_ends(cluster, lines)
         self.check_charges(store)
         self._check_times(lines)
+        check_fork(cluster.scene, plain, 1 + seed % cluster.scene.ticks)
         try:
             replay(plain, RUN, self._server.beside)
         except JournalError as error:
@@ -93,18 +96,18 @@ class Trials:
         ends: Ends = frozenset()
         if cluster.scene.promises_equality:
             ends = forced_ends(lines, all_usage=cluster.varied_usage)
-            expected = self._undisturbed(cluster, ends, times_of(lines))
+            expected = self._undisturbed(cluster, ends, times_of(lines), asked_of(lines))
             if digest != expected:
                 raise Broken(f"the digest is {digest}, of the undisturbed run {expected}")
         self._check_size(cluster, lines)
         forced = sum(end.reason in FORCED for _, end in ends)
         return Trial(seed, digest, cluster.steps, cluster.coverage, forced, cluster.met)
 
-    def _undisturbed(self, cluster: Cluster, ends: Ends, times: Times) -> str:
-        key = (cluster.scene.number, cluster.scene.story, ends, times)
+    def _undisturbed(self, cluster: Cluster, ends: Ends, times: Times, asked: tuple[Asked, ...]) -> str:
+        key = (cluster.scene.number, cluster.scene.story, ends, times, asked)
         if key not in self._digests:
             self._server.clear()
-            self._digests[key] = undisturbed_digest(cluster.scene, self._server.plain, ends, times)
+            self._digests[key] = undisturbed_digest(cluster.scene, self._server.plain, ends, times, asked)
             if len(self._digests) > 10_000:
                 self._digests.clear()
         return self._digests[key]

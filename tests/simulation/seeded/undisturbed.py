@@ -19,6 +19,7 @@ from cogitate.scheduler.ledger.step_replies import BoundaryInput
 from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.workers.jobs.judging import HALVED
 from tests.simulation.seeded.model import Outcome, SimulatedModel
+from tests.simulation.seeded.operators import Asked, send
 from tests.simulation.seeded.scene import RUN, Scene
 from tests.simulation.seeded.world import world_of
 
@@ -76,7 +77,9 @@ def times_of(lines: Iterable[ReadLine]) -> Times:
     return tuple(found)
 
 
-def undisturbed_digest(scene: Scene, client: Redis, ends: Ends, times: Times = ()) -> str:
+def undisturbed_digest(
+    scene: Scene, client: Redis, ends: Ends, times: Times = (), asked: tuple[Asked, ...] = ()
+) -> str:
     """Return the digest of that run. `client` is of an empty database."""
     world = world_of(scene)
     settings = scene.settings.changed(wait=0.0, lease=1e9, tick_rate=None)
@@ -96,6 +99,9 @@ def undisturbed_digest(scene: Scene, client: Redis, ends: Ends, times: Times = (
     steered = Steered(client, loop, dict(ends), times, last=scene.ticks)
     for tick in loop:
         steered.answer(before=tick.number + 1)
+        for one in asked:
+            if one.tick == tick.number + 1:
+                send(client, loop.ledger.store, one.request)
         world.live(loop, tick)
     SimulatedModel.fate = None
     return loop.digest

@@ -33,9 +33,9 @@ class Vote:
 
 
 class Council(StillWorld):
-    def __init__(self, seed, weather="sun", since=0):
+    def __init__(self, seed, weather="sun", since=0, alike=False):
         super().__init__({f"agent:{name}": Profile(name=name.title()) for name in ("ada", "ben", "cleo")})
-        self.seed, self.weather, self.since = seed, weather, since
+        self.seed, self.weather, self.since = 0 if alike else seed, weather, since
 
     def step(self, tick, minute):
         if tick % 3 != 1:

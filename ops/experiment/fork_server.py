@@ -1,0 +1,105 @@
+"""A process that forks a host for each run, so that each begins at once, and kills them all when the experiment ends.
+
+    python -m cogitate.ops.experiment.fork_server LOCK
+
+Its standard input is a pipe, of which the experiment holds the other end: a line orders a host, and the end of the
+pipe means that the experiment has ended, however it ended. It answers with a line for each host that has ended. It
+also holds the experiment's lock, so that the next one begins when no host of this one is left.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import traceback
+from contextlib import suppress
+
+import msgspec
+
+import cogitate.hosting.services  # loaded before the forks, which need them
+import cogitate.workers.processes.readiness  # noqa: F401 - likewise
+from cogitate.hosting import logs
+from cogitate.memory import typed_json
+from cogitate.ops.experiment.host import HostedRun, host
+from cogitate.workers.processes.worker_process import adopt_import_paths
+
+LOOK_EVERY = 0.03  # seconds
+CANNOT_BEGIN = 127  # exit code of a command that there is not
+
+
+class HostOrder(msgspec.Struct, frozen=True):
+    """The order of a host: a run to host here, or a command."""
+
+    name: str
+    hosted: HostedRun | None
+    command: tuple[str, ...]
+    environment: dict[str, str]
+    log_file: str
+
+
+class HostEnded(msgspec.Struct, frozen=True):
+    """The end of a host, with its exit code."""
+
+    name: str
+    code: int
+
+
+def serve(lock: int) -> None:
+    """Fork hosts as ordered, until the input ends; then kill those that are left."""
+    os.set_inheritable(lock, False)
+    names: dict[int, str] = {}  # by process id
+    waiting = b""
+    while True:
+        ready, _, _ = select.select([0], [], [], LOOK_EVERY)
+        if ready:
+            if not (read := os.read(0, 1 << 20)):
+                break
+            *lines, waiting = (waiting + read).split(b"\n")
+            for line in lines:
+                order = typed_json.decode(line, HostOrder)
+                if (process := os.fork()) == 0:
+                    _become(order, lock)
+                names[process] = order.name
+        while names and (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            told = HostEnded(names.pop(ended[0]), os.waitstatus_to_exitcode(ended[1]))
+            os.write(1, msgspec.json.encode(told) + b"\n")
+    for process in names:
+        with suppress(ProcessLookupError):
+            os.killpg(process, signal.SIGKILL)  # its open tick never happened, and the run is resumed before it
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)  # it has no group of its own yet
+        os.waitpid(process, 0)
+
+
+def _become(order: HostOrder, lock: int) -> None:
+    """Be the host, in this forked process, to its end."""
+    code = 1
+    try:
+        os.setsid()
+        os.close(lock)
+        log = os.open(order.log_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        for number, opened in ((0, nothing), (1, log), (2, log)):
+            os.dup2(opened, number)
+        os.environ.clear()
+        os.environ.update(order.environment)
+        if order.hosted is None:
+            code = CANNOT_BEGIN
+            os.execvp(order.command[0], order.command)
+        adopt_import_paths()
+        logs.configure(0)
+        host(order.hosted)
+        code = 0
+    except BaseException:  # of the host's own code, too
+        traceback.print_exc()
+    finally:
+        with suppress(OSError, ValueError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    serve(int(sys.argv[1]))
