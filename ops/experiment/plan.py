@@ -48,7 +48,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     town: int | None = None  # number of agents
     story: bool = False
-    world: str | None = None  # "module:Class" of a world (`cogitate.simulation.world.World`)
+    world: str | None = None  # "module:Class" of a world (`cogitate.experiment.World`)
     command: tuple[str, ...] = ()  # of a host; {run}, {seed}, {rain} and the like stand for a run's values
     days: int | None = None
     ticks: int | None = None
