@@ -12,6 +12,7 @@ How often an entry was repeated is not part of what a job reads, since it change
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, takewhile
 from typing import Annotated, Any
@@ -50,12 +51,13 @@ from cogitate.tasks.recall import (
     without_repeats,
 )
 
-FEWEST_WORDS = 3  # of an insight
+FEWEST_WORDS = 3  # of an insight; times and numbers say nothing
 SHOWN = 20  # observations (streams design)
 ENOUGH = 3  # observations; fewer give a minimal reflection (streams design)
 BY_MODEL, BY_HEURISTIC, MINIMAL = 7, 6, 4  # importance (streams design)
 MOST_REPEATED = 20  # entries whose repeats a request names
 EARLIER = 3  # reflections before this one
+_TIME = re.compile(r"\d:\d\d ?[ap]\.?m\b", re.IGNORECASE)
 MINUTE, NUMBER, COUNTED = "reflect.minute", "reflect.number", "reflect.repeated"
 
 
@@ -157,7 +159,7 @@ class Reflect(Kind):
             ValueError: when the insight says nothing, or a change names somebody who does not exist.
         """
         assert isinstance(answer, ReflectionAnswer)
-        if len(words(answer.insight)) < FEWEST_WORDS or answer.insight.strip(" .").casefold() == "this is blank":
+        if _words_of(answer.insight) < FEWEST_WORDS or answer.insight.strip(" .").casefold() == "this is blank":
             raise ValueError(f"the insight {answer.insight!r} says nothing")
         if all(sentence.endswith(QUESTIONS) for sentence in split_sentences(answer.insight)):
             raise ValueError(f"the insight {answer.insight!r} only asks: say what follows")
@@ -273,6 +275,11 @@ def person_meant(said: str, names: Mapping[str, str]) -> str:
     if len(found) != 1:
         raise ValueError(f"{'nobody' if not found else 'more than one'} is called {said!r}; name people by their ids")
     return found[0]
+
+
+def _words_of(insight: str) -> int:
+    """Return how many words an insight has besides times and numbers."""
+    return sum(not word.isdecimal() for word in words(_TIME.sub(" ", insight)))
 
 
 def _begun(stream: Stream, world: WorldFacts) -> int | None:

@@ -262,7 +262,10 @@ def test_relationship_changes_are_told_once_for_each_person() -> None:
     assert told == [Tell(owner=KLAUS, topic="relationship", data={"agent": MARIA, "change": 2, "reason": "helped"})]
 
 
-@pytest.mark.parametrize("insight", ["this is blank", "Ok.", "This is blank."])
+@pytest.mark.parametrize(
+    "insight",
+    ["this is blank", "Ok.", "This is blank.", "1,5:50 AM (12:53 PM) 1", "maria-lopez: 12:23 PM", "100% 75% 8"],
+)
 def test_an_empty_insight_is_refused(insight: str) -> None:
     with pytest.raises(ValueError, match="says nothing"):
         KIND.effects(case_of(KIND, day(), 1200), answer(insight=insight), (1,))
