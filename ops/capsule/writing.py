@@ -33,6 +33,7 @@ from cogitate.scheduler.journal.capsule.manifest import (
 from cogitate.scheduler.journal.capsule.verifying import Rebuilt, Verified, verify_capsule
 from cogitate.scheduler.journal.checkpoint import trimmed_tick
 from cogitate.scheduler.journal.exported import ExportedEntry, entries_of, exported_journal, steps_of
+from cogitate.scheduler.journal.origin import origin_of
 from cogitate.scheduler.journal.private_files import private_file
 from cogitate.scheduler.latency.latencies import LatencyPrior
 from cogitate.scheduler.ledger.run_store import RunStore
@@ -90,6 +91,7 @@ def write_capsule(client: Redis, run: str, settings: Settings, out: Path) -> Ver
             description=secrets.without(
                 {name: text for name, text in description_of(client, run).items() if name not in _OF_MACHINE}
             ),
+            origin=origin_of(store),
             latency_prior=typed_json.decode(prior, LatencyPrior) if prior else None,
             members=container.members,
         )

@@ -7,7 +7,7 @@ does not hold is missing there, such as open attempts and the figures of the hos
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -31,7 +31,7 @@ from cogitate.scheduler.ledger.ledger import HostLedger, Value
 from cogitate.scheduler.ledger.run_store import RunKey, RunStore
 from cogitate.scheduler.ledger.streams import write_streams
 from cogitate.scheduler.steering.postponing import Postponing
-from cogitate.scheduler.steering.steering import SteeringState
+from cogitate.scheduler.steering.steering import MOST_ANSWERS, SteeringState
 from cogitate.scheduler.steering.throttle import ThrottleState
 from cogitate.tasks.job import Cost, JobKey
 
@@ -52,6 +52,8 @@ def restore_run(capsule: Capsule, client: Redis, name: str) -> Rebuilt:
     state: dict[str, Value] = {"settings": settings, "describe": json.dumps(capsule.manifest.description)}
     if capsule.manifest.latency_prior is not None:
         state["latency_prior"] = msgspec.json.encode(capsule.manifest.latency_prior)
+    if capsule.manifest.origin is not None:
+        state["origin"] = msgspec.json.encode(capsule.manifest.origin)
     store = HostLedger.create(client, name, state=state).store
     rebuilt, standing = Rebuilt(), _Standing(LimitHistory(kept_settings(settings, PinnedSettings()).limit_table()))
     for step in capsule.steps(_copied(capsule.entries(), store)):
@@ -111,6 +113,7 @@ class _Standing:
         self._limits = limits
         self._throttle = ThrottleState()
         self._mode: Mode = "running"
+        self._answers: deque[bytes] = deque(maxlen=MOST_ANSWERS)  # to operators
         self._left: dict[str, int] = {}
         self._cells: dict[JobKey, tuple[Cell, ...]] = {}
         self._accounts: dict[str, Counter[str]] = {}  # by window
@@ -127,6 +130,7 @@ class _Standing:
             self._book(note.key, "pool", note.retried)
         for retried in notes.retried:
             self._book(retried.key, "pool", retried.used)
+        self._answers += map(msgspec.json.encode, notes.answers)
         for control in core.controls:
             match control:
                 case SetLimit():
@@ -163,6 +167,8 @@ class _Standing:
         _write(store, "facts", {str(tick): msgspec.json.encode(facts) for tick, facts in self._totals.facts.items()})
         _write(store, "retired", self._left)
         _write(store, "view", {name: value for name, value in self._totals.view.items() if not _is_over(name)})
+        if self._answers:
+            store.client.rpush(store.key("answers"), *self._answers)
         with store.pipeline() as pipeline:
             for window, accounts in self._accounts.items():
                 pipeline.sadd(store.key("windows"), window)

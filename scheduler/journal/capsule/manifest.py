@@ -20,6 +20,7 @@ from cogitate.memory import typed_json
 from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.config.settings import ConfigurationError, check_run_name
 from cogitate.scheduler.journal.capsule.container import CapsuleError, Container, Member, changed
+from cogitate.scheduler.journal.changes import Origin
 from cogitate.scheduler.journal.lines import wrong_version
 from cogitate.scheduler.latency.latencies import LatencyPrior
 
@@ -56,6 +57,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     chain: str
     versions: dict[str, str]  # of Cogitate and Python, which wrote the capsule
     description: dict[str, str]  # that the host gave, such as the world and its seed
+    origin: Origin | None = None  # of a fork: the run, the tick and the chain that it goes on from
     latency_prior: LatencyPrior | None = None  # of a run whose due ticks follow the model
     members: dict[str, Member]
 

@@ -56,7 +56,7 @@ class Rebuilt:
         line = step.line
         self._left |= {stream.owner: stream for stream in redo(line, self._here)}
         self.facts = line.core.facts or self.facts
-        self.profiles |= dict(line.core.joined)
+        self.profiles |= dict((*line.core.joined, *line.core.profiled))
         for owner in line.core.left:
             self.profiles.pop(owner, None)
         if step.checkpoint is not None:

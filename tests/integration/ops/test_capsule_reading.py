@@ -13,6 +13,9 @@ import msgspec
 import pytest
 from redis import Redis
 
+from cogitate.hosting.inline import redis_in_memory
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.profile import Profile
 from cogitate.ops.capsule.reading import open_run, open_runs
 from cogitate.ops.capsule.writing import write_capsule
 from cogitate.ops.fake_llm.server import FakeEndpoint
@@ -25,6 +28,7 @@ from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.inspection.stored_run import kept_facts
 from cogitate.scheduler.inspection.summary import summarise_run
 from cogitate.scheduler.journal.capsule.container import CapsuleError
+from cogitate.scheduler.journal.changes import Fork
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import differences, load_streams
 from cogitate.scheduler.steering.operators import ask
@@ -183,6 +187,19 @@ def test_runs_and_capsules_are_compared_in_any_mix(town: Lived, other: Lived) ->
         for a, b in ((one, second), (one, other), (town, second)):
             found = compare_runs(a.client, a.run, b.run, town.settings.data_dir, of_b=b.client)
             assert msgspec.structs.replace(found, a="town", b="other") == plain
+
+
+def test_the_capsule_of_a_fork_names_its_source(tmp_path: Path) -> None:
+    client, owners = redis_in_memory(), {"agent:ada": Profile(name="Ada")}
+    for run, fork in (("source", None), ("fork", Fork(run="source", tick=6))):
+        with TickLoop(run=run, owners=owners, ticks=10, inline=True, client=client, fork=fork) as loop:
+            for tick in loop:
+                if tick.number == 8:
+                    loop.observe("agent:ada", {"text": f"The {run} runs dry."})
+        write_capsule(client, run, Settings(data_dir=tmp_path), tmp_path / f"{run}.capsule")
+    found = summary("compare", "source.capsule", "fork.capsule", data_dir=tmp_path / "missing")
+    assert (found["origins"]["b"]["run"], found["origins"]["b"]["tick"]) == ("source", 6)
+    assert [found["difference"][name] for name in ("tick", "cause")] == [8, "observation"]
 
 
 def test_two_files_of_one_name_are_told_apart(town: Lived, other: Lived, tmp_path: Path) -> None:
