@@ -8,8 +8,8 @@ with TickLoop(run="village", owners=village.profiles, settings=Settings(), ticks
         for owner, entry in village.step(tick.minute): loop.observe(owner, entry)
         loop.checkpoint(village.dump())            # optional; committed with the tick
 
-The other names stand in `cogitate.comparison`, `cogitate.effects`, `cogitate.errors`, `cogitate.forks`,
-`cogitate.kinds` and `cogitate.memory`. What is behind these modules can move.
+The other names stand in `cogitate.comparison`, `cogitate.effects`, `cogitate.errors`, `cogitate.experiment`,
+`cogitate.forks`, `cogitate.kinds` and `cogitate.memory`. What is behind these modules can move.
 """
 
 import importlib as _importlib
@@ -19,6 +19,7 @@ if _typing.TYPE_CHECKING:
     from cogitate import comparison as comparison
     from cogitate import effects as effects
     from cogitate import errors as errors
+    from cogitate import experiment as experiment
     from cogitate import forks as forks
     from cogitate import kinds as kinds
     from cogitate import memory as memory
@@ -62,7 +63,7 @@ __all__ = [
     "open",
 ]
 
-_MODULES = ("comparison", "effects", "errors", "forks", "kinds", "memory")
+_MODULES = ("comparison", "effects", "errors", "experiment", "forks", "kinds", "memory")
 
 _HOMES = {  # the module that defines each name; `app` is what `celery -A cogitate` looks for
     "Change": "cogitate.scheduler.journal.ends",
@@ -89,6 +90,7 @@ _HOMES = {  # the module that defines each name; `app` is what `celery -A cogita
 
 _ELSEWHERE = {  # where to find what a host may look for here
     "cogitate.comparison": (
+        "ComparedRun",
         "Comparison",
         "FirstDifference",
         "KindFigures",
@@ -135,6 +137,7 @@ _ELSEWHERE = {  # where to find what a host may look for here
         "UsageError",
         "WorldDiverged",
     ),
+    "cogitate.experiment": ("Progress", "RunTables", "StillWorld", "Sweep", "Table", "World", "sweep"),
     "cogitate.forks": (
         "AddEvent",
         "AddObservation",

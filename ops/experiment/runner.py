@@ -258,7 +258,10 @@ class Runner:
 
     def _begin(self, hosts: Hosts, run: PlannedRun) -> None:
         """Start the host of a run."""
-        settings = self._with_server(self.experiment.settings_of(run.condition)).changed(
+        begins = (
+            run.condition if run.source is None else self.experiment.grid()[0]
+        )  # a fork keeps its source's settings
+        settings = self._with_server(self.experiment.settings_of(begins)).changed(
             data_dir=self.folder.data,
             kinds=self.settings.kinds,
             workers=0,
