@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 import typer
@@ -23,11 +23,13 @@ from cogitate.ops.command_options import DataDir, RunOrFile, Verbose, is_capsule
 from cogitate.ops.commands.verify_file import verified_lines
 from cogitate.ops.exchange.generative_agents import write_save
 from cogitate.ops.formatting.job_life import job_json
-from cogitate.ops.run_tables import COLUMNS, What, rows_of, streams_of, write_parquet
+from cogitate.ops.run_tables import COLUMNS, rows_of, streams_of, write_parquet
+from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.journal.exported import all_lines
 from cogitate.scheduler.journal.private_files import private_file
 from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.workers.jobs.stored_texts import all_captured
 
 Format = Literal["jsonl", "parquet", "generative-agents", "capsule"]
 
@@ -35,8 +37,12 @@ Format = Literal["jsonl", "parquet", "generative-agents", "capsule"]
 def export(
     run: RunOrFile,
     what: Annotated[
-        What | None,
-        typer.Option("--what", help="Memories, one owner a line; jobs; or ticks of the journal.", show_default=False),
+        Literal["memories", "jobs", "journal", "answers"] | None,
+        typer.Option(
+            "--what",
+            help="Memories, one owner a line; jobs; ticks of the journal; or captured answers.",
+            show_default=False,
+        ),
     ] = None,
     out: Annotated[
         Path | None,
@@ -74,7 +80,14 @@ def export(
             Terminal(stderr=True).print(line)
         return 0
     if what is None:
-        raise InputError("give --what memories, jobs or journal, or --format capsule for all of the run")
+        raise InputError("give --what memories, jobs, journal or answers, or --format capsule for all of the run")
+    if what == "answers":
+        if form != "jsonl":
+            raise InputError("--what answers writes JSON Lines only: leave --format out")
+        with open_run(settings, run) as (client, run):
+            count = _written(_answers(client, run, settings), out)
+        Terminal(stderr=True).print(f"{count:,} lines of {what} of run {run}")
+        return 0
     if form == "parquet" and out is None:
         raise InputError("--format parquet writes a file: give --out FILE")
     if form == "generative-agents" and (out is None or what != "memories"):
@@ -93,14 +106,17 @@ def export(
                 count = write_parquet(file, COLUMNS[what], rows, "--format parquet")
             Terminal(stderr=True).print(f"{count:,} rows of {what} of run {run}")
             return 0
-        lines = _LINES[what](client, run, settings.data_dir)
-        if out is None:
-            count = _to_stdout(lines)
-        else:
-            with private_file(out) as file:
-                count = sum(1 for line in lines if file.write(line + b"\n"))
+        count = _written(_LINES[what](client, run, settings.data_dir), out)
     Terminal(stderr=True).print(f"{count:,} lines of {what} of run {run}")
     return 0
+
+
+def _written(lines: Iterator[bytes], out: Path | None) -> int:
+    """Write lines to a file, or to stdout, and return how many were written."""
+    if out is None:
+        return _to_stdout(lines)
+    with private_file(out) as file:
+        return sum(1 for line in lines if file.write(line + b"\n"))
 
 
 def _to_stdout(lines: Iterator[bytes]) -> int:
@@ -115,6 +131,19 @@ def _to_stdout(lines: Iterator[bytes]) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # discard the buffered rest
     return count
+
+
+def _answers(client: Redis, run: str, settings: Settings) -> Iterator[bytes]:
+    """Yield each captured attempt with its prompt and answer, and what its job came to."""
+    lines = all_lines(client, settings.data_dir, run)
+    ended = {note.key: (line.core.tick, note) for line in lines for note in line.notes.ended}
+    for key, attempt in all_captured(RunStore.open(client, run), settings):
+        told: dict[str, Any] = {"job": key.text()} | msgspec.to_builtins(attempt)
+        if (found := ended.get(key)) is not None:
+            tick, note = found
+            told |= {"ticks": tick - key.tick, "source": note.source, "inputs": note.inputs}
+            told["usage"] = msgspec.to_builtins(note.usage)
+        yield msgspec.json.encode(told)
 
 
 def _memories(client: Redis, run: str, data_dir: Path) -> Iterator[bytes]:

@@ -1,0 +1,32 @@
+"""The captured answers of a run are exported with what became of each job."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from tests.integration.command import summary, typed
+
+
+def test_answers_are_exported_with_what_became_of_their_jobs(tmp_path: Path) -> None:
+    with FakeEndpoint() as endpoint:
+        given = {
+            "COGITATE_BASE_URL": endpoint.url,
+            "COGITATE_API_KEY": "none",
+            "COGITATE_CAPTURE": "true",
+        }
+        asked = ("run", "--town", 2, "--ticks", 380, "--run", "town", "--llm", "openai", "--limit-tokens", 1_000_000)
+        run = summary(*asked, "--workers", 1, data_dir=tmp_path, **given)
+        served = endpoint.stats()
+    done = typed("export", "town", "--what", "answers", data_dir=tmp_path)
+    assert done.returncode == 0, done.stderr
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(answers) == served.requests > 0
+    assert all(one["user"] and one["answer"] and one["model"] == "default" for one in answers)
+    ended = [one for one in answers if "usage" in one]
+    assert ended
+    assert all(one["source"] == "llm" and one["inputs"] and one["ticks"] > 0 for one in ended)
+    assert sum(one["usage"]["tokens"] for one in ended) <= run["spent"]["tokens"]
+    refused = typed("export", "town", "--what", "answers", "--format", "parquet", "--out", "x", data_dir=tmp_path)
+    assert (refused.returncode, "JSON Lines only" in refused.stderr) == (2, True)
