@@ -1,9 +1,8 @@
-"""A cluster of real servers on loopback: primaries that share the slots, each with a replica."""
+"""Real servers on loopback that take over from each other: a cluster, and a primary that a Sentinel watches."""
 
 from __future__ import annotations
 
 import shutil
-import signal
 import subprocess
 import tempfile
 import time
@@ -23,15 +22,18 @@ NODE_TIMEOUT = 1_000  # milliseconds after which the others fail a silent primar
 
 
 class Node:
-    """One server of a cluster."""
+    """One server, of a cluster unless it is by itself. It keeps nothing on disk."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
+    def __init__(self, folder: Path, *, cluster: bool = True) -> None:
         folder.mkdir()
         self.port = free_ports(2)
         self._command = [str(server_binary()), "--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(folder)]
-        self._command += ["--cluster-port", str(self.port + 1), "--cluster-enabled", "yes", "--save", ""]
-        self._command += ["--cluster-node-timeout", str(NODE_TIMEOUT)]
-        self._command += ["--cluster-replica-validity-factor", "0", "--repl-diskless-sync-delay", "0", *options]
+        self._command += ["--save", ""]
+        if cluster:
+            self._command += ["--cluster-enabled", "yes", "--cluster-port", str(self.port + 1)]
+            self._command += ["--cluster-node-timeout", str(NODE_TIMEOUT), "--cluster-replica-validity-factor", "0"]
+            self._command += ["--repl-diskless-sync-delay", "0"]
+        self.folder, self.socket = folder, folder / "socket"
         self._log = folder / "log"
         self.client = Redis(port=self.port, socket_timeout=LONGEST)
         self._process: subprocess.Popen[bytes] | None = None
@@ -42,6 +44,17 @@ class Node:
             self._process = subprocess.Popen(self._command, stdout=log, stderr=log)
         wait_until(self._answers, f"the server at {self.port} answers")
 
+    def announce(self, port: int) -> None:
+        """Name this port to clients of the cluster, which leads to the node's unix socket; before the start."""
+        self._command += ["--unixsocket", str(self.socket), "--cluster-announce-port", str(port)]
+
+    def watch(self, configuration: list[str]) -> None:
+        """Start the program as a Sentinel."""
+        file = self._log.with_name("sentinel.conf")
+        file.write_text("\n".join([f"port {self.port}", "bind 127.0.0.1", *configuration, ""]))
+        self._command = [self._command[0], str(file), "--sentinel"]
+        self.start()
+
     def kill(self) -> None:
         """Kill the server at once; it writes nothing further."""
         if self._process is not None:
@@ -49,11 +62,6 @@ class Node:
             self._process.wait()
             self._process = None
         self.client.close()
-
-    def pause(self) -> None:
-        """Stop the process, which keeps its connections and answers nothing."""
-        assert self._process is not None
-        self._process.send_signal(signal.SIGSTOP)
 
     def ask(self, *words: str | int) -> object:
         return self.client.execute_command(*words)
@@ -74,10 +82,10 @@ class Node:
 class Cluster:
     """Primaries and their replicas; `with Cluster() as cluster:` starts and stops them."""
 
-    def __init__(self, primaries: int = 3, *options: str, replicas: bool = True) -> None:
+    def __init__(self, primaries: int = 3, *, replicas: bool = True) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="cogitate-cluster-"))
         count = primaries * 2 if replicas else primaries
-        self.nodes = [Node(self._folder / str(number), *options) for number in range(count)]
+        self.nodes = [Node(self._folder / str(number)) for number in range(count)]
         self.primaries, self.replicas = self.nodes[:primaries], self.nodes[primaries:]
 
     @property
@@ -86,6 +94,14 @@ class Cluster:
         return "redis+cluster://" + ",".join(f"127.0.0.1:{node.port}" for node in self.nodes)
 
     def __enter__(self) -> Self:
+        try:
+            self._form()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def _form(self) -> None:
         for node in self.nodes:
             node.start()
         first, *others = self.nodes
@@ -102,7 +118,6 @@ class Cluster:
             self._replicate(node, primary)
         wait_until(lambda: all(node.knows()["cluster_state"] == "ok" for node in self.nodes), "the cluster is whole")
         wait_until(lambda: all(map(self._follows, self.replicas)), "the replicas follow")
-        return self
 
     def __exit__(self, *_: object) -> None:
         for node in self.nodes:
@@ -149,6 +164,50 @@ class Cluster:
     @staticmethod
     def _follows(node: Node) -> bool:
         return bool(node.client.info("replication").get("master_link_status") == "up")
+
+
+class Watched:
+    """A primary, its replica, and a Sentinel that makes the replica the primary; `with Watched() as watched:`."""
+
+    def __init__(self) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="cogitate-sentinel-"))
+        self.primary, self.replica = (Node(self._folder / name, cluster=False) for name in ("primary", "replica"))
+        self._sentinel = Node(self._folder / "sentinel", cluster=False)
+
+    @property
+    def url(self) -> str:
+        return f"redis+sentinel://127.0.0.1:{self._sentinel.port}/ledger?db=2"
+
+    def __enter__(self) -> Self:
+        try:
+            self._form()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def _form(self) -> None:
+        for node in (self.primary, self.replica):
+            node.start()
+        self.replica.ask("REPLICAOF", "127.0.0.1", self.primary.port)
+        wait_until(lambda: self.replica.client.info("replication")["master_link_status"] == "up", "the replica follows")
+        told = [
+            f"sentinel monitor ledger 127.0.0.1 {self.primary.port} 1",
+            f"sentinel down-after-milliseconds ledger {NODE_TIMEOUT}",
+            f"sentinel failover-timeout ledger {2 * NODE_TIMEOUT}",
+        ]
+        self._sentinel.watch(told)
+        wait_until(lambda: bool(self._sentinel.ask("SENTINEL REPLICAS", "ledger")), "the Sentinel knows the replica")
+
+    def __exit__(self, *_: object) -> None:
+        for node in (self._sentinel, self.primary, self.replica):
+            node.kill()
+        shutil.rmtree(self._folder)
+
+    def fail_over(self) -> None:
+        """Kill the primary, and wait until its replica is the primary."""
+        self.primary.kill()
+        wait_until(lambda: self.replica.client.info("replication")["role"] == "master", "it fails over")
 
 
 def wait_until(holds: Callable[[], bool], what: str) -> None:

@@ -98,15 +98,22 @@ SERVER_FILE = "server.json"  # in the data folder: where its embedded server lis
 
 
 CLUSTER_SCHEMES = ("redis+cluster", "rediss+cluster")
+SENTINEL_SCHEMES = ("redis+sentinel", "rediss+sentinel")
 NO_BROKER = (
     "a cluster cannot carry Celery's messages, since Celery's transport uses keys of several slots at once; name a "
     "single server in COGITATE_BROKER_URL, which may be small and need not keep anything"
 )
+_NO_SENTINEL = "messages go to a single server, not through Sentinels: name one in COGITATE_BROKER_URL"
 
 
 def is_cluster_url(url: str) -> bool:
     """Return whether a URL names a cluster."""
     return url.partition("://")[0] in CLUSTER_SCHEMES
+
+
+def is_sentinel_url(url: str) -> bool:
+    """Return whether a URL names Sentinels."""
+    return url.partition("://")[0] in SENTINEL_SCHEMES
 
 
 def check_redis_url(url: str) -> None:
@@ -115,10 +122,11 @@ def check_redis_url(url: str) -> None:
     Raises:
         ValueError: showing the URL without its password.
     """
-    if not url.startswith(("redis://", "rediss://", "unix://")) and not is_cluster_url(url):
+    single = url.startswith(("redis://", "rediss://", "unix://"))
+    if not (single or is_cluster_url(url) or is_sentinel_url(url)):
         raise ValueError(
-            f"{redact_url(url)[:80]!r} is not a Redis URL: it must begin with redis://, rediss:// or unix://, or for a "
-            "cluster with redis+cluster:// or rediss+cluster://"
+            f"{redact_url(url)[:80]!r} is not a Redis URL: it must begin with redis://, rediss:// or unix://, or "
+            "redis+cluster:// or redis+sentinel://"
         )
 
 
@@ -131,6 +139,8 @@ def check_broker_url(url: str) -> None:
     check_redis_url(url)
     if is_cluster_url(url):
         raise ValueError(f"{redact_url(url)[:80]!r} is not a broker: {NO_BROKER}")
+    if is_sentinel_url(url):
+        raise ValueError(f"{redact_url(url)[:80]!r} is not a broker: {_NO_SENTINEL}")
 
 
 def embedded_url(data_dir: Path) -> str:
@@ -153,10 +163,12 @@ def next_database(url: str) -> str:
     """Return the URL of the next database of the same server.
 
     Raises:
-        ConfigurationError: when the URL does not show which database it names, or is that of a cluster, which has one.
+        ConfigurationError: when the URL does not show which database it names, or is not that of a single server.
     """
     if is_cluster_url(url):
         raise ConfigurationError(f"no broker: {NO_BROKER}")
+    if is_sentinel_url(url):
+        raise ConfigurationError(f"no broker: {_NO_SENTINEL}")
     base, _, query = url.partition("?")
     named = dict(parse_qsl(query))
     number = named.get("db", "0" if url.startswith("unix://") else "")

@@ -1,7 +1,7 @@
 """Redis clients: timeouts, typed reads, servers that do not answer, and servers that evict the keys of runs.
 
-This module alone knows whether a URL names one server or a cluster. All other code has a `Redis` that takes commands on
-keys, and asks here for what no key says: the clock, and what concerns each server.
+This module alone knows whether a URL names one server, a cluster or Sentinels. All other code has a `Redis` that takes
+commands on keys, and asks here for what no key says: the clock, and what concerns each server.
 
 redis-py types a text in a reply as bytes or str. Clients of Cogitate never decode, so the reads here return bytes.
 
@@ -26,9 +26,10 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
 
 from cogitate.scheduler.config.settings import ConfigurationError
-from cogitate.scheduler.config.urls import NO_BROKER, is_cluster_url, redact_url
+from cogitate.scheduler.config.urls import NO_BROKER, is_cluster_url, is_sentinel_url, redact_url
 from cogitate.scheduler.ledger.cluster import ClusterRedis, parse_cluster_url
 from cogitate.scheduler.ledger.outage import is_outage
+from cogitate.scheduler.ledger.sentinel import sentinel_client
 
 PATIENCE = 1.5  # seconds for each call of a reader, who sees an answer or an error within 3, a program's start included
 MOST_CONNECTIONS = 2_000  # one for each thread of the largest worker; the client's own bound is 100, and then it fails
@@ -79,6 +80,8 @@ def _client(
     try:
         if is_cluster_url(url):
             made: Redis = ClusterRedis(parse_cluster_url(url), options, retry, waits_again=waits_again, server=client)
+        elif is_sentinel_url(url):
+            made = sentinel_client(url, options, retry, client)
         else:
             made = client.from_url(url, retry=retry, **options)
         pool = made.connection_pool

@@ -1,10 +1,11 @@
-"""Runs on a cluster of real servers: a primary is killed in mid-run, with and without what it wrote last."""
+"""Runs on a cluster of real servers, or watched by a Sentinel: a primary is killed in mid-run, with and without what it
+wrote last."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from cogitate.scheduler.tick.tick_iterator import Tick
 from cogitate.workers.processes.embedded import EmbeddedServer
 from cogitate.workers.processes.supervisor import WorkerPool
 from tests.faults.attacked import AGENTS, MORNING, RUN, live, proven, settings_of, undisturbed
-from tests.redis_cluster import Cluster
+from tests.redis_cluster import Cluster, Watched
 
 RUNS = [f"town-{number}" for number in range(8)]
 
@@ -33,9 +34,15 @@ def cluster() -> Iterator[Cluster]:
 @pytest.fixture
 def settings(cluster: Cluster, endpoint: FakeEndpoint, tmp_path: Path) -> Iterator[Settings]:
     """Yield settings of runs on the cluster, with a worker at work and a broker of its own."""
+    with at_work(cluster.url, endpoint, tmp_path) as settings:
+        yield settings
+
+
+@contextmanager
+def at_work(url: str, endpoint: FakeEndpoint, tmp_path: Path) -> Iterator[Settings]:
     chosen = settings_of(tmp_path, endpoint, workers=0, concurrency=AGENTS * len(RUNS))
     with EmbeddedServer(chosen.data_dir) as broker, ExitStack() as resources:
-        urls = {"redis_url": SecretStr(cluster.url), "broker_url": SecretStr(f"{broker.url[:-1]}1")}
+        urls = {"redis_url": SecretStr(url), "broker_url": SecretStr(f"{broker.url[:-1]}1")}
         chosen = chosen.model_copy(update=urls)
         resources.enter_context(WorkerPool(chosen, 1))
         yield chosen
@@ -73,3 +80,16 @@ def test_a_primary_killed_while_eight_runs_wait_for_their_jobs(
             found = [digest.result() for digest in digests]
         assert found == [proven(state, run) for run in RUNS]
     assert found == [undisturbed(settings, run) for run in RUNS]
+
+
+def test_a_primary_that_a_sentinel_watches_killed_in_mid_run(endpoint: FakeEndpoint, tmp_path: Path) -> None:
+    with Watched() as watched, at_work(watched.url, endpoint, tmp_path) as settings:
+        endpoint.hold()
+        with ThreadPoolExecutor(1) as hosts:
+            digest = hosts.submit(live, settings)
+            endpoint.wait_for_request(AGENTS)
+            watched.fail_over()
+            endpoint.release()
+            found = digest.result()
+        with connect(watched.url, settings.socket_timeout) as state:
+            assert found == proven(state) == undisturbed(settings)

@@ -88,6 +88,7 @@ class CombinedRedis(Redis):
         line = self._line
 
         def attempt() -> None:
+            line.connect()  # if it is closed: by way of Sentinels only this asks for the primary
             line.send_packed_command(line.pack_commands([command.words for command in commands]))
             for command in commands:
                 try:

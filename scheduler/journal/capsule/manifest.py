@@ -20,8 +20,8 @@ from cogitate.memory import typed_json
 from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.config.settings import ConfigurationError, check_run_name
 from cogitate.scheduler.journal.capsule.container import CapsuleError, Container, Member, changed
+from cogitate.scheduler.journal.changes import Origin
 from cogitate.scheduler.journal.lines import wrong_version
-from cogitate.scheduler.journal.origin import Origin
 from cogitate.scheduler.latency.latencies import LatencyPrior
 
 FORMAT = 1

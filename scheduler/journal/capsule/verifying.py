@@ -62,7 +62,7 @@ class Rebuilt:
             _check_clock(self.facts, line.core.tick)
         if line.core.minute != self.facts.minute(line.core.tick):
             raise JournalError(f"tick {line.core.tick}: its game time is not that of the run's clock")
-        self.profiles |= dict(line.core.joined)
+        self.profiles |= dict((*line.core.joined, *line.core.profiled))
         for owner in line.core.left:
             self.profiles.pop(owner, None)
         if step.checkpoint is not None:

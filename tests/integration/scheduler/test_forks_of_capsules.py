@@ -18,10 +18,11 @@ from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.ops.world_driver import drive
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.audit import audit
+from cogitate.scheduler.journal.changes import Fork
 from cogitate.scheduler.journal.checkpoint import trimmed_tick
 from cogitate.scheduler.journal.fork_source import source_of
 from cogitate.scheduler.journal.history import read_journal
-from cogitate.scheduler.journal.origin import Fork, SourceJournal, origin_of
+from cogitate.scheduler.journal.origin import SourceJournal, origin_of
 from cogitate.scheduler.ledger.run_store import RunStore, run_exists
 from tests.integration.command import summary, typed
 from tests.integration.scheduler.test_forks import NOON, TICKS, Visited, digests, hosted, opened

@@ -157,6 +157,9 @@ class Pings:
         if self.error is not None:
             raise self.error
 
+    def info(self, section: str) -> dict[str, Any]:
+        return {}
+
 
 @pytest.mark.parametrize(
     ("error", "told"),

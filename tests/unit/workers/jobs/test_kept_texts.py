@@ -73,7 +73,7 @@ class At:
     """A Redis whose clock stands still, with a text of each age."""
 
     def __init__(self, *times: float | None) -> None:
-        self.read: list[object] = [(10, 999_999)]  # its seconds and microseconds: 10,999 ms
+        self.read: list[object] = []
         for number, at in enumerate(times):
             self.read += [b"text %d" % number, at]
 
@@ -89,8 +89,9 @@ class At:
     def __exit__(self, *_: object) -> None:
         """Nothing to give back."""
 
-    def time(self) -> None:
-        """Ask for the clock."""
+    def time(self) -> tuple[int, int]:
+        """Return seconds and microseconds: 10,999 ms."""
+        return 10, 999_999
 
     hget = zscore = lambda self, *_: None
 
