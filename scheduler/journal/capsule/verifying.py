@@ -24,6 +24,7 @@ from cogitate.scheduler.journal.capsule.manifest import (
     JOURNAL,
     MEMORIES,
     PROMPTS,
+    RECORDING,
     SETTINGS,
     Manifest,
     read_manifest,
@@ -124,6 +125,17 @@ class Capsule:
     def settings(self) -> bytes:
         """The settings that the run keeps, as JSON."""
         return self._container.read(SETTINGS)
+
+    @property
+    def recording(self) -> bytes:
+        """The files of the recording that the run plays, as JSON.
+
+        Raises:
+            CapsuleError: when it plays none.
+        """
+        if RECORDING not in self.manifest.members:
+            raise CapsuleError(f"{self.path} cannot be forked: its world is a recording, which is not in it")
+        return self._container.read(RECORDING)
 
     def entries(self) -> Iterator[ExportedEntry]:
         """Yield the entries of its journal, in the one form in which they are written. None is verified."""
