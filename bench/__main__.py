@@ -69,6 +69,11 @@ def main() -> int:
     money = commands.add_parser("money", help="money of a day with packs, prompt cache, flex and batch files in turn")
     money.add_argument("--agents", type=int, default=25, help="agents of the built-in town")
     money.add_argument("--ticks", type=int, default=1_440, help="game minutes")
+    forked = commands.add_parser("fork", help="time of an unchanged fork, and calls after one changed observation")
+    forked.add_argument("--agents", type=int, default=25, help="agents of the built-in town")
+    forked.add_argument("--days", type=int, default=2, help="game days of the unchanged fork; 0: only changed ones")
+    forked.add_argument("--rate", type=float, default=40.0, help="ticks a second of the paced run")
+    forked.add_argument("--latency", type=float, default=0.1, help="seconds per call")
     commands.add_parser("start", help="seconds from the start of a host to the first result of a model")
     commands.add_parser("cluster", help="a tick on a cluster, compared with one on a single server")
     commands.add_parser("advance", help="one step of the ledger, compared with a bare pipeline of its writes")
@@ -179,6 +184,10 @@ def main() -> int:
             from bench.worker import money_day
 
             print(money_day.table(arguments.agents, arguments.ticks))
+        case "fork":
+            from bench import forks
+
+            print_tables(forks.tables(arguments.agents, arguments.days, arguments.rate, arguments.latency), json)
         case "memory":
             from bench import retrieval
             from bench.quality import memory

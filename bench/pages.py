@@ -85,11 +85,11 @@ def table(agents: int, days: int, loads: int, data_dir: Path | None = None) -> T
     return Table("First paint of every page", columns, tuple(rows), note, decimals=0)
 
 
-def _measured(browser: Browser, address: str, loads: int, flower: int) -> tuple[float, ...]:
+def _measured(browser: Browser, address: str, loads: int, flower: int) -> tuple[float | None, ...]:
     first = _opened(browser, address)
     before = _cpu_ms(flower)
     seen = [_opened(browser, address) for _ in range(loads - 1)]
-    spent = (_cpu_ms(flower) - before) / len(seen)
+    spent = (_cpu_ms(flower) - before) / len(seen) if address.startswith("http") else None
     paint = median(one.paint for one in seen)
     return median(one.server for one in seen), paint, first.paint, spent, first.kilobytes
 

@@ -8,8 +8,8 @@ with TickLoop(run="village", owners=village.profiles, settings=Settings(), ticks
         for owner, entry in village.step(tick.minute): loop.observe(owner, entry)
         loop.checkpoint(village.dump())            # optional; committed with the tick
 
-The other names stand in `cogitate.comparison`, `cogitate.effects`, `cogitate.errors`, `cogitate.kinds` and
-`cogitate.memory`. What is behind these modules can move.
+The other names stand in `cogitate.comparison`, `cogitate.effects`, `cogitate.errors`, `cogitate.experiment`,
+`cogitate.forks`, `cogitate.kinds` and `cogitate.memory`. What is behind these modules can move.
 """
 
 import importlib as _importlib
@@ -19,6 +19,8 @@ if _typing.TYPE_CHECKING:
     from cogitate import comparison as comparison
     from cogitate import effects as effects
     from cogitate import errors as errors
+    from cogitate import experiment as experiment
+    from cogitate import forks as forks
     from cogitate import kinds as kinds
     from cogitate import memory as memory
     from cogitate.hosting.open_loop import open
@@ -29,8 +31,8 @@ if _typing.TYPE_CHECKING:
     from cogitate.memory.view import MemoryView
     from cogitate.scheduler.config.settings import Settings
     from cogitate.scheduler.intake.observations import Observation
+    from cogitate.scheduler.journal.changes import Fork
     from cogitate.scheduler.journal.ends import Change, JobEnd
-    from cogitate.scheduler.journal.origin import Fork
     from cogitate.scheduler.tick.tick_iterator import Tick
     from cogitate.tasks.own.cadences import daily, every
     from cogitate.tasks.own.choices import drawn, newest
@@ -61,14 +63,14 @@ __all__ = [
     "open",
 ]
 
-_MODULES = ("comparison", "effects", "errors", "kinds", "memory")
+_MODULES = ("comparison", "effects", "errors", "experiment", "forks", "kinds", "memory")
 
 _HOMES = {  # the module that defines each name; `app` is what `celery -A cogitate` looks for
     "Change": "cogitate.scheduler.journal.ends",
     "CogitateError": "cogitate.memory.errors",
     "Event": "cogitate.memory.routing.routing",
     "EventRule": "cogitate.memory.routing.routing",
-    "Fork": "cogitate.scheduler.journal.origin",
+    "Fork": "cogitate.scheduler.journal.changes",
     "JobEnd": "cogitate.scheduler.journal.ends",
     "Location": "cogitate.memory.profile",
     "MemoryView": "cogitate.memory.view",
@@ -88,6 +90,7 @@ _HOMES = {  # the module that defines each name; `app` is what `celery -A cogita
 
 _ELSEWHERE = {  # where to find what a host may look for here
     "cogitate.comparison": (
+        "ComparedRun",
         "Comparison",
         "FirstDifference",
         "KindFigures",
@@ -133,6 +136,18 @@ _ELSEWHERE = {  # where to find what a host may look for here
         "UnknownKind",
         "UsageError",
         "WorldDiverged",
+    ),
+    "cogitate.experiment": ("Progress", "RunTables", "StillWorld", "Sweep", "Table", "World", "sweep"),
+    "cogitate.forks": (
+        "AddEvent",
+        "AddObservation",
+        "DropObservation",
+        "RewordObservation",
+        "SetCadence",
+        "SetLimit",
+        "SetProfile",
+        "SetSetting",
+        "SetTemplate",
     ),
     "cogitate.kinds": ("Case", "Constraint", "Kind", "Meter", "Moment", "Prompt", "Request", "register"),
     "cogitate.memory": ("Conversation", "CurrentPlan", "Relationship", "ScorePart", "Scored"),

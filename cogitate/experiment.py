@@ -3,5 +3,6 @@
 from cogitate.ops.experiment.results import RunTables, Table
 from cogitate.ops.experiment.runner import Progress
 from cogitate.ops.experiment.sweeping import Sweep, sweep
+from cogitate.simulation.world import StillWorld, World
 
-__all__ = ["Progress", "RunTables", "Sweep", "Table", "sweep"]
+__all__ = ["Progress", "RunTables", "StillWorld", "Sweep", "Table", "World", "sweep"]

@@ -14,13 +14,13 @@ from redis import Redis
 from cogitate.memory import typed_json
 from cogitate.memory.errors import quoted
 from cogitate.scheduler.budget.settings_checks import check_prices
-from cogitate.scheduler.config.controls import SetCadence, SetLimit
 from cogitate.scheduler.config.facts import keep_settings, kept_settings
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.inspection.endpoint_vitals import usual_seconds
+from cogitate.scheduler.journal.changes import Change, Fork
 from cogitate.scheduler.journal.exported import ExportedJournal, journal_folder, remove_exported
 from cogitate.scheduler.journal.fork_source import ForkSource, source_of
-from cogitate.scheduler.journal.origin import Fork, origin_of
+from cogitate.scheduler.journal.origin import origin_of
 from cogitate.scheduler.latency.latencies import LatencyPrior
 from cogitate.scheduler.latency.prior import prior_of
 from cogitate.scheduler.ledger.deletion import delete_run
@@ -126,7 +126,7 @@ def _is_fork(given: object) -> bool:
         and type(given.tick) is int
         and isinstance(given.changes, tuple)
         and isinstance(given.capsule, Path | None)
-        and all(isinstance(change, SetLimit | SetCadence) for change in given.changes)
+        and all(isinstance(change, Change) for change in given.changes)
     )
 
 

@@ -24,12 +24,12 @@ from cogitate.hosting.opening import (
     prior_now,
     resumed_settings,
 )
+from cogitate.hosting.terms import later_terms, settings_of_run, terms_of
 from cogitate.hosting.tick_handover import AsyncTicks, TickBlock, in_thread, one_by_one
 from cogitate.memory.errors import InputError, UsageError, quoted
 from cogitate.memory.profile import Location, Profile
 from cogitate.memory.routing.routing import EventRule, Strategy
 from cogitate.scheduler.budget.briefs import Brief
-from cogitate.scheduler.budget.rules import rules_of, view_of
 from cogitate.scheduler.budget.settings_checks import (
     check_cadences,
     check_limits,
@@ -42,7 +42,7 @@ from cogitate.scheduler.config.kind_modules import hand_on_kinds, load_kinds
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.config.tiers import TierRule
 from cogitate.scheduler.inspection.endpoint_vitals import unreachable_endpoints
-from cogitate.scheduler.journal.origin import Fork
+from cogitate.scheduler.journal.changes import Fork
 from cogitate.scheduler.ledger.outage import outage_of
 from cogitate.scheduler.ledger.presence import Presence
 from cogitate.scheduler.ledger.vectors import KeptSimilarity, RunVectors
@@ -193,9 +193,12 @@ class TickLoop(BodyCalls):
             unused: list[str] = []
             if resumed or fork is not None:
                 settings, unused = resumed_settings(ledger, settings)
-                if asks_here:
-                    check_model(settings)
-            doubtful = unreachable_endpoints(client, {model.endpoint for model in settings.asked_models()})
+            ever = settings_of_run(ledger.store, settings)
+            if asks_here:
+                for one in ever:
+                    check_model(one)
+            asked = {model.endpoint for one in ever for model in one.asked_models()}
+            doubtful = unreachable_endpoints(client, asked)
             readiness = None
             if doubtful or not inline:
                 from cogitate.workers.processes.readiness import Readiness
@@ -207,20 +210,21 @@ class TickLoop(BodyCalls):
 
                 unexported = lambda: opening.done and self._loop.unexported  # noqa: E731 - scrapes may come earlier
                 watching.append(serve_metrics(client, run, settings, unexported, self._resources).committed)
-            if settings.llm == "openai":
+            if any(one.llm == "openai" for one in ever):
                 from cogitate.hosting.shortfalls import watch_endpoints
 
                 said = readiness.unreachable if readiness is not None else set()
                 clock = lambda: self._loop.state.facts.clock  # noqa: E731 - the loop is made below
                 watching.append(watch_endpoints(settings, run, said, clock, log_warnings, self._resources).committed)
+            terms = terms_of(settings, given)
             self._loop = RunLoop(
                 ledger,
                 owners=given.owners,
                 facts=facts_of(settings, given.locations, given.start_minute, given.owners),
-                rules=rules_of(settings, kinds(), given.brief, given.tier_of),
-                view=view_of(settings),
+                rules=terms.rules,
+                view=terms.view,
                 publish=publish,
-                routing=settings.routing().with_types(given.event_types),
+                routing=terms.routing,
                 apply=settings.apply,
                 wait=settings.wait_seconds(),
                 tick_rate=settings.tick_rate,
@@ -234,6 +238,7 @@ class TickLoop(BodyCalls):
                 redelivers=world == "repeat",
                 send_commit=commit_at_once if inline else open_commits(settings, ledger, self._resources),
                 watchers=watching,
+                terms_of=later_terms(settings, given),
             )
             self._resources.callback(self._keep_spending)
             if resumed and settings.adapts():

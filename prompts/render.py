@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache, cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cogitate.memory.errors import CogitateError, InputError
+from cogitate.memory.errors import CogitateError, InputError, quoted
 from cogitate.memory.language.hidden_characters import without_hidden
 from cogitate.memory.language.packs import read_packs
 
@@ -88,12 +91,28 @@ def neutral(value: Any) -> Any:
     return plain(value).replace("<", "‹").replace(">", "›").replace("`", "'")
 
 
+_REPLACED: ContextVar[Mapping[str, str]] = ContextVar("replaced", default=MappingProxyType({}))
+
+
+@contextmanager
+def replaced(templates: Mapping[str, str]) -> Iterator[None]:
+    """Have these texts, by name, go before the files of templates, for the block of a job of a run that has them."""
+    token = _REPLACED.set(templates)
+    try:
+        yield
+    finally:
+        _REPLACED.reset(token)
+
+
 class Templates:
-    """The active templates: a host's files override the built-in ones."""
+    """The active templates: those of the job's run, then a host's files, override the built-in ones."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder
-        self._load = cache(self._read)
+        self._kept = cache(self._read)
+
+    def _load(self, name: str) -> tuple[Template, str, bool, frozenset[str]]:
+        return self._kept(name, _REPLACED.get().get(name))
 
     @cached_property
     def _environment(self) -> Environment:
@@ -145,7 +164,7 @@ class Templates:
             context = template.new_context(dict(values))
             system, user = ("".join(template.blocks[block](context)).strip() for block in BLOCKS)
         except UndefinedError as error:
-            raise TemplateError(f"prompt template {self._path(name)}: {error.message}") from error
+            raise TemplateError(f"prompt template {self._named(name)}: {error.message}") from error
         return Rendered(system, user, version, built_in)
 
     def _path(self, name: str) -> Path:
@@ -155,12 +174,16 @@ class Templates:
         looked = [str(folder) for folder in (self.folder, FOLDER) if folder is not None]
         raise TemplateError(f"prompt template {name}.j2 is missing; looked in {' and '.join(looked)}")
 
-    def _read(self, name: str) -> tuple[Template, str, bool, frozenset[str]]:
+    def _named(self, name: str) -> str:
+        return f"{name}.j2 of the run" if name in _REPLACED.get() else str(self._path(name))
+
+    def _read(self, name: str, text: str | None) -> tuple[Template, str, bool, frozenset[str]]:
         from jinja2 import TemplateSyntaxError, meta
 
-        path = self._path(name)
+        path = self._named(name)
+        built_in = text is None and self._path(name).parent == FOLDER
         try:
-            source = path.read_text(encoding="utf-8")
+            source = self._path(name).read_text(encoding="utf-8") if text is None else text
             template = self._environment.from_string(source)
             named = meta.find_undeclared_variables(self._environment.parse(source))
             asked = frozenset(named - set(self._environment.globals))
@@ -175,7 +198,20 @@ class Templates:
         for block in BLOCKS:
             if block not in template.blocks:
                 raise TemplateError(f"prompt template {path} has no block {block!r}; it needs {' and '.join(BLOCKS)}")
-        return template, hashlib.sha256(source.encode()).hexdigest()[:16], path.parent == FOLDER, asked
+        return template, hashlib.sha256(source.encode()).hexdigest()[:16], built_in, asked
+
+
+def check_template(name: str, text: str) -> None:
+    """Check a text that is to replace a built-in template.
+
+    Raises:
+        InputError: when there is no template of this name.
+        TemplateError: when the text is broken.
+    """
+    if name not in VALUES:
+        raise InputError(f"there is no prompt template {quoted(name)}; there are {', '.join(sorted(VALUES))}")
+    with replaced({name: text}):
+        Templates().check([name])
 
 
 def check_templates(folder: Path | None = None) -> dict[str, str]:

@@ -43,7 +43,7 @@ class _Waits:
 
         def reading() -> object:
             began = time.perf_counter()
-            if (finished := read()) is not None:
+            if finished := read():
                 self.commits.append((time.perf_counter() - began, self._took))
             return finished
 

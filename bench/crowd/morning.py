@@ -29,8 +29,7 @@ from cogitate.memory.profile import Location, Profile
 from cogitate.ops.fake_llm.server import MODEL, FakeEndpoint
 from cogitate.ops.load.run import wait_for_workers
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.tick.loop import SECONDS_AHEAD
-from cogitate.scheduler.tick.pace import Pace
+from cogitate.scheduler.tick.pace import SECONDS_AHEAD, Pace
 
 AFTER = 40  # ticks from the first morning on
 HOUSES = 40

@@ -17,6 +17,7 @@ from cogitate.ops.report.comparison_page import write_comparison, write_map
 from cogitate.scheduler.config.kind_modules import load_kinds
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.comparison import Comparison, Side, clock_of_run, compare_runs
+from cogitate.scheduler.inspection.first_difference import describe_change
 
 MOST = 20  # owners that are listed
 
@@ -89,6 +90,7 @@ def comparison_lines(found: Comparison, since: int = 1) -> list[str]:
     names: dict[Side, str] = {"a": found.a, "b": found.b}
     for forked, origin in found.origins.items():
         lines.append(f"{names[forked]} is a fork of {origin.run} at tick {origin.tick:,}")
+        lines += [f"  changed: {describe_change(change)}" for change in origin.changes]
     first = found.difference
     if first is None:
         lines.append(f"Ticks {found.first:,} to {found.last:,} of {found.a} and {found.b} are equal")

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from redis import Redis
 
-from cogitate.memory.errors import quoted
 from cogitate.ops.command_options import AsJson, DataDir, Verbose, data_dir_option, read_settings
 from cogitate.ops.commands.run import host, options_again
 from cogitate.ops.commands.run_choice import RunChoice, forked_run
-from cogitate.ops.operator_requests import limit_request
-from cogitate.scheduler.config.controls import SetLimit
+from cogitate.ops.fork_changes import read_set, read_template
 from cogitate.scheduler.config.settings import ConfigurationError, check_run_name
 
 
@@ -22,7 +21,16 @@ def fork(
     name: Annotated[str, typer.Option("--run", metavar="NEW", help="The fork's name.")],
     change: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="LIMIT=VALUE", help="A limit from the next tick on, as in `cogitate budget`."),
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="A setting, or a limit of `cogitate budget`, from the next tick on."
+        ),
+    ] = None,
+    template: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=FILE", help="A prompt template, from the next tick on."),
+    ] = None,
+    world: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Changes of what agents observe, and of their profiles.")
     ] = None,
     days: Annotated[
         int | None,
@@ -42,25 +50,10 @@ def fork(
         raise ConfigurationError(f"give --days {days} or --ticks {ticks}, not both")
     settings = read_settings(verbose, workers=workers, data_dir=data_dir, tick_rate=tick_rate)
     check_run_name(name)
-    changes = tuple(map(_read_change, change or ()))
+    changes = *map(read_set, change or ()), *map(read_template, template or ())
     again = options_again(data_dir_option(settings), workers=workers, tick_rate=tick_rate)
 
     def choose(client: Redis) -> RunChoice:
-        return forked_run(client, run, at, name, changes, days, ticks, again)
+        return forked_run(client, run, at, name, changes, world, days, ticks, again)
 
     return host(settings, choose, again, named=True, as_json=as_json)
-
-
-def _read_change(text: str) -> SetLimit:
-    """Return the request that `--set` names.
-
-    Raises:
-        ConfigurationError: when it names no limit, or no amount.
-    """
-    name, _, value = text.partition("=")
-    try:
-        return limit_request(name, float(value))
-    except ValueError as error:
-        raise ConfigurationError(
-            f"--set {quoted(text)}: give a limit and an amount, such as day.tokens=20000"
-        ) from error

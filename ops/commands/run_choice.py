@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -14,14 +15,14 @@ from cogitate.hosting.opening import check_not_cancelled, description_of
 from cogitate.ops.command_options import is_capsule
 from cogitate.ops.estimate.demand import demand_of
 from cogitate.ops.estimate.estimates import KEPT, estimate
+from cogitate.ops.fork_changes import TickOf, read_world
 from cogitate.ops.world_choice import WorldChoice, default_days
-from cogitate.scheduler.config.controls import SetLimit
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.overview import RESUME
 from cogitate.scheduler.inspection.stored_run import tick_at, tick_named
 from cogitate.scheduler.journal.capsule.container import CapsuleError
 from cogitate.scheduler.journal.capsule.verifying import open_capsule
-from cogitate.scheduler.journal.origin import Fork
+from cogitate.scheduler.journal.changes import Change, Fork
 from cogitate.scheduler.ledger.errors import RunExists
 from cogitate.scheduler.ledger.presence import check_unheld
 from cogitate.scheduler.ledger.run_store import RunStore, missing_run, run_exists, run_names
@@ -31,6 +32,7 @@ from cogitate.tasks.registry import kinds
 NUMBERS = ("agents", "seed", "minutes_per_tick", "start_minute", "unchanged", "ticks")  # of a world's description
 
 REQUIRED = {
+    "recorded": ("minutes_per_tick", "ticks"),
     "town": ("agents", "seed", "minutes_per_tick", "ticks"),
     "story": ("seed", "minutes_per_tick", "ticks"),
     "still": ("minutes_per_tick", "start_minute", "ticks"),
@@ -111,7 +113,8 @@ def forked_run(
     source: str,
     at: str,
     name: str,
-    changes: tuple[SetLimit, ...],
+    changes: tuple[Change, ...],
+    changed_world: Path | None,
     days: int | None,
     ticks: int | None,
     options: str,
@@ -120,7 +123,8 @@ def forked_run(
 
     Args:
         at: a tick, or a game time such as "day 2 12:00".
-        changes: of limits, from the next tick on.
+        changes: of limits, settings and templates, from the next tick on.
+        changed_world: file of the changes to the world.
         options: of the command line, which a resumed run needs again.
 
     Raises:
@@ -128,10 +132,14 @@ def forked_run(
         ConfigurationError: when another program created it, or `at` cannot be read.
     """
     if is_capsule(source):
-        fork, kept = _fork_of_capsule(Path(source), at, changes)
+        run, tick_of, kept = _read_capsule(Path(source))
+        fork = Fork(run=run, tick=tick_of(at), changes=changes, capsule=Path(source))
     else:
-        fork = Fork(run=source, tick=tick_at(RunStore.open(client, source), at), changes=changes)
+        tick_of = partial(tick_at, RunStore.open(client, source))
+        fork = Fork(run=source, tick=tick_of(at), changes=changes)
         kept = description_of(client, source)
+    if changed_world is not None:
+        fork = msgspec.structs.replace(fork, changes=(*changes, *read_world(changed_world, tick_of)))
     world = WorldChoice.of_description(fork.run, kept).open()
     ticks = ticks or (days * world.ticks_per_day if days else int(kept["ticks"]))
     command = f"cogitate run --run {name} --resume{options}"
@@ -145,22 +153,23 @@ def forked_run(
     )
 
 
-def _fork_of_capsule(path: Path, at: str, changes: tuple[SetLimit, ...]) -> tuple[Fork, dict[str, str]]:
-    """Return a fork of the run in a capsule, and what the run says of its world.
+def _read_capsule(path: Path) -> tuple[str, TickOf, dict[str, str]]:
+    """Return the name of the run in a capsule, what gives its ticks, and what the run says of its world.
 
     Raises:
         CapsuleError: when it is not what was written, or a recording that it lacks is its world.
     """
     with open_capsule(path) as capsule:
         manifest, kept = capsule.manifest, dict(capsule.manifest.description)
-        tick = tick_named(at, capsule.verify().facts)
-    if kept.get("world") == "recorded":
-        raise CapsuleError(f"{path} cannot be forked: its world is a recording, which is not in it")
+        facts = capsule.verify().facts
+        if kept.get("world") == "recorded":
+            _ = capsule.recording
+            kept["path"] = str(path.absolute())
     wrong = [name for name, text in kept.items() if name in NUMBERS and not re.fullmatch(r"[0-9]{1,9}", text)]
     wrong += [name for name in REQUIRED.get(kept.get("world", ""), ()) if name not in kept]
     if wrong:
         raise CapsuleError(f"{path} cannot be forked: its description has no number for {wrong[0]!r}")
-    return Fork(run=manifest.run, tick=tick, changes=changes, capsule=path), kept
+    return manifest.run, partial(tick_named, facts=facts), kept
 
 
 def _free_name(stem: str, taken: Sequence[str]) -> str:

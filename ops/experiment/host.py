@@ -16,7 +16,7 @@ from cogitate.ops.world_choice import WorldChoice, default_days, event_types_of,
 from cogitate.ops.world_driver import drive
 from cogitate.scheduler.config.controls import SetCadence
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
-from cogitate.scheduler.journal.origin import Fork
+from cogitate.scheduler.journal.changes import Fork
 from cogitate.scheduler.steering.operators import ask
 from cogitate.simulation.world import World
 

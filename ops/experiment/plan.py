@@ -15,9 +15,10 @@ import msgspec
 from cogitate.memory import typed_json
 from cogitate.memory.errors import quoted
 from cogitate.ops.operator_requests import cadence_request
-from cogitate.scheduler.config.controls import SetCadence, SetLimit
-from cogitate.scheduler.config.facts import KEPT
+from cogitate.scheduler.config.controls import SetCadence
+from cogitate.scheduler.config.facts import KEPT, check_changeable
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.journal.changes import SetSetting
 
 MOST_RUNS = 10_000
 NO_LIMIT = 10**12  # tokens of a run whose limit is that of the experiment
@@ -48,7 +49,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     town: int | None = None  # number of agents
     story: bool = False
-    world: str | None = None  # "module:Class" of a world (`cogitate.simulation.world.World`)
+    world: str | None = None  # "module:Class" of a world (`cogitate.experiment.World`)
     command: tuple[str, ...] = ()  # of a host; {run}, {seed}, {rain} and the like stand for a run's values
     days: int | None = None
     ticks: int | None = None
@@ -135,24 +136,19 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         shares = self.value_of("cadence", condition)
         return tuple(cadence_request("RUN", kind, share, pin=True, auto=False) for kind, share in shares.items())
 
-    def changes_of(self, condition: Condition) -> tuple[SetLimit | SetCadence, ...]:
+    def changes_of(self, condition: Condition) -> tuple[SetSetting | SetCadence, ...]:
         """Return what a fork of the base changes.
 
         Raises:
             ConfigurationError: for a setting that cannot change during a run.
         """
         base = self.grid()[0]
-        changed = self.conditions.settings.keys() - {"limits"}
-        if changed:
-            raise ConfigurationError(
-                f"conditions.settings.{min(changed)} cannot change during a run: leave out at, so that the runs differ "
-                "from the start"
-            )
-        before, after = (self.settings_of(one).limits for one in (base, condition))
-        limits = [SetLimit(name, after.get(name)) for name in sorted({*before, *after})]
-        changes = [one for one in limits if before.get(one.name) != one.value]
-        pinned = self.cadences_of(condition)
-        return (*changes, *(one for one in pinned if one not in self.cadences_of(base)))
+        for name in self.conditions.settings:
+            check_changeable(name)
+        usual, own = (self.value_of("settings", one) for one in (base, condition))
+        settings = (SetSetting(name, own[name]) for name in self.conditions.settings if own[name] != usual[name])
+        pinned = self.cadences_of(base)
+        return (*settings, *(one for one in self.cadences_of(condition) if one not in pinned))
 
     def identity(self) -> dict[str, Any]:
         """Return what may not change once runs have begun."""

@@ -30,7 +30,7 @@ from cogitate.ops.experiment.plan import Experiment, PlannedRun, text_of
 from cogitate.scheduler.config.kind_modules import load_kinds
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.inspection.stored_run import tick_at
-from cogitate.scheduler.journal.origin import Fork
+from cogitate.scheduler.journal.changes import Fork
 from cogitate.scheduler.journal.private_files import private_file
 from cogitate.scheduler.ledger.real_day import DaySpending
 from cogitate.scheduler.ledger.run_store import RunStore
@@ -258,7 +258,10 @@ class Runner:
 
     def _begin(self, hosts: Hosts, run: PlannedRun) -> None:
         """Start the host of a run."""
-        settings = self._with_server(self.experiment.settings_of(run.condition)).changed(
+        begins = (
+            run.condition if run.source is None else self.experiment.grid()[0]
+        )  # a fork keeps its source's settings
+        settings = self._with_server(self.experiment.settings_of(begins)).changed(
             data_dir=self.folder.data,
             kinds=self.settings.kinds,
             workers=0,

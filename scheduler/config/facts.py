@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
@@ -52,6 +52,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ladders: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)  # models by kind, as they are asked
     response_cache: bool = False  # workers reuse answers of earlier runs
     embeddings: EmbeddingModel | None = None  # None: memories are chosen by words alone
+    templates: dict[str, str] = msgspec.field(default_factory=dict)  # of prompts that a fork changes, by name
 
     @property
     def profile(self) -> ProfileChoice:
@@ -153,6 +154,61 @@ def check_kept(raw: bytes, over: Settings) -> None:
     typed_json.convert(tuned, Tuning)
     typed_json.convert(prices, dict[str, ModelPrice])
     PinnedSettings(**kept, endpoints=over.endpoints)
+
+
+#: Why a setting that a run keeps cannot differ from a tick on.
+FIXED: dict[str, str] = {
+    **dict.fromkeys(("seconds_per_tick", "day_seconds", "clock"), "the ticks before have the game time that it gives"),
+    "apply": "jobs that are open then were admitted for their due ticks",
+    **dict.fromkeys(("policy", "policies"), "the memories that are there are stored as it says"),
+    "embeddings": "the vectors of the memories that are there are of its model",
+}
+
+
+def check_changeable(name: str) -> None:
+    """Check that a setting may differ from a tick of a run on.
+
+    Raises:
+        ConfigurationError: naming the reason why it may not.
+    """
+    if name in FIXED:
+        raise ConfigurationError(f"{name} cannot change within a run: {FIXED[name]}")
+    if name not in KEPT:
+        known = name in Settings.model_fields
+        why = "it is no part of a run, and given where it is hosted" if known else "there is no such setting"
+        raise ConfigurationError(f"{quoted(name)} cannot change within a run: {why}")
+
+
+def changed_settings(kept: bytes | str, given: Mapping[str, object], over: Settings) -> Settings:
+    """Return the settings of a run with some changed; models that change have the prices of today.
+
+    Args:
+        kept: as a run keeps them.
+        over: those of this machine.
+
+    Raises:
+        ConfigurationError: for a setting that cannot change, or cannot have its value.
+    """
+    for name in given:
+        check_changeable(name)
+    before = kept_settings(kept, over)
+    values = {name: getattr(before, name) for name in sorted(KEPT)}
+    checked = PinnedSettings(**values | dict(given), endpoints=over.endpoints, base_url=over.base_url)
+    after = before.changed(**{name: getattr(checked, name) for name in sorted(KEPT)})
+    prices = typed_json.convert(json.loads(kept).get(_PRICES, {}), dict[str, ModelPrice])
+    models = {name: (model.model, model.endpoint) for name, model in before.model_table().items()}
+    own = {"input_price", "output_price", "models"} & given.keys()
+    now = after.with_prices({}).model_table()
+    same = {name for name, model in now.items() if models.get(name) == (model.model, model.endpoint) and not own}
+    return after.with_prices({name: price for name, price in prices.items() if name in same})
+
+
+def with_conditions(facts: Facts, settings: Settings, templates: Mapping[str, str]) -> Facts:
+    """Return the constants of a run whose settings and templates change."""
+    new = facts_of(settings, (), 0)
+    same = ("limits", "morning", "act_interval", "retrieval", "kind_retrieval", "models", "ladders", "response_cache")
+    changed = {name: getattr(new, name) for name in same} | {"templates": facts.templates | dict(templates)}
+    return msgspec.structs.replace(facts, **changed)
 
 
 def kept_settings(raw: bytes | str, over: Settings | None = None) -> Settings:

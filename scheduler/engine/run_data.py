@@ -42,6 +42,7 @@ class WorldTurn:
 
     joins: dict[str, Profile] = field(default_factory=dict)
     leaves: list[str] = field(default_factory=list)
+    profiles: dict[str, Profile] = field(default_factory=dict)  # that change
     world_effects: list[Effect] = field(default_factory=list)
     observed: list[tuple[str, Entry]] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)

@@ -48,6 +48,12 @@ class RunState(RunData):
         )
         self.latencies.want(any(rules.bounds_of(kind) for kind in rules.kinds))
 
+    def begin_anew(self, rules: Rules, facts: Facts, view: BudgetView) -> None:
+        """Take other rules. All else is read back from the ledger, as by a host that resumes the run."""
+        last = self.due.last
+        RunState.__init__(self, run=self.run, rules=rules, facts=facts, view=view)
+        self.due.last = last
+
     def case_of(self, item: OpenJob) -> Case:
         """Return the case of an open job, the same that a worker is given."""
         job = item.job

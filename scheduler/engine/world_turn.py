@@ -1,4 +1,4 @@
-"""Parts for what a tick takes from outside: owners who join and leave, operators' requests, effects, observations."""
+"""Parts for what a tick takes from outside: owners who join, leave or change, requests, effects, observations."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from cogitate.tasks.job import JobKey
 
 
 class Owners(Part):
-    """Lets owners join and leave."""
+    """Lets owners join and leave, and changes profiles."""
 
     def __init__(self, state: RunState) -> None:
         self._state = state
@@ -38,7 +38,8 @@ class Owners(Part):
     def end(self, tick: TickState) -> None:
         """Let owners join and leave. Jobs that read the memory of one who leaves are cancelled."""
         state, joins, leaves = self._state, dict(sorted(tick.turn.joins.items())), sorted(tick.turn.leaves)
-        self._changed_facts = self._join(tick.number, joins)
+        profiles = {owner: profile for owner, profile in sorted(tick.turn.profiles.items()) if owner not in leaves}
+        self._changed_facts = self._join(tick.number, joins, profiles)
         for owner in leaves:
             tick.cancel([key for key, item in state.open.items() if any(r.owner == owner for r in item.job.reads)])
             state.deferred = [waiting for waiting in state.deferred if waiting.request.owner != owner]
@@ -46,15 +47,20 @@ class Owners(Part):
         tick.core["unread"] = self._leave_out()
         tick.core["joined"] = tuple(joins.items())
         tick.core["left"] = tuple(leaves)
+        tick.core["profiled"] = tuple(profiles.items())
         tick.core["facts"] = state.facts if self._changed_facts else None
-        self._writes = [Write("HSET", "owners", (owner, msgspec.json.encode(joins[owner]))) for owner in joins]
+        written = (joins | profiles).items()
+        self._writes = [Write("HSET", "owners", (owner, msgspec.json.encode(profile))) for owner, profile in written]
         for owner in leaves:
             self._writes += [Write("HDEL", "owners", (owner,)), Write("HSET", "retired", (owner, tick.number))]
 
-    def _join(self, tick: int, joins: dict[str, Profile]) -> bool:
-        """Add owners, and return whether the facts have changed."""
+    def _join(self, tick: int, joins: dict[str, Profile], profiles: dict[str, Profile]) -> bool:
+        """Add owners, change profiles, and return whether the facts have changed."""
         state = self._state
-        if not joins and state.facts_at.get(state.facts_version) is state.facts:
+        for owner, profile in profiles.items():
+            state.profiles[owner] = profile
+            state.cadence.touch(owner)
+        if not (joins or profiles) and state.facts_at.get(state.facts_version) is state.facts:
             return False
         for owner, profile in joins.items():
             state.streams[owner] = Stream(owner)

@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import msgspec
 from redis import Redis
@@ -18,22 +18,24 @@ from redis import Redis
 from cogitate.memory.clock import Clock
 from cogitate.memory.effects import Append, Tell
 from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Profile
+from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.inspection.carried import Carried, carried_by, profiles_of
 from cogitate.scheduler.inspection.compared_run import ComparedRun, compared_run
 from cogitate.scheduler.inspection.first_difference import (
     FirstDifference,
-    describe_effect,
-    describe_entry,
     first_difference,
     next_unequal,
     told_data,
 )
 from cogitate.scheduler.inspection.stored_run import clock_of
 from cogitate.scheduler.intake.checks import InputError
+from cogitate.scheduler.journal.changes import Origin
 from cogitate.scheduler.journal.checkpoint import trimmed_tick
 from cogitate.scheduler.journal.exported import all_lines, exported_journal
 from cogitate.scheduler.journal.history import hashes_before, read_journal
 from cogitate.scheduler.journal.lines import ReadLine, reason_of
-from cogitate.scheduler.journal.origin import Origin, origin_of
+from cogitate.scheduler.journal.origin import origin_of
 from cogitate.scheduler.journal.run_totals import spending
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import UNREADABLE, load_streams
@@ -116,17 +118,6 @@ class Comparison(msgspec.Struct, kw_only=True):
     figures: dict[Side, dict[str, KindFigures]] = msgspec.field(default_factory=lambda: {"a": {}, "b": {}})
 
 
-class _Carried(NamedTuple):
-    """One change to an owner's stream, or its message to the world."""
-
-    owner: str
-    what: object
-    words: str
-    by: str
-    through: str
-    entry: Entry | None = None
-
-
 def compare_runs(
     client: Redis, a: str, b: str, data_dir: Path, since: int = 1, *, of_b: Redis | None = None
 ) -> Comparison:
@@ -206,6 +197,8 @@ class _Reading:
     def __init__(self, found: Comparison, settings: tuple[Mapping[str, Any], Mapping[str, Any]]) -> None:
         self._found = found
         self._settings = settings
+        self._facts: Facts | None = None  # after the newest tick at which the runs were equal
+        self._profiles: dict[str, Profile] = {}  # likewise, by owner
         self._names: dict[str, str] = {}  # owner by name
         self._present: set[str] = set()
         self._digests: tuple[str, str] = ("", "")
@@ -225,23 +218,30 @@ class _Reading:
         self._digests = a.digest, b.digest
         for line in (a, b):
             self._present.update(owner for owner, _ in line.core.joined)
-            self._names.update((profile.name, owner) for owner, profile in line.core.joined)
+            self._names.update((profile.name, owner) for owner, profile in profiles_of(line))
         for index, line in enumerate((a, b)):
             for owner, thought in _thoughts(line):
                 self._thoughts.setdefault(owner, ([], []))[index].append(thought)
         self._count("a", a)
         self._count("b", b)
         if a.core == b.core:
+            self._facts = a.core.facts or self._facts
+            self._profiles.update(profiles_of(a))
             return
         found.differing_ticks += 1
         if found.difference is None:
-            found.difference = first_difference(a, b, self._settings)
+            found.difference = first_difference(self._in_full(a), self._in_full(b), self._settings, self._profiles)
         self._spread(a, b)
 
+    def _in_full(self, line: ReadLine) -> ReadLine:
+        """Return a line with the constants that hold at its tick, also where they are those of the tick before."""
+        core = msgspec.structs.replace(line.core, facts=line.core.facts or self._facts)
+        return msgspec.structs.replace(line, core=core)
+
     def _spread(self, a: ReadLine, b: ReadLine) -> None:
-        changes: dict[str, tuple[list[_Carried], list[_Carried]]] = {}
+        changes: dict[str, tuple[list[Carried], list[Carried]]] = {}
         for index, line in enumerate((a, b)):
-            for carried in _carried(line):
+            for carried in carried_by(line):
                 if carried.owner not in self._parted:
                     changes.setdefault(carried.owner, ([], []))[index].append(carried)
         for owner, (of_a, of_b) in changes.items():
@@ -263,7 +263,7 @@ class _Reading:
                 )
             )
 
-    def _through(self, carried: _Carried) -> str:
+    def _through(self, carried: Carried) -> str:
         """Return the owner that carried a change: of the job, or one that differs already and that a text names."""
         if carried.through or carried.entry is None:
             return carried.through if carried.through != carried.owner else ""
@@ -314,7 +314,7 @@ class _Reading:
         self._thoughts.clear()
 
 
-def _identity(carried: _Carried) -> object:
+def _identity(carried: Carried) -> object:
     return carried.by, carried.what
 
 
@@ -348,33 +348,6 @@ def _thought(entry: Entry, facts: dict[str, Any]) -> Thought:
     if entry.items:
         text = "\n".join((text, *(f"- {item.description}" for item in entry.items)))
     return Thought(minute=entry.minute, type=entry.type, text=text, numbers=entry.evidence, **facts)
-
-
-def _carried(line: ReadLine) -> Iterator[_Carried]:
-    """Yield every change of a tick, in the order in which it was applied."""
-    core = line.core
-    for owner, numbers in core.unread:
-        yield _Carried(owner, numbers, f"entries {list(numbers)} were unreadable", "boundary", "")
-    for ended in core.ends:
-        if ended.end == "applied":
-            for effect in ended.effects:
-                yield _Carried(effect.owner, effect, describe_effect(effect), ended.key.kind, ended.key.owner)
-    for owner, profile in core.joined:
-        yield _Carried(owner, profile, f"joined as {profile.name}", "profile", "")
-    for effect in core.world_effects:
-        yield _Carried(effect.owner, effect, describe_effect(effect), "world", "")
-    for owner, entry in (*core.observed, *core.waiting):
-        yield _Carried(owner, entry, describe_entry(entry), "observation", "", entry)
-    for repeat in core.repeated:
-        yield _Carried(repeat.owner, repeat, f"observed again what entry {repeat.number} says", "observation", "")
-    for rated in core.rated:
-        yield _Carried(rated.owner, rated, f"entry {rated.number} was rated {rated.importance}", "boundary", "")
-    for effect in core.cuts:
-        yield _Carried(effect.owner, effect, describe_effect(effect), "boundary", "")
-    for owner, numbers in core.deleted:
-        yield _Carried(owner, numbers, f"entries {list(numbers)} were deleted", "boundary", "")
-    for owner in core.left:
-        yield _Carried(owner, "left", "left", "world", "")
 
 
 def _add_evidence(store: RunStore, found: Comparison, side: Side) -> None:

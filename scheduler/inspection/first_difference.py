@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
@@ -16,11 +17,22 @@ from cogitate.memory.effects import Append, Effect, ReplaceSummary, Tell
 from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Profile
 from cogitate.scheduler.config.controls import CancelJobs, Control, Retry, SetCadence, SetLimit, SetMode
+from cogitate.scheduler.journal.changes import (
+    AddEvent,
+    AddObservation,
+    Change,
+    DropObservation,
+    RewordObservation,
+    SetProfile,
+    SetSetting,
+    SetTemplate,
+)
 from cogitate.scheduler.journal.lines import Ended, EndNote, ReadLine
 
 Cause = Literal[
     "profile",  # an owner joined, left, or has another profile
     "setting",
+    "template",  # of a prompt
     "observation",
     "operator",
     "model",  # the same job got another answer, or from another model
@@ -57,13 +69,17 @@ class _Part(NamedTuple):
 
 
 def first_difference(
-    a: ReadLine, b: ReadLine, settings: tuple[Mapping[str, Any], Mapping[str, Any]]
+    a: ReadLine,
+    b: ReadLine,
+    settings: tuple[Mapping[str, Any], Mapping[str, Any]],
+    profiles: Mapping[str, Profile] = MappingProxyType({}),
 ) -> FirstDifference:
     """Return what differs first between two lines of one tick, in the order in which a tick applies its parts.
 
     Args:
         settings: of each run, as it was created. Where a decision of the engine differs, and they do, they are the
             cause.
+        profiles: of the owners at the tick before.
     """
     core = a.core
     for parts in _PARTS:
@@ -73,8 +89,10 @@ def first_difference(
         if first is None:
             continue
         cause, told = _cause(first, one, other), ("", "")
-        if one is not None and other is not None and isinstance(one.what, Profile) and isinstance(other.what, Profile):
-            fields = msgspec.to_builtins(one.what), msgspec.to_builtins(other.what)
+        before = profiles.get(first.owner)
+        both = [part.what if part is not None else before for part in pair]
+        if all(isinstance(profile, Profile) for profile in both):
+            fields = msgspec.to_builtins(both[0]), msgspec.to_builtins(both[1])
             names = changed(*fields)
             told = _told(names, fields[0]), _told(names, fields[1])
         if cause in ("request", "admission", "cadence", "memory") and (names := changed(*settings)):
@@ -126,6 +144,29 @@ def describe_entry(entry: Entry) -> str:
     return f'{"provisional " if entry.provisional else ""}{entry.type} "{shortened(entry.text)}"'
 
 
+def describe_change(change: Change) -> str:
+    """Return a change of a fork in words."""
+    match change:
+        case SetLimit() | SetCadence():
+            return _asked_for(change)
+        case SetSetting():
+            return f"setting {change.name} = {_as_json(change.value)}"
+        case SetTemplate():
+            return f"template {change.name}"
+        case SetProfile():
+            return f"at tick {change.tick:,}: profile of {change.owner}: {_as_json(change.fields)}"
+        case AddObservation():
+            seen = shortened(str(change.observation.get("text", "")))
+            return f'at tick {change.tick:,}: {change.owner} observes "{seen}"'
+        case AddEvent():
+            return f"at tick {change.tick:,}: event {_as_json(change.event)}"
+        case DropObservation():
+            who = f"{change.owner} does not observe" if change.owner else "nobody observes"
+            return f'at tick {change.tick:,}: {who} "{shortened(change.text)}"'
+        case RewordObservation():
+            return f'at tick {change.tick:,}: "{shortened(change.text)}" becomes "{shortened(change.to)}"'
+
+
 def describe_effect(effect: Effect) -> str:
     """Return an effect in words: what it says, or its name and the entries that it concerns."""
     match effect:
@@ -138,6 +179,10 @@ def describe_effect(effect: Effect) -> str:
     fields = {name: value for name, value in msgspec.to_builtins(effect).items() if name not in ("type", "owner")}
     told = shortened(json.dumps(fields, ensure_ascii=False, sort_keys=True))
     return f"{effect.__struct_config__.tag} {told}"
+
+
+def _as_json(value: object) -> str:
+    return shortened(json.dumps(msgspec.to_builtins(value), ensure_ascii=False, sort_keys=True))
 
 
 def told_data(data: Mapping[str, Any]) -> str:
@@ -163,6 +208,8 @@ def _owners(line: ReadLine) -> Iterable[_Part]:
         yield _Part(owner, profile, f"joined as {profile.name}", "profile")
     for owner in line.core.left:
         yield _Part(owner, "left", "left", "profile")
+    for owner, profile in line.core.profiled:
+        yield _Part(owner, profile, f"profile of {profile.name} changed", "profile")
 
 
 def _ends(ends: Iterable[tuple[Ended, EndNote]]) -> Iterable[_Part]:
@@ -292,8 +339,8 @@ def _facts(line: ReadLine) -> Iterable[_Part]:
     facts = line.core.facts
     for name in facts.__struct_fields__ if facts is not None else ():
         value = getattr(facts, name)
-        told = shortened(json.dumps(msgspec.to_builtins(value), ensure_ascii=False, sort_keys=True))
-        yield _Part("", (name, value), f"{name} = {told}", "setting")
+        cause: Cause = "template" if name == "templates" else "setting"
+        yield _Part("", (name, value), f"{name} = {_as_json(value)}", cause)
 
 
 #: In the order in which a tick applies them; they read every field of a core, since lines may differ in one alone.

@@ -16,9 +16,11 @@ from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.journal.capsule.container import CapsuleError
 from cogitate.scheduler.journal.capsule.verifying import Capsule, open_capsule
+from cogitate.scheduler.journal.changes import Conditions, Fork, Origin
 from cogitate.scheduler.journal.exported import ExportedEntry, entries_of, steps_of
+from cogitate.scheduler.journal.fork_conditions import with_changes
 from cogitate.scheduler.journal.lines import next_chain, pack_line
-from cogitate.scheduler.journal.origin import PAGE, Fork, Origin, check_tick, find_origin
+from cogitate.scheduler.journal.origin import PAGE, check_tick, find_origin, origin_of
 from cogitate.scheduler.ledger.run_store import RunStore
 
 
@@ -48,27 +50,31 @@ def source_of(client: Redis, fork: Fork, settings: Settings) -> ForkSource:
         with open_capsule(fork.capsule) as capsule:
             return _of_capsule(fork, capsule, settings)
     source = RunStore.open(client, fork.run)
-    origin = find_origin(source, fork.run, fork.tick, fork.changes)
+    origin = find_origin(source, fork.run, fork.tick)
     kept, prior, told = source.state("settings", "latency_prior", "describe")
+    origin, kept = with_changes(origin, origin_of(source), fork.changes, kept or b"", settings)
 
     def copy(to: RunStore) -> None:
         _copy_lines(entries_of(client, settings.data_dir, fork.run, origin.last), to)
 
-    return ForkSource(origin, kept or b"", dict(json.loads(told or b"{}")), prior, copy)
+    return ForkSource(origin, kept, dict(json.loads(told or b"{}")), prior, copy)
 
 
 def _of_capsule(fork: Fork, capsule: Capsule, settings: Settings) -> ForkSource:
     manifest, hashes = capsule.manifest, ("", "")
+    before: Origin | None = None
     if manifest.run != fork.run:
         raise InputError(f"{capsule.path} holds run {manifest.run!r}, not {fork.run!r}: give the name of its run")
     check_tick(manifest.run, fork.tick, manifest.ticks)
     capsule.verify()
     for step in capsule.steps():
+        before = step.line.notes.origin or before
         if step.line.core.tick == fork.tick:
             hashes = step.line.digest, step.line.chain
             break
     try:
-        check_kept(capsule.settings, settings)
+        for kept in (capsule.settings, *(msgspec.json.encode(one.settings) for one in _conditions(before))):
+            check_kept(kept, settings)
     except ValueError as error:
         raise CapsuleError(f"{capsule.path} cannot be forked: its settings: {error}") from error
     origin = Origin(
@@ -78,10 +84,14 @@ def _of_capsule(fork: Fork, capsule: Capsule, settings: Settings) -> ForkSource:
         last=manifest.ticks,
         digest=hashes[0],
         chain=hashes[1],
-        changes=fork.changes,
     )
+    origin, begun = with_changes(origin, before, fork.changes, capsule.settings, settings)
     prior = msgspec.json.encode(manifest.latency_prior) if manifest.latency_prior is not None else None
-    return ForkSource(origin, capsule.settings, manifest.description, prior, partial(_copy_capsule, capsule.path))
+    return ForkSource(origin, begun, manifest.description, prior, partial(_copy_capsule, capsule.path))
+
+
+def _conditions(origin: Origin | None) -> tuple[Conditions, ...]:
+    return origin.conditions if origin is not None else ()
 
 
 def _copy_capsule(path: Path, to: RunStore) -> None:

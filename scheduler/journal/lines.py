@@ -21,6 +21,7 @@ from cogitate.memory.unreadable import as_it_is, effect_as_it_is
 from cogitate.scheduler.budget.admission import CANCELLED, DecidedLine, Grant
 from cogitate.scheduler.config.controls import Control, ControlAnswer
 from cogitate.scheduler.config.facts import SCHEMA, Facts
+from cogitate.scheduler.journal.changes import Origin
 from cogitate.scheduler.latency.due_ticks import UNTIMELY
 from cogitate.scheduler.ledger.answer_times import Overdue, Timed
 from cogitate.scheduler.ledger.claims import PromptCount, Reason, Source, Tried
@@ -91,6 +92,7 @@ class Core(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     unread: tuple[tuple[str, tuple[int, ...]], ...] = ()  # left out from now on; 0: of head and marks
     joined: tuple[tuple[str, Profile], ...] = ()
     left: tuple[str, ...] = ()
+    profiled: tuple[tuple[str, Profile], ...] = ()  # profiles that a fork changes
     facts: Facts | None = None  # when they changed
     ended: tuple[Ended, ...] = ()
     late: tuple[Ended, ...] = ()  # answers that came after their job's end: what they replace of its heuristic's
@@ -175,6 +177,7 @@ class TickNotes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The part of a tick's line that the digest does not cover."""
 
     epoch: int = 0  # of the host that commits it
+    origin: Origin | None = None  # of a fork, in its first line: its source, and what it changes
     ended: tuple[EndNote, ...] = ()
     late: tuple[EndNote, ...] = ()
     corrected: tuple[Correction, ...] = ()

@@ -14,44 +14,15 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from pathlib import Path
-
-import msgspec
 
 from cogitate.memory import typed_json
-from cogitate.scheduler.config.controls import SetCadence, SetLimit
+from cogitate.scheduler.journal.changes import Origin
 from cogitate.scheduler.journal.checkpoint import trimmed_tick
 from cogitate.scheduler.journal.lines import JournalError, ReadLine, read_hashes, read_line
 from cogitate.scheduler.ledger.errors import LedgerError
 from cogitate.scheduler.ledger.run_store import RunStore
 
 PAGE = 200  # lines a round trip
-
-Change = SetLimit | SetCadence  # a request that the first tick after the repeated ones applies
-
-
-class Fork(msgspec.Struct, frozen=True, kw_only=True):
-    """The run that a new one begins with: the new run repeats it up to a tick, and goes on by itself.
-
-    A job whose inputs are what they were in that run gets the outcome that it had there, without a call.
-    """
-
-    run: str  # the source, on the same server unless a capsule holds it
-    tick: int  # the last one that is repeated
-    changes: tuple[Change, ...] = ()  # of limits and cadences, from the next tick on
-    capsule: Path | None = None  # the file that holds the source
-
-
-class Origin(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The run and the tick that a fork begins with, and what is changed then."""
-
-    run: str
-    incarnation: str
-    tick: int
-    last: int  # tick of the source's last line that the fork keeps
-    digest: str  # of the source after the fork's tick
-    chain: str  # likewise
-    changes: tuple[Change, ...] = ()  # requests that the first tick after the repeated ones applies
 
 
 def origin_of(store: RunStore) -> Origin | None:
@@ -70,7 +41,7 @@ def check_tick(run: str, tick: int, last: int) -> None:
         raise LedgerError(f"run {run!r} cannot be forked at tick {tick}: give a tick from 1 to {last}, its last one")
 
 
-def find_origin(source: RunStore, run: str, tick: int, changes: tuple[Change, ...] = ()) -> Origin:
+def find_origin(source: RunStore, run: str, tick: int) -> Origin:
     """Return the origin of a fork of a run after one of its ticks.
 
     Raises:
@@ -83,9 +54,7 @@ def find_origin(source: RunStore, run: str, tick: int, changes: tuple[Change, ..
             "it; run with journal_keep unset to fork later"
         )
     digest, chain = read_hashes(source.item("journal", tick - 1), tick)
-    return Origin(
-        run=run, incarnation=source.incarnation, tick=tick, last=last, digest=digest, chain=chain, changes=changes
-    )
+    return Origin(run=run, incarnation=source.incarnation, tick=tick, last=last, digest=digest, chain=chain)
 
 
 class SourceJournal:

@@ -129,7 +129,7 @@ class RunTotals(msgspec.Struct, kw_only=True):
         """Add the next tick."""
         core, notes = line.core, line.notes
         self.tick, self.minute = core.tick, core.minute
-        self.profiles.update(core.joined)
+        self.profiles.update((*core.joined, *core.profiled))
         for owner in core.left:
             self.profiles.pop(owner, None)
         if core.facts is not None:

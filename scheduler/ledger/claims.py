@@ -6,7 +6,7 @@ It also makes trial hints, which workers answer in the run's `readiness`.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -109,6 +109,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     others: tuple[Model, ...] = ()  # models to ask, in this order, if that one cannot be reached
     response_cache: bool = False  # the run reuses answers of earlier runs, and stores its answers for later ones
     embeddings: EmbeddingModel | None = None  # None: memories are chosen by words alone
+    templates: Mapping[str, str] = {}  # that replace others in this run, by name
     in_source: Result | None = None  # of a fork: what the job came to in its source
 
     @property
@@ -238,6 +239,7 @@ class Claims:
             others=facts.below(key.kind, job.model),
             response_cache=facts.response_cache,
             embeddings=facts.embeddings,
+            templates=facts.templates,
             in_source=typed_json.decode(in_source, Result) if in_source else None,
         )
 

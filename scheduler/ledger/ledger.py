@@ -10,7 +10,7 @@ import hashlib
 import os
 import platform
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -83,6 +83,22 @@ class Commit:
     closed: Sequence[JobKey]
     windows: Sequence[tuple[str, int, int]]  # to delete: window, first and last enqueue tick that may name it
     writes: Sequence[Write]
+
+    def sent(self) -> Iterator[Value]:
+        """Yield the script's arguments."""
+        yield from (self.tick, self.line, self.digest, self.chain, len(self.records))
+        for name, jobs in self.records:
+            yield from (name, len(jobs))
+            for key, record in jobs:
+                yield from (key.text(), record)
+        yield len(self.closed)
+        yield from (key.text() for key in self.closed)
+        yield len(self.windows)
+        for window in self.windows:
+            yield from window
+        yield len(self.writes)
+        for write in self.writes:
+            yield from write.sent()
 
 
 class HostLedger:
@@ -171,17 +187,15 @@ class HostLedger:
                 unclaimed=sorted(key.decode() for key in unclaimed),
             )
 
-    def advance(self, commit: Commit, apply: Apply) -> Advanced | None:
-        """Commit one tick. Return None when this commit had arrived already, or is buffered for later."""
-        args: list[Value] = [commit.tick, commit.line, commit.digest, commit.chain, apply, len(commit.records)]
-        for name, jobs in commit.records:
-            args += (name, len(jobs), *(part for key, record in jobs for part in (key.text(), record)))
-        args += (len(commit.closed), *(key.text() for key in commit.closed))
-        args.append(len(commit.windows))
-        for window in commit.windows:
-            args += window
-        for write in commit.writes:
-            args += write.sent()
+    def advance(self, commit: Commit, apply: Apply, before: Sequence[Commit] = ()) -> Advanced | None:
+        """Commit one tick. Return None when this commit had arrived already, or is buffered for later.
+
+        Args:
+            before: the ticks that are committed in the same step, before this one.
+        """
+        args: list[Value] = [apply, len(before) + 1]
+        for one in (*before, commit):
+            args += one.sent()
         with bound_contextvars(run=self.run, tick=commit.tick):
             answer = self._step(self._advance, args)
             self._tick = commit.tick

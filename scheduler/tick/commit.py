@@ -25,6 +25,7 @@ from cogitate.scheduler.engine.part import Part
 from cogitate.scheduler.engine.run_data import FinishedTick
 from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.journal.lines import write_line
+from cogitate.scheduler.journal.origin import origin_of
 from cogitate.scheduler.ledger.errors import LedgerError
 from cogitate.scheduler.ledger.ledger import Apply, Commit, HostLedger, Write
 from cogitate.scheduler.ledger.step_replies import Advanced, BoundaryInput
@@ -92,12 +93,20 @@ class Position(NamedTuple):
     checkpoint_tick: int  # of the world's last checkpoint
 
 
+class _Step(NamedTuple):
+    """Ticks that are committed in one step."""
+
+    before: Position
+    finished: tuple[FinishedTick, ...]
+    commits: tuple[Commit, ...]
+    jobs: tuple[Job, ...]  # to hint then
+
+
 class _Sent(NamedTuple):
-    """A commit whose reply has not been read yet."""
+    """A step whose reply has not been read yet."""
 
     reply: Future[Advanced | None]
-    before: Position
-    finished: FinishedTick
+    step: _Step
 
 
 class Committer:
@@ -126,57 +135,83 @@ class Committer:
         self._apply: Apply = apply
         self._collector = collector
         self._history = FigureHistory.load(ledger.store, state.facts.minute(restored.tick))
+        self._origin = origin_of(ledger.store) if restored.tick == 0 else None
         self._loop_written = b""
-        self._sent: deque[_Sent] = deque()  # the commits whose replies have not been read, in order
+        self._sent: deque[_Sent] = deque()  # the steps whose replies have not been read, in order
+        self._held: _Step | None = None  # the next step, which is not sent yet
         self.send_commit = send
         self.windows = restored.windows  # that exist in the ledger
         self.position = Position(restored.tick, restored.digest, restored.chain, restored.checkpoint_tick)
         self.next: BoundaryInput | None = None  # of the next tick, as the last commit's reply showed it
 
-    def send(self, finished: FinishedTick, checkpoint: bytes | None, lag: int, host_us: int, posted: str = "") -> None:
-        """Send the commit of a finished tick, which is one step.
+    def send(
+        self,
+        finished: FinishedTick,
+        checkpoint: bytes | None,
+        lag: int,
+        host_us: int,
+        posted: str = "",
+        *,
+        together: int = 1,
+    ) -> None:
+        """Commit a finished tick, in one step with the ticks before that were held back for it.
 
         Args:
             checkpoint: the world's state, if it gave one.
             lag: ticks that a paced host is behind its schedule, for monitoring.
             host_us: microseconds of the host's own work at the previous tick, for monitoring.
             posted: digest of the message in which the host reported its turn.
+            together: hold the tick back until there are so many, or a reply is read.
         """
         before, number = self.position, finished.core.tick
         commit = self._commit(finished, checkpoint, lag, host_us, posted)
         jobs = self._collector.to_hint([item.job for item in finished.opened if item.admitted], number)
-        self._sent.append(_Sent(self.send_commit(partial(self._advance, commit, jobs)), before, finished))
+        held = self._held or _Step(before, (), (), ())
+        self._held = held._replace(
+            finished=(*held.finished, finished), commits=(*held.commits, commit), jobs=(*held.jobs, *jobs)
+        )
         at = before.checkpoint_tick if checkpoint is None else number
         self.position = Position(number, commit.digest, commit.chain, at)
+        if len(self._held.commits) >= together:
+            self._send_held()
 
-    def _advance(self, commit: Commit, jobs: Sequence[Job]) -> Advanced | None:
-        advanced = self._ledger.advance(commit, self._apply)
-        if jobs and not self._ledger.away:  # its broker is away with it; hints are repeated
-            self._collector.hint(jobs)
+    def _send_held(self) -> None:
+        if (step := self._held) is not None:
+            self._held = None
+            self._sent.append(_Sent(self.send_commit(partial(self._advance, step)), step))
+
+    def _advance(self, step: _Step) -> Advanced | None:
+        *before, last = step.commits
+        advanced = self._ledger.advance(last, self._apply, *([before] if before else ()))
+        if step.jobs and not self._ledger.away:  # its broker is away with it; hints are repeated
+            self._collector.hint(step.jobs)
         return advanced
 
-    def read_reply(self) -> FinishedTick | None:
-        """Wait for the next reply, and return the tick that is committed; None if all were read before.
+    def read_reply(self) -> Sequence[FinishedTick]:
+        """Wait for the next reply, and return the ticks that are committed; none if all were read before.
 
         Raises:
-            Fenced, LedgerUnavailable: when the tick was not committed; the run stands where it did.
+            Fenced, LedgerUnavailable: when they were not committed; the run stands where it did before them.
         """
+        self._send_held()
         if not self._sent:
-            return None
+            return ()
         sent = self._sent.popleft()
         try:
             advanced = sent.reply.result()
-        except Exception:  # whatever it was, this tick is not committed, nor is any after it
+        except Exception:  # whatever it was, these ticks are not committed, nor are any after them
             self._sent.clear()
-            self.position = sent.before
+            self.position = sent.step.before
             raise
         self.next = advanced.boundary if advanced is not None else None
         if advanced is not None:
             self.windows.difference_update(advanced.deleted)
-        return sent.finished
+        return sent.step.finished
 
     def take_reply(self) -> Future[Advanced | None] | None:
-        """Return the reply to the last commit that is under way, for a host that leaves after an error."""
+        """Return the reply to the last step that is under way, for a host that leaves after an error."""
+        with suppress(RedisError, LedgerError):  # there is an error already: this one would hide it
+            self._send_held()
         last = self._sent[-1].reply if self._sent else None
         self._sent.clear()
         return last
@@ -197,7 +232,7 @@ class Committer:
         view = state.view.take_changes()
         writes += chunked("HSET", "view", [part for field in view for part in field], 2)
         writes += chunked("HDEL", "view", list(forgotten))
-        run_changed = core.facts is not None or bool(core.joined or core.left)
+        run_changed = core.facts is not None or bool(core.joined or core.left or core.profiled)
         writes += self._seals.take_writes(state, outcome.streams, number, run_changed=run_changed)
         writes.append(Write("HSET", "state", ("lag", lag, "host_us", host_us)))
         kept = state.loop_state()
@@ -209,6 +244,7 @@ class Committer:
         notes = msgspec.structs.replace(
             outcome.notes,
             epoch=self._ledger.epoch,
+            origin=self._origin if number == 1 else None,
             opened=tuple(item.grant for item in outcome.opened if item.grant is not None),
             answers=state.steering.take_answers(),
             warnings=dict(sorted(state.warnings.items())),

@@ -17,8 +17,9 @@ import structlog
 from cogitate.scheduler.budget.admission import AWAY
 from cogitate.scheduler.config.controls import ControlRequest
 from cogitate.scheduler.engine.boundary import OF_RESULT
+from cogitate.scheduler.journal.changes import Conditions, Origin
 from cogitate.scheduler.journal.lines import Ended, EndNote, ReadLine
-from cogitate.scheduler.journal.origin import Origin, SourceJournal, origin_of
+from cogitate.scheduler.journal.origin import SourceJournal, origin_of
 from cogitate.scheduler.ledger.claims import Reason, Result
 from cogitate.scheduler.ledger.errors import LedgerError
 from cogitate.scheduler.ledger.ledger import Apply, HostLedger, Value, Write
@@ -28,7 +29,8 @@ from cogitate.scheduler.tick.pace import Pace
 from cogitate.tasks.job import Cost
 
 BY = "fork"  # the operator that a fork's changes name
-LOOKS_EVERY = 16  # ticks between two looks at what the ledger shows: commits, and requests to the fork
+LOOKS_EVERY = 64  # ticks between two looks at what the ledger shows: commits, and requests to the fork
+TOGETHER = 16  # ticks that are committed in one step, as long as nothing but the source decides what follows
 
 _STATES: Mapping[Reason, JobState] = {
     "late": "open",
@@ -49,8 +51,9 @@ class Following:
         self._apply: Apply = apply
         self._pace = pace
         self._was_away = False
-        origin = origin_of(ledger.store) if ledger.store.field("state", "parted") is None else None
-        self._source = (origin, SourceJournal(ledger.store)) if origin is not None else None
+        self._origin = origin = origin_of(ledger.store)
+        follows = origin is not None and ledger.store.field("state", "parted") is None
+        self._source = (origin, SourceJournal(ledger.store)) if origin is not None and follows else None
         if origin is not None and self._source is not None and self._source[1].last < origin.last:
             raise LedgerError(
                 f"run {ledger.run!r} is an incomplete fork of {origin.run!r}: delete it, and fork that run again"
@@ -60,6 +63,11 @@ class Following:
     def repeats(self) -> bool:
         """Return whether this run is a fork that still repeats its source, which takes no time of its pace."""
         return self._source is not None
+
+    @property
+    def together(self) -> int:
+        """Return how many ticks are committed in one step."""
+        return TOGETHER if self.repeats else 1
 
     @property
     def away(self) -> bool:
@@ -94,8 +102,10 @@ class Following:
         if self._source is None:
             return None
         origin, journal = self._source
-        if tick - 1 <= journal.last and digest != journal.digest(tick - 1):
-            self._part(origin, journal, tick - 1)
+        if tick - 1 <= origin.tick:
+            self._check(origin, journal, tick - 1, digest)
+        elif tick - 1 <= journal.last and digest != journal.digest(tick - 1):
+            self._leave(origin, journal, tick - 1)
             return None
         line = journal.line(tick)
         if line is None:
@@ -110,24 +120,55 @@ class Following:
             shown={"offered": [*_offers(line)], "corrections": [*_corrections(line)]},
         )
 
-    def _end(self, tick: int) -> None:
+    def conditions_after(self, tick: int) -> Conditions | None:
+        """Return the settings and templates that begin to hold after a tick; None: those before it go on."""
+        return self._origin.conditions_after(tick) if self._origin is not None and tick else None
+
+    def begin(self, conditions: Conditions, tick: int, digest: str) -> None:
+        """Store the settings that hold after a tick, and leave the source if this fork itself changes them.
+
+        Args:
+            digest: of this run, after the tick.
+
+        Raises:
+            LedgerError: when the fork differs from its source by then.
+        """
+        kept = Write("HSET", "state", ("settings", msgspec.json.encode(conditions.settings)))
+        origin, journal = self._source or (None, None)
+        if origin is None or journal is None or not (origin.parts and tick == origin.tick):
+            self._ledger.carry_out(kept)
+            return
+        self._check(origin, journal, tick, digest)
+        asked = [msgspec.json.encode(request) for request in _requests(origin)]
+        self._leave(origin, journal, tick, kept, *chunked("LPUSH", "controls", asked[::-1], 1))
+
+    def _end(self, tick: int, *writes: Write) -> None:
         """Go on without the source from the next tick on."""
         self._source = None
-        self._ledger.carry_out(Write("HSET", "state", ("parted", tick)), Write("DEL", "origin_journal", ()))
+        gone = Write("HSET", "state", ("parted", tick)), Write("DEL", "origin_journal", ())
+        self._ledger.carry_out(*writes, *gone)
         if self._pace is not None:
             self._pace.begin(tick)
 
-    def _part(self, origin: Origin, journal: SourceJournal, tick: int) -> None:
-        if tick <= origin.tick:
+    def _check(self, origin: Origin, journal: SourceJournal, tick: int, digest: str) -> None:
+        """Check that a tick has been repeated as it was.
+
+        Raises:
+            LedgerError: when it was not.
+        """
+        if digest != journal.digest(tick):
             raise LedgerError(
                 f"run {self._ledger.run!r}, tick {tick}: this host did something else than in run {origin.run!r}, "
                 f"which it repeats up to tick {origin.tick}; give the fork the source's owners, arguments and "
                 "world, and change what you want to change after that tick"
             )
+
+    def _leave(self, origin: Origin, journal: SourceJournal, tick: int, *writes: Write) -> None:
+        """Go on without the source, and keep the outcomes of its later jobs for workers."""
         outcomes: list[Value] = [part for pair in _outcomes(journal, tick + 1) for part in pair]
         for write in chunked("HSET", "origin_outcomes", outcomes, 2):
             self._ledger.carry_out(write)
-        self._end(tick)
+        self._end(tick, *writes)
         log.info("fork.parted", run=self._ledger.run, source=origin.run, tick=tick)
 
     def _controls(
@@ -136,7 +177,7 @@ class Following:
         """Return the operators' requests: the source's, and after the fork's tick those to the fork."""
         asked = [ControlRequest(one.id, one.control, one.by, one.reason) for one in line.notes.answers]
         if tick == origin.tick + 1:
-            asked += [ControlRequest(f"{BY}-{number}", change, BY) for number, change in enumerate(origin.changes)]
+            asked += _requests(origin)
         if not asked and tick % LOOKS_EVERY:
             return []
         shown = known.controls if known is not None and not asked else self._look(tick)
@@ -154,6 +195,11 @@ class Following:
             if self._ledger.outage is not None:
                 self._ledger.outage.settle()
         return collected.boundary.controls
+
+
+def _requests(origin: Origin) -> list[ControlRequest]:
+    """Return the requests that a fork itself makes."""
+    return [ControlRequest(f"{BY}-{number}", change, BY) for number, change in enumerate(origin.requests)]
 
 
 def row(ended: Ended, note: EndNote) -> DueJob:

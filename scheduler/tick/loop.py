@@ -17,7 +17,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext, suppress
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import structlog
 
@@ -33,6 +33,7 @@ from cogitate.scheduler.engine.run_data import FinishedTick
 from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.journal.ends import JobEnd, ends_after_turn
 from cogitate.scheduler.journal.exported import ExportedJournal
+from cogitate.scheduler.journal.origin import origin_of
 from cogitate.scheduler.ledger.errors import LedgerError
 from cogitate.scheduler.ledger.ledger import Apply, HostLedger
 from cogitate.scheduler.ledger.step_replies import BoundaryInput, UnreadableLog
@@ -40,9 +41,11 @@ from cogitate.scheduler.tick.commit import Committer, SendCommit, commit_at_once
 from cogitate.scheduler.tick.figure_history import EndedJobs
 from cogitate.scheduler.tick.following import Following
 from cogitate.scheduler.tick.garbage import FullCollections
-from cogitate.scheduler.tick.pace import Pace
-from cogitate.scheduler.tick.restore import restore
+from cogitate.scheduler.tick.pace import Pace, keep
+from cogitate.scheduler.tick.restore import Restored, restore
 from cogitate.scheduler.tick.result_collector import Publish, ResultCollector
+from cogitate.scheduler.tick.run_end import RunEnd
+from cogitate.scheduler.tick.terms import TermsOf
 from cogitate.scheduler.tick.tick_iterator import OneDriver, Tick, ends_before, redeliver
 from cogitate.scheduler.tick.trimming import JournalTrimmer
 from cogitate.scheduler.tick.world_calls import WorldCalls
@@ -50,7 +53,6 @@ from cogitate.scheduler.tick.world_calls import WorldCalls
 log = structlog.get_logger()
 
 TIMED_TICKS = 14_400  # ten days of a run whose ticks are minutes
-SECONDS_AHEAD = 10.0  # a paced host computes heuristics for jobs that are due within so many seconds
 
 Watcher = Callable[[int, FinishedTick, float], None]  # called after each commit with the tick and its seconds
 
@@ -64,7 +66,7 @@ class _OpenTick(NamedTuple):
     handling: BaseException | None  # the error being handled when the tick began
 
 
-class RunLoop:
+class RunLoop(RunEnd):
     """Driver of one run, which takes each tick through its boundary, the world's turn and its commit.
 
     All iterators share the ticks: a new `for` continues after the last tick. The loop cannot know that the body of its
@@ -95,11 +97,14 @@ class RunLoop:
         redelivers: bool = True,
         send_commit: SendCommit = commit_at_once,
         watchers: Sequence[Watcher] = (),
+        terms_of: TermsOf | None = None,
     ) -> None:
         self.ledger = ledger
         self.state = RunState(run=ledger.run, rules=rules, facts=facts, view=view)
         self.engine = RunEngine(self.state)
-        self.calls = WorldCalls(self.state, routing)
+        origin = origin_of(ledger.store)
+        self.calls = WorldCalls(self.state, routing, origin.world_changes if origin is not None else ())
+        self._terms_of = terms_of
         self._unreadable = UnreadableLog()
         self.pace = Pace(tick_rate, lambda: time.monotonic()) if tick_rate is not None else None
         self._collections = collections if tick_rate is not None else None  # None: as Python does them
@@ -114,34 +119,30 @@ class RunLoop:
             hint_interval=hint_interval,
             workers_left=workers_left,
             pace=self.pace,
-            awaited=self.state.latencies.awaited,
-            needs_worker=self.engine.needs_worker,
+            awaited=lambda: self.state.latencies.awaited(),
+            needs_worker=lambda key: self.engine.needs_worker(key),
             repeats=lambda: self._source.repeats,
         )
         self._open: _OpenTick | None = None  # the tick whose body has not ended yet
-        self._closed = False
         self.failure = ""  # the error that ended this loop, and its tick; only its text, since an error holds frames
-        self._left = False  # the ledger knows how this host left the run
         self._redelivers = redelivers
         self._posted = ""
         self.ends: tuple[JobEnd, ...] = ()  # of the jobs that the newest tick has ended
         self._ends: tuple[JobEnd, ...] = ()  # those of them that it decided after the world's turn
         self.changing = threading.RLock()  # held while memories change, for readers in other threads
-        self.stopping = False  # the present tick is the last one of this host
         self._interrupted = threading.Event()  # no further tick is to begin
         self.ended = EndedJobs(ledger.run)
         self._watchers = watchers
         # The seconds that each of the newest ticks cost the host, waiting and the world's turn excluded.
         self.tick_seconds: deque[float] = deque(maxlen=TIMED_TICKS)
 
-        restored = restore(ledger, self.state, self.engine.parts)
-        for one in self.state.left_out:
-            log.warning("memory.unreadable", run=ledger.run, owner=one.owner, number=one.number, why=one.why)
+        restored = self._restore()
         self.calls.boundary = restored.tick
         self.restored = restored.checkpoint  # the world's last checkpoint, or None
-        self._committer = Committer(
+        self._committer_of: Callable[[Restored], Committer] = lambda restored: Committer(
             ledger, self.state, self.engine.parts, restored, apply=apply, send=send_commit, collector=self.collector
         )
+        self._committer = self._committer_of(restored)
         self._trimmer = (
             JournalTrimmer(ledger, self.state, keep=journal_keep, exported=exported) if journal_keep else None
         )
@@ -152,6 +153,12 @@ class RunLoop:
         self.ticks = OneDriver(
             self._steps, lambda: f"run {ledger.run!r}: tick {self.calls.present}" if self.calls.is_open else ""
         )
+
+    def _restore(self) -> Restored:
+        restored = restore(self.ledger, self.state, self.engine.parts)
+        for one in self.state.left_out:
+            log.warning("memory.unreadable", run=self.ledger.run, owner=one.owner, number=one.number, why=one.why)
+        return restored
 
     @property
     def tick(self) -> int:
@@ -195,9 +202,8 @@ class RunLoop:
     def _new_ticks(self) -> Generator[Tick, None, None]:
         if self.pace is not None:
             self.pace.begin(self.tick)
-        steering, jobs = self.state.steering, self.state.open
         while not (self.stopping or self.done):
-            if steering.mode == "paused" and not self._source.repeats:
+            if self.state.steering.mode == "paused" and not self._source.repeats:
                 self._read_reply()
                 log.warning("run.paused", run=self.ledger.run, tick=self.tick)
                 self.collector.pause(self.tick + 1, lambda: self.stopping)
@@ -206,6 +212,7 @@ class RunLoop:
                 self._committer.next = None  # it lacks operators' requests since then
                 if self.over:
                     break
+            self._take_conditions()
             if self.pace is not None and not self._source.repeats:
                 self._keep(self.pace)
             tick = self.tick + 1
@@ -213,7 +220,9 @@ class RunLoop:
                 self._read_reply()
                 self._trim()
             known = self._committer.next
-            boundary = self._source.boundary(tick, self.digest, known) or self.collector.gather(tick, known, jobs)
+            boundary = self._source.boundary(tick, self.digest, known) or self.collector.gather(
+                tick, known, self.state.open
+            )
             if self._interrupted.is_set():
                 break
             yield self._begin(tick, boundary)
@@ -221,21 +230,30 @@ class RunLoop:
             self._commit()
 
     def _keep(self, pace: Pace) -> None:
-        """Wait until the next tick is due, and do meanwhile what its boundary would otherwise have to do."""
-        due = pace.due_after(self.tick)
+        """Wait until the next tick is due."""
+        keep(pace, self.tick, time.monotonic, self._interrupted, self._collections, self.engine.work_ahead)
 
-        def left() -> float:
-            return 0.0 if self._interrupted.is_set() else due - time.monotonic()
+    def _take_conditions(self) -> None:
+        """Go on with other settings and templates if they change after the tick that was committed last.
 
-        ahead = left()
-        if ahead <= 0:
+        The host reads its run back from the ledger, as if it resumed it with the new settings.
+        """
+        conditions = self._source.conditions_after(self.tick)
+        if conditions is None or self._terms_of is None:
             return
-        if self._collections is not None:
-            self._collections.collect(ahead)
-        self.engine.work_ahead(self.tick, left, max(1, round(SECONDS_AHEAD * pace.rate)))
-        ahead = left()
-        if ahead > 0:
-            self._interrupted.wait(ahead)  # the pace that the host asked for
+        self._read_reply()
+        self._source.begin(conditions, self.tick, self.digest)
+        terms = self._terms_of(conditions)
+        with self.changing:
+            self.state.begin_anew(terms.rules, self.state.facts, terms.view)
+            self.engine = RunEngine(self.state)
+            restored = self._restore()
+            facts = terms.facts(self.state.facts)
+            if facts != self.state.facts:
+                self.state.facts = facts  # the next tick journals them
+            self.state.rewake(self.tick)
+        self.calls.routing = terms.routing
+        self._committer = self._committer_of(restored)
 
     def _begin(self, number: int, boundary: BoundaryInput) -> Tick:
         """Pass the boundary of a tick, and give the world its turn."""
@@ -275,13 +293,15 @@ class RunLoop:
         self.ends += self._ends
         lag = 0 if self.pace is None else int(self.pace.behind)
         host_us = round(1_000_000 * self.tick_seconds[-1]) if self.tick_seconds else 0
-        self._committer.send(finished, checkpoint, lag, host_us, self._posted)
+        together = self._source.together if self._trimmer is None else 1
+        self._committer.send(finished, checkpoint, lag, host_us, self._posted, together=together)
 
     def _read_reply(self) -> None:
         """Wait for the replies to all commits that have not been read; raise the first error."""
-        while (finished := self._committer.read_reply()) is not None:
-            for watch in self._watchers:
-                watch(finished.core.tick, finished, self.tick_seconds[-1])
+        while committed := self._committer.read_reply():
+            for finished in committed:
+                for watch in self._watchers:
+                    watch(finished.core.tick, finished, self.tick_seconds[-1])
 
     @property
     def unexported(self) -> bool:
@@ -294,26 +314,6 @@ class RunLoop:
             self._committer.position = self._committer.position._replace(chain=chain)
 
     # -- leaving -------------------------------------------------------------------------------------
-
-    def stop(self) -> None:
-        """Leave the run after the present tick, to be resumed; workers stop claiming its jobs."""
-        self.calls.check_process()
-        self.stopping = True
-
-    def interrupt(self) -> None:
-        """End the wait of another thread for the next tick, which does not begin unless it has; leave the run."""
-        self.stopping = self.collector.interrupted = True
-        self._interrupted.set()
-
-    @property
-    def over(self) -> bool:
-        """Return whether no further tick comes: the last has, this host has left the run, or an operator ended it."""
-        return self._closed or self._left or self.stopping or self.done
-
-    @property
-    def done(self) -> bool:
-        """Return whether the run has ended for every host: at its last tick, or by an operator."""
-        return self.state.steering.over or (self._last is not None and self.tick >= self._last)
 
     @property
     def body_failed(self) -> bool:
@@ -384,13 +384,6 @@ class RunLoop:
         self.ledger.finish(status)
         self._left = True
         log.info("run.left", run=self.ledger.run, status=status, tick=self.tick, digest=self.digest)
-
-    @property
-    def _status(self) -> Literal["finished", "stopped", "cancelled"]:
-        """The status in which this host leaves the run where it stands."""
-        if self.state.steering.mode == "cancelled":
-            return "cancelled"
-        return "finished" if self._last is not None and self.tick >= self._last else "stopped"
 
     @property
     def _failed(self) -> bool:

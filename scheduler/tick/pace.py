@@ -15,11 +15,14 @@ from __future__ import annotations
 import math
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
+from threading import Event
 
 from cogitate.scheduler.ledger.answer_times import Overdue, Timed
 from cogitate.scheduler.ledger.step_replies import BoundaryInput, Collected
+from cogitate.scheduler.tick.garbage import FullCollections
 from cogitate.tasks.job import JobKey
 
+SECONDS_AHEAD = 10.0  # heuristics are computed for jobs that are due within so many seconds
 KEPT = 14_400  # ticks whose start is remembered: ten days of a run whose ticks are minutes
 MOST_LOST = 1_000  # jobs that are remembered to have lost a worker
 BEATS = 2  # heartbeats of a live worker within half a lease
@@ -65,6 +68,36 @@ class Pace:
         self._newest = tick, due
         self.behind = max(0.0, (self._clock() - due) * self.rate)
         return due
+
+
+def keep(
+    pace: Pace,
+    tick: int,
+    clock: Callable[[], float],
+    interrupted: Event,
+    collections: FullCollections | None,
+    work_ahead: Callable[[int, Callable[[], float], int], None],
+) -> None:
+    """Wait until the tick after this one is due, and do meanwhile what its boundary would otherwise have to do.
+
+    Args:
+        interrupted: ends the wait.
+        work_ahead: computes heuristics until a time is over, as far ahead as so many ticks.
+    """
+    due = pace.due_after(tick)
+
+    def left() -> float:
+        return 0.0 if interrupted.is_set() else due - clock()
+
+    ahead = left()
+    if ahead <= 0:
+        return
+    if collections is not None:
+        collections.collect(ahead)
+    work_ahead(tick, left, max(1, round(SECONDS_AHEAD * pace.rate)))
+    ahead = left()
+    if ahead > 0:
+        interrupted.wait(ahead)  # the pace that the host asked for
 
 
 class ModelTimes:

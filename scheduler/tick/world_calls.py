@@ -38,7 +38,9 @@ from cogitate.scheduler.intake.checks import (
 from cogitate.scheduler.intake.effects import check_effect
 from cogitate.scheduler.intake.kind_effects import no_such_owner
 from cogitate.scheduler.intake.observations import Observation, check_entry, check_event
+from cogitate.scheduler.journal.changes import WorldChange
 from cogitate.scheduler.tick.doubts import Doubts
+from cogitate.scheduler.tick.world_changes import WorldChanges, with_fields
 from cogitate.tasks.integrate import asks_for_integration
 from cogitate.tasks.job import JobKey, Reads, Request, job_id
 
@@ -69,9 +71,10 @@ class WorldCalls:
     `cogitate.hosting.body_calls.BodyCalls`, which hands them on, describes the calls.
     """
 
-    def __init__(self, state: RunState, routing: Routing) -> None:
+    def __init__(self, state: RunState, routing: Routing, changes: Iterable[WorldChange] = ()) -> None:
         self.present: int  # the tick whose turn it is, from the first that `open` names
-        self._routing = routing
+        self.routing = routing
+        self._changes = WorldChanges(state, changes)
         self.is_open = False  # the world has the turn
         self.boundary = 0  # the last tick whose boundary has passed: memory is as of it
         self.redelivering = False  # a resumed tick runs again, when owners that have left since were present
@@ -88,6 +91,7 @@ class WorldCalls:
         self.hand_over()
         if not self.redelivering:
             self.boundary = tick
+        self._changes.begin(tick, self)
 
     def hand_over(self) -> None:
         """Give the turn to the present thread."""
@@ -95,6 +99,7 @@ class WorldCalls:
 
     def take(self) -> tuple[WorldTurn, bytes | None]:
         """Return what the world did in its turn, and its checkpoint, if it gave one; forget both."""
+        self._changes.end(self)
         taken = self._turn, self._checkpoint
         self._turn, self._checkpoint = WorldTurn(), None
         return taken
@@ -112,7 +117,8 @@ class WorldCalls:
         """Forget what the world has done since a mark."""
         self._turn, self._checkpoint = copied(mark.turn), mark.checkpoint
 
-    def observe(self, owner: str, entry: Entry | Observation | Mapping[str, object]) -> None:
+    def observe(self, owner: str, entry: Entry | Observation | Mapping[str, object]) -> bool:
+        """Note an observation, and return whether the owner is to remember it."""
         self.check_turn()
         known = self.known(owner)
         now = self._state.facts.minute(self.present)
@@ -125,7 +131,10 @@ class WorldCalls:
             )
         if not self.redelivering:
             self.doubts.look(known, checked, self.present, now)
-        self._turn.observed.append((known, checked))
+        kept = self._changes.remembered(known, checked)
+        if kept is not None:
+            self._turn.observed.append((known, kept))
+        return kept is not None
 
     def request(
         self,
@@ -173,6 +182,13 @@ class WorldCalls:
         self.check_turn()
         self.add_owner(check_owner(owner), profile)
 
+    def change_profile(self, owner: str, fields: Mapping[str, object]) -> None:
+        """Note other fields of an owner's profile, from this tick on."""
+        self.check_turn()
+        known = self.known(owner)
+        before = self._turn.profiles.get(known) or self._state.profiles.get(known) or self._turn.joins[known]
+        self._turn.profiles[known] = check_profile(known, with_fields(known, before, fields))
+
     def leave(self, owner: str) -> None:
         self.check_turn()
         known = self.known(owner)
@@ -196,8 +212,7 @@ class WorldCalls:
         if what.group:
             self.known(what.group)
         routed = self._routed(known, what)
-        self.observe(known, routed.entry)
-        if routed.strategy == "integrate":
+        if self.observe(known, routed.entry) and routed.strategy == "integrate":
             self.apply(asks_for_integration(known, self.present))
         return routed.strategy
 
@@ -238,7 +253,7 @@ class WorldCalls:
         named = event if event.name or profile is None else event.model_copy(update={"name": profile.name[:200]})
         minute = self._state.facts.minute(self.present)
         try:
-            routed = route(named, minute=minute, routing=self._routing)
+            routed = route(named, minute=minute, routing=self.routing)
         except ValueError as error:
             raise InputError(f"event for {quoted(owner)}: {reason(error)}") from error
         return routed

@@ -388,12 +388,14 @@ def test_an_operator_pauses_and_resumes_the_run_once_that_is_confirmed(page: Any
         ours.on("dialog", confirm)
         ours.goto(f"{address}/steering")
         ours.wait_for_selector("#acts:not([disabled])")
+        ours.get_by_label("Reason, for the audit trail").fill("the model is being replaced")
         ours.get_by_role("button", name="Pause", exact=True).click()
         assert ours.locator("#outcome").inner_text() == ""
         ours.get_by_role("button", name="Pause", exact=True).click()
         until(lambda: ours.locator("#mode").inner_text() == "paused", "the run to be paused")
         row = ours.locator("#history tr[data-key]").first
-        assert re.search(r"pause\s+ann in Flower\s+applied\s+tick [\d,]+, day \d+", row.inner_text())
+        told = r"pause\s+the model is being replaced\s+ann in Flower\s+applied\s+tick [\d,]+, day \d+"
+        assert re.search(told, row.inner_text())
         keep(ours, "flower-steering")
         ours.get_by_role("button", name="Resume", exact=True).click()
         until(lambda: ours.locator("#mode").inner_text() == "running", "the run to go on")

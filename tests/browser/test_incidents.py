@@ -512,6 +512,7 @@ def test_a_model_that_refuses_every_call_as_too_many_is_named(opened: Any, incid
 
 
 def test_a_host_that_was_killed_is_named(opened: Any, incidents: Incidents) -> None:
+    opened.wait_for_function("() => Number(document.body.dataset.tick) > 0")
     incidents.scene.host.kill()
     incidents.scene.host.wait()
     named(

@@ -6,12 +6,14 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cogitate import Observation, Profile, TickLoop
+from cogitate.ops.fake_llm.server import MODEL, FakeEndpoint
 from cogitate.ops.report.minds_reading import MindsReading
 from cogitate.ops.report.minds_server import MindsServer
 from cogitate.scheduler.config.settings import Settings
@@ -26,6 +28,19 @@ RUN, ADA, BEN = "served", "agent:ada", "agent:ben"
 ATTACK = "</script><img src=x onerror=alert(1)> said the bellows seller."
 SEEN = ("The bellows of the forge are torn.", "Ben asked for a new ploughshare.", "铁匠答应明天修好水磨。", ATTACK)
 PROMISE = 'I promised Ben Cole to mend his "best" plough.'
+
+
+@contextmanager
+def serving(minds: MindsReading) -> Iterator[MindsServer]:
+    """Serve the page of the run for a block."""
+    with MindsServer(minds, [RUN], 0) as served:
+        thread = threading.Thread(target=served.serve_forever)
+        thread.start()
+        try:
+            yield served
+        finally:
+            served.shutdown()
+            thread.join()
 
 
 @pytest.fixture(scope="module")
@@ -47,12 +62,8 @@ def server(data_dir: Path) -> Iterator[MindsServer]:
                     text = SEEN[tick.minute // 120 - 1]
                     loop.observe(ADA, Observation(text=text, minute=tick.minute, importance=6, subjects=(BEN,)))
                     loop.observe(BEN, Observation(text=f"Ben: {text}", minute=tick.minute, importance=5))
-        with redis.client() as client, MindsServer(MindsReading(client), [RUN], 0) as served:
-            thread = threading.Thread(target=served.serve_forever)
-            thread.start()
+        with redis.client() as client, serving(MindsReading(client)) as served:
             yield served
-            served.shutdown()
-            thread.join()
 
 
 @pytest.fixture(params=WINDOWS)
@@ -156,3 +167,39 @@ def test_only_who_knows_the_address_reads_memories(server: MindsServer) -> None:
             urllib.request.urlopen(path)
         assert refused.value.code == 404
         refused.value.close()
+
+
+def test_two_clicks_lead_from_a_reflection_to_its_price_its_evidence_and_its_prompt(
+    browser: Any, tmp_path: Path
+) -> None:
+    asks = {"llm": "openai", "model": MODEL, "api_key": "any", "input_price": 150_000, "output_price": 600_000}
+    with EmbeddedServer(tmp_path / "data") as redis, FakeEndpoint() as endpoint:
+        settings = Settings(
+            redis_url=redis.url,
+            data_dir=redis.data_dir,
+            base_url=endpoint.url,
+            limit_tokens=1_000_000,
+            capture=True,
+            seconds_per_tick=600,
+            reflection_interval=120,
+            disable=("plan",),
+            workers=1,
+            **asks,
+        )
+        with TickLoop(run=RUN, owners={ADA: Profile(name="Ada Smith")}, ticks=60, settings=settings) as loop:
+            for tick in loop:
+                if tick.number % 6 == 1:
+                    torn = f"Tear {tick.number} in the bellows of the forge."
+                    loop.observe(ADA, Observation(text=torn, minute=tick.minute, importance=8))
+        with (
+            redis.client() as client,
+            serving(MindsReading(client, settings)) as served,
+            quiet_page(browser, served.url, "desktop") as page,
+        ):
+            page.locator(".mark.lane3").first.click()
+            card = page.locator("#card")
+            card.locator("dd", has_text="$").first.wait_for()
+            evidence = card.locator("h3", has_text="It rests on").locator("xpath=following-sibling::ul[1]/li")
+            assert "in the bellows" in evidence.first.inner_text()
+            card.locator("summary", has_text="Attempt 1, user").click()
+            assert "in the bellows" in card.locator("details[open] pre").inner_text()

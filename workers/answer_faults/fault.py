@@ -42,8 +42,7 @@ def _faults_of_constraints(value: dict[str, Any], constraints: Iterable[Constrai
 def _values(value: Any, path: Sequence[str]) -> Iterator[Any]:
     """Yield the values at a path, through lists; null yields nothing."""
     if not path:
-        if value is not None:
-            yield value
+        yield from () if value is None else (value,)
     elif isinstance(value, list):
         for part in value:
             yield from _values(part, path)
@@ -94,7 +93,8 @@ _MARKUP = re.compile(  # of a page, of a prompt, of a model's template
 
 def _faults_of_thought(text: str, field: str) -> Iterator[Fault]:
     """Yield why a text is not a thought, action or reason of a character."""
-    sentences = [one for one in split_sentences(without_quotations(text)) if any(map(str.isalnum, one))]
+    asking = without_quotations(text) if any(mark in text for mark in QUESTIONS) else ""
+    sentences = [one for one in split_sentences(asking) if any(map(str.isalnum, one))]
     if sentences and all(map(_QUESTION.fullmatch, sentences)):
         yield Fault(f"{text[:40]!r} only asks; say what the character thinks or does", "no_thought")
     if (found := _MARKUP.search(text)) is not None:

@@ -152,6 +152,8 @@ def _is_like(text: str, least: float, content: PromptContent) -> bool:
 
 def _script(text: str) -> str:
     """Return the script of most letters of a text, as Unicode names it; Japanese is written in Chinese ones too."""
+    if text.isascii():  # most texts are, and each character of others costs a look-up of its name
+        return "LATIN" if any(map(str.isalpha, text)) else ""
     scripts = Counter[str]()
     for char, times in Counter(text).items():
         if char.isalpha():

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from redis import Redis
 
 from cogitate.memory.host_code import Raised, captured
-from cogitate.prompts.render import TemplateError, Templates
+from cogitate.prompts.render import TemplateError, Templates, replaced
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.intake.kind_effects import (
     EFFECTS_REFUSED,
@@ -104,7 +104,8 @@ class Attempts:
             endpoint = claim.model.endpoint if claim.model is not None else ""
             log.error("job.unknown_endpoint", job=job.id, model=job.model, endpoint=endpoint, known=[*self._endpoints])
             return self._degrade(kind, claim, "unknown_endpoint")
-        outcome = self._ask(kind, claim, asking, candidates, deadline, adjustment)
+        with replaced(claim.templates):
+            outcome = self._ask(kind, claim, asking, candidates, deadline, adjustment)
         if vectors is None:
             return outcome
         used, charged = vectors.charge(outcome.used, outcome.result)

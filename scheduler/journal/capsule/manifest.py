@@ -4,6 +4,7 @@ Members:
     journal.jsonl    every entry of the journal from tick 1 on, as in the files of a trimmed one, checkpoints included
     memories.jsonl   one owner a line, as `cogitate export --what memories` writes it
     answers.jsonl    prompts and answers of the run's jobs, where it captured them
+    recording.json   the files of the recording that a run plays, by name
     settings.json    the settings and prices that the run keeps
     prompts/*.j2     the prompt templates
     manifest.json    what follows
@@ -20,8 +21,8 @@ from cogitate.memory import typed_json
 from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.config.settings import ConfigurationError, check_run_name
 from cogitate.scheduler.journal.capsule.container import CapsuleError, Container, Member, changed
+from cogitate.scheduler.journal.changes import Origin
 from cogitate.scheduler.journal.lines import wrong_version
-from cogitate.scheduler.journal.origin import Origin
 from cogitate.scheduler.latency.latencies import LatencyPrior
 
 FORMAT = 1
@@ -30,6 +31,7 @@ JOURNAL = "journal.jsonl"
 MEMORIES = "memories.jsonl"
 ANSWERS = "answers.jsonl"
 SETTINGS = "settings.json"
+RECORDING = "recording.json"
 PROMPTS = "prompts/"
 
 MOST_MANIFEST = 2**20  # bytes

@@ -28,7 +28,7 @@ from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.inspection.stored_run import kept_facts
 from cogitate.scheduler.inspection.summary import summarise_run
 from cogitate.scheduler.journal.capsule.container import CapsuleError
-from cogitate.scheduler.journal.origin import Fork
+from cogitate.scheduler.journal.changes import Fork
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import differences, load_streams
 from cogitate.scheduler.steering.operators import ask

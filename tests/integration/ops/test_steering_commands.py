@@ -108,9 +108,11 @@ def test_an_operator_steers_a_run(
     applied(server, "throttle", RUN, "--auto")
     assert facts(server, "throttle", RUN)["by"] == "controller"
 
-    paused = applied(server, "pause", RUN)
+    paused = applied(server, "pause", RUN, "--reason", "the model is being replaced")
     eventually(lambda: facts(server, "status", RUN)["status"] == "paused", "the run to be paused")
     assert facts(server, "status", RUN)["tick"] == paused
+    told = typed("status", RUN, data_dir=server.data_dir).stdout
+    assert f"tick {paused:,}: {facts(server, 'status', RUN)['requests'][0]['by']}: pause (the model is being" in told
     waits = typed("budget", RUN, "set", "day.calls", 500, data_dir=server.data_dir)
     assert (waits.returncode, ": waits; " in waits.stdout) == (3, True)
     assert facts(server, "status", RUN)["tick"] == paused, "no tick goes by"
@@ -119,6 +121,13 @@ def test_an_operator_steers_a_run(
     unknown = typed("retry", f"{RUN}/1/plan/agent:a/0/0", data_dir=server.data_dir)
     assert (unknown.returncode, len(unknown.stderr.splitlines())) == (2, 1)
     assert "has no job" in unknown.stderr
+
+    for targets, why in (
+        ((f"{RUN}/1/plan/agent:a/0/0",), "has no job"),
+        ((RUN, "--kind", "hum", "--yes"), "Of 0 open matches, 0 can be cancelled"),
+    ):
+        unknown = typed("cancel-jobs", *targets, "--reason", "slow", data_dir=server.data_dir)
+        assert (unknown.returncode, why in unknown.stderr) == (2, True)
 
     refused = typed("budget", RUN, "set", "day.kind:dream.calls", 5, data_dir=server.data_dir)
     assert (refused.returncode, "'dream'" in refused.stdout) == (1, True)
@@ -171,6 +180,11 @@ def test_a_cancelled_run_is_over(server: EmbeddedServer, host: subprocess.Popen[
         (["budget", RUN, "set", "day.owner:agnet:ada.calls", 5], "'agnet:ada'"),
         (["pause", "nowhere"], "'nowhere'"),
         (["retry", "plan"], "'plan'"),
+        (["cancel", f"{RUN}/1/plan/agent:a/0/0"], f"cogitate cancel-jobs {RUN}/1/plan/agent:a/0/0"),
+        (["cancel-jobs", "--yes", RUN], "give --reason TEXT"),
+        (["cancel-jobs", RUN, "--yes", "--reason", " "], "give --reason TEXT"),
+        (["cancel-jobs", "nowhere", "--yes", "--reason", "slow"], "'nowhere'"),
+        (["cancel-jobs", f"{RUN}/1/plan/agent:a/0/0", "--kind", "plan", "--reason", "slow"], "give the run's name"),
         (["retry", f"{RUN}/1/plan/agent:a/0/0", "other/1/plan/agent:a/0/0"], "several runs"),
         (["retry", "nowhere/1/plan/agent:a/0/0"], "'nowhere'"),
     ],

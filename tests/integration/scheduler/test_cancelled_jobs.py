@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from cogitate import Profile, Settings, TickLoop
+from cogitate import Fork, Profile, Settings, TickLoop
 from cogitate.ops.fake_llm.server import FakeEndpoint
-from cogitate.scheduler.config.controls import CancelJobs
+from cogitate.scheduler.config.controls import CalledOff
 from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.inspection.summary import summarise_run, usage_by_owner
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.ledger.claims import Claims
-from cogitate.scheduler.steering.operators import ask
 from cogitate.tasks.job import JobKey
 from tests.conftest import Eventually
+from tests.integration.command import typed
 from tests.live_redis import empty_redis
 
 RUN = "town"
@@ -59,7 +59,12 @@ def test_jobs_in_mid_call_are_cancelled(
             if tick.number == CANCELLED - 1:
                 endpoint.wait_for_request(len(OWNERS))
                 keys = tuple(sorted(raw.decode() for raw in store.members("jobs")))
-                ask(client, RUN, [CancelJobs(keys)], wait=0, by="ann", reason="the endpoint hangs")
+                filters = ("--kind", "plan", "--reason", "the endpoint hangs", "--yes", "--no-wait")
+                sent = typed("cancel-jobs", RUN, *filters, data_dir=tmp_path)
+                assert (sent.returncode, sent.stdout) == (
+                    0,
+                    "cancel 2 jobs: waits; it is applied with the run's next tick\n",
+                )
             if tick.number == CANCELLED + 1:
                 assert {Claims(client, worker="late").claim(f"{RUN}/{key}") for key in keys} == {"closed"}
                 assert len(store.mapping("attempts")) == len(OWNERS), "both calls go on"
@@ -69,6 +74,8 @@ def test_jobs_in_mid_call_are_cancelled(
                 eventually(lambda: not store.mapping("attempts"), "the workers to settle", 60)
         stats = endpoint.stats()
         used = stats.prompt_tokens + stats.completion_tokens
+        (answer,) = [answer for line in read_journal(store, 1, loop.tick) for answer in line.notes.answers]
+        assert answer.called_off == CalledOff(cancelled=2, ended=0, held=0)
         cancelled = [JobHistory(client, RUN).find(JobKey.parse(key)) for key in keys]
         assert sum(one.spent.tokens for one in cancelled) == used > 0
         assert {(one.state, one.because, one.late) for one in cancelled} == {("cancelled", "the endpoint hangs", None)}
@@ -79,3 +86,10 @@ def test_jobs_in_mid_call_are_cancelled(
         assert not [ended for line in lines for ended in line.core.late]
         assert audit(client, RUN) == []
         assert replay(client, RUN, empty_redis()).digest == loop.digest
+    again = Fork(run=RUN, tick=CANCELLED + 2)
+    with TickLoop(run="fork", owners=OWNERS, settings=settings, start_minute=START, ticks=TICKS, fork=again) as fork:
+        for _ in fork:
+            pass
+        assert fork.digest == loop.digest, "the fork cancels what its source has cancelled"
+        assert not any(cost.tokens for cost in usage_by_owner(fork.ledger.client, "fork").values())
+        assert audit(fork.ledger.client, "fork") == []

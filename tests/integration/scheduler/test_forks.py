@@ -23,8 +23,9 @@ from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.comparison import compare_runs
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.inspection.summary import RunSummary, summarise_run
+from cogitate.scheduler.journal.changes import Fork
 from cogitate.scheduler.journal.history import read_journal
-from cogitate.scheduler.journal.origin import Fork, find_origin, origin_of
+from cogitate.scheduler.journal.origin import find_origin, origin_of
 from cogitate.scheduler.journal.run_totals import spending
 from cogitate.scheduler.ledger.deletion import delete_run
 from cogitate.scheduler.ledger.errors import Fenced, LedgerError

@@ -24,6 +24,7 @@ import cogitate.scheduler.journal.history
 import cogitate.scheduler.journal.lines
 import cogitate.scheduler.ledger.claims
 import cogitate.scheduler.tick.commit
+import cogitate.scheduler.tick.following
 import cogitate.scheduler.tick.restore
 import cogitate.tasks.kind
 import cogitate.tasks.long_term
@@ -96,12 +97,12 @@ def steps_by_two() -> AbstractContextManager[Any]:
     """A tick is written in two steps: first what it writes, then that it happened."""
     advance = HostLedger.advance
 
-    def changed(self: HostLedger, commit: Commit, apply: Any) -> Advanced | None:
+    def changed(self: HostLedger, commit: Commit, apply: Any, *before: Any) -> Advanced | None:
         with self.client.pipeline() as pipeline:
             for write in commit.writes:
                 pipeline.execute_command(write.command, self.store.prefix + write.key, *write.args)
             pipeline.execute()
-        return advance(self, replace(commit, writes=()), apply)
+        return advance(self, replace(commit, writes=()), apply, *before)
 
     return patch.object(HostLedger, "advance", changed)
 
@@ -344,8 +345,9 @@ def heuristics_before_answers() -> AbstractContextManager[Any]:
 def replies_unread() -> AbstractContextManager[Any]:
     """A host takes a commit that is under way for one whose reply it has read."""
 
-    def changed(self: Committer) -> None:
+    def changed(self: Committer) -> tuple[()]:
         self._sent.clear()
+        return ()
 
     return patch.object(Committer, "read_reply", changed)
 
@@ -434,6 +436,26 @@ def ended_jobs_not_charged() -> AbstractContextManager[Any]:
     return patch.object(BatchDesk, "_charge", lambda *answer: None)
 
 
+def late_answers_not_repeated() -> AbstractContextManager[Any]:
+    """A fork takes over no answer that came late in its source."""
+    return patch.object(cogitate.scheduler.tick.following, "_offers", lambda line: iter(()))
+
+
+def corrections_not_repeated() -> AbstractContextManager[Any]:
+    """A fork counts jobs without a result in full, whatever its source has learned of their usage."""
+    return patch.object(cogitate.scheduler.tick.following, "_corrections", lambda line: iter(()))
+
+
+def fork_pays_again() -> AbstractContextManager[Any]:
+    """A fork is charged for what its source paid."""
+    result = cogitate.scheduler.tick.following._result
+
+    def changed(ended: Any, note: Any) -> Any:
+        return msgspec.structs.replace(result(ended, note), saved=False)
+
+    return patch.object(cogitate.scheduler.tick.following, "_result", changed)
+
+
 def seals_that_only_grow() -> AbstractContextManager[Any]:
     """Marks that were replaced go on counting in the seal of their stream."""
     marks = Seal.marks
@@ -520,5 +542,8 @@ MUTATIONS: dict[str, Mutation] = {
     "an attempt pays for flex and falls back": two_requests_of_one_attempt,
     "a batch is recorded after it was sent": batches_recorded_late,
     "a batch's answer to an ended job is free": ended_jobs_not_charged,
+    "a fork forgets late answers": late_answers_not_repeated,
+    "a fork forgets corrections": corrections_not_repeated,
+    "a fork pays again": fork_pays_again,
     "a lost attempt is free": script("collect", ("book(run, attempt.cells, 'spent', attempt.reserved)", "")),
 }

@@ -21,6 +21,7 @@ from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import JobKey
 from tests.simulation.seeded.cluster import Cluster
 from tests.simulation.seeded.faults import Coverage
+from tests.simulation.seeded.forked import check_fork
 from tests.simulation.seeded.operators import Asked, asked_of
 from tests.simulation.seeded.processes import Broken
 from tests.simulation.seeded.scene import RUN, Scene
@@ -87,6 +88,7 @@ class Trials:
         self._check_ends(cluster, lines)
         self.check_charges(store)
         self._check_times(lines)
+        check_fork(cluster.scene, plain, 1 + seed % cluster.scene.ticks)
         try:
             replay(plain, RUN, self._server.beside)
         except JournalError as error:

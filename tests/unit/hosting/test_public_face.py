@@ -42,7 +42,15 @@ NAMES = [
     "newest",
     "open",
 ]
-MODULES = (cogitate.comparison, cogitate.effects, cogitate.errors, cogitate.kinds, cogitate.memory)
+MODULES = (
+    cogitate.comparison,
+    cogitate.effects,
+    cogitate.errors,
+    cogitate.experiment,
+    cogitate.forks,
+    cogitate.kinds,
+    cogitate.memory,
+)
 PLACES = {name: cogitate for name in NAMES if name != "__version__"}
 PLACES |= {name: module for module in MODULES for name in module.__all__ if name not in NAMES}
 
@@ -79,9 +87,8 @@ def test_the_version_is_that_of_the_distribution() -> None:
 
 def test_the_reference_describes_each_of_them_once() -> None:
     page = ROOT / "docs" / "reference" / "api.md"
-    described = re.findall(
-        r"^::: (cogitate(?:\.(?:comparison|effects|errors|kinds|memory))?\.\w+)$", page.read_text(), re.MULTILINE
-    )
+    modules = "comparison|effects|errors|experiment|forks|kinds|memory"
+    described = re.findall(rf"^::: (cogitate(?:\.(?:{modules}))?\.\w+)$", page.read_text(), re.MULTILINE)
     assert sorted(described) == sorted(f"{module.__name__}.{name}" for name, module in PLACES.items())
 
 

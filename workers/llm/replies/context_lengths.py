@@ -13,7 +13,7 @@ import contextlib
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import structlog
 from redis import Redis
@@ -38,13 +38,11 @@ def named_context(error_text: str) -> int:
     It is the number after a word for a limit. Without one it is the largest number but for that of the request, which
     is larger.
     """
-    named = _plausible(_NAMED.findall(error_text))
-    numbers = sorted({*_plausible(_NUMBER.findall(error_text))})
-    return (*named, *numbers[-2:], 0)[0]
-
-
-def _plausible(figures: Iterable[str]) -> list[int]:
-    return [tokens for one in figures if _LEAST <= (tokens := int(one.replace(",", ""))) <= _MOST]
+    named, numbers = (
+        [tokens for one in pattern.findall(error_text) if _LEAST <= (tokens := int(one.replace(",", ""))) <= _MOST]
+        for pattern in (_NAMED, _NUMBER)
+    )
+    return (*named, *sorted({*numbers})[-2:], 0)[0]
 
 
 class ContextLengths:

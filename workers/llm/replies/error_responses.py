@@ -73,9 +73,8 @@ def _reset(headers: Mapping[str, str], limited: bool, now: float) -> float | Non
         if _RESET.fullmatch(name) and (wait := _until(value, now)) is not None
     ]
     waits += [(int(left) == 0, float(reset)) for left, reset in _LIMIT.findall(headers.get("ratelimit", ""))]
-    if used_up := [wait for is_used_up, wait in waits if is_used_up]:
-        return max(used_up)
-    return min((wait for _, wait in waits), default=None) if limited else None
+    used_up = [wait for is_used_up, wait in waits if is_used_up]
+    return max(used_up) if used_up else min((wait for _, wait in waits), default=None) if limited else None
 
 
 def _until(value: str, now: float) -> float | None:

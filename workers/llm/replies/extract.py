@@ -82,7 +82,7 @@ def values_in(text: str, *, cut: bool = False) -> list[tuple[Any, bool]]:
         Each with whether it has all its brackets. The parts of one without them are no answer.
     """
     text = _NEXT_TURN.split(_COMMENT.sub("", text), maxsplit=1)[0]
-    text = _said(text.strip().removeprefix("\ufeff").lstrip())
+    text = _said(_said(text.strip().removeprefix("\ufeff").lstrip()))  # some are escaped twice
     said = _FENCE.sub("", text).strip()
     if said.endswith((":", "：")) and (not said.startswith(("{", "[")) or _label(said.rpartition("\n")[2])):
         return []
@@ -108,9 +108,10 @@ def values_in(text: str, *, cut: bool = False) -> list[tuple[Any, bool]]:
             found.append((value, not lacks, start, end))
     places = [0, *(place for _, _, *span in found for place in span), len(text)]
     before, rest = text[: places[-2]], text[places[-2] :]
-    labels = [*_NUMBERED.findall(text), *{*_STEP.findall(before)}, *{*_STEP.findall(rest)}]
-    if _has_words(rest) and len(set(labels)) < len(labels):
-        return []
+    if _has_words(rest):
+        labels = [*_NUMBERED.findall(text), *{*_STEP.findall(before)}, *{*_STEP.findall(rest)}]
+        if len(set(labels)) < len(labels):
+            return []
     return [
         (clean(value), whole)
         for at, (value, whole, _, end) in reversed([*enumerate(found)])
@@ -126,7 +127,7 @@ def _said(text: str) -> str:
         return html.unescape(text)
     escaped = text if text.startswith('"') else f'"{text}"' if '\\"' in text else ""
     said, end = _decode(escaped, 0)
-    return _said(said.strip()) if isinstance(said, str) and end == len(escaped) else text
+    return said.strip() if isinstance(said, str) and end == len(escaped) else text
 
 
 def _decode(text: str, start: int) -> tuple[Any, int]:

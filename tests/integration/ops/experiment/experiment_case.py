@@ -13,7 +13,7 @@ COUNCIL = '''
 
 from cogitate import Profile, every, kind, newest
 from cogitate.effects import Entry
-from cogitate.simulation.world import StillWorld
+from cogitate.experiment import StillWorld
 from pydantic import BaseModel
 
 

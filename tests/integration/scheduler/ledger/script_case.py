@@ -124,10 +124,11 @@ def advance(
     seq: int = 4,
     mode: str = "due",
 ) -> Any:
-    args: list[Any] = [tick, "line", "digest", "chain", mode, 2]
+    args: list[Any] = [mode, 1, tick, "line", "digest", "chain", 2]
     args += ["awaited", len(awaited), *(part for key in awaited for part in (key, f"awaits {key}"))]
     args += ["charged", len(charged), *(part for key in charged for part in (key, f"charges {key}"))]
-    args += [len(closed), *closed, len(windows), *(part for found in windows for part in found), *writes]
+    args += [len(closed), *closed, len(windows), *(part for found in windows for part in found)]
+    args += [len(writes), *(part for write in writes for part in write)]
     return step(client, "advance", *args, seq=seq)
 
 

@@ -104,7 +104,11 @@ def test_a_tick_is_committed_with_its_writes(run: Redis) -> None:
     run.sadd(f"{RUN}due:7", "x")
     run.hset(f"{RUN}head:a", "gone", "x")
     run.sadd(f"{RUN}due:8", "k")
-    writes = ("HSET", "head:a", 2, "text", "tea", "HDEL", "head:a", "numbers", "gone 17", "SET", "view", 1, "V")
+    writes = (
+        ("HSET", "head:a", 2, "text", "tea"),
+        ("HDEL", "head:a", "numbers", "gone 17"),
+        ("SET", "view", 1, "V"),
+    )
     assert advance(run, writes=writes) == [
         "ok",
         ["k", "open", "", "0", "0", "", ""],

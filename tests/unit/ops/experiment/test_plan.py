@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from cogitate.ops.experiment.plan import NO_LIMIT, Experiment, read_experiment
-from cogitate.scheduler.config.controls import SetCadence, SetLimit
+from cogitate.scheduler.config.controls import SetCadence
 from cogitate.scheduler.config.settings import ConfigurationError
+from cogitate.scheduler.journal.changes import SetSetting
 
 TOWN: dict[str, Any] = {"town": 3, "ticks": 10}
 
@@ -49,8 +50,8 @@ def test_conditions_that_fork_do_so_from_the_base_of_their_replicate() -> None:
     assert [runs[f"c{n}-r2"].source for n in range(4)] == [None, "c0-r2", "c0-r2", "c0-r2"]
     half = SetCadence(kind="reflect", factor=500, pinned=True)
     assert experiment.changes_of(runs["c1-r1"].condition) == (half,)
-    assert experiment.changes_of(runs["c2-r1"].condition) == (SetLimit("run.run.tokens", 8),)
-    assert experiment.changes_of(runs["c3-r1"].condition) == (SetLimit("run.run.tokens", 8), half)
+    assert experiment.changes_of(runs["c2-r1"].condition) == (SetSetting("limits", {"run.run.tokens": 8}),)
+    assert experiment.changes_of(runs["c3-r1"].condition) == (SetSetting("limits", {"run.run.tokens": 8}), half)
 
 
 def test_a_run_with_a_model_is_limited_by_the_experiment_alone_unless_it_has_a_limit() -> None:
@@ -74,7 +75,7 @@ def test_a_run_with_a_model_is_limited_by_the_experiment_alone_unless_it_has_a_l
         ({"conditions": {"settings": {"no_such": [1, 2]}}}, "conditions.settings.no_such"),
         ({"conditions": {"settings": {"concurrency": [1, 2]}}}, "all runs share the workers"),
         ({"conditions": {"settings": {"policy": ["cells", "bags"]}}}, "policy"),
-        ({"conditions": {"settings": {"policy": ["stream", "cells"]}}, "at": "5"}, "cannot change during a run"),
+        ({"conditions": {"settings": {"policy": ["stream", "cells"]}}, "at": "5"}, "cannot change within a run"),
         ({"conditions": {"cadence": {"plan": [1, 0.5]}}}, "only reflect can be throttled"),
         ({"base": {"settings": {"llm": "openai"}}}, "give limit_tokens or limit_usd, for all runs together"),
         ({"base": {"settings": {"real_day_usd": 1}}}, "unset real_day_tokens and real_day_usd"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -13,11 +14,13 @@ from cogitate import JobEnd, Profile, TickLoop
 from cogitate.kinds import register
 from cogitate.scheduler.budget.admission import Decided, replacement
 from cogitate.scheduler.config.controls import CancelJobs, Control, ControlAnswer, SetMode
+from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.engine import admitting
 from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.inspection.job_records import JobQuery
 from cogitate.scheduler.inspection.replay import replay
+from cogitate.scheduler.journal.checkpoint import trimmed_tick
 from cogitate.scheduler.journal.ends import ends_of
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import ReadLine
@@ -123,6 +126,26 @@ def test_a_resumed_run_is_the_same(cogitate_loop: Loops) -> None:
         resumed = Lived(cogitate_loop, client=begun.client, exist="resume")
         assert resumed.loop.digest == whole.loop.digest
         resumed.prove()
+
+
+def test_a_heuristic_in_the_place_of_a_job_outlives_the_lines_that_say_so(cogitate_loop: Loops, tmp_path: Path) -> None:
+    def live(folder: Path, keep: int | None) -> tuple[FakeRedis, TickLoop]:
+        client = FakeRedis()
+        settings = Settings.tuned(seconds_per_tick=3_600, journal_keep=keep, data_dir=folder)
+        loop = cogitate_loop(owners=OWNERS, ticks=80, client=client, settings=settings)
+        for tick in loop:
+            if tick.number == 20:
+                loop.request("hum", ADA)
+            if tick.number == 21:
+                ask(client, RUN, [CancelJobs((f"20/hum/{ADA}/0/0",))], wait=0, reason=WHY)
+            loop.checkpoint(b"a world")
+        return client, loop
+
+    (_, whole), (client, trimmed) = live(tmp_path / "whole", None), live(tmp_path / "trimmed", 1)
+    assert trimmed.digest == whole.digest
+    assert trimmed_tick(trimmed.ledger.store) >= 24, "midnight, at which it waits"
+    assert audit(client, RUN) == []
+    assert replay(client, RUN, FakeRedis()).digest == trimmed.digest
 
 
 def test_several_cancelled_jobs_of_an_owner_have_a_heuristic_each(cogitate_loop: Loops) -> None:

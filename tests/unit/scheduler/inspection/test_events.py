@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from cogitate.scheduler.config.controls import Retry, SetMode
+from cogitate.scheduler.config.controls import CancelJobs, Retry, SetMode
 from cogitate.scheduler.inspection.endpoint_vitals import EndpointChange
 from cogitate.scheduler.inspection.events import FEW, GAP, MOST_EVENTS, Event, real_windows, recent_events
 from cogitate.scheduler.inspection.vitals import SteeringStep
@@ -75,6 +75,20 @@ def test_ticks_after_a_gap_and_a_request_have_their_real_time() -> None:
     assert said([point(1, 9), second]) == [], "an older version did not write which host it was"
     slow = [point(at, 3_000 - 2 * GAP * at) for at in range(1, 10)]
     assert said(slow) == [], "a run whose ticks take that long is well"
+
+
+def test_a_request_is_told_with_its_reason_and_what_came_of_it() -> None:
+    step = SteeringStep(
+        id="1",
+        control=CancelJobs(("1/plan/agent:ann/0/0",)),
+        by="ann",
+        reason="it hangs",
+        state="applied",
+        tick=2,
+        called_off="1 cancelled",
+    )
+    points = [point(tick, 10 - tick) for tick in range(1, 4)]
+    assert "ann: cancel it (it hangs), 1 cancelled" in [what for what, _ in said(points, (step, "cancel it"))]
 
 
 def test_requests_that_were_sent_at_once_are_one_event() -> None:

@@ -16,6 +16,7 @@ from cogitate import TickLoop
 from cogitate.errors import Fenced, LedgerError
 from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.scheduler.inspection.audit import audit
+from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.ledger.step_replies import BoundaryInput
 from cogitate.scheduler.tick.commit import CommitThread, commit_at_once
 from tests.patience import LONGEST
@@ -259,6 +260,12 @@ class Repeating:
 
     repeats, away = True, False
 
+    def __init__(self, together: int = 1) -> None:
+        self.together = together
+
+    def conditions_after(self, *_: object) -> None:
+        """Return that nothing changes."""
+
     def runs_ahead(self, *_: object) -> bool:
         return True
 
@@ -276,3 +283,52 @@ def test_no_commit_counts_that_was_sent_after_one_that_failed(cogitate_loop: Loo
         live_on(loop, begun)
     assert begun == [1, 2, 3, 4, 5, 6]
     assert loop.tick == status(loop)[1] == 2
+
+
+@pytest.mark.parametrize(("together", "steps"), [(1, [1, 2, 3, 4, 5, 6, 7]), (3, [3, 6, 7]), (9, [7])])
+def test_ticks_that_are_held_back_are_committed_in_one_step(
+    cogitate_loop: Loops, together: int, steps: list[int]
+) -> None:
+    loop, sent, watched = opened(cogitate_loop, ticks=7), list[int](), list[int]()
+    loop._loop._watchers = [lambda tick, *_: watched.append(tick)]
+    loop._loop._source = Repeating(together)  # type: ignore[assignment]
+    advance = loop.ledger.advance
+
+    def counted(commit: Any, *rest: Any) -> Any:
+        sent.append(commit.tick)
+        return advance(commit, *rest)
+
+    loop.ledger.advance = counted  # type: ignore[method-assign]
+    live_on(loop, [])
+    assert sent == steps
+    assert watched == [1, 2, 3, 4, 5, 6, 7]
+    lines = read_journal(loop.ledger.store, 1, 7)
+    assert [line.core.tick for line in lines] == watched
+    assert status(loop) == ("finished", 7)
+
+
+@pytest.mark.parametrize(("at", "committed"), [(3, 0), (6, 3)])
+def test_no_tick_of_a_step_that_fails_is_committed(
+    cogitate_loop: Loops, thread: CommitThread, at: int, committed: int
+) -> None:
+    loop = opened(cogitate_loop, ticks=6)
+    loop._loop._committer.send_commit = thread
+    loop._loop._source = Repeating(3)  # type: ignore[assignment]
+    fail_at(loop, at)
+    with pytest.raises(Fenced):
+        live_on(loop, [])
+    assert loop.tick == status(loop)[1] == committed
+
+
+def test_a_body_that_fails_undoes_no_tick_that_was_held_back(cogitate_loop: Loops) -> None:
+    loop = opened(cogitate_loop, ticks=6)
+    loop._loop._source = Repeating(5)  # type: ignore[assignment]
+
+    def fail_at_four() -> None:
+        with loop:
+            for tick in loop:
+                assert tick.number < 4
+
+    with pytest.raises(AssertionError):
+        fail_at_four()
+    assert status(loop) == ("stopped", 3)

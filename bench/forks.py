@@ -1,0 +1,125 @@
+"""`python -m bench fork`: the time of an unchanged fork, and the calls that one changed observation costs.
+
+A town with real workers and real HTTP, and the stand-in model. Each fork begins at noon of the first day.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+from bench.table import Row, Table
+from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.entry import Entry
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.ops.world_driver import drive
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.journal.changes import Fork
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.journal.run_totals import spending
+from cogitate.simulation.town.town import Town
+
+NOON, HOUR, DAY = 720, 60, 1_440  # ticks of a minute
+ACT_INTERVAL = 20  # ticks, where calls are counted: so that an hour has hundreds of them
+COLUMNS = ("seconds", "of the source's time", "calls", "same digest")
+
+
+class Visited(Town):
+    """A town in which one agent sees a stranger at a tick; 0: nobody does."""
+
+    def __init__(self, agents: int, at: int, owner: int = 0) -> None:
+        super().__init__(agents)
+        self._at = at
+        self._owner = owner
+
+    def step(self, tick: int, minute: int) -> list[tuple[str, Entry]]:
+        seen = super().step(tick, minute)
+        if tick != self._at:
+            return seen
+        owner = sorted(owner for owner in self.owners() if owner.startswith("agent:"))[self._owner]
+        return [*seen, (owner, Entry(type="observation", text="A stranger asks about the harbour.", minute=minute))]
+
+
+class Lived(NamedTuple):
+    """The figures of a run."""
+
+    seconds: float
+    calls: int
+    digest: str
+    jobs_of_hour: int  # that were to ask a model in the hour after noon
+    calls_of_hour: int
+
+
+def live(
+    folder: Path, endpoint: FakeEndpoint, run: str, ticks: int, town: Town, fork: bool, given: dict[str, Any]
+) -> Lived:
+    """Live a run, or its fork at noon, and count."""
+    settings = Settings(
+        data_dir=folder,
+        llm="openai",
+        base_url=endpoint.url,
+        api_key="any",
+        limits={},
+        limit_tokens=1_000_000_000,
+        **given,
+    )
+    began = time.monotonic()
+    with TickLoop(
+        run=run,
+        owners=town.owners(),
+        settings=settings,
+        locations=town.locations,
+        brief=town.brief,
+        ticks=ticks,
+        fork=Fork(run="source", tick=NOON) if fork else None,
+    ) as loop:
+        began = time.monotonic()  # without the start of a server and workers, which takes both as long
+        drive(loop, town)
+        seconds = time.monotonic() - began
+        lines = [*read_journal(loop.ledger.store, 1, loop.tick)]
+        digest = loop.digest
+    hour = [line for line in lines if NOON < line.core.tick <= NOON + HOUR]
+    asked = [one for line in hour for one in line.core.decided if one.model]
+    spent = [one for line in hour for one in spending(line.notes) if one.key.tick > NOON]
+    calls = sum(one.cost.calls for line in lines for one in spending(line.notes))
+    return Lived(seconds, calls, digest, len(asked), sum(one.cost.calls for one in spent))
+
+
+def tables(agents: int, days: int, rate: float, latency: float) -> Iterator[Table]:
+    """Yield the time of unchanged forks, paced and unpaced, and the calls of forks with one changed observation."""
+    rows = []
+    paces: dict[str, dict[str, Any]] = {"unpaced": {}, f"{rate:g} ticks a second": {"tick_rate": rate}}
+    for label, given in paces.items() if days else ():
+        with TemporaryDirectory(prefix="cogitate-") as folder, FakeEndpoint(latency=latency) as endpoint:
+            source, fork = (
+                live(Path(folder), endpoint, run, days * DAY, Town(agents), run == "fork", given)
+                for run in ("source", "fork")
+            )
+        rows.append(Row(f"{label}, source", (source.seconds, None, source.calls, None)))
+        same = "yes" if fork.digest == source.digest else "no"
+        rows.append(Row(f"{label}, fork", (fork.seconds, fork.seconds / source.seconds, fork.calls, same)))
+    if days:
+        yield Table(f"Unchanged forks at noon of a town of {agents}, {days} days", COLUMNS, tuple(rows), decimals=2)
+    yield changed(agents, latency)
+
+
+def changed(agents: int, latency: float, owners: int = 5) -> Table:
+    """Return the calls of forks in which one of several agents has seen something else."""
+    rows, given = [], {"act_interval": ACT_INTERVAL}
+    with TemporaryDirectory(prefix="cogitate-") as folder, FakeEndpoint(latency=latency) as endpoint:
+        source = live(Path(folder), endpoint, "source", NOON + HOUR, Town(agents), False, given)
+        rows.append(Row("source", (source.jobs_of_hour, source.calls_of_hour, 1.0)))
+        for owner in range(min(agents, owners)):
+            town = Visited(agents, NOON + 1, owner)
+            fork = live(Path(folder), endpoint, f"fork-{owner}", NOON + HOUR, town, True, given)
+            share = fork.calls_of_hour / source.calls_of_hour
+            rows.append(Row(f"fork, agent {owner + 1}", (fork.jobs_of_hour, fork.calls_of_hour, share)))
+    return Table(
+        f"One observation of one agent of {agents} changed at noon: the hour after",
+        ("jobs for a model", "calls", "of the source's calls"),
+        tuple(rows),
+        decimals=2,
+    )

@@ -1,0 +1,56 @@
+"""What a tick changes in each owner's stream and profile, in the order in which it applies it, and what carried it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Profile
+from cogitate.scheduler.inspection.first_difference import describe_effect, describe_entry
+from cogitate.scheduler.journal.lines import ReadLine
+
+
+class Carried(NamedTuple):
+    """One change to an owner's stream, or its message to the world."""
+
+    owner: str
+    what: object
+    words: str
+    by: str
+    through: str
+    entry: Entry | None = None
+
+
+def profiles_of(line: ReadLine) -> Iterator[tuple[str, Profile]]:
+    """Yield the profiles that a tick gives to owners."""
+    yield from (*line.core.joined, *line.core.profiled)
+
+
+def carried_by(line: ReadLine) -> Iterator[Carried]:
+    """Yield every change of a tick, in the order in which it was applied."""
+    core = line.core
+    for owner, numbers in core.unread:
+        yield Carried(owner, numbers, f"entries {list(numbers)} were unreadable", "boundary", "")
+    for ended in core.ends:
+        if ended.end == "applied":
+            for effect in ended.effects:
+                yield Carried(effect.owner, effect, describe_effect(effect), ended.key.kind, ended.key.owner)
+    for owner, profile in core.joined:
+        yield Carried(owner, profile, f"joined as {profile.name}", "profile", "")
+    for owner, profile in core.profiled:
+        yield Carried(owner, profile, f"the profile of {profile.name} was changed", "profile", "")
+    for effect in core.world_effects:
+        yield Carried(effect.owner, effect, describe_effect(effect), "world", "")
+    for owner, entry in (*core.observed, *core.waiting):
+        yield Carried(owner, entry, describe_entry(entry), "observation", "", entry)
+    for repeat in core.repeated:
+        yield Carried(repeat.owner, repeat, f"observed again what entry {repeat.number} says", "observation", "")
+    for rated in core.rated:
+        yield Carried(rated.owner, rated, f"entry {rated.number} was rated {rated.importance}", "boundary", "")
+    for effect in core.cuts:
+        yield Carried(effect.owner, effect, describe_effect(effect), "boundary", "")
+    for owner, numbers in core.deleted:
+        yield Carried(owner, numbers, f"entries {list(numbers)} were deleted", "boundary", "")
+    for owner in core.left:
+        yield Carried(owner, "left", "left", "world", "")

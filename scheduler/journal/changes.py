@@ -1,0 +1,125 @@
+"""What a fork changes, and the origin that it keeps of its source: which run, up to which tick, changed in what.
+
+Requests (a limit, a cadence) are applied once, by the first tick after the repeated ones. Settings and templates hold
+from that tick on. Changes of the world name their tick: an observation added, dropped or reworded, or a profile.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from cogitate.scheduler.config.controls import SetCadence, SetLimit
+
+
+class SetSetting(msgspec.Struct, frozen=True, tag="setting"):
+    """A setting that holds from the first tick after the repeated ones."""
+
+    name: str  # as in cogitate.toml, without its table
+    value: Any  # as JSON gives it
+
+
+class SetTemplate(msgspec.Struct, frozen=True, tag="template"):
+    """A prompt template that holds from the first tick after the repeated ones."""
+
+    name: str  # of its file, without ".j2"
+    text: str
+
+
+class SetProfile(msgspec.Struct, frozen=True, tag="profile"):
+    """Fields of an owner's profile that hold from a tick on."""
+
+    tick: int
+    owner: str
+    fields: dict[str, Any]
+
+
+class AddObservation(msgspec.Struct, frozen=True, tag="add"):
+    """An observation that an owner makes at a tick, before those that the host reports."""
+
+    tick: int
+    owner: str
+    observation: dict[str, Any]  # as `loop.observe` takes it
+
+
+class AddEvent(msgspec.Struct, frozen=True, tag="event"):
+    """An event that all owners concerned remember at a tick, before those that the host reports."""
+
+    tick: int
+    event: dict[str, Any]  # as `loop.broadcast` takes it
+    also: tuple[str, ...] = ()
+
+
+class DropObservation(msgspec.Struct, frozen=True, tag="drop"):
+    """Observations and events of a tick that nobody, or not this owner, remembers."""
+
+    tick: int
+    text: str  # that stands in what would be remembered
+    owner: str = ""  # "": every owner
+
+
+class RewordObservation(msgspec.Struct, frozen=True, tag="reword"):
+    """Observations and events of a tick that every owner, or this one, remembers in other words."""
+
+    tick: int
+    text: str  # that stands in what would be remembered
+    to: str  # what stands there instead
+    owner: str = ""  # "": every owner
+
+
+WorldChange = SetProfile | AddObservation | AddEvent | DropObservation | RewordObservation
+Change = SetLimit | SetCadence | SetSetting | SetTemplate | WorldChange
+
+
+class Fork(msgspec.Struct, frozen=True, kw_only=True):
+    """The run that a new one begins with: the new run repeats it up to a tick, and goes on by itself.
+
+    A job whose inputs are what they were in that run gets the outcome that it had there, without a call.
+    """
+
+    run: str  # the source, on the same server unless a capsule holds it
+    tick: int  # the last one that is repeated
+    changes: tuple[Change, ...] = ()  # none may concern a repeated tick
+    capsule: Path | None = None  # the file that holds the source
+
+
+class Conditions(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings that hold after a tick, and the templates that replace others from then on."""
+
+    after: int  # tick
+    settings: dict[str, Any]  # as a run keeps them; with the limits that the run began with
+    templates: dict[str, str] = {}
+
+
+class Origin(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The run and the tick that a fork begins with, and what is changed then."""
+
+    run: str
+    incarnation: str
+    tick: int
+    last: int  # tick of the source's last line that the fork keeps
+    digest: str  # of the source after the fork's tick
+    chain: str  # likewise
+    changes: tuple[Change, ...] = ()
+    inherited: tuple[WorldChange, ...] = ()  # of a source that is a fork itself, which has made them
+    conditions: tuple[Conditions, ...] = ()  # by tick, where settings or templates change; the first after tick 0
+
+    @property
+    def parts(self) -> bool:
+        """Return whether the fork leaves its source at its tick: inputs of its jobs may differ from then on."""
+        return any(isinstance(change, SetSetting | SetTemplate) for change in self.changes)
+
+    @property
+    def requests(self) -> list[SetLimit | SetCadence]:
+        """The requests that the first tick after the repeated ones applies."""
+        return [change for change in self.changes if isinstance(change, SetLimit | SetCadence)]
+
+    @property
+    def world_changes(self) -> list[WorldChange]:
+        return [*self.inherited, *(change for change in self.changes if isinstance(change, WorldChange))]
+
+    def conditions_after(self, tick: int) -> Conditions | None:
+        """Return the conditions that begin to hold after a tick; None: those before it go on."""
+        return next((one for one in self.conditions if one.after == tick), None)

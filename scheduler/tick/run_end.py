@@ -1,0 +1,55 @@
+"""Whether a loop goes on: what ends its run, or lets its host leave it to be resumed."""
+
+from __future__ import annotations
+
+import threading
+from typing import Literal
+
+from cogitate.scheduler.engine.run_state import RunState
+from cogitate.scheduler.tick.result_collector import ResultCollector
+from cogitate.scheduler.tick.world_calls import WorldCalls
+
+
+class RunEnd:
+    """The part of a loop that decides whether a further tick comes."""
+
+    state: RunState
+    calls: WorldCalls
+    collector: ResultCollector
+    stopping = False  # the present tick is the last one of this host
+    _last: int | None
+    _closed = False
+    _left = False  # the ledger knows how this host left the run
+    _interrupted: threading.Event  # no further tick is to begin
+
+    @property
+    def tick(self) -> int:
+        """The last committed tick."""
+        raise NotImplementedError
+
+    def stop(self) -> None:
+        """Leave the run after the present tick, to be resumed; workers stop claiming its jobs."""
+        self.calls.check_process()
+        self.stopping = True
+
+    def interrupt(self) -> None:
+        """End the wait of another thread for the next tick, which does not begin unless it has; leave the run."""
+        self.stopping = self.collector.interrupted = True
+        self._interrupted.set()
+
+    @property
+    def over(self) -> bool:
+        """Return whether no further tick comes: the last has, this host has left the run, or an operator ended it."""
+        return self._closed or self._left or self.stopping or self.done
+
+    @property
+    def done(self) -> bool:
+        """Return whether the run has ended for every host: at its last tick, or by an operator."""
+        return self.state.steering.over or (self._last is not None and self.tick >= self._last)
+
+    @property
+    def _status(self) -> Literal["finished", "stopped", "cancelled"]:
+        """The status in which this host leaves the run where it stands."""
+        if self.state.steering.mode == "cancelled":
+            return "cancelled"
+        return "finished" if self._last is not None and self.tick >= self._last else "stopped"

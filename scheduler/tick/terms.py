@@ -1,0 +1,24 @@
+"""What a host makes of its run's settings, and how it goes on when they change in mid run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from cogitate.memory.routing.routing import Routing
+from cogitate.scheduler.budget.budget import BudgetView
+from cogitate.scheduler.budget.rules import Rules
+from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.journal.changes import Conditions
+
+
+class Terms(NamedTuple):
+    """The rules, limits and constants that follow from a run's settings."""
+
+    rules: Rules
+    view: BudgetView
+    routing: Routing
+    facts: Callable[[Facts], Facts]  # the run's constants, given those before
+
+
+TermsOf = Callable[[Conditions], Terms]

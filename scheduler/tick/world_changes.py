@@ -1,0 +1,111 @@
+"""The changes that a fork makes to what its host reports: observations added, dropped or reworded, and profiles."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+import msgspec
+import structlog
+
+from cogitate.memory import typed_json
+from cogitate.memory.entry import MAX_TEXT, Entry
+from cogitate.memory.errors import InputError, quoted
+from cogitate.memory.profile import Profile
+from cogitate.scheduler.engine.run_state import RunState
+from cogitate.scheduler.journal.changes import (
+    AddEvent,
+    AddObservation,
+    DropObservation,
+    RewordObservation,
+    SetProfile,
+    WorldChange,
+)
+
+UNMADE = "fork.change_unmade"
+
+log = structlog.get_logger()
+
+
+class Turn(Protocol):
+    """The calls of a world's turn that changes make."""
+
+    redelivering: bool
+
+    def observe(self, owner: str, entry: Mapping[str, object]) -> object: ...
+
+    def broadcast(self, event: Mapping[str, object], also: Iterable[str] = ()) -> object: ...
+
+    def change_profile(self, owner: str, fields: Mapping[str, object]) -> object: ...
+
+
+class WorldChanges:
+    """The changes of one run, by their ticks. One that cannot be made is logged and counted, and the run goes on."""
+
+    def __init__(self, state: RunState, changes: Iterable[WorldChange] = ()) -> None:
+        self._state = state
+        self._of_tick: dict[int, list[WorldChange]] = defaultdict(list)
+        for change in changes:
+            self._of_tick[change.tick].append(change)
+        self._now: list[WorldChange] = []
+        self._found: set[int] = set()  # places in it of those that have found what they concern
+
+    def begin(self, tick: int, turn: Turn) -> None:
+        """Make the changes with which a tick's turn begins."""
+        self._found.clear()
+        self._now = []  # what is added is neither dropped nor reworded
+        present = self._of_tick.get(tick, [])
+        for change in present:
+            try:
+                match change:
+                    case AddObservation():
+                        turn.observe(change.owner, change.observation)
+                    case AddEvent():
+                        turn.broadcast(change.event, change.also)
+                    case SetProfile():
+                        turn.change_profile(change.owner, change.fields)
+            except InputError as error:
+                self._tell(turn, tick, change, str(error))
+        self._now = present
+
+    def remembered(self, owner: str, entry: Entry) -> Entry | None:
+        """Return an observation as an owner remembers it; None: not at all."""
+        for place, change in enumerate(self._now):
+            if not isinstance(change, DropObservation | RewordObservation):
+                continue
+            if change.owner not in ("", owner) or change.text not in entry.text:
+                continue
+            self._found.add(place)
+            if isinstance(change, DropObservation):
+                return None
+            text = entry.text.replace(change.text, change.to)[:MAX_TEXT]
+            entry = msgspec.structs.replace(entry, text=text)
+        return entry
+
+    def end(self, turn: Turn) -> None:
+        """Tell which changes of the tick have found nothing to drop or to reword."""
+        for place, change in enumerate(self._now):
+            if isinstance(change, DropObservation | RewordObservation) and place not in self._found:
+                self._tell(turn, change.tick, change, "nothing was observed whose text has this part")
+        self._now = []
+
+    def _tell(self, turn: Turn, tick: int, change: WorldChange, why: str) -> None:
+        if not turn.redelivering:
+            kind = type(change).__struct_config__.tag
+            log.warning(UNMADE, run=self._state.run, tick=tick, change=kind, why=why)
+            self._state.warnings[UNMADE] += 1
+
+
+def with_fields(owner: str, profile: Profile, fields: Mapping[str, object]) -> Profile:
+    """Return a profile with other values of some fields.
+
+    Raises:
+        InputError: when a field is unknown, or its value is of another type.
+    """
+    if unknown := sorted(fields.keys() - set(Profile.__struct_fields__)):
+        raise InputError(f"profile of {quoted(owner)} has no field {quoted(unknown[0])}")
+    try:
+        return typed_json.convert(msgspec.to_builtins(profile) | dict(fields), Profile)
+    except msgspec.ValidationError as error:
+        raise InputError(f"profile of {quoted(owner)}: {error}") from None
