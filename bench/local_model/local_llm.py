@@ -207,7 +207,7 @@ def live(server: Server, url: str, calls: int, folder: Path, seed: int = 0) -> L
             wrong += [f"{owner}: {what}" for what in bad_memories(stream, town.locations)]
         vitals = endpoint_vitals(client)
         refused = [
-            f"- {key.kind} of {key.owner}: {one.answer}: *{one.fault or one.failure}*"
+            f"- {key.kind} of {key.owner}: {' '.join(one.answer.split())}: *{one.fault or one.failure}*"
             for key, one in all_captured(loop.ledger.store, settings)
             if one.failure
         ]
