@@ -27,6 +27,7 @@ from cogitate.scheduler.journal.capsule.manifest import (
     MANIFEST,
     MEMORIES,
     PROMPTS,
+    RECORDING,
     SETTINGS,
     Manifest,
 )
@@ -37,6 +38,7 @@ from cogitate.scheduler.journal.origin import origin_of
 from cogitate.scheduler.journal.private_files import private_file
 from cogitate.scheduler.latency.latencies import LatencyPrior
 from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.simulation.recorded.files import recording_lines
 from cogitate.tasks.job import JobKey
 from cogitate.workers.jobs.stored_texts import all_captured
 
@@ -73,6 +75,9 @@ def write_capsule(client: Redis, run: str, settings: Settings, out: Path) -> Ver
         answers = [*_answers(store, settings, rebuilt.jobs)]
         if answers:
             _write_lines(container, ANSWERS, answers, secrets)
+        described = description_of(client, run)
+        if described.get("world") == "recorded":
+            _write_lines(container, RECORDING, recording_lines(Path(described["path"])), secrets)
         kept = json.loads(store.state_field("settings"))
         _write_lines(container, SETTINGS, [json.dumps(secrets.without(kept), indent=1).encode()], secrets)
         for name in sorted(VALUES):
@@ -88,9 +93,7 @@ def write_capsule(client: Redis, run: str, settings: Settings, out: Path) -> Ver
             digest=rebuilt.digest,
             chain=rebuilt.chain,
             versions={"cogitate": version("cogitate"), "python": platform.python_version()},
-            description=secrets.without(
-                {name: text for name, text in description_of(client, run).items() if name not in _OF_MACHINE}
-            ),
+            description=secrets.without({name: text for name, text in described.items() if name not in _OF_MACHINE}),
             origin=origin_of(store),
             latency_prior=typed_json.decode(prior, LatencyPrior) if prior else None,
             members=container.members,

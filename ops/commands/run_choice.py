@@ -32,6 +32,7 @@ from cogitate.tasks.registry import kinds
 NUMBERS = ("agents", "seed", "minutes_per_tick", "start_minute", "unchanged", "ticks")  # of a world's description
 
 REQUIRED = {
+    "recorded": ("minutes_per_tick", "ticks"),
     "town": ("agents", "seed", "minutes_per_tick", "ticks"),
     "story": ("seed", "minutes_per_tick", "ticks"),
     "still": ("minutes_per_tick", "start_minute", "ticks"),
@@ -161,8 +162,9 @@ def _read_capsule(path: Path) -> tuple[str, TickOf, dict[str, str]]:
     with open_capsule(path) as capsule:
         manifest, kept = capsule.manifest, dict(capsule.manifest.description)
         facts = capsule.verify().facts
-    if kept.get("world") == "recorded":
-        raise CapsuleError(f"{path} cannot be forked: its world is a recording, which is not in it")
+        if kept.get("world") == "recorded":
+            _ = capsule.recording
+            kept["path"] = str(path.absolute())
     wrong = [name for name, text in kept.items() if name in NUMBERS and not re.fullmatch(r"[0-9]{1,9}", text)]
     wrong += [name for name in REQUIRED.get(kept.get("world", ""), ()) if name not in kept]
     if wrong:

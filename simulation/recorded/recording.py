@@ -7,7 +7,6 @@ or repaired and counted in `Recording.warnings`.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,16 +16,13 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from cogitate.memory.entry import MAX_TEXT
-from cogitate.memory.errors import CogitateError
 from cogitate.scheduler.intake.checks import InputError, check_owner
+from cogitate.simulation.recorded.files import METAS, RecordingFiles, of_persona
+from cogitate.simulation.recorded.files import RecordingError as RecordingError
 from cogitate.simulation.recorded.nodes import Node, RefusedNode, read_nodes, sound_text
 
 DATES = ("%B %d, %Y", "%B %d, %Y, %H:%M:%S", "%Y-%m-%d", "%Y-%m-%d %H:%M:%S")
 DAY_MINUTES = 1440
-
-
-class RecordingError(CogitateError, ValueError):
-    """A recording cannot be read; the message names the file and the value."""
 
 
 def _date(value: Any) -> datetime:
@@ -136,18 +132,18 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 def read_recording(path: Path | str) -> Recording:
-    """Read and validate a recorded run.
+    """Read and validate a recorded run, from its folder, or from the capsule of a run that plays it.
 
     Raises:
         RecordingError: if the folder or one of its files is missing or cannot be read.
     """
     root = Path(path)
-    if not root.is_dir():
-        raise RecordingError(f"{root}: there is no such folder; give the folder of a recording that holds meta.json")
-    meta_file = next((f for f in (root / "meta.json", root / "reverie" / "meta.json") if f.is_file()), None)
-    if meta_file is None:
+    files = RecordingFiles(root)
+    named = next(filter(files.has, METAS), None)
+    if named is None:
         raise RecordingError(f"{root}: there is no meta.json in it; is this the folder of one recording?")
-    meta = _validated(meta_file, _json(meta_file), Meta)
+    meta_file = root / named
+    meta = _validated(meta_file, files.json(named), Meta)
     if meta.curr_time < meta.start_date:
         raise RecordingError(f"{meta_file}: it ends ({meta.curr_time}) before it starts ({meta.start_date})")
     warnings: Counter[str] = Counter()
@@ -160,30 +156,15 @@ def read_recording(path: Path | str) -> Recording:
             warnings["repeated_persona"] += 1
             continue
         read.add(name)
-        folder = root / "personas" / name / "bootstrap_memory"
-        scratch_file, nodes_file = folder / "scratch.json", folder / "associative_memory" / "nodes.json"
-        scratch = _validated(scratch_file, _json(scratch_file), Scratch)
-        records = _json(nodes_file)
+        scratch_file, nodes_file = of_persona(name)
+        scratch = _validated(root / scratch_file, files.json(scratch_file), Scratch)
+        records = files.json(nodes_file)
         if not isinstance(records, dict):
-            raise RecordingError(f"{nodes_file}: expected an object of records, found {str(records)[:80]!r}")
+            raise RecordingError(f"{root / nodes_file}: expected an object of records, found {str(records)[:80]!r}")
         refused: list[RefusedNode] = []
         nodes = read_nodes(records, meta.start_date, warnings, refused)
         personas.append(Persona(name, scratch, nodes, tuple(refused)))
     return Recording(root, meta, tuple(personas), warnings)
-
-
-def _json(file: Path) -> Any:
-    try:
-        return json.loads(file.read_bytes().decode("utf-8-sig"))
-    except OSError as error:
-        raise RecordingError(f"{file}: cannot be read: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise RecordingError(f"{file}: is not UTF-8 text: {error.reason} at byte {error.start}") from error
-    except json.JSONDecodeError as error:
-        near = error.doc[max(0, error.pos - 20) : error.pos + 20]
-        raise RecordingError(f"{file}: is not valid JSON: {error.msg} in line {error.lineno}, near {near!r}") from error
-    except (RecursionError, ValueError) as error:
-        raise RecordingError(f"{file}: cannot be read as JSON: {str(error)[:200]}") from error
 
 
 def _validated(file: Path, data: Any, model: type[Model]) -> Model:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from tests.integration.command import summary, typed
 from tests.integration.scheduler.test_forks import NOON, TICKS, Visited, digests, hosted, opened
 from tests.integration.scheduler.test_trimming import live, settings_of
 from tests.live_redis import empty_redis
+from tests.repository import ROOT
 from tests.unit.ops.test_capsules import content_of, rewritten
 
 
@@ -149,7 +151,10 @@ def test_the_command_forks_a_file_in_an_empty_folder(tmp_path: Path) -> None:
     assert summary(*arguments, data_dir=there)["digest"] == source["digest"]
     file = tmp_path / "town.capsule"
     for description, match in (
-        ({"world": "recorded", "path": "/etc"}, "its world is a recording, which is not in it"),
+        (
+            {"world": "recorded", "path": "/etc", "minutes_per_tick": "1", "ticks": "9"},
+            "its world is a recording, which is not in it",
+        ),
         ({"world": "town", "agents": "9" * 5_000}, "its description has no number for 'agents'"),
         ({"world": "mine"}, "was not created by `cogitate run`"),
         ({"world": "town"}, "its description has no number for 'agents'"),
@@ -157,3 +162,17 @@ def test_the_command_forks_a_file_in_an_empty_folder(tmp_path: Path) -> None:
         rewritten(tmp_path / "other.capsule", content_of(file), description=description)
         found = typed("fork", "other.capsule", "--at", "9", "--run", "x", data_dir=there)
         assert (found.returncode > 0, found.stderr.count("\n"), match in found.stderr) == (True, 1, True), found.stderr
+
+
+def test_a_recorded_world_is_forked_from_its_capsule_where_the_recording_is_not(tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    recording = tmp_path / "recording"
+    shutil.copytree(ROOT / "simulation" / "recordings" / "small", recording)
+    started = ("run", "--recorded", recording, "--ticks", 120, "--run", "played", "--workers", 1)
+    source = summary(*started, data_dir=here)
+    out = tmp_path / "played.capsule"
+    assert typed("export", "played", "--format", "capsule", "--out", out, data_dir=here).returncode == 0
+    shutil.rmtree(recording)
+    shutil.rmtree(here)
+    fork = summary("fork", out, "--at", 60, "--run", "again", "--workers", 1, data_dir=there)
+    assert fork["digest"] == source["digest"]

@@ -13,13 +13,14 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from cogitate.scheduler.ledger.deletion import delete_run
 from cogitate.scheduler.ledger.keys import incarnation_key
-from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.ledger.run_store import RunStore, run_exists
 from cogitate.tasks.job import Cost
 from cogitate.workers.llm.replies.failures import FAILURE_KINDS
 from tests.simulation.seeded.actors import NEVER, STEP, Actor, Process, Schedule, current
 from tests.simulation.seeded.batches import BatchEndpoint
 from tests.simulation.seeded.broker import Broker
 from tests.simulation.seeded.faults import CANCELS, OF_REQUESTS, Coverage, JobStates, Rates
+from tests.simulation.seeded.forked import check_fork
 from tests.simulation.seeded.model import OF_ITEMS, Outcome
 from tests.simulation.seeded.operators import Operator
 from tests.simulation.seeded.processes import Broken, HostProcess, WorkerProcess
@@ -31,6 +32,7 @@ WORKERS = 2
 CALM_AFTER = 300  # steps after which nothing goes wrong any more but while a host finishes the run
 CALM_AFTER_PACKS = 1_200  # the same where calls are packed or in batch files: runs are longer, and packs grow late
 MOST_STEPS = 6_000  # a run that needs more does not end
+FORKS_BEFORE = 200  # steps within which a fork of the unfinished run is made
 DAY = 86_400.0
 #: What may go wrong with a request that asks several cases: each class of failure, what is of any request, and items.
 OF_PACKS = (*FAILURE_KINDS, *OF_REQUESTS, *OF_ITEMS)
@@ -76,6 +78,7 @@ class Cluster:
         self._wall_jump = 0.0
         self._deadly: set[int] = set()  # prompts whose request kills the worker
         self._dying: Process | None = None  # the worker that such a request kills now
+        self._forks_at = Random(f"fork {seed}").randrange(FORKS_BEFORE)  # step, or the first one with a tick after it
 
     # -- the run -------------------------------------------------------------------------------------
 
@@ -189,6 +192,11 @@ class Cluster:
             self._dying = None
         if self.broken is not None:
             raise self.broken
+        if self.steps >= self._forks_at and run_exists(self.server.plain, RUN):
+            reached = RunStore.open(self.server.plain, RUN).tick()
+            if reached:
+                self._forks_at = MOST_STEPS + 1
+                check_fork(self.scene, self.server.plain, 1 + self.steps % reached)
 
     def _afterwards(self) -> None:
         """Let workers finish their work after the run is over."""

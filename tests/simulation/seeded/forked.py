@@ -35,7 +35,7 @@ def check_fork(scene: Scene, client: Redis, tick: int) -> None:
         settings=scene.settings.changed(wait=0.0, lease=1e9),
         locations=world.locations,
         brief=world.brief,
-        ticks=last,
+        ticks=scene.ticks,
         start_minute=scene.start,
         event_types=world.event_types,
         inline=True,
@@ -44,6 +44,8 @@ def check_fork(scene: Scene, client: Redis, tick: int) -> None:
     ) as loop:
         for one in loop:
             world.live(loop, one)
+            if one.number == last:
+                break
     fork = RunStore.open(client, FORK)
     if problems := audit(client, FORK):
         raise Broken(f"a fork at tick {tick}: {'; '.join(problems[:3])}")
