@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -62,6 +63,11 @@ class Node:
             self._process.wait()
             self._process = None
         self.client.close()
+
+    def stall(self) -> None:
+        """Stop the process, which keeps its connections and answers nothing."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
 
     def ask(self, *words: str | int) -> object:
         return self.client.execute_command(*words)

@@ -29,9 +29,18 @@ from cogitate.memory.effects import Effect
 from cogitate.memory.errors import InputError, quoted, require_list, text_of
 from cogitate.memory.profile import Location, Profile
 from cogitate.memory.routing.routing import Event
-from cogitate.scheduler.intake.checks import MAX_DEPTH, MAX_INTEGER, MAX_LABEL, MAX_OWNER, MAX_TOLD, MAX_WEIGHT, depth
+from cogitate.scheduler.intake.checks import (
+    MAX_DEPTH,
+    MAX_INTEGER,
+    MAX_LABEL,
+    MAX_MINUTE,
+    MAX_OWNER,
+    MAX_TOLD,
+    MAX_WEIGHT,
+    depth,
+)
 from cogitate.scheduler.intake.observations import Number, SeenFields
-from cogitate.scheduler.tick.arguments import MAX_MINUTE, MAX_TICKS
+from cogitate.scheduler.tick.arguments import MAX_TICKS
 from cogitate.tasks.job import Reads
 
 MOST = 10_000  # items of one list in a message

@@ -23,16 +23,25 @@ _SECRET = (
 )
 _NAME = re.compile(f"{_SECRET}$", re.IGNORECASE)
 _NAMED = rf'"[^"\\]{{0,40}}{_SECRET}\\*"\s*:\s*\\*"(?!\*\*\*)[^"\\]{{8,}}'  # in JSON, or in JSON within a text of JSON
+#: The same as a line of a shell, of a file or of a header, and in the query of an address.
+_ASSIGNED = rf"(?:{_SECRET}|access[-_]?key|account[-_]?key)[ ]?=[ ]?[\"']{{0,2}}[^\s\"'\\&<>*]{{8,}}"
+_HEADER = r"api[-_]?key[ ]?:[ ]?[A-Za-z0-9_-]{16,}"
+_QUERY = r"[?&](?:key|sig|signature|auth)=[^\s\"'\\&<>*]{8,}"
 #: The forms in which providers write keys, and an address with a password in it.
 _FORMS = (
     r"(?<![A-Za-z0-9])(?:sk|pk|rk)-[A-Za-z0-9_-]{16,}",
+    r"(?<![A-Za-z0-9])(?:sk|pk|rk)_(?:live|test)_[A-Za-z0-9]{16,}",
+    r"(?<![A-Za-z0-9])(?:gsk_|csk-|xai-|pplx-|r8_|fw_|nvapi-|npm_|pypi-|dop_v1_)(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{20,}",
+    r"(?<![A-Za-z0-9])SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}",
+    r"hooks\.slack\.com/services/[A-Za-z0-9/]{20,}",
+    r"(?<![0-9])[0-9]{8,10}:AA[A-Za-z0-9_-]{30,}",
     r"(?<![A-Za-z0-9])(?:gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{30,}|glpat-[A-Za-z0-9_-]{16,})",
     r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])",
     r"(?<![A-Za-z0-9])(?:AIza[A-Za-z0-9_-]{30,}|hf_[A-Za-z0-9]{30,}|xox[abprs]-[A-Za-z0-9-]{10,})",
     r"(?<![A-Za-z0-9])eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}",
     r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----",
     r"(?:Bearer|Basic) +[A-Za-z0-9+/=_.~-]{16,}",
-    r"[a-z][a-z0-9+.-]{1,20}://[^\s/@\"'\\<>*]{0,200}:[^\s/@\"'\\<>*]{1,200}@",
+    r"[a-z][a-z0-9+.-]{1,20}:(?:\\{0,4}/){2}[^\s/@\"'\\<>*]{0,200}:[^\s/@\"'\\<>*]{1,200}@",
 )
 
 
@@ -47,7 +56,7 @@ class Secrets:
         known = {one for one in secrets_in(settings) if len(one) >= SHORTEST}
         known |= {json.dumps(one, ensure_ascii=False)[1:-1] for one in known}
         self._known = _any_of(map(re.escape, sorted(known))) if known else None
-        self._looks = _any_of((_NAMED, *_FORMS))
+        self._looks = _any_of((_NAMED, _ASSIGNED, _HEADER, _QUERY, *_FORMS))
 
     def found_in(self, data: bytes) -> str:
         """Return what a text has of a secret, in words that do not show it; "": nothing."""

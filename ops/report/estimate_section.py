@@ -49,19 +49,19 @@ def estimate_of(client: Redis, run: str, agents: int) -> tuple[RunEstimate, bool
 
 def compare(found: RunEstimate, figures: RunFigures) -> list[Compared]:
     """Compare the estimate with the actual figures of a run's full days, or of the first day if none is full."""
-    days = range(max(1, figures.minute // DAY))
+    first, days = _first_day(figures), range(max(1, _full_days(figures)))
     expected: dict[str, list[KindDay]] = {}
     for day in days:
         for one in found.of_day(day):
             expected.setdefault(one.kind, []).append(one)
-    lived = {kind for day in days for kind in figures.asked.get(day, ())}
+    lived = {kind for day in days for kind in figures.asked.get(first + day, ())}
     rows = []
     for kind in sorted(expected.keys() | lived):
         for what in WHAT:
             likely = Range(0.0, 0.0, 0.0)
             for one in expected.get(kind, ()):
                 likely = likely.plus(getattr(one, what))
-            actual = sum(_actual(figures, day, kind, what) for day in days)
+            actual = sum(_actual(figures, first + day, kind, what) for day in days)
             if likely.high or actual:
                 rows.append(Compared(kind=kind, what=what, estimated=likely, actual=actual))
     return rows
@@ -69,7 +69,7 @@ def compare(found: RunEstimate, figures: RunFigures) -> list[Compared]:
 
 def estimate_section(found: RunEstimate, kept: bool, figures: RunFigures) -> Section:
     """Return the comparison as a table."""
-    full_days = figures.minute // DAY
+    full_days = _full_days(figures)
     of = f"Of {full_days} full game day{'s' * (full_days > 1)}." if full_days else "The run has no full day yet."
     origin = "The estimate was stored when the run began." if kept else "The estimate is computed for this report."
     by_kind: dict[str, dict[str, Compared]] = {}
@@ -82,6 +82,16 @@ def estimate_section(found: RunEstimate, kept: bool, figures: RunFigures) -> Sec
     verdict = f"{outside} amounts are outside of their range." if outside else "Every amount is within its range."
     head = ("kind", "requests", "jobs", "calls", "tokens", "dollars")
     return Section("Estimate and actual amounts", [f"{of} {origin} {verdict}"], tables=[ReportTable(head, rows)])
+
+
+def _first_day(figures: RunFigures) -> int:
+    """Return the game day in which a run began."""
+    return (figures.minute - figures.clock.minutes(max(0, figures.last - 1))) // DAY
+
+
+def _full_days(figures: RunFigures) -> int:
+    """Return how many of its game days a run has completed."""
+    return figures.minute // DAY - _first_day(figures)
 
 
 def _cell(one: Compared) -> str:

@@ -18,6 +18,7 @@ from cogitate.scheduler.config.tiers import Tier
 from cogitate.tasks.job import LATENCIES, is_latency
 
 LONGEST_TICK = 2_592_000  # seconds: 30 days
+LONGEST_DAY = 1_000_000_000  # seconds
 
 
 def _read_latency(given: Any) -> int | str:
@@ -99,7 +100,7 @@ class TimeTable(BaseModel):
     """Ticks, game time and due ticks."""
 
     seconds_per_tick: int = Field(60, ge=1, le=LONGEST_TICK)  # of game time, up to 30 days
-    day_seconds: int = Field(DAY_SECONDS, ge=60, le=1_000_000_000)  # how long a game day lasts, in the same seconds
+    day_seconds: int = Field(DAY_SECONDS, ge=60, le=LONGEST_DAY)  # how long a game day lasts, in the same seconds
     clock: str = Field(STANDARD, pattern=f"^(?:{NAMES.pattern})$")  # how texts name a time
     morning: int = Field(360, ge=0, lt=1440)  # minutes after 00:00
     apply: Literal["due", "ready"] = "due"

@@ -38,6 +38,7 @@ MAX_NUMBERS = 10_000  # entries that a request may name
 MAX_PRIORITY = 1_000_000
 MAX_WEIGHT = 1_000
 MAX_WITHIN = 1_000_000  # ticks
+MAX_MINUTE = 1_000_000_000_000  # of game time, at tick 0: two million years
 MAX_INTEGER = 2**53 - 1  # the largest integer that every reader of JSON holds exactly
 _SCOPES = ("agent", "npc", "location", "group", "world")
 # In the name of an owner none of the characters may stand that steer a terminal, or turn or hide the text around them,

@@ -20,6 +20,7 @@ from cogitate.scheduler.config.settings import ConfigurationError, Settings, che
 from cogitate.scheduler.config.tiers import TierRule, usual_tier
 from cogitate.scheduler.intake.checks import (
     MAX_LABEL,
+    MAX_MINUTE,
     check_integer,
     check_locations,
     check_owner,
@@ -29,7 +30,6 @@ from cogitate.scheduler.intake.checks import (
 
 MAX_TICKS = 1_000_000_000_000
 MAX_DESCRIPTION = 1_000_000  # bytes of JSON
-MAX_MINUTE = 1_000_000_000_000  # of game time, at tick 0: two million years
 _STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 
 

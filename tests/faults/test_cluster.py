@@ -82,6 +82,20 @@ def test_a_primary_killed_while_eight_runs_wait_for_their_jobs(
     assert found == [undisturbed(settings, run) for run in RUNS]
 
 
+def test_a_primary_that_stalls_for_ever_is_replaced(
+    cluster: Cluster, settings: Settings, endpoint: FakeEndpoint
+) -> None:
+    home = cluster.node_of(f"{{{RUN}}}")
+    endpoint.hold()
+    with ThreadPoolExecutor(1) as hosts, connect(cluster.url, settings.socket_timeout) as state:
+        digest = hosts.submit(live, settings)
+        endpoint.wait_for_request(AGENTS)
+        cluster.primaries[home].stall()
+        cluster.wait_taken_over(home)
+        endpoint.release()
+        assert digest.result() == proven(state) == undisturbed(settings)
+
+
 def test_a_primary_that_a_sentinel_watches_killed_in_mid_run(endpoint: FakeEndpoint, tmp_path: Path) -> None:
     with Watched() as watched, at_work(watched.url, endpoint, tmp_path) as settings:
         endpoint.hold()

@@ -231,9 +231,9 @@ class RealDayLimit:
         """Ask within what is left of the day; a call that raises keeps its whole reservation."""
         job = call.claim.job
         held = self._day.reserve(job.reserved, priced=call.model.priced)
-        while held == "experiment_spent" and self._waits and time.monotonic() < call.deadline:
-            if self._stopping.wait(LOOK_EVERY):
-                return Refused("stopping")
+        while held == "experiment_spent" and self._waits:
+            if self._stopping.wait(LOOK_EVERY) or time.monotonic() >= call.deadline:
+                return Refused("stopping")  # another attempt follows
             held = self._day.reserve(job.reserved, priced=call.model.priced)
         if not isinstance(held, Held):
             return Refused(held)

@@ -16,6 +16,8 @@ from cogitate.memory.profile import Profile
 from cogitate.memory.snapshot import dump_with_profile
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.config.tables import LONGEST_DAY, LONGEST_TICK
+from cogitate.scheduler.intake.checks import MAX_MINUTE
 from cogitate.scheduler.journal.capsule.container import CapsuleError, Container, changed
 from cogitate.scheduler.journal.capsule.manifest import (
     ANSWERS,
@@ -56,7 +58,11 @@ class Rebuilt:
         """
         line = step.line
         self._left |= {stream.owner: stream for stream in redo(line, self._here)}
-        self.facts = line.core.facts or self.facts
+        if line.core.facts is not None:
+            self.facts = line.core.facts
+            _check_clock(self.facts, line.core.tick)
+        if line.core.minute != self.facts.minute(line.core.tick):
+            raise JournalError(f"tick {line.core.tick}: its game time is not that of the run's clock")
         self.profiles |= dict((*line.core.joined, *line.core.profiled))
         for owner in line.core.left:
             self.profiles.pop(owner, None)
@@ -77,6 +83,18 @@ class Rebuilt:
         """Yield the lines of its memories."""
         for owner, stream in self.streams.items():
             yield dump_with_profile(stream, self.profiles.get(owner))
+
+
+def _check_clock(facts: Facts, tick: int) -> None:
+    """Check the clock of a journal from elsewhere: readers count its days one by one.
+
+    Raises:
+        JournalError: when no run has such a clock.
+    """
+    clock = facts.clock
+    seconds, day = 0 < clock.seconds_per_tick <= LONGEST_TICK, 60 <= clock.day_seconds <= LONGEST_DAY
+    if not (seconds and day and 0 <= clock.start <= MAX_MINUTE):
+        raise JournalError(f"tick {tick}: no run has a clock like that")
 
 
 class Verified(NamedTuple):

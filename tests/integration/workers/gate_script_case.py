@@ -7,9 +7,11 @@ from typing import Any
 
 from redis import Redis
 
+from cogitate.scheduler.ledger.keys import endpoint_keys
+
 NOW = 1_000_000_000  # microseconds of the clock
 SECOND = 1_000_000
-KEYS = [f"cogitate:endpoint:{{e}}:{part}" for part in ("gate", "slots", "counters", "times")]
+KEYS = endpoint_keys("e")
 #: Put before a script: what it asks Redis for the time is answered by the test.
 CLOCK = """
 local real = redis

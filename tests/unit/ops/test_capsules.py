@@ -30,6 +30,7 @@ from cogitate.scheduler.journal.capsule.container import CapsuleError, Container
 from cogitate.scheduler.journal.capsule.manifest import FORMAT, MANIFEST, Manifest
 from cogitate.scheduler.journal.capsule.verifying import Verified, verify_capsule
 from cogitate.scheduler.journal.exported import journal_folder
+from cogitate.scheduler.journal.lines import JournalError
 from cogitate.scheduler.ledger.run_store import RunStore
 from tests.unit.scheduler.kept_run_case import LIVED, changed, kept_run
 from tests.unit.scheduler.run_lines_case import ANN
@@ -295,6 +296,21 @@ def test_no_journal_is_a_bug_of_its_reader(capsule: Path, tmp_path: Path, entry:
         verify_capsule(rewritten(tmp_path / "other.capsule", members))
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"facts": Facts(minutes_per_tick=2)},
+        {"facts": Facts(day_seconds=-1)},
+        {"facts": Facts(minutes_per_tick=0)},
+        {"facts": Facts(minutes_per_tick=2**53)},
+        {"facts": Facts(start_minute=2**53)},
+    ],
+)
+def test_a_clock_of_no_run_is_refused(tmp_path: Path, wrong: dict[str, Any]) -> None:
+    with pytest.raises(JournalError, match=r"tick 1: (no run has a clock like that|its game time is not that)"):
+        capsule_of(kept_run(changed(1, wrong)), tmp_path)
+
+
 def test_only_a_regular_file_is_read(tmp_path: Path) -> None:
     with pytest.raises(CapsuleError, match="is no capsule"):
         verify_capsule(tmp_path)
@@ -343,7 +359,23 @@ LOOKING = (
     "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P",
     "Bearer abcdefghijklmnop123",
     "postgres://ann:hunter22@db/town",
+    "postgres:\\/\\/ann:hunter22@db\\/town",
     "-----BEGIN RSA PRIVATE KEY-----",
+    "https://example.org/v1?api_key=abcdefgh12345678",
+    "https://example.org/v1?a=1&key=abcdefgh12345678",
+    "https://example.org/in#access_token=abcdefgh12345678",
+    "https://store.example.org/x?sv=2022&sig=abcdefgh12345678%3D",
+    "sk_" + "live_abcdefghijklmnop1234",
+    "gsk_abcdefghijklmnopqrstuvwx1234",
+    "xai-abcdefghijklmnopqrstuvwx1234",
+    "nvapi-abcdefghijklmnopqrstuvwx1234",
+    "SG.abcdefghijklmnopqrst12.abcdefghijklmnopqrst1234",
+    "https://hooks.slack.com/services/T0000/B0000/abcdefghijklmnop1234",
+    "123456789:AAabcdefghijklmnopqrstuvwxyz012345678",
+    "MY_API_KEY=abcdefgh12345678",
+    "DB_PASSWORD = correcthorsebattery",
+    "x-api-key: abcdefghijklmnop1234",
+    "AccountKey=abcdefghijklmnop1234==",
     KEY,
     KEY.upper(),
 )
@@ -373,6 +405,8 @@ def test_usual_words_are_no_secrets() -> None:
         'He said: "password", and the door opened. See http://example.org:8080/a@b',
         '{"tokens":12345678,"max_tokens":"123456789","prompt":"0123456789abcdef","chain":"0123456789abcdef"}',
         '{"chain":"eyJ0","text":"sk-short"}',
+        "What is the password of the inn? The token costs 2 crowns, the key: D minor. See http://a.org?q=token&b=2",
+        "npm_location_of_the_town and fw_a_long_name_without_figures, at 12:30@harbour; ask-me-anything-today",
     ):
         assert secrets.found_in(text.encode()) == "", text
 

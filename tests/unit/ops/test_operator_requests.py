@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from cogitate.ops.operator_requests import limit_request
-from cogitate.scheduler.config.controls import SetLimit
+from cogitate.ops.operator_requests import CancellableMatches, format_control, format_outcome, limit_request
+from cogitate.scheduler.config.controls import CalledOff, CancelJobs, Retry, SetLimit
 from cogitate.scheduler.config.settings import ConfigurationError
+from cogitate.scheduler.steering.operators import ControlOutcome
 
 
 @pytest.mark.parametrize(
@@ -34,3 +35,20 @@ def test_a_limit_is_one_that_the_ledger_can_hold(name: str, value: float) -> Non
 def test_a_limit_of_whole_units_has_no_fraction() -> None:
     with pytest.raises(ConfigurationError, match=r"day\.tokens: 0\.5 is not an integer"):
         limit_request("day.tokens", 0.5)
+
+
+def test_what_can_be_cancelled_is_counted_in_words() -> None:
+    assert CancellableMatches(3, 2, ["a", "b"]).text() == "Of 3 open matches, 2 can be cancelled."
+    many = CancellableMatches(1_205, 1_200, [str(n) for n in range(1_000)])
+    assert many.text() == "Of 1,205 open matches, 1,200 can be cancelled, the newest 1,000 at once."
+
+
+def test_a_request_about_jobs_names_one_and_counts_several() -> None:
+    assert format_control(CancelJobs(("7/plan/agent:ann/0/0",))) == "cancel 7/plan/agent:ann/0/0"
+    several = CancelJobs(tuple(f"7/plan/agent:a{n}/0/0" for n in range(1_000)))
+    assert format_control(several) == "cancel 1,000 jobs"
+    called_off = CalledOff(998, 2, 0)
+    outcome = ControlOutcome(several, "applied", 9, called_off.text(), called_off)
+    assert format_outcome(outcome) == "took effect at tick 9, 998 cancelled, 2 had ended"
+    again = ControlOutcome(Retry("7/plan/agent:ann/0/0", "agent:ann", (3,)), "applied", 9, "9/plan/agent:ann/0/0")
+    assert format_outcome(again) == "took effect at tick 9, as job 9/plan/agent:ann/0/0"

@@ -65,6 +65,8 @@ class Parking:
             return following(call)
         claim, job, model = call.claim, call.claim.job, call.model
         held = self._day.reserve(job.reserved, priced=model.priced)
+        if held == "experiment_spent":
+            return following(call)  # which may wait for room
         if not isinstance(held, Held):
             return Refused(held)
         request = self._models.of(model.endpoint).batch_request(

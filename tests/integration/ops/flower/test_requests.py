@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import pytest
 
-from cogitate.scheduler.config.controls import ControlRequest, Retry, SetLimit, SetMode, read_asked
+from cogitate.scheduler.config.controls import CancelJobs, ControlRequest, Retry, SetLimit, SetMode, read_asked
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.ops.flower.flower_case import LOGIN, jobs, reading
@@ -70,6 +70,27 @@ def test_a_job_without_its_answer_can_be_retried_from_its_page(
     (retry,) = asked()
     assert retry is not None
     assert retry.control == Retry(one.id.partition("/")[2], one.owner, one.appended)
+
+
+def test_jobs_are_cancelled_only_for_a_reason_and_of_one_run(
+    server: EmbeddedServer, address: str, asked: Callable[[], list[ControlRequest | None]]
+) -> None:
+    one = jobs(server)[0]
+    act = {"run": "town-1", "action": "cancel_jobs", "jobs": [one.id, one.id], "reason": "it hangs"}
+    for wrong, why in (
+        ({"reason": " "}, "give a reason"),
+        ({"jobs": []}, "a request cannot name 0 jobs"),
+        ({"jobs": [one.id] * 1_001}, "a request cannot name 1,001 jobs"),
+        ({"jobs": ["town-2/1/plan/agent:a/0/0"]}, "is not of run"),
+        ({"jobs": ["town-1/1/plan/agent:nobody/0/0"]}, "has no job"),
+    ):
+        status, text = post(f"{address}/steering/ask", act | wrong, LOGIN, **SENT)
+        assert (status, why in text) == (409, True), text
+    assert asked() == []
+    assert post(f"{address}/steering/ask", act, LOGIN, **SENT)[0] == 200, "a job that has ended is no error"
+    (cancel,) = asked()
+    assert cancel is not None
+    assert (cancel.control, cancel.reason) == (CancelJobs((one.id.partition("/")[2],)), "it hangs")
 
 
 def test_all_matches_are_retried_with_a_reason(
