@@ -20,8 +20,8 @@ from cogitate.memory.effects import Append, Tell
 from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Profile
 from cogitate.scheduler.config.facts import Facts
-from cogitate.scheduler.inspection.carried import Carried, carried_by, profiles_of
-from cogitate.scheduler.inspection.compared_run import ComparedRun, compared_run
+from cogitate.scheduler.inspection.compared.carried import Carried, carried_by, profiles_of
+from cogitate.scheduler.inspection.compared.run import ComparedRun, compared_run
 from cogitate.scheduler.inspection.first_difference import (
     FirstDifference,
     first_difference,
