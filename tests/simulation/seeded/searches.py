@@ -108,4 +108,5 @@ FOUND: dict[str, int] = {
     "a batch's answer to an ended job is free": 257,
     "a lost attempt is free": 1,
     "a fork forgets late answers": 64,
+    "a fork forgets corrections": 263,
 }
