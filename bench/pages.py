@@ -26,6 +26,7 @@ from bench.table import Row, Table
 from cogitate.ops.flower.job_list import job_list
 from cogitate.scheduler.inspection.job_records import NEWEST, JobQuery
 from cogitate.scheduler.inspection.summary import summarise_run
+from cogitate.scheduler.ledger.run_store import run_names
 from cogitate.workers.processes.embedded import EmbeddedServer
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def table(agents: int, days: int, loads: int, data_dir: Path | None = None) -> T
         server = resources.enter_context(EmbeddedServer(folder))
         with server.client() as client:
             for run, ticks, seed in ((RUN, days * DAY, 0), (OTHER, SHORT, 1)):
-                if not client.exists(f"cogitate:{{{run}}}:incarnation"):
+                if run not in run_names(client):
                     _cogitate("run", "--run", run, "--town", agents, "--ticks", ticks, "--seed", seed, data_dir=folder)
             resources.enter_context(_live(folder, days + 7))
             flower = resources.enter_context(_flower(folder))

@@ -7,7 +7,7 @@ commits it removes the correction: each is applied once, at the same tick on res
 becomes known stays counted in full; the host keeps the newest `MOST` jobs.
 
 Where boundaries wait for results, nothing may depend on how far workers were with a cancelled job: it keeps counting in
-full, and its correction reports only the spending.
+full, and its correction reports only the spending. A fork counts as its source did, however long either waits.
 
 The retry pool carries the usage of attempts before a job's newest one (`cogitate.scheduler.budget.budget`), so it
 decides nothing; it is journalled so that owners, kinds and days are charged. The ledger notes it when such an attempt
@@ -59,6 +59,7 @@ class Learned(NamedTuple):
     usage: Cost  # of its newest attempt; nothing if there was none
     saved: bool  # nothing was spent: the usage is that of an identical call
     at: int  # tick that was committed when it became known
+    kept: bool | None = None  # in a fork: whether its source goes on counting the job in full
 
 
 class _Usage(msgspec.Struct):
@@ -67,6 +68,7 @@ class _Usage(msgspec.Struct):
     usage: tuple[int, int, int]
     at: int
     saved: bool
+    kept: bool | None = None
 
 
 _USAGE = typed_json.decoder(_Usage)
@@ -125,11 +127,10 @@ class Corrections(Part):
             if job is None:
                 continue  # one of too many
             self._jobs.drop(known.key)
-            if not job.kept:
+            kept = job.kept if known.kept is None else known.kept
+            if not kept:
                 view.correct(job.cells, job.reserved, known.usage)
-            corrections.append(
-                Correction(key=known.key, usage=known.usage, saved=known.saved, at=known.at, kept=job.kept)
-            )
+            corrections.append(Correction(key=known.key, usage=known.usage, saved=known.saved, at=known.at, kept=kept))
         return tuple(corrections)
 
     def forget(self, tick: int) -> None:
@@ -205,7 +206,7 @@ def read_learned(raw: Sequence[bytes], unreadable: list[Unreadable]) -> list[Lea
 
     def read(job: str, value: bytes) -> Learned:
         known = _USAGE.decode(value)
-        return Learned(JobKey.parse(job), Cost(*known.usage), known.saved, known.at)
+        return Learned(JobKey.parse(job), Cost(*known.usage), known.saved, known.at, known.kept)
 
     return read_shown(raw, "the usage of an ended job", read, unreadable)
 

@@ -251,4 +251,4 @@ def _corrections(line: ReadLine) -> Iterator[bytes]:
     for known in line.notes.corrected:
         yield known.key.text().encode()
         usage = msgspec.structs.astuple(known.usage)
-        yield msgspec.json.encode({"usage": usage, "saved": True, "at": known.at})
+        yield msgspec.json.encode({"usage": usage, "saved": True, "at": known.at, "kept": known.kept})

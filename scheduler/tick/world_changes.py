@@ -23,8 +23,6 @@ from cogitate.scheduler.journal.changes import (
     WorldChange,
 )
 
-UNMADE = "fork.change_unmade"
-
 log = structlog.get_logger()
 
 
@@ -93,8 +91,8 @@ class WorldChanges:
     def _tell(self, turn: Turn, tick: int, change: WorldChange, why: str) -> None:
         if not turn.redelivering:
             kind = type(change).__struct_config__.tag
-            log.warning(UNMADE, run=self._state.run, tick=tick, change=kind, why=why)
-            self._state.warnings[UNMADE] += 1
+            log.warning("fork.change_unmade", run=self._state.run, tick=tick, change=kind, why=why)
+            self._state.warnings["fork.change_unmade"] += 1
 
 
 def with_fields(owner: str, profile: Profile, fields: Mapping[str, object]) -> Profile:

@@ -37,7 +37,11 @@ KEY = [7, "plan", "agent:a", 0, 0]
 NOTHING: dict[str, int] = {}
 
 LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
-    (DecidedLine, {"key": KEY, "decision": "admitted"}, {"model": "", "due": 0, "refused": "", "successor": None}),
+    (
+        DecidedLine,
+        {"key": KEY, "decision": "admitted"},
+        {"model": "", "due": 0, "refused": "", "successor": None, "instead": None},
+    ),
     (Grant, {"key": KEY, "reserved": {"calls": 1}, "cells": [["day:0", "run"]]}, {}),
     (Ended, {"key": KEY, "end": "applied"}, {"reason": "none", "effects": []}),
     (
@@ -52,6 +56,7 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
             "unread": [],
             "joined": [],
             "left": [],
+            "profiled": [],
             "facts": None,
             "ended": [],
             "late": [],
@@ -102,6 +107,7 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
         TickNotes,
         {"epoch": 1},
         {
+            "origin": None,
             "ended": [],
             "late": [],
             "corrected": [],
@@ -198,7 +204,7 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
     (
         ControlAnswer,
         {"id": "1", "tick": 2, "control": {"type": "mode", "mode": "paused"}},
-        {"refused": "", "job": "", "by": "", "reason": ""},
+        {"refused": "", "job": "", "cancelled": 0, "held": 0, "by": "", "reason": ""},
     ),
     (
         Model,
@@ -246,6 +252,7 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
             "scope_names": {},
             "spread": 0,
             "response_cache": False,
+            "templates": {},
         },
     ),
     (Known, {}, {"samples": [], "asked": 0}),

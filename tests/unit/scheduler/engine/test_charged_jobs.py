@@ -88,6 +88,14 @@ def test_where_boundaries_wait_a_cancelled_job_stays_counted_in_full(reason: Any
     assert jobs.charged == {}
 
 
+@pytest.mark.parametrize(("waits", "kept"), [(True, False), (False, True)])
+def test_a_fork_counts_a_cancelled_job_as_its_source_did(waits: bool, kept: bool) -> None:
+    jobs, budget = charged("cancelled", waits=waits), view()
+    (correction,) = jobs.take([learned(0)._replace(kept=kept)], budget)
+    assert correction.kept is kept
+    assert budget.get(CELLS[0], "tokens") == (1500 if kept else 1120)
+
+
 def test_each_correction_is_made_once_in_the_order_of_the_jobs() -> None:
     jobs, budget = charged("late", "dead", "late"), view()
     made = jobs.take([learned(2), learned(0, Cost(), saved=True), learned(7)], budget)

@@ -47,6 +47,9 @@ class Line:
             raise ResponseError(words[2])
         return words[2]
 
+    def connect(self) -> None:
+        """Connect, as this double always is."""
+
     def disconnect(self) -> None:
         self.disconnected += 1
 
