@@ -40,9 +40,8 @@ class DecidedLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     decision: Decision
     model: str = ""  # assigned to an admitted job; empty: it calls no model
     due: int = 0  # tick whose boundary applies it; 0: deferred or dropped
-    refused: str = (
-        ""  # the cell without room, or a word: low_value, too_slow, run_ends, draining, away, left, cancelled
-    )
+    #: The cell without room, or a word: low_value, too_slow, run_ends, draining, away, left, cancelled.
+    refused: str = ""
     successor: JobKey | None = None  # next trial of a deferred request, unless its owner leaves first
     instead: JobKey | None = None  # the cancelled job that its heuristic replaces
 

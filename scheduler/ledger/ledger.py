@@ -283,7 +283,7 @@ class HostLedger:
         """
         args: list[Value] = [self.store.prefix, self.epoch, self._holder, sign, round(seconds * 1000)]
         held = bool(self._present(keys=[self.store.key("state")], args=args))
-        if held:
+        if held and not self.client.sismember(RUNS, self.run):  # a full server refuses to add even what is there
             self.client.sadd(RUNS, self.run)
         return held
 

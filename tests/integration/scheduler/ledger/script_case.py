@@ -9,13 +9,13 @@ from redis import Redis
 
 from cogitate.scheduler.ledger.keys import script
 
-PREFIX, NONCE = "p:", "n"
+PREFIX, NONCE = "{p}:", "n"
 
 
 RUN = f"{PREFIX}{NONCE}:"
 
 
-INCARNATION = "p:incarnation"
+INCARNATION = f"{PREFIX}incarnation"
 
 
 STATE = f"{RUN}state"
