@@ -99,6 +99,12 @@ def last_day(page: Any) -> None:
     page.locator("#day").select_option("3")
 
 
+def follow(page: Any, text: str) -> None:
+    """Follow a card's link to a memory, and wait until that is shown."""
+    page.locator("#card").get_by_role("link").filter(has_text=text).first.click()
+    page.locator("#card .said", has_text=text).wait_for()
+
+
 def test_a_thought_leads_to_its_evidence_and_its_job(page: Any) -> None:
     last_day(page)
     page.locator(".mark.lane3").click()
@@ -116,11 +122,11 @@ def test_a_thought_leads_to_its_evidence_and_its_job(page: Any) -> None:
     card.locator("summary", has_text="For developers").click()
     assert {f"cogitate job town/3/reflect/{ADA}/0/0", "llm"} <= set(card.inner_text().splitlines())
     assert page.locator(".mark.linked").count() == 1, "the other one is of another day"
-    card.get_by_role("link").filter(has_text=ATTACK).first.click()
+    follow(page, ATTACK)
     assert f"entry\n{4 * MANY + 1}" in card.inner_text(), "the details stay open"
     assert page.url.endswith(f"#agent%3Aada/{4 * MANY + 1}")
-    card.get_by_role("link").filter(has_text=THOUGHT).click()
-    card.get_by_role("link").filter(has_text="Saw thing 2.").first.click()
+    follow(page, THOUGHT)
+    follow(page, "Saw thing 2.")
     assert page.locator("#day").input_value() == "0"
 
 

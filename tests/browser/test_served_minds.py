@@ -86,7 +86,7 @@ def test_a_question_brings_memories_to_mind_with_the_parts_of_their_scores(page:
     assert {"relevance"} <= parts.keys()
     assert float(best.locator("a").inner_text().split(": ")[0]) == pytest.approx(score, abs=0.005)
     best.locator("a").click()
-    assert "bellows" in page.locator("#card .said").inner_text()
+    page.locator("#card .said", has_text="bellows").wait_for()
     pick(page, "owner", "1")
     page.locator("#count", has_text="memories of Ben Cole").wait_for()
     assert page.locator("#recalled li").count() == 0, "these were Ada's"
