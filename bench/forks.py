@@ -13,34 +13,17 @@ from typing import Any, NamedTuple
 
 from bench.table import Row, Table
 from cogitate.hosting.tick_loop import TickLoop
-from cogitate.memory.entry import Entry
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.ops.world_driver import drive
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.journal.changes import Fork
+from cogitate.scheduler.journal.changes import AddObservation, Fork
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.run_totals import spending
 from cogitate.simulation.town.town import Town
 
 NOON, HOUR, DAY = 720, 60, 1_440  # ticks of a minute
-ACT_INTERVAL = 20  # ticks, where calls are counted: so that an hour has hundreds of them
+ACT_INTERVAL = 20  # ticks, where calls are counted: so that an hour has several of each agent
 COLUMNS = ("seconds", "of the source's time", "calls", "same digest")
-
-
-class Visited(Town):
-    """A town in which one agent sees a stranger at a tick; 0: nobody does."""
-
-    def __init__(self, agents: int, at: int, owner: int = 0) -> None:
-        super().__init__(agents)
-        self._at = at
-        self._owner = owner
-
-    def step(self, tick: int, minute: int) -> list[tuple[str, Entry]]:
-        seen = super().step(tick, minute)
-        if tick != self._at:
-            return seen
-        owner = sorted(owner for owner in self.owners() if owner.startswith("agent:"))[self._owner]
-        return [*seen, (owner, Entry(type="observation", text="A stranger asks about the harbour.", minute=minute))]
 
 
 class Lived(NamedTuple):
@@ -54,7 +37,13 @@ class Lived(NamedTuple):
 
 
 def live(
-    folder: Path, endpoint: FakeEndpoint, run: str, ticks: int, town: Town, fork: bool, given: dict[str, Any]
+    folder: Path,
+    endpoint: FakeEndpoint,
+    run: str,
+    ticks: int,
+    town: Town,
+    given: dict[str, Any],
+    fork: Fork | None = None,
 ) -> Lived:
     """Live a run, or its fork at noon, and count."""
     settings = Settings(
@@ -74,7 +63,7 @@ def live(
         locations=town.locations,
         brief=town.brief,
         ticks=ticks,
-        fork=Fork(run="source", tick=NOON) if fork else None,
+        fork=fork,
     ) as loop:
         began = time.monotonic()  # without the start of a server and workers, which takes both as long
         drive(loop, town)
@@ -95,8 +84,8 @@ def tables(agents: int, days: int, rate: float, latency: float) -> Iterator[Tabl
     for label, given in paces.items() if days else ():
         with TemporaryDirectory(prefix="cogitate-") as folder, FakeEndpoint(latency=latency) as endpoint:
             source, fork = (
-                live(Path(folder), endpoint, run, days * DAY, Town(agents), run == "fork", given)
-                for run in ("source", "fork")
+                live(Path(folder), endpoint, run, days * DAY, Town(agents), given, fork)
+                for run, fork in (("source", None), ("fork", Fork(run="source", tick=NOON)))
             )
         rows.append(Row(f"{label}, source", (source.seconds, None, source.calls, None)))
         same = "yes" if fork.digest == source.digest else "no"
@@ -110,13 +99,14 @@ def changed(agents: int, latency: float, owners: int = 5) -> Table:
     """Return the calls of forks in which one of several agents has seen something else."""
     rows, given = [], {"act_interval": ACT_INTERVAL}
     with TemporaryDirectory(prefix="cogitate-") as folder, FakeEndpoint(latency=latency) as endpoint:
-        source = live(Path(folder), endpoint, "source", NOON + HOUR, Town(agents), False, given)
+        source = live(Path(folder), endpoint, "source", NOON + HOUR, Town(agents), given)
         rows.append(Row("source", (source.jobs_of_hour, source.calls_of_hour, 1.0)))
-        for owner in range(min(agents, owners)):
-            town = Visited(agents, NOON + 1, owner)
-            fork = live(Path(folder), endpoint, f"fork-{owner}", NOON + HOUR, town, True, given)
+        for number, owner in enumerate(sorted(Town(agents).owners())[:owners], 1):
+            seen = AddObservation(NOON + 1, owner, {"text": "A stranger asks about the harbour."})
+            changed = Fork(run="source", tick=NOON, changes=(seen,))
+            fork = live(Path(folder), endpoint, f"fork-{number}", NOON + HOUR, Town(agents), given, changed)
             share = fork.calls_of_hour / source.calls_of_hour
-            rows.append(Row(f"fork, agent {owner + 1}", (fork.jobs_of_hour, fork.calls_of_hour, share)))
+            rows.append(Row(f"fork, agent {number}", (fork.jobs_of_hour, fork.calls_of_hour, share)))
     return Table(
         f"One observation of one agent of {agents} changed at noon: the hour after",
         ("jobs for a model", "calls", "of the source's calls"),

@@ -48,7 +48,7 @@ PAINTED = """() => {
 
 
 class Seen(NamedTuple):
-    """How a page came to be seen, in milliseconds."""
+    """The times of one page load in milliseconds, and its size."""
 
     server: float  # until the first byte of its answer
     paint: float  # until its first paint
@@ -168,7 +168,7 @@ def _until(holds: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
     while not holds():
         if process.poll() is not None:
             raise RuntimeError(f"{process.args!r} exited with {process.returncode}")
-        time.sleep(0.1)
+        time.sleep(0.1)  # between two tries: Flower does not announce that it is up
 
 
 def _answers() -> bool:

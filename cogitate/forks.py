@@ -1,4 +1,4 @@
-"""What a fork can change: `Fork(run=…, tick=…, changes=(SetSetting("act_interval", 30), …))`."""
+"""Changes that a fork can make: `Fork(run=…, tick=…, changes=(SetSetting("act_interval", 30), …))`."""
 
 from cogitate.scheduler.config.controls import SetCadence, SetLimit
 from cogitate.scheduler.journal.changes import (

@@ -1,4 +1,4 @@
-"""What a host makes of the settings of its run, also of those that a fork changes in mid run."""
+"""The rules, facts and budget view that follow from a run's settings, also where a fork changes these in mid run."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def is_capsule(name: str) -> bool:
     return name.endswith(CAPSULE)
 
 
-def _of_server(run: str) -> str:
+def of_server(run: str) -> str:
     """Return the name of a run, once it is not that of a file.
 
     Raises:
@@ -43,7 +43,7 @@ def _of_server(run: str) -> str:
     return run
 
 
-RunName = Annotated[str, typer.Argument(metavar="RUN", help="The run's name.", callback=_of_server)]
+RunName = Annotated[str, typer.Argument(metavar="RUN", help="The run's name.", callback=of_server)]
 RunOrFile = Annotated[str, typer.Argument(metavar="RUN", help="The run's name, or the file of its capsule (.capsule).")]
 OwnerName = Annotated[str, typer.Argument(metavar="OWNER", help="The owner, such as agent:isabella.")]
 Llm = Annotated[

@@ -18,7 +18,7 @@ from cogitate.tasks.recall import brief
 
 _AT_PLACE = re.compile(r"[@＠]\s?(?P<place>[^;\n@＠,]+)")
 _PLACES_OF_A_HABIT = 3
-_HABIT_ENDS = re.compile(r"[;\n]+")
+_HABIT_ENDS = ";；\n"
 
 
 def persona(case: Case) -> dict[str, Any]:
@@ -53,10 +53,10 @@ def told_routine(case: Case) -> list[str]:
     routine = routine_text(case.world.routine_of(case.profile))
     parts, end = [], 0  # end: of the last place
     for at in _AT_PLACE.finditer(routine):
-        begin = max(end, *(routine.rfind(mark, end, at.start()) + 1 for mark in ";\n"))
+        begin = max(end, *(routine.rfind(mark, end, at.start()) + 1 for mark in _HABIT_ENDS))
         parts += [routine[end:begin], told(routine[begin : at.start()].rstrip(), at["place"].strip())]
         end = at.end()
-    lines = _HABIT_ENDS.split(brief("".join([*parts, routine[end:]])))
+    lines = brief("".join([*parts, routine[end:]])).translate(dict.fromkeys(map(ord, _HABIT_ENDS), "\n")).split("\n")
     return [_timed(line, case.profile.name) for line in map(str.strip, lines) if line]
 
 

@@ -12,7 +12,6 @@ import os
 import re
 import signal
 import tempfile
-import time
 from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ import structlog
 
 from tests.live_redis import stop_server
 from tests.named_tests import NamedTests
-from tests.patience import LONGEST
+from tests.patience import wait_until
 from tests.system_programs import path_without_system_programs
 
 Eventually = Callable[..., None]
@@ -166,14 +165,7 @@ def eventually() -> Eventually:
     The timeout, in seconds, ends a wait for what never happens. It tells nothing of speed: on a machine that others
     keep busy a process takes many times as long to start.
     """
-
-    def wait(condition: Callable[[], object], what: str, timeout: float = LONGEST) -> None:
-        deadline = time.monotonic() + timeout
-        while not condition():
-            assert time.monotonic() < deadline, f"waited {timeout:.0f} seconds for {what}"
-            time.sleep(0.02)  # between two looks: other processes and threads announce nothing
-
-    return wait
+    return wait_until
 
 
 @pytest.hookimpl(wrapper=True)

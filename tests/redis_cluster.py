@@ -6,8 +6,8 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Self
 
@@ -15,7 +15,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from cogitate.workers.processes.embedded import server_binary
-from tests.patience import LONGEST
+from tests.patience import LONGEST, wait_until
 from tests.ports import free_ports
 
 SLOTS = 16384
@@ -85,11 +85,35 @@ class Node:
             return False
 
 
-class Cluster:
+class _Servers(ABC):
+    """Servers that start with a `with` block and are killed at its end."""
+
+    def __init__(self, name: str) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix=f"cogitate-{name}-"))
+        self.nodes: list[Node] = []
+
+    def __enter__(self) -> Self:
+        with ExitStack() as undone:
+            undone.callback(self.__exit__)
+            self._form()
+            undone.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for node in self.nodes:
+            node.kill()
+        shutil.rmtree(self._folder)
+
+    @abstractmethod
+    def _form(self) -> None:
+        """Start the servers, and wait until they know each other."""
+
+
+class Cluster(_Servers):
     """Primaries and their replicas; `with Cluster() as cluster:` starts and stops them."""
 
     def __init__(self, primaries: int = 3, *, replicas: bool = True) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="cogitate-cluster-"))
+        super().__init__("cluster")
         count = primaries * 2 if replicas else primaries
         self.nodes = [Node(self._folder / str(number)) for number in range(count)]
         self.primaries, self.replicas = self.nodes[:primaries], self.nodes[primaries:]
@@ -98,14 +122,6 @@ class Cluster:
     def url(self) -> str:
         """Name each node, so that a client finds the cluster while one is down."""
         return "redis+cluster://" + ",".join(f"127.0.0.1:{node.port}" for node in self.nodes)
-
-    def __enter__(self) -> Self:
-        try:
-            self._form()
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
 
     def _form(self) -> None:
         for node in self.nodes:
@@ -124,11 +140,6 @@ class Cluster:
             self._replicate(node, primary)
         wait_until(lambda: all(node.knows()["cluster_state"] == "ok" for node in self.nodes), "the cluster is whole")
         wait_until(lambda: all(map(self._follows, self.replicas)), "the replicas follow")
-
-    def __exit__(self, *_: object) -> None:
-        for node in self.nodes:
-            node.kill()
-        shutil.rmtree(self._folder)
 
     def node_of(self, key: str) -> int:
         """Return the number of the primary that holds a key at the start."""
@@ -172,25 +183,18 @@ class Cluster:
         return bool(node.client.info("replication").get("master_link_status") == "up")
 
 
-class Watched:
+class Watched(_Servers):
     """A primary, its replica, and a Sentinel that makes the replica the primary; `with Watched() as watched:`."""
 
     def __init__(self) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="cogitate-sentinel-"))
+        super().__init__("sentinel")
         self.primary, self.replica = (Node(self._folder / name, cluster=False) for name in ("primary", "replica"))
         self._sentinel = Node(self._folder / "sentinel", cluster=False)
+        self.nodes = [self._sentinel, self.primary, self.replica]
 
     @property
     def url(self) -> str:
         return f"redis+sentinel://127.0.0.1:{self._sentinel.port}/ledger?db=2"
-
-    def __enter__(self) -> Self:
-        try:
-            self._form()
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
 
     def _form(self) -> None:
         for node in (self.primary, self.replica):
@@ -205,25 +209,7 @@ class Watched:
         self._sentinel.watch(told)
         wait_until(lambda: bool(self._sentinel.ask("SENTINEL REPLICAS", "ledger")), "the Sentinel knows the replica")
 
-    def __exit__(self, *_: object) -> None:
-        for node in (self._sentinel, self.primary, self.replica):
-            node.kill()
-        shutil.rmtree(self._folder)
-
     def fail_over(self) -> None:
         """Kill the primary, and wait until its replica is the primary."""
         self.primary.kill()
         wait_until(lambda: self.replica.client.info("replication")["role"] == "master", "it fails over")
-
-
-def wait_until(holds: Callable[[], bool], what: str) -> None:
-    """Wait for a condition.
-
-    Raises:
-        TimeoutError: naming it, when it does not hold in time.
-    """
-    end = time.monotonic() + LONGEST
-    while not holds():
-        if time.monotonic() > end:
-            raise TimeoutError(what)
-        time.sleep(0.02)

@@ -25,6 +25,7 @@ from cogitate.ops.command_options import (
     Verbose,
     Yes,
     is_confirmed,
+    of_server,
     open_state,
     read_settings,
 )
@@ -172,8 +173,12 @@ def _retries(ids: Sequence[str], data_dir: Path | None) -> tuple[str, list[Retry
 
 
 def _run_of(targets: Sequence[str]) -> str:
-    """Return the run whose jobs are to match filters; "" if the targets are ids of jobs."""
-    return targets[0] if len(targets) == 1 and "/" not in targets[0] else ""
+    """Return the run whose jobs are to match filters; "" if the targets are ids of jobs.
+
+    Raises:
+        InputError: if it is the file of a capsule.
+    """
+    return of_server(targets[0]) if len(targets) == 1 and "/" not in targets[0] else ""
 
 
 def _check_reason(reason: str) -> None:

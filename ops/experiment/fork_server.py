@@ -69,12 +69,12 @@ def serve(lock: int) -> None:
         with suppress(ProcessLookupError):
             os.killpg(process, signal.SIGKILL)  # its open tick never happened, and the run is resumed before it
         with suppress(ProcessLookupError):
-            os.kill(process, signal.SIGKILL)  # it has no group of its own yet
+            os.kill(process, signal.SIGKILL)  # it has not begun its own process group yet
         os.waitpid(process, 0)
 
 
 def _become(order: HostOrder, lock: int) -> None:
-    """Be the host, in this forked process, to its end."""
+    """Host the run in this forked process, which exits at its end."""
     code = 1
     try:
         os.setsid()

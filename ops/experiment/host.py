@@ -1,7 +1,4 @@
-"""Hosts one run of an experiment, in a process of its own, whose variables have the settings.
-
-python -m cogitate.ops.experiment.host '{"run": "c1-r1", …}'
-"""
+"""The host of one run of an experiment. The fork server forks its process, with the run's settings as variables."""
 
 from __future__ import annotations
 

@@ -226,7 +226,7 @@ def _check_limited(experiment: Experiment, settings: Settings) -> None:
     if settings.llm == "openai" and experiment.limit_tokens is None and experiment.limit_usd is None:
         raise ConfigurationError("a model answers: give limit_tokens or limit_usd, for all runs together")
     if settings.redis_url is not None:
-        raise ConfigurationError("an experiment has a server of its own: unset redis_url")
+        raise ConfigurationError("an experiment starts its own server: unset redis_url")
     if settings.real_day_tokens is not None or settings.real_day_usd is not None:
         raise ConfigurationError(
             "an experiment has one limit for all its runs: unset real_day_tokens and real_day_usd, and give "

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import io
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from redis import Redis
 
@@ -77,11 +78,7 @@ class Table(list[Row]):
         Raises:
             InputError: when pandas is not installed.
         """
-        try:
-            import pandas
-        except ImportError as error:
-            raise InputError(f"pandas is not installed: {how_to_install('pandas')}") from error
-        return pandas.DataFrame(list(self))
+        return self._frame("pandas")
 
     def polars(self) -> Any:
         """Return them as a `polars.DataFrame`.
@@ -89,11 +86,13 @@ class Table(list[Row]):
         Raises:
             InputError: when polars is not installed.
         """
+        return self._frame("polars")
+
+    def _frame(self, library: Literal["pandas", "polars"]) -> Any:
         try:
-            import polars
+            return importlib.import_module(library).DataFrame(list(self))
         except ImportError as error:
-            raise InputError(f"polars is not installed: {how_to_install('polars')}") from error
-        return polars.DataFrame(list(self))
+            raise InputError(f"{library} is not installed: {how_to_install(library)}") from error
 
 
 class Results(NamedTuple):

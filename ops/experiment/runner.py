@@ -51,7 +51,7 @@ class Done(msgspec.Struct, frozen=True):
 
 
 class Progress(NamedTuple):
-    """How far an experiment is."""
+    """The progress of an experiment."""
 
     done: int
     runs: int
@@ -95,7 +95,7 @@ class ExperimentFolder:
                 except BlockingIOError:
                     if time.monotonic() > deadline:
                         raise ConfigurationError(f"another process runs the experiment in {self.path}") from None
-                    time.sleep(LOOK_EVERY)
+                    time.sleep(LOOK_EVERY)  # between two tries: `flock` cannot wait for a limited time
             yield lock.fileno()
 
     def check_identity(self, experiment: Experiment) -> None:
@@ -157,7 +157,7 @@ class ExperimentFolder:
 
 
 class Runner:
-    """An experiment in its folder. `run` hosts what is left; afterwards `client` still reads all runs.
+    """An experiment in its folder. `run` hosts the remaining runs; afterwards `client` still reads all runs.
 
     Args:
         watch: called whenever a run has ended.
@@ -213,18 +213,18 @@ class Runner:
             yield
 
     def run(self) -> Progress:
-        """Host all runs that are left, as far as the limit reaches, and return how far the experiment is."""
-        done, begun = self.folder.done(), time.monotonic()
-        waiting = [run for run in self.experiment.runs() if run.name not in done]
-        first = len(done := {run.name for run in self.experiment.runs()} & done)
+        """Host the remaining runs within the limit, and return the progress."""
+        planned, noted, begun = [*self.experiment.runs()], self.folder.done(), time.monotonic()
+        waiting = [run for run in planned if run.name not in noted]
+        done = {run.name for run in planned} & noted  # of fewer replicates than before, some are no longer planned
+        first = len(done)
         limits = {"tokens": self.experiment.limit_tokens, "usd": self.experiment.limit_usd}
         if self.folder.stopped_at == limits and self.experiment.at_limit == "stop":
             self.stopped, waiting = bool(waiting), []
 
         def progress() -> Progress:
-            runs = self.experiment.replicates * len(self.experiment.grid())
             seconds = time.monotonic() - begun
-            return Progress(len(done), runs, first, seconds, self.limit.spending(), tuple(self._failed))
+            return Progress(len(done), len(planned), first, seconds, self.limit.spending(), tuple(self._failed))
 
         if not waiting:
             return progress()
@@ -258,9 +258,8 @@ class Runner:
 
     def _begin(self, hosts: Hosts, run: PlannedRun) -> None:
         """Start the host of a run."""
-        begins = (
-            run.condition if run.source is None else self.experiment.grid()[0]
-        )  # a fork keeps its source's settings
+        # A fork keeps its source's settings.
+        begins = run.condition if run.source is None else self.experiment.grid()[0]
         settings = self._with_server(self.experiment.settings_of(begins)).changed(
             data_dir=self.folder.data,
             kinds=self.settings.kinds,

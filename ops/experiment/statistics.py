@@ -100,7 +100,7 @@ def differences(base: Mapping[int, float], other: Mapping[int, float]) -> list[f
 
 
 def pairs_needed(pairs: Sequence[float]) -> int | None:
-    """Return how many pairs would tell a difference like theirs from 0; None: there is none, or these are enough."""
+    """Return the number of pairs that would distinguish their mean from 0; None: it is 0, or these are enough."""
     if len(pairs) < 2 or (mean := fmean(pairs)) == 0:
         return None
     needed = math.ceil((1.96 * stdev(pairs) / mean) ** 2)

@@ -27,7 +27,7 @@ class Sweep(NamedTuple):
 
     @property
     def complete(self) -> bool:
-        """Whether all runs have ended."""
+        """Return whether all runs have ended."""
         return self.progress.done == self.progress.runs
 
     @property
@@ -59,7 +59,7 @@ def sweep(
     watch: Callable[[Progress], None] | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Sweep:
-    """Run what is left of an experiment, and write and return its results.
+    """Run the remaining runs of an experiment, and write and return all its results.
 
     Args:
         experiment: its file, or a mapping of the same form.

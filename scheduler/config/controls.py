@@ -70,7 +70,7 @@ class ControlRequest(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class CalledOff(NamedTuple):
-    """What has become of the jobs that a request to cancel jobs names."""
+    """Counts of the jobs that a request to cancel jobs names, by outcome."""
 
     cancelled: int
     ended: int  # before the request was applied
@@ -97,7 +97,7 @@ class ControlAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def called_off(self) -> CalledOff | None:
-        """What has become of the jobs of an applied request to cancel jobs; None for any other request."""
+        """Return the outcome of an applied request to cancel jobs; None for any other request."""
         if not isinstance(self.control, CancelJobs) or self.refused:
             return None
         return CalledOff(self.cancelled, len({*self.control.jobs}) - self.cancelled - self.held, self.held)

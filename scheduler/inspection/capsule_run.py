@@ -106,7 +106,7 @@ def _copied(entries: Iterable[ExportedEntry], store: RunStore) -> Iterator[Expor
 
 
 class _Standing:
-    """What a run's state says beside its memories, as its lines lead to it."""
+    """The fields of a run's state, memories aside, as its journal lines determine them."""
 
     def __init__(self, limits: LimitHistory) -> None:
         self._totals = RunTotals()

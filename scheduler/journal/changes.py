@@ -1,4 +1,4 @@
-"""What a fork changes, and the origin that it keeps of its source: which run, up to which tick, changed in what.
+"""The changes that a fork makes, and its origin: the source run, the last repeated tick, and these changes.
 
 Requests (a limit, a cadence) are applied once, by the first tick after the repeated ones. Settings and templates hold
 from that tick on. Changes of the world name their tick: an observation added, dropped or reworded, or a profile.

@@ -51,7 +51,7 @@ _SLOTS = 16_384
 
 
 class ClusterAddress(NamedTuple):
-    """What the URL of a cluster says."""
+    """The parsed URL of a cluster."""
 
     hosts: list[tuple[str, int]]  # the servers to ask for the others
     options: dict[str, Any]  # redis-py's parameters of a client

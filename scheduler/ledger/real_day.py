@@ -6,7 +6,7 @@ worker reserved and never settled stays taken until the day is over. An answer t
 booked as an overrun, and the next calls find so much less. While Redis cannot be reached, no model is called, and what
 a call had reserved stays taken.
 
-An experiment has a server of its own, and its limit counts all that its runs spend there, whatever the date.
+An experiment starts its own server, and its limit counts all that its runs spend there, whatever the date.
 
 No decision of a run depends on it: to the run it is a failed call. A worker without such a limit neither counts nor
 refuses, so all workers of a server need the same one. The date is that of the worker's clock when it reserves; the call

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from typing import Literal
 
 from cogitate.scheduler.engine.run_state import RunState
@@ -10,7 +11,7 @@ from cogitate.scheduler.tick.result_collector import ResultCollector
 from cogitate.scheduler.tick.world_calls import WorldCalls
 
 
-class RunEnd:
+class RunEnd(ABC):
     """The part of a loop that decides whether a further tick comes."""
 
     state: RunState
@@ -23,9 +24,9 @@ class RunEnd:
     _interrupted: threading.Event  # no further tick is to begin
 
     @property
+    @abstractmethod
     def tick(self) -> int:
         """The last committed tick."""
-        raise NotImplementedError
 
     def stop(self) -> None:
         """Leave the run after the present tick, to be resumed; workers stop claiming its jobs."""
@@ -49,7 +50,7 @@ class RunEnd:
 
     @property
     def _status(self) -> Literal["finished", "stopped", "cancelled"]:
-        """The status in which this host leaves the run where it stands."""
+        """Return the status in which this host leaves the run where it stands."""
         if self.state.steering.mode == "cancelled":
             return "cancelled"
         return "finished" if self._last is not None and self.tick >= self._last else "stopped"

@@ -396,6 +396,7 @@ def test_an_operator_pauses_and_resumes_the_run_once_that_is_confirmed(page: Any
         row = ours.locator("#history tr[data-key]").first
         told = r"pause\s+the model is being replaced\s+ann in Flower\s+applied\s+tick [\d,]+, day \d+"
         assert re.search(told, row.inner_text())
+        until(lambda: ours.locator("#reason").input_value() == "", "the reason to go with its request")
         keep(ours, "flower-steering")
         ours.get_by_role("button", name="Resume", exact=True).click()
         until(lambda: ours.locator("#mode").inner_text() == "running", "the run to go on")

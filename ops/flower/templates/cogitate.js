@@ -123,6 +123,7 @@ async function ask(act, question) {
     told = {error: "Flower does not answer: whether the run was asked is in its history"};
   }
   byId("outcome").textContent = told.outcome || told.error;
+  if (!told.error) { byId("reason").value = ""; }  // it was that of this request
   byId("outcome").className = told.error || told.state === "refused" ? "bad" : "";
 }
 

@@ -1,4 +1,4 @@
-"""What a tick changes in each owner's stream and profile, in the order in which it applies it, and what carried it."""
+"""The changes of a tick to each owner's stream and profile, in the order of their application, with their causes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run is, in few words, for the caption of a comparison."""
+"""The identity of a run, for the caption of a comparison."""
 
 from __future__ import annotations
 

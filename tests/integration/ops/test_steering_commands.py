@@ -183,6 +183,8 @@ def test_a_cancelled_run_is_over(server: EmbeddedServer, host: subprocess.Popen[
         (["cancel", f"{RUN}/1/plan/agent:a/0/0"], f"cogitate cancel-jobs {RUN}/1/plan/agent:a/0/0"),
         (["cancel-jobs", "--yes", RUN], "give --reason TEXT"),
         (["cancel-jobs", RUN, "--yes", "--reason", " "], "give --reason TEXT"),
+        (["cancel-jobs", "town.capsule", "--yes", "--reason", "slow"], "'town.capsule' is a file"),
+        (["retry", "town.capsule", "--yes", "--reason", "slow"], "'town.capsule' is a file"),
         (["cancel-jobs", "nowhere", "--yes", "--reason", "slow"], "'nowhere'"),
         (["cancel-jobs", f"{RUN}/1/plan/agent:a/0/0", "--kind", "plan", "--reason", "slow"], "give the run's name"),
         (["retry", f"{RUN}/1/plan/agent:a/0/0", "other/1/plan/agent:a/0/0"], "several runs"),

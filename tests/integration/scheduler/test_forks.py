@@ -49,7 +49,7 @@ def endpoint() -> Iterator[FakeEndpoint]:
 
 
 class Visited(Town):
-    """A town in which one agent sees a stranger at the tick `at`; 0: nobody does."""
+    """A town in which one agent sees a stranger at the tick `at`; 0: at none."""
 
     def __init__(self, at: int, agents: int = 5, start_minute: int = 0) -> None:
         super().__init__(agents, 0, 2, start_minute)

@@ -79,6 +79,7 @@ def test_a_long_persona_is_cut_and_leaves_room_for_memories(kind: Kind) -> None:
                 "patrol the wall",
             ],
         ),
+        ("8:00 巡逻；20:00 休息", ["8:00 AM: 巡逻", "8:00 PM: 休息"]),
         ("8:00 watch\n20:00 rest; 25:00 sleep", ["8:00 AM: watch", "8:00 PM: rest", "25:00 sleep"]),
         (
             "She goes to bed around 11pm, wakes up at 6am; works from 9:00 to 17:00.",

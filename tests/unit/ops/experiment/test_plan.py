@@ -79,7 +79,7 @@ def test_a_run_with_a_model_is_limited_by_the_experiment_alone_unless_it_has_a_l
         ({"conditions": {"cadence": {"plan": [1, 0.5]}}}, "only reflect can be throttled"),
         ({"base": {"settings": {"llm": "openai"}}}, "give limit_tokens or limit_usd, for all runs together"),
         ({"base": {"settings": {"real_day_usd": 1}}}, "unset real_day_tokens and real_day_usd"),
-        ({"base": {"settings": {"redis_url": "redis://localhost"}}}, "a server of its own"),
+        ({"base": {"settings": {"redis_url": "redis://localhost"}}}, "starts its own server"),
         ({"town": None, "command": ["a"], "at": "5"}, "write {source} and {tick}"),
         ({"town": None, "command": ["a"], "base": {"cadence": {"reflect": 1}}}, "a command sets its cadences itself"),
         ({"replicates": 20_000}, "at most 10,000"),
