@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import pytest
 
@@ -19,6 +20,7 @@ from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import Ended
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost, added
+from cogitate.workers.jobs.packs.prompt import cases_in
 from cogitate.workers.processes.embedded import EmbeddedServer
 
 OWNERS = {f"agent:{n:02}": Profile(name=f"Agent {n:02}") for n in range(20)}
@@ -30,12 +32,19 @@ class Lived(NamedTuple):
     ends: list[Ended]  # what it thought
     jobs: list[JobRecord]
     requests: int
+    packs: int  # requests for several cases, whatever became of them
     tokens: int  # as the endpoint counted them
 
 
 def live(data_dir: Path, pack: Literal["auto", "off"], faults: dict[str, float]) -> Lived:
     """Ask for everybody's plan, with one worker process that runs all at a time."""
-    with FakeEndpoint(faults=faults) as endpoint:
+    packs: list[int] = []
+
+    def count(request: Mapping[str, Any], in_flight: int) -> None:
+        if cases := cases_in(*(message["content"] for message in request["messages"][:2])):
+            packs.append(len(cases))
+
+    with FakeEndpoint(faults=faults, rule=count) as endpoint:
         settings = Settings(
             data_dir=data_dir,
             llm="openai",
@@ -57,7 +66,7 @@ def live(data_dir: Path, pack: Literal["auto", "off"], faults: dict[str, float])
         jobs = [job for job in JobHistory(client, "town").all() if job.kind == "plan"]
         lines = read_journal(RunStore.open(client, "town"), 1, 12)
         ends = [end for line in lines for end in line.core.ended]
-    return Lived(ends, jobs, served.requests, served.prompt_tokens + served.completion_tokens)
+    return Lived(ends, jobs, served.requests, len(packs), served.prompt_tokens + served.completion_tokens)
 
 
 def spent(jobs: list[JobRecord]) -> Cost:
@@ -83,7 +92,7 @@ FAULTS = ("pack_missing", "pack_swapped", "pack_repeated", "pack_bad_item", "len
 def test_faults_of_packs_cost_attempts_and_every_job_still_ends_once(tmp_path: Path, part: int) -> None:
     lived = live(tmp_path, "auto", dict.fromkeys(FAULTS[part::2], 0.15))
     assert len(lived.jobs) == len(OWNERS)
-    assert any(job.packed for job in lived.jobs)
+    assert lived.packs
     assert all(job.ended for job in lived.jobs)
     assert (spent(lived.jobs).calls, spent(lived.jobs).tokens) == (lived.requests, lived.tokens)
     assert all(job.usage.tokens <= job.reserved.tokens for job in lived.jobs)
