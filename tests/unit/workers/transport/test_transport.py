@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from queue import Empty
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from kombu import transport as kombu_transports
@@ -348,7 +350,7 @@ class RedisSocket:
 def test_flowers_page_of_a_socket_shows_the_database_of_its_address(
     monkeypatch: pytest.MonkeyPatch, url: str, path: str, database: int
 ) -> None:
-    broker = SimpleNamespace(RedisSocket=RedisSocket)
+    broker = SimpleNamespace(RedisSocket=RedisSocket, RabbitMQ=RabbitMQ)
     monkeypatch.setitem(sys.modules, "flower.utils.broker", broker)  # type: ignore[arg-type]
     correct_flower()
     corrected = broker.RedisSocket
@@ -357,6 +359,38 @@ def test_flowers_page_of_a_socket_shows_the_database_of_its_address(
     made = corrected(url, name="x")
     assert made.given == (url, "x")
     assert made.redis.connection_pool.connection_kwargs == {"path": path, "db": database}
+
+
+class RabbitMQ:
+    """Flower's page of RabbitMQ, which finds the queues that it is asked for."""
+
+    host, port, username = "here", 15672, "me"
+
+    def __init__(self, broker_url: str, http_api: str | None) -> None:
+        self.vhost = urlsplit(broker_url).path[1:]
+
+    async def queues(self, names: list[str]) -> list[str]:
+        return names
+
+
+@pytest.mark.parametrize(
+    ("url", "given", "vhost", "api"),
+    [
+        ("amqp://me:x@here:5672//", None, "%2F", "http://here:15672/api/"),
+        ("amqp://me:x@here:5672", None, "%2F", "http://here:15672/api/"),
+        ("amqp://me:x@here/town", "https://there/api/", "town", "https://there/api/"),
+    ],
+)
+def test_flowers_page_of_rabbitmq_shows_the_lanes_of_a_virtual_host(
+    monkeypatch: pytest.MonkeyPatch, url: str, given: str | None, vhost: str, api: str
+) -> None:
+    broker: Any = SimpleNamespace(RedisSocket=RedisSocket, RabbitMQ=RabbitMQ)
+    monkeypatch.setitem(sys.modules, "flower.utils.broker", broker)
+    correct_flower()
+    made = broker.RabbitMQ(url, given)
+    assert (made.vhost, made.http_api) == (vhost, api)
+    found = asyncio.run(made.queues(["plan", "other"]))
+    assert found == [*(f"cogitate.plan.{lane}" for lane in ("quick", "quick-later", "now", "soon", "later")), "other"]
 
 
 def test_without_flower_nothing_is_corrected(monkeypatch: pytest.MonkeyPatch) -> None:
