@@ -40,6 +40,7 @@ from cogitate.scheduler.inspection.vitals import (
     steering_history,
     steering_of,
 )
+from cogitate.scheduler.inspection.worker_demand import worker_demand
 from cogitate.scheduler.ledger.connect import PATIENCE, connect
 from cogitate.scheduler.ledger.real_day import RealDay
 from cogitate.scheduler.ledger.run_store import RunStore
@@ -76,6 +77,11 @@ class Readings:
     def redis(self) -> str:
         """Return "answers", or the reason why the state does not answer."""
         return redis_state(self.state)
+
+    def demand(self) -> dict[str, Any]:
+        """Return what the open jobs of all runs ask of workers, for an autoscaler."""
+        found: dict[str, Any] = msgspec.to_builtins(worker_demand(self.state))
+        return found
 
     def runs(self) -> list[str]:
         """Return the names of the runs, running ones first."""
