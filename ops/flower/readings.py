@@ -19,6 +19,7 @@ from cogitate.ops.flower.job_list import job_list, matches
 from cogitate.ops.flower.run_rows import RunRows, refusals_of, row_of
 from cogitate.ops.flower.shared_reading import SharedReadings
 from cogitate.ops.flower.timeline import events_since, timeline
+from cogitate.ops.flower.worker_demand import worker_demand
 from cogitate.ops.formatting.budget import format_cost
 from cogitate.ops.formatting.job_life import job_life
 from cogitate.ops.formatting.vitals import format_breaker, format_class
@@ -40,7 +41,6 @@ from cogitate.scheduler.inspection.vitals import (
     steering_history,
     steering_of,
 )
-from cogitate.scheduler.inspection.worker_demand import worker_demand
 from cogitate.scheduler.ledger.connect import PATIENCE, connect
 from cogitate.scheduler.ledger.real_day import RealDay
 from cogitate.scheduler.ledger.run_store import RunStore

@@ -71,9 +71,7 @@ def slots_needed(due: Mapping[int, int], tick: int, tick_rate: float | None, sec
     most, jobs = 0.0, 0
     for at in sorted(due):
         jobs += due[at]
-        left = max(
-            (at - tick) / tick_rate, seconds
-        )  # with less time than a call, jobs are late anyway
+        left = max((at - tick) / tick_rate, seconds)  # with less time than a call, jobs are late anyway
         most = max(most, jobs * seconds / left)
     return max(1, math.ceil(most))
 
