@@ -306,8 +306,8 @@ def test_a_worker_gets_as_many_as_it_has_slots_those_due_first_before_the_others
 def test_jobs_that_ask_a_model_wait_for_room_and_the_others_do_not(
     settings: Settings, consumer: Callable[[int], Consumer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(room, "_left", lambda: left[0])
     left = [0]
+    monkeypatch.setattr(room, "_left", lambda: left[0])
     publish(settings, [job(owner="agent:asks"), job(owner="agent:quick", model="")])
     worker = consumer(9)
     assert worker.wait(1) == ["quick"]
