@@ -6,7 +6,8 @@ fields. Since kombu renders it, its fields stay correct when kombu's settings or
 them with what `apply_async` sends to a real server.
 
 Nothing depends on publishing: the host repeats hints while their job is open and unclaimed. So an unreachable broker
-costs at most one socket timeout and one log line, never an exception.
+costs at most one socket timeout and one log line, never an exception. A hint that still waits in the broker is not
+queued a second time: behind a long queue, most turns of the run would go to jobs that are done.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ import json
 from binascii import a2b_base64, b2a_base64
 from collections import defaultdict
 from collections.abc import Sequence
-from uuid import uuid4
 
 import structlog
 from celery import Celery
@@ -29,7 +29,8 @@ from redis.retry import Retry
 from cogitate.scheduler.config.settings import Settings
 from cogitate.tasks.job import Job
 from cogitate.workers.celery_app import make_app
-from cogitate.workers.transport.hints import ASKING, QUICK, queue_hints
+from cogitate.workers.transport.hints import ASKING, QUICK, Line, queue_hints
+from cogitate.workers.transport.queued_hints import QueuedHints
 
 CHUNK = 500  # messages in one LPUSH; some 0.5 MB, far below the server's limits
 MAX_SHOWN = 80  # characters of an owner in the display fields
@@ -107,6 +108,7 @@ class Publisher:
             socket_connect_timeout=settings.socket_timeout,
             retry=Retry(NoBackoff(), 0),  # the next tick is the retry
         )
+        self._queued = QueuedHints(self._client)
 
     def publish(self, jobs: Sequence[Job]) -> int:
         """Publish a hint for every job; return how many the broker accepted, 0 if it is unreachable.
@@ -115,17 +117,18 @@ class Publisher:
         """
         if not jobs:
             return 0
-        messages: defaultdict[tuple[str, int, str], list[str]] = defaultdict(list)
-        random = str(uuid4())[:-8]  # one per tick plus a number per message: a UUID each would dominate the cost
-        for number, job in enumerate(jobs):  # all of one run
-            hint = self._templates[job.key.kind].render(job, f"{random}{number:08x}")
-            messages[job.key.kind, _priority(job), job.run].append(hint)
+        messages: defaultdict[Line, list[str]] = defaultdict(list)
         try:
+            waiting = self._queued.waiting(job.id for job in jobs)
+            for job in jobs:
+                if job.id not in waiting:
+                    where = Line(self._keys[job.key.kind], _priority(job), job.run, self._share)
+                    hint = self._templates[job.key.kind].render(job, self._queued.tag(where, job.id))
+                    messages[where].append(hint)
             with self._client.pipeline(transaction=False) as pipe:
-                for (kind, priority, run), hints in messages.items():
+                for where, hints in messages.items():
                     for start in range(0, len(hints), CHUNK):
-                        some = hints[start : start + CHUNK]
-                        queue_hints(pipe, self._keys[kind], priority, run, self._share, some)
+                        queue_hints(pipe, *where, hints[start : start + CHUNK])
                 pipe.execute()
         except (RedisError, OSError) as error:
             # Warn once per outage: the loop repeats its hints every second or so.
