@@ -6,33 +6,29 @@ fields. Since kombu renders it, its fields stay correct when kombu's settings or
 them with what `apply_async` sends to a real server.
 
 Nothing depends on publishing: the host repeats hints while their job is open and unclaimed. So an unreachable broker
-costs at most one socket timeout and one log line, never an exception. A hint that still waits in the broker is not
-queued a second time: behind a long queue, most turns of the run would go to jobs that are done.
+costs at most one socket timeout and one log line, never an exception.
 """
 
 from __future__ import annotations
 
 import json
 from binascii import a2b_base64, b2a_base64
-from collections import defaultdict
 from collections.abc import Sequence
+from typing import Protocol
 
 import structlog
 from celery import Celery
 from kombu.connection import Connection
 from kombu.utils.json import dumps
-from redis import Redis
-from redis.backoff import NoBackoff
-from redis.exceptions import RedisError
-from redis.retry import Retry
 
 from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.config.urls import is_amqp_url
 from cogitate.tasks.job import Job
 from cogitate.workers.celery_app import make_app
-from cogitate.workers.transport.hints import ASKING, QUICK, Line, queue_hints
-from cogitate.workers.transport.queued_hints import QueuedHints
+from cogitate.workers.transport.amqp_sender import AmqpSender
+from cogitate.workers.transport.hints import Render
+from cogitate.workers.transport.redis_sender import RedisSender
 
-CHUNK = 500  # messages in one LPUSH; some 0.5 MB, far below the server's limits
 MAX_SHOWN = 80  # characters of an owner in the display fields
 
 log = structlog.get_logger()
@@ -93,22 +89,32 @@ def queue_key(app: Celery, kind: str) -> str:
     return prefix + kind
 
 
+class Sender(Protocol):
+    """A sender to a broker; `errors` are those that `send` raises if the broker is away."""
+
+    errors: tuple[type[Exception], ...]
+
+    def send(self, jobs: Sequence[Job], render: Render) -> int:
+        """Send a hint for every job, all of one run; return for how many the broker has one."""
+
+    def close(self) -> None:
+        """Close the connections."""
+
+
 class Publisher:
     """A publisher of hints by the host's own settings. Use it from one thread at a time."""
 
     def __init__(self, settings: Settings) -> None:
         app = make_app(settings.messages_url())
         self._templates = {queue.name: Template(app, queue.name) for queue in app.conf.task_queues}
-        self._keys = {kind: queue_key(app, kind) for kind in self._templates}
-        self._share = settings.tuning.worker_share
         self._away = False
-        self._client: Redis = Redis.from_url(
-            settings.messages_url(),
-            socket_timeout=settings.socket_timeout,
-            socket_connect_timeout=settings.socket_timeout,
-            retry=Retry(NoBackoff(), 0),  # the next tick is the retry
-        )
-        self._queued = QueuedHints(self._client)
+        self._sender = self._sender_of(settings, app)
+
+    def _sender_of(self, settings: Settings, app: Celery) -> Sender:
+        url, share, timeout = settings.messages_url(), settings.tuning.worker_share, settings.socket_timeout
+        if is_amqp_url(url):
+            return AmqpSender(url, kinds=[*self._templates], share=share, timeout=timeout)
+        return RedisSender(url, prefix=queue_key(app, ""), share=share, timeout=timeout)
 
     def publish(self, jobs: Sequence[Job]) -> int:
         """Publish a hint for every job; return how many the broker accepted, 0 if it is unreachable.
@@ -117,20 +123,9 @@ class Publisher:
         """
         if not jobs:
             return 0
-        messages: defaultdict[Line, list[str]] = defaultdict(list)
         try:
-            waiting = self._queued.waiting(job.id for job in jobs)
-            for job in jobs:
-                if job.id not in waiting:
-                    where = Line(self._keys[job.key.kind], _priority(job), job.run, self._share)
-                    hint = self._templates[job.key.kind].render(job, self._queued.tag(where, job.id))
-                    messages[where].append(hint)
-            with self._client.pipeline(transaction=False) as pipe:
-                for where, hints in messages.items():
-                    for start in range(0, len(hints), CHUNK):
-                        queue_hints(pipe, *where, hints[start : start + CHUNK])
-                pipe.execute()
-        except (RedisError, OSError) as error:
+            accepted = self._sender.send(jobs, lambda job, tag: self._templates[job.key.kind].render(job, tag))
+        except self._sender.errors as error:
             # Warn once per outage: the loop repeats its hints every second or so.
             (log.debug if self._away else log.warning)("hint.failed", jobs=len(jobs), error=type(error).__name__)
             self._away = True
@@ -138,12 +133,8 @@ class Publisher:
         if self._away:
             log.info("hint.restored", jobs=len(jobs))
             self._away = False
-        return len(jobs)
+        return accepted
 
     def close(self) -> None:
         """Close the connections."""
-        self._client.close()
-
-
-def _priority(job: Job) -> int:
-    return ASKING if job.model else QUICK
+        self._sender.close()

@@ -74,7 +74,7 @@ def _measured(loads: Sequence[Load]) -> tuple[float, float, float, int, float]:
         after, seconds = fleet.answered(loops), time.monotonic() - began
         for loop in loops:
             if not fleet.state.scard(loop.ledger.store.key("unclaimed")):
-                raise RuntimeError(f"the jobs of {loop.run} ran out: the figures would be too good")
+                raise RuntimeError(f"the jobs of {loop.state.run} ran out: the figures would be too good")
     served = [later - earlier for earlier, later in zip(before, after, strict=True)]
     due = [sum(served) * load.share / sum(one.share for one in loads) for load in loads]
     of_due = [got / wanted for got, wanted in zip(served, due, strict=True)]

@@ -17,7 +17,7 @@ others, so that a worker without free places for a model can leave the former to
 from __future__ import annotations
 
 import binascii
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib import resources
 from typing import Any, Literal, NamedTuple
@@ -28,7 +28,7 @@ from kombu.transport.redis import Channel
 from cogitate.memory import typed_json
 from cogitate.memory.errors import CogitateError
 from cogitate.scheduler.config.settings import check_run_name
-from cogitate.tasks.job import split_job_id
+from cogitate.tasks.job import Job, split_job_id
 from cogitate.workers import lua
 
 MAX_JOB_ID = 512  # characters; longer than any run name, kind and owner
@@ -151,6 +151,10 @@ TURNS_KEPT = 7 * KEPT  # seconds after which the turns expire: they outlive all 
 def tickets_key(queue: str, priority: int) -> str:
     """Return the key of a list of tickets of a queue, as kombu names it."""
     return f"{queue}{Channel.sep}{priority}" if priority else queue
+
+
+#: Returns a job's message with a delivery tag, which must be unique on Redis.
+Render = Callable[[Job, str], str]
 
 
 class Line(NamedTuple):

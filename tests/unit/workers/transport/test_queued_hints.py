@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from cogitate.scheduler.config.settings import Settings
 from cogitate.tasks.job import Job, JobKey
-from cogitate.workers import publish as module
 from cogitate.workers.publish import Publisher
-from cogitate.workers.transport import queued_hints
+from cogitate.workers.transport import queued_hints, redis_sender
 from cogitate.workers.transport.hints import QUICK, hints_key, next_hints
 
 SETTINGS = Settings(redis_url="redis://localhost:1/0")
@@ -35,7 +34,7 @@ class Host:
     def __init__(self, broker: Any = None) -> None:
         self.broker: Any = broker or FakeRedis()
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(module, "Redis", SimpleNamespace(from_url=lambda *_, **__: self.broker))
+            patch.setattr(redis_sender, "Redis", SimpleNamespace(from_url=lambda *_, **__: self.broker))
             self.publisher = Publisher(SETTINGS)
 
     def publish(self, *numbers: int) -> int:
@@ -117,7 +116,7 @@ def test_what_was_taken_is_forgotten_although_no_hint_is_repeated(monkeypatch: p
     for tick in range(100):
         host.publish(tick)
         host.take()
-    assert len(host.publisher._queued._line_of) <= 11
+    assert len(host.publisher._sender._queued._line_of) <= 11  # type: ignore[attr-defined]
 
 
 @given(st.lists(st.one_of(st.just("take"), st.just("repeat"), st.integers(1, 4)), max_size=40))
