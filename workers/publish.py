@@ -29,6 +29,8 @@ from redis.retry import Retry
 from cogitate.scheduler.config.settings import Settings
 from cogitate.tasks.job import Job
 from cogitate.workers.celery_app import make_app
+from cogitate.workers.telemetry.exporting import started
+from cogitate.workers.telemetry.job_trace import HEADER
 from cogitate.workers.transport.hints import ASKING, QUICK, queue_hints
 
 CHUNK = 500  # messages in one LPUSH; some 0.5 MB, far below the server's limits
@@ -57,11 +59,19 @@ class Template:
 
     # Each marks one value in the rendered text. Plain letters survive JSON and base64 unchanged.
     _ID, _TAG, _ARGS, _KWARGS = "job-id-gap", "delivery-tag-gap", "args-gap", "kwargs-gap"
+    _TRACE = "trace-gap"
 
-    def __init__(self, app: Celery, kind: str) -> None:
+    def __init__(self, app: Celery, kind: str, *, traced: bool = False) -> None:
+        """Render the message of a kind, with a header for its trace if that is exported."""
+        headers = {HEADER: self._TRACE} if traced else None
         with Connection("memory://", transport_options={"polling_interval": 0}) as connection:
             app.tasks[kind].apply_async(
-                (self._ID,), task_id=self._ID, argsrepr=self._ARGS, kwargsrepr=self._KWARGS, connection=connection
+                (self._ID,),
+                task_id=self._ID,
+                argsrepr=self._ARGS,
+                kwargsrepr=self._KWARGS,
+                headers=headers,
+                connection=connection,
             )
             message = connection.default_channel._get(kind)
         body = a2b_base64(message["body"]).decode()
@@ -73,9 +83,15 @@ class Template:
         text = text.replace(f'"{self._ID}"', "%(id)s").replace(f'"{self._ARGS}"', "%(args)s")
         text = text.replace(f'"{self._KWARGS}"', "%(kwargs)s")
         self._envelope = text.replace("body-gap", "%(body)s").replace(self._TAG, "%(tag)s")
+        self._envelope = self._envelope.replace(self._TRACE, "%(trace)s")
 
-    def render(self, job: Job, tag: str) -> str:
-        """Return the message of one job; `tag`, a unique UUID, is its delivery tag."""
+    def render(self, job: Job, tag: str, trace: str = "") -> str:
+        """Return the message of one job.
+
+        Args:
+            tag: its delivery tag, a unique UUID.
+            trace: the header of its trace, if the template has one.
+        """
         job_id = json.dumps(job.id)
         return self._envelope % {
             "id": job_id,
@@ -83,6 +99,7 @@ class Template:
             "kwargs": json.dumps(display_kwargs(job)),
             "body": b2a_base64(job_id[1:-1].join(self._body).encode(), newline=False).decode(),
             "tag": tag,
+            "trace": trace,
         }
 
 
@@ -97,7 +114,9 @@ class Publisher:
 
     def __init__(self, settings: Settings) -> None:
         app = make_app(settings.messages_url())
-        self._templates = {queue.name: Template(app, queue.name) for queue in app.conf.task_queues}
+        self._telemetry = started()
+        traced = self._telemetry is not None
+        self._templates = {queue.name: Template(app, queue.name, traced=traced) for queue in app.conf.task_queues}
         self._keys = {kind: queue_key(app, kind) for kind in self._templates}
         self._share = settings.tuning.worker_share
         self._away = False
@@ -118,7 +137,8 @@ class Publisher:
         messages: defaultdict[tuple[str, int, str], list[str]] = defaultdict(list)
         random = str(uuid4())[:-8]  # one per tick plus a number per message: a UUID each would dominate the cost
         for number, job in enumerate(jobs):  # all of one run
-            hint = self._templates[job.key.kind].render(job, f"{random}{number:08x}")
+            trace = self._telemetry.traceparent(job.run, job.id) if self._telemetry is not None else ""
+            hint = self._templates[job.key.kind].render(job, f"{random}{number:08x}", trace)
             messages[job.key.kind, _priority(job), job.run].append(hint)
         try:
             with self._client.pipeline(transaction=False) as pipe:
