@@ -246,6 +246,7 @@ class TickLoop(BodyCalls):
                 send_commit=commit_at_once if inline else open_commits(settings, ledger, self._resources),
                 watchers=watching,
                 terms_of=later_terms(settings, given),
+                await_workers=self._await_workers,
             )
             self._resources.callback(self._keep_spending)
             if resumed and settings.adapts():
@@ -298,9 +299,14 @@ class TickLoop(BodyCalls):
 
             agents, client = len(self.state.streams), self.ledger.client
             tell_unfit_kinds(self.ledger.run, self._loop.tick, self.settings, self.state.latencies, agents, client)
-        if self._readiness is not None:
-            self._readiness.wait(lambda: self.stopping, for_workers=not self._begins_without_workers)
+        self._await_workers()
         return ticks
+
+    def _await_workers(self) -> None:
+        """Wait for the workers that the next tick may need, and for endpoints that are being probed."""
+        if self._readiness is not None:
+            for_workers = not (self._begins_without_workers or self._loop.repeats)
+            self._readiness.wait(lambda: self.stopping, for_workers=for_workers)
 
     def __aiter__(self) -> AsyncTicks:
         """Iterate over the ticks in asyncio: the same ticks, while other tasks run between them.

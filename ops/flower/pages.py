@@ -308,6 +308,17 @@ class Probe(BaseHandler):  # type: ignore[misc]  # Flower is untyped
         self.write({"redis": redis})
 
 
+class Demand(BaseHandler):  # type: ignore[misc]  # Flower is untyped
+    """The handler of what an autoscaler of workers reads: totals without a name, so without a password."""
+
+    async def get(self) -> None:
+        self.set_header("Cache-Control", "no-store")
+        try:
+            self.write(await IOLoop.current().run_in_executor(None, _readings(self.capp).demand))
+        except RedisError:
+            self.set_status(503)
+
+
 def register() -> None:
     """Add the pages to Flower in this process, before it reads its options. A second call changes nothing."""
     if "template_loader" in urls.settings:
@@ -336,4 +347,5 @@ def register() -> None:
     urls.handlers[-1:-1] = ours  # before the last handler, which answers every address with 404
     urls.handlers.insert(0, web.url(r"/", Start))
     urls.handlers[-1:-1] = [web.url(r"/healthz", Probe, {"waits": False}), web.url(r"/readyz", Probe, {"waits": True})]
+    urls.handlers[-1:-1] = [web.url(r"/demand", Demand)]
     patches.apply()

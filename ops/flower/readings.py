@@ -19,6 +19,7 @@ from cogitate.ops.flower.job_list import job_list, matches
 from cogitate.ops.flower.run_rows import RunRows, refusals_of, row_of
 from cogitate.ops.flower.shared_reading import SharedReadings
 from cogitate.ops.flower.timeline import events_since, timeline
+from cogitate.ops.flower.worker_demand import worker_demand
 from cogitate.ops.formatting.budget import format_cost
 from cogitate.ops.formatting.job_life import job_life
 from cogitate.ops.formatting.vitals import format_breaker, format_class
@@ -76,6 +77,11 @@ class Readings:
     def redis(self) -> str:
         """Return "answers", or the reason why the state does not answer."""
         return redis_state(self.state)
+
+    def demand(self) -> dict[str, Any]:
+        """Return what the open jobs of all runs ask of workers, for an autoscaler."""
+        found: dict[str, Any] = msgspec.to_builtins(worker_demand(self.state))
+        return found
 
     def runs(self) -> list[str]:
         """Return the names of the runs, running ones first."""

@@ -9,7 +9,7 @@ over if the job's inputs are the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 import structlog
@@ -44,12 +44,19 @@ log = structlog.get_logger()
 
 
 class Following:
-    """The source of a fork, as its boundaries follow it; without effect in a run that is no fork."""
+    """The source of a fork, as its boundaries follow it; without effect in a run that is no fork.
 
-    def __init__(self, ledger: HostLedger, apply: Apply, pace: Pace | None) -> None:
+    Args:
+        await_workers: waits until the workers are there that the run needs once it repeats no more.
+    """
+
+    def __init__(
+        self, ledger: HostLedger, apply: Apply, pace: Pace | None, await_workers: Callable[[], None] = lambda: None
+    ) -> None:
         self._ledger = ledger
         self._apply: Apply = apply
         self._pace = pace
+        self._await_workers = await_workers
         self._was_away = False
         self._origin = origin = origin_of(ledger.store)
         follows = origin is not None and ledger.store.field("state", "parted") is None
@@ -147,6 +154,7 @@ class Following:
         self._source = None
         gone = Write("HSET", "state", ("parted", tick)), Write("DEL", "origin_journal", ())
         self._ledger.carry_out(*writes, *gone)
+        self._await_workers()
         if self._pace is not None:
             self._pace.begin(tick)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from pydantic import BaseModel
 
+from cogitate.memory.hashing import hashed
 from cogitate.prompts.constraints import Constraint
 from cogitate.scheduler.config.endpoints import Model
 from cogitate.scheduler.ledger.claims import Claim
@@ -53,7 +53,7 @@ class CachedQuestion(NamedTuple):
         sent = [*self[:3], self.system, self.user, schema, self.output_cap]
         if self.parameters:  # keys without parameters stay as they were in earlier versions
             sent.append(self.parameters)
-        return hashlib.blake2b(json.dumps(sent).encode(), digest_size=16).hexdigest()
+        return hashed(json.dumps(sent).encode(), 16).hexdigest()
 
 
 BATCHED = "batched"  # why there is no answer yet: a batch has the request, and a worker is given the job again with it
