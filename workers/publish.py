@@ -13,27 +13,24 @@ from __future__ import annotations
 
 import json
 from binascii import a2b_base64, b2a_base64
-from collections import defaultdict
 from collections.abc import Sequence
+from typing import Protocol
 from uuid import uuid4
 
 import structlog
 from celery import Celery
 from kombu.connection import Connection
 from kombu.utils.json import dumps
-from redis import Redis
-from redis.backoff import NoBackoff
-from redis.exceptions import RedisError
-from redis.retry import Retry
 
 from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.config.urls import is_amqp_url
 from cogitate.tasks.job import Job
 from cogitate.workers.celery_app import make_app
 from cogitate.workers.telemetry.exporting import started
 from cogitate.workers.telemetry.job_trace import HEADER
-from cogitate.workers.transport.hints import ASKING, QUICK, queue_hints
+from cogitate.workers.transport.amqp_sender import AmqpSender
+from cogitate.workers.transport.redis_sender import RedisSender
 
-CHUNK = 500  # messages in one LPUSH; some 0.5 MB, far below the server's limits
 MAX_SHOWN = 80  # characters of an owner in the display fields
 
 log = structlog.get_logger()
@@ -109,6 +106,18 @@ def queue_key(app: Celery, kind: str) -> str:
     return prefix + kind
 
 
+class Sender(Protocol):
+    """A sender to a broker; `errors` are those that `send` raises if the broker is away."""
+
+    errors: tuple[type[Exception], ...]
+
+    def send(self, hints: Sequence[tuple[Job, str]]) -> int:
+        """Send hints of one run, each with its rendered message; return how many the broker accepted."""
+
+    def close(self) -> None:
+        """Close the connections."""
+
+
 class Publisher:
     """A publisher of hints by the host's own settings. Use it from one thread at a time."""
 
@@ -117,15 +126,14 @@ class Publisher:
         self._telemetry = started()
         traced = self._telemetry is not None
         self._templates = {queue.name: Template(app, queue.name, traced=traced) for queue in app.conf.task_queues}
-        self._keys = {kind: queue_key(app, kind) for kind in self._templates}
-        self._share = settings.tuning.worker_share
         self._away = False
-        self._client: Redis = Redis.from_url(
-            settings.messages_url(),
-            socket_timeout=settings.socket_timeout,
-            socket_connect_timeout=settings.socket_timeout,
-            retry=Retry(NoBackoff(), 0),  # the next tick is the retry
-        )
+        self._sender = self._sender_of(settings, app)
+
+    def _sender_of(self, settings: Settings, app: Celery) -> Sender:
+        url, share, timeout = settings.messages_url(), settings.tuning.worker_share, settings.socket_timeout
+        if is_amqp_url(url):
+            return AmqpSender(url, kinds=[*self._templates], share=share, timeout=timeout)
+        return RedisSender(url, prefix=queue_key(app, ""), share=share, timeout=timeout)
 
     def publish(self, jobs: Sequence[Job]) -> int:
         """Publish a hint for every job; return how many the broker accepted, 0 if it is unreachable.
@@ -134,20 +142,14 @@ class Publisher:
         """
         if not jobs:
             return 0
-        messages: defaultdict[tuple[str, int, str], list[str]] = defaultdict(list)
         random = str(uuid4())[:-8]  # one per tick plus a number per message: a UUID each would dominate the cost
-        for number, job in enumerate(jobs):  # all of one run
-            trace = self._telemetry.traceparent(job.run, job.id) if self._telemetry is not None else ""
-            hint = self._templates[job.key.kind].render(job, f"{random}{number:08x}", trace)
-            messages[job.key.kind, _priority(job), job.run].append(hint)
+        hints = [
+            (job, self._templates[job.key.kind].render(job, f"{random}{number:08x}", self._trace_of(job)))
+            for number, job in enumerate(jobs)  # all of one run
+        ]
         try:
-            with self._client.pipeline(transaction=False) as pipe:
-                for (kind, priority, run), hints in messages.items():
-                    for start in range(0, len(hints), CHUNK):
-                        some = hints[start : start + CHUNK]
-                        queue_hints(pipe, self._keys[kind], priority, run, self._share, some)
-                pipe.execute()
-        except (RedisError, OSError) as error:
+            accepted = self._sender.send(hints)
+        except self._sender.errors as error:
             # Warn once per outage: the loop repeats its hints every second or so.
             (log.debug if self._away else log.warning)("hint.failed", jobs=len(jobs), error=type(error).__name__)
             self._away = True
@@ -155,12 +157,11 @@ class Publisher:
         if self._away:
             log.info("hint.restored", jobs=len(jobs))
             self._away = False
-        return len(jobs)
+        return accepted
+
+    def _trace_of(self, job: Job) -> str:
+        return self._telemetry.traceparent(job.run, job.id) if self._telemetry is not None else ""
 
     def close(self) -> None:
         """Close the connections."""
-        self._client.close()
-
-
-def _priority(job: Job) -> int:
-    return ASKING if job.model else QUICK
+        self._sender.close()

@@ -14,10 +14,10 @@ from structlog.testing import capture_logs
 
 from cogitate.scheduler.config.settings import Settings
 from cogitate.tasks.job import Cost, Job, JobKey
-from cogitate.workers import publish as module
 from cogitate.workers.publish import Publisher, display_args, display_kwargs
 from cogitate.workers.telemetry import exporting
 from cogitate.workers.telemetry.job_trace import HEADER, trace_of
+from cogitate.workers.transport import redis_sender
 from cogitate.workers.transport.hints import ASKING, DRAWN, QUICK, check_hint, hints_key, tickets_key
 
 SETTINGS = Settings(redis_url="redis://localhost:1/0", socket_timeout=7.0)
@@ -37,7 +37,7 @@ class Broker:
         self.how: dict[str, Any] = {}
         self.pushed: list[int] = []
         self.closed = False
-        monkeypatch.setattr(module, "Redis", SimpleNamespace(from_url=self.connect))
+        monkeypatch.setattr(redis_sender, "Redis", SimpleNamespace(from_url=self.connect))
 
     def connect(self, url: str, **how: Any) -> Any:
         self.how = {"url": url, **how}
