@@ -39,6 +39,7 @@ from cogitate.scheduler.ledger.errors import LedgerError, RunMissing
 from cogitate.scheduler.tick.figure_history import Span
 from cogitate.tasks.registry import kind_names
 from cogitate.workers.publish import queue_key
+from cogitate.workers.transport.amqp_connection import BrokerAway
 
 TABS = {"overview": "Cogitate", "budgets": "Budgets", "cadence": "Cadence", "charts": "Charts", "steering": "Steering"}
 NAVIGATION = TABS | {"jobs": "Jobs", "minds": "Minds"}
@@ -109,6 +110,8 @@ class PageHandler(BaseHandler):  # type: ignore[misc]  # Flower is untyped
             raise Unreadable(503, str(error)) from error
         except RedisTimeoutError as error:
             raise Unreadable(503, f"Redis does not answer within {PATIENCE:g} s; {WHAT_TO_DO}") from error
+        except BrokerAway as error:
+            raise Unreadable(503, f"{error}; {WHAT_TO_DO}") from error
         except (RedisError, OSError, ConfigurationError) as error:
             if isinstance(error.__context__, FileNotFoundError):  # the socket of a stopped server
                 raise Unreadable(503, GONE) from error

@@ -124,6 +124,23 @@ def test_secrets_come_from_files(tmp_path: Path) -> None:
     assert done.stdout == "redis://host:abc123@redis:6379/0|none|none\n"
 
 
+def test_rabbitmq_has_a_password_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "redis").write_text("abc")
+    (tmp_path / "rabbitmq").write_text("def")
+    given = {
+        "PATH": "/usr/bin:/bin",
+        "COGITATE_REDIS_URL": "redis://host:PASSWORD@redis:6379/0",
+        "COGITATE_BROKER_URL": "amqp://cogitate:PASSWORD@rabbitmq:5672/",
+        "REDIS_PASSWORD_FILE": "redis",
+        "RABBITMQ_PASSWORD_FILE": "rabbitmq",
+    }
+    show = ["sh", "-c", 'echo "$COGITATE_REDIS_URL|$COGITATE_BROKER_URL|${RABBITMQ_PASSWORD-none}"']
+    said = subprocess.run(
+        ["sh", str(START), *show], env=given, cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert said.stdout == "redis://host:abc@redis:6379/0|amqp://cogitate:def@rabbitmq:5672/|none\n"
+
+
 @pytest.mark.parametrize(
     ("text", "message"), [(None, "REDIS_PASSWORD_FILE: secret cannot be read"), ("a@b/c", "letters and digits only")]
 )
