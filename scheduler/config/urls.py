@@ -106,6 +106,7 @@ SERVER_FILE = "server.json"  # in the data folder: where its embedded server lis
 
 CLUSTER_SCHEMES = ("redis+cluster", "rediss+cluster")
 SENTINEL_SCHEMES = ("redis+sentinel", "rediss+sentinel")
+AMQP_SCHEMES = ("amqp", "amqps")
 NO_BROKER = (
     "a cluster cannot carry Celery's messages, since Celery's transport uses keys of several slots at once; name a "
     "single server in COGITATE_BROKER_URL, which may be small and need not keep anything"
@@ -139,6 +140,11 @@ def is_cluster_url(url: str) -> bool:
 def is_sentinel_url(url: str) -> bool:
     """Return whether a URL names Sentinels."""
     return url.partition("://")[0] in SENTINEL_SCHEMES
+
+
+def is_amqp_url(url: str) -> bool:
+    """Return whether a URL names RabbitMQ."""
+    return url.partition("://")[0] in AMQP_SCHEMES
 
 
 def check_redis_url(url: str) -> None:
@@ -177,6 +183,13 @@ def check_broker_url(url: str) -> None:
     Raises:
         ValueError: showing the URL without its password.
     """
+    if is_amqp_url(url):
+        if not urlsplit(url).hostname:
+            raise ValueError(f"{redact_url(url)[:80]!r} names no host: write amqp://user:password@host:5672/vhost")
+        for name, _ in parse_qsl(urlsplit(url).query, keep_blank_values=True):
+            if not (url.startswith("amqps://") and name.startswith("ssl_")):
+                raise ValueError(f"{redact_url(url)[:80]!r} may have no parameter {name[:40]!r}")
+        return
     check_redis_url(url)
     if is_cluster_url(url):
         raise ValueError(f"{redact_url(url)[:80]!r} is not a broker: {NO_BROKER}")
