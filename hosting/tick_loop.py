@@ -63,6 +63,7 @@ from cogitate.scheduler.tick.loop import RunLoop, Watcher
 from cogitate.scheduler.tick.result_collector import Publish
 from cogitate.scheduler.tick.tick_iterator import Tick
 from cogitate.tasks.registry import kind_names, kinds, use_prompts
+from cogitate.workers.telemetry import exporting
 
 if TYPE_CHECKING:
     from cogitate.hosting.services import Processes
@@ -172,6 +173,7 @@ class TickLoop(BodyCalls):
         if asks_here:
             check_model(settings)
         self._resources = ExitStack()
+        telemetry = exporting.start("cogitate-host")
         publish: Publish
         with self._resources:
             if inline:  # imported here, as below, so that each mode loads only what it needs
@@ -210,6 +212,11 @@ class TickLoop(BodyCalls):
 
                 unexported = lambda: opening.done and self._loop.unexported  # noqa: E731 - scrapes may come earlier
                 watching.append(serve_metrics(client, run, settings, unexported, self._resources).committed)
+            if telemetry is not None:
+                from cogitate.hosting.telemetry import JobSpans
+
+                watching.append(JobSpans(telemetry, ledger).committed)
+                self._resources.callback(telemetry.flush)
             if any(one.llm == "openai" for one in ever):
                 from cogitate.hosting.shortfalls import watch_endpoints
 

@@ -16,6 +16,7 @@ from urllib.error import URLError
 from urllib.request import Request, urlopen
 
 import pytest
+import trustme
 
 from tests.patience import LONGEST, wait_until
 from tests.ports import free_ports
@@ -27,11 +28,11 @@ HOST = "127.0.0.1"
 class RabbitMQ:
     """A broker that starts with a `with` block and is killed at its end; it keeps its queues when it starts again."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, tls: bool = False) -> None:
         if shutil.which("rabbitmq-server") is None or not PROGRAM.exists():
             pytest.skip("needs the package rabbitmq-server")
         self.folder = Path(tempfile.mkdtemp(prefix="cogitate-rabbitmq-"))
-        self.port = free_ports(4)
+        self.port = free_ports(5)
         mapper, distribution, management = range(self.port + 1, self.port + 4)
         self._management = f"http://{HOST}:{management}/api"
         self.management = f"http://guest:guest@{HOST}:{management}/api/"
@@ -42,6 +43,8 @@ class RabbitMQ:
             f"management.tcp.port = {management}\n"
             "log.console = true\nlog.file = false\nvm_memory_high_watermark.absolute = 512MiB\n"
         )
+        if tls:
+            self._listen_by_tls()
         self._environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(self.folder),  # of the Erlang cookie
@@ -63,6 +66,30 @@ class RabbitMQ:
     @property
     def url(self) -> str:
         return f"amqp://guest:guest@{HOST}:{self.port}//"
+
+    @property
+    def tls_url(self) -> str:
+        return f"amqps://guest:guest@{HOST}:{self.port + 4}//"
+
+    @property
+    def authority(self) -> Path:
+        """The file of the authority that vouches for its certificate."""
+        return self.folder / "authority.pem"
+
+    def _listen_by_tls(self) -> None:
+        authority, certificate, key = trustme.CA(), self.folder / "certificate.pem", self.folder / "key.pem"
+        issued = authority.issue_cert(HOST)
+        authority.cert_pem.write_to_path(str(self.authority))
+        issued.cert_chain_pems[0].write_to_path(str(certificate))
+        issued.private_key_pem.write_to_path(str(key))
+        with (self.folder / "rabbitmq.conf").open("a") as configuration:
+            configuration.write(
+                f"listeners.ssl.default = {HOST}:{self.port + 4}\n"
+                f"ssl_options.cacertfile = {self.authority}\n"
+                f"ssl_options.certfile = {certificate}\n"
+                f"ssl_options.keyfile = {key}\n"
+                "ssl_options.verify = verify_none\n"
+            )
 
     def start(self) -> None:
         """Start the broker, or start it again with the queues that it had."""

@@ -21,7 +21,7 @@ from typing import Any, TypedDict
 
 import click
 import structlog
-from celery import Celery, signals
+from celery import Celery, current_task, signals
 from celery.worker import state
 from celery.worker.control import inspect_command
 from redis.exceptions import RedisError
@@ -35,6 +35,8 @@ from cogitate.workers.jobs import metrics, model_lane
 from cogitate.workers.processes import worker_process
 from cogitate.workers.processes.logs import escape_foreign, format_foreign, json_processors, text_processors
 from cogitate.workers.processes.worker_process import BEFORE_CLAIM, reason_of
+from cogitate.workers.telemetry.exporting import started
+from cogitate.workers.telemetry.job_trace import HEADER
 from cogitate.workers.transport import amqp_transport, redis_transport, room
 from cogitate.workers.transport.broker_url import correct_flower, kombu_url, tls
 from cogitate.workers.transport.event_batches import EventBatches
@@ -65,6 +67,9 @@ def _task() -> Callable[..., str]:
     def run(job_id: str) -> str:
         from cogitate.workers.jobs.process_lane import run_job  # imported here, for the same reason as `warm_up`
 
+        telemetry = started()
+        if telemetry is not None:
+            telemetry.arrived(job_id, current_task.request.get(HEADER))
         return run_job(job_id)
 
     return run

@@ -15,7 +15,6 @@ import json
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Sequence
 from typing import Protocol
-from uuid import uuid4
 
 import structlog
 from celery import Celery
@@ -26,7 +25,10 @@ from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.config.urls import is_amqp_url
 from cogitate.tasks.job import Job
 from cogitate.workers.celery_app import make_app
+from cogitate.workers.telemetry.exporting import started
+from cogitate.workers.telemetry.job_trace import HEADER
 from cogitate.workers.transport.amqp_sender import AmqpSender
+from cogitate.workers.transport.hints import Render
 from cogitate.workers.transport.redis_sender import RedisSender
 
 MAX_SHOWN = 80  # characters of an owner in the display fields
@@ -54,11 +56,19 @@ class Template:
 
     # Each marks one value in the rendered text. Plain letters survive JSON and base64 unchanged.
     _ID, _TAG, _ARGS, _KWARGS = "job-id-gap", "delivery-tag-gap", "args-gap", "kwargs-gap"
+    _TRACE = "trace-gap"
 
-    def __init__(self, app: Celery, kind: str) -> None:
+    def __init__(self, app: Celery, kind: str, *, traced: bool = False) -> None:
+        """Render the message of a kind, with a header for its trace if that is exported."""
+        headers = {HEADER: self._TRACE} if traced else None
         with Connection("memory://", transport_options={"polling_interval": 0}) as connection:
             app.tasks[kind].apply_async(
-                (self._ID,), task_id=self._ID, argsrepr=self._ARGS, kwargsrepr=self._KWARGS, connection=connection
+                (self._ID,),
+                task_id=self._ID,
+                argsrepr=self._ARGS,
+                kwargsrepr=self._KWARGS,
+                headers=headers,
+                connection=connection,
             )
             message = connection.default_channel._get(kind)
         body = a2b_base64(message["body"]).decode()
@@ -70,9 +80,15 @@ class Template:
         text = text.replace(f'"{self._ID}"', "%(id)s").replace(f'"{self._ARGS}"', "%(args)s")
         text = text.replace(f'"{self._KWARGS}"', "%(kwargs)s")
         self._envelope = text.replace("body-gap", "%(body)s").replace(self._TAG, "%(tag)s")
+        self._envelope = self._envelope.replace(self._TRACE, "%(trace)s")
 
-    def render(self, job: Job, tag: str) -> str:
-        """Return the message of one job; `tag`, a unique UUID, is its delivery tag."""
+    def render(self, job: Job, tag: str, trace: str = "") -> str:
+        """Return the message of one job.
+
+        Args:
+            tag: its delivery tag, a unique UUID.
+            trace: the header of its trace, if the template has one.
+        """
         job_id = json.dumps(job.id)
         return self._envelope % {
             "id": job_id,
@@ -80,6 +96,7 @@ class Template:
             "kwargs": json.dumps(display_kwargs(job)),
             "body": b2a_base64(job_id[1:-1].join(self._body).encode(), newline=False).decode(),
             "tag": tag,
+            "trace": trace,
         }
 
 
@@ -94,8 +111,8 @@ class Sender(Protocol):
 
     errors: tuple[type[Exception], ...]
 
-    def send(self, hints: Sequence[tuple[Job, str]]) -> int:
-        """Send hints of one run, each with its rendered message; return how many the broker accepted."""
+    def send(self, jobs: Sequence[Job], render: Render) -> int:
+        """Send a hint for every job, all of one run; return for how many the broker has one."""
 
     def close(self) -> None:
         """Close the connections."""
@@ -106,7 +123,9 @@ class Publisher:
 
     def __init__(self, settings: Settings) -> None:
         app = make_app(settings.messages_url())
-        self._templates = {queue.name: Template(app, queue.name) for queue in app.conf.task_queues}
+        self._telemetry = started()
+        traced = self._telemetry is not None
+        self._templates = {queue.name: Template(app, queue.name, traced=traced) for queue in app.conf.task_queues}
         self._away = False
         self._sender = self._sender_of(settings, app)
 
@@ -117,19 +136,14 @@ class Publisher:
         return RedisSender(url, prefix=queue_key(app, ""), share=share, timeout=timeout)
 
     def publish(self, jobs: Sequence[Job]) -> int:
-        """Publish a hint for every job; return how many the broker accepted, 0 if it is unreachable.
+        """Publish a hint for every job; return for how many the broker has one, 0 if it is unreachable.
 
         After a timeout some may have arrived nevertheless; repeated hints are harmless.
         """
         if not jobs:
             return 0
-        random = str(uuid4())[:-8]  # one per tick plus a number per message: a UUID each would dominate the cost
-        hints = [
-            (job, self._templates[job.key.kind].render(job, f"{random}{number:08x}"))
-            for number, job in enumerate(jobs)  # all of one run
-        ]
         try:
-            accepted = self._sender.send(hints)
+            accepted = self._sender.send(jobs, self._render)
         except self._sender.errors as error:
             # Warn once per outage: the loop repeats its hints every second or so.
             (log.debug if self._away else log.warning)("hint.failed", jobs=len(jobs), error=type(error).__name__)
@@ -139,6 +153,12 @@ class Publisher:
             log.info("hint.restored", jobs=len(jobs))
             self._away = False
         return accepted
+
+    def _trace_of(self, job: Job) -> str:
+        return self._telemetry.traceparent(job.run, job.id) if self._telemetry is not None else ""
+
+    def _render(self, job: Job, tag: str) -> str:
+        return self._templates[job.key.kind].render(job, tag, self._trace_of(job))
 
     def close(self) -> None:
         """Close the connections."""

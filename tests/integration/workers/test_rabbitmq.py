@@ -45,7 +45,7 @@ Eventually = Callable[..., None]
 
 @pytest.fixture(scope="module")
 def started() -> Iterator[RabbitMQ]:
-    with RabbitMQ() as rabbitmq:
+    with RabbitMQ(tls=True) as rabbitmq:
         yield rabbitmq
 
 
@@ -112,6 +112,20 @@ def test_a_host_does_not_start_without_its_broker(settings: Settings, rabbitmq: 
     with pytest.raises(ConfigurationError, match=why) as refused:
         TickLoop(run="town", owners=OWNERS, settings=wrong, ticks=1)
     assert "hidden" not in str(refused.value)
+
+
+def test_it_is_reached_by_tls_and_its_certificate_is_checked(settings: Settings, rabbitmq: RabbitMQ) -> None:
+    secured = f"{rabbitmq.tls_url}?ssl_ca_certs={rabbitmq.authority}"
+    publish(settings.model_copy(update={"broker_url": SecretStr(secured)}), [job()])
+    app = make_app(secured)
+    assert app.control.inspect(timeout=0.1).ping() is None, "the app of workers and Flower reaches it too"
+    app.close()
+    assert count_waiting(f"{rabbitmq.tls_url}?ssl_cert_reqs=none", LONGEST, ["plan"]) == {"plan": 1}
+    with pytest.raises(ConfigurationError, match=r"is not one to trust: .*\?ssl_ca_certs="):
+        count_waiting(rabbitmq.tls_url, LONGEST, ["plan"])
+    elsewhere = secured.replace("127.0.0.1", "localhost")
+    with pytest.raises(ConfigurationError, match=r"is not one to trust: .*localhost"):
+        count_waiting(elsewhere, LONGEST, ["plan"])
 
 
 def test_a_queue_of_another_type_is_named(settings: Settings, rabbitmq: RabbitMQ) -> None:
