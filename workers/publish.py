@@ -15,7 +15,6 @@ import json
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Sequence
 from typing import Protocol
-from uuid import uuid4
 
 import structlog
 from celery import Celery
@@ -29,6 +28,7 @@ from cogitate.workers.celery_app import make_app
 from cogitate.workers.telemetry.exporting import started
 from cogitate.workers.telemetry.job_trace import HEADER
 from cogitate.workers.transport.amqp_sender import AmqpSender
+from cogitate.workers.transport.hints import Render
 from cogitate.workers.transport.redis_sender import RedisSender
 
 MAX_SHOWN = 80  # characters of an owner in the display fields
@@ -111,8 +111,8 @@ class Sender(Protocol):
 
     errors: tuple[type[Exception], ...]
 
-    def send(self, hints: Sequence[tuple[Job, str]]) -> int:
-        """Send hints of one run, each with its rendered message; return how many the broker accepted."""
+    def send(self, jobs: Sequence[Job], render: Render) -> int:
+        """Send a hint for every job, all of one run; return for how many the broker has one."""
 
     def close(self) -> None:
         """Close the connections."""
@@ -136,19 +136,14 @@ class Publisher:
         return RedisSender(url, prefix=queue_key(app, ""), share=share, timeout=timeout)
 
     def publish(self, jobs: Sequence[Job]) -> int:
-        """Publish a hint for every job; return how many the broker accepted, 0 if it is unreachable.
+        """Publish a hint for every job; return for how many the broker has one, 0 if it is unreachable.
 
         After a timeout some may have arrived nevertheless; repeated hints are harmless.
         """
         if not jobs:
             return 0
-        random = str(uuid4())[:-8]  # one per tick plus a number per message: a UUID each would dominate the cost
-        hints = [
-            (job, self._templates[job.key.kind].render(job, f"{random}{number:08x}", self._trace_of(job)))
-            for number, job in enumerate(jobs)  # all of one run
-        ]
         try:
-            accepted = self._sender.send(hints)
+            accepted = self._sender.send(jobs, self._render)
         except self._sender.errors as error:
             # Warn once per outage: the loop repeats its hints every second or so.
             (log.debug if self._away else log.warning)("hint.failed", jobs=len(jobs), error=type(error).__name__)
@@ -161,6 +156,9 @@ class Publisher:
 
     def _trace_of(self, job: Job) -> str:
         return self._telemetry.traceparent(job.run, job.id) if self._telemetry is not None else ""
+
+    def _render(self, job: Job, tag: str) -> str:
+        return self._templates[job.key.kind].render(job, tag, self._trace_of(job))
 
     def close(self) -> None:
         """Close the connections."""

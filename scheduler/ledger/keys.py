@@ -102,6 +102,11 @@ def incarnation_key(run: str) -> str:
     return run_base(run) + "incarnation"
 
 
+def moving_key(run: str) -> str:
+    """Return the key by which a ledger says that a run leaves it, or has left it: see `lua/whole.lua`."""
+    return run_base(run) + "moving"
+
+
 def run_prefix(run: str, incarnation: str) -> str:
     """Return the beginning of every key of one incarnation of a run."""
     return f"{run_base(run)}{incarnation}:"

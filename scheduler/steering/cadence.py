@@ -94,7 +94,7 @@ class Cadence:
         by_owner: dict[str, set[str]] = {}
         together = {name for name, turn in self._turns.items() if tick % turn == 0}
         asked = {(owner, name) for owner, name in asked if name not in self._turns}
-        asked |= {(owner, name) for owner in owners for name in together}
+        asked |= {(owner, name) for name in together for owner in owners}  # no walk over owners between turns
         for owner, name in asked:
             if owner not in self._left:
                 by_owner.setdefault(owner, set()).add(name)

@@ -13,6 +13,7 @@ from kombu.utils.json import loads
 
 from cogitate.tasks.job import Job
 from cogitate.workers.transport.amqp_connection import connect_amqp
+from cogitate.workers.transport.hints import Render
 from cogitate.workers.transport.lanes import choose_lanes, queue_of
 
 CHUNK = 500  # messages sent before their confirms are read
@@ -43,11 +44,10 @@ class AmqpSender:
         self._lost = 0  # messages that RabbitMQ refused or had no queue for
         self._tick = 0  # the newest tick of which a job was seen
 
-    def send(self, hints: Sequence[tuple[Job, str]]) -> int:
-        """Send hints of one run, each with its rendered message; return how many RabbitMQ confirmed."""
-        self._tick = max(self._tick, *(job.key.tick for job, _ in hints))
-        texts = {job.id: text for job, text in hints}
-        chosen = list(choose_lanes([job for job, _ in hints], self._tick, self._share))
+    def send(self, jobs: Sequence[Job], render: Render) -> int:
+        """Send a hint for every job, all of one run; return how many RabbitMQ confirmed."""
+        self._tick = max(self._tick, *(job.key.tick for job in jobs))
+        chosen = list(choose_lanes(jobs, self._tick, self._share))
         self._lost = 0
         try:
             if self._channel is None:
@@ -57,14 +57,14 @@ class AmqpSender:
                     self._sent += 1
                     self._waiting.add(self._sent)
                     where = queue_of(job.key.kind, lane)
-                    self._channel.basic_publish(_message(texts[job.id]), routing_key=where, mandatory=True)
+                    self._channel.basic_publish(_message(render(job, "")), routing_key=where, mandatory=True)
                 self._await_confirms()
         except BaseException:
             self.close()  # what it has confirmed is unknown from here on
             raise
         if self._lost:
             self.close()  # the next connection declares the queues anew
-        return len(hints) - self._lost
+        return len(jobs) - self._lost
 
     def close(self) -> None:
         """Close the connection, without waiting for RabbitMQ."""

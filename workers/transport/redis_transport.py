@@ -9,9 +9,9 @@ It works around two faults of kombu 5.7.0 that end a worker:
   ends the worker, or makes it reconnect and take the same item over and over. The transport drops it and logs
   `message.refused`.
 
-It also takes the hints of a queue in turn by run (`cogitate.workers.transport.hints`), and takes none of jobs that ask
-a model while this process has no room for them, since another worker may have. With plenty of room it takes several
-together, which saves two round trips for each but the first.
+It also takes hints in turn by run (`cogitate.workers.transport.hints`), and takes none of jobs that ask a model while
+this process has no room for them, since another worker may have. With plenty of room it takes several together, which
+saves two round trips for each but the first.
 
 A third fault costs time: kombu creates a client object for each command, which with redis-py 8 takes longer than the
 command.
@@ -107,8 +107,9 @@ class Transport(kombu_redis.Transport):
     def _deliver(self, message: Any, queue: str) -> None:
         if isinstance(message, str) and message in DRAWN and is_kind(queue):
             most = self._at_once() if DRAWN[message] == ASKING else 1
-            for hint in next_hints(self.reader._create_client(), queue, DRAWN[message], most):
-                self._deliver_checked(typed_json.decode(hint), queue)
+            queues = [queue, *sorted(other for other in self.reader.active_queues if other != queue and is_kind(other))]
+            for kind, hint in next_hints(self.reader._create_client(), queues, DRAWN[message], most):
+                self._deliver_checked(typed_json.decode(hint), kind)
         else:
             self._deliver_checked(message, queue)
 

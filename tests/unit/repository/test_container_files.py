@@ -17,6 +17,7 @@ from tests.repository import ROOT
 FIXED = {
     "data_dir",
     "redis_url",
+    "redis_urls",
     "broker_url",
     "api_key",
     "prompts",
@@ -48,7 +49,7 @@ def test_only_loopback_ports_are_published() -> None:
 
 def test_every_container_is_confined_and_its_log_rotated() -> None:
     services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
-    assert len(services) == 7
+    assert len(services) == 8
     for name, service in services.items():
         assert service["read_only"] is True, name
         assert service["cap_drop"] == ["ALL"], name

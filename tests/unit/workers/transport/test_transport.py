@@ -208,20 +208,22 @@ def test_a_ticket_of_a_kinds_queue_is_delivered_as_the_hints_whose_turn_it_is(
 ) -> None:
     asked: list[tuple[Any, ...]] = []
 
-    def hints(*of: Any) -> list[str]:
+    def hints(*of: Any) -> list[tuple[str, str]]:
         asked.append(of)
-        return [json.dumps(HINT), "{}", json.dumps(HINT)]
+        return [("plan", json.dumps(HINT)), ("act", json.dumps(HINT)), ("plan", json.dumps(HINT))]
 
     monkeypatch.setattr(redis_transport, "next_hints", hints)
     transport = Transport.__new__(Transport)
     transport.reader = SimpleNamespace(
-        _create_client=lambda: "client", qos=SimpleNamespace(can_consume_max_estimate=lambda: 7)
+        _create_client=lambda: "client",
+        qos=SimpleNamespace(can_consume_max_estimate=lambda: 7),
+        active_queues={"reflect", "plan", "act", "host.reply.celery.pidbox"},
     )
     with capture_logs() as logs:
         transport._deliver(ticket, "plan")
-        assert asked == [("client", "plan", priority, 1)]
+        assert asked == [("client", ["plan", "act", "reflect"], priority, 1)], "of all kinds that the worker takes"
         assert stock == [("_deliver", (HINT, "plan"))] * 2
-        assert len(logs) == 1, "what is no hint is refused as it would be in the queue"
+        assert len(logs) == 1, "what is no hint of its queue is refused as it would be there"
         transport._deliver(ticket, "host.celery.pidbox")
         transport._deliver("~1", "plan")
     assert (len(asked), len(stock), len(logs)) == (1, 2, 3), "elsewhere it is a message as any other"
@@ -246,9 +248,9 @@ def test_a_process_with_much_room_takes_the_hints_of_a_fourth_of_it_at_once(
 ) -> None:
     asked: list[int] = []
 
-    def hints(client: object, queue: str, priority: int, most: int) -> list[str]:
+    def hints(client: object, queues: list[str], priority: int, most: int) -> list[tuple[str, str]]:
         asked.append(most)
-        return [json.dumps(HINT)]
+        return [("plan", json.dumps(HINT))]
 
     monkeypatch.setattr(redis_transport, "next_hints", hints)
     monkeypatch.setattr(redis_transport, "check_hint", lambda message, queue: "job")
@@ -256,7 +258,9 @@ def test_a_process_with_much_room_takes_the_hints_of_a_fourth_of_it_at_once(
     monkeypatch.setattr(kombu_redis.Transport, "_deliver", lambda *_: None)
     transport = Transport.__new__(Transport)
     transport.reader = SimpleNamespace(
-        _create_client=lambda: "client", qos=SimpleNamespace(can_consume_max_estimate=lambda: slots)
+        _create_client=lambda: "client",
+        qos=SimpleNamespace(can_consume_max_estimate=lambda: slots),
+        active_queues={"plan"},
     )
     for ticket in ("~9", "~9", "~"):
         transport._deliver(ticket, "plan")
