@@ -355,9 +355,10 @@ class HostLedger:
         return self.outage is not None and not self.outage.back()
 
     def _step(self, lua: Script, args: Sequence[Value]) -> Reply | None:
-        digest, size = _fingerprint(args)
+        encoded = [arg if type(arg) is bytes else str(arg).encode() for arg in args]
+        digest, size = _fingerprint(encoded)
         seq = self._seq
-        fenced = [self.store.prefix, self.epoch, self._holder, seq, digest, *args]
+        fenced: list[Value] = [self.store.prefix, self.epoch, self._holder, seq, digest, *encoded]
 
         def step() -> Reply:
             answer: Reply = lua(keys=[self.store.key("state")], args=fenced)
@@ -390,7 +391,7 @@ class HostLedger:
         )
 
 
-def _fingerprint(args: Sequence[Value]) -> tuple[str, int]:
+def _fingerprint(args: Sequence[bytes]) -> tuple[str, int]:
     """Return the digest of a step's arguments, by which the ledger knows a repeated one, and their bytes."""
-    sent = b"\0".join([arg if type(arg) is bytes else str(arg).encode() for arg in args])
+    sent = b"\0".join(args)
     return hashlib.blake2b(sent, digest_size=16).hexdigest(), len(sent)

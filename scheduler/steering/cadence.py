@@ -10,8 +10,8 @@ shared turns and at no other tick, so that one request can think for many.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
-from itertools import islice
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import compress, islice
 from typing import NamedTuple
 
 from cogitate.memory.entry import Entry
@@ -26,6 +26,7 @@ from cogitate.tasks.kind import Kind, Moment, WorldFacts
 MOST = 1_000  # requests of one kind for one owner at one tick
 MAX_PARAMS = 200_000  # bytes of JSON: more than a host may pass, since a kind may need it
 _SAID = 300  # characters of a fault
+_BOOL = frozenset((bool,))
 
 
 class KindFault(NamedTuple):
@@ -67,11 +68,13 @@ class Cadence:
     ) -> None:
         """Record what owners observed, so that the kinds that heed it (or whose `heeds` raises) are asked."""
         for owner, entry in seen:
-            stream, concerned = streams[owner], self._concerned.get(owner, ())
-            for kind in self._kinds:
-                if kind.name not in concerned and self._is_heeded(kind, owner, entry, stream, world, minute):
-                    concerned = self._concerned.setdefault(owner, set())
-                    concerned.add(kind.name)
+            stream = streams[owner]
+            said = captured(_heeding, self._kinds, entry, stream, world, minute)
+            if type(said) is Raised or not _BOOL.issuperset(map(type, said)):
+                said = [self._is_heeded(kind, owner, entry, stream, world, minute) for kind in self._kinds]
+            if True in said:
+                heeding = compress(self._kinds, said)
+                self._concerned.setdefault(owner, set()).update(kind.name for kind in heeding)
 
     def forget(self, owner: str) -> None:
         self._left.add(owner)
@@ -155,10 +158,8 @@ class Cadence:
             wakes.setdefault(moment.owner, set()).add(kind.name)
 
     def _is_heeded(self, kind: Kind, owner: str, entry: Entry, stream: Stream, world: WorldFacts, minute: int) -> bool:
-        said: object = captured(kind.heeds, entry, stream, world, minute)
-        if type(said) is bool:
-            return said
-        heeded = said if type(said) is Raised else captured(bool, said)
+        heeded = captured(kind.heeds, entry, stream, world, minute)
+        heeded = heeded if type(heeded) is Raised else captured(bool, heeded)
         if type(heeded) is Raised:
             self._note(kind.name, owner, "heeds", heeded.error)
             return True
@@ -167,6 +168,11 @@ class Cadence:
     def _note(self, kind: str, owner: str, method: str, error: BaseException) -> None:
         said = str(error) if type(error) is _Unusable else fault_of_kind(kind, method, error)
         self._faults.append(KindFault(kind, owner, said[:_SAID]))
+
+
+def _heeding(kinds: Iterable[Kind], entry: Entry, stream: Stream, world: WorldFacts, minute: int) -> Sequence[object]:
+    """Return what each kind says of an observed entry."""
+    return [kind.heeds(entry, stream, world, minute) for kind in kinds]
 
 
 def _due(kind: Kind, moment: Moment) -> list[Request]:
