@@ -4,10 +4,11 @@ FROM python:3.11.14-slim
 RUN useradd --create-home --uid 1000 cogitate && install -d -o cogitate /data
 WORKDIR /app
 
-# The dependencies first, with those of `cogitate gateway`, so that a change of our code does not install them again.
+# The dependencies first, with those of `cogitate gateway` and of telemetry, so that a change of our code does not install them again.
 COPY pyproject.toml README.md constraints.txt ./
 RUN python -c "import tomllib; project = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
-      print('\n'.join(project['dependencies'] + project['optional-dependencies']['gateway']))" > requirements.txt \
+      print('\n'.join(project['dependencies'] + project['optional-dependencies']['gateway'] \
+                      + project['optional-dependencies']['telemetry']))" > requirements.txt \
     && pip install --no-cache-dir -r requirements.txt -c constraints.txt
 
 COPY cogitate_pytest.py celeryconfig.py ./

@@ -71,8 +71,8 @@ broker_connection_max_retries = None
 broker_connection_timeout = _settings.socket_timeout
 worker_cancel_long_running_tasks_on_connection_loss = True  # concerns late acknowledgement only; unset, Celery warns
 
-broker_transport_options = {
-    # Separates our keys from others' in a shared database.
+broker_transport_options = {  # each transport ignores those of the other
+    # Redis: separates our keys from others' in a shared database.
     "global_keyprefix": "cogitate:",
     # kombu would record each message that a worker holds in Redis and delete it again, two round trips a job, to
     # redeliver it when the worker vanishes. The host repeats hints anyway, and sooner.
@@ -84,7 +84,13 @@ broker_transport_options = {
     "socket_connect_timeout": _settings.socket_timeout,
     "socket_keepalive": True,
     "health_check_interval": 10,  # seconds after which a half-open connection is noticed
+    # RabbitMQ, which takes nothing more while its memory or disk is full
+    "write_timeout": max(2.0, _settings.socket_timeout),
 }
+broker_heartbeat = 10  # seconds; RabbitMQ and its clients notice a half-open connection after two of these
+# The transport declares quorum queues and limits what a worker holds (cogitate.workers.transport.amqp_transport).
+# Celery would declare 28 exchanges and queues for tasks with a delay, which no hint has.
+worker_detect_quorum_queues = False
 
 # Publishing fails soon: the host repeats hints for as long as their job is open.
 task_publish_retry = True

@@ -9,13 +9,15 @@ from pydantic import SecretStr
 from redis import Redis
 
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.config.urls import redact_url
+from cogitate.scheduler.config.urls import is_amqp_url, redact_url
 from cogitate.scheduler.ledger.connect import check, check_carries_messages, check_keeps_runs, connect
 from cogitate.scheduler.tick.result_collector import Publish
+from cogitate.tasks.registry import kind_names
 from cogitate.workers.processes.embedded import EmbeddedServer
 from cogitate.workers.processes.server_keeper import ServerKeeper
 from cogitate.workers.processes.supervisor import WorkerPool
 from cogitate.workers.publish import Publisher
+from cogitate.workers.transport.amqp_connection import check_carries_hints
 
 
 class Processes(NamedTuple):
@@ -31,10 +33,10 @@ def open_processes(settings: Settings, resources: ExitStack) -> Processes:
     """Start the embedded server unless a URL is set, then the worker processes; `resources` stops them.
 
     Raises:
-        ConfigurationError: when no server can be started or reached, the server might evict a run's keys, or the broker
-            is a cluster.
+        ConfigurationError: when no server can be started or reached, the server might evict a run's keys, the broker
+            is a cluster, or a RabbitMQ that is away or refuses the login.
     """
-    if settings.redis_url is None:
+    if settings.embedded:
         server = resources.enter_context(EmbeddedServer(settings.data_dir))
         resources.enter_context(ServerKeeper(server))
         settings = settings.model_copy(update={"redis_url": SecretStr(server.url)})
@@ -43,10 +45,17 @@ def open_processes(settings: Settings, resources: ExitStack) -> Processes:
     resources.callback(client.close)
     check(client, url)
     check_keeps_runs(client, redact_url(url))
-    check_carries_messages(settings.messages_url(), settings.socket_timeout)
+    _check_broker(settings.messages_url(), settings.socket_timeout)
     publisher = Publisher(settings)
     resources.callback(publisher.close)
     port = settings.metrics_port
     theirs = settings if port is None else settings.model_copy(update={"metrics_port": port + 1})
     pool = resources.enter_context(WorkerPool(theirs, settings.workers)) if settings.workers else None
     return Processes(client, publisher.publish, settings, pool)
+
+
+def _check_broker(url: str, timeout: float) -> None:
+    if is_amqp_url(url):
+        check_carries_hints(url, timeout, kind_names())
+    else:
+        check_carries_messages(url, timeout)

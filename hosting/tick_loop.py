@@ -63,6 +63,7 @@ from cogitate.scheduler.tick.loop import RunLoop, Watcher
 from cogitate.scheduler.tick.result_collector import Publish
 from cogitate.scheduler.tick.tick_iterator import Tick
 from cogitate.tasks.registry import kind_names, kinds, use_prompts
+from cogitate.workers.telemetry import exporting
 
 if TYPE_CHECKING:
     from cogitate.hosting.services import Processes
@@ -172,6 +173,7 @@ class TickLoop(BodyCalls):
         if asks_here:
             check_model(settings)
         self._resources = ExitStack()
+        telemetry = exporting.start("cogitate-host")
         publish: Publish
         with self._resources:
             if inline:  # imported here, as below, so that each mode loads only what it needs
@@ -210,6 +212,11 @@ class TickLoop(BodyCalls):
 
                 unexported = lambda: opening.done and self._loop.unexported  # noqa: E731 - scrapes may come earlier
                 watching.append(serve_metrics(client, run, settings, unexported, self._resources).committed)
+            if telemetry is not None:
+                from cogitate.hosting.telemetry import JobSpans
+
+                watching.append(JobSpans(telemetry, ledger).committed)
+                self._resources.callback(telemetry.flush)
             if any(one.llm == "openai" for one in ever):
                 from cogitate.hosting.shortfalls import watch_endpoints
 
@@ -239,6 +246,7 @@ class TickLoop(BodyCalls):
                 send_commit=commit_at_once if inline else open_commits(settings, ledger, self._resources),
                 watchers=watching,
                 terms_of=later_terms(settings, given),
+                await_workers=self._await_workers,
             )
             self._resources.callback(self._keep_spending)
             if resumed and settings.adapts():
@@ -291,9 +299,14 @@ class TickLoop(BodyCalls):
 
             agents, client = len(self.state.streams), self.ledger.client
             tell_unfit_kinds(self.ledger.run, self._loop.tick, self.settings, self.state.latencies, agents, client)
-        if self._readiness is not None:
-            self._readiness.wait(lambda: self.stopping, for_workers=not self._begins_without_workers)
+        self._await_workers()
         return ticks
+
+    def _await_workers(self) -> None:
+        """Wait for the workers that the next tick may need, and for endpoints that are being probed."""
+        if self._readiness is not None:
+            for_workers = not (self._begins_without_workers or self._loop.repeats)
+            self._readiness.wait(lambda: self.stopping, for_workers=for_workers)
 
     def __aiter__(self) -> AsyncTicks:
         """Iterate over the ticks in asyncio: the same ticks, while other tasks run between them.

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 #: What only tests that are marked `system` may look for.
-_SERVERS = {"redis-cli", "redis-server", "valkey-cli", "valkey-server"}
+_SERVERS = {"rabbitmq-server", "redis-cli", "redis-server", "valkey-cli", "valkey-server"}
 SYSTEM_PROGRAMS = frozenset({"chromium", "docker-compose", "nginx", "prometheus", "promtool"} | _SERVERS)
 
 

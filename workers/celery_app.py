@@ -21,7 +21,7 @@ from typing import Any, TypedDict
 
 import click
 import structlog
-from celery import Celery, signals
+from celery import Celery, current_task, signals
 from celery.worker import state
 from celery.worker.control import inspect_command
 from redis.exceptions import RedisError
@@ -35,11 +35,14 @@ from cogitate.workers.jobs import metrics, model_lane
 from cogitate.workers.processes import worker_process
 from cogitate.workers.processes.logs import escape_foreign, format_foreign, json_processors, text_processors
 from cogitate.workers.processes.worker_process import BEFORE_CLAIM, reason_of
-from cogitate.workers.transport import redis_transport
+from cogitate.workers.telemetry.exporting import started
+from cogitate.workers.telemetry.job_trace import HEADER
+from cogitate.workers.transport import amqp_transport, redis_transport, room
 from cogitate.workers.transport.broker_url import correct_flower, kombu_url, tls
 from cogitate.workers.transport.event_batches import EventBatches
 
 redis_transport.register()
+amqp_transport.register()
 correct_flower()
 worker_process.register()
 metrics.register()
@@ -49,7 +52,7 @@ FLOWER_PAGES = "cogitate.flower"  # entry points that extend Flower; this packag
 
 
 def make_app(broker: str | None = None) -> Celery:
-    """Return a Celery app for the broker at this Redis URL, or for the one that the environment's settings name."""
+    """Return a Celery app for the broker at this URL, or for the one that the environment's settings name."""
     made = Celery("cogitate", set_as_current=broker is None)
     made.steps["consumer"].add(EventBatches)
     made.config_from_object("cogitate.celeryconfig", force=True)  # which also loads the host's own kinds
@@ -64,6 +67,9 @@ def _task() -> Callable[..., str]:
     def run(job_id: str) -> str:
         from cogitate.workers.jobs.process_lane import run_job  # imported here, for the same reason as `warm_up`
 
+        telemetry = started()
+        if telemetry is not None:
+            telemetry.arrived(job_id, current_task.request.get(HEADER))
         return run_job(job_id)
 
     return run
@@ -139,7 +145,7 @@ def _warm_up(**_: object) -> None:
 
 def _end() -> None:
     """Take no further messages, finish the running jobs, and exit."""
-    redis_transport.take_within(lambda: 0)
+    room.take_within(lambda: 0)
     state.should_stop = worker_process.USELESS
 
 

@@ -13,25 +13,24 @@ from __future__ import annotations
 
 import json
 from binascii import a2b_base64, b2a_base64
-from collections import defaultdict
 from collections.abc import Sequence
-from uuid import uuid4
+from typing import Protocol
 
 import structlog
 from celery import Celery
 from kombu.connection import Connection
 from kombu.utils.json import dumps
-from redis import Redis
-from redis.backoff import NoBackoff
-from redis.exceptions import RedisError
-from redis.retry import Retry
 
 from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.config.urls import is_amqp_url
 from cogitate.tasks.job import Job
 from cogitate.workers.celery_app import make_app
-from cogitate.workers.transport.hints import ASKING, QUICK, queue_hints
+from cogitate.workers.telemetry.exporting import started
+from cogitate.workers.telemetry.job_trace import HEADER
+from cogitate.workers.transport.amqp_sender import AmqpSender
+from cogitate.workers.transport.hints import Render
+from cogitate.workers.transport.redis_sender import RedisSender
 
-CHUNK = 500  # messages in one LPUSH; some 0.5 MB, far below the server's limits
 MAX_SHOWN = 80  # characters of an owner in the display fields
 
 log = structlog.get_logger()
@@ -57,11 +56,19 @@ class Template:
 
     # Each marks one value in the rendered text. Plain letters survive JSON and base64 unchanged.
     _ID, _TAG, _ARGS, _KWARGS = "job-id-gap", "delivery-tag-gap", "args-gap", "kwargs-gap"
+    _TRACE = "trace-gap"
 
-    def __init__(self, app: Celery, kind: str) -> None:
+    def __init__(self, app: Celery, kind: str, *, traced: bool = False) -> None:
+        """Render the message of a kind, with a header for its trace if that is exported."""
+        headers = {HEADER: self._TRACE} if traced else None
         with Connection("memory://", transport_options={"polling_interval": 0}) as connection:
             app.tasks[kind].apply_async(
-                (self._ID,), task_id=self._ID, argsrepr=self._ARGS, kwargsrepr=self._KWARGS, connection=connection
+                (self._ID,),
+                task_id=self._ID,
+                argsrepr=self._ARGS,
+                kwargsrepr=self._KWARGS,
+                headers=headers,
+                connection=connection,
             )
             message = connection.default_channel._get(kind)
         body = a2b_base64(message["body"]).decode()
@@ -73,9 +80,15 @@ class Template:
         text = text.replace(f'"{self._ID}"', "%(id)s").replace(f'"{self._ARGS}"', "%(args)s")
         text = text.replace(f'"{self._KWARGS}"', "%(kwargs)s")
         self._envelope = text.replace("body-gap", "%(body)s").replace(self._TAG, "%(tag)s")
+        self._envelope = self._envelope.replace(self._TRACE, "%(trace)s")
 
-    def render(self, job: Job, tag: str) -> str:
-        """Return the message of one job; `tag`, a unique UUID, is its delivery tag."""
+    def render(self, job: Job, tag: str, trace: str = "") -> str:
+        """Return the message of one job.
+
+        Args:
+            tag: its delivery tag, a unique UUID.
+            trace: the header of its trace, if the template has one.
+        """
         job_id = json.dumps(job.id)
         return self._envelope % {
             "id": job_id,
@@ -83,6 +96,7 @@ class Template:
             "kwargs": json.dumps(display_kwargs(job)),
             "body": b2a_base64(job_id[1:-1].join(self._body).encode(), newline=False).decode(),
             "tag": tag,
+            "trace": trace,
         }
 
 
@@ -92,42 +106,45 @@ def queue_key(app: Celery, kind: str) -> str:
     return prefix + kind
 
 
+class Sender(Protocol):
+    """A sender to a broker; `errors` are those that `send` raises if the broker is away."""
+
+    errors: tuple[type[Exception], ...]
+
+    def send(self, jobs: Sequence[Job], render: Render) -> int:
+        """Send a hint for every job, all of one run; return for how many the broker has one."""
+
+    def close(self) -> None:
+        """Close the connections."""
+
+
 class Publisher:
     """A publisher of hints by the host's own settings. Use it from one thread at a time."""
 
     def __init__(self, settings: Settings) -> None:
         app = make_app(settings.messages_url())
-        self._templates = {queue.name: Template(app, queue.name) for queue in app.conf.task_queues}
-        self._keys = {kind: queue_key(app, kind) for kind in self._templates}
-        self._share = settings.tuning.worker_share
+        self._telemetry = started()
+        traced = self._telemetry is not None
+        self._templates = {queue.name: Template(app, queue.name, traced=traced) for queue in app.conf.task_queues}
         self._away = False
-        self._client: Redis = Redis.from_url(
-            settings.messages_url(),
-            socket_timeout=settings.socket_timeout,
-            socket_connect_timeout=settings.socket_timeout,
-            retry=Retry(NoBackoff(), 0),  # the next tick is the retry
-        )
+        self._sender = self._sender_of(settings, app)
+
+    def _sender_of(self, settings: Settings, app: Celery) -> Sender:
+        url, share, timeout = settings.messages_url(), settings.tuning.worker_share, settings.socket_timeout
+        if is_amqp_url(url):
+            return AmqpSender(url, kinds=[*self._templates], share=share, timeout=timeout)
+        return RedisSender(url, prefix=queue_key(app, ""), share=share, timeout=timeout)
 
     def publish(self, jobs: Sequence[Job]) -> int:
-        """Publish a hint for every job; return how many the broker accepted, 0 if it is unreachable.
+        """Publish a hint for every job; return for how many the broker has one, 0 if it is unreachable.
 
         After a timeout some may have arrived nevertheless; repeated hints are harmless.
         """
         if not jobs:
             return 0
-        messages: defaultdict[tuple[str, int, str], list[str]] = defaultdict(list)
-        random = str(uuid4())[:-8]  # one per tick plus a number per message: a UUID each would dominate the cost
-        for number, job in enumerate(jobs):  # all of one run
-            hint = self._templates[job.key.kind].render(job, f"{random}{number:08x}")
-            messages[job.key.kind, _priority(job), job.run].append(hint)
         try:
-            with self._client.pipeline(transaction=False) as pipe:
-                for (kind, priority, run), hints in messages.items():
-                    for start in range(0, len(hints), CHUNK):
-                        some = hints[start : start + CHUNK]
-                        queue_hints(pipe, self._keys[kind], priority, run, self._share, some)
-                pipe.execute()
-        except (RedisError, OSError) as error:
+            accepted = self._sender.send(jobs, self._render)
+        except self._sender.errors as error:
             # Warn once per outage: the loop repeats its hints every second or so.
             (log.debug if self._away else log.warning)("hint.failed", jobs=len(jobs), error=type(error).__name__)
             self._away = True
@@ -135,12 +152,14 @@ class Publisher:
         if self._away:
             log.info("hint.restored", jobs=len(jobs))
             self._away = False
-        return len(jobs)
+        return accepted
+
+    def _trace_of(self, job: Job) -> str:
+        return self._telemetry.traceparent(job.run, job.id) if self._telemetry is not None else ""
+
+    def _render(self, job: Job, tag: str) -> str:
+        return self._templates[job.key.kind].render(job, tag, self._trace_of(job))
 
     def close(self) -> None:
         """Close the connections."""
-        self._client.close()
-
-
-def _priority(job: Job) -> int:
-    return ASKING if job.model else QUICK
+        self._sender.close()

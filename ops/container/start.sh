@@ -1,9 +1,10 @@
 #!/bin/sh
 # Takes secrets from files, then becomes the command that is given. For each NAME below, NAME_FILE names the file whose
 # text NAME is set to; an empty file sets nothing. In COGITATE_REDIS_URL and COGITATE_BROKER_URL the word PASSWORD stands
-# for REDIS_PASSWORD, which must be of letters and digits, since it stands in a URL.
+# for REDIS_PASSWORD, in the URL of RabbitMQ for RABBITMQ_PASSWORD. These must be of letters and digits, since they stand
+# in a URL.
 set -eu
-for name in REDIS_PASSWORD FLOWER_BASIC_AUTH OPENAI_API_KEY COGITATE_API_KEY; do
+for name in REDIS_PASSWORD RABBITMQ_PASSWORD FLOWER_BASIC_AUTH OPENAI_API_KEY COGITATE_API_KEY; do
   eval "file=\${${name}_FILE:-}"
   [ -n "$file" ] || continue
   if [ ! -r "$file" ]; then
@@ -14,13 +15,21 @@ for name in REDIS_PASSWORD FLOWER_BASIC_AUTH OPENAI_API_KEY COGITATE_API_KEY; do
   [ -z "$text" ] || export "$name=$text"
   unset "${name}_FILE"
 done
-case "${REDIS_PASSWORD:-}" in *[!A-Za-z0-9]*)
-  echo "REDIS_PASSWORD: a password of Redis may have letters and digits only" >&2
-  exit 1
-esac
+for name in REDIS_PASSWORD RABBITMQ_PASSWORD; do
+  eval "text=\${$name:-}"
+  case "$text" in *[!A-Za-z0-9]*)
+    echo "$name: this password may have letters and digits only" >&2
+    exit 1
+  esac
+done
 for name in COGITATE_REDIS_URL COGITATE_BROKER_URL; do
   eval "url=\${$name:-}"
-  [ -z "$url" ] || export "$name=$(printf '%s' "$url" | sed "s/:PASSWORD@/:${REDIS_PASSWORD:-}@/")"
+  case "$url" in
+    "") continue ;;
+    amqp*) password=${RABBITMQ_PASSWORD:-} ;;
+    *) password=${REDIS_PASSWORD:-} ;;
+  esac
+  export "$name=$(printf '%s' "$url" | sed "s/:PASSWORD@/:$password@/")"
 done
-unset REDIS_PASSWORD
+unset REDIS_PASSWORD RABBITMQ_PASSWORD
 exec "$@"

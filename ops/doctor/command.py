@@ -19,6 +19,7 @@ from cogitate.hosting.pace_fit import examine_pace
 from cogitate.hosting.terminal import Terminal
 from cogitate.ops.command_options import AsJson, DataDir, Verbose, open_state, read_settings
 from cogitate.ops.doctor.endpoints import examine_endpoints
+from cogitate.ops.doctor.rabbitmq import examine_rabbitmq
 from cogitate.ops.doctor.redis import WAKE, examine_redis
 from cogitate.ops.formatting.vitals import format_failing_worker, format_unanswered_worker
 from cogitate.ops.world_choice import DEFAULT_AGENTS
@@ -34,11 +35,12 @@ from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.config.kind_modules import load_kinds
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.config.settings_faults import misspelt_variables
+from cogitate.scheduler.config.urls import is_amqp_url
 from cogitate.scheduler.inspection.vitals import UNREADABLE, RunHead, run_heads
 from cogitate.scheduler.ledger.connect import ServerSilent, check_carries_messages, connect_to_read
 from cogitate.scheduler.ledger.presence import HELD
 from cogitate.scheduler.ledger.worker_signs import WorkersSeen, workers_seen
-from cogitate.tasks.registry import kinds
+from cogitate.tasks.registry import kind_names, kinds
 
 if TYPE_CHECKING:
     from cogitate.workers.celery_app import WorkerAbout
@@ -89,10 +91,8 @@ def _examine_servers(settings: Settings) -> list[Finding]:
             if len(findings) == 1:
                 return findings  # the server does not answer
             url = settings.messages_url()
-            check_carries_messages(url, settings.socket_timeout)
-            with connect_to_read(url, settings.socket_timeout) as broker:
-                of_broker = [*examine_redis(broker, "broker")]
-                findings += of_broker
+            of_broker = _examine_broker(url, settings.socket_timeout)
+            findings += of_broker
             heads = run_heads(client)
             findings += examine_runs(heads)
             running = any(head.status == "running" and head.held for head in heads)
@@ -112,6 +112,14 @@ def _examine_servers(settings: Settings) -> list[Finding]:
     except RedisError as error:
         return [*findings, failed("state", f"stopped answering: {error}", "see its log, then run this again")]
     return findings
+
+
+def _examine_broker(url: str, timeout: float) -> list[Finding]:
+    if is_amqp_url(url):
+        return [*examine_rabbitmq(url, timeout, kind_names())]
+    check_carries_messages(url, timeout)
+    with connect_to_read(url, timeout) as broker:
+        return [*examine_redis(broker, "broker")]
 
 
 def examine_runs(heads: Sequence[RunHead]) -> list[Finding]:

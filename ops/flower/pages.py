@@ -39,6 +39,7 @@ from cogitate.scheduler.ledger.errors import LedgerError, RunMissing
 from cogitate.scheduler.tick.figure_history import Span
 from cogitate.tasks.registry import kind_names
 from cogitate.workers.publish import queue_key
+from cogitate.workers.transport.amqp_connection import BrokerAway
 
 TABS = {"overview": "Cogitate", "budgets": "Budgets", "cadence": "Cadence", "charts": "Charts", "steering": "Steering"}
 NAVIGATION = TABS | {"jobs": "Jobs", "minds": "Minds"}
@@ -109,6 +110,8 @@ class PageHandler(BaseHandler):  # type: ignore[misc]  # Flower is untyped
             raise Unreadable(503, str(error)) from error
         except RedisTimeoutError as error:
             raise Unreadable(503, f"Redis does not answer within {PATIENCE:g} s; {WHAT_TO_DO}") from error
+        except BrokerAway as error:
+            raise Unreadable(503, f"{error}; {WHAT_TO_DO}") from error
         except (RedisError, OSError, ConfigurationError) as error:
             if isinstance(error.__context__, FileNotFoundError):  # the socket of a stopped server
                 raise Unreadable(503, GONE) from error
@@ -308,6 +311,17 @@ class Probe(BaseHandler):  # type: ignore[misc]  # Flower is untyped
         self.write({"redis": redis})
 
 
+class Demand(BaseHandler):  # type: ignore[misc]  # Flower is untyped
+    """The handler of what an autoscaler of workers reads: totals without a name, so without a password."""
+
+    async def get(self) -> None:
+        self.set_header("Cache-Control", "no-store")
+        try:
+            self.write(await IOLoop.current().run_in_executor(None, _readings(self.capp).demand))
+        except RedisError:
+            self.set_status(503)
+
+
 def register() -> None:
     """Add the pages to Flower in this process, before it reads its options. A second call changes nothing."""
     if "template_loader" in urls.settings:
@@ -336,4 +350,5 @@ def register() -> None:
     urls.handlers[-1:-1] = ours  # before the last handler, which answers every address with 404
     urls.handlers.insert(0, web.url(r"/", Start))
     urls.handlers[-1:-1] = [web.url(r"/healthz", Probe, {"waits": False}), web.url(r"/readyz", Probe, {"waits": True})]
+    urls.handlers[-1:-1] = [web.url(r"/demand", Demand)]
     patches.apply()

@@ -19,6 +19,7 @@ from cogitate.ops.flower.job_list import job_list, matches
 from cogitate.ops.flower.run_rows import RunRows, refusals_of, row_of
 from cogitate.ops.flower.shared_reading import SharedReadings
 from cogitate.ops.flower.timeline import events_since, timeline
+from cogitate.ops.flower.worker_demand import worker_demand
 from cogitate.ops.formatting.budget import format_cost
 from cogitate.ops.formatting.job_life import job_life
 from cogitate.ops.formatting.vitals import format_breaker, format_class
@@ -26,6 +27,7 @@ from cogitate.ops.operator_requests import format_control, is_retryable, parse_j
 from cogitate.scheduler.budget.budget import format_refusal
 from cogitate.scheduler.budget.budget_lines import pools_of
 from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.config.urls import is_amqp_url
 from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.inspection.job_records import JobQuery, Position
@@ -46,6 +48,7 @@ from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.worker_signs import workers_seen
 from cogitate.scheduler.tick.figure_history import Span, figure_history, real_times_at
 from cogitate.workers.jobs.metrics import redis_state
+from cogitate.workers.transport.amqp_connection import count_waiting
 from cogitate.workers.transport.hints import TICKETS, tickets_key
 
 MOST_RUNS = 30  # with their figures
@@ -56,7 +59,7 @@ class Readings:
     """The readings of one server's runs. They are thread-safe: the clients pool their connections."""
 
     def __init__(self, settings: Settings, queues: dict[str, str]) -> None:
-        """Read with these settings; `queues` maps a kind to the key of its list in the broker."""
+        """Read with these settings; `queues` maps a kind to the key of its list on Redis."""
         self._settings = settings
         self._queues = queues
         self._shared = SharedReadings()
@@ -76,6 +79,11 @@ class Readings:
     def redis(self) -> str:
         """Return "answers", or the reason why the state does not answer."""
         return redis_state(self.state)
+
+    def demand(self) -> dict[str, Any]:
+        """Return what the open jobs of all runs ask of workers, for an autoscaler."""
+        found: dict[str, Any] = msgspec.to_builtins(worker_demand(self.state))
+        return found
 
     def runs(self) -> list[str]:
         """Return the names of the runs, running ones first."""
@@ -150,12 +158,7 @@ class Readings:
             vitals = cadence_vitals(self.state, chosen)
             found: dict[str, Any] = msgspec.to_builtins(vitals) | {"recent": _recent(vitals.recent)}
             found["steering"]["every"] = _every(vitals.steering)
-            pipeline = self._messages.pipeline(transaction=False)
-            for key in self._queues.values():
-                for priority in TICKETS:
-                    pipeline.llen(tickets_key(key, priority))
-            lengths = iter(pipeline.execute())
-            found["queues"] = {kind: sum(islice(lengths, len(TICKETS))) for kind in self._queues}
+            found["queues"] = self._waiting()
             found["endpoints"] = [
                 {**msgspec.to_builtins(one), "words": format_breaker(one), "failures": _classes(one.failures)}
                 for one in endpoint_vitals(self.state)
@@ -163,6 +166,18 @@ class Readings:
             return found
 
         return self._of(run, read)
+
+    def _waiting(self) -> dict[str, int]:
+        """Return how many hints of each kind wait on the broker."""
+        url = self._settings.messages_url()
+        if is_amqp_url(url):
+            return count_waiting(url, min(PATIENCE, self._settings.socket_timeout), [*self._queues])
+        pipeline = self._messages.pipeline(transaction=False)
+        for key in self._queues.values():
+            for priority in TICKETS:
+                pipeline.llen(tickets_key(key, priority))
+        lengths = iter(pipeline.execute())
+        return {kind: sum(islice(lengths, len(TICKETS))) for kind in self._queues}
 
     def steering(self, run: str | None) -> dict[str, Any]:
         """Return one run's mode, limits and operators' requests; otherwise as `budgets`."""

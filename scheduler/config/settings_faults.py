@@ -23,7 +23,14 @@ TOML = "cogitate.toml"
 CLOCKS = "use '12h', '24h', 'months', 'rounds', '10 rounds' or '10 rounds of 2 ticks'"
 #: Exceptions that reading settings may raise, besides validation errors.
 UNREADABLE = (ValidationError, SettingsError, ValueError, RecursionError, OSError)
-SECRET = ("redis_url", "broker_url", "api_key", "gateway_token", "endpoints")  # no message shows their values
+SECRET = (
+    "redis_url",
+    "redis_urls",
+    "broker_url",
+    "api_key",
+    "gateway_token",
+    "endpoints",
+)  # no message shows their values
 LARGEST = 1_000_000  # bytes of the file
 LONGEST_NAME = 100  # characters of a name, as a message shows it
 NAMED = 5  # faults that a message names; it counts the rest

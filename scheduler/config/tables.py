@@ -54,6 +54,7 @@ class ServerTable(BaseModel):
 
     data_dir: Path = Path(".cogitate")
     redis_url: SecretStr | None = None  # state; unset: a Valkey embedded in the data folder
+    redis_urls: tuple[SecretStr, ...] = ()  # state on several ledgers, in place of redis_url; runs are placed by name
     broker_url: SecretStr | None = None  # messages; unset: database 1 of the state's server
     socket_timeout: float = Field(5.0, gt=0)  # seconds, for every Redis client
 

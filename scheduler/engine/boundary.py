@@ -112,6 +112,8 @@ def _close(
     is_in_time: Callable[[DueJob], bool],
 ) -> Closing:
     result = row.result if row.state == "staged" else None
+    if result is not None and result.reason == "late":  # as in the source of this fork, whatever came of it later
+        row, result = row._replace(state="open", arrival=0, claims=max(row.claims, int(result.late > 0))), None
     if result is None:
         made = without_model(row)
         reason = _WITHOUT_RESULT.get(row.state) or reason_of(item.job.refused)  # held

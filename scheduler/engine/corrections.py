@@ -60,6 +60,7 @@ class Learned(NamedTuple):
     saved: bool  # nothing was spent: the usage is that of an identical call
     at: int  # tick that was committed when it became known
     kept: bool | None = None  # in a fork: whether its source goes on counting the job in full
+    inputs: str = ""  # hash of all that the attempt depended on
 
 
 class _Usage(msgspec.Struct):
@@ -69,6 +70,7 @@ class _Usage(msgspec.Struct):
     at: int
     saved: bool
     kept: bool | None = None
+    inputs: str = ""
 
 
 _USAGE = typed_json.decoder(_Usage)
@@ -130,7 +132,11 @@ class Corrections(Part):
             kept = job.kept if known.kept is None else known.kept
             if not kept:
                 view.correct(job.cells, job.reserved, known.usage)
-            corrections.append(Correction(key=known.key, usage=known.usage, saved=known.saved, at=known.at, kept=kept))
+            corrections.append(
+                Correction(
+                    key=known.key, usage=known.usage, saved=known.saved, at=known.at, kept=kept, inputs=known.inputs
+                )
+            )
         return tuple(corrections)
 
     def forget(self, tick: int) -> None:
@@ -206,7 +212,7 @@ def read_learned(raw: Sequence[bytes], unreadable: list[Unreadable]) -> list[Lea
 
     def read(job: str, value: bytes) -> Learned:
         known = _USAGE.decode(value)
-        return Learned(JobKey.parse(job), Cost(*known.usage), known.saved, known.at, known.kept)
+        return Learned(JobKey.parse(job), Cost(*known.usage), known.saved, known.at, known.kept, known.inputs)
 
     return read_shown(raw, "the usage of an ended job", read, unreadable)
 

@@ -125,6 +125,8 @@ class LateAnswers(Part):
         """Apply the answers that have come, in the order of their jobs' keys, and stop awaiting them."""
         taken = []
         for offer in sorted(offers, key=lambda offer: offer.key):
+            if offer.result is not None and offer.result.late > tick:
+                continue  # of a fork, whose source had it later
             awaited = self.awaited.get(offer.key)
             self._jobs.drop(offer.key)
             if awaited is None or offer.result is None:

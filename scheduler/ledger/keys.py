@@ -5,7 +5,8 @@ The keys that belong to no run have slots of their own in a cluster; no step tou
 
 from __future__ import annotations
 
-import secrets
+import os
+import random
 from functools import cache
 from importlib import resources
 from typing import Any, Literal, get_args
@@ -81,9 +82,14 @@ ENDPOINTS = "cogitate:endpoints"  # set of the names of endpoints that were call
 WORKERS = "cogitate:workers"  # hash of the heartbeats of worker processes: `cogitate.scheduler.ledger.worker_signs`
 
 
+#: Seeded by the system, in each process anew. To ask the system for each nonce would cost a switch of threads.
+_nonces = random.Random()
+os.register_at_fork(after_in_child=_nonces.seed)
+
+
 def new_nonce() -> str:
     """Return a random nonce, so that nothing lost in a power failure is confused with something new."""
-    return secrets.token_hex(8)
+    return f"{_nonces.getrandbits(64):016x}"
 
 
 def run_base(run: str) -> str:
@@ -94,6 +100,11 @@ def run_base(run: str) -> str:
 def incarnation_key(run: str) -> str:
     """Return the key that holds the nonce of the run's present incarnation."""
     return run_base(run) + "incarnation"
+
+
+def moving_key(run: str) -> str:
+    """Return the key by which a ledger says that a run leaves it, or has left it: see `lua/whole.lua`."""
+    return run_base(run) + "moving"
 
 
 def run_prefix(run: str, incarnation: str) -> str:

@@ -101,7 +101,8 @@ class Cadence:
         if self._turns:
             together = {name for name, turn in self._turns.items() if tick % turn == 0}
             asked = {owner: {name for name in names if name not in self._turns} for owner, names in asked.items()}
-            asked |= {owner: together.union(asked.get(owner, ())) for owner in owners if together}
+            if together:  # no walk over owners between turns
+                asked |= {owner: together.union(asked.get(owner, ())) for owner in owners}
         requests: list[Request] = []
         for owner in sorted(asked):
             names = asked[owner]

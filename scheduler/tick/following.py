@@ -3,53 +3,50 @@
 Each boundary is given what the source's boundary was given, from the source's line: results, late answers, final usage,
 times of answers, and operators' requests. No worker is asked and nothing is spent; admission's view counts what the
 source's jobs used. The digests are compared at every tick. Up to the fork's tick they must be equal. From the first
-difference after it on, the fork's jobs go to workers, with the results that they had in the source: a worker takes one
-over if the job's inputs are the same.
+difference after it on, the fork's jobs go to workers, with what they came to in the source: a worker takes that over if
+the job's inputs are the same (`cogitate.scheduler.tick.source_outcomes`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 import structlog
 
 from cogitate.scheduler.budget.admission import AWAY
 from cogitate.scheduler.config.controls import ControlRequest
-from cogitate.scheduler.engine.boundary import OF_RESULT
 from cogitate.scheduler.journal.changes import Conditions, Origin
-from cogitate.scheduler.journal.lines import Ended, EndNote, ReadLine
+from cogitate.scheduler.journal.lines import ReadLine
 from cogitate.scheduler.journal.origin import SourceJournal, origin_of
-from cogitate.scheduler.ledger.claims import Reason, Result
 from cogitate.scheduler.ledger.errors import LedgerError
-from cogitate.scheduler.ledger.ledger import Apply, HostLedger, Value, Write
-from cogitate.scheduler.ledger.step_replies import BoundaryInput, DueJob, JobState
+from cogitate.scheduler.ledger.ledger import Apply, HostLedger, Write
+from cogitate.scheduler.ledger.step_replies import BoundaryInput
 from cogitate.scheduler.ledger.streams import chunked
 from cogitate.scheduler.tick.pace import Pace
-from cogitate.tasks.job import Cost
+from cogitate.scheduler.tick.source_outcomes import LaterOutcomes, due_job, ends_of, late_answer, usage_of
 
 BY = "fork"  # the operator that a fork's changes name
 LOOKS_EVERY = 64  # ticks between two looks at what the ledger shows: commits, and requests to the fork
 TOGETHER = 16  # ticks that are committed in one step, as long as nothing but the source decides what follows
 
-_STATES: Mapping[Reason, JobState] = {
-    "late": "open",
-    "dead": "dead",
-    "denied": "held",
-    "too_slow": "held",
-    "cancelled": "held",  # what replaces a cancelled job
-}
-
 log = structlog.get_logger()
 
 
 class Following:
-    """The source of a fork, as its boundaries follow it; without effect in a run that is no fork."""
+    """The source of a fork, as its boundaries follow it; without effect in a run that is no fork.
 
-    def __init__(self, ledger: HostLedger, apply: Apply, pace: Pace | None) -> None:
+    Args:
+        await_workers: waits until the workers are there that the run needs once it repeats no more.
+    """
+
+    def __init__(
+        self, ledger: HostLedger, apply: Apply, pace: Pace | None, await_workers: Callable[[], None] = lambda: None
+    ) -> None:
         self._ledger = ledger
         self._apply: Apply = apply
         self._pace = pace
+        self._await_workers = await_workers
         self._was_away = False
         self._origin = origin = origin_of(ledger.store)
         follows = origin is not None and ledger.store.field("state", "parted") is None
@@ -113,7 +110,7 @@ class Following:
             return None
         self._was_away = any(decided.refused == AWAY for decided in line.core.decided)
         return BoundaryInput(
-            rows=[row(ended, note) for ended, note in _ends(line)],
+            rows=[due_job(ended, note) for ended, note in ends_of(line)],
             controls=self._controls(tick, line, origin, known),
             timed=line.notes.timed,
             overdue=line.notes.overdue,
@@ -147,6 +144,7 @@ class Following:
         self._source = None
         gone = Write("HSET", "state", ("parted", tick)), Write("DEL", "origin_journal", ())
         self._ledger.carry_out(*writes, *gone)
+        self._await_workers()
         if self._pace is not None:
             self._pace.begin(tick)
 
@@ -165,10 +163,10 @@ class Following:
 
     def _leave(self, origin: Origin, journal: SourceJournal, tick: int, *writes: Write) -> None:
         """Go on without the source, and keep the outcomes of its later jobs for workers."""
-        outcomes: list[Value] = [part for pair in _outcomes(journal, tick + 1) for part in pair]
-        for write in chunked("HSET", "origin_outcomes", outcomes, 2):
+        outcomes = LaterOutcomes(journal, tick)
+        for write in chunked("HSET", "origin_outcomes", outcomes.fields(), 2):
             self._ledger.carry_out(write)
-        self._end(tick, *writes)
+        self._end(tick, *writes, *outcomes.writes(self._ledger.store))
         log.info("fork.parted", run=self._ledger.run, source=origin.run, tick=tick)
 
     def _controls(
@@ -202,53 +200,15 @@ def _requests(origin: Origin) -> list[ControlRequest]:
     return [ControlRequest(f"{BY}-{number}", change, BY) for number, change in enumerate(origin.requests)]
 
 
-def row(ended: Ended, note: EndNote) -> DueJob:
-    """Return a job that is due as its source's host saw it, except that nothing is spent."""
-    state = _STATES.get(ended.reason, "staged")
-    failure = "" if ended.end == "stale" else note.failure  # of a stale one it is the precondition
-    result = None
-    if state == "staged":
-        result = msgspec.structs.replace(_result(ended, note), reason=ended.reason, failure=failure)
-    return DueJob(ended.key, state, result, note.attempts, note.arrival, failure, note.empty)
-
-
-def _result(ended: Ended, note: EndNote) -> Result:
-    told = {name: getattr(note, name) for name in OF_RESULT}
-    told |= {
-        "saved": note.usage != Cost(),
-        "tries": (),
-        "worker": "",
-        "source": "cached" if note.source == "llm" else note.source,
-    }
-    return Result(effects=ended.effects, **told)
-
-
-def _ends(line: ReadLine) -> Iterator[tuple[Ended, EndNote]]:
-    for ended, note in zip(line.core.ended, line.notes.ended, strict=True):
-        if ended.end != "cancelled":  # by an operator's request, or because an owner leaves
-            yield ended, note
-
-
-def _outcomes(journal: SourceJournal, first: int) -> Iterator[tuple[str, bytes]]:
-    """Yield the jobs that end in the source from a tick on, each with its result, unless that depends on time."""
-    for tick in range(first, journal.last + 1):
-        line = journal.line(tick)
-        for ended, note in _ends(line) if line is not None else ():
-            result = row(ended, note).result
-            if result is not None and note.inputs:
-                yield ended.key.text(), msgspec.json.encode(result)
-
-
 def _offers(line: ReadLine) -> Iterator[bytes]:
     """Yield the jobs and answers that came late, as the ledger shows them."""
     for ended, note in line.later_ends:
         yield ended.key.text().encode()
-        yield msgspec.json.encode(msgspec.structs.replace(_result(ended, note), failure=""))
+        yield msgspec.json.encode(late_answer(ended, note))
 
 
 def _corrections(line: ReadLine) -> Iterator[bytes]:
     """Yield the jobs whose final usage became known, as the ledger shows them."""
     for known in line.notes.corrected:
         yield known.key.text().encode()
-        usage = msgspec.structs.astuple(known.usage)
-        yield msgspec.json.encode({"usage": usage, "saved": True, "at": known.at, "kept": known.kept})
+        yield usage_of(known)

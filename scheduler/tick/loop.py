@@ -98,6 +98,7 @@ class RunLoop(RunEnd):
         send_commit: SendCommit = commit_at_once,
         watchers: Sequence[Watcher] = (),
         terms_of: TermsOf | None = None,
+        await_workers: Callable[[], None] = lambda: None,
     ) -> None:
         self.ledger = ledger
         self.state = RunState(run=ledger.run, rules=rules, facts=facts, view=view)
@@ -109,7 +110,7 @@ class RunLoop(RunEnd):
         self.pace = Pace(tick_rate, lambda: time.monotonic()) if tick_rate is not None else None
         self._collections = collections if tick_rate is not None else None  # None: as Python does them
         self._last = self.state.due.last = ticks
-        self._source = Following(ledger, apply, self.pace)
+        self._source = Following(ledger, apply, self.pace, await_workers)
         self.collector = ResultCollector(
             ledger,
             publish,
@@ -164,6 +165,11 @@ class RunLoop(RunEnd):
     def tick(self) -> int:
         """The last committed tick."""
         return self._committer.position.tick
+
+    @property
+    def repeats(self) -> bool:
+        """Whether this run is a fork that still repeats its source, which needs no worker."""
+        return self._source.repeats
 
     @property
     def digest(self) -> str:

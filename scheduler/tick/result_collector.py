@@ -1,7 +1,7 @@
 """Waiting for results in real time: leases of attempts, and hints that are repeated.
 
-Hints are repeated without limit while their job is open and unclaimed, but ever more rarely: a queue that is long
-because workers are slow must not be flooded with duplicates.
+Hints are repeated without limit while their job is open and unclaimed, but ever more rarely; the publisher leaves out
+those that still wait in the broker.
 
 Only the host expires a lease: after it has seen the same token and the same heartbeat of that worker for `lease`
 seconds of its monotonic clock. A resumed host starts every lease anew. No TTL, no wall clock and no clock of Redis

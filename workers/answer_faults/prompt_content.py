@@ -10,23 +10,43 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from typing import Any, Generic, TypeVar
 
 from cogitate.memory.language.sentences import SPACED, UNSPACED
 from cogitate.memory.language.text import MARKS, is_unspaced, normalized, words
 from cogitate.tasks.kind import Prompt
 
 #: How built-in prompts address the model.
-ASKED = re.compile(r"^You (?:decide|plan|reflect) (?:for|as) ([^,.\n]+)", re.IGNORECASE | re.MULTILINE)
-_NEAR = re.compile(r"^Near(?: [^:\n]+)?: (.+)", re.MULTILINE)
-_PEOPLE = re.compile(r"(?<=People \(id: name\):\n)(?:- .*(?:\n|\Z))+")
+ASKED = re.compile(r"You (?:decide|plan|reflect) (?:for|as) ([^,.\n]+)", re.IGNORECASE)
+# A search for text that begins with a line feed skips from line to line; "^" stops at each character.
+_LINE_ASKED = re.compile(rf"\n{ASKED.pattern}", re.IGNORECASE)
+_NEAR = re.compile(r"\nNear(?: [^:\n]+)?: (.+)")
+_ABOVE_PEOPLE = "People (id: name):\n"
+_PEOPLE = re.compile(rf"{re.escape(_ABOVE_PEOPLE)}((?:- .*(?:\n|\Z))+)")
 _FENCE = re.compile(r"^</?\w+>$", re.MULTILINE)
 _MARKUP = re.compile(r"^</?\w+>$|^- \[[^\[\]]*\] ", re.MULTILINE)
-_FENCED = re.compile(r"^<(\w+)>$.*?^</\1>$", re.MULTILINE | re.DOTALL)
+_FENCED = re.compile(r"\n<(\w+)>(?=\n)[^<]*(?:<[^<]*)*?(?<=\n)</\1>(?=\n)")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _NO_LETTER = re.compile(r"[\W_]+")
 _TYPE = re.compile(r" \([^()]*\)$")
+
+T = TypeVar("T")
+
+
+class _Once(Generic[T]):
+    """A property that is computed once; before Python 3.12 `cached_property` has a lock for which all threads wait."""
+
+    def __init__(self, compute: Callable[[Any], T]) -> None:
+        self._compute = compute
+
+    def __set_name__(self, owner: type[object], name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: object, owner: type[object]) -> T:
+        found = instance.__dict__[self._name] = self._compute(instance)
+        return found
 
 
 class PromptContent:
@@ -38,29 +58,34 @@ class PromptContent:
         self.built_in = prompt.built_in
         self.choices_of = {one.field: one.choices for one in prompt.constraints if one.choices}
 
-    @cached_property
+    @_Once
     def choices(self) -> frozenset[str]:
         """Return the values that the answer's fields may be chosen from."""
         return frozenset(choice for choices in self.choices_of.values() for choice in choices)
 
-    @cached_property
+    @_Once
+    def _lines(self) -> str:
+        """Return the user's message with a line feed before and after each line."""
+        return f"\n{self.user}\n"
+
+    @_Once
     def lower(self) -> str:
         """Return the prompt in lower case, without the description of the answer's format."""
         return self.user.replace("with JSON only", "").lower()  # the end of a repair
 
-    @cached_property
+    @_Once
     def names(self) -> frozenset[str]:
         """Return the names of the character, of those near it and of the choices, each as `name_of` returns it."""
-        near = (name for line in _NEAR.findall(self.user) for name in line.split(", "))
-        found = (*self.choices, *ASKED.findall(self.user), *near)
+        near = (name for line in _NEAR.findall(self._lines) for name in line.split(", "))
+        found = (*self.choices, *_LINE_ASKED.findall(self._lines), *near)
         return frozenset(map(name_of, found)) - {""}
 
-    @cached_property
+    @_Once
     def memories(self) -> list[str]:
         """Return the memories without times, from lines such as "- [day 1, 4:08 PM] Saw the mill."."""
         return self._listed("memories")
 
-    @cached_property
+    @_Once
     def reflections(self) -> list[str]:
         """Return the character's earlier conclusions without times, from lines like those of memories."""
         return self._listed("reflections")
@@ -69,32 +94,41 @@ class PromptContent:
         lines = self.user.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0].splitlines()
         return [line.partition("] ")[2] for line in lines if line.startswith("- [")]
 
-    @cached_property
+    @_Once
     def people(self) -> list[str]:
         """Return the names of the listed people, from lines such as "- agent:ben: Ben Arkwright"."""
         return [line.rpartition(": ")[2] for listed in _PEOPLE.findall(self.user)[:1] for line in listed.splitlines()]
 
-    @cached_property
+    @_Once
     def _without_people(self) -> str:
-        return _PEOPLE.sub("", self.user, count=1)
+        return _PEOPLE.sub(_ABOVE_PEOPLE, self._lines, count=1)
 
-    @cached_property
+    @_Once
+    def _asked(self) -> str:
+        """Return what the user's message says itself: neither what stands between tags nor the listed people."""
+        return _FENCED.sub("", self._without_people)
+
+    @_Once
     def instructions(self) -> str:
-        """Return what the prompt says itself: neither what stands between tags nor the listed people."""
-        return self.system + "\n" + _FENCED.sub("", self._without_people)
+        """Return what the prompt says itself."""
+        return self.system + self._asked
 
-    @cached_property
+    @_Once
     def vocabulary(self) -> frozenset[str]:
         """Return the words of the instructions."""
         return frozenset(words(self.instructions))
 
-    @cached_property
+    def besides_instructions(self, text: str) -> set[str]:
+        """Return the stems of a text that the instructions do not have."""
+        return _stems(text) - _known_stems(self.system) - _stems(self._asked)
+
+    @_Once
     def not_names(self) -> frozenset[str]:
         """Return the capitalised words that are no name to take up: the instructions', and any that occur otherwise."""
         others = (word.capitalize() for word in _LETTERS.findall(self._without_people) if word.islower())
         return frozenset((*_LETTERS.findall(self.instructions), *map(str.capitalize, self.vocabulary), *others))
 
-    @cached_property
+    @_Once
     def fenced(self) -> str:
         """Return the text between tags, such as "<memories>", without tags and times; "" if there are none."""
         first, last = _FENCE.search(self.user), self.user.rfind("</")
@@ -130,13 +164,22 @@ def is_about(text: str, shown: Iterable[str], content: PromptContent, *, least: 
     Args:
         least: the words of content from which a text is compared.
     """
-    told, said = " ".join(shown), _stems(text)
-    own = said - _stems(content.instructions)
-    if not told or not said or len(own) < least:
+    shown = list(filter(None, shown))
+    if not shown or not _stems(text):
+        return True
+    own = content.besides_instructions(text)
+    if len(own) < least:
         return True
     enough = 1 if _HEAVY.search(text) else _ENOUGH  # two such characters are a word of content, or a name
-    missing = min(enough, max(1, len(own))) - len(own & _stems(told))
-    if missing <= 0 or _script(text) != _script(told):
+    missing = min(enough, max(1, len(own)))
+    shared: set[str] = set()
+    for one in shown:  # most answers share enough with the first
+        shared |= own & _stems(one)
+        if len(shared) >= missing:
+            return True
+    missing -= len(shared)
+    told = " ".join(shown)
+    if _script(text) != _script(told):
         return True
     if _is_like(text, _LIKE, content) is not _is_like(told, _LIKE / 2, content):
         return True
@@ -167,6 +210,9 @@ def _stems(text: str) -> set[str]:
     if text.isascii():
         return {*_ASCII_STEM.findall(text.casefold())}
     return {stem for run in _RUN.findall(text.casefold()) for stem in _beginnings(run)}
+
+
+_known_stems = lru_cache(maxsize=16)(_stems)  # the jobs of a kind have the same instructions
 
 
 def _beginnings(run: str) -> Iterator[str]:

@@ -63,7 +63,7 @@ def _repeats_itself(text: str, words: list[str]) -> bool:
 
 def _times(text: str) -> int:
     """Return how many times a text repeats the same letters, if it consists of nothing else."""
-    letters = "".join(char for char in text.casefold() if char.isalpha())
+    letters = "".join(filter(str.isalpha, text.casefold()))
     return len(letters) // (letters + letters).find(letters, 1)
 
 
@@ -97,31 +97,53 @@ def _said_in(item: Any, choices: frozenset[str]) -> str:
 
 def _runs(words: list[str], length: int) -> set[tuple[str, ...]]:
     """Return all groups of `length` consecutive words."""
-    return {tuple(words[start : start + length]) for start in range(len(words) - length + 1)}
+    return {*_each_run(words, length)}
+
+
+def _each_run(words: list[str], length: int) -> Iterator[tuple[str, ...]]:
+    return zip(*(words[start:] for start in range(length)), strict=False)
 
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _FILLER = frozenset({"lorem ipsum", "null", "placeholder", "string", "tbd", "todo"})
 _SLOT = re.compile(r"[\[{<][^\W\d][^\[\]{}<>\d]{1,40}[\]}>]")
-_DECLINES = re.compile(
+
+
+class _AnyCase:
+    """A pattern, written in lower case, that is searched for without regard to case.
+
+    A search that ignores case takes ten times as long as one of the lower-case text, which ASCII letters allow.
+    """
+
+    def __init__(self, pattern: str) -> None:
+        self._lower = re.compile(pattern)
+        self._any = re.compile(pattern, re.IGNORECASE)
+
+    def search(self, text: str) -> re.Match[str] | None:
+        """Return the first match, whose place in the text is right, but perhaps not its letters."""
+        return self._lower.search(text.lower()) if text.isascii() else self._any.search(text)
+
+
+_DECLINES = _AnyCase(
     r"\b(as|i am|i['’]m|being) (an? |just an? )?(ai|artificial intelligence|(large )?language model)\b|"
     r"\bi(['’]m| am) (sorry|unable|not able)\b[^.!?]{0,60}\b(assist|comply|fulfill?|generate|help|provide|reflect)\b|"
-    r"\bi (cannot|can['’]t|can not) (assist|comply|fulfill?|generate|help with|provide|reflect)\b|"
-    # "language model" in other languages, as models call themselves
+    r"\bi (cannot|can['’]t|can not) (assist|comply|fulfill?|generate|help with|provide|reflect)\b"
+)
+_MODEL = _AnyCase(  # "language model" in other languages, as models call themselves
     r"语言模型|語言模型|言語モデル|언어 ?모델|языков\w{2,3} модел|мовн\w{1,2} модел|sprachmodell|taalmodel|språkmodell|"
     r"modèle de langage|modelo de linguagem|modelo de lenguaje|modello linguistico|model językow|jazykov\w{1,2} model|"
-    r"نموذج لغ|مدل زبانی|מודל שפה|भाषा मॉडल|dil modeli|kielimalli|mô hình ngôn ngữ|แบบจำลองภาษา|โมเดลภาษา",
-    re.IGNORECASE,
+    r"نموذج لغ|مدل زبانی|מודל שפה|भाषा मॉडल|dil modeli|kielimalli|mô hình ngôn ngữ|แบบจำลองภาษา|โมเดลภาษา"
 )
-_ROLE = re.compile(
-    r"\b(?:the|this|a) character\b(?! (?:of|in an? |in the |from))|\bJSON\b|\b(?:previous|earlier) answer\b|"
-    r"\b(?:previous|prior) instructions\b|\bsystem prompt\b",
-    re.IGNORECASE,
+_ROLE = _AnyCase(
+    r"\b(?:the|this|a) character\b(?! (?:of|in an? |in the |from))|\bjson\b|\b(?:previous|earlier) answer\b|"
+    r"\b(?:previous|prior) instructions\b|\bsystem prompt\b"
 )
 _IDENTIFIER = re.compile(r"\b[^\W_]+_\w+|\b(?:agent|location|world):\w+")  # owners are "agent:ada"
+_AS_MODEL = "is not what the character would say; stay in the character's world"
 _FOREIGN = (  # what belongs in no answer, unless the prompt says it too
     (_SLOT, "placeholder", "is a placeholder; write what the character would"),
-    (_DECLINES, "declined", "is not what the character would say; stay in the character's world"),
+    (_DECLINES, "declined", _AS_MODEL),
+    (_MODEL, "declined", _AS_MODEL),
     (_ROLE, "wording", "speaks of the task; write what happens in the character's world"),
     (_IDENTIFIER, "wording", "is no word; write what the character would"),
 )
@@ -139,29 +161,31 @@ def _words_in(text: str) -> list[str]:
 
 def faults_of_text(text: str, content: PromptContent) -> Iterator[Fault]:
     """Yield the faults in the wording of one text."""
-    said = _words_in(text)
-    if not any(map(str.isalnum, text)) or " ".join(said) in _FILLER or said[:2] == ["lorem", "ipsum"]:
+    words = _words_in(text)
+    if not any(map(str.isalnum, text)) or " ".join(words) in _FILLER or words[:2] == ["lorem", "ipsum"]:
         yield Fault(f"{text[:40]!r} is a placeholder; write what the character would", "placeholder")
-    if _OF_STAMPS.issuperset(said) and _STAMP.search(text):
+    if _OF_STAMPS.issuperset(words) and _STAMP.search(text):
         yield Fault(f"{text[:40]!r} is a date or a number; write what the character would", "wording")
     if name_of(text) in content.names:
         yield Fault(f"{text[:40]!r} only names a place or a person; say what happens", "wording")
     if _BROKEN.match(text):
         yield Fault(f"{text[:40]!r} is only a part of a sentence", "wording")
     for pattern, check, why in _FOREIGN:
-        if (found := pattern.search(text)) is not None and found[0].strip("[{<>}]").lower() not in content.lower:
-            yield Fault(f"{found[0]!r} {why}", check)
+        if (found := pattern.search(text)) is not None:
+            said = text[found.start() : found.end()]
+            if said.strip("[{<>}]").lower() not in content.lower:
+                yield Fault(f"{said!r} {why}", check)
     if text.count("{") != text.count("}") or text.count("[") != text.count("]"):
         yield Fault("a bracket in it has no other half", "wording")
-    if ASKED.match(text) is not None or _copies(said, content.system):
+    if ASKED.match(text) is not None or _copies(words, content.system):
         yield Fault("it repeats the instructions instead of following them", "copied")
-    if _repeats_itself(text, said):
+    if _repeats_itself(text, words):
         yield Fault("it says the same words over and over", "repeats")
 
 
 def _copies(words: list[str], instructions: str) -> bool:
     known = _runs_of(instructions)
-    begins = (at for at in range(len(words)) if tuple(words[at : at + _RUN]) in known)
+    begins = (at for at, run in enumerate(_each_run(words, _RUN)) if run in known)
     return len({at + step for at in begins for step in range(_RUN)}) > _COPIED * len(words)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 from pydantic import BaseModel
 
+from cogitate.memory.hashing import hashed
 from cogitate.prompts.constraints import Constraint
 from cogitate.scheduler.config.endpoints import Model
 from cogitate.scheduler.ledger.claims import Claim
@@ -49,11 +50,16 @@ class CachedQuestion(NamedTuple):
 
     def digest(self) -> str:
         """Return a hash that is the same in every process."""
-        schema = narrowed_schema(self.answer, self.enforced)
-        sent = [*self[:3], self.system, self.user, schema, self.output_cap]
+        sent = [json.dumps(one) for one in (*self[:3], self.system, self.user)]
+        sent += [_schema_as_json(self.answer, self.enforced), str(self.output_cap)]
         if self.parameters:  # keys without parameters stay as they were in earlier versions
-            sent.append(self.parameters)
-        return hashlib.blake2b(json.dumps(sent).encode(), digest_size=16).hexdigest()
+            sent.append(json.dumps(self.parameters))
+        return hashed(f"[{', '.join(sent)}]".encode(), 16).hexdigest()
+
+
+@lru_cache(maxsize=512)  # as of the schemas
+def _schema_as_json(answer: type[BaseModel], enforced: tuple[Constraint, ...]) -> str:
+    return json.dumps(narrowed_schema(answer, enforced))
 
 
 BATCHED = "batched"  # why there is no answer yet: a batch has the request, and a worker is given the job again with it

@@ -31,6 +31,7 @@ from cogitate.tasks.registry import kind_of
 from cogitate.workers.gate.gate import Gate, MayWait, Refused
 from cogitate.workers.jobs.batches.parking import Parking
 from cogitate.workers.jobs.call import Ask, BatchAnswer, CachedQuestion, Call, Layer
+from cogitate.workers.jobs.call_spans import call_spans
 from cogitate.workers.jobs.packs.packing import Packing
 from cogitate.workers.jobs.service_tiers import ServiceTiers, marked
 from cogitate.workers.jobs.stored_texts import ResponseCache
@@ -65,6 +66,7 @@ class Calls:
         batching: tuple[Batches, Callable[[str], None]] | None = None,
     ) -> None:
         self._models = models
+        self._spans = call_spans(settings)
         self.gate = Gate(client, settings, stopping)
         self._cache = ResponseCache(client, settings)
         day = RealDay(client, settings)
@@ -80,6 +82,7 @@ class Calls:
             ServiceTiers(settings),  # service_tier
             # limits of an endpoint, wait, breaker_failures, _share, _window, _pause, _longest_pause
             Gating(self.gate, host_waits=settings.wait_seconds() > 0),
+            *([self._spans] if self._spans is not None else []),
         )
 
     def ask(
@@ -102,7 +105,8 @@ class Calls:
         assert self._parking is not None
         self._models.of(model.endpoint).get_ready(prompt, model=model)
         call = Call(claim, prompt, model, output_cap, 0.0, CachedQuestion.of(prompt, model, output_cap))
-        found = self._parking.read(call, answer)
+        read = partial(self._parking.read, answer=answer)
+        found = read(call) if self._spans is None else self._spans.read(call, read)
         if claim.response_cache:
             self._cache.keep(claim.job, call.question, found)
         return found

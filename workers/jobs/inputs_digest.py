@@ -6,10 +6,9 @@ corrections of estimates, drift with every answer of a run. They count only as f
 
 from __future__ import annotations
 
-import hashlib
-
 import msgspec
 
+from cogitate.memory.hashing import hashed
 from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Case
 from cogitate.workers.jobs.call import CachedQuestion
@@ -32,4 +31,4 @@ def inputs_digest(case: Case, question: CachedQuestion) -> str:
         valued=None,
     )
     read = _ENCODER.encode((job, case.profile, case.world.digest, case.memories, question.digest()))
-    return hashlib.blake2b(read, digest_size=12).hexdigest()
+    return hashed(read, 12).hexdigest()

@@ -25,7 +25,8 @@ from cogitate.workers.jobs.kept_results import KeptResults
 from cogitate.workers.jobs.model_lane import SPARE, ModelLane, slots_of_worker
 from cogitate.workers.jobs.runner import Outcome, Runner
 from cogitate.workers.processes.worker_process import BEFORE_CLAIM, reason_of
-from cogitate.workers.transport import redis_transport
+from cogitate.workers.telemetry import exporting
+from cogitate.workers.transport.room import take_within
 
 log = structlog.get_logger()
 
@@ -52,6 +53,7 @@ def tune() -> None:
 def _lane(pid: int) -> ModelLane[Outcome]:
     """Return this process's lane with its runner; a forked child creates its own."""
     tune()
+    exporting.start("cogitate-worker")
     settings = Settings()
     use_prompts(settings.prompts)
     client = connect(settings.state_url(), settings.socket_timeout, client=CombinedRedis)
@@ -68,9 +70,10 @@ def _lane(pid: int) -> ModelLane[Outcome]:
         lane.close()
         runner.stop()
 
-    redis_transport.take_within(lane.room)
+    take_within(lane.room)
     signals.worker_shutting_down.connect(stop, weak=False)
     signals.worker_shutdown.connect(lambda **_: runner.close(), weak=False)  # Celery sends it after the last job
+    signals.worker_shutdown.connect(lambda **_: exporting.stop(), weak=False)
     return lane
 
 

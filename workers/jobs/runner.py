@@ -33,6 +33,7 @@ from cogitate.scheduler.ledger.claims import (
 )
 from cogitate.tasks.job import Cost, JobKey, split_job_id
 from cogitate.workers.jobs.attempt import Attempts
+from cogitate.workers.jobs.attempt_spans import attempt_span, note_attempt
 from cogitate.workers.jobs.batches.desk import BatchDesk
 from cogitate.workers.jobs.call import BATCHED, BatchAnswer
 from cogitate.workers.jobs.call_layers import Calls
@@ -130,7 +131,12 @@ class Runner:
         """Make an attempt and settle it; return the seconds before the next one, and what it changes."""
         job, began = claim.job, time.monotonic()
         where = structlog.contextvars.bound_contextvars(job=job.id, attempt=claim.number)
-        with where, self._heartbeat.of(job.run, claim.incarnation), claim.case.world.clock.in_force():
+        with (
+            attempt_span(claim) as span,
+            where,
+            self._heartbeat.of(job.run, claim.incarnation),
+            claim.case.world.clock.in_force(),
+        ):
             model = adjustment.model or job.model
             result, used, pause, failure, adjustment = self._attempts.make(claim, deadline, adjustment)
             if failure == BATCHED:
@@ -141,6 +147,8 @@ class Runner:
                 tries.append(Tried(claim.number, took, used, model, failure))
                 result = result and replace(result, tries=tuple(tries))
             settled = self._settle(claim, result, used, failure)
+            if span is not None:
+                note_attempt(span, settled, result, used, failure)
             if self._kept is not None and settled == "staged" and result and result.source in ("llm", "cached"):
                 self._kept.keep(claim, result, used)
         source = result.source if result is not None else "none"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,7 @@ from cogitate.scheduler.ledger.vectors import RunVectors
 from cogitate.tasks.job import Cost, added
 from cogitate.tasks.kind import Kind
 from cogitate.workers.gate.gate import Gate, Refused
+from cogitate.workers.jobs.call_spans import call_spans, failure_of
 from cogitate.workers.llm.minilm import MiniLM
 from cogitate.workers.llm.replies.failures import ModelAnswer
 from cogitate.workers.llm.requests.tokens import estimate_tokens
@@ -47,6 +49,7 @@ class Vectors:
         self._endpoints = settings.endpoint_table()
         self._connections = settings.concurrency
         self._gate = gate
+        self._spans = call_spans(settings)
         self._day = RealDay(client, settings)
         self._local = MiniLM()
         self._clients: dict[str, EmbeddingClient] = {}
@@ -108,7 +111,10 @@ class Vectors:
             return Embedded([], 0)
         answer: ModelAnswer | None = None
         try:
-            found = client.ask(model.model, texts, deadline, size)
+            with self._spans.embeddings(model) if self._spans is not None else nullcontext() as outcome:
+                found = client.ask(model.model, texts, deadline, size)
+                if outcome is not None:
+                    outcome.input_tokens, outcome.error = found.tokens, failure_of(found.failure)
             answer = ModelAnswer(usage=model.cost(found.tokens), failure=found.failure)
         finally:
             self._gate.leave(entered, answer)

@@ -1,17 +1,57 @@
 """The event loop of a worker process: one thread that carries every call to a model, for any number of jobs' threads.
 
 A job's thread submits a coroutine and sleeps until it is done. So Celery's thread pool needs no change, and hundreds of
-calls share one set of connections.
+calls share one set of connections. Threads that submit at the same time wake the loop once.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
-from collections.abc import Coroutine
-from typing import Any, TypeVar
+from collections.abc import Callable, Coroutine
+from concurrent.futures import CancelledError
+from contextvars import copy_context
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
+
+
+class _Submitted(Generic[T]):
+    """A coroutine of a thread that waits for it. Its task has the context of that thread."""
+
+    def __init__(self, coroutine: Coroutine[Any, Any, T]) -> None:
+        self._coroutine = coroutine
+        self._context = copy_context()
+        self._task: asyncio.Task[T] | None = None
+        self._pending = threading.Lock()  # held until the task is done
+        self._pending.acquire()
+
+    def begin(self) -> None:
+        """Start the task, on the event loop."""
+        self._task = asyncio.get_running_loop().create_task(self._coroutine, context=self._context)
+        self._task.add_done_callback(lambda _: self._pending.release())
+
+    def cancel(self) -> None:
+        """Cancel the task, on the event loop."""
+        if self._task is not None:
+            self._task.cancel()
+
+    def wait(self) -> None:
+        """Wait until the task is done."""
+        self._pending.acquire()
+
+    def result(self) -> T:
+        """Return the result of the task.
+
+        Raises:
+            CancelledError: if it was cancelled, such as by the end of the loop.
+            Exception: what the coroutine raises.
+        """
+        assert self._task is not None
+        if self._task.cancelled():
+            raise CancelledError
+        return self._task.result()
 
 
 class EventLoopThread:
@@ -23,33 +63,59 @@ class EventLoopThread:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event
         self._closed = False
+        self._waiting: list[Callable[[], None]] = []  # what the loop does next
+        self._is_woken = False
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine on the loop and return its result; the calling thread waits.
 
         Raises:
             RuntimeError: if the loop is closed.
+            CancelledError: if the loop is closed meanwhile.
             Exception: what the coroutine raises.
         """
+        submitted = _Submitted(coroutine)
         with self._lock:
             if self._closed:
                 coroutine.close()
                 raise RuntimeError("the event loop of the model clients is closed")
-            future = asyncio.run_coroutine_threadsafe(coroutine, self._loop or self._start())
+            loop = self._loop or self._start()
+            wakes = self._add(submitted.begin)
+        if wakes:
+            loop.call_soon_threadsafe(self._take)
         try:
-            return future.result()
-        finally:
-            future.cancel()  # an interrupted wait cancels its call; no effect on a finished one
+            submitted.wait()
+        except BaseException:  # an interrupt
+            with contextlib.suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(submitted.cancel)
+            raise
+        return submitted.result()
 
     def close(self) -> None:
         """Cancel the running calls, end the thread and close the loop for good."""
         with self._lock:
-            self._closed = True
+            was_closed, self._closed = self._closed, True
             loop, thread = self._loop, self._thread
+            wakes = loop is not None and not was_closed and self._add(self._end)
         if loop is not None and thread is not None:
-            if thread.is_alive():
-                loop.call_soon_threadsafe(self._stop.set)
+            if wakes and thread.is_alive():
+                loop.call_soon_threadsafe(self._take)
             thread.join()
+
+    def _add(self, step: Callable[[], None]) -> bool:
+        """Add a step for the loop, with the lock held; return whether the caller must wake it."""
+        self._waiting.append(step)
+        was_woken, self._is_woken = self._is_woken, True
+        return not was_woken
+
+    def _take(self) -> None:
+        with self._lock:
+            steps, self._waiting, self._is_woken = self._waiting, [], False
+        for step in steps:
+            step()
+
+    def _end(self) -> None:
+        self._stop.set()
 
     def _start(self) -> asyncio.AbstractEventLoop:
         ready = threading.Event()

@@ -21,7 +21,6 @@ its connection.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import re
 import secrets
 import select
@@ -38,6 +37,7 @@ import aiohttp
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection
 
+from cogitate.memory.hashing import hashed
 from cogitate.workers.llm.replies.failures import FailureKind
 from cogitate.workers.llm.requests.address import Request
 
@@ -109,7 +109,7 @@ def _bound(kept: dict[Any, Any]) -> None:
 
 
 def _digest(content: bytes) -> bytes:
-    return hashlib.blake2b(content, digest_size=16).digest()
+    return hashed(content, 16).digest()
 
 
 MOST_INTERIM = 100  # interim responses to one request; a server needs at most one every few seconds

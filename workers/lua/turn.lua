@@ -1,45 +1,83 @@
--- Takes hints from a queue's runs in turn and returns their texts; none if no hint is waiting. One ticket is already
--- drawn; each further hint takes another ticket.
--- KEYS: queue. Beside it lie ":runs", the runs that wait by their turns, and ":of:<share>/<run>", their hints.
--- ARGV: the most hints to take.
-local queue = KEYS[1]
-local runs = queue .. ':runs'
+-- Takes hints from the queues of a worker, those of runs in turn, and returns them as {queue, hint, queue, hint, …}; none
+-- if no hint is waiting. One ticket is already drawn; each further hint takes another ticket.
+-- KEYS: the tickets of the queue that the drawn one came from. Beside any queue's tickets lie ":runs", the runs that wait
+-- there, scored by a turn that has come no later than theirs, and ":of:<share>/<run>", their hints. Beside the queues lie,
+-- of all of them together, ".turns<lane>:runs", each run's next turn while that is ahead, and ".turns<lane>:turn", the
+-- present turn.
+-- ARGV: the most hints to take, the lane that ends a key of tickets, seconds to keep the turns, the queue of KEYS[1], the
+-- worker's other queues.
+--
+-- This is start-time fair queueing (Goyal, Vin and Cheng, SIGCOMM 1996): the run with the least turn is next, and a job
+-- moves its run's turn on by one share, whatever the job's kind.
+local most, lane, kept = tonumber(ARGV[1]), ARGV[2], ARGV[3]
+local prefix = KEYS[1]:sub(1, #KEYS[1] - #ARGV[4] - #lane)
+local turns, clock = prefix .. '.turns' .. lane .. ':runs', prefix .. '.turns' .. lane .. ':turn'
+local present = tonumber(redis.call('GET', clock) or '0')
+local queues, heads = {}, {}  -- a head is {run, turn}, or false for a queue without hints
+for q = 4, #ARGV do queues[#queues + 1] = prefix .. ARGV[q] .. lane end
 
-local function oldest_waiting()
+local function exactly(number) return string.format('%.17g', number) end
+
+local function head_of(queue)
   while true do
-    local first = redis.call('ZRANGE', runs, 0, 0, 'WITHSCORES')
-    if not first[1] then
-      return nil
+    local run, known = unpack(redis.call('ZRANGE', queue .. ':runs', 0, 0, 'WITHSCORES'))
+    if not run then return false end
+    local turn = tonumber(redis.call('ZSCORE', turns, run) or '0')
+    if redis.call('LLEN', queue .. ':of:' .. run) == 0 then
+      redis.call('ZREM', queue .. ':runs', run)
+    elseif turn > tonumber(known) then  -- jobs of other kinds have moved it on
+      redis.call('ZADD', queue .. ':runs', exactly(turn), run)
+    else
+      return {run, turn}
     end
-    if redis.call('LLEN', queue .. ':of:' .. first[1]) > 0 then
-      return first[1], tonumber(first[2])
-    end
-    redis.call('ZREM', runs, first[1])
   end
 end
 
-local function take()
-  local run, turn = oldest_waiting()
-  if not run then
-    return nil
+-- Returns the queue with the run that is next. A run that joins starts at the present turn, without a claim to earlier ones.
+local function next_queue()
+  local found, least
+  for q, queue in ipairs(queues) do
+    if heads[q] == nil then heads[q] = head_of(queue) end
+    local turn = heads[q] and math.max(heads[q][2], present)
+    if turn and (not found or turn < least) then found, least = q, turn end
   end
-  -- A run that joins a queue starts at the current turn, without a claim to earlier ones.
-  local taken = math.max(turn, tonumber(redis.call('GET', queue .. ':turn') or '0'))
-  redis.call('SET', queue .. ':turn', tostring(taken), 'PX', 86400000)
-  redis.call('ZADD', runs, taken + 1 / tonumber(string.match(run, '^(%d+)/')), run)
-  return redis.call('RPOP', queue .. ':of:' .. run)
+  return found
 end
 
-local hints, most = {}, tonumber(ARGV[1])
-repeat
-  local hint = take()
-  hints[#hints + 1] = hint
-until not hint or #hints >= most or not redis.call('RPOP', queue)
+local function take(q)
+  local run, turn = heads[q][1], math.max(heads[q][2], present)
+  local following = turn + 1 / tonumber(run:match('^(%d+)/'))
+  present = turn
+  redis.call('ZREMRANGEBYSCORE', turns, '-inf', exactly(present))
+  redis.call('ZADD', turns, exactly(following), run)
+  redis.call('ZADD', queues[q] .. ':runs', exactly(following), run)
+  for other in ipairs(queues) do
+    if heads[other] and heads[other][1] == run then heads[other] = nil end
+  end
+  return redis.call('RPOP', queues[q] .. ':of:' .. run)
+end
+
+local hints = {}
+local q = next_queue()
+if q and q ~= 1 then  -- the drawn ticket goes back, for one of the queue that is served in its place
+  local ticket = redis.call('RPOP', queues[q])
+  if ticket then redis.call('RPUSH', queues[1], ticket) end
+end
+while q do
+  hints[#hints + 1] = ARGV[3 + q]
+  hints[#hints + 1] = take(q)
+  q = next_queue()
+  if #hints >= 2 * most or not q or not redis.call('RPOP', queues[q]) then break end
+end
 -- A worker that died between a ticket and its hint leaves one more hint than there are tickets.
-if redis.call('LLEN', queue) == 0 then
-  hints[#hints + 1] = hints[1] and take() or nil
-  if not oldest_waiting() then
-    redis.call('DEL', queue .. ':turn')
-  end
+if hints[1] and heads[1] and redis.call('LLEN', queues[1]) == 0 then
+  hints[#hints + 1] = ARGV[4]
+  hints[#hints + 1] = take(1)
 end
-return hints  -- up to the first missing one
+if not next_queue() then  -- nobody waits, so the next runs begin anew, one as the other
+  present = tonumber(redis.call('ZRANGE', turns, -1, -1, 'WITHSCORES')[2] or present)
+  redis.call('ZREMRANGEBYSCORE', turns, '-inf', exactly(present))
+end
+redis.call('SET', clock, exactly(present), 'EX', kept)
+redis.call('EXPIRE', turns, kept)
+return hints

@@ -2,7 +2,7 @@
 
 Lines are for people, or one JSON object per event for log collectors. Foreign names and messages are escaped in lines
 for people, so they cannot control the terminal. A JSON object has the time with date and zone; one about a job also has
-the run, tick and attempt beside its id.
+the run, tick and attempt beside its id. With telemetry, events have the ids of their trace.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from cogitate.memory.language.hidden_characters import visible
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.config.urls import secrets_of
 from cogitate.tasks.job import split_job_id
+from cogitate.workers.telemetry.exporting import add_trace_ids
 
 READ = 20_000  # bytes at the end of a log that are read
 SHORTEST = 4  # characters; a shorter text is not treated as a secret, since it may be part of any word
@@ -39,6 +40,7 @@ def text_processors(stream: TextIO, time: str = "%Y-%m-%d %H:%M:%S") -> list[Pro
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt=time, utc=False),
         structlog.processors.format_exc_info,
+        add_trace_ids,
         _escaped,
         structlog.dev.ConsoleRenderer(colors=stream.isatty()),
     ]
@@ -85,6 +87,7 @@ def json_processors() -> list[Processor]:
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         placed,
+        add_trace_ids,
         structlog.processors.format_exc_info,
         structlog.processors.JSONRenderer(default=str),
     ]
@@ -121,7 +124,8 @@ def secrets_in(settings: Settings) -> Iterator[str]:
     """Yield each key, token and password of these settings, and the keys of the environment that they name."""
     if settings.gateway_token is not None:
         yield settings.gateway_token.get_secret_value()
-    urls = [url.get_secret_value() for url in (settings.redis_url, settings.broker_url) if url is not None]
+    servers = (settings.redis_url, *settings.redis_urls, settings.broker_url)
+    urls = [url.get_secret_value() for url in servers if url is not None]
     for endpoint in settings.endpoint_table().values():
         if endpoint.api_key is not None:
             yield endpoint.api_key.get_secret_value()

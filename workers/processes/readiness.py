@@ -68,7 +68,7 @@ class Readiness:
         self._answered: set[JobKey] = set()
         self._asked = self._looked = self._first = 0.0  # when
         self.unreachable: set[tuple[str, str]] = set()  # endpoints that did not answer before the first tick, and why
-        self._told = self._slow = self._waited = False
+        self._told = self._slow = self._probed = False
 
     def ask(self) -> None:
         """Publish the trial hints.
@@ -82,7 +82,7 @@ class Readiness:
         self._asked = self._looked = self._clock()
 
     def wait(self, stopping: Callable[[], bool], *, for_workers: bool) -> None:
-        """Wait, once, until a worker has answered and the doubtful endpoints were probed; log what is missing.
+        """Wait until a worker has answered and the doubtful endpoints were probed; log once what is missing.
 
         Args:
             stopping: returns whether the host must stop waiting.
@@ -91,13 +91,18 @@ class Readiness:
         Raises:
             ConfigurationError: if a worker of this host cannot start; the message has its log.
         """
-        while not (self._waited or stopping()):
+
+        def over() -> bool:
+            return self._probed and (self._told or not for_workers)
+
+        while not (over() or stopping()):
             self._check()
             self._look()
-            if (self._told or not for_workers) and self._tried():
-                self._waited = True
+            if not self._probed and self._tried():
+                self._probed = True
                 with contextlib.suppress(RedisError):  # Redis is down: the host itself reports that
                     self._say_unreachable()
+            if over():
                 return
             if not (self._slow or self._answered) and self._clock() - self._asked >= SLOW:
                 self._slow = True

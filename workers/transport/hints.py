@@ -6,8 +6,9 @@ message without an id breaks Celery's connection and returns to the queue, over 
 
 A run with many jobs does not delay the jobs of other runs. The queue itself, on which workers block, holds identical
 tickets, one per hint. The hints are in separate lists, one per run. A worker that draws a ticket takes the next hint of
-the run whose turn it is; a run with share 3 gets three hints for each hint of a run with share 1. A ticket without a
-hint, or a hint without a ticket, is harmless: hints are repeated while their job is open.
+the run whose turn it is, from any of its queues; a run with share 3 gets three hints for each hint of a run with share
+1, whatever the kinds of their jobs. A ticket without a hint, or a hint without a ticket, is harmless: a hint that no
+longer waits is repeated while its job is open.
 
 A kind's queue has two lists of tickets, using kombu's list per priority: one for jobs that ask a model, and one for the
 others, so that a worker without free places for a model can leave the former to other workers.
@@ -16,9 +17,10 @@ others, so that a worker without free places for a model can leave the former to
 from __future__ import annotations
 
 import binascii
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib import resources
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 from kombu.transport.redis import Channel
@@ -26,7 +28,7 @@ from kombu.transport.redis import Channel
 from cogitate.memory import typed_json
 from cogitate.memory.errors import CogitateError
 from cogitate.scheduler.config.settings import check_run_name
-from cogitate.tasks.job import split_job_id
+from cogitate.tasks.job import Job, split_job_id
 from cogitate.workers import lua
 
 MAX_JOB_ID = 512  # characters; longer than any run name, kind and owner
@@ -143,11 +145,25 @@ QUICK, ASKING = 0, 9  # kombu's priorities, used only to name the lists: a worke
 TICKETS = {QUICK: '"~"', ASKING: '"~9"'}  # JSON, like everything in a queue
 DRAWN = {"~": QUICK, "~9": ASKING}  # the tickets as read
 KEPT = 86_400  # seconds after which unclaimed hints expire
+TURNS_KEPT = 7 * KEPT  # seconds after which the turns expire: they outlive all hints
 
 
 def tickets_key(queue: str, priority: int) -> str:
     """Return the key of a list of tickets of a queue, as kombu names it."""
     return f"{queue}{Channel.sep}{priority}" if priority else queue
+
+
+#: Returns a job's message with a delivery tag, which must be unique on Redis.
+Render = Callable[[Job, str], str]
+
+
+class Line(NamedTuple):
+    """The hints of a run that wait together, in their order."""
+
+    queue: str
+    priority: int
+    run: str
+    share: int
 
 
 def hints_key(tickets: str, run: str, share: int) -> str:
@@ -170,13 +186,18 @@ def queue_hints(pipe: Any, queue: str, priority: int, run: str, share: int, hint
     pipe.lpush(tickets, *[TICKETS[priority]] * len(hints))
 
 
-def next_hints(client: Any, queue: str, priority: int, most: int = 1) -> list[str]:
-    """Remove and return the next hints: one for the ticket already drawn, and others together with their tickets.
+def next_hints(client: Any, queues: Sequence[str], priority: int, most: int = 1) -> list[tuple[str, str]]:
+    """Remove and return the next hints, each with its queue, for the ticket already drawn and others with theirs.
 
     There are at most `most`, plus one if tickets were lost, and none if no hint is waiting.
+
+    Args:
+        queues: those from which hints may be taken; the ticket was drawn from the first one.
     """
-    found = _script(client)(keys=[tickets_key(queue, priority)], args=[most])
-    return [hint.decode() if isinstance(hint, bytes) else hint for hint in found]
+    lane = tickets_key("", priority)
+    found = _script(client)(keys=[queues[0] + lane], args=[most, lane, TURNS_KEPT, *queues])
+    texts = iter([text.decode() if isinstance(text, bytes) else text for text in found])
+    return list(zip(texts, texts, strict=True))
 
 
 @lru_cache(maxsize=8)  # a process has one or two clients; the hash of the script is computed once for each

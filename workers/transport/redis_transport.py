@@ -9,9 +9,9 @@ It works around two faults of kombu 5.7.0 that end a worker:
   ends the worker, or makes it reconnect and take the same item over and over. The transport drops it and logs
   `message.refused`.
 
-It also takes the hints of a queue in turn by run (`cogitate.workers.transport.hints`), and takes none of jobs that ask
-a model while this process has no room for them, since another worker may have. With plenty of room it takes several
-together, which saves two round trips for each but the first.
+It also takes hints in turn by run (`cogitate.workers.transport.hints`), and takes none of jobs that ask a model while
+this process has no room for them, since another worker may have. With plenty of room it takes several together, which
+saves two round trips for each but the first.
 
 A third fault costs time: kombu creates a client object for each command, which with redis-py 8 takes longer than the
 command.
@@ -19,8 +19,6 @@ command.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from queue import Empty
 from time import monotonic
 from typing import Any
@@ -32,6 +30,7 @@ from kombu.utils.json import loads
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from cogitate.tasks.registry import is_kind
+from cogitate.workers.transport import room
 from cogitate.workers.transport.hints import (
     ASKING,
     DRAWN,
@@ -44,7 +43,6 @@ from cogitate.workers.transport.hints import (
 )
 
 SCHEMES = ("redis", "rediss")  # "redis+socket://" is kombu's "redis" with a path
-ROOM_INTERVAL = 0.05  # seconds between two checks for room
 AT_ONCE = 8  # most hints of jobs that ask a model to take together
 SHARE_OF_ROOM = 4  # take hints for at most a fourth of the room: other workers have room too
 
@@ -81,8 +79,8 @@ class Channel(kombu_redis.Channel):
         self._turned = not self._turned
         seconds = self.brpop_timeout if timeout is None else timeout
         keys = [tickets_key(queue, priority) for queue in queues for priority in lists]
-        if not _room():
-            keys, seconds = [tickets_key(queue, QUICK) for queue in queues], ROOM_INTERVAL
+        if not room.left():
+            keys, seconds = [tickets_key(queue, QUICK) for queue in queues], room.INTERVAL
         self._in_poll = connection = self.client.connection
         self._brpop_sent_at = monotonic()  # type: ignore[assignment]  # None in the class
         command = ["BRPOP", *keys, seconds or 0]
@@ -109,16 +107,17 @@ class Transport(kombu_redis.Transport):
     def _deliver(self, message: Any, queue: str) -> None:
         if isinstance(message, str) and message in DRAWN and is_kind(queue):
             most = self._at_once() if DRAWN[message] == ASKING else 1
-            for hint in next_hints(self.reader._create_client(), queue, DRAWN[message], most):
-                self._deliver_checked(loads(hint), queue)
+            queues = [queue, *sorted(other for other in self.reader.active_queues if other != queue and is_kind(other))]
+            for kind, hint in next_hints(self.reader._create_client(), queues, DRAWN[message], most):
+                self._deliver_checked(loads(hint), kind)
         else:
             self._deliver_checked(message, queue)
 
     def _at_once(self) -> int:
         """Return how many hints to take with one ticket: a share of the jobs for which there is room."""
         slots = self.reader.qos.can_consume_max_estimate()  # None: without a limit
-        room = _room() if slots is None else min(_room(), slots)
-        return max(1, min(AT_ONCE, room // SHARE_OF_ROOM))
+        most = room.left() if slots is None else min(room.left(), slots)
+        return max(1, min(AT_ONCE, most // SHARE_OF_ROOM))
 
     def _deliver_checked(self, message: Any, queue: str) -> None:
         try:
@@ -130,19 +129,6 @@ class Transport(kombu_redis.Transport):
             log.warning("message.refused", queue=queue[:80], why=str(refusal)[:200])
             return
         super()._deliver(message, queue)  # type: ignore[no-untyped-call]
-
-
-def _endless() -> int:
-    return sys.maxsize
-
-
-_room: Callable[[], int] = _endless
-
-
-def take_within(room: Callable[[], int]) -> None:
-    """Take hints of jobs that ask a model only while there is room; `room` returns how many this process can take."""
-    global _room
-    _room = room
 
 
 def register() -> None:

@@ -2,7 +2,8 @@
 --   <run>charged      hash  key of an ended job that admission counts in full -> JSON, the host's
 --   <run>unsettled    hash  key of such a job -> token of its newest attempt, whose usage is unknown
 --   <run>corrections  hash  key of such a job -> JSON: usage of its newest attempt, saved: whether nothing was spent, since an
---                           identical call brought the answer, and at: the run's tick at which the usage was known
+--                           identical call brought the answer, at: the run's tick at which the usage was known, and inputs:
+--                           the hash of what the attempt depended on, '' if it made no prompt
 -- Only the host removes corrections, with the tick that it commits: it has moved its view by then. Attempts before the
 -- newest belong to the retry pool; no view counts them.
 
@@ -10,11 +11,13 @@
 -- {calls, tokens, usd_micros}.
 local function correct(run, key, used, result, tick)
   local readable, found = pcall(cjson.decode, result or '')
-  local saved = readable and type(found) == 'table' and found.saved == true and type(found.usage) == 'table'
+  if not (readable and type(found) == 'table') then found = {} end
+  local saved = found.saved == true and type(found.usage) == 'table'
   if saved then used = {found.usage.calls, found.usage.tokens, found.usage.usd_micros} end
   local calls, tokens, usd_micros = unpack(used, 1, 3)
-  redis.call('HSET', run .. 'corrections', key, string.format('{"usage":[%d,%d,%d],"saved":%s,"at":%d}',
-    tonumber(calls) or 0, tonumber(tokens) or 0, tonumber(usd_micros) or 0, tostring(saved), tonumber(tick)))
+  local inputs = type(found.inputs) == 'string' and found.inputs:match('^%x+$') or ''
+  redis.call('HSET', run .. 'corrections', key, string.format('{"usage":[%d,%d,%d],"saved":%s,"at":%d,"inputs":"%s"}',
+    tonumber(calls) or 0, tonumber(tokens) or 0, tonumber(usd_micros) or 0, tostring(saved), tonumber(tick), inputs))
 end
 
 -- {key, JSON, …}
@@ -27,7 +30,7 @@ local function charge(run, key, tick)
   latest = latest or ''
   local readable, last = pcall(cjson.decode, usage or '')
   if tonumber(claims or '') == 0 then
-    correct(run, key, {0, 0, 0}, '', tick)
+    correct(run, key, {0, 0, 0}, state == 'staged' and result or '', tick)  -- a fork has results without a claim
   elseif redis.call('HEXISTS', run .. 'attempts', latest) == 1 or redis.call('HEXISTS', run .. 'lost', latest) == 1 then
     redis.call('HSET', run .. 'unsettled', key, latest)
   elseif readable and type(last) == 'table' then

@@ -32,13 +32,13 @@ GIVEN = {"AGENTS": "3", "RUN": RUN, "COGITATE_SECONDS_PER_TICK": "120"}
 pytestmark = pytest.mark.system
 
 
-def compose(given: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+def compose(given: Mapping[str, str], *files: str) -> subprocess.CompletedProcess[str]:
     """`docker-compose config` for all services."""
     if shutil.which("docker-compose") is None:
         # Under COGITATE_REQUIRE_SYSTEM, as in CI, this is a failure.
         pytest.skip("no docker-compose on this machine")
     return subprocess.run(
-        ["docker-compose", "--profile", "town", "--profile", "operator", "config"],
+        ["docker-compose", *(f"--file={file}" for file in files), "--profile=town", "--profile=operator", "config"],
         cwd=ROOT,
         env={"PATH": os.environ["PATH"], **given},
         capture_output=True,
@@ -55,6 +55,23 @@ def test_compose_accepts_the_file_and_passes_an_operators_settings() -> None:
         environment = services[name]["environment"]
         assert environment["COGITATE_SECONDS_PER_TICK"] == "120"
         assert environment["COGITATE_REAL_DAY_USD"] is None, "the default"
+
+
+def test_rabbitmq_carries_the_messages_of_every_service_on_request() -> None:
+    done = compose(GIVEN, "docker-compose.yml", "docker-compose.rabbitmq.yml")
+    assert (done.returncode, done.stderr) == (0, "")
+    services = yaml.safe_load(done.stdout)["services"]
+    for name in ("host", "worker", "flower", "operator"):
+        environment = services[name]["environment"]
+        user = {"flower": "operator"}.get(name, name)
+        assert environment["COGITATE_REDIS_URL"] == f"redis://{user}:PASSWORD@redis:6379/0"
+        assert environment["COGITATE_BROKER_URL"] == "amqp://cogitate:PASSWORD@rabbitmq:5672/"
+        assert {secret["source"] for secret in services[name]["secrets"]} >= {"rabbitmq_password", f"{user}_password"}
+        assert services[name]["depends_on"].keys() == {"redis", "rabbitmq"}
+    rabbitmq = services["rabbitmq"]
+    assert rabbitmq["read_only"] is True
+    assert rabbitmq["cap_drop"] == ["ALL"]
+    assert "ports" not in rabbitmq
 
 
 class Services:

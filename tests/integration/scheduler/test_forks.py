@@ -13,6 +13,7 @@ from cogitate.hosting.inline import redis_in_memory
 from cogitate.hosting.opening import Exist
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Profile
 from cogitate.ops.commands.compare import comparison_lines
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.ops.world_choice import WorldChoice
@@ -33,6 +34,7 @@ from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.steering.operators import ask
 from cogitate.scheduler.tick.tick_iterator import Tick
 from cogitate.simulation.town.town import Town
+from cogitate.workers.processes.readiness import Readiness
 from tests.integration.command import summary, typed
 from tests.integration.scheduler.test_trimming import live as live_for_days
 from tests.integration.scheduler.test_trimming import settings_of
@@ -277,6 +279,36 @@ def test_a_fork_of_a_paced_run_repeats_what_came_late_as_well(
         hosted(client, endpoint, tmp_path, "fork", ticks=240, fork=Fork(run="source", tick=200))
     fork = hosted(client, endpoint, tmp_path, "fork", ticks=240, fork=Fork(run="source", tick=200), tick_rate=100)
     assert (fork.digest, fork.spent.calls) == (source.digest, 0)
+
+
+def test_a_paced_fork_waits_for_workers_only_where_it_repeats_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[tuple[int, bool]] = []
+
+    def lived(run: str, ticks: int, fork: Fork | None = None) -> None:
+        owners = {"agent:ada": Profile(name="Ada")}
+        settings = Settings(data_dir=tmp_path, workers=1, tick_rate=200)
+        with TickLoop(run=run, owners=owners, settings=settings, ticks=ticks, fork=fork) as loop:
+            wait = Readiness.wait
+
+            def seen(ready: Readiness, stopping: Callable[[], bool], *, for_workers: bool) -> None:
+                waits.append((loop.tick, for_workers))
+                wait(ready, stopping, for_workers=for_workers)
+
+            monkeypatch.setattr(Readiness, "wait", seen)
+            for _ in loop:
+                pass
+            monkeypatch.setattr(Readiness, "wait", wait)
+
+    lived("source", 40)
+    assert waits == [(0, True)]
+    waits.clear()
+    lived("same", 40, Fork(run="source", tick=20))
+    assert waits == [(0, False)]
+    waits.clear()
+    lived("longer", 60, Fork(run="source", tick=20))
+    assert waits == [(0, False), (40, True)]
 
 
 def test_a_trimmed_source_is_refused(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def taken(server: EmbeddedServer) -> list[str]:
     with server.client(1) as client:
         found: list[str] = []
         while client.rpop(QUEUE):
-            (hint,) = next_hints(client, QUEUE, QUICK)
+            ((_, hint),) = next_hints(client, [QUEUE], QUICK)
             found.append(loads(hint)["headers"]["id"])
         return found
 
@@ -103,7 +103,7 @@ def test_a_run_that_comes_later_has_no_turns_to_make_up_for(valkey: EmbeddedServ
     with valkey.client(1) as client:
         for _ in range(20):
             client.rpop(QUEUE)
-            next_hints(client, QUEUE, QUICK)
+            next_hints(client, [QUEUE], QUICK)
     publish(worker_settings, "later", 10)
     assert runs_of(taken(valkey))[:10].count("first") == 5
 
@@ -116,7 +116,7 @@ def test_a_lost_ticket_or_hint_blocks_no_run(valkey: EmbeddedServer, worker_sett
         hints = []
         for ticket in islice(iter(lambda: client.rpop(QUEUE), None), 10):
             assert ticket == TICKETS[QUICK].encode()
-            hints.append([loads(hint)["headers"]["id"] for hint in next_hints(client, QUEUE, QUICK)])
+            hints.append([loads(hint)["headers"]["id"] for _, hint in next_hints(client, [QUEUE], QUICK)])
         assert client.keys("cogitate:reflect*") == []
     first, second, third = (job.id for job in jobs("town", 3))
     assert hints == ([[first], [second, third]] if lost == "ticket" else [[second], [third], []])

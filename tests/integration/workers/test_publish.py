@@ -15,10 +15,10 @@ from structlog.testing import capture_logs
 from cogitate.scheduler.config.settings import Settings
 from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.tasks.registry import kinds
-from cogitate.workers import publish
 from cogitate.workers.celery_app import make_app
 from cogitate.workers.processes.embedded import EmbeddedServer
 from cogitate.workers.publish import Publisher, display_args, display_kwargs
+from cogitate.workers.transport import redis_sender
 from cogitate.workers.transport.hints import check_hint, hints_key
 
 KINDS = [kind.name for kind in kinds()]
@@ -83,7 +83,7 @@ def test_a_worker_reads_the_job_id_out_of_it(valkey: EmbeddedServer) -> None:
 
 
 def test_a_large_tick_is_one_round_trip_in_chunks(valkey: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(publish, "CHUNK", 7)
+    monkeypatch.setattr(redis_sender, "CHUNK", 7)
     publisher = Publisher(settings_of(valkey))
     publisher.publish([job()])  # the connection is there
     writes: list[object] = []

@@ -26,6 +26,7 @@ import cogitate.scheduler.ledger.claims
 import cogitate.scheduler.tick.commit
 import cogitate.scheduler.tick.following
 import cogitate.scheduler.tick.restore
+import cogitate.scheduler.tick.source_outcomes
 import cogitate.tasks.kind
 import cogitate.tasks.long_term
 import cogitate.tasks.recount
@@ -448,12 +449,12 @@ def corrections_not_repeated() -> AbstractContextManager[Any]:
 
 def fork_pays_again() -> AbstractContextManager[Any]:
     """A fork is charged for what its source paid."""
-    result = cogitate.scheduler.tick.following._result
+    result = cogitate.scheduler.tick.source_outcomes.result_of
 
     def changed(ended: Any, note: Any) -> Any:
         return msgspec.structs.replace(result(ended, note), saved=False)
 
-    return patch.object(cogitate.scheduler.tick.following, "_result", changed)
+    return patch.object(cogitate.scheduler.tick.source_outcomes, "result_of", changed)
 
 
 def seals_that_only_grow() -> AbstractContextManager[Any]:

@@ -17,6 +17,7 @@ from tests.repository import ROOT
 FIXED = {
     "data_dir",
     "redis_url",
+    "redis_urls",
     "broker_url",
     "api_key",
     "prompts",
@@ -48,7 +49,7 @@ def test_only_loopback_ports_are_published() -> None:
 
 def test_every_container_is_confined_and_its_log_rotated() -> None:
     services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
-    assert len(services) == 7
+    assert len(services) == 8
     for name, service in services.items():
         assert service["read_only"] is True, name
         assert service["cap_drop"] == ["ALL"], name
@@ -122,6 +123,23 @@ def test_secrets_come_from_files(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr) == ("redis://host:abc123@redis:6379/0|sk-1 2'$x|none\n", "")
     done = run_in_container(tmp_path, REDIS_PASSWORD_FILE="password", OPENAI_API_KEY_FILE="empty")
     assert done.stdout == "redis://host:abc123@redis:6379/0|none|none\n"
+
+
+def test_rabbitmq_has_a_password_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "redis").write_text("abc")
+    (tmp_path / "rabbitmq").write_text("def")
+    given = {
+        "PATH": "/usr/bin:/bin",
+        "COGITATE_REDIS_URL": "redis://host:PASSWORD@redis:6379/0",
+        "COGITATE_BROKER_URL": "amqp://cogitate:PASSWORD@rabbitmq:5672/",
+        "REDIS_PASSWORD_FILE": "redis",
+        "RABBITMQ_PASSWORD_FILE": "rabbitmq",
+    }
+    show = ["sh", "-c", 'echo "$COGITATE_REDIS_URL|$COGITATE_BROKER_URL|${RABBITMQ_PASSWORD-none}"']
+    said = subprocess.run(
+        ["sh", str(START), *show], env=given, cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert said.stdout == "redis://host:abc@redis:6379/0|amqp://cogitate:def@rabbitmq:5672/|none\n"
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
             "appended": [],
         },
     ),
-    (Correction, {"key": KEY, "at": 9}, {"usage": NOTHING, "saved": False, "kept": False}),
+    (Correction, {"key": KEY, "at": 9}, {"usage": NOTHING, "saved": False, "kept": False, "inputs": ""}),
     (
         TickNotes,
         {"epoch": 1},
@@ -168,6 +168,7 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
             "refusal": "",
             "count": None,
             "unreported": False,
+            "late": 0,
             "saved": False,
             "reasoning": 0,
             "packed": 0,

@@ -12,8 +12,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import msgspec
 from pydantic import BaseModel, ValidationError
 
+from cogitate.memory import typed_json
 from cogitate.scheduler.config.endpoints import Model, call_cost, usd_micros
 from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Prompt
@@ -151,6 +153,8 @@ def _chunks(content: bytes) -> Iterator[dict[str, Any]]:
 
 def _decoded(data: bytes) -> object:
     """Return the JSON value; None if the text is not JSON, such as "[DONE]", or is incomplete."""
+    with contextlib.suppress(msgspec.DecodeError, RecursionError):  # strict JSON, as most is, in a seventh of the time
+        return typed_json.decode(data)
     try:
         return json.loads(data, strict=False)
     except (ValueError, RecursionError):

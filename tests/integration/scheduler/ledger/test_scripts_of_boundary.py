@@ -154,9 +154,9 @@ def test_the_known_outcome_of_a_charged_job_is_returned(run: Redis) -> None:
     assert held(run, "charged") == {key: f"charges {key}" for key in (*jobs, "removed")}
     assert held(run, "unsettled") == {"running": "t1", "lost": "t2"}
     assert {key: json.loads(raw) for key, raw in held(run, "corrections").items()} == {
-        "never": {"usage": [0, 0, 0], "saved": False, "at": 7},
-        "known": {"usage": [1, 2, 3], "saved": False, "at": 7},
-        "saved": {"usage": [2, 30, 4], "saved": True, "at": 7},
+        "never": {"usage": [0, 0, 0], "saved": False, "at": 7, "inputs": ""},
+        "known": {"usage": [1, 2, 3], "saved": False, "at": 7, "inputs": ""},
+        "saved": {"usage": [2, 30, 4], "saved": True, "at": 7, "inputs": ""},
     }
 
 

@@ -169,11 +169,13 @@ def test_only_the_first_answer_is_offered(run: Redis) -> None:
 @pytest.mark.parametrize(
     ("result", "correction"),
     [
-        (ANSWER, {"usage": [1, 70, 0], "saved": False, "at": 6}),
-        ("", {"usage": [1, 70, 0], "saved": False, "at": 6}),
-        ("x", {"usage": [1, 70, 0], "saved": False, "at": 6}),
-        ('{"saved":true}', {"usage": [1, 70, 0], "saved": False, "at": 6}),
-        (SAVED, {"usage": [2, 30, 4], "saved": True, "at": 6}),
+        (ANSWER, {"usage": [1, 70, 0], "saved": False, "at": 6, "inputs": ""}),
+        ("", {"usage": [1, 70, 0], "saved": False, "at": 6, "inputs": ""}),
+        ("x", {"usage": [1, 70, 0], "saved": False, "at": 6, "inputs": ""}),
+        ('{"saved":true}', {"usage": [1, 70, 0], "saved": False, "at": 6, "inputs": ""}),
+        (SAVED, {"usage": [2, 30, 4], "saved": True, "at": 6, "inputs": ""}),
+        ('{"inputs":"0aF9"}', {"usage": [1, 70, 0], "saved": False, "at": 6, "inputs": "0aF9"}),
+        ('{"inputs":"\\""}', {"usage": [1, 70, 0], "saved": False, "at": 6, "inputs": ""}),
     ],
 )
 def test_the_outcome_of_an_ended_job_is_reported_once_known(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -423,6 +425,11 @@ def test_an_error_of_the_ledger_is_shortened() -> None:
 
 
 # -- a run's keys ------------------------------------------------------------------------------------
+
+
+def test_a_forked_process_makes_other_nonces() -> None:
+    with ProcessPoolExecutor(1, mp_context=get_context("fork")) as child:
+        assert child.submit(new_nonce).result() != new_nonce()
 
 
 def test_an_incarnation_is_named_as_the_folder_of_its_removed_lines_is(tmp_path: Path) -> None:

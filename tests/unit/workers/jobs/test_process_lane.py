@@ -23,7 +23,7 @@ from cogitate.workers.jobs.heartbeat import Heartbeat
 from cogitate.workers.jobs.kept_results import KeptResults
 from cogitate.workers.jobs.runner import Runner
 from cogitate.workers.llm.requests.dialect import DialectStore
-from cogitate.workers.transport import redis_transport
+from cogitate.workers.transport import room
 
 SETTINGS = Settings.tuned(
     lease=10.0, concurrency=3, socket_timeout=7.0, redis_url="redis://localhost:7/1", prompts=Path("mine")
@@ -76,7 +76,7 @@ def process(monkeypatch: pytest.MonkeyPatch) -> Iterator[Process]:
     monkeypatch.setattr(process_lane, "Runner", made.runner)
     monkeypatch.setattr(process_lane, "signals", made.signals)
     monkeypatch.setattr(model_lane, "_slots", [])
-    monkeypatch.setattr(redis_transport, "_room", redis_transport._room)  # and put it back at the end
+    monkeypatch.setattr(room, "_left", room._left)  # and put it back at the end
     process_lane._lane.cache_clear()
     yield made
     process_lane._lane.cache_clear()
@@ -131,7 +131,7 @@ def test_a_process_has_a_place_for_a_model_in_all_its_slots_but_one(
     lane = process_lane._lane(os.getpid())
     assert lane._free == places
     assert lane._asks_model == process.runners[0]["claims"].asks_model
-    assert redis_transport._room == lane.room
+    assert room._left == lane.room
 
 
 def test_an_ending_process_starts_nothing_and_closes_after_its_jobs(process: Process) -> None:

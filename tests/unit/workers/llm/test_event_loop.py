@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
-from typing import Any
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextvars import ContextVar
 
 import pytest
 
+from cogitate.workers.llm import event_loop
 from cogitate.workers.llm.event_loop import EventLoopThread
 from tests.patience import LONGEST
 
@@ -57,6 +57,39 @@ def test_an_exception_of_a_call_reaches_its_caller_only() -> None:
     loop.close()
 
 
+def test_a_call_has_the_context_of_its_caller() -> None:
+    caller = ContextVar[int]("caller")
+
+    async def called_by() -> int:
+        await asyncio.sleep(0)
+        return caller.get()
+
+    def call(number: int) -> int:
+        caller.set(number)
+        return loop.run(called_by())
+
+    loop = EventLoopThread()
+    with ThreadPoolExecutor(8) as pool:
+        assert [*pool.map(call, range(200))] == [*range(200)]
+    loop.close()
+
+
+def test_a_call_in_flight_fails_when_the_loop_is_closed() -> None:
+    begun = threading.Event()
+
+    async def waits() -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    loop = EventLoopThread()
+    with ThreadPoolExecutor(1) as pool:
+        call = pool.submit(loop.run, waits())
+        assert begun.wait(LONGEST)
+        loop.close()
+        with pytest.raises(CancelledError):
+            call.result(LONGEST)
+
+
 def test_a_wait_that_is_interrupted_cancels_its_call(monkeypatch: pytest.MonkeyPatch) -> None:
     begun, cancelled = threading.Event(), threading.Event()
 
@@ -68,18 +101,12 @@ def test_a_wait_that_is_interrupted_cancels_its_call(monkeypatch: pytest.MonkeyP
             cancelled.set()
             raise
 
-    loop, submit = EventLoopThread(), asyncio.run_coroutine_threadsafe
+    def interrupted(submitted: object) -> None:
+        assert begun.wait(LONGEST)
+        raise KeyboardInterrupt
 
-    def interrupted(*args: Any) -> Any:
-        future = submit(*args)
-
-        def result() -> None:
-            assert begun.wait(LONGEST)
-            raise KeyboardInterrupt
-
-        return SimpleNamespace(result=result, cancel=future.cancel)
-
-    monkeypatch.setattr(asyncio, "run_coroutine_threadsafe", interrupted)
+    monkeypatch.setattr(event_loop._Submitted, "wait", interrupted)
+    loop = EventLoopThread()
     with pytest.raises(KeyboardInterrupt):
         loop.run(waits())
     assert cancelled.wait(LONGEST)

@@ -111,6 +111,14 @@ def test_once_every_kind_is_answered_a_host_continues_silently(monkeypatch: pyte
     assert len(machine.looks) == looks
 
 
+def test_a_host_that_needs_no_workers_yet_waits_for_them_once_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Machine(monkeypatch, plan=1.0, reflect=1.5)
+    ready = machine.readiness(pool=Pool())
+    assert machine.waited(ready, for_workers=False) == (0.0, [])
+    ready.wait(lambda: False, for_workers=True)
+    assert machine.now == 1001.5
+
+
 @pytest.mark.parametrize(("pool", "limit"), [(Pool(), OWN), (None, OTHERS)])
 def test_without_an_answer_a_host_waits_and_says_what_to_check(
     monkeypatch: pytest.MonkeyPatch, pool: Any, limit: float

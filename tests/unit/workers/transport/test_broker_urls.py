@@ -35,7 +35,34 @@ def test_an_address_is_as_kombu_reads_it(url: str, wanted: str) -> None:
     assert kombu_url(url) == wanted
 
 
-@pytest.mark.parametrize("url", ["redis://here/1?ssl_cert_reqs=none", "unix:///run/redis.sock", "redis://rediss://"])
+@pytest.mark.parametrize(
+    ("query", "options"),
+    [
+        ("", {"cert_reqs": ssl.CERT_REQUIRED, "server_hostname": "here"}),
+        ("?ssl_cert_reqs=none", {"cert_reqs": ssl.CERT_NONE}),
+        ("?ssl_check_hostname=false", {"cert_reqs": ssl.CERT_REQUIRED}),
+        (
+            "?ssl_ca_certs=/ca.pem&ssl_certfile=/c&ssl_keyfile=/k",
+            {
+                "cert_reqs": ssl.CERT_REQUIRED,
+                "server_hostname": "here",
+                "ca_certs": "/ca.pem",
+                "certfile": "/c",
+                "keyfile": "/k",
+            },
+        ),
+    ],
+)
+def test_certificates_of_rabbitmq_are_checked_unless_the_address_disables_it(
+    query: str, options: dict[str, Any]
+) -> None:
+    assert tls(f"amqps://me:x@here:5671/town{query}") == options
+    assert kombu_url(f"amqps://me:x@here:5671/town{query}") == "amqps://me:x@here:5671/town"
+
+
+@pytest.mark.parametrize(
+    "url", ["amqp://here/1", "redis://here/1?ssl_cert_reqs=none", "unix:///run/redis.sock", "redis://rediss://"]
+)
 def test_only_encrypted_connections_have_certificates(url: str) -> None:
     assert tls(url) is None
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import ssl
 from collections.abc import Iterator
 from types import ModuleType
 
+import amqp
 import pytest
 from celery.app.defaults import NAMESPACES, flatten
 from kombu.connection import Connection
@@ -40,7 +42,8 @@ def test_every_name_is_a_setting_that_celery_knows(config: ModuleType) -> None:
 
 
 def test_transport_options_are_ones_that_kombu_reads(config: ModuleType) -> None:
-    assert config.broker_transport_options.keys() <= set(Channel.from_transport_options)
+    read = {*Channel.from_transport_options, *inspect.signature(amqp.Connection).parameters}
+    assert config.broker_transport_options.keys() <= read
 
 
 def test_messages_use_the_database_beside_the_state(config: ModuleType) -> None:

@@ -14,8 +14,10 @@ from structlog.testing import capture_logs
 
 from cogitate.scheduler.config.settings import Settings
 from cogitate.tasks.job import Cost, Job, JobKey
-from cogitate.workers import publish as module
 from cogitate.workers.publish import Publisher, display_args, display_kwargs
+from cogitate.workers.telemetry import exporting
+from cogitate.workers.telemetry.job_trace import HEADER, trace_of
+from cogitate.workers.transport import redis_sender
 from cogitate.workers.transport.hints import ASKING, DRAWN, QUICK, check_hint, hints_key, tickets_key
 
 SETTINGS = Settings(redis_url="redis://localhost:1/0", socket_timeout=7.0)
@@ -35,7 +37,7 @@ class Broker:
         self.how: dict[str, Any] = {}
         self.pushed: list[int] = []
         self.closed = False
-        monkeypatch.setattr(module, "Redis", SimpleNamespace(from_url=self.connect))
+        monkeypatch.setattr(redis_sender, "Redis", SimpleNamespace(from_url=self.connect))
 
     def connect(self, url: str, **how: Any) -> Any:
         self.how = {"url": url, **how}
@@ -80,8 +82,8 @@ def test_each_hint_is_in_the_queue_of_its_kind_in_order(broker: Broker) -> None:
     assert [check_hint(hint, "plan") for hint in broker.hints("plan")] == [jobs[0].id, jobs[2].id]
     assert [check_hint(hint, "reflect") for hint in broker.hints("reflect")] == [jobs[1].id]
     tags = [hint["properties"]["delivery_tag"] for kind in ("plan", "reflect") for hint in broker.hints(kind)]
-    assert [tag[-8:] for tag in tags] == ["00000000", "00000002", "00000001"]
-    assert len({tag[:-8] for tag in tags}) == 1
+    assert [int(tag[-12:], 16) for tag in tags] == [1, 3, 2]
+    assert len({tag[:-12] for tag in tags}) == 1
     assert {len(tag) for tag in tags} == {36}
 
 
@@ -96,8 +98,8 @@ def test_hints_of_jobs_that_ask_a_model_lie_in_a_list_of_their_own(broker: Broke
 
 def test_two_ticks_have_no_tag_in_common(broker: Broker) -> None:
     publisher = Publisher(SETTINGS)
-    for _ in range(2):
-        publisher.publish([job()])
+    for owner in ("agent:ada", "agent:ben"):
+        publisher.publish([job(owner)])
     one, other = (hint["properties"]["delivery_tag"] for hint in broker.hints("plan"))
     assert one != other
 
@@ -159,3 +161,20 @@ def test_the_message_carries_flowers_texts(broker: Broker) -> None:
     headers = hint["headers"]
     assert (headers["argsrepr"], headers["kwargsrepr"]) == ('"50%(id)s" é · tick 420 · ≤ 1 call', "town · due 425")
     assert (headers["id"], check_hint(hint, "plan")) == (odd.id, odd.id)
+    assert HEADER not in headers
+
+
+def test_with_telemetry_the_message_names_its_jobs_trace(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("opentelemetry.sdk", reason="the extra telemetry is not installed")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
+    telemetry = exporting.start("cogitate-host")
+    assert telemetry is not None
+    try:
+        telemetry.follow("town", "an-incarnation")
+        Publisher(SETTINGS).publish([job("agent:ada"), job("agent:ben")])
+    finally:
+        exporting.stop()
+    for owner, hint in zip(("agent:ada", "agent:ben"), broker.hints("plan"), strict=True):
+        check_hint(hint, "plan")
+        trace = trace_of("an-incarnation", job(owner).id)
+        assert hint["headers"][HEADER] == trace.traceparent(sampled=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from queue import Empty
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from kombu import transport as kombu_transports
@@ -16,11 +18,11 @@ from kombu.utils.scheduling import round_robin_cycle
 from redis.exceptions import ConnectionError as RedisConnectionError
 from structlog.testing import capture_logs
 
-from cogitate.workers.transport import redis_transport
+from cogitate.workers.transport import redis_transport, room
 from cogitate.workers.transport.broker_url import correct_flower
 from cogitate.workers.transport.event_batches import INTERVAL, LIMIT, EventBatches
 from cogitate.workers.transport.hints import ASKING, QUICK, MessageRefused, check_envelope
-from cogitate.workers.transport.redis_transport import ROOM_INTERVAL, Channel, Transport
+from cogitate.workers.transport.redis_transport import Channel, Transport
 from tests.unit.workers.test_messages_under_attack import HINT
 
 # -- channels ----------------------------------------------------------------------------------------
@@ -154,15 +156,15 @@ def test_both_lists_of_each_queue_are_first_by_turns() -> None:
 
 
 def test_jobs_with_a_model_are_left_to_others_without_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    room = [0, 0, 1]
-    monkeypatch.setattr(redis_transport, "_room", redis_transport._room)
-    assert redis_transport._room(), "a process without places, as prefork's first, takes all"
-    redis_transport.take_within(lambda: room.pop(0))
+    left = [0, 0, 1]
+    monkeypatch.setattr(room, "_left", room._left)
+    assert room.left(), "a process without places, as prefork's first, takes all"
+    room.take_within(lambda: left.pop(0))
     channel = Blocking("")
     for _ in range(3):
         channel._brpop_start(timeout=7)
     without, again, all_lists = channel.client.commands
-    assert without == again == ("BRPOP", "plan", "reflect", ROOM_INTERVAL)
+    assert without == again == ("BRPOP", "plan", "reflect", room.INTERVAL)
     assert len(all_lists) == 6
     assert all_lists[-1] == 7
 
@@ -206,27 +208,29 @@ def test_a_ticket_of_a_kinds_queue_is_delivered_as_the_hints_whose_turn_it_is(
 ) -> None:
     asked: list[tuple[Any, ...]] = []
 
-    def hints(*of: Any) -> list[str]:
+    def hints(*of: Any) -> list[tuple[str, str]]:
         asked.append(of)
-        return [json.dumps(HINT), "{}", json.dumps(HINT)]
+        return [("plan", json.dumps(HINT)), ("act", json.dumps(HINT)), ("plan", json.dumps(HINT))]
 
     monkeypatch.setattr(redis_transport, "next_hints", hints)
     transport = Transport.__new__(Transport)
     transport.reader = SimpleNamespace(
-        _create_client=lambda: "client", qos=SimpleNamespace(can_consume_max_estimate=lambda: 7)
+        _create_client=lambda: "client",
+        qos=SimpleNamespace(can_consume_max_estimate=lambda: 7),
+        active_queues={"reflect", "plan", "act", "host.reply.celery.pidbox"},
     )
     with capture_logs() as logs:
         transport._deliver(ticket, "plan")
-        assert asked == [("client", "plan", priority, 1)]
+        assert asked == [("client", ["plan", "act", "reflect"], priority, 1)], "of all kinds that the worker takes"
         assert stock == [("_deliver", (HINT, "plan"))] * 2
-        assert len(logs) == 1, "what is no hint is refused as it would be in the queue"
+        assert len(logs) == 1, "what is no hint of its queue is refused as it would be there"
         transport._deliver(ticket, "host.celery.pidbox")
         transport._deliver("~1", "plan")
     assert (len(asked), len(stock), len(logs)) == (1, 2, 3), "elsewhere it is a message as any other"
 
 
 @pytest.mark.parametrize(
-    ("room", "slots", "most"),
+    ("left", "slots", "most"),
     [
         (1, 99, 1),
         (7, 99, 1),
@@ -240,21 +244,23 @@ def test_a_ticket_of_a_kinds_queue_is_delivered_as_the_hints_whose_turn_it_is(
     ],
 )
 def test_a_process_with_much_room_takes_the_hints_of_a_fourth_of_it_at_once(
-    monkeypatch: pytest.MonkeyPatch, room: int, slots: int | None, most: int
+    monkeypatch: pytest.MonkeyPatch, left: int, slots: int | None, most: int
 ) -> None:
     asked: list[int] = []
 
-    def hints(client: object, queue: str, priority: int, most: int) -> list[str]:
+    def hints(client: object, queues: list[str], priority: int, most: int) -> list[tuple[str, str]]:
         asked.append(most)
-        return [json.dumps(HINT)]
+        return [("plan", json.dumps(HINT))]
 
     monkeypatch.setattr(redis_transport, "next_hints", hints)
     monkeypatch.setattr(redis_transport, "check_hint", lambda message, queue: "job")
-    monkeypatch.setattr(redis_transport, "_room", lambda: room)
+    monkeypatch.setattr(room, "_left", lambda: left)
     monkeypatch.setattr(kombu_redis.Transport, "_deliver", lambda *_: None)
     transport = Transport.__new__(Transport)
     transport.reader = SimpleNamespace(
-        _create_client=lambda: "client", qos=SimpleNamespace(can_consume_max_estimate=lambda: slots)
+        _create_client=lambda: "client",
+        qos=SimpleNamespace(can_consume_max_estimate=lambda: slots),
+        active_queues={"plan"},
     )
     for ticket in ("~9", "~9", "~"):
         transport._deliver(ticket, "plan")
@@ -348,7 +354,7 @@ class RedisSocket:
 def test_flowers_page_of_a_socket_shows_the_database_of_its_address(
     monkeypatch: pytest.MonkeyPatch, url: str, path: str, database: int
 ) -> None:
-    broker = SimpleNamespace(RedisSocket=RedisSocket)
+    broker = SimpleNamespace(RedisSocket=RedisSocket, RabbitMQ=RabbitMQ)
     monkeypatch.setitem(sys.modules, "flower.utils.broker", broker)  # type: ignore[arg-type]
     correct_flower()
     corrected = broker.RedisSocket
@@ -357,6 +363,38 @@ def test_flowers_page_of_a_socket_shows_the_database_of_its_address(
     made = corrected(url, name="x")
     assert made.given == (url, "x")
     assert made.redis.connection_pool.connection_kwargs == {"path": path, "db": database}
+
+
+class RabbitMQ:
+    """Flower's page of RabbitMQ, which finds the queues that it is asked for."""
+
+    host, port, username = "here", 15672, "me"
+
+    def __init__(self, broker_url: str, http_api: str | None) -> None:
+        self.vhost = urlsplit(broker_url).path[1:]
+
+    async def queues(self, names: list[str]) -> list[str]:
+        return names
+
+
+@pytest.mark.parametrize(
+    ("url", "given", "vhost", "api"),
+    [
+        ("amqp://me:x@here:5672//", None, "%2F", "http://here:15672/api/"),
+        ("amqp://me:x@here:5672", None, "%2F", "http://here:15672/api/"),
+        ("amqp://me:x@here/town", "https://there/api/", "town", "https://there/api/"),
+    ],
+)
+def test_flowers_page_of_rabbitmq_shows_the_lanes_of_a_virtual_host(
+    monkeypatch: pytest.MonkeyPatch, url: str, given: str | None, vhost: str, api: str
+) -> None:
+    broker: Any = SimpleNamespace(RedisSocket=RedisSocket, RabbitMQ=RabbitMQ)
+    monkeypatch.setitem(sys.modules, "flower.utils.broker", broker)
+    correct_flower()
+    made = broker.RabbitMQ(url, given)
+    assert (made.vhost, made.http_api) == (vhost, api)
+    found = asyncio.run(made.queues(["plan", "other"]))
+    assert found == [*(f"cogitate.plan.{lane}" for lane in ("quick", "quick-later", "now", "soon", "later")), "other"]
 
 
 def test_without_flower_nothing_is_corrected(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from cogitate.workers.transport.hints import (
     KEPT,
     QUICK,
     TICKETS,
+    TURNS_KEPT,
     hints_key,
     next_hints,
     queue_hints,
@@ -34,7 +35,9 @@ class Queue:
 
     def draw(self, most: int = 1) -> list[str] | None:
         """The hints that come with the next ticket; None: there is no ticket."""
-        return next_hints(self.client, QUEUE, self.priority, most) if self.client.rpop(self.tickets) else None
+        if not self.client.rpop(self.tickets):
+            return None
+        return [hint for _, hint in next_hints(self.client, [QUEUE], self.priority, most)]
 
     def drawn(self, count: int) -> str:
         """The hints that come with so many tickets, one each."""
@@ -42,9 +45,12 @@ class Queue:
         assert all(hints is not None and len(hints) == 1 for hints in found), found
         return " ".join(hints[0] for hints in found if hints)
 
-    def turn(self) -> float | None:
-        raw = self.client.get(f"{self.tickets}:turn")
-        return None if raw is None else float(raw)
+    def turn(self) -> float:
+        return float(self.client.get(".turns" + self.tickets.removeprefix(QUEUE) + ":turn"))
+
+    def left(self) -> list[bytes]:
+        """The keys that are left, but for the turns."""
+        return [key for key in self.client.keys("*") if not key.startswith(b".turns")]
 
 
 def test_queued_jobs_are_kept_for_a_day_under_the_names_that_workers_read() -> None:
@@ -68,7 +74,7 @@ def test_runs_take_turns_and_the_hints_of_each_come_in_their_order() -> None:
     assert queue.drawn(6) == "l0 s0 l1 s1 l2 l3"
     assert queue.draw() == ["l4"]
     assert queue.draw() is None
-    assert queue.client.keys("*") == [], "nothing stays behind"
+    assert queue.left() == [], "nothing stays behind"
 
 
 def test_a_run_with_a_share_of_three_takes_three_turns_for_one_of_another() -> None:
@@ -98,9 +104,9 @@ def test_a_run_whose_hints_are_gone_is_passed_over() -> None:
         queue.put(run, f"{run} 1", f"{run} 2")
     queue.client.delete(hints_key(queue.tickets, "gone", 1))
     assert queue.drawn(2) == "here 1 here 2"
-    assert queue.client.zrange(runs_key(queue.tickets), 0, -1) == [b"1/here"]
+    assert queue.client.zrange(runs_key(queue.tickets), 0, -1) == []
     assert [queue.draw(), queue.draw(), queue.draw()] == [[], [], None]
-    assert queue.client.keys("*") == []
+    assert queue.left() == []
 
 
 @pytest.mark.parametrize(("lost", "last"), [(1, ["a2", "b2"]), (2, ["b1", "a2"])])
@@ -113,7 +119,7 @@ def test_with_the_last_ticket_comes_a_hint_whose_own_ticket_was_lost(lost: int, 
     found = [queue.draw() for _ in range(4 - lost)]
     assert found[-1] == last
     assert all(hints is not None and len(hints) == 1 for hints in found[:-1])
-    assert bool(queue.client.keys("*")) is (lost == 2), "of two lost ones, one hint waits for the next ticket"
+    assert bool(queue.left()) is (lost == 2), "of two lost ones, one hint waits for the next ticket"
 
 
 def test_a_ticket_without_a_hint_is_drawn_in_vain() -> None:
@@ -121,7 +127,7 @@ def test_a_ticket_without_a_hint_is_drawn_in_vain() -> None:
     queue.put("town", "a")
     queue.client.lpush(queue.tickets, TICKETS[QUICK])
     assert [queue.draw(), queue.draw(), queue.draw()] == [["a"], [], None]
-    assert queue.client.keys("*") == []
+    assert queue.left() == []
 
 
 @pytest.mark.parametrize("most", [1, 2, 3, 4, 5, 9])
@@ -135,7 +141,7 @@ def test_hints_taken_together_equal_those_taken_one_by_one(most: int) -> None:
         taken += hints
         assert queue.client.llen(queue.tickets) == 7 - len(taken), "each takes its ticket"
     assert " ".join(taken) == "l0 s0 l1 s1 l2 l3 l4"
-    assert queue.client.keys("*") == [], "nothing stays behind"
+    assert queue.left() == [], "nothing stays behind"
 
 
 def test_a_ticket_without_hints_draws_none_and_hints_without_tickets_come_with_the_last() -> None:
@@ -143,20 +149,20 @@ def test_a_ticket_without_hints_draws_none_and_hints_without_tickets_come_with_t
     queue.put("town", "a", "b")
     queue.client.lpush(queue.tickets, *[TICKETS[QUICK]] * 3)
     assert queue.draw(9) == ["a", "b"]
-    assert queue.client.llen(queue.tickets) == 2
+    assert queue.client.llen(queue.tickets) == 3
     queue.put("town", *"cdefgh")
     queue.client.ltrim(queue.tickets, 0, 3)
     assert queue.draw(9) == list("cdefg")
     assert [queue.draw(9), queue.client.llen(hints_key(queue.tickets, "town", 1))] == [None, 1]
 
 
-def test_the_turn_is_forgotten_without_waiters_and_after_a_silent_day() -> None:
-    queue = Queue()
+def test_the_turns_outlive_every_hint() -> None:
+    queue = Queue(ASKING)
     queue.put("town", "a", "b", "c")
     queue.drawn(1)
-    assert 86_399_000 < queue.client.pttl(f"{queue.tickets}:turn") <= 86_400_000
-    queue.drawn(2)
-    assert queue.turn() is None
+    for key in queue.client.keys(".turns*"):
+        assert queue.client.ttl(key) == TURNS_KEPT > KEPT
+    assert sorted(queue.client.keys(".turns*")) == [b".turns\x06\x169:runs", b".turns\x06\x169:turn"]
 
 
 def test_jobs_that_ask_a_model_wait_apart_from_those_that_ask_none() -> None:

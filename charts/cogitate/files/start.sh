@@ -1,0 +1,1 @@
+../../../ops/acl/start.sh

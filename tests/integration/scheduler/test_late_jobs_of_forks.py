@@ -1,0 +1,119 @@
+"""A fork repeats the lateness of its source's jobs, also once the two runs differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from cogitate.hosting.inline import redis_in_memory
+from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.ops.world_driver import drive
+from cogitate.scheduler.inspection.audit import audit
+from cogitate.scheduler.inspection.replay import replay
+from cogitate.scheduler.journal.changes import AddObservation, Fork
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.journal.lines import ReadLine
+from cogitate.scheduler.journal.run_totals import spending
+from cogitate.tasks.job import JobKey
+from tests.integration.scheduler.test_forks import Visited, opened
+
+TICKS = 60  # of two minutes, from ten minutes before the morning on
+SLOW = 1.0  # seconds of a call, where jobs are due after a quarter of that
+
+
+class Lived(NamedTuple):
+    """The journal of a run."""
+
+    lines: list[ReadLine]
+
+    @property
+    def digest(self) -> str:
+        return self.lines[-1].digest
+
+    @property
+    def calls(self) -> int:
+        return sum(spent.cost.calls for line in self.lines for spent in spending(line.notes))
+
+    @property
+    def paid(self) -> set[JobKey]:
+        """The jobs that cost a call."""
+        return {spent.key for line in self.lines for spent in spending(line.notes) if spent.cost.calls}
+
+    @property
+    def inputs(self) -> dict[JobKey, str]:
+        """The hash of what each job depended on, where its answer, or the usage of a late one, has told it."""
+        found = {one.key: one.inputs for line in self.lines for one in (*line.notes.ended, *line.notes.late)}
+        found |= {one.key: one.inputs for line in self.lines for one in line.notes.corrected}
+        return {key: inputs for key, inputs in found.items() if inputs}
+
+    @property
+    def late(self) -> dict[JobKey, int]:
+        """The jobs that ended late, with the tick of their end."""
+        return {one.key: line.core.tick for line in self.lines for one in line.core.ended if one.reason == "late"}
+
+    @property
+    def answered(self) -> dict[JobKey, tuple[int, str]]:
+        """The answers that came after their job's end, with their tick and what became of them."""
+        return {one.key: (line.core.tick, one.end) for line in self.lines for one in line.core.late}
+
+
+class Town(NamedTuple):
+    """Where the runs live."""
+
+    endpoint: FakeEndpoint
+    folder: Path
+
+    def live(self, run: str, fork: Fork | None = None) -> Lived:
+        """Host a town of five at 12 ticks a second, and audit and replay it."""
+        town = Visited(0, start_minute=350)
+        given = {
+            "act_interval": 20,
+            "tick_rate": 12,
+            "workers": 2,
+            "latency": {"plan": 3, "act": 2},
+        }
+        with opened(town, self.endpoint, self.folder, given, run=run, ticks=TICKS, fork=fork) as loop:
+            drive(loop, town)
+            lines = list(read_journal(loop.ledger.store, 1, TICKS))
+            assert audit(loop.ledger.client, run) == []
+            replay(loop.ledger.client, run, redis_in_memory())
+        return Lived(lines)
+
+
+@pytest.fixture(scope="module")
+def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
+    with FakeEndpoint(latency=SLOW) as endpoint:
+        yield Town(endpoint, tmp_path_factory.mktemp("town"))
+
+
+@pytest.fixture(scope="module")
+def source(town: Town) -> Lived:
+    return town.live("source")
+
+
+def test_an_unchanged_fork_repeats_lateness(town: Town, source: Lived) -> None:
+    assert len(source.late) > 10
+    assert len(source.answered) > 3
+    fork = town.live("same", Fork(run="source", tick=30))
+    assert fork.calls == 0
+    assert fork.digest == source.digest
+    assert (fork.late, fork.answered) == (source.late, source.answered)
+
+
+@pytest.mark.parametrize("at", [2, 6, 10, 12])
+def test_a_changed_fork_asks_no_late_job_anew_that_reads_the_same(town: Town, source: Lived, at: int) -> None:
+    owner = min(owner for owner, _ in source.lines[0].core.joined if owner.startswith("agent:"))
+    seen = AddObservation(at + 1, owner, {"text": "A stranger asks about the harbour."})
+    fork = town.live(f"changed-{at}", Fork(run="source", tick=at, changes=(seen,)))
+    assert fork.digest != source.digest
+    same = {key for key, inputs in fork.inputs.items() if key.tick > at and source.inputs.get(key) == inputs}
+    assert not same & fork.paid
+    open_then = {key for key in source.late if key.tick <= at}
+    assert not open_then & fork.paid
+    repeated = (same | open_then) & source.late.keys()
+    assert len(repeated) > 5
+    assert {key: fork.late.get(key) for key in repeated} == {key: source.late[key] for key in repeated}
+    assert {key: fork.answered.get(key) for key in repeated} == {key: source.answered.get(key) for key in repeated}

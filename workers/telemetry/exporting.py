@@ -1,0 +1,76 @@
+"""Whether this process exports telemetry, and its start and end.
+
+OpenTelemetry is imported only if its variables ask for an export.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import structlog
+from structlog.typing import EventDict
+
+if TYPE_CHECKING:
+    from cogitate.workers.telemetry.spans import Telemetry
+
+SIGNALS = ("traces", "metrics")
+_ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
+
+log = structlog.get_logger()
+
+_lock = threading.Lock()
+_started: Telemetry | None = None  # of this process
+
+
+def exported_signals(environment: Mapping[str, str]) -> set[str]:
+    """Return which of `SIGNALS` the variables of OpenTelemetry ask to export."""
+    if environment.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
+        return set()
+    return {
+        signal
+        for signal in SIGNALS
+        if (environment.get(_ENDPOINT) or environment.get(f"OTEL_EXPORTER_OTLP_{signal.upper()}_ENDPOINT"))
+        and environment.get(f"OTEL_{signal.upper()}_EXPORTER", "otlp").strip() in ("", "otlp")
+    }
+
+
+def start(service: str) -> Telemetry | None:
+    """Return this process's telemetry, started by the first call; None if none is asked for.
+
+    Args:
+        service: the service's name, unless OpenTelemetry's variables give one.
+    """
+    global _started
+    with _lock:
+        if _started is None and (signals := exported_signals(os.environ)):
+            try:
+                from cogitate.workers.telemetry.spans import Telemetry
+            except ImportError as error:
+                log.warning("telemetry.not_installed", missing=error.name, remedy="pip install 'cogitate[telemetry]'")
+                return None
+            _started = Telemetry(service, signals)
+        return _started
+
+
+def started() -> Telemetry | None:
+    """Return this process's telemetry; None if it is off."""
+    return _started
+
+
+def stop() -> None:
+    """Export what is left, as far as its receiver answers soon, and end this process's telemetry."""
+    global _started
+    with _lock:
+        ended, _started = _started, None
+    if ended is not None:
+        ended.close()
+
+
+def add_trace_ids(logger: object, method: str, event: EventDict) -> EventDict:
+    """Return the event with the ids of the span that is open, or else of the trace of the job that it names."""
+    if _started is not None:
+        event.update(_started.ids_for_log(event.get("job")))
+    return event

@@ -1,0 +1,228 @@
+"""kombu's transport for RabbitMQ, guarded: registered under kombu's names, so URLs do not change.
+
+A kind's queue stands for its lanes (`cogitate.workers.transport.lanes`): whoever declares, consumes, cancels or purges
+it does so with all of them. Everything else passes through.
+
+Quorum queues know no limit for all consumers of a channel, so RabbitMQ hands out a few hints of each lane, which wait
+here, unacknowledged, for a slot of the worker: Celery gets as many as its prefetch count allows, those of earlier lanes
+first, and none of jobs that ask a model while this process has no room for them. What is not a hint is dropped, as by
+the Redis transport.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from binascii import b2a_base64
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any, NamedTuple
+
+import structlog
+from kombu import transport as kombu_transports
+from kombu.asynchronous import get_event_loop
+from kombu.transport import pyamqp
+
+from cogitate.tasks.registry import is_kind
+from cogitate.workers.transport import room
+from cogitate.workers.transport.hints import MessageRefused, check_hint
+from cogitate.workers.transport.lanes import ARGUMENTS, LANES, Lane, queues_of
+
+SCHEMES = ("amqp", "pyamqp")
+TLS_SCHEMES = ("amqps",)
+AHEAD = 2  # hints of each lane that wait here
+
+log = structlog.get_logger()
+
+
+class _Held(NamedTuple):
+    """A hint that waits here, and what passes it to Celery."""
+
+    message: Any
+    deliver: Callable[[Any], None]
+
+
+class Channel(pyamqp.Channel):
+    """A channel on which a kind's queue stands for its lanes."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._slots = sys.maxsize  # hints that Celery may have and not have acknowledged
+        self._passed: dict[int, Lane] = {}  # these hints, by delivery tag
+        self._held: dict[Lane, deque[_Held]] = {lane: deque() for lane in LANES}
+        self._asked_last = False  # the hint passed last was of a job that asks a model
+        self._passing = self._looks_again = False
+        self.connection.cogitate_channels.add(self)
+
+    def exchange_declare(self, exchange: str, *args: Any, **options: Any) -> Any:
+        """Declare an exchange. Lanes have none of their own: hints go to them by name."""
+        return None if is_kind(exchange) else super().exchange_declare(exchange, *args, **options)
+
+    def queue_declare(self, queue: str = "", *args: Any, **options: Any) -> Any:
+        """Declare a queue, or the lanes of a kind."""
+        if not is_kind(queue):
+            return super().queue_declare(queue, *args, **options)
+        passive = bool(options.get("passive"))
+        found = [self._declare_lane(name, passive) for name in queues_of(queue)]
+        counts = [sum(column) for column in zip(*(one[1:] for one in found), strict=True)]
+        return type(found[0])(queue, *counts)
+
+    def _declare_lane(self, name: str, passive: bool) -> Any:
+        return super().queue_declare(name, passive=passive, durable=True, auto_delete=False, arguments=ARGUMENTS)
+
+    def queue_bind(self, queue: str, *args: Any, **options: Any) -> Any:
+        """Bind a queue; lanes need no binding."""
+        return None if is_kind(queue) else super().queue_bind(queue, *args, **options)
+
+    def queue_purge(self, queue: str, *args: Any, **options: Any) -> Any:
+        """Purge a queue, or the lanes of a kind; return the number of messages."""
+        if not is_kind(queue):
+            return super().queue_purge(queue, *args, **options)
+        return sum(super(Channel, self).queue_purge(name, *args, **options) for name in queues_of(queue))
+
+    def basic_qos(self, prefetch_size: int, prefetch_count: int, a_global: bool, *args: Any) -> Any:
+        """Note how many hints Celery may have; RabbitMQ hands out a few of each lane."""
+        self._slots = prefetch_count or sys.maxsize
+        self._pass_on()
+        return super().basic_qos(0, AHEAD, False, *args)
+
+    def basic_consume(self, queue: str = "", consumer_tag: str = "", *args: Any, **options: Any) -> Any:
+        """Consume a queue, or the lanes of a kind."""
+        if not is_kind(queue):
+            return super().basic_consume(queue, consumer_tag, *args, **options)
+        callback = options.pop("callback")
+        for name, lane in queues_of(queue).items():
+            take = partial(self._take, queue, lane, callback)
+            super().basic_consume(name, _tag_of(consumer_tag, lane), *args, callback=take, **options)
+        return consumer_tag
+
+    def basic_cancel(self, consumer_tag: str, *args: Any, **options: Any) -> Any:
+        """Cancel a consumer, or those of a kind's lanes."""
+        tags = [tag for lane in LANES if (tag := _tag_of(consumer_tag, lane)) in self.callbacks]
+        for tag in tags:
+            super().basic_cancel(tag, *args, **options)
+        return None if tags else super().basic_cancel(consumer_tag, *args, **options)
+
+    def basic_ack(self, delivery_tag: int, *args: Any, **options: Any) -> Any:
+        """Acknowledge a message: a worker has begun its job, so the next hint may go to Celery."""
+        super().basic_ack(delivery_tag, *args, **options)
+        self._settled(delivery_tag)
+
+    def basic_reject(self, delivery_tag: int, requeue: bool, *args: Any) -> Any:
+        """Reject a message."""
+        super().basic_reject(delivery_tag, requeue, *args)
+        self._settled(delivery_tag)
+
+    def _settled(self, delivery_tag: int) -> None:
+        if self._passed.pop(delivery_tag, None) is not None:
+            self._pass_on()
+
+    def _take(self, kind: str, lane: Lane, deliver: Callable[[Any], None], message: Any) -> None:
+        """Hold a hint that RabbitMQ handed out, or drop what is none."""
+        try:
+            check_hint(_envelope(message), kind)
+        except MessageRefused as refusal:
+            log.warning("message.refused", queue=kind, why=str(refusal)[:200])
+            super().basic_reject(message.delivery_tag, False)
+            return
+        self._held[lane].append(_Held(message, deliver))
+        self._pass_on()
+
+    def _pass_on(self) -> None:
+        """Pass hints to Celery while it has slots; look again soon if some wait for room only."""
+        if self._passing:  # by Celery, which has acknowledged one at once
+            return
+        self._passing = True
+        try:
+            while len(self._passed) < self._slots and (lane := self._next_lane()) is not None:
+                self._asked_last = lane.asks
+                held = self._held[lane].popleft()
+                self._passed[held.message.delivery_tag] = lane
+                held.deliver(held.message)
+        finally:
+            self._passing = False
+        if any(self._held[lane] for lane in LANES if lane.asks) and len(self._passed) < self._slots:
+            self._look_again()
+
+    def _next_lane(self) -> Lane | None:
+        waiting = [lane for lane in LANES if self._held[lane]]
+        if any(lane.asks for lane in waiting):
+            coming = sum(lane.asks for lane in self._passed.values())  # to this process's places
+            if room.left() <= coming:
+                waiting = [lane for lane in waiting if not lane.asks]
+        return min(waiting, key=lambda lane: lane.asks == self._asked_last, default=None)
+
+    def _look_again(self) -> None:
+        loop = get_event_loop()
+        if loop is None or self._looks_again:  # without a loop, `Transport.drain_events` looks
+            return
+        self._looks_again = True
+
+        def look() -> None:
+            self._looks_again = False
+            if self.is_open:
+                self._pass_on()
+
+        loop.call_later(room.INTERVAL, look)
+
+
+def _tag_of(consumer_tag: str, lane: Lane) -> str:
+    return f"{consumer_tag}.{lane.name}"
+
+
+def _envelope(message: Any) -> dict[str, Any]:
+    """Return a message as kombu writes it to Redis, which is what `check_hint` reads."""
+    body, properties = message.body, message.properties
+    raw = body if isinstance(body, bytes) else str(body).encode(errors="surrogatepass")
+    headers = properties.get("application_headers")
+    return {
+        "body": b2a_base64(raw, newline=False).decode(),
+        "content-encoding": properties.get("content_encoding"),
+        "content-type": properties.get("content_type"),
+        "headers": headers,
+        "properties": {
+            "correlation_id": "",
+            "delivery_tag": str(message.delivery_tag),
+            "delivery_info": {"exchange": "", "routing_key": ""},
+            "body_encoding": "base64",
+        },
+    }
+
+
+class Connection(pyamqp.Connection):
+    """A connection with guarded channels."""
+
+    Channel = Channel
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        self.cogitate_channels: weakref.WeakSet[Channel] = weakref.WeakSet()
+        super().__init__(*args, **options)
+
+
+class Transport(pyamqp.Transport):
+    """kombu's RabbitMQ transport with guarded channels."""
+
+    Connection = Connection
+
+    def drain_events(self, connection: Any, **options: Any) -> Any:
+        """Wait for events, in a worker without an event loop, and look for room."""
+        try:
+            return super().drain_events(connection, **options)  # type: ignore[no-untyped-call]
+        finally:
+            for channel in list(connection.cogitate_channels):
+                with suppress(OSError):
+                    channel._pass_on()
+
+
+class TlsTransport(Transport, pyamqp.SSLTransport):
+    """The same over TLS."""
+
+
+def register() -> None:
+    """Make kombu use the guarded transport in this process; repeated calls are harmless."""
+    for scheme in (*SCHEMES, *TLS_SCHEMES):
+        name = "TlsTransport" if scheme in TLS_SCHEMES else "Transport"
+        kombu_transports.TRANSPORT_ALIASES[scheme] = f"{__name__}:{name}"
+        kombu_transports._transport_cache.pop(scheme, None)
