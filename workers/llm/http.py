@@ -37,9 +37,9 @@ import aiohttp
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection
 
-from cogitate.memory.hashing import hashed
 from cogitate.workers.llm.replies.failures import FailureKind
 from cogitate.workers.llm.requests.address import Request
+from cogitate.workers.llm.requests.hashing import hashed
 
 if TYPE_CHECKING:
     from aiohttp.client_reqrep import ClientRequest, ConnectionKey

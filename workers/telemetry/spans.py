@@ -179,6 +179,8 @@ class Telemetry:
         try:
             with self._span(name, None, SpanKind.CLIENT, attributes, outcome):
                 yield outcome
+                used = {"input": outcome.input_tokens, "output": outcome.output_tokens}
+                outcome.attributes |= {f"gen_ai.usage.{kind}_tokens": tokens for kind, tokens in used.items() if tokens}
         finally:
             labels = {key: attributes[key] for key in of_metrics}
             for kind, tokens in (("input", outcome.input_tokens), ("output", outcome.output_tokens)):
