@@ -82,7 +82,7 @@ class Telemetry:
     """
 
     def __init__(self, service: str, signals: Collection[str]) -> None:
-        self._complaints = _Complaints()
+        _Complaints.install()
         resource = Resource.create({"service.version": version("cogitate"), **_named(service, os.environ)})
         self.with_content = os.environ.get(CONTENT_VARIABLE, "").strip().lower() in WITH_CONTENT
         self._ids = _Ids()
@@ -120,7 +120,7 @@ class Telemetry:
     def traceparent(self, run: str, job_id: str) -> str:
         """Return the header of the message that hints at a job of a run of this process's hosts."""
         trace = trace_of(self._incarnations.get(run, ""), job_id)
-        return trace.traceparent(sampled=self._sampled(trace))
+        return trace.traceparent(sampled=self.sampled(trace))
 
     def arrived(self, job_id: str, header: object) -> None:
         """Keep the header of a message for the attempt at its job; of those that none takes, the newest are kept."""
@@ -130,7 +130,7 @@ class Telemetry:
                 self._arrived.pop(next(iter(self._arrived)), None)
 
     def add_request(self, trace: JobTrace, name: str, attributes: Attributes, began: int, ended: int) -> None:
-        """Add the first span of a job's trace.
+        """Add the first span of a job's trace, if it is recorded.
 
         Args:
             began, ended: nanoseconds since 1970.
@@ -144,13 +144,13 @@ class Telemetry:
     def add_end(
         self, trace: JobTrace, name: str, attributes: Attributes, began: int, ended: int, error: str = ""
     ) -> None:
-        """Add the span of a job's end.
+        """Add the span of a job's end to a trace that is recorded.
 
         Args:
             began, ended: nanoseconds since 1970.
             error: class of the failure for which the job ended otherwise than it should.
         """
-        under = self._under(trace, sampled=self._sampled(trace))
+        under = self._under(trace, sampled=True)
         span = self._tracer.start_span(name, under, attributes=attributes, start_time=began)
         _finish(span, Outcome(error))
         span.end(ended)
@@ -161,7 +161,7 @@ class Telemetry:
         self.follow(job_id.partition("/")[0], incarnation)
         trace = trace_of(incarnation, job_id)
         said = sampled_of(self._arrived.pop(job_id, None), trace)
-        under = self._under(trace, sampled=self._sampled(trace) if said is None else said)
+        under = self._under(trace, sampled=self.sampled(trace) if said is None else said)
         with self._span(name, under, SpanKind.CONSUMER, attributes, Outcome()) as outcome:
             yield outcome
 
@@ -179,6 +179,8 @@ class Telemetry:
         try:
             with self._span(name, None, SpanKind.CLIENT, attributes, outcome):
                 yield outcome
+                used = {"input": outcome.input_tokens, "output": outcome.output_tokens}
+                outcome.attributes |= {f"gen_ai.usage.{kind}_tokens": tokens for kind, tokens in used.items() if tokens}
         finally:
             labels = {key: attributes[key] for key in of_metrics}
             for kind, tokens in (("input", outcome.input_tokens), ("output", outcome.output_tokens)):
@@ -204,7 +206,6 @@ class Telemetry:
     def close(self) -> None:
         """Export what is left, as far as the receiver answers soon, and end the exporters."""
         _within(self._traces.shutdown, self._metrics.shutdown)
-        self._complaints.close()
 
     @contextmanager
     def _span(
@@ -227,7 +228,8 @@ class Telemetry:
         parent = SpanContext(trace.trace_id, trace.span_id, is_remote=True, trace_flags=flags)
         return set_span_in_context(NonRecordingSpan(parent), Context())
 
-    def _sampled(self, trace: JobTrace) -> bool:
+    def sampled(self, trace: JobTrace) -> bool:
+        """Return whether the trace of a job of this process's hosts is recorded."""
         return self._traces.sampler.should_sample(None, trace.trace_id, "").decision is Decision.RECORD_AND_SAMPLE
 
 
@@ -264,20 +266,20 @@ class _Complaints(logging.Handler):
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
         self._said = -SAID_AGAIN
-        self._logger = logging.getLogger("opentelemetry")
-        self._logger.addHandler(self)
-        self._logger.propagate = False
+
+    @classmethod
+    def install(cls) -> None:
+        """Handle what OpenTelemetry logs in this process from now on: its threads may outlive its exporters."""
+        theirs = logging.getLogger("opentelemetry")
+        if not any(isinstance(handler, cls) for handler in theirs.handlers):
+            theirs.addHandler(cls())
+            theirs.propagate = False
 
     def emit(self, record: logging.LogRecord) -> None:
         now = time.monotonic()
         if now - self._said >= SAID_AGAIN:
             self._said = now
             log.warning("telemetry.not_exported", at=record.name)
-
-    def close(self) -> None:
-        self._logger.removeHandler(self)
-        self._logger.propagate = True
-        super().close()
 
 
 def _named(service: str, environment: Mapping[str, str]) -> dict[str, str]:
