@@ -25,6 +25,7 @@ WITH_JSON = (
     "start",
     "advance",
     "cluster",
+    "fleet",
 )
 
 #: Measurements without options: their modules, each with a `table()`.
@@ -75,6 +76,7 @@ def main() -> int:
     forked.add_argument("--rate", type=float, default=40.0, help="ticks a second of the paced run")
     forked.add_argument("--latency", type=float, default=0.1, help="seconds per call")
     commands.add_parser("start", help="seconds from the start of a host to the first result of a model")
+    commands.add_parser("fleet", help="many runs at shared workers: shares served, a small run's waits, a shared limit")
     commands.add_parser("cluster", help="a tick on a cluster, compared with one on a single server")
     commands.add_parser("advance", help="one step of the ledger, compared with a bare pipeline of its writes")
     stored = commands.add_parser("memory", help="cost of memory operations, and retrieval compared with other systems")
@@ -193,6 +195,10 @@ def main() -> int:
             from bench.quality import memory
 
             print_tables((memory.table(), *retrieval.tables(arguments.entries)), json)
+        case "fleet":
+            from bench.fleet import money, shares, small_run
+
+            print_tables((table() for table in (shares.table, small_run.table, money.table)), json)
         case "host":
             from bench.crowd import heuristic_cost, host, morning
 

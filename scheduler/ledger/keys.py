@@ -67,6 +67,7 @@ RunKey = Literal[
     "batch_lines",
     "batches",
     "batch_desk",
+    "served",
 ]
 OF_RUN: frozenset[str] = frozenset(get_args(RunKey))
 
