@@ -196,9 +196,9 @@ def main() -> int:
 
             print_tables((memory.table(), *retrieval.tables(arguments.entries)), json)
         case "fleet":
-            from bench.fleet import money, shares, small_run
+            from bench.fleet import shared_limit, shares, small_run
 
-            print_tables((table() for table in (shares.table, small_run.table, money.table)), json)
+            print_tables((table() for table in (shares.table, small_run.table, shared_limit.table)), json)
         case "host":
             from bench.crowd import heuristic_cost, host, morning
 

@@ -32,12 +32,12 @@ from cogitate.ops.formatting.budget import by_unit, format_cost, real_day_json, 
 from cogitate.ops.formatting.run import degraded, ended_jobs, jobs_table, print_summary, run_budget_table
 from cogitate.ops.formatting.vitals import endpoints_table, format_failing_worker, format_unanswered_worker
 from cogitate.ops.formatting.waiting import waiting_table
+from cogitate.ops.waiting_runs import WaitingRun, waiting_runs
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
 from cogitate.scheduler.inspection.redis_problems import redis_problems
 from cogitate.scheduler.inspection.summary import RunReader, RunSummary, summarise_run
 from cogitate.scheduler.inspection.vitals import UNREADABLE
-from cogitate.scheduler.inspection.waiting import WaitingRun, waiting_runs
 from cogitate.scheduler.journal.exported import remove_exported
 from cogitate.scheduler.journal.lines import JournalError
 from cogitate.scheduler.ledger.deletion import delete_run

@@ -25,6 +25,7 @@ from cogitate.ops.formatting.job_life import job_life
 from cogitate.ops.formatting.vitals import format_breaker, format_class
 from cogitate.ops.formatting.waiting import HEADINGS, cells_of, format_wait
 from cogitate.ops.operator_requests import format_control, is_retryable, parse_job_id
+from cogitate.ops.waiting_runs import MINUTES, waiting_runs
 from cogitate.scheduler.budget.budget import format_refusal
 from cogitate.scheduler.budget.budget_lines import pools_of
 from cogitate.scheduler.config.settings import Settings
@@ -43,7 +44,6 @@ from cogitate.scheduler.inspection.vitals import (
     steering_history,
     steering_of,
 )
-from cogitate.scheduler.inspection.waiting import MINUTES, waiting_runs
 from cogitate.scheduler.ledger.connect import PATIENCE, connect
 from cogitate.scheduler.ledger.real_day import RealDay
 from cogitate.scheduler.ledger.run_store import RunStore

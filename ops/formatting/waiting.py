@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from rich.table import Table
 
-from cogitate.scheduler.inspection.waiting import MINUTES, WaitingRun
+from cogitate.ops.waiting_runs import MINUTES, WaitingRun
 
 LONG = 120  # seconds from which a wait is told in minutes
 HEADINGS = ("run", "waiting jobs", "oldest wait", "served", "due", "waits for")
