@@ -26,6 +26,8 @@ WITH_JSON = (
     "advance",
     "cluster",
     "fleet",
+    "scale",
+    "idle",
 )
 
 #: Measurements without options: their modules, each with a `table()`.
@@ -78,6 +80,11 @@ def main() -> int:
     commands.add_parser("start", help="seconds from the start of a host to the first result of a model")
     commands.add_parser("fleet", help="many runs at shared workers: shares served, a small run's waits, a shared limit")
     commands.add_parser("cluster", help="a tick on a cluster, compared with one on a single server")
+    fleets = commands.add_parser("scale", help="fleets up to 1,000 machines, by a model with costs measured here")
+    fleets.add_argument("--rounds", type=int, default=3, help="rounds in which costs are measured")
+    crowds = commands.add_parser("idle", help="an idle tick of runs with many agents, compared with one of 100")
+    crowds.add_argument("--runs", type=int, default=10)
+    crowds.add_argument("--agents", type=int, default=100_000, help="of each run")
     commands.add_parser("advance", help="one step of the ledger, compared with a bare pipeline of its writes")
     stored = commands.add_parser("memory", help="cost of memory operations, and retrieval compared with other systems")
     stored.add_argument("--entries", type=int, nargs="+", default=(200, 10_000), help="number of entries to search")
@@ -199,6 +206,14 @@ def main() -> int:
             from bench.fleet import shared_limit, shares, small_run
 
             print_tables((table() for table in (shares.table, small_run.table, shared_limit.table)), json)
+        case "scale":
+            from bench.scale import fleet
+
+            print_tables(fleet.tables(arguments.rounds), json)
+        case "idle":
+            from bench.scale import idle
+
+            print_tables([idle.table(arguments.runs, arguments.agents)], json)
         case "host":
             from bench.crowd import heuristic_cost, host, morning
 

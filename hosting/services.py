@@ -36,7 +36,7 @@ def open_processes(settings: Settings, resources: ExitStack) -> Processes:
         ConfigurationError: when no server can be started or reached, the server might evict a run's keys, the broker
             is a cluster, or a RabbitMQ that is away or refuses the login.
     """
-    if settings.redis_url is None:
+    if settings.embedded:
         server = resources.enter_context(EmbeddedServer(settings.data_dir))
         resources.enter_context(ServerKeeper(server))
         settings = settings.model_copy(update={"redis_url": SecretStr(server.url)})

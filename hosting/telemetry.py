@@ -40,6 +40,9 @@ class JobSpans:
 
     def _requested(self, item: OpenJob, began: int, ended: int) -> None:
         job = item.job
+        trace = trace_of(self._incarnation, job.id)
+        if not self._telemetry.sampled(trace):
+            return
         attributes = {
             **job_attributes(self._run, job.key),
             "cogitate.admitted": item.admitted,
@@ -47,10 +50,12 @@ class JobSpans:
             "cogitate.reserved.tokens": job.reserved.tokens,
             **({"gen_ai.request.model": job.model} if job.model else {}),
         }
-        trace = trace_of(self._incarnation, job.id)
         self._telemetry.add_request(trace, f"request {job.key.kind}", attributes, began, ended)
 
     def _ended(self, tick: int, end: Ended, note: EndNote, began: int, ended: int) -> None:
+        trace = trace_of(self._incarnation, job_id(self._run, end.key))
+        if not self._telemetry.sampled(trace):
+            return
         attributes = {
             **job_attributes(self._run, end.key),
             "cogitate.end": how_ended(end, note),
@@ -62,5 +67,4 @@ class JobSpans:
         error = ""
         if end.reason in REASONS and end.end != "stale":  # of a stale job the failure is a precondition
             error = failure_class(note.failure) if note.failure else end.reason
-        trace = trace_of(self._incarnation, job_id(self._run, end.key))
         self._telemetry.add_end(trace, f"end {end.key.kind}", attributes, began, ended, error)

@@ -180,6 +180,7 @@ GROUPS = {
             "cogitate retry town-1/360/plan/agent:isabella/0/0",
             "cogitate retry town-1 --state failed --kind plan --reason 'the model is back'",
         ),
+        "move": _command("commands.move", "move", "cogitate move town-1 --to redis://second:6379/0"),
         "delete": _command("commands.runs", "delete", "cogitate delete town-1 --yes"),
     },
     "Prove, estimate, load-test": {

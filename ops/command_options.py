@@ -162,8 +162,8 @@ def open_state(settings: Settings, *, create: bool = False) -> Iterator[Redis]:
         ConfigurationError: when the data folder is missing, or a server can be neither started nor reached.
     """
     with ExitStack() as resources:
-        if settings.redis_url is not None:
-            url = settings.redis_url.get_secret_value()
+        if not settings.embedded:
+            url = settings.state_url()
         else:
             if not create and not settings.data_dir.is_dir():
                 raise ConfigurationError(

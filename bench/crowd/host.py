@@ -74,7 +74,7 @@ def lived(
         )
         with TickLoop(run="crowd", owners=owners, settings=settings, ticks=ticks, start_minute=first) as loop:
             watch(loop)
-            idle = _IdleTime(loop)
+            idle = IdleTime(loop)
             start = time.thread_time()
             for tick in loop:
                 taken.append((time.thread_time() - start - idle.take()) * 1000)
@@ -90,8 +90,8 @@ def lived(
     return taken
 
 
-class _IdleTime:
-    """The CPU that a paced host uses before a tick is due."""
+class IdleTime:
+    """The CPU that a paced host uses before a tick is due, for work that a host without time leaves out."""
 
     def __init__(self, loop: TickLoop) -> None:
         self._keep, self._spent = loop._loop._keep, 0.0

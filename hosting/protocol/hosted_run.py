@@ -57,7 +57,8 @@ class PostedLoop(TickLoop):
     def _open_processes(self, settings: Settings) -> Processes:
         if self._processes is None:
             return super()._open_processes(settings)
-        settings = settings.model_copy(update={"redis_url": self._processes.settings.redis_url})
+        shared = self._processes.settings
+        settings = settings.model_copy(update={"redis_url": shared.redis_url, "redis_urls": shared.redis_urls})
         client = connect(settings.state_url(), settings.socket_timeout, retries=0)
         self._resources.callback(client.close)
         return self._processes._replace(client=client, settings=settings)

@@ -56,10 +56,14 @@ def mask_secrets(name: str, value: object) -> object:
     """Return a value as JSON without keys and passwords."""
     if isinstance(value, BaseModel):
         return {key: mask_secrets(key, part) for key, part in value if part is not None}
+    if isinstance(value, tuple):
+        return [mask_secrets(name, part) for part in value]
     if isinstance(value, dict):
         return {key: mask_secrets(key, part) for key, part in value.items()}
     if isinstance(value, SecretStr):
-        return redact_url(value.get_secret_value()) if name in SECRET and name.endswith("_url") else "********"
+        return (
+            redact_url(value.get_secret_value()) if name in SECRET and name.endswith(("_url", "_urls")) else "********"
+        )
     if name == "base_url" and isinstance(value, str):
         return redact_url(value)
     return str(value) if isinstance(value, Path) else value

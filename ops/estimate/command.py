@@ -166,7 +166,7 @@ def _fits(settings: Settings, agents: int) -> list[KindFit]:
     if not is_paced(settings) or settings.tick_rate is None:
         return []
     usual: dict[str, float] = {}
-    if settings.redis_url is not None or Path(settings.data_dir).is_dir():
+    if not settings.embedded or Path(settings.data_dir).is_dir():
         with open_state(settings) as client:
             usual = usual_seconds(client)
     known = known_before(settings, usual, settings.tick_rate)
@@ -174,7 +174,7 @@ def _fits(settings: Settings, agents: int) -> list[KindFit]:
 
 
 def _demand(settings: Settings) -> dict[str, Demand]:
-    if settings.redis_url is None and not Path(settings.data_dir).is_dir():
+    if settings.embedded and not Path(settings.data_dir).is_dir():
         return dict(DEFAULTS)
     with open_state(settings) as client:
         return demand_of(client, settings)

@@ -225,8 +225,8 @@ def _check_limited(experiment: Experiment, settings: Settings) -> None:
     """Check that the experiment has its only limit of real money and tokens."""
     if settings.llm == "openai" and experiment.limit_tokens is None and experiment.limit_usd is None:
         raise ConfigurationError("a model answers: give limit_tokens or limit_usd, for all runs together")
-    if settings.redis_url is not None:
-        raise ConfigurationError("an experiment starts its own server: unset redis_url")
+    if not settings.embedded:
+        raise ConfigurationError("an experiment starts its own server: unset redis_url and redis_urls")
     if settings.real_day_tokens is not None or settings.real_day_usd is not None:
         raise ConfigurationError(
             "an experiment has one limit for all its runs: unset real_day_tokens and real_day_usd, and give "

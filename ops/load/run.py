@@ -49,6 +49,7 @@ def load_settings(profile: LoadProfile, data_dir: Path, **over: Any) -> Settings
     fixed: dict[str, Any] = {
         "data_dir": data_dir,
         "redis_url": None,
+        "redis_urls": (),
         "broker_url": None,
         "llm": "openai",
         "limits": {},

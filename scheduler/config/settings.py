@@ -24,6 +24,7 @@ from cogitate.scheduler.config.embedding import IN_PROCESS, EmbeddingModel
 from cogitate.scheduler.config.endpoints import DEFAULT, Endpoint, Model, ModelSettings, check_name
 from cogitate.scheduler.config.limits import MAX_LIMIT, LimitTable
 from cogitate.scheduler.config.price_table import ModelPrice
+from cogitate.scheduler.config.servers import Servers
 from cogitate.scheduler.config.settings_faults import UNREADABLE, check_variables, nothing_is_set, read_tables, refusal
 from cogitate.scheduler.config.settings_faults import ConfigurationError as ConfigurationError
 from cogitate.scheduler.config.tables import (
@@ -35,13 +36,11 @@ from cogitate.scheduler.config.tables import (
     ModelTable,
     OperationTable,
     OutageTable,
-    ServerTable,
     TimeTable,
     WorkersTable,
 )
 from cogitate.scheduler.config.tiers import Tier
 from cogitate.scheduler.config.tuning import TUNED, Tuning, tuning_of_host
-from cogitate.scheduler.config.urls import check_broker_url, check_redis_url, embedded_url, next_database
 from cogitate.scheduler.intake.checks import check_owner
 
 RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -75,7 +74,7 @@ class Settings(
     ModelTable,
     OperationTable,
     WorkersTable,
-    ServerTable,
+    Servers,
     BaseSettings,
 ):
     """The settings of a run, its workers and its operators: the fields of all tables, each by its name."""
@@ -151,15 +150,6 @@ class Settings(
         if value is not None and (b"\0" in os.fsencode(value)):
             raise ValueError(f"{quoted(str(value))} names no folder")
         return value
-
-    @field_validator("redis_url", "broker_url")
-    @classmethod
-    def _url(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
-        if value is None:
-            return None
-        url = value.get_secret_value().strip()  # a file of variables may end its lines as Windows does
-        (check_broker_url if info.field_name == "broker_url" else check_redis_url)(url)
-        return SecretStr(url)
 
     @field_validator("endpoints", "models")
     @classmethod
@@ -251,22 +241,6 @@ class Settings(
         return Clock(
             seconds_per_tick=self.seconds_per_tick, day_seconds=self.day_seconds, start=start, names=self.clock
         )
-
-    def state_url(self) -> str:
-        """Return the URL of the state: the one given, or that of the embedded server of the data folder.
-
-        Raises:
-            ConfigurationError: when neither is there.
-        """
-        return embedded_url(self.data_dir) if self.redis_url is None else self.redis_url.get_secret_value()
-
-    def messages_url(self) -> str:
-        """Return the URL of the broker: the one given, or the next database of the state's server.
-
-        Raises:
-            ConfigurationError: when none is given, and the state's server has no next database that is known.
-        """
-        return next_database(self.state_url()) if self.broker_url is None else self.broker_url.get_secret_value()
 
     def endpoint_table(self) -> dict[str, Endpoint]:
         """Return the endpoints by name, sorted; the short settings complete "default"."""

@@ -23,13 +23,22 @@ TOML = "cogitate.toml"
 CLOCKS = "use '12h', '24h', 'months', 'rounds', '10 rounds' or '10 rounds of 2 ticks'"
 #: Exceptions that reading settings may raise, besides validation errors.
 UNREADABLE = (ValidationError, SettingsError, ValueError, RecursionError, OSError)
-SECRET = ("redis_url", "broker_url", "api_key", "gateway_token", "endpoints")  # no message shows their values
+SECRET = (
+    "redis_url",
+    "redis_urls",
+    "broker_url",
+    "api_key",
+    "gateway_token",
+    "endpoints",
+)  # no message shows their values
 LARGEST = 1_000_000  # bytes of the file
 LONGEST_NAME = 100  # characters of a name, as a message shows it
 NAMED = 5  # faults that a message names; it counts the rest
 #: Former settings, each with what to write instead.
 FORMER: dict[str, str] = {
     **dict.fromkeys([*TUNED, "batch", "stage_fallbacks"], "is now decided by cogitate: remove it"),
+    "capture": "is now record: write record = true",
+    **dict.fromkeys(("capture_hours", "capture_bytes"), "is now decided by cogitate: remove it"),
     "minutes_per_tick": "is now seconds_per_tick: write 60 times as much",
     "act_per_tick": 'is now a limit: write "tick.kind:act.calls" among the limits',
     "kind_retrieval": "is now decided by cogitate: set retrieval for all kinds",

@@ -54,6 +54,7 @@ class ServerTable(BaseModel):
 
     data_dir: Path = Path(".cogitate")
     redis_url: SecretStr | None = None  # state; unset: a Valkey embedded in the data folder
+    redis_urls: tuple[SecretStr, ...] = ()  # state on several ledgers, in place of redis_url; runs are placed by name
     broker_url: SecretStr | None = None  # messages; unset: database 1 of the state's server
     socket_timeout: float = Field(5.0, gt=0)  # seconds, for every Redis client
 
@@ -93,7 +94,7 @@ class ModelTable(BaseModel):
     embeddings: EmbeddingSettings | None = None  # of memories and queries; None: searches use words only
     job_deadline: float = Field(60.0, gt=0)  # seconds for one attempt, retries of the transport included
     response_cache: bool = False  # reuse the answers that an earlier run got to the same prompts
-    capture: bool = False  # store prompts and answers for `cogitate job ID --prompt`
+    record: bool = False  # keep each prompt and what came of it with the run
 
 
 class TimeTable(BaseModel):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
 
@@ -33,12 +33,15 @@ _HARMLESS = frozenset(
         "virtual_host",
     }
 )
+_SCHEME = re.compile(r"(?:rediss?(?:\+cluster|\+sentinel)?|unix)://")
 _NAME = re.compile(r"[A-Za-z][A-Za-z_-]{0,39}")  # of a parameter
 _ENCODED_USER = re.compile(r"%(?:40|3a)", re.IGNORECASE)  # "@" or ":" in the place of a host
 
 
 def redact_url(url: str) -> str:
     """Return a URL without its secrets; hide every part that may be secret if the URL is ambiguous."""
+    if len(urls := ledger_urls(url)) > 1:
+        return " ".join(map(redact_url, urls))
     if "://" not in url:
         before, at, rest = url.rpartition("@")
         rest = re.split(r"[?#;]", rest, maxsplit=1)[0]
@@ -58,6 +61,10 @@ def redact_url(url: str) -> str:
 
 def secrets_of(url: str) -> Iterator[str]:
     """Yield the secrets of a URL, encoded and decoded."""
+    if len(urls := ledger_urls(url)) > 1:
+        for one in urls:
+            yield from secrets_of(one)
+        return
     parts = _split(url)
     if parts is None:
         yield url
@@ -107,6 +114,24 @@ NO_BROKER = (
 _NO_SENTINEL = "messages go to a single server, not through Sentinels: name one in COGITATE_BROKER_URL"
 
 
+def ledger_urls(url: str) -> list[str]:
+    """Return the URLs of several ledgers that `Settings.state_url` gives as one text, or this one URL."""
+    urls = url.split(" ")
+    return urls if all(_SCHEME.match(one) for one in urls) else [url]
+
+
+def place_of(url: str) -> str:
+    """Return what a URL names: its servers and database, without user, password and other parameters."""
+    scheme, _, rest = url.partition("://")
+    parts = urlsplit(f"redis://{rest}")
+    kind = scheme.partition("+")[2]
+    database = dict(parse_qsl(parts.query)).get("db", "")
+    path = parts.path if scheme == "unix" or kind else ""
+    if not kind and scheme != "unix":
+        database = database or parts.path.strip("/")
+    return f"{kind or 'redis'}://{parts.netloc.rpartition('@')[2]}{path}?db={database or 0}"
+
+
 def is_cluster_url(url: str) -> bool:
     """Return whether a URL names a cluster."""
     return url.partition("://")[0] in CLUSTER_SCHEMES
@@ -134,6 +159,22 @@ def check_redis_url(url: str) -> None:
             f"{redact_url(url)[:80]!r} is not a Redis URL: it must begin with redis://, rediss:// or unix://, or "
             "redis+cluster:// or redis+sentinel://"
         )
+
+
+def check_ledgers(urls: Sequence[str]) -> None:
+    """Check the URLs of several ledgers.
+
+    Raises:
+        ValueError: when one is no URL of Redis, or two name the same ledger.
+    """
+    for url in urls:
+        check_redis_url(url)
+        if re.search(r"\s", url):
+            raise ValueError(f"{redact_url(url)[:80]!r} is not a Redis URL: write a space in it as %20")
+    places = [place_of(url) for url in urls]
+    for place in places:
+        if places.count(place) > 1:
+            raise ValueError(f"two of redis_urls name the same ledger, {place}")
 
 
 def check_broker_url(url: str) -> None:

@@ -14,8 +14,8 @@ from cogitate.scheduler.config.limits import UNITS
 from cogitate.scheduler.inspection.snapshot import AccountsSnapshot
 from cogitate.scheduler.journal.run_totals import JobBeginning, RunTotals
 from cogitate.scheduler.ledger.claims import Result
-from cogitate.scheduler.ledger.connect import scan_keys
-from cogitate.scheduler.ledger.keys import OF_OWNERS, OF_RUN, incarnation_key, run_base
+from cogitate.scheduler.ledger.connect import ledger_of_run, scan_keys
+from cogitate.scheduler.ledger.keys import OF_OWNERS, OF_RUN, incarnation_key, moving_key, run_base
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.tick.commit import KEPT_DAYS
 from cogitate.tasks.job import Cost, Job, JobKey
@@ -207,8 +207,8 @@ def stray_keys(store: RunStore, run: str, take: Callable[[], AccountsSnapshot]) 
     A live run creates and removes keys while they are listed, so keys that look stray are checked again.
     """
     base, prefix = run_base(run), store.prefix
-    found = chain.from_iterable(scan_keys(store.client, _literally(base) + "*", 1000))
-    suspects = sorted({raw.decode(errors="replace") for raw in found} - {incarnation_key(run)})
+    found = chain.from_iterable(scan_keys(ledger_of_run(store.client, run), _literally(base) + "*", 1000))
+    suspects = sorted({raw.decode(errors="replace") for raw in found} - {incarnation_key(run), moving_key(run)})
     for _ in range(2):
         owners = _owners(store)
         ledger = take()

@@ -59,8 +59,8 @@ def refused_writes(client: Redis) -> str:
     If this user lacks the permission to try, decide by what the server reports about its disk and memory.
     """
     try:
-        for key in key_on_each(client, PROBE):
-            client.setrange(key, 0, "")
+        for ledger, key in key_on_each(client, PROBE):
+            ledger.setrange(key, 0, "")
     except NoPermissionError:
         return _full_or_failed(client)
     except RedisTimeoutError:

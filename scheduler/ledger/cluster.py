@@ -159,13 +159,13 @@ class ClusterRedis(Redis):
             RedisError: from the server or the connection.
         """
         if words[0] in ("EVALSHA", "EVAL"):
-            return self._at_home(words[3], lambda server: server.execute_command(*words, **options))  # type: ignore[no-untyped-call]
+            return self._at_home(key_of(words), lambda server: server.execute_command(*words, **options))  # type: ignore[no-untyped-call]
         with _as_outage():
             return self._cluster().execute_command(*words, **options)  # type: ignore[no-untyped-call]
 
     def register_script(self, script: Any) -> Script:
         """Return a script that any server loads when it is called."""
-        return _Script(self, script)
+        return ScriptOfServers(self, script)
 
     def pipeline(self, transaction: bool = True, shard_hint: object = None) -> Pipeline:
         """Return a pipeline, in a transaction if all its keys are of one run."""
@@ -179,7 +179,7 @@ class ClusterRedis(Redis):
         """
         places: defaultdict[str, list[int]] = defaultdict(list)  # by server
         for place, (words, _) in enumerate(commands):
-            places[str(self._node_of(_key_of(words)).name)].append(place)
+            places[str(self._node_of(key_of(words)).name)].append(place)
         answers: list[Any] = [None] * len(commands)
         for of_server in places.values():
             own = [commands[place] for place in of_server]
@@ -205,7 +205,7 @@ class ClusterRedis(Redis):
                 pipeline.command_stack, pipeline.scripts = list(commands), set(scripts)
                 return pipeline.execute(raise_on_error=False)
 
-        return self._at_home(_key_of(commands[0][0]), execute)
+        return self._at_home(key_of(commands[0][0]), execute)
 
     def _at_home(self, key: Any, call: Callable[[Redis], T]) -> T:
         """Return the answer of the server that has a key's slot, wherever that is by now.
@@ -264,7 +264,9 @@ class ClusterRedis(Redis):
             self._cluster().nodes_manager.initialize(last_failed_node_name=failed.name)
 
 
-class _Script(Script):
+class ScriptOfServers(Script):
+    """A script of a client of several servers, which the one that is called loads if it does not know it."""
+
     def __call__(self, keys: Any = None, args: Iterable[Any] | None = None, client: Any = None) -> Any:
         if client is not None:  # a pipeline loads its scripts
             return super().__call__(keys, args, client)
@@ -290,8 +292,9 @@ class _Pipeline(Pipeline):
         return answers
 
 
-def _key_of(words: Sequence[Any]) -> Any:
-    return words[3] if words[0] == "EVALSHA" else words[1]
+def key_of(words: Sequence[Any]) -> Any:
+    """Return the first key of a command."""
+    return words[3] if words[0] in ("EVALSHA", "EVAL") else words[1]
 
 
 @contextmanager

@@ -1,12 +1,12 @@
 """Redis clients: timeouts, typed reads, servers that do not answer, and servers that evict the keys of runs.
 
-This module alone knows whether a URL names one server, a cluster or Sentinels. All other code has a `Redis` that takes
-commands on keys, and asks here for what no key says: the clock, and what concerns each server.
+This module alone knows whether a URL names one server, a cluster, Sentinels or several ledgers. All other code has a
+`Redis` that takes commands on keys, and asks here for what no key says: the clock, and what concerns each server.
 
 redis-py types a text in a reply as bytes or str. Clients of Cogitate never decode, so the reads here return bytes.
 
 A server with a bound on its memory may remove keys to make room. With an `allkeys-` policy it removes any key. With a
-`volatile-` policy it removes keys that expire: the spending of a real day, captured prompts, heartbeats, but no part of
+`volatile-` policy it removes keys that expire: the spending of a real day, recorded answers, heartbeats, but no part of
 a run's ledger.
 """
 
@@ -26,9 +26,10 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
 
 from cogitate.scheduler.config.settings import ConfigurationError
-from cogitate.scheduler.config.urls import NO_BROKER, is_cluster_url, is_sentinel_url, redact_url
+from cogitate.scheduler.config.urls import NO_BROKER, is_cluster_url, is_sentinel_url, ledger_urls, place_of, redact_url
 from cogitate.scheduler.ledger.cluster import ClusterRedis, parse_cluster_url
 from cogitate.scheduler.ledger.outage import is_outage
+from cogitate.scheduler.ledger.placement import PlacedRedis
 from cogitate.scheduler.ledger.sentinel import sentinel_client
 
 PATIENCE = 1.5  # seconds for each call of a reader, who sees an answer or an error within 3, a program's start included
@@ -77,6 +78,9 @@ def _client(
         "max_connections": MOST_CONNECTIONS,
         **more,
     }
+    if len(urls := ledger_urls(url)) > 1:
+        ledgers = {place_of(one): _client(one, timeout, retry, client, waits_again=waits_again, **more) for one in urls}
+        return PlacedRedis(ledgers)
     try:
         if is_cluster_url(url):
             made: Redis = ClusterRedis(parse_cluster_url(url), options, retry, waits_again=waits_again, server=client)
@@ -96,6 +100,8 @@ def _client(
 
 def impatient(client: Redis, seconds: float) -> Redis:
     """Return a client of the same server that retries nothing, and waits no longer than this or its own timeout."""
+    if isinstance(client, PlacedRedis):
+        return PlacedRedis({place: impatient(ledger, seconds) for place, ledger in client.ledgers.items()})
     pool = client.connection_pool
     seconds = min(seconds, pool.connection_kwargs.get("socket_timeout") or seconds)
     if isinstance(client, ClusterRedis):
@@ -105,13 +111,27 @@ def impatient(client: Redis, seconds: float) -> Redis:
     return Redis.from_pool(ConnectionPool(connection_class=pool.connection_class, **options))
 
 
+def ledgers_of(client: Redis) -> dict[str, Redis]:
+    """Return a client of each ledger by its place; of a single one, by ""."""
+    return client.ledgers if isinstance(client, PlacedRedis) else {"": client}
+
+
+def ledger_of_run(client: Redis, run: str) -> Redis:
+    """Return a client of the ledger that has a run.
+
+    Raises:
+        RedisError: when it is on no ledger that answers, and one does not.
+    """
+    return client.ledgers[client.place_of(run)] if isinstance(client, PlacedRedis) else client
+
+
 def servers_of(client: Redis) -> list[Redis]:
-    """Return a client of each server that has keys: one server, or the primaries of a cluster.
+    """Return a client of each server that has keys: one server, the primaries of a cluster, or those of all ledgers.
 
     Raises:
         RedisError: when no server of a cluster answers.
     """
-    return client.servers() if isinstance(client, ClusterRedis) else [client]
+    return client.servers() if isinstance(client, ClusterRedis | PlacedRedis) else [client]
 
 
 def name_of(server: Redis) -> str:
@@ -120,13 +140,14 @@ def name_of(server: Redis) -> str:
     return str(shown.get("path") or f"{shown.get('host')}:{shown.get('port')}")
 
 
-def key_on_each(client: Redis, key: str) -> list[str]:
-    """Return keys that begin like this one, one on each server.
+def key_on_each(client: Redis, key: str) -> list[tuple[Redis, str]]:
+    """Return keys that begin like this one, one on each server, each with the client to call with it.
 
     Raises:
         RedisError: when no server of a cluster answers.
     """
-    return client.key_on_each(key) if isinstance(client, ClusterRedis) else [key]
+    ledgers = ledgers_of(client).values()
+    return [(one, at) for one in ledgers for at in (one.key_on_each(key) if isinstance(one, ClusterRedis) else [key])]
 
 
 def clock_of(client: Redis, key: str) -> tuple[int, int]:
@@ -135,7 +156,7 @@ def clock_of(client: Redis, key: str) -> tuple[int, int]:
     Raises:
         RedisError: when the server cannot be reached.
     """
-    server = client.server_of(key) if isinstance(client, ClusterRedis) else client
+    server = client.server_of(key) if isinstance(client, ClusterRedis | PlacedRedis) else client
     return server.time()
 
 
@@ -199,6 +220,10 @@ def check(client: Redis, url: str) -> None:
         ServerSilent: when it does not answer in time.
         ConfigurationError: saying which URL does not answer and why.
     """
+    if isinstance(client, PlacedRedis):
+        for one in ledger_urls(url):
+            check(client.ledgers[place_of(one)], one)
+        return
     try:
         for server in servers_of(client):
             server.ping()

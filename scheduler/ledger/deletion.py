@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from redis import Redis
 
-from cogitate.scheduler.ledger.connect import read_hash, scan_keys
+from cogitate.scheduler.ledger.connect import ledger_of_run, read_hash, scan_keys
 from cogitate.scheduler.ledger.errors import RunHeld
 from cogitate.scheduler.ledger.keys import DELETED_BATCHES, RUNS, incarnation_key, run_base, run_prefix, script
 from cogitate.scheduler.ledger.presence import check_unheld
@@ -29,17 +29,18 @@ def delete_run(client: Redis, run: str, *, force: bool = False) -> int:
         RunMissing: when there is no such run, and nothing of an earlier one.
         RunHeld: when a host is active on it and `force` is not set; nothing is removed.
     """
-    incarnation = incarnation_of(client, run)
-    if incarnation is None and not client.sismember(RUNS, run):
+    ledger = ledger_of_run(client, run)  # nothing says any more where the rest is, once the run is gone
+    incarnation = incarnation_of(ledger, run)
+    if incarnation is None and not ledger.sismember(RUNS, run):
         RunStore.open(client, run)  # says which runs there are
     removed = 0
     if incarnation is not None:
-        _end(client, run, incarnation, force)
+        _end(ledger, run, incarnation, force)
         removed += 2
-    removed += _remove_leftovers(client, run)
-    client.srem(RUNS, run)
-    if client.exists(incarnation_key(run)):  # a new run of this name was just created
-        client.sadd(RUNS, run)
+    removed += _remove_leftovers(client, ledger, run)
+    ledger.srem(RUNS, run)
+    if ledger.exists(incarnation_key(run)):  # a new run of this name was just created
+        ledger.sadd(RUNS, run)
     return removed
 
 
@@ -56,25 +57,25 @@ def _end(client: Redis, run: str, incarnation: str, force: bool) -> None:
         )
 
 
-def _remove_leftovers(client: Redis, run: str) -> int:
+def _remove_leftovers(client: Redis, ledger: Redis, run: str) -> int:
     """Remove the keys of incarnations that are gone. Keys of a run created meanwhile are left alone: they are either
     found before its incarnation is read, and then spared by name, or not found."""
     removed = 0
-    for keys in scan_keys(client, f"{run_base(run)}*", _BATCH):
-        present = incarnation_of(client, run)
+    for keys in scan_keys(ledger, f"{run_base(run)}*", _BATCH):
+        present = incarnation_of(ledger, run)
         kept = run_prefix(run, present).encode() if present is not None else None
         doomed = [
             key for key in keys if key != incarnation_key(run).encode() and (kept is None or not key.startswith(kept))
         ]
         for key in doomed:
             if key.removeprefix(run_base(run).encode()).partition(b":")[2] == b"batches":
-                _list_batches(client, key)
+                _list_batches(client, ledger, key)
         if doomed:
-            removed += client.unlink(*doomed)
+            removed += ledger.unlink(*doomed)
     return removed
 
 
-def _list_batches(client: Redis, key: bytes) -> None:
+def _list_batches(client: Redis, ledger: Redis, key: bytes) -> None:
     """Keep the batches of a run whose keys no worker can write to any more."""
-    for tag, batch in read_hash(client, key.decode()).items():
+    for tag, batch in read_hash(ledger, key.decode()).items():
         client.hset(DELETED_BATCHES, tag.decode(), batch)

@@ -39,6 +39,7 @@ RunKey = Literal[
     "journal_checkpoints",
     "origin_journal",
     "origin_outcomes",
+    "origin_answers",
     "checkpoint",
     "controls",
     "answers",
@@ -51,9 +52,9 @@ RunKey = Literal[
     "unsettled",
     "corrections",
     "retries",
-    "captured",
-    "captured_at",
-    "captured_bytes",
+    "recorded",
+    "recorded_at",
+    "recorded_bytes",
     "readiness",
     "host",
     "latencies",
@@ -101,6 +102,11 @@ def run_base(run: str) -> str:
 def incarnation_key(run: str) -> str:
     """Return the key that holds the nonce of the run's present incarnation."""
     return run_base(run) + "incarnation"
+
+
+def moving_key(run: str) -> str:
+    """Return the key by which a ledger says that a run leaves it, or has left it: see `lua/whole.lua`."""
+    return run_base(run) + "moving"
 
 
 def run_prefix(run: str, incarnation: str) -> str:

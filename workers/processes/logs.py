@@ -124,7 +124,8 @@ def secrets_in(settings: Settings) -> Iterator[str]:
     """Yield each key, token and password of these settings, and the keys of the environment that they name."""
     if settings.gateway_token is not None:
         yield settings.gateway_token.get_secret_value()
-    urls = [url.get_secret_value() for url in (settings.redis_url, settings.broker_url) if url is not None]
+    servers = (settings.redis_url, *settings.redis_urls, settings.broker_url)
+    urls = [url.get_secret_value() for url in servers if url is not None]
     for endpoint in settings.endpoint_table().values():
         if endpoint.api_key is not None:
             yield endpoint.api_key.get_secret_value()

@@ -55,7 +55,7 @@ def worker_environment(settings: Settings) -> dict[str, str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("CELERY_")}
     effective: dict[str, object] = settings.model_dump() | {
         "data_dir": settings.data_dir.resolve(),
-        "redis_url": settings.state_url(),
+        "redis_url": None if settings.redis_urls else settings.state_url(),
         "broker_url": settings.messages_url(),
     }
     for name, value in effective.items():

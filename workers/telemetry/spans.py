@@ -82,7 +82,7 @@ class Telemetry:
     """
 
     def __init__(self, service: str, signals: Collection[str]) -> None:
-        self._complaints = _Complaints()
+        _Complaints.install()
         resource = Resource.create({"service.version": version("cogitate"), **_named(service, os.environ)})
         self.with_content = os.environ.get(CONTENT_VARIABLE, "").strip().lower() in WITH_CONTENT
         self._ids = _Ids()
@@ -112,6 +112,7 @@ class Telemetry:
         )
         self._incarnations: dict[str, str] = {}  # of the runs that this process hosts or works for
         self._arrived: dict[str, object] = {}  # headers by job
+        self._lock = threading.Lock()
 
     def follow(self, run: str, incarnation: str) -> None:
         """Note the incarnation of a run that this process hosts or works for."""
@@ -120,17 +121,18 @@ class Telemetry:
     def traceparent(self, run: str, job_id: str) -> str:
         """Return the header of the message that hints at a job of a run of this process's hosts."""
         trace = trace_of(self._incarnations.get(run, ""), job_id)
-        return trace.traceparent(sampled=self._sampled(trace))
+        return trace.traceparent(sampled=self.sampled(trace))
 
     def arrived(self, job_id: str, header: object) -> None:
         """Keep the header of a message for the attempt at its job; of those that none takes, the newest are kept."""
         if header is not None:
-            self._arrived[job_id] = header
-            while len(self._arrived) > MOST_ARRIVED:
-                self._arrived.pop(next(iter(self._arrived)), None)
+            with self._lock:
+                self._arrived[job_id] = header
+                if len(self._arrived) > MOST_ARRIVED:
+                    del self._arrived[next(iter(self._arrived))]
 
     def add_request(self, trace: JobTrace, name: str, attributes: Attributes, began: int, ended: int) -> None:
-        """Add the first span of a job's trace.
+        """Add the first span of a job's trace, if it is recorded.
 
         Args:
             began, ended: nanoseconds since 1970.
@@ -144,13 +146,13 @@ class Telemetry:
     def add_end(
         self, trace: JobTrace, name: str, attributes: Attributes, began: int, ended: int, error: str = ""
     ) -> None:
-        """Add the span of a job's end.
+        """Add the span of a job's end to a trace that is recorded.
 
         Args:
             began, ended: nanoseconds since 1970.
             error: class of the failure for which the job ended otherwise than it should.
         """
-        under = self._under(trace, sampled=self._sampled(trace))
+        under = self._under(trace, sampled=True)
         span = self._tracer.start_span(name, under, attributes=attributes, start_time=began)
         _finish(span, Outcome(error))
         span.end(ended)
@@ -160,8 +162,10 @@ class Telemetry:
         """Keep a span of an attempt at a job open for a block, which tells what it came to."""
         self.follow(job_id.partition("/")[0], incarnation)
         trace = trace_of(incarnation, job_id)
-        said = sampled_of(self._arrived.pop(job_id, None), trace)
-        under = self._under(trace, sampled=self._sampled(trace) if said is None else said)
+        with self._lock:
+            header = self._arrived.pop(job_id, None)
+        said = sampled_of(header, trace)
+        under = self._under(trace, sampled=self.sampled(trace) if said is None else said)
         with self._span(name, under, SpanKind.CONSUMER, attributes, Outcome()) as outcome:
             yield outcome
 
@@ -179,6 +183,8 @@ class Telemetry:
         try:
             with self._span(name, None, SpanKind.CLIENT, attributes, outcome):
                 yield outcome
+                used = {"input": outcome.input_tokens, "output": outcome.output_tokens}
+                outcome.attributes |= {f"gen_ai.usage.{kind}_tokens": tokens for kind, tokens in used.items() if tokens}
         finally:
             labels = {key: attributes[key] for key in of_metrics}
             for kind, tokens in (("input", outcome.input_tokens), ("output", outcome.output_tokens)):
@@ -204,7 +210,6 @@ class Telemetry:
     def close(self) -> None:
         """Export what is left, as far as the receiver answers soon, and end the exporters."""
         _within(self._traces.shutdown, self._metrics.shutdown)
-        self._complaints.close()
 
     @contextmanager
     def _span(
@@ -227,7 +232,8 @@ class Telemetry:
         parent = SpanContext(trace.trace_id, trace.span_id, is_remote=True, trace_flags=flags)
         return set_span_in_context(NonRecordingSpan(parent), Context())
 
-    def _sampled(self, trace: JobTrace) -> bool:
+    def sampled(self, trace: JobTrace) -> bool:
+        """Return whether the trace of a job of this process's hosts is recorded."""
         return self._traces.sampler.should_sample(None, trace.trace_id, "").decision is Decision.RECORD_AND_SAMPLE
 
 
@@ -264,20 +270,20 @@ class _Complaints(logging.Handler):
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
         self._said = -SAID_AGAIN
-        self._logger = logging.getLogger("opentelemetry")
-        self._logger.addHandler(self)
-        self._logger.propagate = False
+
+    @classmethod
+    def install(cls) -> None:
+        """Handle what OpenTelemetry logs in this process from now on: its threads may outlive its exporters."""
+        theirs = logging.getLogger("opentelemetry")
+        if not any(isinstance(handler, cls) for handler in theirs.handlers):
+            theirs.addHandler(cls())
+            theirs.propagate = False
 
     def emit(self, record: logging.LogRecord) -> None:
         now = time.monotonic()
         if now - self._said >= SAID_AGAIN:
             self._said = now
             log.warning("telemetry.not_exported", at=record.name)
-
-    def close(self) -> None:
-        self._logger.removeHandler(self)
-        self._logger.propagate = True
-        super().close()
 
 
 def _named(service: str, environment: Mapping[str, str]) -> dict[str, str]:

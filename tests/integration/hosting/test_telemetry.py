@@ -13,8 +13,11 @@ from typing import Any, NamedTuple
 
 import pytest
 from pydantic import SecretStr
+from redis import Redis
 
+from cogitate.hosting.opening import Exist
 from cogitate.hosting.tick_loop import TickLoop
+from cogitate.memory.profile import Profile
 from cogitate.ops.fake_llm.completions import FakeResponse, error
 from cogitate.ops.fake_llm.server import MODEL, FakeEndpoint
 from cogitate.ops.world_choice import WorldChoice
@@ -286,3 +289,33 @@ def test_a_run_without_the_extra_says_what_to_install(tmp_path: Path) -> None:
     assert "telemetry.not_installed" in done.stderr
     assert "pip install 'cogitate[telemetry]'" in done.stderr
     assert run_alone(without + RUN, tmp_path, {}).stderr == ""
+
+
+def test_a_variable_that_opentelemetry_does_not_accept_stops_no_run(tmp_path: Path) -> None:
+    done = run_alone(RUN, tmp_path, ASKING | {"OTEL_BSP_MAX_QUEUE_SIZE": "100"})
+    assert "telemetry.not_started" in done.stderr, "less than a batch"
+    assert "OTEL_*" in done.stderr
+
+
+def test_a_resumed_run_continues_the_traces_of_its_jobs(monkeypatch: pytest.MonkeyPatch, client: Redis) -> None:
+    owners = {"agent:ada": Profile(name="Ada Smith"), "agent:ben": Profile(name="Ben Cole")}
+
+    def host(exist: Exist, until: Callable[[TickLoop], bool]) -> None:
+        """Host the run until a condition holds after a tick, as a process of its own would."""
+        with TickLoop(
+            run="a", owners=owners, settings=Settings(), ticks=1_000, exist=exist, inline=True, client=client
+        ) as loop:
+            while not until(loop):
+                with loop.next_tick():
+                    pass
+        exporting.stop()
+
+    with OtlpReceiver() as receiver, exporting_to(receiver.url, monkeypatch):
+        host("create", lambda loop: bool(loop.state.open))
+        before = {span.trace: span for span in receiver.named("request ")}
+        assert before
+        assert not receiver.named("end ")
+        host("resume", lambda loop: not loop.state.open)
+    for trace, root in before.items():
+        (end,) = [span for span in receiver.named("end ") if span.trace == trace]
+        assert end.parent == root.span

@@ -33,7 +33,7 @@ def commands(page: str) -> list[str]:
     lines = [line.partition("#")[0] for body in blocks("sh", page) for line in body.splitlines()]
     text = re.sub(r"^```.*?^```$", "", PAGES[page], flags=re.MULTILINE | re.DOTALL)
     shown = [*lines, *re.findall(r"`([^`\n]+)`", text)]
-    return [found[0] for line in shown if (found := re.search(r"(?<!-A )\bcogitate [a-z]\w+.*", line))]
+    return [found[0] for line in shown if (found := re.search(r"(?<!-[Ap] )\bcogitate [a-z]\w+.*", line))]
 
 
 def run(*command: str, cwd: Path) -> str:

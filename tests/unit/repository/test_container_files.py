@@ -17,6 +17,7 @@ from tests.repository import ROOT
 FIXED = {
     "data_dir",
     "redis_url",
+    "redis_urls",
     "broker_url",
     "api_key",
     "prompts",

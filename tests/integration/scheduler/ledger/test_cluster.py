@@ -73,7 +73,7 @@ def test_each_key_is_on_the_server_that_has_its_slot(cluster: Cluster, client: R
     assert {name_of(server) for server in servers_of(client)} == {f"127.0.0.1:{node.port}" for node in cluster.nodes}
     found = {key for keys in scan_keys(client, "*:note", 10) for key in keys}
     assert found == {f"{{{run}}}:note".encode() for run in RUNS}
-    assert {cluster.node_of(key) for key in key_on_each(client, "probe")} == {0, 1, 2}
+    assert {cluster.node_of(key) for _, key in key_on_each(client, "probe")} == {0, 1, 2}
 
 
 def test_a_pipeline_over_servers_answers_in_its_order(client: Redis) -> None:

@@ -90,3 +90,14 @@ def test_a_shared_turn_leaves_every_gathered_result_some_value() -> None:
     assert {"rate", "reflect", "summarise"} == {kind.name for kind in gathered}
     for kind in gathered:
         assert wait + ticks_of(kind.latency, tick_rate=None, clock=clock) <= kind.latency_most
+
+
+def test_nobody_is_looked_at_between_shared_turns() -> None:
+    class Unseen(tuple[str, ...]):
+        def __iter__(self) -> Any:
+            raise AssertionError("an idle tick takes as long as there are owners")
+
+    cadence, moment = gathering(), lambda owner: at(1, owner)
+    assert cadence.due(1, moment, lambda *pair: False, Unseen((ANN, BOB))) == []
+    with pytest.raises(AssertionError):
+        cadence.due(TURN, moment, lambda *pair: False, Unseen((ANN, BOB)))

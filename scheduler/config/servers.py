@@ -1,0 +1,60 @@
+"""The servers that settings name: where the state of runs is, and where messages go."""
+
+from __future__ import annotations
+
+from pydantic import SecretStr, ValidationInfo, field_validator, model_validator
+
+from cogitate.scheduler.config.tables import ServerTable
+from cogitate.scheduler.config.urls import (
+    check_broker_url,
+    check_ledgers,
+    check_redis_url,
+    embedded_url,
+    next_database,
+)
+
+
+class Servers(ServerTable):
+    """The settings of the servers, checked, and what follows from them."""
+
+    @field_validator("redis_url", "broker_url")
+    @classmethod
+    def _url(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        if value is None:
+            return None
+        url = value.get_secret_value().strip()  # a file of variables may end its lines as Windows does
+        (check_broker_url if info.field_name == "broker_url" else check_redis_url)(url)
+        return SecretStr(url)
+
+    @model_validator(mode="after")
+    def _ledgers(self) -> Servers:
+        if self.redis_urls:
+            if self.redis_url is not None:
+                raise ValueError("give redis_url for one ledger or redis_urls for several, not both")
+            if self.broker_url is None:
+                raise ValueError("several ledgers share one broker: name it as broker_url")
+            check_ledgers([url.get_secret_value() for url in self.redis_urls])
+        return self
+
+    @property
+    def embedded(self) -> bool:
+        """Return whether the state is on the embedded server of the data folder."""
+        return self.redis_url is None and not self.redis_urls
+
+    def state_url(self) -> str:
+        """Return the URL of the state: those given, several with a space between, or that of the embedded server.
+
+        Raises:
+            ConfigurationError: when none is given, and no embedded server runs.
+        """
+        if self.redis_urls:
+            return " ".join(url.get_secret_value() for url in self.redis_urls)
+        return embedded_url(self.data_dir) if self.redis_url is None else self.redis_url.get_secret_value()
+
+    def messages_url(self) -> str:
+        """Return the URL of the broker: the one given, or the next database of the state's server.
+
+        Raises:
+            ConfigurationError: when none is given, and the state's server has no next database that is known.
+        """
+        return next_database(self.state_url()) if self.broker_url is None else self.broker_url.get_secret_value()
