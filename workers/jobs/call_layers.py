@@ -33,7 +33,7 @@ from cogitate.workers.jobs.call import Ask, BatchAnswer, CachedQuestion, Call, L
 from cogitate.workers.jobs.call_spans import call_spans
 from cogitate.workers.jobs.packs.packing import Packing
 from cogitate.workers.jobs.service_tiers import ServiceTiers, marked
-from cogitate.workers.jobs.stored_texts import ResponseCache
+from cogitate.workers.jobs.stored_texts import ResponseCache, SourceAnswers
 from cogitate.workers.llm.clients import ModelClients
 from cogitate.workers.llm.replies.failures import ModelAnswer
 
@@ -71,6 +71,7 @@ class Calls:
         day = RealDay(client, settings)
         self._parking = Parking(batching[0], models, day, settings, batching[1]) if batching is not None else None
         self._layers: tuple[Layer, ...] = (
+            SourceAnswers(client),  # record, of the source of a fork
             self._cache,  # response_cache, response_cache_bytes, response_cache_days
             Sharing(),
             Preparing(models),
