@@ -10,6 +10,7 @@ from kombu.entity import Exchange, Queue
 
 from cogitate.scheduler.config.kind_modules import load_kinds
 from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.config.urls import is_amqp_url
 from cogitate.tasks.registry import kinds
 from cogitate.workers.jobs.model_lane import SPARE
 from cogitate.workers.processes.worker_process import adopt_import_paths
@@ -33,6 +34,11 @@ def __getattr__(name: str) -> object:
         return kombu_url(_settings.messages_url())
     if name == "broker_use_ssl":
         return tls(_settings.messages_url())
+    # A worker's queue of remote commands on RabbitMQ must not be exclusive: a worker whose network was lost comes back
+    # before RabbitMQ has given up its old connection, and would end because the queue is locked. A durable queue
+    # expires; newer versions of RabbitMQ refuse one that is neither.
+    if name in ("control_queue_durable", "control_queue_exclusive"):
+        return is_amqp_url(_settings.messages_url()) == (name == "control_queue_durable")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -96,7 +96,7 @@ def made(calls: Sequence[Call], limit: int, *, by_value: bool) -> list[bool]:
         for number, call, request in asking:
             key = JobKey(minute, "think", call.owner, number, 0)
             cells = view.cells(key, minute)
-            if view.refusal(key, minute, CALL, cells) is None and (
+            if view.refusal(key, minute, CALL) is None and (
                 not by_value or admission.affords(key, request, CALL, cells)
             ):
                 view.move(cells, Cost(), CALL)

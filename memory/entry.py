@@ -102,8 +102,8 @@ def is_dialogue(entry: Entry) -> bool:
     return entry.type == "message" or (entry.type == "observation" and entry.source == "dialogue")
 
 
-def shared(entry: Entry) -> Entry:
-    """Return the entry with its strings interned.
+def shared(entry: Entry, **changes: int) -> Entry:
+    """Return the entry with its strings interned, and with other numbers.
 
     Most texts occur often: both sides remember a line of dialogue, many agents see the same thing, and every entry
     names its place and people again. Interning shrinks the streams of a town by two fifths.
@@ -116,6 +116,7 @@ def shared(entry: Entry) -> Entry:
         keywords=_interned(entry.keywords),
         source_id=sys.intern(entry.source_id),
         tags=_interned(entry.tags),
+        **changes,
     )
 
 

@@ -44,6 +44,8 @@ class MemoryLimits(msgspec.Struct, frozen=True, kw_only=True):
 
     def policy_of(self, owner: str) -> Policy:
         """Return the policy of an owner: its own, its scope's, or the run's."""
+        if self.policy == "stream" and not self.policies:  # as in most runs: each observation asks several times
+            return "stream"
         scope = owner.partition(":")[0]
         default = self.policy if scope in _WHO_REMEMBERS else "stream"
         return self.policies.get(owner) or self.policies.get(scope) or default

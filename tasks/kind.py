@@ -82,8 +82,7 @@ class Backlog(NamedTuple):
     oldest: int  # game time of the oldest, in minutes; 0 if none waits
 
 
-@dataclass(frozen=True, kw_only=True)
-class Moment:
+class Moment(msgspec.Struct, frozen=True, kw_only=True):
     """One owner at the end of one tick, from which a kind decides whether it is due. Read-only."""
 
     owner: str

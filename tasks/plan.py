@@ -315,6 +315,8 @@ def _previous(case: Case) -> list[dict[str, str]]:
 
 def _fulfilled(moment: Moment) -> list[str]:
     """Return the agent's occupation if it is a one-time task that a plan item completed."""
+    if not moment.stream.count("plan"):
+        return []
     wish = pursuit_of(moment.profile)
     if not wish or wish.startswith(GOING_ON):
         return []

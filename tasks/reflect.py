@@ -116,10 +116,18 @@ class Reflect(Kind):
 
     def heeds(self, entry: Entry, stream: Stream, world: WorldFacts, minute: int) -> bool:
         """Return whether enough may have happened with an observed entry."""
-        limits, begun = world.limits, _begun(stream, world)
-        if limits.reflection_trigger != "interval" or begun is None:
+        limits = world.limits
+        if limits.reflection_trigger != "interval":
             return True
-        return minute >= begun + limits.reflection_interval
+        first = next(iter(stream.entries.values()), None)
+        if (
+            MINUTE not in stream.head.counters
+            and first is not None
+            and minute < first.minute + limits.reflection_interval
+        ):
+            return False  # it begins with the first entry at the earliest
+        begun = _begun(stream, world)
+        return begun is None or minute >= begun + limits.reflection_interval
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
         """Return a prompt with the agent, its condition, the people it may name, and its latest reflections.

@@ -10,7 +10,7 @@ from cogitate.tasks.kind import Moment, WorldFacts
 
 def offset(owner: str, spread: int) -> int:
     """Return an owner's fixed number from 0 to `spread` - 1, so that not all owners are due at once."""
-    return crc32(owner.encode()) % max(1, spread)
+    return crc32(owner.encode()) % spread if spread > 1 else 0
 
 
 def tick_at(moment: Moment, minute: int) -> int:

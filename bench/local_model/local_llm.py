@@ -44,7 +44,7 @@ from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals, endpoi
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import Ended
 from cogitate.simulation.town.town import Town
-from cogitate.workers.jobs.stored_texts import all_captured
+from cogitate.workers.jobs.stored_texts import all_recorded
 
 FEWEST, MOST = 5, 8  # items of a plan (streams, task 7)
 
@@ -171,7 +171,7 @@ def live(server: Server, url: str, calls: int, folder: Path, seed: int = 0) -> L
         act_interval=120,
         throttle_auto=False,
         repair_from=1440,
-        capture=True,
+        record=True,
         endpoints={kind: Endpoint(base_url=url, api_key="none") for kind in ASKING},
         models={
             kind: ModelSettings(
@@ -208,7 +208,7 @@ def live(server: Server, url: str, calls: int, folder: Path, seed: int = 0) -> L
         vitals = endpoint_vitals(client)
         refused = [
             f"- {key.kind} of {key.owner}: {' '.join(one.answer.split())}: *{one.fault or one.failure}*"
-            for key, one in all_captured(loop.ledger.store, settings)
+            for key, one in all_recorded(loop.ledger.store, settings)
             if one.failure
         ]
     return LocalRun(server.name, time.monotonic() - began, jobs, vitals, wrong, texts, refused)

@@ -60,6 +60,8 @@ def without_hidden(text: str) -> str:
 
 def is_blank(text: str) -> bool:
     """Return whether a text is invisible: only white space, invisible characters and marks without a letter."""
+    if "!" <= text[:1] <= "~":  # as nearly all texts begin
+        return False
     return not any(_is_seen(char) for char in text)
 
 

@@ -58,9 +58,12 @@ def repeat_key(entry: Entry) -> RepeatKey | None:
 
 def _first_word(text: str) -> str:
     """Return the first word that is no article; of a script without spaces, the first character."""
-    found = words(text[:_OPENING])
-    first = next((word for word in found if word not in _ARTICLES), text)
-    return first[:1] if is_unspaced(first[:1]) else first
+    for first in words(text[:_OPENING]):
+        if first not in _ARTICLES:
+            break
+    else:
+        first = text
+    return first if first[:1].isascii() or not is_unspaced(first[:1]) else first[:1]
 
 
 class RepeatIndex:
@@ -107,6 +110,8 @@ class RepeatIndex:
         self._catch_up()
 
     def _catch_up(self) -> None:
+        if self._seen == self._stream.head.last_number:
+            return
         if len(self._newest) > 2 * self._stream.count("observation") + 64:  # mostly subjects of archived entries
             self._newest.clear()
             self._seen = 0

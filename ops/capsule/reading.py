@@ -15,8 +15,9 @@ from cogitate.ops.command_options import CAPSULE, is_capsule, open_state
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.capsule_run import restore_run
 from cogitate.scheduler.journal.capsule.verifying import open_capsule
+from cogitate.scheduler.ledger.recorded_answers import RecordedAnswer
 from cogitate.scheduler.ledger.run_store import RunStore
-from cogitate.workers.jobs.stored_texts import Captured, restore_captured
+from cogitate.workers.jobs.stored_texts import restore_recorded
 
 
 class ReadRun(NamedTuple):
@@ -62,6 +63,6 @@ def _read(path: Path, name: str) -> ReadRun:
     client = redis_in_memory()
     with open_capsule(path) as capsule:
         rebuilt = restore_run(capsule, client, name)
-        attempts = ((key, typed_json.decode(raw, Captured)) for key, raw in capsule.answers(rebuilt.jobs))
-        restore_captured(RunStore.open(client, name), attempts)
+        attempts = ((key, typed_json.decode(raw, RecordedAnswer)) for key, raw in capsule.answers(rebuilt.jobs))
+        restore_recorded(RunStore.open(client, name), attempts)
     return ReadRun(client, name)

@@ -40,7 +40,7 @@ from cogitate.scheduler.latency.latencies import LatencyPrior
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.simulation.recorded.files import recording_lines
 from cogitate.tasks.job import JobKey
-from cogitate.workers.jobs.stored_texts import all_captured
+from cogitate.workers.jobs.stored_texts import all_recorded
 
 _OF_MACHINE = {RESUME, KEPT}  # in a run's description: a command with its folders, and what its cost was expected to be
 
@@ -121,8 +121,8 @@ def _added(entries: Iterable[ExportedEntry], add: Callable[[bytes], None], secre
 
 
 def _answers(store: RunStore, settings: Settings, ended: set[JobKey]) -> Iterator[bytes]:
-    """Yield the captured attempts of these jobs, in their order."""
-    for key, attempt in all_captured(store, settings):
+    """Yield the recorded attempts of these jobs, in their order."""
+    for key, attempt in all_recorded(store, settings):
         if key in ended:
             yield msgspec.json.encode({"job": key.text()} | msgspec.to_builtins(attempt))
 

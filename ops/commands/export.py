@@ -29,7 +29,7 @@ from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.journal.exported import all_lines
 from cogitate.scheduler.journal.private_files import private_file
 from cogitate.scheduler.ledger.run_store import RunStore
-from cogitate.workers.jobs.stored_texts import all_captured
+from cogitate.workers.jobs.stored_texts import all_recorded
 
 Format = Literal["jsonl", "parquet", "generative-agents", "capsule"]
 
@@ -40,7 +40,7 @@ def export(
         Literal["memories", "jobs", "journal", "answers"] | None,
         typer.Option(
             "--what",
-            help="Memories, one owner a line; jobs; ticks of the journal; or captured answers.",
+            help="Memories, one owner a line; jobs; ticks of the journal; or recorded answers.",
             show_default=False,
         ),
     ] = None,
@@ -134,15 +134,14 @@ def _to_stdout(lines: Iterator[bytes]) -> int:
 
 
 def _answers(client: Redis, run: str, settings: Settings) -> Iterator[bytes]:
-    """Yield each captured attempt with its prompt and answer, and what its job came to."""
+    """Yield each recorded attempt with its prompt and outcome, and what its job came to."""
     lines = all_lines(client, settings.data_dir, run)
     ended = {note.key: (line.core.tick, note) for line in lines for note in line.notes.ended}
-    for key, attempt in all_captured(RunStore.open(client, run), settings):
+    for key, attempt in all_recorded(RunStore.open(client, run), settings):
         told: dict[str, Any] = {"job": key.text()} | msgspec.to_builtins(attempt)
         if (found := ended.get(key)) is not None:
             tick, note = found
-            told |= {"ticks": tick - key.tick, "source": note.source, "inputs": note.inputs}
-            told["usage"] = msgspec.to_builtins(note.usage)
+            told |= {"ended": tick - key.tick, "source": note.source, "inputs": note.inputs}
         yield msgspec.json.encode(told)
 
 

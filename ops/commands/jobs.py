@@ -35,8 +35,9 @@ from cogitate.scheduler.budget.budget_lines import pools_of
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.inspection.job_records import JobQuery, JobRecord
 from cogitate.scheduler.inspection.stored_run import clock_of, limits_of
+from cogitate.scheduler.ledger.recorded_answers import RecordedAnswer
 from cogitate.scheduler.ledger.run_store import RunStore
-from cogitate.workers.jobs.stored_texts import Captured, captured_of
+from cogitate.workers.jobs.stored_texts import recorded_of
 
 
 def jobs(
@@ -97,7 +98,7 @@ def _lines(found: list[JobRecord]) -> Iterator[str]:
 def job(
     job_id: Annotated[str, typer.Argument(metavar="ID", help="The job's id, as `cogitate jobs` and Flower show it.")],
     prompt: Annotated[
-        bool, typer.Option("--prompt", help="Also show its prompts and answers, if `capture` kept them.")
+        bool, typer.Option("--prompt", help="Also show its prompts and answers, if `record` kept them.")
     ] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -113,7 +114,7 @@ def job(
         clock = clock_of(store)
         with clock.in_force():
             refusal = format_refusal(found.refused, limit_of, pools_of(store).of)
-        texts = captured_of(store, settings, key) if prompt else []
+        texts = recorded_of(store, settings, key) if prompt else []
     console = Terminal(stderr=as_json)
     with clock.in_force():
         life = list(job_life(found, refusal, limit_of))
@@ -127,9 +128,9 @@ def job(
     return 0
 
 
-def _texts(texts: Sequence[Captured]) -> Iterator[tuple[str, str]]:
+def _texts(texts: Sequence[RecordedAnswer]) -> Iterator[tuple[str, str]]:
     if not texts:
-        yield "texts", "None are stored: set `capture` before the run, and look within `capture_hours`."
+        yield "texts", "None are recorded: set `record` before the run, and look within 30 days."
     for one in texts:
         attempt = f"attempt {one.attempt} ({one.model})"
         yield f"{attempt}: system", one.system

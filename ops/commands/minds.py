@@ -47,7 +47,7 @@ def minds(
     that wrote it, what its prompt showed and left out, and its cost.
 
     By default, the page is served on this machine until Ctrl-C, at an address with a secret. It answers what comes to
-    an agent's mind for a question, and shows prompts that the run captured. With --out it is one HTML file that loads
+    an agent's mind for a question, and shows prompts that the run recorded. With --out it is one HTML file that loads
     nothing, that only you may read, and that holds no prompt. Memories at an earlier time are rebuilt from the journal,
     exactly as they were. The exit code is 1 if the journal was altered.
     """

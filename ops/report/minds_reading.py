@@ -36,7 +36,7 @@ from cogitate.scheduler.inspection.stored_run import kept_facts, tick_at
 from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.journal.checkpoint import trimmed_tick
 from cogitate.scheduler.ledger.run_store import RunStore
-from cogitate.workers.jobs.stored_texts import captured_of
+from cogitate.workers.jobs.stored_texts import recorded_of
 
 PARTS = ("owner", "promises", "heuristics", "writing", "search", "recall", "past")
 THOUGHTS = frozenset({"plan", "reflection", "summary"})  # types of entries that jobs write
@@ -48,15 +48,15 @@ class MindsReading:
     """Reads the minds of one server's runs. Thread-safe.
 
     Args:
-        capture: the settings of the prompts that a run captured; None: show none.
+        record: the settings of the prompts that a run recorded; None: show none.
         elsewhere: clients of the runs that the server does not have, by name.
     """
 
     def __init__(
-        self, client: Redis, capture: Settings | None = None, elsewhere: Mapping[str, Redis] | None = None
+        self, client: Redis, record: Settings | None = None, elsewhere: Mapping[str, Redis] | None = None
     ) -> None:
         self._client = client
-        self._capture = capture
+        self._record = record
         self._elsewhere = elsewhere or {}
         self._promised = PromisesReading()
         self._read_past = lru_cache(maxsize=KEPT)(read_past)
@@ -134,13 +134,13 @@ class MindsReading:
         return [number for number, source in sources.items() if source == "heuristic"]
 
     def _writing(self, store: RunStore, run: str, owner: str, number: int, tick: int) -> dict[str, Any]:
-        """Return how an entry was written, with the prompts and answers that `capture` kept; nothing without a job."""
+        """Return how an entry was written, with the prompts and answers that `record` kept; nothing without a job."""
         job = JobHistory(self._at(run), run).appending(owner, number, tick)
         if job is None:
             return {}
         written = next(one for into, n, one in written_by(job) if (into, n) == (owner, number))
         key, facts = parse_job_id(job.id)[1], kept_facts(store)
-        texts = captured_of(store, self._capture, key) if self._capture is not None else ()
+        texts = recorded_of(store, self._record, key) if self._record is not None else ()
         told = [{name: visible(str(text)) for name, text in msgspec.structs.asdict(one).items()} for one in texts]
         return {**writing_data(written, {one.name: one.model for one in facts.models}), "texts": told}
 

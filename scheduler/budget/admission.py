@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import msgspec
 
-from cogitate.scheduler.budget.budget import BudgetView, Cell
+from cogitate.scheduler.budget.budget import Account, BudgetView, Cell
 from cogitate.scheduler.budget.call_value import LOW_VALUE, ValueRound
 from cogitate.scheduler.budget.rules import Rules
 from cogitate.scheduler.config.tiers import ModelOption
@@ -28,6 +29,8 @@ AWAY = "away"  # reason of refusals while the ledger is away
 CANCELLED = "cancelled"  # refusal of the model for a job whose heuristic takes the place of a cancelled one
 DEFER_TICKS = 10  # ticks before a deferred request is tried again
 MAX_TRIALS = 3  # trials of a request; after the last refusal its heuristic applies
+
+_in_order = msgspec.json.Encoder(order="deterministic").encode
 
 
 class DecidedLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -65,8 +68,16 @@ class Decided(NamedTuple):
     valued: Valued | None = None
 
 
-class AdmissionRound(NamedTuple):
-    """What the decisions of one tick depend on. Admitted jobs hold their cost in `view`."""
+class Charge(NamedTuple):
+    """What a job is charged to."""
+
+    cells: tuple[Cell, ...]
+    accounts: tuple[Account, ...]  # of these cells
+
+
+@dataclass(frozen=True)
+class AdmissionRound:
+    """What the decisions of one tick depend on. Admitted jobs hold their cost in `view`, whose limits stay the same."""
 
     tick: int
     minute: int  # game time, total minutes
@@ -75,6 +86,24 @@ class AdmissionRound(NamedTuple):
     offers_of: Callable[[Request], Sequence[ModelOption]]  # the options of a request, best first
     due: DueTicks
     values: ValueRound | None = None  # of a run that spends by value
+    _accounts: dict[Cell, Account] = field(default_factory=dict, init=False)
+    _charges: dict[str, Charge] = field(default_factory=dict, init=False)  # by kind, where no limit names owners
+
+    def charge(self, key: JobKey) -> Charge:
+        """Return what a job of this tick is charged to."""
+        known = self._charges.get(key.kind)
+        if known is None:
+            cells = tuple(self.view.cells(key, self.minute))
+            known = Charge(cells, tuple(map(self._account, cells)))
+            if not self.view.table.names_owners:
+                self._charges[key.kind] = known
+        return known
+
+    def _account(self, cell: Cell) -> Account:
+        account = self._accounts.get(cell)
+        if account is None:
+            account = self._accounts[cell] = self.view.account(cell)
+        return account
 
 
 def admit(
@@ -104,7 +133,7 @@ def admit(
             r.owner,
             r.trial,
             r.numbers or (),
-            msgspec.json.encode(r, order="deterministic"),
+            _in_order(r),
         ),
     )
     ordinals: Counter[tuple[str, str, int]] = Counter()
@@ -123,11 +152,12 @@ def admit(
             ordinals[slot] += 1
         key = JobKey(at.tick, request.kind, request.owner, ordinal, request.trial)
         fit = Fit(at.offers_of(request)[-1], 0, closed) if closed else first_fitting(at, key, request)
-        if at.values is not None and not fit.refused and not at.values.affords(key, request, fit.offer.cost, fit.cells):
+        values = None if fit.refused else at.values
+        if values is not None and not values.affords(key, request, fit.offer.cost, at.charge(key).cells):
             fit = Fit(fit.offer, 0, LOW_VALUE)
         if not fit.refused:
-            valued = at.values.valued(key, request) if at.values is not None else None
-            decided.append(hold(at, key, request, fit)._replace(valued=valued))
+            valued = values.valued(key, request) if values is not None else None
+            decided.append(hold(at, key, request, fit, valued))
         else:
             decision, successor = degrade(at.rules.kind_of(request.kind).on_denied, request, fit.refused), None
             if decision == "deferred":
@@ -176,33 +206,31 @@ class Fit(NamedTuple):
     offer: ModelOption
     due: int  # tick
     refused: str  # why the option does not fit; "" if it fits
-    cells: tuple[Cell, ...] = ()  # to charge, if it fits
 
 
 def first_fitting(at: AdmissionRound, key: JobKey, request: Request) -> Fit:
     """Return the first option that is in time and has room, or else the last one with the reason for its refusal."""
-    refused, cells, offers = "", tuple(at.view.cells(key, at.minute)), at.offers_of(request)
+    refused, accounts, offers = "", at.charge(key).accounts, at.offers_of(request)
     for offer in offers:
         tick = at.due.due_of(request, key.tick, offer)
         if isinstance(tick, str):
             refused = tick
             continue
-        cell = at.view.refusal(key, at.minute, offer.cost, cells)
+        cell = at.view.refusal(key, at.minute, offer.cost, accounts)
         if cell is None:
-            return Fit(offer, tick, "", cells)
+            return Fit(offer, tick, "")
         refused = cell
     return Fit(offers[-1], 0, refused)
 
 
-def hold(at: AdmissionRound, key: JobKey, request: Request, fit: Fit) -> Decided:
+def hold(at: AdmissionRound, key: JobKey, request: Request, fit: Fit, valued: Valued | None = None) -> Decided:
     """Admit a request with the option of `fit`, and hold its cost."""
-    offer, cells = fit.offer, fit.cells
-    at.view.count(cells)
-    at.view.move(cells, Cost(), offer.cost)
+    offer, charge = fit.offer, at.charge(key)
+    at.view.hold(charge.accounts, offer.cost)
     ahead = at.due.ahead(key.kind, offer.model, key.tick) if offer.model else 0
     at.due.record_admission(key.kind, offer.model, key.tick)
     line = DecidedLine(key=key, decision="admitted", model=offer.model, due=fit.due)
-    return Decided(line, request, offer, Grant(key=key, reserved=offer.cost, cells=cells), ahead)
+    return Decided(line, request, offer, Grant(key=key, reserved=offer.cost, cells=charge.cells), ahead, valued)
 
 
 def degrade(policy: OnDenied, request: Request, refused: str) -> Decision:

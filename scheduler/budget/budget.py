@@ -33,6 +33,23 @@ class Cell(NamedTuple):
         return self.window.partition(":")[0]  # type: ignore[return-value]  # only window_of makes windows
 
 
+class Room(NamedTuple):
+    """The room for first attempts that one limit of a cell leaves."""
+
+    unit: LimitUnit
+    number: int  # of the unit in LIMIT_UNITS
+    room: int
+
+
+class Account(NamedTuple):
+    """A cell as admission charges it: all that depends on limits and names, looked up once for all jobs of a tick."""
+
+    cell: Cell
+    fields: tuple[str, ...]  # of the view, by LIMIT_UNITS
+    rooms: tuple[Room, ...]  # of its limits, in the order of LIMIT_UNITS
+    shared: bool  # whether guarantees share it out: a day of the whole run
+
+
 class Pool(NamedTuple):
     """The part of one limit reserved for retries."""
 
@@ -185,6 +202,17 @@ class BudgetView:
                     found.append(Cell(window_of(period, key.tick, minute), scope))
         return found
 
+    def account(self, cell: Cell) -> Account:
+        """Return a cell with its limits in force."""
+        rooms = tuple(
+            Room(unit, number, room)
+            for number, unit in enumerate(LIMIT_UNITS)
+            if (room := self.room(cell.period, cell.scope, unit)) is not None
+        )
+        fields = tuple(f"{cell.window}|{cell.scope}|{unit}" for unit in LIMIT_UNITS)
+        shared = bool(self._guarantees) and cell.scope == "run" and cell.period == "day"
+        return Account(cell, fields, rooms, shared)
+
     def pools(self, cells: Iterable[Cell]) -> list[Pool]:
         """Return the retry pools of the cells that have limits."""
         return [
@@ -203,14 +231,19 @@ class BudgetView:
     def _pool(self, unit: LimitUnit, limit: int) -> int:
         return retry_pool(unit, limit, self.retry_share)
 
-    def refusal(self, key: JobKey, minute: int, cost: Cost, cells: Iterable[Cell] | None = None) -> str | None:
+    def refusal(self, key: JobKey, minute: int, cost: Cost, accounts: Iterable[Account] | None = None) -> str | None:
         """Return the first cell without room for a first attempt of this cost, as "window scope unit", or None."""
-        for cell in self.cells(key, minute) if cells is None else cells:
-            if not self.table.limited(cell.period, cell.scope):
-                continue
-            for unit, amount in zip(LIMIT_UNITS, (*amounts(cost), 1), strict=True):
-                room = self.room(cell.period, cell.scope, unit) if amount else None
-                if room is not None and self._demand(cell, unit, key.kind, minute, amount, room) > room:
+        wanted, held = (*amounts(cost), 1), self.held
+        for cell, fields, rooms, shared in map(self.account, self.cells(key, minute)) if accounts is None else accounts:
+            for unit, number, room in rooms:
+                amount = wanted[number]
+                if not amount:
+                    continue
+                if shared:
+                    demand = self._demand(cell, unit, key.kind, minute, amount, room)
+                else:
+                    demand = held.get(fields[number], 0) + amount
+                if demand > room:
                     return f"{cell.window} {cell.scope} {unit}"
         return None
 
@@ -255,12 +288,14 @@ class BudgetView:
     def get(self, cell: Cell, unit: LimitUnit) -> int:
         return self.held.get(f"{cell.window}|{cell.scope}|{unit}", 0)
 
-    def count(self, cells: Iterable[Cell]) -> None:
-        """Count an admitted job."""
-        for cell in cells:
-            field = f"{cell.window}|{cell.scope}|jobs"
-            self.held[field] = self.held.get(field, 0) + 1
-            self._changed.add(field)
+    def hold(self, accounts: Iterable[Account], cost: Cost) -> None:
+        """Count an admitted job, and hold its reservation."""
+        wanted, held, changed = (*amounts(cost), 1), self.held, self._changed
+        for account in accounts:
+            for field, amount in zip(account.fields, wanted, strict=True):
+                if amount:
+                    held[field] = held.get(field, 0) + amount
+                    changed.add(field)
 
     def move(self, cells: Iterable[Cell], before: Cost, after: Cost) -> None:
         """Replace a job's amount `before` by `after`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from cogitate.memory.clock import DAY
 from cogitate.memory.entry import MAX_TEXT
@@ -59,10 +60,14 @@ class Rules:
         Raises:
             UnknownKind: if the run has jobs of a kind that this process has not registered.
         """
-        for kind in self.kinds:
-            if kind.name == name:
-                return kind
-        raise UnknownKind(f"this run has jobs of kind {name!r}: register it before you open the run")
+        try:
+            return self._by_name[name]
+        except KeyError:
+            raise UnknownKind(f"this run has jobs of kind {name!r}: register it before you open the run") from None
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Kind]:
+        return {kind.name: kind for kind in self.kinds}
 
     def kinds_due(self) -> list[Kind]:
         """Return the kinds whose cadence may make them due."""
@@ -74,13 +79,11 @@ class Rules:
         """Return the routine model of a kind; empty: it uses its heuristic."""
         return self.offers_of(kind, "routine")[0].model
 
-    def offers(self, request: Request, moment_of: Callable[[str], Moment]) -> Sequence[ModelOption]:
-        """Return the options of a request, best first."""
-        kind = self.kind_of(request.kind)
-        if len(strong := self.offers_of(kind, "strong")) == 1:
-            return strong
-        tier = self.tier_of(request, moment_of(request.owner))
-        return strong if tier == "strong" else self.offers_of(kind, "routine")
+    def tier(self, request: Request, moment_of: Callable[[str], Moment]) -> Tier:
+        """Return the tier of a request, whose options admission tries; the strong one where the kind has no choice."""
+        if len(self.offers_of(self.kind_of(request.kind), "strong")) == 1:
+            return "strong"
+        return self.tier_of(request, moment_of(request.owner))
 
     def models_of(self, name: str) -> Sequence[str]:
         """Return the models that a kind may use; an empty name is the heuristic."""
@@ -126,6 +129,7 @@ def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief, tier_of: T
             return min(ticks, settings.cells)  # at one memory a tick, the cells fill up in so many ticks
         return ticks
 
+    latencies = {kind.name: latency_of(kind) for kind in kinds}
     adapts = settings.adapts()
     turns = {kind.name: settings.shared_turn(kind.name) for kind in kinds if kind.gathers and kind.packs}
     table_of_bounds = {kind.name: adaptive_bounds(kind, settings) if adapts else None for kind in kinds}
@@ -134,7 +138,7 @@ def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief, tier_of: T
         kinds=kinds,
         offers_of=lambda kind, tier: table[kind.name, tier],
         with_headroom=with_headroom,
-        latency_of=latency_of,
+        latency_of=lambda kind: latencies[kind.name],
         bounds_of=lambda kind: table_of_bounds[kind.name],
         turn_of=lambda kind: turns.get(kind, 1),
         brief=checked_brief(brief, kinds),

@@ -121,7 +121,7 @@ KEPT = fields_of("model", "time", "budget", "jobs", "memory", "events") - {
     "api_key",
     "endpoints",
     "job_deadline",
-    "capture",
+    "record",
     "wait",
     "tick_rate",
     "real_day_tokens",

@@ -91,6 +91,7 @@ class LimitTable:
                 )
             self._limits[name] = value
         self._limited = {(period, scope) for period, scope, _ in self._limits}
+        self.names_owners = any(scope.startswith("owner:") for _, scope in self._limited)
 
     def __iter__(self) -> Iterator[tuple[LimitName, int]]:
         return iter(sorted((LimitName(*name), limit) for name, limit in self._limits.items()))

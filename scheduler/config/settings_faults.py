@@ -37,6 +37,8 @@ NAMED = 5  # faults that a message names; it counts the rest
 #: Former settings, each with what to write instead.
 FORMER: dict[str, str] = {
     **dict.fromkeys([*TUNED, "batch", "stage_fallbacks"], "is now decided by cogitate: remove it"),
+    "capture": "is now record: write record = true",
+    **dict.fromkeys(("capture_hours", "capture_bytes"), "is now decided by cogitate: remove it"),
     "minutes_per_tick": "is now seconds_per_tick: write 60 times as much",
     "act_per_tick": 'is now a limit: write "tick.kind:act.calls" among the limits',
     "kind_retrieval": "is now decided by cogitate: set retrieval for all kinds",

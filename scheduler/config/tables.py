@@ -94,7 +94,7 @@ class ModelTable(BaseModel):
     embeddings: EmbeddingSettings | None = None  # of memories and queries; None: searches use words only
     job_deadline: float = Field(60.0, gt=0)  # seconds for one attempt, retries of the transport included
     response_cache: bool = False  # reuse the answers that an earlier run got to the same prompts
-    capture: bool = False  # store prompts and answers for `cogitate job ID --prompt`
+    record: bool = False  # keep each prompt and what came of it with the run
 
 
 class TimeTable(BaseModel):

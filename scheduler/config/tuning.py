@@ -34,8 +34,8 @@ class Tuning:
     # Stored texts
     response_cache_days: float = 30.0  # real days that an answer is kept
     response_cache_bytes: int = 100_000_000  # of all answers
-    capture_hours: float = 24.0  # real hours that prompts and answers are kept
-    capture_bytes: int = 20_000_000  # of a run
+    record_days: float = 30.0  # real days that a recorded answer is kept
+    record_bytes: int = 20_000_000  # of a run
 
     # Time
     spread: int | None = None  # game minutes over which agents plan; None: by their number
@@ -98,8 +98,8 @@ KEPT_TUNING = TUNED - {
     "breaker_longest_pause",
     "response_cache_days",
     "response_cache_bytes",
-    "capture_hours",
-    "capture_bytes",
+    "record_days",
+    "record_bytes",
     "collect_garbage",
     "outage_buffer",
     "experiment",

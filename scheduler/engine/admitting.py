@@ -21,7 +21,7 @@ from cogitate.scheduler.budget.admission import (
     replacement,
 )
 from cogitate.scheduler.budget.repairs import admit_repairs, is_time
-from cogitate.scheduler.config.tiers import ModelOption
+from cogitate.scheduler.config.tiers import ModelOption, Tier
 from cogitate.scheduler.engine.boundary import Closing
 from cogitate.scheduler.engine.open_jobs import OpenJob, job_writes
 from cogitate.scheduler.engine.part import Part, TickState
@@ -33,7 +33,7 @@ from cogitate.scheduler.journal.ends import LEFT
 from cogitate.scheduler.journal.history import note_served
 from cogitate.scheduler.journal.lines import Postponed
 from cogitate.scheduler.ledger.ledger import Write
-from cogitate.tasks.job import Cost, Job, JobKey, Reads, Request
+from cogitate.tasks.job import Correction, Cost, Job, JobKey, Reads, Request
 from cogitate.tasks.kind import Kind
 from cogitate.tasks.recount import Recount
 
@@ -61,6 +61,7 @@ class Admitting(Part):
         decided, postponed = self._decide(tick, requests, called, staying, replaced)
         decided += self._of_leavers(tick)
         tick.opened = self._opened = self._open(tick.minute, decided)
+        state.cadence.decided(state.busy(()))
         if postponed:
             state.warnings["reflect.postponed"] += len(postponed)
         tick.faults = state.cadence.take_faults()
@@ -119,12 +120,18 @@ class Admitting(Part):
         if state.steering.mode == "cancelled":
             return [], ()
 
+        options: dict[tuple[str, Tier], Sequence[ModelOption]] = {}  # of this tick
+
         def offers_of(request: Request) -> Sequence[ModelOption]:
-            kind = state.rules.kind_of(request.kind)
-            return [
-                state.rules.with_headroom(kind, option, state.estimates.headroom(option.model))
-                for option in state.rules.offers(request, lambda owner: state.moment(owner, tick, minute))
-            ]
+            tier = state.rules.tier(request, lambda owner: state.moment(owner, tick, minute))
+            found = options.get((request.kind, tier))
+            if found is None:
+                kind = state.rules.kind_of(request.kind)
+                found = options[request.kind, tier] = [
+                    state.rules.with_headroom(kind, option, state.estimates.headroom(option.model))
+                    for option in state.rules.offers_of(kind, tier)
+                ]
+            return found
 
         values = value_round(state, minute)
         at = AdmissionRound(tick, minute, state.view, state.rules, offers_of, state.due, values)
@@ -198,9 +205,13 @@ class Admitting(Part):
     def _open(self, minute: int, decided: Iterable[Decided]) -> list[OpenJob]:
         state = self._state
         opened = []
+        corrections: dict[str, Correction] = {}  # by model
         for d in decided:
             if d.line.decision in ("admitted", "heuristic"):
-                item = open_job(d, state, minute)
+                model = d.offer.model
+                if model not in corrections:
+                    corrections[model] = state.estimates.correction(model)
+                item = open_job(d, state, minute, corrections[model])
                 opened.append(item)
                 state.open[item.job.key] = item
         return opened
@@ -212,11 +223,14 @@ class Admitting(Part):
         return job_writes(opened, self._state.view)
 
 
-def open_job(decided: Decided, state: RunState, minute: int) -> OpenJob:
-    """Return the job of a request that was admitted, or refused and left to its heuristic."""
+def open_job(decided: Decided, state: RunState, minute: int, correction: Correction) -> OpenJob:
+    """Return the job of a request that was admitted, or refused and left to its heuristic.
+
+    Args:
+        correction: of estimates for its model.
+    """
     line, request, offer, grant, ahead, valued = decided
     kind, head = state.rules.kind_of(request.kind), state.streams[request.owner].head
-    correction = state.estimates.correction(offer.model)
     job = Job(
         run=state.run,
         key=line.key,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import NamedTuple
 
 import msgspec
 
@@ -17,6 +19,7 @@ from cogitate.scheduler.ledger.streams import chunked
 from cogitate.tasks.job import Cost, Job, JobKey
 
 _JOB = typed_json.decoder(Job)
+_encode = msgspec.json.Encoder().encode
 _USED = "used"  # field of a job's record
 
 
@@ -72,53 +75,77 @@ def job_writes(opened: Sequence[OpenJob], view: BudgetView) -> list[Write]:
     """Return the commands that open jobs: their records, the sets that find them, and their reservations."""
     writes: list[Write] = []
     reserved: dict[str, dict[str, int]] = {}
-    due: dict[int, list[Value]] = {}
     waiting: dict[int, int] = {}
     opens: dict[int, int] = {}
+    texts: list[Value] = []
     unclaimed: list[Value] = []
-    for item in opened:
-        job, cost = item.job, amounts(item.job.reserved)
-        text = job.key.text()
-        fields: dict[str, Value] = {
-            "job": msgspec.json.encode(job),
-            "state": "open" if item.admitted else "held",
-            "token": "",
-            "latest": "",
-            "claims": 0,
-            "due": job.due,
-            "tick": job.key.tick,
-            "owner": job.key.owner,
-            "reads": msgspec.json.encode(job.reads),
-            **dict(zip(UNITS, cost, strict=True)),
-            "last": "[0,0,0]",
-            "cells": msgspec.json.encode([part for cell in item.cells for part in cell]),
-            "pools": msgspec.json.encode(view.pools(item.cells)),
-            "schema": SCHEMA,
-        }
-        if job.at:
-            fields["at"] = job.at
-        writes.append(Write("HSET", f"job:{text}", tuple(part for field in fields.items() for part in field)))
-        due.setdefault(job.due, []).append(text)
-        if item.admitted:
-            unclaimed.append(text)
-            waiting[job.due] = waiting.get(job.due, 0) + 1
-            opens[job.key.tick] = opens.get(job.key.tick, 0) + 1
-            for cell in item.cells:
+    due: dict[int, list[Value]] = {}
+    for shared, alike in groupby(opened, _shared):
+        admitted, at_due, tick, cost, cells = shared
+        fields = _shared_fields(shared, view)
+        keys: list[Value] = []
+        for item in alike:
+            job = item.job
+            keys.append(text := job.key.text())
+            own: list[Value] = ["job", _encode(job), "owner", job.key.owner, "reads", _encode(job.reads)]
+            if job.at:
+                own += ("at", job.at)
+            writes.append(Write("HSET", f"job:{text}", tuple(own), fields))
+        texts += keys
+        due.setdefault(at_due, []).extend(keys)
+        if admitted:
+            unclaimed += keys
+            waiting[at_due] = waiting.get(at_due, 0) + len(keys)
+            opens[tick] = opens.get(tick, 0) + len(keys)
+            for cell in cells:
                 account = reserved.setdefault(cell.window, {})
-                for unit, amount in zip(UNITS, cost, strict=True):
+                for unit, amount in zip(UNITS, amounts(cost), strict=True):
                     if amount:
                         field = f"{cell.scope}|{unit}|reserved"
-                        account[field] = account.get(field, 0) + amount
-    writes += chunked("SADD", "jobs", [item.job.key.text() for item in opened])
+                        account[field] = account.get(field, 0) + amount * len(keys)
+    writes += chunked("SADD", "jobs", texts)
     writes += chunked("SADD", "unclaimed", unclaimed)
-    for tick, keys in due.items():
-        writes += chunked("SADD", f"due:{tick}", keys)
-    writes += [Write("HINCRBY", "waiting", (tick, count)) for tick, count in waiting.items()]
+    for at_due, keys in due.items():
+        writes += chunked("SADD", f"due:{at_due}", keys)
+    writes += [Write("HINCRBY", "waiting", (at_due, count)) for at_due, count in waiting.items()]
     writes += [Write("HINCRBY", "open", (tick, count)) for tick, count in opens.items()]
     writes += chunked("SADD", "windows", list(reserved))
     for window, account in reserved.items():
         writes += [Write("HINCRBY", f"window:{window}", (field, amount)) for field, amount in account.items()]
     return writes
+
+
+class _Shared(NamedTuple):
+    """What many jobs of a tick have in common."""
+
+    admitted: bool
+    due: int
+    tick: int
+    reserved: Cost
+    cells: tuple[Cell, ...]
+
+
+def _shared(item: OpenJob) -> _Shared:
+    job = item.job
+    return _Shared(item.grant is not None, job.due, job.key.tick, job.reserved, item.cells)
+
+
+def _shared_fields(shared: _Shared, view: BudgetView) -> tuple[Value, ...]:
+    """Return the fields of a new job's record that hold what it shares with others, and those that begin empty."""
+    fields: dict[str, Value] = {
+        "state": "open" if shared.admitted else "held",
+        "token": "",
+        "latest": "",
+        "claims": 0,
+        "due": shared.due,
+        "tick": shared.tick,
+        **dict(zip(UNITS, amounts(shared.reserved), strict=True)),
+        "last": "[0,0,0]",
+        "cells": _encode([part for cell in shared.cells for part in cell]),
+        "pools": _encode(view.pools(shared.cells)),
+        "schema": SCHEMA,
+    }
+    return tuple(part for field in fields.items() for part in field)
 
 
 def load_open_jobs(store: RunStore) -> dict[JobKey, OpenJob]:
@@ -158,4 +185,4 @@ def counted(item: OpenJob) -> Cost:
 
 def answered_writes(items: Iterable[OpenJob]) -> list[Write]:
     """Return the commands that note the usage of open jobs' calls."""
-    return [Write("HSET", f"job:{item.job.key.text()}", (_USED, msgspec.json.encode(item.answered))) for item in items]
+    return [Write("HSET", f"job:{item.job.key.text()}", (_USED, _encode(item.answered))) for item in items]

@@ -89,8 +89,8 @@ class RunState(RunData):
 
     def moment(self, owner: str, tick: int, minute: int) -> Moment:
         """Return an owner as the kinds see it when they decide whether they are due."""
-        brief = dict(self.rules.brief(owner))
-        brief["open_numbers"] = read_numbers(self.open.of_owner(owner).values(), owner)
+        jobs = self.open.of_owner(owner)
+        brief = {**self.rules.brief(owner), "open_numbers": read_numbers(jobs.values(), owner) if jobs else ()}
         return Moment(
             owner=owner,
             stream=self.streams[owner],
@@ -102,9 +102,12 @@ class RunState(RunData):
             estimate=partial(self.rater.estimate, owner),
             turn_of=self.rules.turn_of,
             unrated=partial(self._backlog, tick),
-            lead=lambda kind: self.due.lead(kind, len(self.facts.names)),
+            lead=self._lead,
             last=self.due.last,
         )
+
+    def _lead(self, kind: str) -> int:
+        return self.due.lead(kind, len(self.facts.names))
 
     def _backlog(self, tick: int) -> Backlog:
         """Return the entries of all owners that wait for a rating at the end of a tick, counted once."""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from itertools import islice
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -58,7 +58,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 # -- single values -------------------------------------------------------------------------------------
 
 
-def as_read(what: str, value: object, wanted: type[T]) -> T:
+def as_read(what: object, value: object, wanted: type[T]) -> T:
     """Return a value as the journal and the workers decode it, so that all processes hold the same value."""
     try:
         found: T = typed_json.decode(encode(value), wanted)
@@ -175,22 +175,24 @@ def check_request(request: Request, kinds: Iterable[str], most: int = MAX_PARAMS
     known = list(kinds)
     if not isinstance(request.kind, str) or request.kind not in known:
         raise InputError(f"there is no kind {quoted(request.kind)}; there are {', '.join(known)}")
-    what = f"{request.kind} for {quoted(request.owner)}"
-    return as_read(
-        what,
-        msgspec.structs.replace(
-            request,
-            owner=check_owner(request.owner),
-            trial=check_integer(f"{what}: trial", request.trial, 0, 0),
-            priority=check_integer(f"{what}: priority", request.priority, -MAX_PRIORITY, MAX_PRIORITY),
-            numbers=_numbers(what, request.numbers),
-            reads=_reads(what, request.reads),
-            params=_params(what, request.params, most),
-            at=check_integer(f"{what}: at", request.at, 0, MAX_INTEGER),
-            within=check_integer(f"{what}: within", request.within, 0, MAX_WITHIN),
-        ),
-        Request,
+    return check_request_of(str.__str__(request.kind), check_owner(request.owner), request, most)
+
+
+def check_request_of(kind: str, owner: str, request: Request, most: int = MAX_PARAMS) -> Request:
+    """Return a request for a job of this kind and owner, which are checked already, as `check_request` does."""
+    what = _Asked(kind, owner)
+    checked = Request(
+        kind=kind,
+        owner=owner,
+        trial=_integer(what, "trial", request.trial, 0, 0),
+        priority=_integer(what, "priority", request.priority, -MAX_PRIORITY, MAX_PRIORITY),
+        numbers=_numbers(what, request.numbers),
+        reads=_reads(what, request.reads),
+        params=_params(what, request.params, most),
+        at=_integer(what, "at", request.at, 0, MAX_INTEGER),
+        within=_integer(what, "within", request.within, 0, MAX_WITHIN),
     )
+    return as_read(what, checked, Request) if checked.params else checked
 
 
 def check_within(ticks: object) -> int:
@@ -220,14 +222,32 @@ def _listed(what: str, values: object, of: str, most: int) -> tuple[object, ...]
     return found
 
 
-def _numbers(what: str, numbers: object) -> tuple[int, ...] | None:
+class _Asked(NamedTuple):
+    """The subject of an error, put into words only where there is one."""
+
+    kind: str
+    owner: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} for {quoted(self.owner)}"
+
+
+def _integer(what: _Asked, name: str, value: object, least: int, most: int) -> int:
+    if type(value) is int and least <= value <= most:
+        return value
+    return check_integer(f"{what}: {name}", value, least, most)
+
+
+def _numbers(what: object, numbers: object) -> tuple[int, ...] | None:
     if numbers is None:
         return None
     found = _listed(f"{what}: numbers", numbers, "entry numbers (1, 2, 3, …)", MAX_NUMBERS)
     return tuple(check_integer(f"{what}: one of numbers", number, 1, MAX_INTEGER) for number in found)
 
 
-def _reads(what: str, reads: object) -> tuple[Reads, ...]:
+def _reads(what: _Asked, reads: object) -> tuple[Reads, ...]:
+    if type(reads) is tuple and not reads:
+        return ()
     found = _listed(f"{what}: reads", reads, "Reads(owner, upto)", MAX_NAMES)
     return tuple(_one_read(f"{what}: one of reads", one) for one in found)
 
@@ -239,11 +259,11 @@ def _one_read(what: str, one: object) -> Reads:
     return Reads(check_owner(one.owner), upto, _numbers(what, one.numbers))
 
 
-def _params(what: str, params: object, most: int) -> dict[str, object]:
-    if not isinstance(params, Mapping):
-        raise InputError(f"{what}: params are {quoted(params)}: give a JSON object, such as a dict")
+def _params(what: _Asked, params: object, most: int) -> dict[str, object]:
     if type(params) is dict and not params:
         return {}
+    if not isinstance(params, Mapping):
+        raise InputError(f"{what}: params are {quoted(params)}: give a JSON object, such as a dict")
     try:
         text = json.dumps(dict(params), allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:

@@ -170,6 +170,10 @@ def wrong_entry(entry: Entry) -> str:
 
 
 def _names(entry: Entry) -> str:
+    if not (entry.location or entry.source_id or entry.quest_id or entry.encounter_id or entry.subjects) and not (
+        entry.keywords or entry.tags
+    ):
+        return ""
     for field, name in (
         ("location", entry.location),
         ("source_id", entry.source_id),

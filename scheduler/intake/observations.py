@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -90,9 +90,8 @@ def check_entry(owner: str, entry: Entry | Observation | Mapping[str, object], n
     Args:
         now: game time of the tick, which an observation has that names none.
     """
-    what = f"observation for {quoted(owner)}"
+    what = _Observed(owner)
     checked = _as_entry(what, entry, now)
-    check_text(f"{what}: text", checked.text, MAX_TEXT)
     unit = max(DAY, clock.minutes(1))
     if not now - EARLIEST * unit <= checked.minute <= now + unit:
         named = "day" if unit == DAY else "tick"
@@ -101,6 +100,15 @@ def check_entry(owner: str, entry: Entry | Observation | Mapping[str, object], n
             f"{EARLIEST} {named}s before to 1 {named} after it"
         )
     return checked
+
+
+class _Observed(NamedTuple):
+    """The subject of an error, put into words only where there is one."""
+
+    owner: str
+
+    def __str__(self) -> str:
+        return f"observation for {quoted(self.owner)}"
 
 
 def check_event(owner: str, event: object) -> Event:
@@ -116,7 +124,7 @@ def check_event(owner: str, event: object) -> Event:
         raise InputError(f"{what}: {error}") from None
 
 
-def _as_entry(what: str, entry: object, now: int) -> Entry:
+def _as_entry(what: object, entry: object, now: int) -> Entry:
     if isinstance(entry, Entry):
         checked = as_read(what, entry, Entry)
         if checked.number or checked.tick or checked.rated or checked.items or checked.provisional:
@@ -129,8 +137,10 @@ def _as_entry(what: str, entry: object, now: int) -> Entry:
     if not isinstance(entry, Mapping):
         raise InputError(f"{what} is {quoted(entry)}: give a dict, an Observation or an Entry")
     try:
-        return SeenFields.model_validate(dict(entry)).entry_at(now)
+        seen = SeenFields.model_validate(dict(entry)).entry_at(now)
     except ValidationError as error:
         raise InputError(f"{what}: {first_fault(error)}") from None
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError(f"{what}: {reason(error)}") from None
+    check_text(f"{what}: text", seen.text, MAX_TEXT)
+    return seen

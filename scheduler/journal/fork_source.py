@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +21,7 @@ from cogitate.scheduler.journal.exported import ExportedEntry, entries_of, steps
 from cogitate.scheduler.journal.fork_conditions import with_changes
 from cogitate.scheduler.journal.lines import next_chain, pack_line
 from cogitate.scheduler.journal.origin import PAGE, check_tick, find_origin, origin_of
+from cogitate.scheduler.ledger.recorded_answers import answers_by_question
 from cogitate.scheduler.ledger.run_store import RunStore
 
 
@@ -56,6 +57,9 @@ def source_of(client: Redis, fork: Fork, settings: Settings) -> ForkSource:
 
     def copy(to: RunStore) -> None:
         _copy_lines(entries_of(client, settings.data_dir, fork.run, origin.last), to)
+        recorded = ((field.decode(), raw) for field, raw in source.mapping("recorded").items())
+        answers = {key.decode(): raw for key, raw in source.mapping("origin_answers").items()}
+        _copy_answers(answers | dict(answers_by_question(recorded)), to, settings)
 
     return ForkSource(origin, kept, dict(json.loads(told or b"{}")), prior, copy)
 
@@ -87,16 +91,26 @@ def _of_capsule(fork: Fork, capsule: Capsule, settings: Settings) -> ForkSource:
     )
     origin, begun = with_changes(origin, before, fork.changes, capsule.settings, settings)
     prior = msgspec.json.encode(manifest.latency_prior) if manifest.latency_prior is not None else None
-    return ForkSource(origin, begun, manifest.description, prior, partial(_copy_capsule, capsule.path))
+    return ForkSource(origin, begun, manifest.description, prior, partial(_copy_capsule, capsule.path, settings))
 
 
 def _conditions(origin: Origin | None) -> tuple[Conditions, ...]:
     return origin.conditions if origin is not None else ()
 
 
-def _copy_capsule(path: Path, to: RunStore) -> None:
+def _copy_capsule(path: Path, settings: Settings, to: RunStore) -> None:
     with open_capsule(path) as capsule:
         _copy_lines(capsule.entries(), to)
+        recorded = ((f"{number:08d}", raw) for number, raw in enumerate(capsule.answer_lines()))
+        _copy_answers(dict(answers_by_question(recorded)), to, settings)
+
+
+def _copy_answers(answers: Mapping[str, bytes], to: RunStore, settings: Settings) -> None:
+    """Copy the answers that the source recorded, by question, for as long as a record is kept."""
+    key = to.key("origin_answers")
+    for question, answer in answers.items():
+        to.client.hset(key, question, answer)
+    to.client.pexpire(key, int(settings.tuning.record_days * 86_400_000))
 
 
 def _copy_lines(entries: Iterable[ExportedEntry], to: RunStore) -> None:

@@ -7,6 +7,7 @@ may be deleted or go on.
 Keys under the run's prefix:
     state            field "origin": `Origin`, JSON; field "parted": the last tick at which it repeated its source
     origin_journal   list  the source's lines from tick 1 to its last one at the time of the fork, until they part
+    origin_answers   hash  question -> answer that the source recorded, JSON: see `ledger.recorded_answers`
     origin_outcomes  hash  key of a job -> result that it had in the source, JSON, for jobs that end after they part
 """
 

@@ -112,6 +112,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     embeddings: EmbeddingModel | None = None  # None: memories are chosen by words alone
     templates: Mapping[str, str] = {}  # that replace others in this run, by name
     in_source: Result | None = None  # of a fork: what the job came to in its source
+    source_recorded: bool = False  # of a fork: its source recorded answers, which it has copied
 
     @property
     def last(self) -> bool:
@@ -217,7 +218,7 @@ class Claims:
         return "unreadable"
 
     def _granted(self, answer: Reply, key: JobKey, token: str) -> Claim:
-        _, incarnation, number, cap, raw_job, profile, memories, tick, in_source = answer
+        _, incarnation, number, cap, raw_job, profile, memories, tick, in_source, recorded = answer
         job = typed_json.decode(raw_job, Job)
         if job.key != key:
             raise ValueError(f"the record of job {key.text()} is of job {job.key.text()}")
@@ -242,6 +243,7 @@ class Claims:
             embeddings=facts.embeddings,
             templates=facts.templates,
             in_source=typed_json.decode(in_source, Result) if in_source else None,
+            source_recorded=bool(recorded),
         )
 
     def _facts_of(self, store: RunStore, version: int) -> tuple[Facts, WorldFacts]:

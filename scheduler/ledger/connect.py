@@ -6,7 +6,7 @@ This module alone knows whether a URL names one server, a cluster, Sentinels or 
 redis-py types a text in a reply as bytes or str. Clients of Cogitate never decode, so the reads here return bytes.
 
 A server with a bound on its memory may remove keys to make room. With an `allkeys-` policy it removes any key. With a
-`volatile-` policy it removes keys that expire: the spending of a real day, captured prompts, heartbeats, but no part of
+`volatile-` policy it removes keys that expire: the spending of a real day, recorded answers, heartbeats, but no part of
 a run's ledger.
 """
 

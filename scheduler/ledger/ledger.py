@@ -10,7 +10,7 @@ import hashlib
 import os
 import platform
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -56,12 +56,28 @@ class Write(NamedTuple):
     command: str
     key: str  # without the run's prefix
     args: tuple[Value, ...]
+    shared: tuple[Value, ...] = ()  # further arguments, which many commands in a row have in common
 
-    def sent(self) -> tuple[Value, ...]:
-        """Return the script's arguments: numbers as one text, as each argument costs a server tens of bytes, twice."""
-        if self.args and all(type(arg) is int for arg in self.args):
-            return (self.command, self.key, "numbers", " ".join(map(str, self.args)))
-        return (self.command, self.key, len(self.args), *self.args)
+
+def sent_writes(writes: Sequence[Write]) -> list[Value]:
+    """Return a script's arguments for these commands: as few as possible, as each costs a server tens of bytes, twice.
+
+    Numbers are sent as one text, and shared arguments once.
+    """
+    sent: list[Value] = []
+    count = len(writes)
+    last: tuple[Value, ...] = ()
+    for command, key, args, shared in writes:
+        if shared:
+            if shared is not last:
+                sent += ("", "", len(shared), *shared)
+                count, last = count + 1, shared
+            sent += (command, key, "shared", len(args), *args)
+        elif args and type(args[0]) is int and all(type(arg) is int for arg in args):
+            sent += (command, key, "numbers", " ".join(map(str, args)))
+        else:
+            sent += (command, key, len(args), *args)
+    return [count, *sent]
 
 
 class Records(NamedTuple):
@@ -84,21 +100,17 @@ class Commit:
     windows: Sequence[tuple[str, int, int]]  # to delete: window, first and last enqueue tick that may name it
     writes: Sequence[Write]
 
-    def sent(self) -> Iterator[Value]:
-        """Yield the script's arguments."""
-        yield from (self.tick, self.line, self.digest, self.chain, len(self.records))
+    def sent(self) -> list[Value]:
+        """Return the script's arguments."""
+        sent: list[Value] = [self.tick, self.line, self.digest, self.chain, len(self.records)]
         for name, jobs in self.records:
-            yield from (name, len(jobs))
+            sent += (name, len(jobs))
             for key, record in jobs:
-                yield from (key.text(), record)
-        yield len(self.closed)
-        yield from (key.text() for key in self.closed)
-        yield len(self.windows)
+                sent += (key.text(), record)
+        sent += (len(self.closed), *(key.text() for key in self.closed), len(self.windows))
         for window in self.windows:
-            yield from window
-        yield len(self.writes)
-        for write in self.writes:
-            yield from write.sent()
+            sent += window
+        return sent + sent_writes(self.writes)
 
 
 class HostLedger:
@@ -343,9 +355,10 @@ class HostLedger:
         return self.outage is not None and not self.outage.back()
 
     def _step(self, lua: Script, args: Sequence[Value]) -> Reply | None:
-        digest, size = _fingerprint(args)
+        encoded = [arg if type(arg) is bytes else str(arg).encode() for arg in args]
+        digest, size = _fingerprint(encoded)
         seq = self._seq
-        fenced = [self.store.prefix, self.epoch, self._holder, seq, digest, *args]
+        fenced: list[Value] = [self.store.prefix, self.epoch, self._holder, seq, digest, *encoded]
 
         def step() -> Reply:
             answer: Reply = lua(keys=[self.store.key("state")], args=fenced)
@@ -378,7 +391,7 @@ class HostLedger:
         )
 
 
-def _fingerprint(args: Sequence[Value]) -> tuple[str, int]:
+def _fingerprint(args: Sequence[bytes]) -> tuple[str, int]:
     """Return the digest of a step's arguments, by which the ledger knows a repeated one, and their bytes."""
-    sent = b"\0".join([arg if isinstance(arg, bytes) else str(arg).encode() for arg in args])
+    sent = b"\0".join(args)
     return hashlib.blake2b(sent, digest_size=16).hexdigest(), len(sent)

@@ -126,9 +126,9 @@ class RunStore:
         """Return the key of the streams in the journal's checkpoint at a tick."""
         return f"{self.prefix}journal_checkpoint:{tick}"
 
-    def captured_keys(self) -> list[str]:
-        """Return the keys of the prompts and answers that a run keeps on request: texts, times and their size."""
-        return [self.key("captured"), self.key("captured_at"), self.key("captured_bytes")]
+    def recorded_keys(self) -> list[str]:
+        """Return the keys of the prompts and answers that a run records: texts, times and their size."""
+        return [self.key("recorded"), self.key("recorded_at"), self.key("recorded_bytes")]
 
     def state(self, *fields: str) -> list[bytes | None]:
         """Return these fields of the run's state, each None where it is not set."""

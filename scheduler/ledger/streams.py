@@ -25,6 +25,8 @@ from cogitate.memory.unreadable import read_entry, read_head, read_marks
 from cogitate.scheduler.ledger.ledger import Value, Write
 from cogitate.scheduler.ledger.run_store import RunStore, pack, unpack
 
+_encode = msgspec.json.Encoder().encode
+
 CHUNK = 500  # pairs a command; Lua's unpack fails between 7,000 and 8,000 values
 
 
@@ -45,10 +47,12 @@ def stream_writes(streams: Iterable[Stream]) -> list[Write]:
             continue
         owner = stream.owner
         if changes.head:
-            heads += (owner, msgspec.json.encode(stream.head))
+            heads += (owner, _encode(stream.head))
         if changes.only_appended:  # as after nearly all observations
-            live = [(n, msgspec.json.encode(stream.entries[n])) for n in changes.appended]
-            writes += chunked("HSET", f"entries:{owner}", [part for pair in live for part in pair], 2)
+            live: list[Value] = []
+            for number in changes.appended:
+                live += (number, _encode(stream.entries[number]))
+            writes += chunked("HSET", f"entries:{owner}", live, 2)
             continue
         fresh = set(changes.appended)
         gone = set(changes.deleted)
@@ -58,7 +62,7 @@ def stream_writes(streams: Iterable[Stream]) -> list[Write]:
         into: list[Value] = []
         for number in changes.appended:
             if stream.is_live(number):
-                entries += (number, msgspec.json.encode(stream.entries[number]))
+                entries += (number, _encode(stream.entries[number]))
         moved: list[Value] = []
         for number in changes.archived:
             if number not in fresh:
@@ -66,17 +70,15 @@ def stream_writes(streams: Iterable[Stream]) -> list[Write]:
             if number in gone:
                 continue
             record = stream.archived[number]
-            archive += (number, msgspec.json.encode(stream.entries[number]))
+            archive += (number, _encode(stream.entries[number]))
             scores += (record.tick, number)
             if record.into:
                 into += (number, record.into)
         for number in sorted(changes.rated - fresh - gone - set(changes.archived)):
-            (entries if stream.is_live(number) else archive).extend(
-                (number, msgspec.json.encode(stream.entries[number]))
-            )
+            (entries if stream.is_live(number) else archive).extend((number, _encode(stream.entries[number])))
         marks: list[Value] = []
         for number in sorted(changes.marked - gone):
-            marks += (number, msgspec.json.encode(stream.marks[number]))
+            marks += (number, _encode(stream.marks[number]))
         # Delete first, so that new values reuse the memory.
         writes += chunked("HDEL", f"archive:{owner}", changes.deleted)
         writes += chunked("ZREM", f"archived:{owner}", changes.deleted)

@@ -10,15 +10,15 @@ shared turns and at no other tick, so that one request can think for many.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
-from itertools import islice
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import compress, islice
 from typing import NamedTuple
 
 from cogitate.memory.entry import Entry
 from cogitate.memory.errors import InputError
 from cogitate.memory.host_code import Raised, captured
 from cogitate.memory.stream import Stream
-from cogitate.scheduler.intake.checks import check_request
+from cogitate.scheduler.intake.checks import check_request_of
 from cogitate.scheduler.intake.kind_effects import fault_of_kind
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Kind, Moment, WorldFacts
@@ -26,6 +26,7 @@ from cogitate.tasks.kind import Kind, Moment, WorldFacts
 MOST = 1_000  # requests of one kind for one owner at one tick
 MAX_PARAMS = 200_000  # bytes of JSON: more than a host may pass, since a kind may need it
 _SAID = 300  # characters of a fault
+_BOOL = frozenset((bool,))
 
 
 class KindFault(NamedTuple):
@@ -50,9 +51,11 @@ class Cadence:
     def __init__(self, kinds: Iterable[Kind], turn_of: Callable[[str], int] = lambda kind: 1) -> None:
         self._kinds = sorted(kinds, key=lambda kind: kind.order)
         self._turns = {kind.name: turn for kind in self._kinds if (turn := turn_of(kind.name)) > 1}
-        self._wakes: dict[int, set[tuple[str, str]]] = {}
+        self._names = frozenset(kind.name for kind in self._kinds)
+        self._wakes: dict[int, dict[str, set[str]]] = {}  # by tick: owners, and the kinds to ask about them
         self._touched: set[str] = set()
-        self._concerned: set[tuple[str, str]] = set()
+        self._concerned: dict[str, set[str]] = {}  # owners, and the kinds that heed what they observed
+        self._asking: list[tuple[Kind, Moment]] = []  # which have requested jobs at this tick
         self._left: set[str] = set()
         self._faults: list[KindFault] = []
 
@@ -66,10 +69,12 @@ class Cadence:
         """Record what owners observed, so that the kinds that heed it (or whose `heeds` raises) are asked."""
         for owner, entry in seen:
             stream = streams[owner]
-            for kind in self._kinds:
-                pair = (owner, kind.name)
-                if pair not in self._concerned and self._is_heeded(kind, owner, entry, stream, world, minute):
-                    self._concerned.add(pair)
+            said = captured(_heeding, self._kinds, entry, stream, world, minute)
+            if type(said) is Raised or not _BOOL.issuperset(map(type, said)):
+                said = [self._is_heeded(kind, owner, entry, stream, world, minute) for kind in self._kinds]
+            if True in said:
+                heeding = compress(self._kinds, said)
+                self._concerned.setdefault(owner, set()).update(kind.name for kind in heeding)
 
     def forget(self, owner: str) -> None:
         self._left.add(owner)
@@ -86,27 +91,40 @@ class Cadence:
         Args:
             owners: all that are here, who have their shared turns together.
         """
-        asked: set[tuple[str, str]] = self._wakes.pop(tick, set())
-        asked |= self._concerned
-        asked |= {(owner, kind.name) for owner in self._touched for kind in self._kinds}
+        asked: dict[str, Collection[str]] = {**self._wakes.pop(tick, {})}
+        for owner, heeding in self._concerned.items():
+            asked[owner] = heeding.union(asked.get(owner, ()))
+        asked |= dict.fromkeys(self._touched, self._names)
         self._touched.clear()
         self._concerned.clear()
-        by_owner: dict[str, set[str]] = {}
-        together = {name for name, turn in self._turns.items() if tick % turn == 0}
-        asked = {(owner, name) for owner, name in asked if name not in self._turns}
-        asked |= {(owner, name) for name in together for owner in owners}  # no walk over owners between turns
-        for owner, name in asked:
-            if owner not in self._left:
-                by_owner.setdefault(owner, set()).add(name)
+        self._asking.clear()
+        if self._turns:
+            together = {name for name, turn in self._turns.items() if tick % turn == 0}
+            asked = {owner: {name for name in names if name not in self._turns} for owner, names in asked.items()}
+            if together:  # no walk over owners between turns
+                asked |= {owner: together.union(asked.get(owner, ())) for owner in owners}
         requests: list[Request] = []
-        for owner in sorted(by_owner):
+        for owner in sorted(asked):
+            names = asked[owner]
+            if not names or owner in self._left:
+                continue
             moment = moment_of(owner)
             for kind in self._kinds:
-                if kind.name not in by_owner[owner] or busy(kind.name, owner):
+                if kind.name not in names or busy(kind.name, owner):
                     continue
-                requests += self.due_now(kind, moment)
-                self._wake(kind, moment)
+                if found := self.due_now(kind, moment):
+                    requests += found
+                    self._asking.append((kind, moment))
+                else:
+                    self._wake(kind, moment)
         return requests
+
+    def decided(self, busy: Callable[[str, str], bool]) -> None:
+        """Have kinds whose requests of this tick led to no job say when to ask them again; others are when it ends."""
+        for kind, moment in self._asking:
+            if not busy(kind.name, moment.owner):
+                self._wake(kind, moment)
+        self._asking.clear()
 
     def due_now(self, kind: Kind, moment: Moment) -> list[Request]:
         """Return the jobs that a kind reports as due, or none if any of them is invalid."""
@@ -137,10 +155,12 @@ class Cadence:
             self._note(kind.name, moment.owner, "wake", tick.error)
             tick = moment.tick + 1  # as a host that resumes the run here would
         if tick is not None:
-            self._wakes.setdefault(max(tick, moment.tick + 1), set()).add((moment.owner, kind.name))
+            wakes = self._wakes.setdefault(max(tick, moment.tick + 1), {})
+            wakes.setdefault(moment.owner, set()).add(kind.name)
 
     def _is_heeded(self, kind: Kind, owner: str, entry: Entry, stream: Stream, world: WorldFacts, minute: int) -> bool:
-        heeded = captured(lambda: bool(kind.heeds(entry, stream, world, minute)))
+        heeded = captured(kind.heeds, entry, stream, world, minute)
+        heeded = heeded if type(heeded) is Raised else captured(bool, heeded)
         if type(heeded) is Raised:
             self._note(kind.name, owner, "heeds", heeded.error)
             return True
@@ -149,6 +169,11 @@ class Cadence:
     def _note(self, kind: str, owner: str, method: str, error: BaseException) -> None:
         said = str(error) if type(error) is _Unusable else fault_of_kind(kind, method, error)
         self._faults.append(KindFault(kind, owner, said[:_SAID]))
+
+
+def _heeding(kinds: Iterable[Kind], entry: Entry, stream: Stream, world: WorldFacts, minute: int) -> Sequence[object]:
+    """Return what each kind says of an observed entry."""
+    return [kind.heeds(entry, stream, world, minute) for kind in kinds]
 
 
 def _due(kind: Kind, moment: Moment) -> list[Request]:
@@ -160,7 +185,7 @@ def _due(kind: Kind, moment: Moment) -> list[Request]:
     found: object = kind.due(moment)
     if type(found) is tuple and not found:
         return []
-    if isinstance(found, str) or not isinstance(found, Iterable):
+    if type(found) is not tuple and (isinstance(found, str) or not isinstance(found, Iterable)):
         raise _Unusable(f"due returned {_what(found)}: return Requests, or () where nothing is due")
     requests: list[object] = list(islice(found, MOST + 1))
     if len(requests) > MOST:
@@ -177,7 +202,7 @@ def _checked(kind: Kind, moment: Moment, request: object) -> Request:
     if request.owner != moment.owner:
         raise _Unusable(f"due requested the owner {request.owner!a}: request only the given owner")
     try:
-        return check_request(request, (kind.name,), MAX_PARAMS)
+        return check_request_of(kind.name, moment.owner, request, MAX_PARAMS)
     except InputError as error:
         raise _Unusable(f"due returned an invalid request: {error}") from error
 

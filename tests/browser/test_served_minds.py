@@ -179,7 +179,7 @@ def test_two_clicks_lead_from_a_reflection_to_its_price_its_evidence_and_its_pro
             data_dir=redis.data_dir,
             base_url=endpoint.url,
             limit_tokens=1_000_000,
-            capture=True,
+            record=True,
             seconds_per_tick=600,
             reflection_interval=120,
             disable=("plan",),

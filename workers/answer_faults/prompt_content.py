@@ -118,9 +118,9 @@ class PromptContent:
         """Return the words of the instructions."""
         return frozenset(words(self.instructions))
 
-    def besides_instructions(self, text: str) -> set[str]:
-        """Return the stems of a text that the instructions do not have."""
-        return _stems(text) - _known_stems(self.system) - _stems(self._asked)
+    def besides_instructions(self, stems: set[str]) -> set[str]:
+        """Return the stems that the instructions do not have."""
+        return stems - _known_stems(self.system) - _stems(self._asked)
 
     @_Once
     def not_names(self) -> frozenset[str]:
@@ -164,10 +164,10 @@ def is_about(text: str, shown: Iterable[str], content: PromptContent, *, least: 
     Args:
         least: the words of content from which a text is compared.
     """
-    shown = list(filter(None, shown))
-    if not shown or not _stems(text):
+    shown, said = list(filter(None, shown)), _stems(text)
+    if not shown or not said:
         return True
-    own = content.besides_instructions(text)
+    own = content.besides_instructions(said)
     if len(own) < least:
         return True
     enough = 1 if _HEAVY.search(text) else _ENOUGH  # two such characters are a word of content, or a name

@@ -44,7 +44,7 @@ from cogitate.workers.jobs.candidates import (
 )
 from cogitate.workers.jobs.inputs_digest import inputs_digest
 from cogitate.workers.jobs.judging import HALVED, adjusted, judge, result_of
-from cogitate.workers.jobs.stored_texts import Capture
+from cogitate.workers.jobs.stored_texts import AnswerRecord
 from cogitate.workers.jobs.vectors import Vectors
 from cogitate.workers.llm.replies.failures import ModelAnswer
 from cogitate.workers.llm.requests.prompt_check import WrongPrompt
@@ -74,7 +74,7 @@ class Attempts:
         self._endpoints = settings.endpoint_table()
         self._templates = Templates(settings.prompts)
         self._calls = calls
-        self._capture = Capture(client, settings)
+        self._record = AnswerRecord(client, settings)
         self._vectors = vectors
         self._refused: set[str] = set()  # kinds whose refused effects are logged already
 
@@ -137,7 +137,8 @@ class Attempts:
                     return self._without_prompt(kind, claim, ready.error)
                 prompt, output_cap = ready
                 asked = candidate.model.asked_by(kind.name)
-                inputs = inputs or inputs_digest(claim.case, CachedQuestion.of(prompt, asked, output_cap))
+                question = CachedQuestion.of(prompt, asked, output_cap)
+                inputs = inputs or inputs_digest(claim.case, question)
                 if claim.in_source is not None and claim.in_source.inputs == inputs:
                     return AttemptOutcome(claim.in_source, Cost(), failure=claim.in_source.failure)
                 spent, unreported = asking.job.reserved, True  # a request may have been sent
@@ -150,7 +151,7 @@ class Attempts:
                 spent, unreported = Cost(), False
                 if reply.why == BATCHED:
                     return AttemptOutcome(None, Cost(), failure=BATCHED)
-                self._capture.keep(claim, prompt, reply, reply.why)
+                self._record.keep(claim, question, reply, reply.why)
                 if reply.why == "stopping" and not claim.last:
                     return AttemptOutcome(None, Cost())
                 if reply.why not in REFUSED_THERE:
@@ -167,7 +168,7 @@ class Attempts:
                 self._log_refusal(kind, claim, judged.refusal)
             if judged.failure == UNUSABLE and judged.cut is None and not reply.saved:
                 self._calls.count_unusable(candidate.model)
-            self._capture.keep(claim, prompt, reply, judged.failure, judged.fault)
+            self._record.keep(claim, question, reply, judged.failure, judged.fault)
 
             result = replace(result_of(candidate.model, prompt, reply), inputs=inputs)
             if judged.effects is not None:

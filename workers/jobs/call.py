@@ -9,7 +9,6 @@ from typing import NamedTuple, Protocol
 
 from pydantic import BaseModel
 
-from cogitate.memory.hashing import hashed
 from cogitate.prompts.constraints import Constraint
 from cogitate.scheduler.config.endpoints import Model
 from cogitate.scheduler.ledger.claims import Claim
@@ -17,6 +16,7 @@ from cogitate.scheduler.ledger.real_day import Held
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.gate.gate import Refused
 from cogitate.workers.llm.replies.failures import ModelAnswer
+from cogitate.workers.llm.requests.hashing import hashed
 from cogitate.workers.llm.requests.schema import narrowed_schema
 
 

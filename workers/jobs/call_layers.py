@@ -11,7 +11,6 @@ import hashlib
 import threading
 import time
 from collections.abc import Callable, Hashable
-from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
 
@@ -34,7 +33,7 @@ from cogitate.workers.jobs.call import Ask, BatchAnswer, CachedQuestion, Call, L
 from cogitate.workers.jobs.call_spans import call_spans
 from cogitate.workers.jobs.packs.packing import Packing
 from cogitate.workers.jobs.service_tiers import ServiceTiers, marked
-from cogitate.workers.jobs.stored_texts import ResponseCache
+from cogitate.workers.jobs.stored_texts import ResponseCache, SourceAnswers
 from cogitate.workers.llm.clients import ModelClients
 from cogitate.workers.llm.replies.failures import ModelAnswer
 
@@ -72,6 +71,7 @@ class Calls:
         day = RealDay(client, settings)
         self._parking = Parking(batching[0], models, day, settings, batching[1]) if batching is not None else None
         self._layers: tuple[Layer, ...] = (
+            SourceAnswers(client),  # record, of the source of a fork
             self._cache,  # response_cache, response_cache_bytes, response_cache_days
             Sharing(),
             Preparing(models),
@@ -143,6 +143,26 @@ class Calls:
         self.gate.close()
 
 
+class _Asked:
+    """A question that one thread asks, and others wait for."""
+
+    def __init__(self) -> None:
+        self.answer: ModelAnswer | Refused | None = None  # None: the call has not ended, or raised
+        self._pending = threading.Lock()
+        self._pending.acquire()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for the end of the call; return whether it has come."""
+        ended = self._pending.acquire(timeout=seconds)
+        if ended:
+            self._pending.release()  # for the next that waits
+        return ended
+
+    def end(self) -> None:
+        """End every wait."""
+        self._pending.release()
+
+
 class Sharing:
     """Lets a thread wait for the answer if another thread of this process is already asking the same question.
 
@@ -152,7 +172,7 @@ class Sharing:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._in_flight: dict[Hashable, Future[ModelAnswer | Refused | None]] = {}
+        self._in_flight: dict[Hashable, _Asked] = {}
 
     def ask(self, call: Call, following: Ask) -> ModelAnswer | Refused:
         """Make the call, or share the answer of an identical or alike one.
@@ -164,22 +184,20 @@ class Sharing:
             with self._lock:
                 shared = self._in_flight.get(question)
                 if shared is None:
-                    future = self._in_flight[question] = Future[ModelAnswer | Refused | None]()
+                    asked = self._in_flight[question] = _Asked()
                     break
-            try:
-                found = shared.result(max(0.0, call.deadline - time.monotonic()))
-            except TimeoutError:
+            if not shared.wait(max(0.0, call.deadline - time.monotonic())):
                 return following(call)  # which reports that the deadline has passed
+            found = shared.answer
             if isinstance(found, ModelAnswer) and (found.failure is None or found.failure.kind not in _OWN_DEADLINE):
                 return replace(found, saved=True)
-        result: ModelAnswer | Refused | None = None
         try:
-            result = following(call)
-            return result
+            asked.answer = following(call)
+            return asked.answer
         finally:
             with self._lock:
                 del self._in_flight[question]
-            future.set_result(result)
+            asked.end()
 
 
 def _shared_question(call: Call) -> Hashable:

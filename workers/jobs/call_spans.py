@@ -107,8 +107,6 @@ class CallSpans:
         outcome.input_tokens = answer.prompt_tokens
         outcome.output_tokens = answer.usage.tokens - answer.prompt_tokens if answer.prompt_tokens else 0
         used = {
-            "gen_ai.usage.input_tokens": outcome.input_tokens,
-            "gen_ai.usage.output_tokens": outcome.output_tokens,
             "gen_ai.usage.reasoning.output_tokens": answer.reasoning,
             "openai.response.service_tier": answer.service_tier,
         }

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import msgspec
 
-from cogitate.memory.hashing import hashed
 from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Case
 from cogitate.workers.jobs.call import CachedQuestion
+from cogitate.workers.llm.requests.hashing import hashed
 
 _ENCODER = msgspec.json.Encoder(order="deterministic")
 

@@ -15,6 +15,7 @@ import json
 import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from socketserver import ThreadingMixIn
 from typing import TYPE_CHECKING, get_args
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
@@ -133,10 +134,21 @@ def failure_class(failure: str) -> str:
 
 def attempted(kind: str, source: str, failure: str, seconds: float, model: str, tokens: int) -> None:
     """Count one settled attempt."""
-    _ATTEMPTS.labels(kind, source, failure_class(failure)).inc()
-    _SECONDS.labels(kind, source).observe(seconds)
+    count, took = _of_attempts(kind, source, failure_class(failure))
+    count.inc()
+    took.observe(seconds)
     if tokens:
-        _TOKENS.labels(kind, model).inc(tokens)
+        _of_tokens(kind, model).inc(tokens)
+
+
+@cache  # as many as time series
+def _of_attempts(kind: str, source: str, failure: str) -> tuple[Counter, Histogram]:
+    return _ATTEMPTS.labels(kind, source, failure), _SECONDS.labels(kind, source)
+
+
+@cache
+def _of_tokens(kind: str, model: str) -> Counter:
+    return _TOKENS.labels(kind, model)
 
 
 class _Server(ThreadingMixIn, WSGIServer):

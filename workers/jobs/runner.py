@@ -140,6 +140,8 @@ class Runner:
             model = adjustment.model or job.model
             result, used, pause, failure, adjustment = self._attempts.make(claim, deadline, adjustment)
             if failure == BATCHED:
+                if span is not None:
+                    span.attributes["cogitate.settled"] = BATCHED
                 return Outcome("batched"), 0.0, adjustment
             model = result.model if result is not None and result.model else model
             if job.model:

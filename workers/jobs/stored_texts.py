@@ -1,4 +1,4 @@
-"""Texts that Redis stores for a limited time and up to a byte limit: models' answers and captured prompts.
+"""Texts that Redis stores for a limited time and up to a byte limit: answers of models, with and without prompts.
 
 They are a convenience, never authoritative: while Redis is down, nothing is stored or found.
 
@@ -8,8 +8,9 @@ model, seed, parameters, prompt, schema and the job's tick, kind, owner, ordinal
 asks twice has two answers, and a repetition of the run finds each of them, in any order. Unusable answers are stored as
 well, because the repaired ones depend on them. A call without an answer is not stored.
 
-The *capture* has prompts and answers of a run's jobs, for `cogitate job --prompt` (`capture = true`), never in a log.
-They are keys of the run, so `cogitate delete` removes them with it.
+The *record* has what each attempt of a run's jobs asked and what came of it (`record = true`), never in a log. It is
+kept in keys of the run, so `cogitate delete` removes it. A fork copies the usable answers of its source's record: a job
+that differs from the source's, but asks what one there asked, gets that answer without a call.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.claims import Claim
 from cogitate.scheduler.ledger.connect import clock_of
 from cogitate.scheduler.ledger.keys import RESPONSES, incarnation_key
+from cogitate.scheduler.ledger.recorded_answers import MOST_ANSWER, RecordedAnswer
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.tasks.kind import Prompt
@@ -41,7 +43,6 @@ from cogitate.workers.llm.replies.failures import Failure, FailureKind, ModelAns
 from cogitate.workers.llm.replies.reply import Reply, validated
 
 MOST_ATTEMPTS = 20  # of one job; the largest `claim_cap`
-MOST_ANSWER = 100_000  # characters of an answer that are stored
 
 log = structlog.get_logger()
 
@@ -159,74 +160,99 @@ def _response_field(job: Job, question: CachedQuestion) -> str:
     return f"{question.digest()}/{job.key.text()}"
 
 
-class Captured(msgspec.Struct, frozen=True, kw_only=True):
-    """The prompt and the answer of one attempt."""
-
-    attempt: int
-    model: str
-    system: str
-    user: str
-    answer: str = ""
-    failure: str = ""  # why the answer is unusable or missing
-    fault: str = ""  # the fault of an unusable answer, as explained to the model
-    saved: bool = False  # shared from an identical call
-
-
-class Capture:
-    """The store of a worker's prompts and answers. It is disabled unless `capture` is set."""
+class AnswerRecord:
+    """The record of a worker's prompts and what came of them. It is disabled unless `record` is set."""
 
     def __init__(self, client: Redis, settings: Settings) -> None:
         self._client = client
-        self._on = settings.capture
-        self._texts = _capture_texts(client, settings)
+        self._on = settings.record
+        self._texts = _record_texts(client, settings)
 
-    def keep(self, claim: Claim, prompt: Prompt, asked: ModelAnswer | Refused, failure: str, fault: str = "") -> None:
-        """Store an attempt's prompt, and its answer or the reason why it is missing."""
+    def keep(
+        self, claim: Claim, question: CachedQuestion, asked: ModelAnswer | Refused, failure: str, fault: str = ""
+    ) -> None:
+        """Record what an attempt asked, and its answer or the reason why it is missing."""
         if not self._on:
             return
-        job = claim.job
-        text, saved = (asked.text, asked.saved) if isinstance(asked, ModelAnswer) else ("", False)
-        kept = Captured(
+        job, store = claim.job, RunStore.of(self._client, claim.job.run, claim.incarnation)
+        answered = asked if isinstance(asked, ModelAnswer) else None
+        kept = RecordedAnswer(
             attempt=claim.number,
             model=job.model,
-            system=prompt.system,
-            user=prompt.user,
-            answer=text[:MOST_ANSWER],
+            question=question.digest(),
+            system=question.system,
+            user=question.user,
+            answer=answered.text[:MOST_ANSWER] if answered is not None else "",
             failure=failure,
             fault=fault,
-            saved=saved,
+            saved=answered is not None and answered.saved,
+            usage=answered.usage if answered is not None else Cost(),
+            ticks=max(0, self._tick(store) - job.key.tick),
         )
-        keys = [*RunStore.of(self._client, job.run, claim.incarnation).captured_keys(), incarnation_key(job.run)]
-        self._texts.keep(keys, _capture_field(job.key, claim.number), msgspec.json.encode(kept), claim.incarnation)
+        keys = [*store.recorded_keys(), incarnation_key(job.run)]
+        self._texts.keep(keys, _record_field(job.key, claim.number), msgspec.json.encode(kept), claim.incarnation)
+
+    def _tick(self, store: RunStore) -> int:
+        """Return the tick that the run has committed; 0 while Redis is down."""
+        try:
+            return int(store.field("state", "tick") or 0)
+        except RedisError:
+            return 0
 
 
-def captured_of(store: RunStore, settings: Settings, key: JobKey) -> list[Captured]:
+class SourceAnswers:
+    """The layer that reuses the answers which the source of a fork recorded."""
+
+    def __init__(self, client: Redis) -> None:
+        self._client = client
+
+    def ask(self, call: Call, following: Ask) -> ModelAnswer | Refused:
+        """Return the answer that the source got to this question, if it recorded one that its job could use."""
+        claim = call.claim
+        if not claim.source_recorded:
+            return following(call)
+        try:
+            store = RunStore.of(self._client, claim.job.run, claim.incarnation)
+            raw = store.field("origin_answers", call.question.digest())
+            kept = typed_json.decode(raw, RecordedAnswer) if raw is not None else None
+        except (RedisError, msgspec.DecodeError) as error:
+            log.warning("text.not_kept", what="recorded answer", error=type(error).__name__)
+            kept = None
+        if kept is None:
+            return following(call)
+        value, failure = validated(Reply(text=kept.answer), call.prompt.answer)
+        return ModelAnswer(
+            usage=kept.usage, estimated=False, value=value, failure=failure, text=kept.answer, saved=True
+        )
+
+
+def recorded_of(store: RunStore, settings: Settings, key: JobKey) -> list[RecordedAnswer]:
     """Return the stored attempts of a job in order."""
-    fields = [_capture_field(key, number) for number in range(1, MOST_ATTEMPTS + 1)]
-    found = _capture_texts(store.client, settings).find(store.captured_keys(), fields)
-    return [typed_json.decode(raw, Captured) for raw in found if raw is not None]
+    fields = [_record_field(key, number) for number in range(1, MOST_ATTEMPTS + 1)]
+    found = _record_texts(store.client, settings).find(store.recorded_keys(), fields)
+    return [typed_json.decode(raw, RecordedAnswer) for raw in found if raw is not None]
 
 
-def all_captured(store: RunStore, settings: Settings) -> Iterator[tuple[JobKey, Captured]]:
+def all_recorded(store: RunStore, settings: Settings) -> Iterator[tuple[JobKey, RecordedAnswer]]:
     """Yield the stored attempts of all jobs of a run, by job and attempt."""
-    fields = [field.decode().rpartition("#") for field in store.fields("captured")]
+    fields = [field.decode().rpartition("#") for field in store.fields("recorded")]
     for key in sorted({JobKey.parse(text) for text, _, _ in fields}):
-        yield from ((key, one) for one in captured_of(store, settings, key))
+        yield from ((key, one) for one in recorded_of(store, settings, key))
 
 
-def restore_captured(store: RunStore, attempts: Iterable[tuple[JobKey, Captured]]) -> None:
+def restore_recorded(store: RunStore, attempts: Iterable[tuple[JobKey, RecordedAnswer]]) -> None:
     """Store attempts of a run that was read from elsewhere; they do not expire."""
     for key, one in attempts:
-        field, (texts, times, _) = _capture_field(key, one.attempt), store.captured_keys()
+        field, (texts, times, _) = _record_field(key, one.attempt), store.recorded_keys()
         store.client.hset(texts, field, msgspec.json.encode(one))
         store.client.zadd(times, {field: float("inf")})
 
 
-def _capture_texts(client: Redis, settings: Settings) -> KeptTexts:
+def _record_texts(client: Redis, settings: Settings) -> KeptTexts:
     return KeptTexts(
-        client, "prompt", most_bytes=settings.tuning.capture_bytes, seconds=settings.tuning.capture_hours * 3_600
+        client, "prompt", most_bytes=settings.tuning.record_bytes, seconds=settings.tuning.record_days * 86_400
     )
 
 
-def _capture_field(key: JobKey, attempt: int) -> str:
+def _record_field(key: JobKey, attempt: int) -> str:
     return f"{key.text()}#{attempt}"

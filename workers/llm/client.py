@@ -72,7 +72,8 @@ class Redaction:
         failure = reply.failure
         if failure is not None and failure.detail:
             failure = replace(failure, detail=self.of_text(failure.detail))
-        return replace(reply, text=self.of_text(reply.text), failure=failure)
+        text = self.of_text(reply.text)
+        return replace(reply, text=text, failure=failure) if (text, failure) != (reply.text, reply.failure) else reply
 
 
 CONNECT_TIMEOUT = 10.0  # seconds

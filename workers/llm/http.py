@@ -37,9 +37,9 @@ import aiohttp
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection
 
-from cogitate.memory.hashing import hashed
 from cogitate.workers.llm.replies.failures import FailureKind
 from cogitate.workers.llm.requests.address import Request
+from cogitate.workers.llm.requests.hashing import hashed
 
 if TYPE_CHECKING:
     from aiohttp.client_reqrep import ClientRequest, ConnectionKey
@@ -81,10 +81,10 @@ class StaleAnswers:
             question: the body of its request.
             reused: whether its connection had carried other exchanges before.
         """
-        signs = [_digest(content)]
+        asked, signs = _digest(question), [_digest(content)]
         if (named := _COMPLETION_ID.search(content, 0, _HEAD)) is not None:
             signs.append(named[1])
-        seen = [self._was_seen(sign, _digest(question), reused=reused) for sign in signs]  # each is remembered
+        seen = [self._was_seen(sign, asked, reused=reused) for sign in signs]  # each is remembered
         return any(seen)
 
     def _was_seen(self, answer: bytes, asked: bytes, *, reused: bool) -> bool:

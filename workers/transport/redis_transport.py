@@ -26,9 +26,9 @@ from typing import Any
 import structlog
 from kombu import transport as kombu_transports
 from kombu.transport import redis as kombu_redis
-from kombu.utils.json import loads
 from redis.exceptions import ConnectionError as RedisConnectionError
 
+from cogitate.memory import typed_json
 from cogitate.tasks.registry import is_kind
 from cogitate.workers.transport import room
 from cogitate.workers.transport.hints import (
@@ -109,7 +109,7 @@ class Transport(kombu_redis.Transport):
             most = self._at_once() if DRAWN[message] == ASKING else 1
             queues = [queue, *sorted(other for other in self.reader.active_queues if other != queue and is_kind(other))]
             for kind, hint in next_hints(self.reader._create_client(), queues, DRAWN[message], most):
-                self._deliver_checked(loads(hint), kind)
+                self._deliver_checked(typed_json.decode(hint), kind)
         else:
             self._deliver_checked(message, queue)
 

@@ -3,7 +3,7 @@
 Members:
     journal.jsonl    every entry of the journal from tick 1 on, as in the files of a trimmed one, checkpoints included
     memories.jsonl   one owner a line, as `cogitate export --what memories` writes it
-    answers.jsonl    prompts and answers of the run's jobs, where it captured them
+    answers.jsonl    prompts and answers of the run's jobs, where it recorded them
     recording.json   the files of the recording that a run plays, by name
     settings.json    the settings and prices that the run keeps
     prompts/*.j2     the prompt templates

@@ -195,11 +195,15 @@ class Capsule:
             CapsuleError: when one is of another job.
         """
         known = {key.text(): key for key in jobs}
-        for raw in self._container.lines(ANSWERS) if ANSWERS in self.manifest.members else ():
+        for raw in self.answer_lines():
             key = known.get(typed_json.decode(raw, _OfJob).job)
             if key is None:
                 raise changed(self.path, "an answer is of a job that its journal does not end")
             yield key, raw
+
+    def answer_lines(self) -> Iterable[bytes]:
+        """Return its attempts with prompt and answer, as JSON."""
+        return self._container.lines(ANSWERS) if ANSWERS in self.manifest.members else ()
 
     def templates(self) -> set[str]:
         """Return the versions of its prompt templates."""

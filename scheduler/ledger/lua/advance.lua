@@ -13,6 +13,8 @@
 --       then the number of windows to delete  then for each: window, first and last enqueue tick that may name it
 --       then the number of writes  then for each: command, key without prefix, number of arguments, arguments…
 --       or command, key without prefix, 'numbers', all arguments as one text
+--       or command, key without prefix, 'shared', number of own arguments, these; the shared ones follow them
+--       or '', '', number of shared arguments, these: they take the place of earlier ones
 -- Answers {'ok', rows due at the next tick, windows deleted, operators' requests, times of answers, shown as in
 -- parts.lua} or an answer of fence.lua.
 
@@ -97,9 +99,16 @@ local function commit()
   end
 
   local writes = tonumber(take(1))
+  local shared = {}
   for _ = 1, writes do
     local command, key, count = take(3)
-    if count == 'numbers' then
+    if command == '' then
+      shared = {take(tonumber(count))}
+    elseif count == 'shared' then
+      local arguments = {take(tonumber(take(1)))}
+      for _, argument in ipairs(shared) do arguments[#arguments + 1] = argument end
+      redis.call(command, run .. key, unpack(arguments))
+    elseif count == 'numbers' then
       local arguments = {}
       for argument in take(1):gmatch('%S+') do arguments[#arguments + 1] = argument end
       redis.call(command, run .. key, unpack(arguments))

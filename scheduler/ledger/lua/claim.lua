@@ -6,13 +6,15 @@
 --   beats         hash    worker -> heartbeat counter
 --   owners        hash    owner -> profile JSON
 --   origin_outcomes  hash  of a fork: job key -> JSON result that it had in its source
+--   origin_answers   hash  of a fork: question -> JSON answer that its source recorded
 --   entries:<o>   hash    number -> JSON of a live entry
 --   archive:<o>   hash    number -> JSON of an archived entry
 --   archived:<o>  zset    number, scored by the tick that archived it
 -- ARGV  1 prefix without nonce  2 job key  3 worker  4 token  5 schema that the worker knows
 --       6 '1' if the token must hold the job already, as that of an attempt whose request was in a batch
 -- Answers {'ok', incarnation, attempt number, cap on claims, job JSON, profile JSON, {owner, {entry JSON, …}, …},
---      committed tick, of a fork: JSON of what the job came to in its source, or ''}
+--      committed tick, of a fork: JSON of what the job came to in its source, or '',
+--      1 if it has answers that its source recorded}
 --      or {reason}: gone, paused, newer, older, closed, claimed, late, dead, alone.
 --
 -- A job that has lost so many workers may be what kills them. From then on it runs alone in its worker, so that no other
@@ -127,4 +129,4 @@ for _, read in ipairs(cjson.decode(reads)) do
   memories[#memories + 1] = found
 end
 return {'ok', incarnation, claims, cap, job, redis.call('HGET', run .. 'owners', owner) or '', memories, committed,
-  redis.call('HGET', run .. 'origin_outcomes', key) or ''}
+  redis.call('HGET', run .. 'origin_outcomes', key) or '', redis.call('EXISTS', run .. 'origin_answers')}

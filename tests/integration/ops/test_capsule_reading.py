@@ -32,7 +32,7 @@ from cogitate.scheduler.journal.changes import Fork
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import differences, load_streams
 from cogitate.scheduler.steering.operators import ask
-from cogitate.workers.jobs.stored_texts import all_captured
+from cogitate.workers.jobs.stored_texts import all_recorded
 from tests.integration.command import summary, typed
 from tests.integration.scheduler.test_forks import Visited, opened
 from tests.integration.scheduler.test_trimming import live, settings_of
@@ -74,7 +74,7 @@ def _lived(folder: Path, endpoint: FakeEndpoint, run: str, visit: int) -> Lived:
             loop.leave(gone)
 
     arguments: dict[str, Any] = {"run": run, "ticks": TICKS, "inline": True, "client": client}
-    with opened(town, endpoint, folder, {"capture": True, "reflection_interval": 60}, **arguments) as loop:
+    with opened(town, endpoint, folder, {"record": True, "reflection_interval": 60}, **arguments) as loop:
         drive(loop, town, on_tick=steer)
     file = folder / f"{run}.capsule"
     write_capsule(client, run, Settings(data_dir=folder), file)
@@ -112,6 +112,7 @@ def test_a_capsule_has_the_figures_of_its_run(town: Lived) -> None:
     of_run = msgspec.to_builtins(summarise_run(town.client, town.run))
     with open_run(town.settings, str(town.file)) as (client, run):
         of_file = msgspec.to_builtins(summarise_run(client, run))
+    assert [told["steering"]["host_ms"] is None for told in (of_run, of_file)] == [False, True]
     for told in (of_run, of_file):
         told["budget"] = [{**line, "reserved": 0, "held": 0} for line in told["budget"] if line["spent"]]
         told["steering"] |= {"host_ms": 0, "causes": {}, "pressing": (), "waiting": 0}
@@ -121,7 +122,7 @@ def test_a_capsule_has_the_figures_of_its_run(town: Lived) -> None:
 
 
 @pytest.mark.parametrize("trimmed", [False, True])
-def test_a_capsule_has_every_memory_job_and_captured_prompt(town: Lived, tmp_path: Path, trimmed: bool) -> None:
+def test_a_capsule_has_every_memory_job_and_recorded_prompt(town: Lived, tmp_path: Path, trimmed: bool) -> None:
     if trimmed:
         run = live(empty_redis(), settings_of(tmp_path, None))
         town = Lived(run.client, "town", tmp_path / "town.capsule")
@@ -140,7 +141,7 @@ def test_a_capsule_has_every_memory_job_and_captured_prompt(town: Lived, tmp_pat
             for history in (JobHistory(client, run), JobHistory(town.client, town.run))
         ]
         assert jobs[0] == jobs[1] != []
-        texts = [list(all_captured(store, town.settings)) for store in (at_file, at_server)]
+        texts = [list(all_recorded(store, town.settings)) for store in (at_file, at_server)]
         assert texts[0] == texts[1]
         assert trimmed or texts[0]
 
@@ -163,7 +164,7 @@ def test_the_served_minds_of_a_capsule_are_those_of_its_run(town: Lived, other: 
         for lived_run, run in ((town, one.run), (other, second.run)):
             told = json.dumps(minds_of(reading, run)).replace(run, lived_run.run)
             assert told == json.dumps(minds_of(MindsReading(lived_run.client, lived_run.settings), lived_run.run))
-        assert json.loads(told)[1]["texts"], "the prompts that it captured"
+        assert json.loads(told)[1]["texts"], "the prompts that it recorded"
 
 
 def test_a_stranger_reads_the_page_of_minds(town: Lived, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The captured answers of a run are exported with what became of each job."""
+"""The recorded answers of a run are exported with what became of each job."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def test_answers_are_exported_with_what_became_of_their_jobs(tmp_path: Path) -> 
         given = {
             "COGITATE_BASE_URL": endpoint.url,
             "COGITATE_API_KEY": "none",
-            "COGITATE_CAPTURE": "true",
+            "COGITATE_RECORD": "true",
         }
         asked = ("run", "--town", 2, "--ticks", 380, "--run", "town", "--llm", "openai", "--limit-tokens", 1_000_000)
         summary(*asked, "--workers", 1, data_dir=tmp_path, **given)
@@ -24,9 +24,10 @@ def test_answers_are_exported_with_what_became_of_their_jobs(tmp_path: Path) -> 
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(answers) == served.requests > 0
     assert all(one["user"] and one["answer"] and one["model"] == "default" for one in answers)
-    ended = [one for one in answers if "usage" in one]
+    assert len({one["question"] for one in answers}) == len(answers)
+    assert sum(one["usage"]["tokens"] for one in answers) == served.prompt_tokens + served.completion_tokens
+    ended = [one for one in answers if "ended" in one]
     assert ended
-    assert all(one["source"] == "llm" and one["inputs"] and one["ticks"] > 0 for one in ended)
-    assert sum(one["usage"]["tokens"] for one in ended) <= served.prompt_tokens + served.completion_tokens
+    assert all(one["source"] == "llm" and one["inputs"] and one["ended"] > one["ticks"] >= 0 for one in ended)
     refused = typed("export", "town", "--what", "answers", "--format", "parquet", "--out", "x", data_dir=tmp_path)
     assert (refused.returncode, "JSON Lines only" in refused.stderr) == (2, True)

@@ -49,11 +49,11 @@ def test_a_fork_of_a_capsule_equals_its_source_without_a_call(client: Redis, tmp
     assert (origin.run, origin.tick, origin.digest) == ("source", NOON, digests(client, "source")[NOON - 1])
 
 
-def test_a_capsule_has_the_prompts_and_answers_that_a_run_captured(client: Redis, tmp_path: Path) -> None:
+def test_a_capsule_has_the_prompts_and_answers_that_a_run_recorded(client: Redis, tmp_path: Path) -> None:
     town = Visited(0)
     with (
         FakeEndpoint() as endpoint,
-        opened(town, endpoint, tmp_path, {"capture": True}, run="seen", ticks=240, inline=True, client=client) as loop,
+        opened(town, endpoint, tmp_path, {"record": True}, run="seen", ticks=240, inline=True, client=client) as loop,
     ):
         drive(loop, town)
     file = tmp_path / "seen.capsule"

@@ -31,11 +31,12 @@ from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import EndNote
 from cogitate.scheduler.ledger.claims import Claim, Claims, Result, Settled
 from cogitate.scheduler.ledger.deletion import delete_run
+from cogitate.scheduler.ledger.recorded_answers import RecordedAnswer
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost, Job
 from cogitate.tasks.kind import Prompt
 from cogitate.tasks.plan import Plan
-from cogitate.workers.jobs.stored_texts import Capture, Captured, ResponseCache, captured_of
+from cogitate.workers.jobs.stored_texts import AnswerRecord, ResponseCache, recorded_of
 from cogitate.workers.llm.replies.failures import ModelAnswer
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.live_redis import empty_redis
@@ -82,8 +83,8 @@ def notes(client: Redis, run: str = "town") -> dict[str, EndNote]:
     return {note.key.owner: note for line in lines for note in line.notes.ended}
 
 
-def texts(client: Redis, settings: Settings, note: EndNote, run: str = "town") -> list[Captured]:
-    return captured_of(RunStore.open(client, run), settings, note.key)
+def texts(client: Redis, settings: Settings, note: EndNote, run: str = "town") -> list[RecordedAnswer]:
+    return recorded_of(RunStore.open(client, run), settings, note.key)
 
 
 def spent(client: Redis, run: str = "town") -> dict[str, int]:
@@ -98,7 +99,7 @@ def spent(client: Redis, run: str = "town") -> dict[str, int]:
 def test_an_unusable_answer_is_shown_to_the_model_once(tmp_path: Path, fault: str) -> None:
     client = empty_redis()
     with FakeEndpoint(faults={fault: 0.6}) as endpoint:
-        settings = settings_of(tmp_path, endpoint, capture=True)
+        settings = settings_of(tmp_path, endpoint, record=True)
         planned(settings, client)
         served = endpoint.stats()
     found = notes(client)
@@ -273,20 +274,20 @@ def test_texts_are_kept_only_on_request_within_bounds_and_go_with_their_run(tmp_
     client = empty_redis()
     with FakeEndpoint() as endpoint, capture_logs() as logs:
         planned(settings_of(tmp_path, endpoint), client, run="silent")
-        assert not list(client.scan_iter("cogitate:{silent}:*captured*"))
+        assert not list(client.scan_iter("cogitate:{silent}:*recorded*"))
         most = 6_000
-        settings = settings_of(tmp_path, endpoint, capture=True, capture_bytes=most)
+        settings = settings_of(tmp_path, endpoint, record=True, record_bytes=most)
         planned(settings, client)
     store = RunStore.open(client, "town")
-    kept: dict[Any, Any] = client.hgetall(store.key("captured"))
-    assert 0 < sum(map(len, kept.values())) == int(client.get(store.key("captured_bytes"))) <= most
+    kept: dict[Any, Any] = client.hgetall(store.key("recorded"))
+    assert 0 < sum(map(len, kept.values())) == int(client.get(store.key("recorded_bytes"))) <= most
     assert 0 < len(kept) < len(NAMES), "the oldest had to go"
-    assert all(0 < client.ttl(key) <= 86_400 for key in store.captured_keys())
+    assert all(0 < client.ttl(key) <= 30 * 86_400 for key in store.recorded_keys())
     (one,) = texts(client, settings, notes(client)["agent:hal"])
     assert "You plan for Hal" in one.user
     assert "activities" in one.answer
     assert "You plan for" not in repr(logs)
-    client.zadd(store.key("captured_at"), dict.fromkeys(kept, 1))
+    client.zadd(store.key("recorded_at"), dict.fromkeys(kept, 1))
     assert texts(client, settings, notes(client)["agent:hal"]) == [], "what is older than it may be is not shown"
     delete_run(client, "town", force=True)
     assert not list(client.scan_iter("cogitate:{town}:*"))
@@ -296,7 +297,7 @@ def test_the_command_shows_a_jobs_requests_and_answers(
     tmp_path: Path, valkey: EmbeddedServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with FakeEndpoint(faults={"wrong_schema": 1.0}) as endpoint, valkey.client() as client:
-        planned(settings_of(tmp_path, endpoint, capture=True), client, owners=SAME)
+        planned(settings_of(tmp_path, endpoint, record=True), client, owners=SAME)
         job = f"town/{notes(client)['agent:nan'].key.text()}"
     monkeypatch.setenv("COGITATE_REDIS_URL", valkey.url)
     for options in (["--prompt"], ["--prompt", "--json"]):
@@ -311,7 +312,7 @@ def test_the_command_shows_a_jobs_requests_and_answers(
     assert [one["attempt"] for one in json.loads(told.out)["texts"]] == [1, 2]
 
 
-@pytest.mark.parametrize("layer", ["capture", "cache", "settle"])
+@pytest.mark.parametrize("layer", ["record", "cache", "settle"])
 def test_a_fault_of_the_worker_after_a_paid_call_is_paid_for_once_and_the_job_is_settled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layer: str
 ) -> None:
@@ -326,7 +327,7 @@ def test_a_fault_of_the_worker_after_a_paid_call_is_paid_for_once_and_the_job_is
         return settle(self, claim, result, used, failure)
 
     broken: dict[str, tuple[type, str, Any]] = {
-        "capture": (Capture, "keep", fail),
+        "record": (AnswerRecord, "keep", fail),
         "cache": (ResponseCache, "keep", fail),
         "settle": (Claims, "settle", fail_to_write),
     }

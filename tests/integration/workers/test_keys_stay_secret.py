@@ -105,7 +105,7 @@ def configured(port: int) -> str:
         act_interval = 20
         [model]
         tiers = {{ routine = "plan" }}
-        capture = true
+        record = true
         [model.endpoints.of_file]
         base_url = "http://{address}"
         api_key = "{BY_FILE}"

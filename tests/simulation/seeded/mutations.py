@@ -101,7 +101,7 @@ def steps_by_two() -> AbstractContextManager[Any]:
     def changed(self: HostLedger, commit: Commit, apply: Any, *before: Any) -> Advanced | None:
         with self.client.pipeline() as pipeline:
             for write in commit.writes:
-                pipeline.execute_command(write.command, self.store.prefix + write.key, *write.args)
+                pipeline.execute_command(write.command, self.store.prefix + write.key, *write.args, *write.shared)
             pipeline.execute()
         return advance(self, replace(commit, writes=()), apply, *before)
 

@@ -50,7 +50,7 @@ def texts_of(client: FakeRedis, data_dir: Path) -> str:
         )
         charts = [chart.title for chart in charts_of(figure_history(store, "hour"))]
         told = [format_no_room("day:0 run calls"), *charts, *(line for card in cards for line in card.lines)]
-    readings = Readings(PinnedSettings(data_dir=data_dir), {})
+    readings = Readings(PinnedSettings(data_dir=data_dir, redis_url="redis://localhost:6379/0"), {})
     readings.__dict__.update(state=client, _messages=client)
     pages = (readings.overview, readings.budgets, readings.cadence, readings.steering)
     told += [json.dumps(read("test")) for read in pages]

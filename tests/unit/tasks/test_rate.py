@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
 from cogitate.memory.apply import apply, unmet
@@ -85,9 +85,11 @@ def test_where_turns_are_shared_the_entries_of_all_owners_count(
     waiting: tuple[int, int], minute: int, asks: bool
 ) -> None:
     stream = stream_of(observation("Saw a heron.", minute, importance=0))
-    moment = replace(moment_of(stream, minute), turn_of=lambda kind: 60, unrated=lambda: Backlog(*waiting))
+    moment = msgspec.structs.replace(
+        moment_of(stream, minute), turn_of=lambda kind: 60, unrated=lambda: Backlog(*waiting)
+    )
     assert bool(list(KIND.due(moment))) == asks
-    alone = replace(moment, turn_of=lambda kind: 1)
+    alone = msgspec.structs.replace(moment, turn_of=lambda kind: 1)
     assert not list(KIND.due(alone))
 
 

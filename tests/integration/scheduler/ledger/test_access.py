@@ -141,7 +141,7 @@ def test_a_whole_run_with_each_under_its_own_user(
             "model": "stand-in",
             "limit_tokens": 1_000_000,
             "response_cache": True,
-            "capture": True,
+            "record": True,
         }
         with (
             worker(settings_of(server, "worker", tmp_path, **model)) as log,
@@ -165,7 +165,7 @@ def test_a_whole_run_with_each_under_its_own_user(
                 assert len(workers_seen(observer).alive) == 1
                 assert [one.p50 for one in endpoint_vitals(observer)] != [None]
                 assert run_overview(observer, "town").tick == 300
-                assert observer.hlen(RunStore.open(observer, "town").key("captured")) > 0
+                assert observer.hlen(RunStore.open(observer, "town").key("recorded")) > 0
             assert get(address + "/api/tasks")[0] == 401
             eventually(lambda: "agent:ada" in get(address + "/api/tasks", "me:secret")[1], "Flower to see tasks")
             assert '"1 of 1"' in get(address + "/overview/data", "me:secret")[1]

@@ -12,7 +12,7 @@ from tests.integration.scheduler.ledger.script_case import RUN, STATE, claim, ev
 
 
 def test_a_first_claim_takes_the_job_out_of_the_open_ones(run: Redis) -> None:
-    assert claim(run) == ["ok", "n", 1, 3, "J", "profile", [], "6", ""]
+    assert claim(run) == ["ok", "n", 1, 3, "J", "profile", [], "6", "", 0]
     job = held(run, "job:k")
     assert (job["token"], job["latest"], job["claims"], json.loads(job["last"])) == ("t", "t", "1", [1, 100, 0])
     assert members(run, "unclaimed") == set()
@@ -30,7 +30,7 @@ def test_a_first_claim_takes_the_job_out_of_the_open_ones(run: Redis) -> None:
     assert window(run) == {"calls|reserved": 1, "tokens|reserved": 100}
     assert not run.exists(f"{RUN}alone", f"{RUN}retries", f"{RUN}window:gone")
     before = everything(run)
-    assert claim(run) == ["ok", "n", 1, 3, "J", "profile", [], "6", ""], "its reply was lost"
+    assert claim(run) == ["ok", "n", 1, 3, "J", "profile", [], "6", "", 0], "its reply was lost"
     assert claim(run, "u") == ["claimed"]
     assert everything(run) == before
 
@@ -72,14 +72,19 @@ def test_refused_claims_change_nothing(run: Redis, state: dict[str, Any], job: d
 
 def test_a_claim_of_a_forks_job_tells_what_it_came_to_in_the_source(run: Redis) -> None:
     run.hset(f"{RUN}origin_outcomes", mapping={"k": "result", "other": "of another job"})
-    assert claim(run) == ["ok", "n", 1, 3, "J", "profile", [], "6", "result"]
+    assert claim(run) == ["ok", "n", 1, 3, "J", "profile", [], "6", "result", 0]
+
+
+def test_a_claim_of_a_forks_job_tells_whether_the_source_recorded_answers(run: Redis) -> None:
+    run.hset(f"{RUN}origin_answers", "question", "answer")
+    assert claim(run)[-2:] == ["", 1]
 
 
 def test_a_job_at_its_limits_can_be_claimed(run: Redis) -> None:
     run.hset(f"{RUN}job:k", mapping={"due": 7, "claims": 2})
     run.hdel(f"{RUN}job:k", "losses")
     run.hdel(f"{RUN}owners", "a")
-    assert claim(run, schema=3) == ["ok", "n", 3, 3, "J", "", [], "6", ""]
+    assert claim(run, schema=3) == ["ok", "n", 3, 3, "J", "", [], "6", "", 0]
 
 
 def test_a_job_that_was_claimed_too_often_is_given_up(run: Redis) -> None:

@@ -37,8 +37,7 @@ def key(kind: str = "plan", owner: str = "agent:a", tick: int = 7) -> JobKey:
 
 
 def hold(view: BudgetView, job: JobKey, minute: int, cost: Cost) -> None:
-    view.count(view.cells(job, minute))
-    view.move(view.cells(job, minute), NOTHING, cost)
+    view.hold(map(view.account, view.cells(job, minute)), cost)
 
 
 def test_the_window_is_part_of_the_key() -> None:

@@ -126,7 +126,7 @@ def live(values: CallValues, view: BudgetView, day: int) -> Iterator[Lived]:
         for request in asking:
             key = JobKey(minute, kind, request.owner, 0, 0)
             cells = view.cells(key, minute)
-            admitted = view.refusal(key, minute, CALL, cells) is None and found.affords(key, request, CALL, cells)
+            admitted = view.refusal(key, minute, CALL) is None and found.affords(key, request, CALL, cells)
             if admitted:
                 view.move(cells, Cost(), CALL)
             yield Lived(

@@ -34,7 +34,7 @@ def test_every_setting_has_a_default() -> None:
 
 
 def test_requests_and_answers_are_kept_only_by_choice() -> None:
-    assert (Settings().capture, Settings().response_cache) == (False, False)
+    assert (Settings().record, Settings().response_cache) == (False, False)
 
 
 def test_flags_go_before_variables_and_variables_before_the_file(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from cogitate.memory.errors import InputError
@@ -35,6 +37,10 @@ def moment(owner: str) -> Moment:
     return moment_of(stream_of(observation("It rained.", 600), owner=owner), 610)
 
 
+def options(rules: Rules, request: Request) -> Sequence[ModelOption]:
+    return rules.offers_of(rules.kind_of(request.kind), rules.tier(request, moment))
+
+
 def decided(limits: dict[str, int], *kinds: str, rules: Rules) -> list[Decided]:
     return admit(
         [Request(kind=kind, owner=KLAUS) for kind in kinds],
@@ -43,7 +49,7 @@ def decided(limits: dict[str, int], *kinds: str, rules: Rules) -> list[Decided]:
             minute=7,
             view=BudgetView(LimitTable(limits), retry_share=0.0, guarantees={}),
             rules=rules,
-            offers_of=lambda request: rules.offers(request, moment),
+            offers_of=lambda request: options(rules, request),
             due=fixed_ticks(),
         ),
         last_served=lambda kind, owner: -1,
@@ -138,10 +144,10 @@ def test_the_ladder_goes_down_model_by_model_and_then_by_kind() -> None:
 
 def test_a_rule_is_evaluated_only_where_it_matters_and_must_name_a_tier() -> None:
     one = rules_of(Settings(llm="openai"), KINDS, lambda owner: {}, lambda request, moment: pytest.fail("not needed"))
-    assert [offer.model for offer in one.offers(Request(kind="plan", owner=KLAUS), moment)] == ["default"]
+    assert [offer.model for offer in options(one, Request(kind="plan", owner=KLAUS))] == ["default"]
     wrong = rules_of(TIERED, KINDS, lambda owner: {}, lambda request, moment: "huge")  # type: ignore[arg-type,return-value]
     with pytest.raises(InputError, match=r"tier_of .*'agent:klaus'.* 'huge'"):
-        wrong.offers(Request(kind="plan", owner=KLAUS), moment)
+        wrong.tier(Request(kind="plan", owner=KLAUS), moment)
 
 
 def test_tiers_that_cannot_work_are_refused_at_the_start() -> None:

@@ -62,7 +62,7 @@ JOBS = [
 def written(*jobs: OpenJob) -> RunStore:
     store = RunStore.of(FakeRedis(), "r", "now")
     for write in job_writes(jobs, VIEW):
-        store.client.execute_command(write.command, store.prefix + write.key, *write.args)
+        store.client.execute_command(write.command, store.prefix + write.key, *write.args, *write.shared)
     return store
 
 
@@ -144,7 +144,7 @@ def test_an_answered_job_counts_its_calls_usage() -> None:
     store, (first, *_) = written(*JOBS), JOBS
     answered = msgspec.structs.replace(first, answered=Cost(1, 7))
     for write in answered_writes([answered]):
-        store.client.execute_command(write.command, store.prefix + write.key, *write.args)
+        store.client.execute_command(write.command, store.prefix + write.key, *write.args, *write.shared)
     found = load_open_jobs(store)
     assert found[first.job.key] == answered
     assert {key for key, item in found.items() if item.answered is not None} == {first.job.key}

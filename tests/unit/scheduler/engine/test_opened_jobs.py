@@ -48,9 +48,8 @@ def opened(request: Request, *, refused: str = "", retired: tuple[str, ...] = ()
         streams=known.get("streams") or streams(),
         retired=retired,
         facts_version=5,
-        estimates=SimpleNamespace(correction=lambda model: Correction(900, 1_100)),
     )
-    return open_job(decided, state, 70)
+    return open_job(decided, state, 70, Correction(900, 1_100))
 
 
 def test_a_job_holds_its_request_and_grant() -> None:

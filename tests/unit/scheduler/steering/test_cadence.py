@@ -39,6 +39,7 @@ def due(
     """Who was asked at a tick, and what was wanted."""
     asked = Asked(tick)
     requests = cadence.due(tick, asked.moment, busy)
+    cadence.decided(busy)
     return asked.owners, [(request.kind, request.owner) for request in requests]
 
 
@@ -79,6 +80,14 @@ def test_a_busy_pair_is_not_evaluated_until_touched() -> None:
     assert due(cadence, 4)[1] == [], "it named no tick, since it was not asked"
     cadence.touch(ANN)
     assert due(cadence, 5)[1] == [("think", ANN)]
+
+
+def test_a_kind_whose_request_became_a_job_names_no_tick() -> None:
+    cadence = Cadence([Thinker("think", when=lambda moment: True, next=lambda moment: pytest.fail("the job's end"))])
+    cadence.touch(ANN)
+    assert cadence.due(1, Asked(1).moment, free)
+    cadence.decided(lambda kind, owner: True)
+    assert due(cadence, 2) == ([], [])
 
 
 def test_former_owners_are_never_evaluated() -> None:
@@ -131,7 +140,9 @@ class Saying(Thinker):
 def asked(kind: Thinker) -> tuple[list[Request], tuple[KindFault, ...]]:
     cadence = Cadence([kind])
     cadence.touch(ANN)
-    return cadence.due(7, Asked(7).moment, free), cadence.take_faults()
+    requests = cadence.due(7, Asked(7).moment, free)
+    cadence.decided(free)
+    return requests, cadence.take_faults()
 
 
 def fails(error: BaseException) -> Callable[[], Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
 from cogitate.memory.clock import DAY
@@ -144,7 +145,9 @@ def test_with_named_actions_a_choice_is_due_at_any_hour_and_meter(
         (tick, request)
         for tick in range(noon, noon + 30)
         for request in KIND.due(
-            replace(moment_of(stream, tick, world=acting, free=True, actions=actions, **brief), profile=profile)
+            msgspec.structs.replace(
+                moment_of(stream, tick, world=acting, free=True, actions=actions, **brief), profile=profile
+            )
         )
     )
     case = case_of(KIND, stream, tick, params=dict(request.params), world=acting, profile=profile)

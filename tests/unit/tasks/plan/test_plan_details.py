@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -153,4 +152,4 @@ def test_a_wish_is_fulfilled_by_a_completed_item(
 ) -> None:
     stream = planned(PlanItem(id="1-0", description=description, minute=600, status=status))
     profile = msgspec.structs.replace(PROFILE, currently=currently)
-    assert _fulfilled(replace(moment_of(stream, DAY + MORNING), profile=profile)) == fulfilled
+    assert _fulfilled(msgspec.structs.replace(moment_of(stream, DAY + MORNING), profile=profile)) == fulfilled

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 
 import msgspec
 import pytest
@@ -179,5 +178,5 @@ def test_turns_are_independent_of_latencies() -> None:
 def test_a_plan_for_a_morning_after_the_last_tick_is_not_requested() -> None:
     today = Entry(type="plan", text="Plan.", minute=DAY + MORNING, valid_until=2 * DAY + MORNING)
     moment = moment_of(stream_of(today), 2 * DAY - 60, lead=480)
-    assert list(KIND.due(replace(moment, last=2 * DAY + MORNING)))
-    assert not list(KIND.due(replace(moment, last=2 * DAY + MORNING - 1)))
+    assert list(KIND.due(msgspec.structs.replace(moment, last=2 * DAY + MORNING)))
+    assert not list(KIND.due(msgspec.structs.replace(moment, last=2 * DAY + MORNING - 1)))

@@ -47,8 +47,7 @@ def test_items_completed_by_a_plan_are_done() -> None:
     item = PlanItem(id="1-0", description="Take up again: Repaint the front door", minute=960)
     plan = Entry(type="plan", text="Plan.", minute=360, items=(item,), valid_until=MORNING)
     stream = stream_of(plan)
-    moment = moment_of(stream, MORNING)
-    object.__setattr__(moment, "profile", PAINTER)
+    moment = msgspec.structs.replace(moment_of(stream, MORNING), profile=PAINTER)
     (request,) = KIND.due(moment)
     assert "done" not in request.params
     stream.head.plan_status[item.id] = "completed"

@@ -219,7 +219,7 @@ def test_an_invalid_answer_is_shown_with_its_faults() -> None:
     assert "text: Input should be a valid string" in trying.calls.prompts[1].user
 
 
-def test_prompts_are_captured_with_their_outcome() -> None:
+def test_prompts_are_recorded_with_their_outcome() -> None:
     good = ModelAnswer(usage=USED, value=Said(text="La la la."))
     for gives, why in (
         (good, ""),
@@ -230,10 +230,10 @@ def test_prompts_are_captured_with_their_outcome() -> None:
     ):
         trying = Trying(gives)
         kept: list[Any] = []
-        trying.attempts._capture = SimpleNamespace(keep=lambda *given: kept.append(given))  # type: ignore[assignment]  # noqa: B023
+        trying.attempts._record = SimpleNamespace(keep=lambda *given: kept.append(given))  # type: ignore[assignment]  # noqa: B023
         trying.make()
-        told = [(claim.number, prompt, asked, failure) for claim, prompt, asked, failure, *_ in kept]
-        assert told == ([] if why is None else [(1, trying.calls.prompts[0], gives, why)])
+        told = [(claim.number, asked.user, reply, failure) for claim, asked, reply, failure, *_ in kept]
+        assert told == ([] if why is None else [(1, trying.calls.prompts[0].user, gives, why)])
 
 
 def test_junk_is_not_shown_again_and_an_answer_that_its_kind_refuses_is() -> None:
@@ -252,10 +252,10 @@ def test_junk_is_not_shown_again_and_an_answer_that_its_kind_refuses_is() -> Non
     assert "nobody is called Zoe" in told
 
 
-def test_a_capture_describes_the_fault_of_an_unusable_answer() -> None:
+def test_a_record_describes_the_fault_of_an_unusable_answer() -> None:
     trying = Trying(ModelAnswer(usage=USED, value=Thought(text="...")))
     kept: list[Any] = []
-    trying.attempts._capture = SimpleNamespace(keep=lambda *given: kept.append(given))  # type: ignore[assignment]
+    trying.attempts._record = SimpleNamespace(keep=lambda *given: kept.append(given))  # type: ignore[assignment]
     trying.make()
     ((*_, failure, fault),) = kept
     assert failure == "unusable"

@@ -11,7 +11,7 @@ from cogitate.tasks.registry import register
 from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs import attempt as module
 from cogitate.workers.jobs.attempt import AttemptOutcome
-from cogitate.workers.jobs.stored_texts import Capture
+from cogitate.workers.jobs.stored_texts import AnswerRecord
 from cogitate.workers.llm.replies.failures import ModelAnswer
 from tests.unit.tasks.own_kind_case import Own, Said
 from tests.unit.workers.attempts_case import (
@@ -57,7 +57,7 @@ def test_a_call_that_raised_counts_as_fully_spent() -> None:
 
 
 @pytest.mark.parametrize("saved", [False, True])
-@pytest.mark.parametrize("layer", ["capture", "judge", "failed", "result"])
+@pytest.mark.parametrize("layer", ["record", "judge", "failed", "result"])
 def test_a_workers_fault_after_a_paid_call_ends_with_the_heuristic_and_the_cost(
     monkeypatch: pytest.MonkeyPatch, layer: str, saved: bool
 ) -> None:
@@ -65,7 +65,7 @@ def test_a_workers_fault_after_a_paid_call_ends_with_the_heuristic_and_the_cost(
         raise RuntimeError("somewhere")
 
     broken = {
-        "capture": (Capture, "keep"),
+        "record": (AnswerRecord, "keep"),
         "judge": (module, "judge"),
         "failed": (module, "adjusted"),
         "result": (module, "result_of"),

@@ -5,16 +5,16 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-import cogitate.workers.jobs.call_layers
 from cogitate.tasks.job import Cost
 from cogitate.workers.gate.gate import Refused
+from cogitate.workers.jobs import call_layers
 from cogitate.workers.jobs.call import Ask, Call
 from cogitate.workers.jobs.call_layers import Sharing
 from cogitate.workers.llm.replies.failures import Failure, ModelAnswer
@@ -29,12 +29,12 @@ def waiting(monkeypatch: pytest.MonkeyPatch) -> threading.Semaphore:
     """Released by each thread that begins to wait for another's answer."""
     begun = threading.Semaphore(0)
 
-    class Awaited(Future[Any]):
-        def result(self, timeout: float | None = None) -> Any:
+    class Awaited(call_layers._Asked):
+        def wait(self, seconds: float) -> bool:
             begun.release()
-            return super().result(timeout)
+            return super().wait(seconds)
 
-    monkeypatch.setattr(cogitate.workers.jobs.call_layers, "Future", Awaited)
+    monkeypatch.setattr(call_layers, "_Asked", Awaited)
     return begun
 
 
@@ -76,7 +76,7 @@ def test_cases_that_a_kind_declares_alike_share_an_answer(
             raise KeyError(case)
         return None if case == "unlike" else case.split()[0]
 
-    monkeypatch.setattr(cogitate.workers.jobs.call_layers, "kind_of", lambda name: SimpleNamespace(alike=alike))
+    monkeypatch.setattr(call_layers, "kind_of", lambda name: SimpleNamespace(alike=alike))
     sharing, begun, end = Sharing(), threading.Event(), threading.Event()
 
     def first(call: Call) -> ModelAnswer:

@@ -37,7 +37,7 @@ def config(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
 def test_every_name_is_a_setting_that_celery_knows(config: ModuleType) -> None:
     known = {name for name, _ in flatten(NAMESPACES)}
     ours = {name for name in vars(config) if name.islower() and not name.startswith(("_", "@"))}  # "@…": pytest's
-    imported = {"adopt_import_paths", "annotations", "kinds", "kombu_url", "load_kinds", "tls"}
+    imported = {"adopt_import_paths", "annotations", "is_amqp_url", "kinds", "kombu_url", "load_kinds", "tls"}
     assert ours - imported - known == set()
 
 
@@ -83,6 +83,15 @@ def test_workers_outlast_their_broker(config: ModuleType) -> None:
     assert config.broker_connection_max_retries is None
     assert config.broker_transport_options["socket_timeout"] > 1  # kombu's own blocking pop takes a second
     assert config.task_publish_retry_policy["max_retries"] == 1
+
+
+@pytest.mark.parametrize(("broker", "lasts"), [("redis://localhost/1", False), ("amqp://localhost//", True)])
+def test_a_worker_that_comes_back_finds_its_queue_of_commands(
+    config: ModuleType, monkeypatch: pytest.MonkeyPatch, broker: str, lasts: bool
+) -> None:
+    monkeypatch.setenv("COGITATE_BROKER_URL", broker)
+    module = importlib.reload(config)
+    assert (module.control_queue_durable, module.control_queue_exclusive) == (lasts, not lasts)
 
 
 def test_the_pool_is_threads_by_our_settings(config: ModuleType) -> None:

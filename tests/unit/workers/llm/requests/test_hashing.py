@@ -2,7 +2,7 @@ import hashlib
 
 import pytest
 
-from cogitate.memory.hashing import hashed
+from cogitate.workers.llm.requests.hashing import hashed
 
 
 @pytest.mark.parametrize("size", [0, 1, 2_047, 2_048, 4_094, 10_000])
