@@ -16,8 +16,10 @@ from cogitate.memory.errors import how_to_install
 from cogitate.ops.command_options import DataDir, LimitTokens, LimitUsd, Llm, Verbose, check_limited, read_settings
 from cogitate.ops.signals import interruptible
 from cogitate.scheduler.config.settings import ConfigurationError
+from cogitate.scheduler.config.urls import is_amqp_url
 from cogitate.scheduler.ledger.connect import check_soon
 from cogitate.workers.processes.supervisor import WorkerPool, worker_command, worker_environment
+from cogitate.workers.transport.amqp_connection import check_login
 
 POLL_INTERVAL = 0.5  # seconds
 HELP = {"--help", "-h", "--version"}
@@ -31,6 +33,8 @@ def worker(context: typer.Context, data_dir: DataDir = None) -> int:
     settings = read_settings(0, data_dir=data_dir)
     url = settings.state_url()
     check_soon(url)
+    if is_amqp_url(broker := settings.messages_url()):
+        check_login(broker, settings.socket_timeout)  # one that is away is waited for, as Redis is
     if HELP.intersection(context.args):
         command = [*worker_command("worker@%h"), *context.args]
         sys.stdout.flush()

@@ -48,10 +48,12 @@ def start(service: str) -> Telemetry | None:
         if _started is None and (signals := exported_signals(os.environ)):
             try:
                 from cogitate.workers.telemetry.spans import Telemetry
+
+                _started = Telemetry(service, signals)
             except ImportError as error:
                 log.warning("telemetry.not_installed", missing=error.name, remedy="pip install 'cogitate[telemetry]'")
-                return None
-            _started = Telemetry(service, signals)
+            except Exception as error:  # such as a number that is none; its text may quote a header with a key
+                log.warning("telemetry.not_started", error=type(error).__name__, remedy="check the OTEL_* variables")
         return _started
 
 

@@ -112,6 +112,7 @@ class Telemetry:
         )
         self._incarnations: dict[str, str] = {}  # of the runs that this process hosts or works for
         self._arrived: dict[str, object] = {}  # headers by job
+        self._lock = threading.Lock()
 
     def follow(self, run: str, incarnation: str) -> None:
         """Note the incarnation of a run that this process hosts or works for."""
@@ -125,9 +126,10 @@ class Telemetry:
     def arrived(self, job_id: str, header: object) -> None:
         """Keep the header of a message for the attempt at its job; of those that none takes, the newest are kept."""
         if header is not None:
-            self._arrived[job_id] = header
-            while len(self._arrived) > MOST_ARRIVED:
-                self._arrived.pop(next(iter(self._arrived)), None)
+            with self._lock:
+                self._arrived[job_id] = header
+                if len(self._arrived) > MOST_ARRIVED:
+                    del self._arrived[next(iter(self._arrived))]
 
     def add_request(self, trace: JobTrace, name: str, attributes: Attributes, began: int, ended: int) -> None:
         """Add the first span of a job's trace, if it is recorded.
@@ -160,7 +162,9 @@ class Telemetry:
         """Keep a span of an attempt at a job open for a block, which tells what it came to."""
         self.follow(job_id.partition("/")[0], incarnation)
         trace = trace_of(incarnation, job_id)
-        said = sampled_of(self._arrived.pop(job_id, None), trace)
+        with self._lock:
+            header = self._arrived.pop(job_id, None)
+        said = sampled_of(header, trace)
         under = self._under(trace, sampled=self.sampled(trace) if said is None else said)
         with self._span(name, under, SpanKind.CONSUMER, attributes, Outcome()) as outcome:
             yield outcome

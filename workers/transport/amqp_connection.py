@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from amqp.exceptions import AccessRefused, AMQPError, NotAllowed, PreconditionFailed
@@ -71,6 +71,16 @@ def opened(url: str, timeout: float) -> Iterator[Any]:
         yield connection
     finally:
         connection.collect()
+
+
+def check_login(url: str, timeout: float) -> None:
+    """Check that RabbitMQ accepts the login; one that does not answer passes.
+
+    Raises:
+        ConfigurationError: if it refuses.
+    """
+    with suppress(BrokerAway), opened(url, timeout):
+        pass
 
 
 def check_carries_hints(url: str, timeout: float, kinds: Sequence[str]) -> None:

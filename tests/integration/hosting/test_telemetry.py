@@ -291,6 +291,12 @@ def test_a_run_without_the_extra_says_what_to_install(tmp_path: Path) -> None:
     assert run_alone(without + RUN, tmp_path, {}).stderr == ""
 
 
+def test_a_variable_that_opentelemetry_does_not_accept_stops_no_run(tmp_path: Path) -> None:
+    done = run_alone(RUN, tmp_path, ASKING | {"OTEL_BSP_MAX_QUEUE_SIZE": "100"})
+    assert "telemetry.not_started" in done.stderr, "less than a batch"
+    assert "OTEL_*" in done.stderr
+
+
 def test_a_resumed_run_continues_the_traces_of_its_jobs(monkeypatch: pytest.MonkeyPatch, client: Redis) -> None:
     owners = {"agent:ada": Profile(name="Ada Smith"), "agent:ben": Profile(name="Ben Cole")}
 

@@ -25,7 +25,10 @@ CHART = ROOT / "charts/cogitate"
 KUBERNETES = ("1.29", "1.32", "1.35", "1.37")
 VALUES: dict[str, dict[str, Any]] = {
     "defaults": {},
-    "autoscaled": {"autoscaling": {"enabled": True}, "settings": {"COGITATE_LLM": "openai", "COGITATE_WAIT": 0}},
+    "autoscaled": {
+        "autoscaling": {"enabled": True},
+        "settings": {"COGITATE_LLM": "openai", "COGITATE_WAIT": 0, "OTEL_EXPORTER_OTLP_ENDPOINT": "http://otel:4318"},
+    },
     "own servers": {
         "redis": {"state": "rediss://USER:PASSWORD@one:6379/0", "broker": "rediss://USER:PASSWORD@two:6379/0"},
         "host": {"type": "StatefulSet", "command": ["cogitate", "gateway", "--address", "0.0.0.0"], "replicas": 2},
@@ -182,6 +185,7 @@ def test_settings_and_servers_reach_hosts_and_workers() -> None:
     ):
         given = variables(made)
         assert (given["COGITATE_LLM"], given["COGITATE_WAIT"]) == ("openai", "0"), part
+        assert given["OTEL_EXPORTER_OTLP_ENDPOINT"] == "http://otel:4318", part
     given = variables(one("StatefulSet", "host", "own servers"))
     assert given["COGITATE_REDIS_URL"] == "rediss://host:PASSWORD@one:6379/0"
     assert given["COGITATE_BROKER_URL"] == "rediss://host:PASSWORD@two:6379/0"

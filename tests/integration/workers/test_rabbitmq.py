@@ -27,7 +27,7 @@ from cogitate.workers.processes.embedded import EmbeddedServer
 from cogitate.workers.processes.supervisor import worker_command, worker_environment
 from cogitate.workers.publish import Publisher
 from cogitate.workers.transport import amqp_transport, room
-from cogitate.workers.transport.amqp_connection import connect_amqp, count_waiting
+from cogitate.workers.transport.amqp_connection import check_login, connect_amqp, count_waiting
 from cogitate.workers.transport.amqp_transport import AHEAD
 from cogitate.workers.transport.hints import check_hint
 from cogitate.workers.transport.lanes import BURST, LANES, queue_of, queues_of
@@ -112,6 +112,17 @@ def test_a_host_does_not_start_without_its_broker(settings: Settings, rabbitmq: 
     with pytest.raises(ConfigurationError, match=why) as refused:
         TickLoop(run="town", owners=OWNERS, settings=wrong, ticks=1)
     assert "hidden" not in str(refused.value)
+
+
+def test_a_worker_whose_login_is_refused_says_so_and_ends(settings: Settings, rabbitmq: RabbitMQ) -> None:
+    wrong = rabbitmq.url.replace("guest:guest", "guest:hidden")
+    where = {"COGITATE_REDIS_URL": settings.state_url(), "COGITATE_BROKER_URL": wrong}
+    done = typed("worker", data_dir=settings.data_dir, **where)
+    assert done.returncode != 0
+    assert "refuses the login" in done.stderr
+    assert "hidden" not in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    check_login("amqp://guest:hidden@127.0.0.1:1//", LONGEST)  # away: the worker waits
 
 
 def test_it_is_reached_by_tls_and_its_certificate_is_checked(settings: Settings, rabbitmq: RabbitMQ) -> None:
