@@ -176,7 +176,7 @@ def _jobs(run: RunOverview, state: str) -> dict[str, str]:
 
 def host_card(run: RunOverview, *, no_writes: bool = False) -> Card:
     """Return whether a host is active on the run, can commit its ticks, and keeps its pace."""
-    lag, took = run.steering.lag, run.steering.host_ms
+    lag, took = run.steering.lag, run.steering.host_ms or 0.0
     figures: dict[str, int | float] = {"lag": lag, "host_ms": took, "held": int(run.held)}
     grade: Grade = "bad"
     if run.status not in HELD:

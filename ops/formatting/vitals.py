@@ -105,7 +105,9 @@ def format_by(steering: SteeringVitals) -> str:
 
 
 def format_pace(steering: SteeringVitals) -> str:
-    """Return the host's time per tick, and how far it is behind its pace."""
+    """Return the host's time per tick, and how far it is behind its pace; "" where the run has none."""
+    if steering.host_ms is None:
+        return ""  # of a capsule: its run's host is elsewhere
     behind = f", {steering.lag:,} ticks behind its pace" if steering.lag else ""
     return f"the last tick took the host {steering.host_ms:.1f} ms{behind}"
 

@@ -139,7 +139,8 @@ def latency_section(summary: RunSummary, figures: RunFigures, endpoints: Sequenc
         head = ("endpoint", "breaker", "calls", "seconds a call", "waits", "seconds a wait", "breaker openings")
         tables.append(ReportTable(head, seen, "Endpoints, of all runs of this state"))
     pace = format_pace(summary.steering)
-    return Section("Latency", [f"{pace[0].upper() + pace[1:]}. The journal has no seconds."], tables=tables)
+    told = f"{pace[0].upper() + pace[1:]}. " if pace else ""
+    return Section("Latency", [f"{told}The journal has no seconds."], tables=tables)
 
 
 def cadence_section(summary: RunSummary, figures: RunFigures) -> Section:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -147,7 +148,7 @@ def compare_runs(
     found.runs = {side: compared_run(store) for side, store in zip(get_args(Side), stores, strict=True)}
     sides = zip(get_args(Side), stores, strict=True)
     found.origins = {side: origin for side, store in sides if (origin := origin_of(store)) is not None}
-    reading = _Reading(found, (_settings(stores[0]), _settings(stores[1])))
+    reading = _Reading(found, (_settings(stores[0]), _settings(stores[1])), partial(_text_of, stores[0]))
     before = [_Lines(store, data_dir, name, first, last) for store, (_, name) in zip(stores, sources, strict=True)]
     found.differs_before = before[0].digest != before[1].digest
     for one, other in zip(before[0].lines, before[1].lines, strict=True):
@@ -194,8 +195,14 @@ class _Lines:
 class _Reading:
     """The fold over pairs of lines."""
 
-    def __init__(self, found: Comparison, settings: tuple[Mapping[str, Any], Mapping[str, Any]]) -> None:
+    def __init__(
+        self,
+        found: Comparison,
+        settings: tuple[Mapping[str, Any], Mapping[str, Any]],
+        text_of: Callable[[str, int], str],
+    ) -> None:
         self._found = found
+        self._text_of = text_of  # an entry that both runs have
         self._settings = settings
         self._facts: Facts | None = None  # after the newest tick at which the runs were equal
         self._profiles: dict[str, Profile] = {}  # likewise, by owner
@@ -230,7 +237,9 @@ class _Reading:
             return
         found.differing_ticks += 1
         if found.difference is None:
-            found.difference = first_difference(self._in_full(a), self._in_full(b), self._settings, self._profiles)
+            found.difference = first_difference(
+                self._in_full(a), self._in_full(b), self._settings, self._profiles, self._text_of
+            )
         self._spread(a, b)
 
     def _in_full(self, line: ReadLine) -> ReadLine:
@@ -348,6 +357,15 @@ def _thought(entry: Entry, facts: dict[str, Any]) -> Thought:
     if entry.items:
         text = "\n".join((text, *(f"- {item.description}" for item in entry.items)))
     return Thought(minute=entry.minute, type=entry.type, text=text, numbers=entry.evidence, **facts)
+
+
+def _text_of(store: RunStore, owner: str, number: int) -> str:
+    """Return the text of an owner's entry; "" where it is not there any more."""
+    try:
+        entry = load_streams(store, [owner])[owner].entries.get(number)
+    except UNREADABLE:
+        return ""  # `cogitate audit` reports it
+    return entry.text if entry is not None else ""
 
 
 def _add_evidence(store: RunStore, found: Comparison, side: Side) -> None:

@@ -66,6 +66,7 @@ class _Part(NamedTuple):
     what: object  # equal in both runs if it is the same
     words: str
     cause: Cause
+    repeats: int = 0  # number of the entry that it repeats
 
 
 def first_difference(
@@ -73,6 +74,7 @@ def first_difference(
     b: ReadLine,
     settings: tuple[Mapping[str, Any], Mapping[str, Any]],
     profiles: Mapping[str, Profile] = MappingProxyType({}),
+    text_of: Callable[[str, int], str] = lambda owner, number: "",
 ) -> FirstDifference:
     """Return what differs first between two lines of one tick, in the order in which a tick applies its parts.
 
@@ -80,6 +82,7 @@ def first_difference(
         settings: of each run, as it was created. Where a decision of the engine differs, and they do, they are the
             cause.
         profiles: of the owners at the tick before.
+        text_of: returns the text of an owner's entry, by its number.
     """
     core = a.core
     for parts in _PARTS:
@@ -102,10 +105,17 @@ def first_difference(
             minute=core.minute,
             cause=cause,
             owner=first.owner,
-            a=": ".join(filter(None, (told[0], one.words if one is not None else ""))),
-            b=": ".join(filter(None, (told[1], other.words if other is not None else ""))),
+            a=": ".join(filter(None, (told[0], _in_words(one, text_of)))),
+            b=": ".join(filter(None, (told[1], _in_words(other, text_of)))),
         )
     raise ValueError(f"tick {core.tick}: the lines do not differ")
+
+
+def _in_words(part: _Part | None, text_of: Callable[[str, int], str]) -> str:
+    if part is None:
+        return ""
+    text = text_of(part.owner, part.repeats) if part.repeats else ""
+    return part.words + (f': "{shortened(text)}"' if text else "")
 
 
 def _identity(part: _Part) -> object:
@@ -263,7 +273,7 @@ def _observed(line: ReadLine) -> Iterable[_Part]:
         )
     for repeat in core.repeated:
         words = f"observed again what entry {repeat.number} says"
-        yield _Part(repeat.owner, repeat._replace(importance=0), words, "observation")
+        yield _Part(repeat.owner, repeat._replace(importance=0), words, "observation", repeat.number)
 
 
 def _rated(line: ReadLine) -> Iterable[_Part]:
@@ -277,7 +287,7 @@ def _rated(line: ReadLine) -> Iterable[_Part]:
         )
     for repeat in core.repeated:
         words = f"gave importance {repeat.importance} to a repeat of entry {repeat.number}"
-        yield _Part(repeat.owner, repeat, words, "observation")
+        yield _Part(repeat.owner, repeat, words, "observation", repeat.number)
     for rated in core.rated:
         yield _Part(rated.owner, rated, f"entry {rated.number} was rated {rated.importance}", "memory")
     for effect in core.cuts:

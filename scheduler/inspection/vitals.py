@@ -45,7 +45,7 @@ class SteeringVitals(msgspec.Struct, frozen=True, kw_only=True):
     waiting: int  # owners that are due and may not reflect yet
     postponed: int  # postponements so far in the run
     lag: int  # ticks that a paced host is behind its schedule
-    host_ms: float  # spent by the host in the last tick, excluding waiting and the world's turn
+    host_ms: float | None  # spent by the host in the last tick, excluding waiting and the world's turn; None: not kept
 
 
 def steering_of(store: RunStore) -> SteeringVitals:
@@ -70,7 +70,7 @@ def steering_of(store: RunStore) -> SteeringVitals:
         waiting=len(held.waiting),
         postponed=throttle.postponed,
         lag=int(lag or 0),
-        host_ms=int(host_us or 0) / 1000,
+        host_ms=None if host_us is None else int(host_us) / 1000,
     )
 
 

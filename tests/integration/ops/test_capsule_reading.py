@@ -112,6 +112,7 @@ def test_a_capsule_has_the_figures_of_its_run(town: Lived) -> None:
     of_run = msgspec.to_builtins(summarise_run(town.client, town.run))
     with open_run(town.settings, str(town.file)) as (client, run):
         of_file = msgspec.to_builtins(summarise_run(client, run))
+    assert [told["steering"]["host_ms"] is None for told in (of_run, of_file)] == [False, True]
     for told in (of_run, of_file):
         told["budget"] = [{**line, "reserved": 0, "held": 0} for line in told["budget"] if line["spent"]]
         told["steering"] |= {"host_ms": 0, "causes": {}, "pressing": (), "waiting": 0}

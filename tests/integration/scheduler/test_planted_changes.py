@@ -179,7 +179,7 @@ CHANGES = [
         "observation",
         50,
         ADA,
-        "observed again",
+        "A dog passes gate 50.",
         reached=ADA,
         at=50,
         by="observation",

@@ -390,7 +390,7 @@ def test_the_steering_in_force_is_shown() -> None:
         1.0,
         "controller",
         0,
-        0.0,
+        None,
     )
     slowed = steering(ThrottleState(factor=500, causes={"late": 40}, pressing=("late",), postponed=4))
     assert (slowed.cadence, slowed.lag, slowed.host_ms, slowed.postponed) == (0.5, 3, 2.5, 4)
