@@ -38,7 +38,9 @@ def __getattr__(name: str) -> object:
     # before RabbitMQ has given up its old connection, and would end because the queue is locked. A durable queue
     # expires; newer versions of RabbitMQ refuse one that is neither.
     if name in ("control_queue_durable", "control_queue_exclusive"):
-        return is_amqp_url(_settings.messages_url()) == (name == "control_queue_durable")
+        given = _settings.broker_url  # RabbitMQ is always named; the embedded server of another folder may be unknown
+        by_amqp = given is not None and is_amqp_url(given.get_secret_value())
+        return by_amqp == (name == "control_queue_durable")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -25,6 +25,7 @@ WITH_JSON = (
     "start",
     "advance",
     "cluster",
+    "fleet",
     "scale",
     "idle",
 )
@@ -77,6 +78,7 @@ def main() -> int:
     forked.add_argument("--rate", type=float, default=40.0, help="ticks a second of the paced run")
     forked.add_argument("--latency", type=float, default=0.1, help="seconds per call")
     commands.add_parser("start", help="seconds from the start of a host to the first result of a model")
+    commands.add_parser("fleet", help="many runs at shared workers: shares served, a small run's waits, a shared limit")
     commands.add_parser("cluster", help="a tick on a cluster, compared with one on a single server")
     fleets = commands.add_parser("scale", help="fleets up to 1,000 machines, by a model with costs measured here")
     fleets.add_argument("--rounds", type=int, default=3, help="rounds in which costs are measured")
@@ -200,6 +202,10 @@ def main() -> int:
             from bench.quality import memory
 
             print_tables((memory.table(), *retrieval.tables(arguments.entries)), json)
+        case "fleet":
+            from bench.fleet import shared_limit, shares, small_run
+
+            print_tables((table() for table in (shares.table, small_run.table, shared_limit.table)), json)
         case "scale":
             from bench.scale import fleet
 

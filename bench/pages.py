@@ -114,6 +114,7 @@ def _paths(client: Any) -> dict[str, str]:
         "Cogitate": f"/overview{of_run}",
         "Budgets": f"/budgets{of_run}",
         "Cadence": f"/cadence{of_run}",
+        "Waiting": f"/waiting{of_run}",
         "Charts, an hour": f"/charts{of_run}",
         "Charts, a day": f"/charts{of_run}&span=day",
         "Charts, the run": f"/charts{of_run}&span=run",

@@ -189,7 +189,7 @@ class TickLoop(BodyCalls):
             if not inline:
                 ledger.outage = outage_of(settings, run, client.ping)
                 ledger.workers_alive = WorkerCount(client).alive
-                presence = Presence(ledger, settings.tuning.lease)
+                presence = Presence(ledger, settings.tuning.lease, settings.tuning.worker_share)
                 presence.start()
                 self._resources.callback(presence.stop)
             unused: list[str] = []

@@ -35,17 +35,24 @@ def costs_of(figures: Mapping[Point, Figures], few: Figures, many: Figures) -> C
     """Return the costs that explain the figures of the four points, and of workers without a job."""
     worker_second = many.worker / MANY / many.seconds
     a_second = {name: max(0.0, _a_second(many, name) - _a_second(few, name)) / (MANY - FEW) for name in PROCESSES}
+    besides = {name: max(0.0, _a_second(few, name) - FEW * a_second[name]) for name in PROCESSES}
+    besides["host"] = besides["worker"] = 0.0
     a_second["worker"] = worker_second
     ticks, observed = figures[TICKS], figures[OBSERVATIONS]
-    a_tick = {name: _cpu(ticks, name) / ticks.ticks for name in PROCESSES}
+    a_tick = {name: (_cpu(ticks, name) - ticks.seconds * besides[name]) / ticks.ticks for name in PROCESSES}
     a_tick["broker"] = 0.0  # a tick without jobs sends it nothing
     seen = OBSERVATIONS.ticks * OBSERVATIONS.observations
-    observation = {name: (_cpu(observed, name) - observed.ticks * a_tick[name]) / seen for name in PROCESSES}
+    observation = {
+        name: (_cpu(observed, name) - observed.ticks * a_tick[name] - observed.seconds * besides[name]) / seen
+        for name in PROCESSES
+    }
 
     def of_jobs(point: Point, name: str) -> float:
         """Return the CPU of a tick's jobs."""
         one = figures[point]
-        return (_cpu(one, name) - one.ticks * a_tick[name] - one.seconds * a_second[name]) / point.ticks
+        return (
+            _cpu(one, name) - one.ticks * a_tick[name] - one.seconds * (a_second[name] + besides[name])
+        ) / point.ticks
 
     job = {
         name: (of_jobs(MANY_JOBS, name) - of_jobs(FEW_JOBS, name)) / (MANY_JOBS.jobs - FEW_JOBS.jobs)
@@ -66,6 +73,8 @@ def costs_of(figures: Mapping[Point, Figures], few: Figures, many: Figures) -> C
         worker_batch=batch["worker"],
         worker_job=job["worker"],
         worker_second=worker_second,
+        ledger_second=besides["ledger"],
+        broker_second=besides["broker"],
         ledger_worker=a_second["ledger"],
         broker_worker=a_second["broker"],
     )

@@ -115,6 +115,7 @@ def cost_table(costs: Costs) -> Table:
             ("an observation", (costs.host_observation, costs.ledger_observation, None, None)),
             ("a batch of jobs", (costs.host_batch, costs.ledger_batch, costs.broker_batch, costs.worker_batch)),
             ("a job", (costs.host_job, costs.ledger_job, costs.broker_job, costs.worker_job)),
+            ("a second", (None, costs.ledger_second, costs.broker_second, None)),
             ("a second of a worker", (None, costs.ledger_worker, costs.broker_worker, costs.worker_second)),
         )
     )
@@ -138,10 +139,10 @@ def check_table(measured: Mapping[Point, Figures], costs: Costs) -> Table:
         seconds = figures.ticks / point.hosts / point.tick_rate
         modelled = simulate(costs, fleet, seconds, point.ticks / point.tick_rate).worked
         cells = [(getattr(figures, sort), modelled[sort]) for sort in PROCESSES]
-        rows.append(Row(f"{point.name}, measured", (*(real for real, _ in cells), figures.jobs)))
+        rows.append(Row(f"{point.name}, measured", (*(real for real, _ in cells), figures.answered / figures.jobs)))
         rows.append(Row(f"{point.name}, modelled", (*(made for _, made in cells), None)))
         rows.append(Row(f"{point.name}, ratio", (*(made / real for real, made in cells), None)))
-    columns = ("host, s of CPU", "ledger", "broker", "worker", "jobs")
+    columns = ("host, s of CPU", "ledger", "broker", "worker", "jobs answered in time")
     return Table("The model beside fleets that run here", columns, tuple(rows), decimals=2)
 
 

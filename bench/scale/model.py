@@ -41,6 +41,8 @@ class Costs:
     worker_batch: float
     worker_job: float  # the call and the answer
     worker_second: float  # of a worker process, whatever it does
+    ledger_second: float  # of a server, whatever it is asked
+    broker_second: float
     ledger_worker: float  # of the ledger's, a second and worker process
     broker_worker: float
 
@@ -77,6 +79,16 @@ def batches(jobs: float) -> float:
     return math.ceil(jobs / AT_ONCE) if jobs >= 1 else jobs
 
 
+def ledger_besides(costs: Costs, fleet: Fleet) -> float:
+    """Return the share of its time that a ledger needs besides jobs and ticks."""
+    return costs.ledger_second + fleet.workers * costs.ledger_worker / fleet.ledgers
+
+
+def broker_besides(costs: Costs, fleet: Fleet) -> float:
+    """Return the share of its time that a broker needs besides jobs."""
+    return costs.broker_second + fleet.workers * costs.broker_worker / fleet.brokers
+
+
 def loads(costs: Costs, fleet: Fleet) -> dict[str, float]:
     """Return the share of its time that each sort of station needs to keep up; above 1 it cannot."""
     ticks = fleet.runs * fleet.tick_rate
@@ -90,8 +102,8 @@ def loads(costs: Costs, fleet: Fleet) -> dict[str, float]:
     held = fleet.latency + costs.worker_job
     return {
         "host": fleet.tick_rate * host,
-        "ledger": ledger / min(fleet.ledgers, fleet.runs) + fleet.workers * costs.ledger_worker / fleet.ledgers,
-        "broker": broker / min(fleet.brokers, fleet.runs) + fleet.workers * costs.broker_worker / fleet.brokers,
+        "ledger": ledger / min(fleet.ledgers, fleet.runs) + ledger_besides(costs, fleet),
+        "broker": broker / min(fleet.brokers, fleet.runs) + broker_besides(costs, fleet),
         "worker": worker / fleet.workers + costs.worker_second,
         "slots": jobs * held / (fleet.workers * fleet.slots),
     }
@@ -128,8 +140,8 @@ class _Simulation:
         self._events: list[tuple[float, int, Callable[[float], None]]] = []
         self._order = count()
         self.hosts = [_Station() for _ in range(fleet.runs)]
-        self.ledgers = [_Station(fleet.workers * costs.ledger_worker / fleet.ledgers) for _ in range(fleet.ledgers)]
-        self.brokers = [_Station(fleet.workers * costs.broker_worker / fleet.brokers) for _ in range(fleet.brokers)]
+        self.ledgers = [_Station(ledger_besides(costs, fleet)) for _ in range(fleet.ledgers)]
+        self.brokers = [_Station(broker_besides(costs, fleet)) for _ in range(fleet.brokers)]
         self.workers = [_Station(costs.worker_second) for _ in range(fleet.workers)]
         self._free = deque(number for _ in range(fleet.slots) for number in range(fleet.workers))
         self._waiting: deque[_Waiting] = deque()

@@ -39,7 +39,7 @@ class Point:
     jobs: int = 0
     workers: int = 0
     slots: int = 50
-    ticks: int = 60
+    ticks: int = 40
     tick_rate: float = 5.0
 
 

@@ -31,6 +31,8 @@ from cogitate.ops.command_options import (
 from cogitate.ops.formatting.budget import by_unit, format_cost, real_day_json, real_day_line
 from cogitate.ops.formatting.run import degraded, ended_jobs, jobs_table, print_summary, run_budget_table
 from cogitate.ops.formatting.vitals import endpoints_table, format_failing_worker, format_unanswered_worker
+from cogitate.ops.formatting.waiting import waiting_table
+from cogitate.ops.waiting_runs import WaitingRun, waiting_runs
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
 from cogitate.scheduler.inspection.redis_problems import redis_problems
@@ -48,7 +50,7 @@ OTHERS = 62  # the fewest characters of all columns but the name
 
 
 def runs(data_dir: DataDir = None, as_json: AsJson = False, verbose: Verbose = 0) -> int:
-    """List the runs of a data folder with status, tick, spending and last host."""
+    """List the runs of a data folder with status, tick, spending and last host, and which of them wait for workers."""
     settings = read_settings(verbose, data_dir=data_dir)
     with open_state(settings) as client:
         show_runs(client, settings, as_json)
@@ -64,10 +66,13 @@ def show_runs(client: Redis, settings: Settings, as_json: bool) -> None:
         except (LedgerError, JournalError) as error:
             damaged[name] = str(error)
     console = Terminal(stderr=as_json)
+    waiting = waiting_runs(client, time.time())
     if found:
         longest = max(len(visible(one.run)) for one in found)
         console.width = max(console.width, longest + OTHERS)  # a narrower terminal wraps the lines
         console.print(_table(found, longest))
+    if any(one.waiting for one in waiting):
+        console.print(waiting_table(waiting))
     elif not damaged:
         console.print("no runs yet; start one with: cogitate run")
     day = RealDay(client, settings).spending()
@@ -80,14 +85,16 @@ def show_runs(client: Redis, settings: Settings, as_json: bool) -> None:
         console.print(f"Redis {what}", style="yellow")
     if as_json:
         unreadable = [{"run": name, "status": UNREADABLE, "why": why} for name, why in damaged.items()]
-        runs = [_json(one) for one in found] + unreadable
+        at_workers = {one.run: one for one in waiting}
+        runs = [_json(one, at_workers.get(one.run)) for one in found] + unreadable
         today = {"real_day": real_day_json(day)} if day.limited else {}
         print(json.dumps({"runs": runs, **today, **({"redis": wrong} if wrong else {})}), flush=True)
 
 
-def _json(one: RunSummary) -> dict[str, object]:
+def _json(one: RunSummary, at_workers: WaitingRun | None) -> dict[str, object]:
     facts = {name: getattr(one, name) for name in ("run", "status", "held", "tick", "minute", "agents")}
-    return {**facts, "jobs": ended_jobs(one), "spent": by_unit(one.spent), "host": one.host, "digest": one.digest}
+    found = {**facts, "jobs": ended_jobs(one), "spent": by_unit(one.spent), "host": one.host, "digest": one.digest}
+    return found if at_workers is None else found | {"workers": msgspec.to_builtins(at_workers)}
 
 
 def _table(found: list[RunSummary], longest: int) -> Table:

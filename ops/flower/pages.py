@@ -1,4 +1,4 @@
-"""The pages Cogitate, Budgets, Cadence and Minds, with Flower's handlers, authentication, prefix and style.
+"""The pages Cogitate, Budgets, Cadence, Waiting and Minds, with Flower's handlers, authentication, prefix and style.
 
 `cogitate.workers.celery_app` finds `register` through the entry point group "cogitate.flower" when the command is
 Flower. The pages only read; `cogitate.ops.flower.acting` sends operators' requests.
@@ -41,7 +41,14 @@ from cogitate.tasks.registry import kind_names
 from cogitate.workers.publish import queue_key
 from cogitate.workers.transport.amqp_connection import BrokerAway
 
-TABS = {"overview": "Cogitate", "budgets": "Budgets", "cadence": "Cadence", "charts": "Charts", "steering": "Steering"}
+TABS = {
+    "overview": "Cogitate",
+    "budgets": "Budgets",
+    "cadence": "Cadence",
+    "waiting": "Waiting",
+    "charts": "Charts",
+    "steering": "Steering",
+}
 NAVIGATION = TABS | {"jobs": "Jobs", "minds": "Minds"}
 TITLES = NAVIGATION | {"job": "Job"}
 COLUMNS = "name,args,state,result,received,runtime,uuid"  # of the task list: "reflect", "isabella · tick 420"
@@ -128,7 +135,12 @@ class PageHandler(BaseHandler):  # type: ignore[misc]  # Flower is untyped
         if self.page == "steering":
             refused = why_not(self.application.options)
             return lambda: readings.steering(run) | {"why_not": refused}
-        read = {"overview": readings.overview, "budgets": readings.budgets, "cadence": readings.cadence}[self.page]
+        read = {
+            "overview": readings.overview,
+            "budgets": readings.budgets,
+            "cadence": readings.cadence,
+            "waiting": readings.waiting,
+        }[self.page]
         return partial(read, run)
 
     def _span(self) -> Span:

@@ -23,7 +23,9 @@ from cogitate.ops.flower.worker_demand import worker_demand
 from cogitate.ops.formatting.budget import format_cost
 from cogitate.ops.formatting.job_life import job_life
 from cogitate.ops.formatting.vitals import format_breaker, format_class
+from cogitate.ops.formatting.waiting import HEADINGS, cells_of, format_wait
 from cogitate.ops.operator_requests import format_control, is_retryable, parse_job_id
+from cogitate.ops.waiting_runs import MINUTES, waiting_runs
 from cogitate.scheduler.budget.budget import format_refusal
 from cogitate.scheduler.budget.budget_lines import pools_of
 from cogitate.scheduler.config.settings import Settings
@@ -178,6 +180,26 @@ class Readings:
                 pipeline.llen(tickets_key(key, priority))
         lengths = iter(pipeline.execute())
         return {kind: sum(islice(lengths, len(TICKETS))) for kind in self._queues}
+
+    def waiting(self, run: str | None) -> dict[str, Any]:
+        """Return which runs wait for workers, and one run's tick; otherwise as `budgets`. Viewers share a reading."""
+
+        def read(chosen: str) -> dict[str, Any]:
+            tick = RunStore.open(self.state, chosen).tick()
+            runs = waiting_runs(self.state, time.time())
+            return {
+                "run": chosen,
+                "tick": tick,
+                "minute": clock_in_force().minute(tick),
+                "status": "",
+                "minutes": MINUTES,
+                "waiting": [dict(zip(HEADINGS, cells_of(one), strict=True)) for one in runs],
+                "jobs": sum(one.waiting for one in runs),
+                "served": sum(one.served for one in runs),
+                "oldest": format_wait(runs[0]) if runs else "—",
+            }
+
+        return self._shared.get(("waiting", run), lambda: self._of(run, read))
 
     def steering(self, run: str | None) -> dict[str, Any]:
         """Return one run's mode, limits and operators' requests; otherwise as `budgets`."""

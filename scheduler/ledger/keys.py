@@ -68,6 +68,7 @@ RunKey = Literal[
     "batch_lines",
     "batches",
     "batch_desk",
+    "served",
 ]
 OF_RUN: frozenset[str] = frozenset(get_args(RunKey))
 

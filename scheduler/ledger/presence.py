@@ -38,6 +38,7 @@ class HostProcess(msgspec.Struct, frozen=True, kw_only=True):
     machine: str  # identifies the machine and its process namespace
     pid: int
     began: str  # when the process began, as its machine counts; "" if unknown
+    share: int = 1  # turns of its run's jobs at shared workers for each turn of another run's
 
     def text(self) -> str:
         return f"{self.name}:{self.pid}"
@@ -80,7 +81,7 @@ def check_unheld(store: RunStore, run: str, what_to_do: str) -> None:
     """
     host = host_of(store)
     if host is not None:
-        here = " (this process)" if host == this_process() else ""
+        here = " (this process)" if is_here(host) and host.pid == os.getpid() else ""
         raise RunHeld(
             f"run {run!r} is held by the host {host.text()}{here}, which is at work: stop it first, or {what_to_do}"
         )
@@ -89,10 +90,10 @@ def check_unheld(store: RunStore, run: str, what_to_do: str) -> None:
 class Presence:
     """A thread that renews the heartbeat of a ledger's host until it is stopped, or another host has the run."""
 
-    def __init__(self, ledger: HostLedger, lease: float) -> None:
+    def __init__(self, ledger: HostLedger, lease: float, share: int = 1) -> None:
         self._ledger = ledger
         self._lease = max(lease, LEAST)
-        self._sign = msgspec.json.encode(this_process())
+        self._sign = msgspec.json.encode(msgspec.structs.replace(this_process(), share=share))
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="presence", daemon=True)
 

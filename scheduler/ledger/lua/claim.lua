@@ -5,6 +5,7 @@
 --   state         hash    tick, status, schema
 --   beats         hash    worker -> heartbeat counter
 --   owners        hash    owner -> profile JSON
+--   served        hash    minute of the server's clock, modulo 8 -> that minute and the claims in it, for operators
 --   origin_outcomes  hash  of a fork: job key -> JSON result that it had in its source
 --   origin_answers   hash  of a fork: question -> JSON answer that its source recorded
 --   entries:<o>   hash    number -> JSON of a live entry
@@ -103,6 +104,10 @@ if running ~= token then  -- otherwise this very claim was made and its reply lo
   redis.call('HINCRBY', run .. 'open', tick, 1)
   redis.call('HSETNX', run .. 'beats', worker, 0)
   if suspect then redis.call('HSET', run .. 'alone', worker, token) end
+  local minute = string.format('%d', math.floor(redis.call('TIME')[1] / 60))
+  local slot = string.format('%d', minute % 8)
+  local counted, count = (redis.call('HGET', run .. 'served', slot) or ''):match('^(%d+) (%d+)$')
+  redis.call('HSET', run .. 'served', slot, minute .. ' ' .. string.format('%d', counted == minute and count + 1 or 1))
 end
 
 local memories = {}

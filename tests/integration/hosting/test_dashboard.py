@@ -89,7 +89,7 @@ def test_every_query_has_data_of_a_live_run(tmp_path: Path, eventually: Callable
             try:
                 eventually(asked, "each query to have data")
             finally:
-                assert not missing, (tmp_path / "town.log").read_text()
+                assert not missing, (missing, (tmp_path / "town.log").read_text())
 
 
 def test_panels_name_their_source_and_do_not_overlap() -> None:

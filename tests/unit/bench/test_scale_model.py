@@ -26,6 +26,8 @@ COSTS = Costs(
     worker_batch=1e-3,
     worker_job=3e-3,
     worker_second=2e-3,
+    ledger_second=1e-3,
+    broker_second=2e-3,
     ledger_worker=1e-5,
     broker_worker=1e-5,
 )
@@ -102,15 +104,17 @@ def figures(point: Point, tail: int = 10) -> Figures:
         answered=jobs,
         seconds=seconds,
         host=ticks * 1e-3 + seen * 5e-5 + taken * 1e-3 + jobs * 4e-4,
-        ledger=ticks * 2e-4 + seen * 1e-5 + taken * 3e-4 + jobs * 3e-4 + seconds * point.workers * 1e-5,
-        broker=taken * 1e-4 + jobs * 1e-4 + seconds * point.workers * 1e-5,
+        ledger=ticks * 2e-4 + seen * 1e-5 + taken * 3e-4 + jobs * 3e-4 + seconds * (point.workers * 1e-5 + 1e-3),
+        broker=taken * 1e-4 + jobs * 1e-4 + seconds * (point.workers * 1e-5 + 2e-3),
         worker=taken * 1e-3 + jobs * 3e-3 + seconds * point.workers * 2e-3,
     )
 
 
 def test_the_costs_are_found_again_in_figures_that_are_made_of_them() -> None:
     made = {point: figures(point) for point in (TICKS, OBSERVATIONS, FEW_JOBS, MANY_JOBS)}
-    few, many = (Figures(0, 0, 0, 20.0, 0.0, 0.1 + n * 2e-4, 0.2 + n * 2e-4, n * 0.04) for n in (FEW, MANY))
+    few, many = (
+        Figures(0, 0, 0, 20.0, 0.0, 20 * (1e-3 + n * 1e-5), 20 * (2e-3 + n * 1e-5), n * 0.04) for n in (FEW, MANY)
+    )
     found = costs_of(made, few, many)
     for name in Costs.__dataclass_fields__:
         assert getattr(found, name) == pytest.approx(getattr(COSTS, name)), name

@@ -85,6 +85,12 @@ def test_a_hint_is_for_a_job_of_the_kind_of_its_task(kind: str) -> None:
         check_hint(with_body([[f"town/420/{kind}/agent:ann/0/0"], {}, {}]), "plan")
 
 
+def test_what_another_version_adds_to_a_message_is_ignored() -> None:
+    message = changed(("headers", "later"), {"a": 1})
+    assert check_hint(message, "plan") == check_hint(HINT, "plan")
+    assert check_hint(changed(("later",), 1), "plan") == check_hint(HINT, "plan")
+
+
 @pytest.mark.parametrize("junk", ["\n", "!", "=", " "])
 def test_a_body_is_strict_base64(junk: str) -> None:
     with pytest.raises(MessageRefused):

@@ -40,6 +40,8 @@ PAGES = (
     "budgets/data",
     "cadence",
     "cadence/data",
+    "waiting",
+    "waiting/data",
     "charts",
     "charts/data",
     "steering",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -98,6 +99,20 @@ def test_a_worker_leaves_newer_jobs_to_others_and_spends_nothing(client: Redis, 
     client.hset(host.ledger.store.key("state"), "schema", NEWER)
     upgraded = Claims(client, worker="upgraded", schema=NEWER)
     assert settle(upgraded, claimed(upgraded, job)) == "staged"
+
+
+def test_what_a_newer_version_of_the_same_schema_adds_to_a_job_is_ignored(client: Redis) -> None:
+    host = Host(client)
+    (job,) = host.turn(("think", OWNER))
+    key = host.ledger.store.job_key(job.key.text())
+    told = json.loads(client.hget(key, "job") or b"")
+    client.hset(key, mapping={"job": json.dumps(told | {"later": {"a": 1}}), "later": "1"})
+    client.hset(host.ledger.store.key("state"), "later", "1")
+    claims = worker(client)
+    assert settle(claims, claimed(claims, job)) == "staged"
+    host.until(6)
+    assert host.ended()[job.key][0] == "applied"
+    assert audit(client, "r") == []
 
 
 def test_a_worker_leaves_a_run_of_an_older_version_alone_and_warns(client: Redis) -> None:
