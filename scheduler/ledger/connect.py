@@ -27,10 +27,10 @@ from redis.retry import Retry
 
 from cogitate.scheduler.config.settings import ConfigurationError
 from cogitate.scheduler.config.urls import NO_BROKER, is_cluster_url, is_sentinel_url, ledger_urls, place_of, redact_url
-from cogitate.scheduler.ledger.cluster import ClusterRedis, parse_cluster_url
 from cogitate.scheduler.ledger.outage import is_outage
-from cogitate.scheduler.ledger.placement import PlacedRedis
-from cogitate.scheduler.ledger.sentinel import sentinel_client
+from cogitate.scheduler.ledger.servers.cluster import ClusterRedis, parse_cluster_url
+from cogitate.scheduler.ledger.servers.placement import PlacedRedis
+from cogitate.scheduler.ledger.servers.sentinel import sentinel_client
 
 PATIENCE = 1.5  # seconds for each call of a reader, who sees an answer or an error within 3, a program's start included
 MOST_CONNECTIONS = 2_000  # one for each thread of the largest worker; the client's own bound is 100, and then it fails

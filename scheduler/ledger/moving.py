@@ -28,9 +28,9 @@ from cogitate.memory import typed_json
 from cogitate.scheduler.ledger.connect import read_value, scan_keys
 from cogitate.scheduler.ledger.errors import LedgerError, RunExists, RunHeld
 from cogitate.scheduler.ledger.keys import RUNS, incarnation_key, moving_key, run_base
-from cogitate.scheduler.ledger.placement import KNOWN_FOR
 from cogitate.scheduler.ledger.presence import check_unheld
 from cogitate.scheduler.ledger.run_store import RunStore, incarnation_of, missing_run
+from cogitate.scheduler.ledger.servers.placement import KNOWN_FOR
 
 SAYS_FOR = 3_600  # seconds for which a ledger says that a run has left it
 _KEYS, _ITEMS = 500, 1_000  # in one round trip

@@ -15,7 +15,6 @@ from redis.exceptions import ResponseError, TryAgainError
 from cogitate import Profile, Settings, TickLoop
 from cogitate.errors import ConfigurationError
 from cogitate.scheduler.inspection.audit import audit
-from cogitate.scheduler.ledger.cluster import ClusterRedis, parse_cluster_url
 from cogitate.scheduler.ledger.connect import (
     check_soon,
     connect,
@@ -27,6 +26,7 @@ from cogitate.scheduler.ledger.connect import (
     servers_of,
 )
 from cogitate.scheduler.ledger.run_store import run_names
+from cogitate.scheduler.ledger.servers.cluster import ClusterRedis, parse_cluster_url
 from cogitate.workers.jobs.combined import CombinedRedis
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import typed

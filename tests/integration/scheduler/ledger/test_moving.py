@@ -16,9 +16,9 @@ from cogitate.scheduler.ledger.claims import Claim, Claims
 from cogitate.scheduler.ledger.connect import ledger_of_run, ledgers_of
 from cogitate.scheduler.ledger.keys import incarnation_key, moving_key
 from cogitate.scheduler.ledger.moving import MoveFailed, call_off, leaving, move_run
-from cogitate.scheduler.ledger.placement import PlacedRedis
 from cogitate.scheduler.ledger.presence import this_process
 from cogitate.scheduler.ledger.run_store import RunStore, run_names
+from cogitate.scheduler.ledger.servers.placement import PlacedRedis
 from tests.integration.scheduler.ledger.ledger_case import OWNER, Host, claimed, settle, sound, worker
 from tests.live_redis import empty_redis
 
@@ -110,7 +110,7 @@ def test_all_of_a_run_moves_and_it_goes_on_as_if_it_had_not(source: Redis, targe
 def test_a_worker_that_holds_a_claim_settles_it_where_the_run_is_by_then(
     placed: PlacedRedis, source: Redis, target: Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cogitate.scheduler.ledger.placement.by_preference", lambda places, run: sorted(places))
+    monkeypatch.setattr("cogitate.scheduler.ledger.servers.placement.by_preference", lambda places, run: sorted(places))
     claims, claim = half_done(placed)
     assert ledger_of_run(placed, "r") is source
     Dying.left, Dying.answered = 30, True
@@ -132,7 +132,7 @@ def test_a_worker_that_holds_a_claim_settles_it_where_the_run_is_by_then(
 def test_a_process_that_knows_the_old_ledger_asks_the_new_one(
     source: Redis, target: Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cogitate.scheduler.ledger.placement.by_preference", lambda places, run: sorted(places))
+    monkeypatch.setattr("cogitate.scheduler.ledger.servers.placement.by_preference", lambda places, run: sorted(places))
     slow = PlacedRedis({"here": source, THERE: target}, clock=lambda: 0.0)
     claims, claim = half_done(slow)
     move_run(source, target, "r", THERE)

@@ -20,9 +20,9 @@ from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.ledger.connect import check_soon, connect, ledger_of_run, ledgers_of, scan_keys, servers_of
 from cogitate.scheduler.ledger.deletion import delete_run
 from cogitate.scheduler.ledger.keys import WORKERS, incarnation_key
-from cogitate.scheduler.ledger.placement import PlacedRedis, by_preference
 from cogitate.scheduler.ledger.real_day import RealDay
 from cogitate.scheduler.ledger.run_store import RunStore, run_names
+from cogitate.scheduler.ledger.servers.placement import PlacedRedis, by_preference
 from cogitate.tasks.job import Cost
 from cogitate.workers.jobs.combined import CombinedRedis
 from cogitate.workers.processes.supervisor import WorkerPool

@@ -4,22 +4,19 @@ A command goes to the server that has its first key. The tag in the keys of a ru
 run is on one server, and a pipeline over several runs becomes one for each server. redis-py's `RedisCluster` finds the
 servers, and follows slots that move or fail over. It connects with the first command.
 
-A script is loaded by the server that is called: one that has taken over knows none. Scripts wait while their slot moves
-key by key, and are not asked of the server that has a part of the keys.
+Scripts wait while their slot moves key by key, and are not asked of the server that has a part of the keys.
 """
 
 from __future__ import annotations
 
 import threading
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from redis import ConnectionPool, Redis
 from redis.backoff import NoBackoff
-from redis.client import Pipeline
 from redis.cluster import ClusterNode, RedisCluster
 from redis.commands.core import Script
 from redis.connection import Connection, SSLConnection, parse_url
@@ -28,7 +25,6 @@ from redis.exceptions import (
     AskError,
     ClusterDownError,
     MovedError,
-    NoScriptError,
     RedisClusterException,
     RedisError,
     ResponseError,
@@ -40,11 +36,11 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
 
 from cogitate.scheduler.config.urls import CLUSTER_SCHEMES
+from cogitate.scheduler.ledger.servers.routing import SeveralServers, key_of, sent_to
 
 T = TypeVar("T")
 
 _PORT = 6379
-_REDIRECTED = (AskError, TryAgainError, ClusterDownError)  # AskError includes MovedError
 _NOT_ALL_KEYS = "non local key in a cluster node"  # of a script: see `lua/whole.lua`
 _MOST_REDIRECTS = 16
 _SLOTS = 16_384
@@ -85,7 +81,7 @@ class _NoSecondWait(RedisCluster):
     ERRORS_ALLOW_RETRY = (RedisConnectionError, ClusterDownError, SlotNotCoveredError)  # type: ignore[assignment]
 
 
-class ClusterRedis(Redis):
+class ClusterRedis(SeveralServers):
     """A client of a cluster. Thread-safe.
 
     Args:
@@ -94,6 +90,8 @@ class ClusterRedis(Redis):
         waits_again: whether a command that timed out is tried again.
         server: the class of the client of each server, through which scripts go.
     """
+
+    MOVED = (AskError, TryAgainError, ClusterDownError)  # AskError includes MovedError
 
     def __init__(
         self,
@@ -163,33 +161,6 @@ class ClusterRedis(Redis):
         with _as_outage():
             return self._cluster().execute_command(*words, **options)  # type: ignore[no-untyped-call]
 
-    def register_script(self, script: Any) -> Script:
-        """Return a script that any server loads when it is called."""
-        return ScriptOfServers(self, script)
-
-    def pipeline(self, transaction: bool = True, shard_hint: object = None) -> Pipeline:
-        """Return a pipeline, in a transaction if all its keys are of one run."""
-        return _Pipeline(self, transaction)
-
-    def execute_at_once(self, commands: Sequence[Any], scripts: set[Script], *, transaction: bool) -> list[Any]:
-        """Return the answers to a pipeline's commands, in their order; errors of the servers are among them.
-
-        Raises:
-            RedisError: when a server cannot be reached.
-        """
-        places: defaultdict[str, list[int]] = defaultdict(list)  # by server
-        for place, (words, _) in enumerate(commands):
-            places[str(self._node_of(key_of(words)).name)].append(place)
-        answers: list[Any] = [None] * len(commands)
-        for of_server in places.values():
-            own = [commands[place] for place in of_server]
-            for place, answer in zip(of_server, self._execute_together(own, scripts, transaction), strict=True):
-                answers[place] = answer
-        for place, (words, options) in enumerate(commands):
-            if isinstance(answers[place], _REDIRECTED):
-                answers[place] = self.execute_command(*words, **options)
-        return answers
-
     def close(self) -> None:
         """Close the connections."""
         with self._guard:
@@ -197,15 +168,14 @@ class ClusterRedis(Redis):
         if found is not None:
             found.close()
 
-    def _execute_together(self, commands: Sequence[Any], scripts: set[Script], transaction: bool) -> list[Any]:
-        """Run commands whose keys are on one server."""
+    def place_of_key(self, key: Any) -> str:
+        """Return the name of the server that has a key."""
+        return str(self._node_of(key).name)
 
-        def execute(server: Redis) -> list[Any]:
-            with server.pipeline(transaction=transaction) as pipeline:
-                pipeline.command_stack, pipeline.scripts = list(commands), set(scripts)
-                return pipeline.execute(raise_on_error=False)
-
-        return self._at_home(key_of(commands[0][0]), execute)
+    def execute_together(self, commands: Sequence[Any], scripts: set[Script], *, transaction: bool) -> list[Any]:
+        """Return the answers to commands whose keys are on one server."""
+        key = key_of(commands[0][0])
+        return self._at_home(key, lambda server: sent_to(server, commands, scripts, transaction=transaction))
 
     def _at_home(self, key: Any, call: Callable[[Redis], T]) -> T:
         """Return the answer of the server that has a key's slot, wherever that is by now.
@@ -262,39 +232,6 @@ class ClusterRedis(Redis):
         """Ask for the servers anew, the failed one last."""
         with _as_outage():
             self._cluster().nodes_manager.initialize(last_failed_node_name=failed.name)
-
-
-class ScriptOfServers(Script):
-    """A script of a client of several servers, which the one that is called loads if it does not know it."""
-
-    def __call__(self, keys: Any = None, args: Iterable[Any] | None = None, client: Any = None) -> Any:
-        if client is not None:  # a pipeline loads its scripts
-            return super().__call__(keys, args, client)
-        words = (len(keys), *keys, *(args or ()))
-        try:
-            return self.registered_client.evalsha(self.sha, *words)
-        except NoScriptError:
-            return self.registered_client.eval(self.script, *words)  # type: ignore[arg-type]
-
-
-class _Pipeline(Pipeline):
-    def __init__(self, cluster: ClusterRedis, transaction: bool) -> None:
-        super().__init__(cluster.connection_pool, cluster.response_callbacks, transaction, None)
-        self._cluster = cluster
-
-    def execute(self, raise_on_error: bool = True) -> list[Any]:
-        """Send the commands, and return the answers."""
-        commands, scripts = self.command_stack, self.scripts
-        self.reset()
-        answers = self._cluster.execute_at_once(commands, scripts, transaction=bool(self.transaction))
-        if raise_on_error:
-            self.raise_first_error(commands, answers)  # type: ignore[no-untyped-call]
-        return answers
-
-
-def key_of(words: Sequence[Any]) -> Any:
-    """Return the first key of a command."""
-    return words[3] if words[0] in ("EVALSHA", "EVAL") else words[1]
 
 
 @contextmanager

@@ -13,18 +13,17 @@ from __future__ import annotations
 import hashlib
 import re
 import time
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
 from redis import Redis
-from redis.client import Pipeline
 from redis.commands.core import Script
 from redis.exceptions import RedisError, TryAgainError
 
-from cogitate.scheduler.ledger.cluster import ClusterRedis, ScriptOfServers, key_of
 from cogitate.scheduler.ledger.keys import RUNS, incarnation_key, moving_key
+from cogitate.scheduler.ledger.servers.cluster import ClusterRedis
+from cogitate.scheduler.ledger.servers.routing import SeveralServers, key_of, sent_to
 
 KNOWN_FOR = 2.0  # seconds for which a process asks the same ledger for a run without looking for it again
 
@@ -41,7 +40,7 @@ def by_preference(places: Sequence[str], run: str) -> list[str]:
     return sorted(places, key=lambda place: hashlib.blake2b(f"{run}\0{place}".encode(), digest_size=8).digest())
 
 
-class PlacedRedis(Redis):
+class PlacedRedis(SeveralServers):
     """A client of several ledgers. Thread-safe.
 
     Args:
@@ -49,9 +48,12 @@ class PlacedRedis(Redis):
             what belongs to no run.
     """
 
+    MOVED = (TryAgainError,)  # the run leaves that ledger, or a slot of a cluster moves
+
     def __init__(self, ledgers: Mapping[str, Redis], *, clock: Callable[[], float] = time.monotonic) -> None:
         self.ledgers = dict(ledgers)
-        self._home = next(iter(self.ledgers.values()))
+        self._first = next(iter(self.ledgers))
+        self._home = self.ledgers[self._first]
         self._known: dict[str, _Known] = {}
         self._clock = clock
         super().__init__(connection_pool=self._home.connection_pool)
@@ -73,8 +75,7 @@ class PlacedRedis(Redis):
         Raises:
             RedisError: as `place_of`.
         """
-        found = _OF_RUN.match(key if isinstance(key, bytes) else key.encode())
-        return self.ledgers[self.place_of(found[1].decode())] if found else self._home
+        return self.ledgers[self.place_of_key(key)]
 
     def servers(self) -> list[Redis]:
         """Return a client of each server of each ledger.
@@ -113,39 +114,14 @@ class PlacedRedis(Redis):
                 raise
             return there.execute_command(*words, **options)  # type: ignore[no-untyped-call]
 
-    def register_script(self, script: Any) -> Script:
-        """Return a script that any server loads when it is called."""
-        return ScriptOfServers(self, script)
+    def place_of_key(self, key: Any) -> str:
+        """Return the place of the ledger that has a key."""
+        found = _OF_RUN.match(key if isinstance(key, bytes) else key.encode())
+        return self.place_of(found[1].decode()) if found else self._first
 
-    def pipeline(self, transaction: bool = True, shard_hint: object = None) -> Pipeline:
-        """Return a pipeline, in a transaction if all its keys are of one run."""
-        return _Pipeline(self, transaction)
-
-    def execute_at_once(self, commands: Sequence[Any], scripts: set[Script], *, transaction: bool) -> list[Any]:
-        """Return the answers to a pipeline's commands, in their order; errors of the servers are among them.
-
-        Raises:
-            RedisError: when a ledger cannot be reached.
-        """
-        places: defaultdict[int, list[int]] = defaultdict(list)  # by the identity of a ledger's client
-        ledgers: dict[int, Redis] = {}
-        for place, (words, _) in enumerate(commands):
-            ledger = self.ledger_of(key_of(words))
-            ledgers[id(ledger)] = ledger
-            places[id(ledger)].append(place)
-        answers: list[Any] = [None] * len(commands)
-        for which, of_ledger in places.items():
-            with ledgers[which].pipeline(transaction=transaction) as pipeline:
-                pipeline.command_stack, pipeline.scripts = [commands[place] for place in of_ledger], set(scripts)
-                for place, answer in zip(of_ledger, pipeline.execute(raise_on_error=False), strict=True):
-                    answers[place] = answer
-        for place, (words, options) in enumerate(commands):
-            if isinstance(answers[place], TryAgainError):
-                try:
-                    answers[place] = self.execute_command(*words, **options)
-                except RedisError as error:
-                    answers[place] = error
-        return answers
+    def execute_together(self, commands: Sequence[Any], scripts: set[Script], *, transaction: bool) -> list[Any]:
+        """Return the answers to commands whose keys are on one ledger."""
+        return sent_to(self.ledger_of(key_of(commands[0][0])), commands, scripts, transaction=transaction)
 
     def close(self) -> None:
         """Close the connections."""
@@ -197,21 +173,6 @@ class PlacedRedis(Redis):
         if away is not None:
             raise away
         return next(iter([*unfinished, *free]), preferred[0])
-
-
-class _Pipeline(Pipeline):
-    def __init__(self, placed: PlacedRedis, transaction: bool) -> None:
-        super().__init__(placed.connection_pool, placed.response_callbacks, transaction, None)
-        self._placed = placed
-
-    def execute(self, raise_on_error: bool = True) -> list[Any]:
-        """Send the commands, and return the answers."""
-        commands, scripts = self.command_stack, self.scripts
-        self.reset()
-        answers = self._placed.execute_at_once(commands, scripts, transaction=bool(self.transaction))
-        if raise_on_error:
-            self.raise_first_error(commands, answers)  # type: ignore[no-untyped-call]
-        return answers
 
 
 def _servers(ledger: Redis) -> list[Redis]:
