@@ -147,14 +147,17 @@ def is_amqp_url(url: str) -> bool:
     return url.partition("://")[0] in AMQP_SCHEMES
 
 
+def _is_single_url(url: str) -> bool:
+    return url.startswith(("redis://", "rediss://", "unix://"))
+
+
 def check_redis_url(url: str) -> None:
     """Check that a URL has a scheme of Redis.
 
     Raises:
         ValueError: showing the URL without its password.
     """
-    single = url.startswith(("redis://", "rediss://", "unix://"))
-    if not (single or is_cluster_url(url) or is_sentinel_url(url)):
+    if not (_is_single_url(url) or is_cluster_url(url) or is_sentinel_url(url)):
         raise ValueError(
             f"{redact_url(url)[:80]!r} is not a Redis URL: it must begin with redis://, rediss:// or unix://, or "
             "redis+cluster:// or redis+sentinel://"
@@ -190,7 +193,11 @@ def check_broker_url(url: str) -> None:
             if not (url.startswith("amqps://") and name.startswith("ssl_")):
                 raise ValueError(f"{redact_url(url)[:80]!r} may have no parameter {name[:40]!r}")
         return
-    check_redis_url(url)
+    if not (_is_single_url(url) or is_cluster_url(url) or is_sentinel_url(url)):
+        raise ValueError(
+            f"{redact_url(url)[:80]!r} is no broker's URL: it must begin with redis://, rediss:// or unix://, or with "
+            "amqp:// or amqps:// for RabbitMQ"
+        )
     if is_cluster_url(url):
         raise ValueError(f"{redact_url(url)[:80]!r} is not a broker: {NO_BROKER}")
     if is_sentinel_url(url):

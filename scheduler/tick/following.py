@@ -102,7 +102,7 @@ class Following:
         if tick - 1 <= origin.tick:
             self._check(origin, journal, tick - 1, digest)
         elif tick - 1 <= journal.last and digest != journal.digest(tick - 1):
-            self._leave(origin, journal, tick - 1)
+            self._leave(origin, journal, tick - 1, tick - 2)
             return None
         line = journal.line(tick)
         if line is None:
@@ -137,7 +137,7 @@ class Following:
             return
         self._check(origin, journal, tick, digest)
         asked = [msgspec.json.encode(request) for request in _requests(origin)]
-        self._leave(origin, journal, tick, kept, *chunked("LPUSH", "controls", asked[::-1], 1))
+        self._leave(origin, journal, tick, tick, kept, *chunked("LPUSH", "controls", asked[::-1], 1))
 
     def _end(self, tick: int, *writes: Write) -> None:
         """Go on without the source from the next tick on."""
@@ -161,9 +161,13 @@ class Following:
                 "world, and change what you want to change after that tick"
             )
 
-    def _leave(self, origin: Origin, journal: SourceJournal, tick: int, *writes: Write) -> None:
-        """Go on without the source, and keep the outcomes of its later jobs for workers."""
-        outcomes = LaterOutcomes(journal, tick)
+    def _leave(self, origin: Origin, journal: SourceJournal, tick: int, equal: int, *writes: Write) -> None:
+        """Go on without the source, and keep the outcomes of its later jobs for workers.
+
+        Args:
+            equal: the last tick after which the runs were equal.
+        """
+        outcomes = LaterOutcomes(journal, tick, equal)
         for write in chunked("HSET", "origin_outcomes", outcomes.fields(), 2):
             self._ledger.carry_out(write)
         self._end(tick, *writes, *outcomes.writes(self._ledger.store))

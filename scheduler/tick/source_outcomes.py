@@ -78,11 +78,12 @@ class LaterOutcomes:
 
     Args:
         parted: that tick.
+        equal: the last tick after which the runs were equal; jobs of a later one may read what differs.
     """
 
-    def __init__(self, journal: SourceJournal, parted: int) -> None:
-        self._parted = parted
-        self._open: dict[JobKey, DueJob] = {}  # that were open at that tick
+    def __init__(self, journal: SourceJournal, parted: int, equal: int) -> None:
+        self._equal = equal
+        self._open: dict[JobKey, DueJob] = {}  # that were open at the tick `parted`, and have read the same
         self._results: dict[JobKey, Result] = {}  # of later jobs whose inputs are known
         self._late: set[JobKey] = set()  # jobs that ended late after that tick
         self._offers: dict[JobKey, Result] = {}  # answers to jobs that had ended by that tick
@@ -112,7 +113,7 @@ class LaterOutcomes:
                 self._offers[ended.key] = answer
 
     def _keep(self, due: DueJob, result: Result) -> None:
-        if due.key.tick <= self._parted:
+        if due.key.tick <= self._equal:
             self._open[due.key] = due._replace(result=result)
         elif result.inputs:
             self._results[due.key] = result

@@ -30,7 +30,7 @@ def test_every_memory_is_on_the_page_and_each_thought_names_its_job(tmp_path: Pa
             COGITATE_MODEL=MODEL,
             COGITATE_API_KEY="any",
             COGITATE_REFLECTION_INTERVAL="120",
-            COGITATE_CAPTURE="1",
+            COGITATE_RECORD="1",
         )
     told = summary("minds", "town", "--out", out, data_dir=home)
     minds = data_of(out)

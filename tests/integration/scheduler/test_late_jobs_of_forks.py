@@ -55,6 +55,12 @@ class Lived(NamedTuple):
         return {one.key: line.core.tick for line in self.lines for one in line.core.ended if one.reason == "late"}
 
     @property
+    def taken(self) -> set[JobKey]:
+        """The jobs that a worker had taken by their end."""
+        notes = (one for line in self.lines for one in line.notes.ended)
+        return {one.key for one in notes if one.attempts}
+
+    @property
     def answered(self) -> dict[JobKey, tuple[int, str]]:
         """The answers that came after their job's end, with their tick and what became of them."""
         return {one.key: (line.core.tick, one.end) for line in self.lines for one in line.core.late}
@@ -116,4 +122,13 @@ def test_a_changed_fork_asks_no_late_job_anew_that_reads_the_same(town: Town, so
     repeated = (same | open_then) & source.late.keys()
     assert len(repeated) > 5
     assert {key: fork.late.get(key) for key in repeated} == {key: source.late[key] for key in repeated}
-    assert {key: fork.answered.get(key) for key in repeated} == {key: source.answered.get(key) for key in repeated}
+    taken = repeated & (open_then | fork.taken)  # of others no answer is awaited
+    assert {key: fork.answered.get(key) for key in taken} == {key: source.answered.get(key) for key in taken}
+
+
+def test_a_job_of_the_tick_at_which_the_runs_part_reads_what_has_changed(town: Town, source: Lived) -> None:
+    job = min(key for key in source.inputs if key.kind == "plan")
+    seen = AddObservation(job.tick, job.owner, {"text": "A stranger asks about the harbour."})
+    fork = town.live("changed-then", Fork(run="source", tick=job.tick - 1, changes=(seen,)))
+    assert fork.inputs[job] != source.inputs[job]
+    assert job in fork.paid

@@ -319,6 +319,11 @@ def raising(error: BaseException) -> Callable[[Any], Any]:
     return ask
 
 
+def no_request(moment: Any) -> tuple[()]:
+    """Ask for nothing: a kind whose request becomes a job is not asked for its next tick."""
+    return ()
+
+
 AT_THE_HOST: dict[str, tuple[dict[str, Any], str]] = {
     "due raises": ({"asks": fail}, r"due raised KeyError in test_kind_declarations.py, line \d+$"),
     "due raises later": ({"asks": fail_later}, "due raised ZeroDivisionError"),
@@ -345,9 +350,15 @@ AT_THE_HOST: dict[str, tuple[dict[str, Any], str]] = {
     "owner that raises": ({"asks": asking(owner=Strange("agent:ada"))}, "due raised RuntimeError in "),
     "reads a word": ({"asks": asking(reads=("agent:ben",))}, "due returned an invalid request: hum for 'agent:ada'"),
     "reads half": ({"asks": asking(reads=(Reads("agent:ben", None),))}, "due returned an invalid request"),  # type: ignore[arg-type]
-    "wake raises": ({"wakes": fail}, r"wake raised KeyError in test_kind_declarations.py, line \d+$"),
+    "wake raises": (
+        {"asks": no_request, "wakes": fail},
+        r"wake raised KeyError in test_kind_declarations.py, line \d+$",
+    ),
     "wake explodes": ({"wakes": raising(Exploding())}, "wake raised Exploding in "),
-    "wake a float": ({"wakes": lambda moment: moment.tick + 0.5}, "wake returned a float: return the number of a tick"),
+    "wake a float": (
+        {"asks": no_request, "wakes": lambda moment: moment.tick + 0.5},
+        "wake returned a float: return the number of a tick",
+    ),
     "wake a word": ({"wakes": lambda moment: "tomorrow"}, "wake returned a str"),
     "wake true": ({"wakes": lambda moment: True}, "wake returned a bool"),
 }
@@ -357,7 +368,7 @@ AT_THE_HOST: dict[str, tuple[dict[str, Any], str]] = {
 def test_a_failing_due_method_skips_one_owner_at_one_tick(
     cogitate_loop: Callable[..., TickLoop], does: dict[str, Any], why: str
 ) -> None:
-    good, broken = Own(), Own(**does)
+    good, broken = Own(), Own(**{"asks": no_request, **does})
 
     def at(moment: Any) -> Own:
         return broken if moment.owner == "agent:ada" and moment.tick in (3, 4) else good
@@ -367,7 +378,7 @@ def test_a_failing_due_method_skips_one_owner_at_one_tick(
     loop = cogitate_loop(owners=owners, ticks=8, client=client)
     with capture_logs() as logs:
         thought = [(tick.number, change.owner) for tick in loop for change in tick.applied if change.kind == "hum"]
-    left_out = {(4, "agent:ada"), (5, "agent:ada")} if "asks" in does else set()
+    left_out = {(4, "agent:ada"), (5, "agent:ada")}
     assert thought == [(n, owner) for n in range(2, 9) for owner in sorted(owners) if (n, owner) not in left_out]
     told = [(log["kind"], log["owner"], log["tick"]) for log in logs if log["event"] == "kind.failed"]
     assert told == [("hum", "agent:ada", 3)], "once"
@@ -407,7 +418,8 @@ def test_a_process_ending_exception_is_no_fault_of_a_kind(
     def leave(*_: Any) -> Any:
         raise error
 
-    kind = Own(**{method: leave}) if method != "heeds" else Own(asks=lambda moment: (), wakes=lambda moment: None)
+    given = {"asks": no_request, "wakes": lambda moment: None} if method in ("wakes", "heeds") else {}
+    kind = Own(**given) if method == "heeds" else Own(**{**given, method: leave})
     if method == "heeds":
         kind.heeds = leave  # type: ignore[attr-defined]
     register(kind)
