@@ -160,16 +160,18 @@ def examine_workers(app: Celery, kinds: Sequence[str], *, expected: bool) -> Ite
         kinds: the kinds that this installation knows; each has a queue with its name.
         expected: whether a worker must be running; otherwise missing workers are fine, since hosts start them.
     """
-    inspect = app.control.inspect(timeout=ANSWER_WITHIN)
-    try:
-        about: Mapping[str, WorkerAbout] = inspect._request("about") or {}
-    except (RedisError, OperationalError) as error:
-        if "permission" not in str(error):
-            raise
-        yield warning(
-            "workers", f"this Redis user may not inspect them: {error}", "use the user operator, or check Flower"
-        )
-        return
+    with app.connection_for_write() as connection:  # a new one: one of kombu's pool may be older than the broker
+        inspect = app.control.inspect(timeout=ANSWER_WITHIN, connection=connection)
+        try:
+            about: Mapping[str, WorkerAbout] = inspect._request("about") or {}
+            consumed = (inspect.active_queues() if about else None) or {}
+        except (RedisError, OperationalError) as error:
+            if "permission" not in str(error):
+                raise
+            yield warning(
+                "workers", f"this Redis user may not inspect them: {error}", "use the user operator, or check Flower"
+            )
+            return
     if not about:
         if expected:
             advice = "start one: cogitate worker"
@@ -178,7 +180,7 @@ def examine_workers(app: Celery, kinds: Sequence[str], *, expected: bool) -> Ite
             yield ok("workers", "none runs; `cogitate run` starts its own")
         return
     taken: dict[str, int] = {}
-    for queues in (inspect.active_queues() or {}).values():
+    for queues in consumed.values():
         for queue in queues:
             taken[queue["name"]] = taken.get(queue["name"], 0) + 1
     yield ok("workers", f"{len(about)} answer: {', '.join(sorted(about)[:5])}" + (" …" if len(about) > 5 else ""))
