@@ -32,7 +32,7 @@ from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import typed
 from tests.integration.scheduler.ledger.ledger_case import Host
 from tests.integration.scheduler.ledger.tls_case import behind_tls
-from tests.patience import LONGEST
+from tests.patience import LONGEST, wait_until
 from tests.redis_cluster import Cluster, Node
 
 OWNERS = {"agent:ada": Profile(name="Ada Smith"), "agent:ben": Profile(name="Ben Cole")}
@@ -144,6 +144,19 @@ def end_move(slot: int, cluster: Cluster, there: Node) -> None:
     assert isinstance(name, bytes)
     for node in (there, *cluster.nodes):
         node.ask("CLUSTER SETSLOT", slot, "NODE", name.decode())
+    there.ask("CLUSTER BUMPEPOCH")  # or a heartbeat of the former owner, still under way, gives it the slot again
+
+    def known() -> bool:
+        return all(owner_of(slot, node) == name for node in cluster.nodes)
+
+    wait_until(known, "all servers to name the slot's new owner")
+
+
+def owner_of(slot: int, node: Node) -> object:
+    """Return the id of the server that has a slot, as a server says."""
+    parts = node.ask("CLUSTER", "SLOTS")
+    assert isinstance(parts, list)
+    return next(owner[2] for first, last, owner, *_ in parts if first <= slot <= last)
 
 
 def test_runs_of_a_cluster_have_the_digest_of_a_single_server(
