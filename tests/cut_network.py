@@ -1,4 +1,4 @@
-"""The network of one machine, on a loopback address of its own, which a test can cut and mend.
+"""The network of one machine, on a separate loopback address, which a test can cut and restore.
 
 While it is cut, nothing arrives and nothing is refused: connections stay open and silent, as where a cable is pulled.
 What was on its way arrives once it is mended, as TCP sends it again.

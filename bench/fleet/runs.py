@@ -21,7 +21,7 @@ PLACES = 16  # jobs that a worker runs at a time
 
 
 class Place(NamedTuple):
-    """Where runs find their server and their endpoint; a host in another process needs no more."""
+    """The folder, server and endpoint of runs: all that a host in another process needs."""
 
     folder: Path
     redis_url: str

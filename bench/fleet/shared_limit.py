@@ -34,7 +34,7 @@ LOST = 0.001  # calls that never end
 
 
 class Counted(NamedTuple):
-    """What one process has counted. Amounts are micro-dollars."""
+    """The counts of one process. Amounts are micro-dollars."""
 
     admitted: int = 0
     refused: int = 0

@@ -61,7 +61,7 @@ def _waits(fleet: Fleet, loop: TickLoop, ticks: int) -> list[float]:
         while len(ended) < JOBS or time.monotonic() < began + TICK:
             new = int(fleet.state.scard(staged)) - answered - len(ended)
             ended += [time.monotonic() - began] * new
-            time.sleep(LOOK)
+            time.sleep(LOOK)  # between two looks: the count is in another process
         waits += ended
         answered += JOBS
     return waits

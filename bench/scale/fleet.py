@@ -43,14 +43,14 @@ TOWN, TOWN_TICKS = 25, 1_440
 
 
 class Demand(NamedTuple):
-    """What one agent asks for in a tick."""
+    """The work that one agent causes in a tick."""
 
     jobs: float
     observations: float
 
 
 class Size(NamedTuple):
-    """How a fleet grows."""
+    """The size of a fleet's parts."""
 
     run: float = A_RUN  # agents of a run
     machine: float = A_MACHINE  # agents for each machine

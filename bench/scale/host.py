@@ -1,4 +1,4 @@
-"""One host of a measured fleet, as a process of its own: `python -m bench.scale.host`.
+"""One host of a measured fleet, in a separate process: `python -m bench.scale.host`.
 
 It reads a `HostTask` as JSON, says "ready" once its owners have memories, begins when it is sent a line, and answers
 with a `HostFigures` as JSON.
@@ -27,7 +27,7 @@ DUE_IN = 30  # ticks
 
 
 class HostTask(msgspec.Struct, frozen=True, kw_only=True):
-    """What one host does."""
+    """The task of one host."""
 
     run: str
     folder: str
@@ -42,7 +42,7 @@ class HostTask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HostFigures(msgspec.Struct, frozen=True, kw_only=True):
-    """What it came to."""
+    """The figures of one host."""
 
     ticks: int  # those until its last job had its end included
     jobs: int

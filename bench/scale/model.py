@@ -49,7 +49,7 @@ class Costs:
 
 @dataclass(frozen=True, kw_only=True)
 class Fleet:
-    """What is simulated. Jobs and observations are those of one run in one tick."""
+    """The simulated fleet. Jobs and observations are those of one run in one tick."""
 
     runs: int
     jobs: float
@@ -63,7 +63,7 @@ class Fleet:
 
 
 class Outcome(NamedTuple):
-    """What a simulation came to, after its first quarter."""
+    """The result of a simulation, without its first quarter."""
 
     offered: float  # jobs a second
     answered: float  # jobs a second

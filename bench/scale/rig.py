@@ -20,7 +20,7 @@ import psutil
 from redis import Redis
 
 from bench.scale.host import HostFigures, HostTask, settings_of
-from bench.worker.concurrency import cpu_seconds, running_worker
+from bench.worker.concurrency import cpu_seconds, endpoint, running_worker
 from cogitate.memory import typed_json
 from cogitate.scheduler.ledger.worker_signs import workers_seen
 from cogitate.workers.processes.embedded import EmbeddedServer
@@ -44,7 +44,7 @@ class Point:
 
 
 class Figures(NamedTuple):
-    """What a point came to; CPU in seconds, of all processes of a sort together."""
+    """The figures of one point; CPU in seconds, summed over all processes of a sort."""
 
     ticks: int  # of all hosts
     jobs: int
@@ -71,7 +71,7 @@ class Rig:
         self._state, self._messages = enter(self._ledger.client()), enter(self._broker.client())
         for client in (self._state, self._messages):
             client.config_set("appendfsync", "everysec")  # as in docker-compose.yml
-        self._endpoint = enter(_endpoint(self.latency))
+        self._endpoint = enter(endpoint(self.latency))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -193,14 +193,3 @@ def _host(task: HostTask) -> Iterator[subprocess.Popen[str]]:
             yield process
         finally:
             process.kill()
-
-
-@contextmanager
-def _endpoint(latency: float) -> Iterator[str]:
-    command = [sys.executable, "-m", "cogitate.ops", "fake-llm", "--port", "0", "--latency", str(latency)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield process.stdout.readline().strip()
-        finally:
-            process.terminate()

@@ -283,9 +283,13 @@ def until(condition: Callable[[], bool], log: Path) -> None:
 
 
 @contextmanager
-def endpoint() -> Iterator[str]:
-    """Run the stand-in in a separate process, and yield its base URL."""
-    command = [sys.executable, "-m", "cogitate.ops", "fake-llm", "--port", "0", "--latency", str(LATENCY)]
+def endpoint(latency: float = LATENCY) -> Iterator[str]:
+    """Run the stand-in in a separate process, and yield its base URL.
+
+    Args:
+        latency: seconds of an answer.
+    """
+    command = [sys.executable, "-m", "cogitate.ops", "fake-llm", "--port", "0", "--latency", str(latency)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdout is not None
         try:

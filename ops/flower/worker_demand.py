@@ -1,4 +1,4 @@
-"""How many slots of workers the open jobs of all runs need to be in time: what an autoscaler of workers asks for.
+"""The worker slots that the open jobs of all runs need to be in time, for autoscalers.
 
 The length of a queue does not tell: a thousand jobs that are due in an hour need few workers, ten that are due in two
 seconds need ten slots. So jobs are counted by due tick. All jobs that are due by some tick must have been answered by
@@ -24,7 +24,7 @@ from cogitate.scheduler.ledger.run_store import RunStore
 
 
 class WorkerDemand(msgspec.Struct, frozen=True, kw_only=True):
-    """What the runs of a server ask of its workers."""
+    """The demand of all runs of a server."""
 
     slots: int  # that are needed at the same time
     open_jobs: int  # that wait for a worker or an answer

@@ -1,4 +1,4 @@
-"""Who waits for whom at shared workers, in words."""
+"""Formatting of runs that share workers: how long their jobs wait, and for which runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def format_wait(run: WaitingRun) -> str:
 
 
 def format_share(share: float | None) -> str:
-    """Return a share in percent, or "—" if there is none."""
+    """Format a share as a percentage; "—" if it is unknown."""
     return "—" if share is None else f"{100 * share:.0f}%"
 
 

@@ -33,7 +33,6 @@ _HARMLESS = frozenset(
         "virtual_host",
     }
 )
-_SCHEME = re.compile(r"(?:rediss?(?:\+cluster|\+sentinel)?|unix)://")
 _NAME = re.compile(r"[A-Za-z][A-Za-z_-]{0,39}")  # of a parameter
 _ENCODED_USER = re.compile(r"%(?:40|3a)", re.IGNORECASE)  # "@" or ":" in the place of a host
 
@@ -117,7 +116,7 @@ _NO_SENTINEL = "messages go to a single server, not through Sentinels: name one 
 def ledger_urls(url: str) -> list[str]:
     """Return the URLs of several ledgers that `Settings.state_url` gives as one text, or this one URL."""
     urls = url.split(" ")
-    return urls if all(_SCHEME.match(one) for one in urls) else [url]
+    return urls if all(map(_is_redis_url, urls)) else [url]
 
 
 def place_of(url: str) -> str:
@@ -147,8 +146,9 @@ def is_amqp_url(url: str) -> bool:
     return url.partition("://")[0] in AMQP_SCHEMES
 
 
-def _is_single_url(url: str) -> bool:
-    return url.startswith(("redis://", "rediss://", "unix://"))
+def _is_redis_url(url: str) -> bool:
+    single = url.startswith(("redis://", "rediss://", "unix://"))
+    return single or is_cluster_url(url) or is_sentinel_url(url)
 
 
 def check_redis_url(url: str) -> None:
@@ -157,7 +157,7 @@ def check_redis_url(url: str) -> None:
     Raises:
         ValueError: showing the URL without its password.
     """
-    if not (_is_single_url(url) or is_cluster_url(url) or is_sentinel_url(url)):
+    if not _is_redis_url(url):
         raise ValueError(
             f"{redact_url(url)[:80]!r} is not a Redis URL: it must begin with redis://, rediss:// or unix://, or "
             "redis+cluster:// or redis+sentinel://"
@@ -193,7 +193,7 @@ def check_broker_url(url: str) -> None:
             if not (url.startswith("amqps://") and name.startswith("ssl_")):
                 raise ValueError(f"{redact_url(url)[:80]!r} may have no parameter {name[:40]!r}")
         return
-    if not (_is_single_url(url) or is_cluster_url(url) or is_sentinel_url(url)):
+    if not _is_redis_url(url):
         raise ValueError(
             f"{redact_url(url)[:80]!r} is no broker's URL: it must begin with redis://, rediss:// or unix://, or with "
             "amqp:// or amqps:// for RabbitMQ"

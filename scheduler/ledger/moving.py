@@ -209,7 +209,7 @@ def _arrive(target: Redis, run: str, incarnation: str) -> None:
 
 
 def _remove(source: Redis, run: str) -> None:
-    time.sleep(KNOWN_FOR)
+    time.sleep(KNOWN_FOR)  # until no process remembers this ledger as the run's: see step 5 above
     source.delete(incarnation_key(run))
     _clear(source, run)
     source.srem(RUNS, run)

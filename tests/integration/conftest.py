@@ -12,7 +12,7 @@ from redis import Redis
 from cogitate.scheduler.config.settings import Settings
 from cogitate.workers.processes.embedded import EmbeddedServer
 from cogitate.workers.processes.supervisor import worker_command, worker_environment
-from tests.patience import LONGEST
+from tests.processes import running
 
 Eventually = Callable[..., None]
 
@@ -56,17 +56,10 @@ def worker_log(
         process = subprocess.Popen(
             command, env=worker_environment(worker_settings), cwd=worker_settings.data_dir, stdout=out, stderr=out
         )
-    try:
+    with running(process):
         eventually(lambda: "ready." in log.read_text() or process.poll() is not None, "the worker to be ready")
         assert process.poll() is None, log.read_text()
         yield lambda: _read(log, process)
-    finally:
-        process.terminate()
-        try:
-            process.wait(LONGEST)
-        finally:
-            process.kill()
-            process.wait()
 
 
 def _read(log: Path, process: subprocess.Popen[bytes]) -> str:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from typing import NamedTuple
 
 HEADER = "traceparent"  # as W3C Trace Context names it
-_TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
-_SAMPLED = 1
 
 
 class JobTrace(NamedTuple):
@@ -34,7 +31,4 @@ def trace_of(incarnation: str, job_id: str) -> JobTrace:
 
 def sampled_of(header: object, trace: JobTrace) -> bool | None:
     """Return whether a message's header says that this trace is recorded; None if it says nothing about it."""
-    found = _TRACEPARENT.fullmatch(header) if isinstance(header, str) else None
-    if found is None or int(found[1], 16) != trace.trace_id:
-        return None
-    return bool(int(found[3], 16) & _SAMPLED)
+    return next((sampled for sampled in (True, False) if header == trace.traceparent(sampled=sampled)), None)

@@ -198,6 +198,7 @@ class Container:
         try:
             with self._archive.open(self._infos[name]) as member:
                 yield member  # type: ignore[misc]
+        # `zipfile` raises NotImplementedError for an unknown version, and RuntimeError for an encrypted member.
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
             raise changed(self.path, f"{name} cannot be decompressed ({error})") from error
 

@@ -11,7 +11,6 @@ The listing of a run is on its own ledger, and lists are joined. Nothing spans t
 from __future__ import annotations
 
 import hashlib
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
@@ -26,8 +25,6 @@ from cogitate.scheduler.ledger.servers.cluster import ClusterRedis
 from cogitate.scheduler.ledger.servers.routing import SeveralServers, key_of, sent_to
 
 KNOWN_FOR = 2.0  # seconds for which a process asks the same ledger for a run without looking for it again
-
-_OF_RUN = re.compile(rb"cogitate:\{([^}]*)\}:")
 
 
 class _Known(NamedTuple):
@@ -116,8 +113,8 @@ class PlacedRedis(SeveralServers):
 
     def place_of_key(self, key: Any) -> str:
         """Return the place of the ledger that has a key."""
-        found = _OF_RUN.match(key if isinstance(key, bytes) else key.encode())
-        return self.place_of(found[1].decode()) if found else self._first
+        run = _run_of(key)
+        return self._first if run is None else self.place_of(run)
 
     def execute_together(self, commands: Sequence[Any], scripts: set[Script], *, transaction: bool) -> list[Any]:
         """Return the answers to commands whose keys are on one ledger."""
@@ -138,9 +135,9 @@ class PlacedRedis(SeveralServers):
         return set().union(*lists)
 
     def _forget(self, key: str | bytes) -> None:
-        found = _OF_RUN.match(key if isinstance(key, bytes) else key.encode())
-        if found:
-            self._known.pop(found[1].decode(), None)
+        run = _run_of(key)
+        if run is not None:
+            self._known.pop(run, None)
 
     def _look_for(self, run: str, first: str) -> str:
         """Look on the ledgers in turn, first where the run was; remember where it is."""
@@ -173,6 +170,14 @@ class PlacedRedis(SeveralServers):
         if away is not None:
             raise away
         return next(iter([*unfinished, *free]), preferred[0])
+
+
+def _run_of(key: str | bytes) -> str | None:
+    """Return the run that a key belongs to; None if it belongs to none. See `run_base`."""
+    text = key.decode() if isinstance(key, bytes) else key
+    before, tagged, rest = text.partition("{")
+    run, closed, _ = rest.partition("}:")
+    return run if before == "cogitate:" and tagged and closed else None
 
 
 def _servers(ledger: Redis) -> list[Redis]:

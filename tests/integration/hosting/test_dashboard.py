@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 import yaml
 
-from cogitate.ops.fake_llm.server import MODEL, FakeEndpoint
+from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.hosting.test_metrics import prometheus
+from tests.integration.hosting.thinking_town import thinking
 from tests.live_flower import started
 from tests.ports import free_ports
 from tests.repository import ROOT
@@ -59,15 +60,7 @@ def test_every_query_has_data_of_a_live_run(tmp_path: Path, eventually: Callable
         with server.client() as client:
             client.config_set("maxmemory", "1gb")
         thinks = {
-            "COGITATE_BASE_URL": endpoint.url,
-            "COGITATE_API_KEY": "any",
-            "COGITATE_MODEL": MODEL,
-            "COGITATE_INPUT_PRICE": "150000",
-            "COGITATE_OUTPUT_PRICE": "600000",
-            "COGITATE_SECONDS_PER_TICK": "600",
-            "COGITATE_MORNING": "60",
-            "COGITATE_REFLECTION_INTERVAL": "120",
-            "COGITATE_ACT_INTERVAL": "6",
+            **thinking(endpoint.url),
             "COGITATE_TUNING": '{"breaker_failures": 3, "breaker_pause": 1}',
             "COGITATE_LIMITS": json.dumps({"tick.run.calls": 2}),
             "COGITATE_METRICS_PORT": str(port),

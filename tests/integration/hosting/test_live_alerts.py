@@ -18,10 +18,11 @@ from typing import Any
 
 import pytest
 
-from cogitate.ops.fake_llm.server import MODEL, FakeEndpoint
+from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import typed
 from tests.integration.hosting.test_metrics import prometheus
+from tests.integration.hosting.thinking_town import thinking
 from tests.live_flower import started
 from tests.ports import free_ports
 
@@ -88,15 +89,7 @@ def watched(tmp_path: Path, eventually: Callable[..., None]) -> Iterator[Watched
     paced = ("run", "--town", 3, "--days", 90, "--tick-rate", 4, "--workers", 0, "--llm", "openai", "--limit-usd", 1)
     with EmbeddedServer(data_dir) as server, FakeEndpoint(latency=0.02) as endpoint:
         thinks = {
-            "COGITATE_BASE_URL": endpoint.url,
-            "COGITATE_API_KEY": "any",
-            "COGITATE_MODEL": MODEL,
-            "COGITATE_INPUT_PRICE": "150000",
-            "COGITATE_OUTPUT_PRICE": "600000",
-            "COGITATE_SECONDS_PER_TICK": "600",
-            "COGITATE_MORNING": "60",
-            "COGITATE_REFLECTION_INTERVAL": "120",
-            "COGITATE_ACT_INTERVAL": "6",
+            **thinking(endpoint.url),
             "COGITATE_SOCKET_TIMEOUT": "0.3",
             "COGITATE_TUNING": '{"breaker_failures": 4, "breaker_pause": 1}',
             "COGITATE_OUTAGE_WAIT": "600",

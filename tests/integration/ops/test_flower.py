@@ -20,6 +20,7 @@ from cogitate.workers.processes.supervisor import worker_environment
 from cogitate.workers.publish import Publisher
 from tests.patience import LONGEST
 from tests.ports import free_ports
+from tests.processes import running
 
 
 @pytest.fixture
@@ -41,17 +42,10 @@ def flower(
             stderr=out,
         )
     address = f"http://127.0.0.1:{port}"
-    try:
+    with running(process):
         eventually(lambda: process.poll() is not None or knows_the_worker(address), "Flower to know the worker")
         assert process.poll() is None, log.read_text()
         yield address
-    finally:
-        process.terminate()
-        try:
-            process.wait(LONGEST)
-        finally:
-            process.kill()
-            process.wait()
 
 
 def get(address: str) -> str:

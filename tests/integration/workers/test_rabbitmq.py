@@ -34,6 +34,7 @@ from cogitate.workers.transport.lanes import BURST, LANES, queue_of, queues_of
 from tests.integration.command import typed
 from tests.live_flower import flower
 from tests.patience import LONGEST, wait_until
+from tests.processes import running
 from tests.rabbitmq import RabbitMQ
 
 pytestmark = pytest.mark.system
@@ -401,17 +402,10 @@ def worker(settings: Settings, rabbitmq: RabbitMQ, eventually: Eventually) -> It
         process = subprocess.Popen(
             worker_command("tested@%h"), env=worker_environment(settings), cwd=settings.data_dir, stdout=out, stderr=out
         )
-    try:
+    with running(process):
         eventually(lambda: consumers(rabbitmq) or process.poll() is not None, "the worker to consume")
         assert process.poll() is None, log.read_text()
         yield process
-    finally:
-        process.terminate()
-        try:
-            process.wait(LONGEST)
-        finally:
-            process.kill()
-            process.wait()
 
 
 def consumers(rabbitmq: RabbitMQ) -> int:
