@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cogitate.memory.clock import DAY
+from cogitate.memory.clock import DAY, Clock
 from cogitate.memory.errors import InputError
 from cogitate.memory.language.languages import languages_of
 from cogitate.memory.language.packs import FILE, pack_of, packs, read_packs, use_packs
@@ -121,3 +121,19 @@ def test_a_broken_pack_stops_a_run_at_its_start(folder: Path, text: str) -> None
         read_packs(folder)
     with pytest.raises(TemplateError, match=FILE):
         check_templates(folder)
+
+
+@pytest.mark.parametrize(
+    ("clock", "language", "told"),
+    [
+        (Clock(names="10 rounds"), "ja", "第4ラウンド（全10）"),
+        (Clock(names="rounds"), "de", "Runde 4"),
+        (Clock(names="months", seconds_per_tick=86_400), "ar", "السنة 1، الشهر 1، اليوم 4"),
+        (Clock(names="months", seconds_per_tick=30 * 86_400), "es", "Año 1, mes 4"),
+        (Clock(), "es", "Día 1"),
+        (Clock(names="rounds"), "eo", "round 4"),
+    ],
+)
+def test_rounds_and_months_are_told_in_the_language(clock: Clock, language: str, told: str) -> None:
+    with clock.in_force():
+        assert pack_of(language).day(clock.minute(4)) == told

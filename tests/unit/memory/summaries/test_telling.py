@@ -79,7 +79,7 @@ def test_noise_fragments_and_praise_are_left_out(said: str) -> None:
     [
         ("La tormenta hundió dos barcas. ¿Y la gente?", ["Jon: La tormenta hundió dos barcas."]),
         ("桥坏了？桥被大水冲坏了！", ["Jon：桥被大水冲坏了！"]),
-        ("火事ですか。二番ポンプが壊れました。", ["Jon：火事ですか。", "Jon：二番ポンプが壊れました。"]),
+        ("火事ですか。二番ポンプが壊れました。", ["Jon：二番ポンプが壊れました。"]),
     ],
 )
 def test_other_languages_are_quoted_with_their_marks_and_questions_left_out(said: str, told: list[str]) -> None:
@@ -122,4 +122,22 @@ def test_a_few_words_of_an_english_talk_are_english() -> None:
     ) == [
         "Jon said that dancing helps him de-stress.",
         "Gina said that the mill is old.",
+    ]
+
+
+def test_the_hour_that_answers_a_proposal_is_told() -> None:
+    lines = (("Jon", "Come back on day 2 at nine. Or can we say ten?"), ("Gina", "Ten, then."), ("Jon", "Good, then."))
+    assert texts(*lines)[-1] == 'Gina said "Ten, then".'
+
+
+def test_a_denial_is_quoted_where_they_would_be_whom() -> None:
+    assert texts(*TWO, ("Unit Seven", "I never said it was certain."))[-1] == (
+        'Unit Seven said "I never said it was certain".'
+    )
+
+
+def test_a_known_name_keeps_its_capital() -> None:
+    lines = [Utterance("Gina", "Rowan says the plane isn't coming at all this season.", 1)]
+    assert [unit.text for unit in units(lines, known=("Rowan Vale",))] == [
+        "Gina said that Rowan says the plane isn't coming at all this season."
     ]

@@ -265,3 +265,23 @@ def test_the_same_deed_promised_to_two_is_two_promises_and_each_is_kept_towards_
 def test_what_came_of_a_promise_is_told_in_a_word(told: str, state: str) -> None:
     (promise,) = found(GIVEN, message(told, 900))
     assert promise.state == state
+
+
+@pytest.mark.parametrize(
+    ("given", "told", "state"),
+    [
+        ("Prometo que lo guardo para el sábado.", "No voy a poder cumplir.", "broken"),
+        ("أعدك أن أدفع عشرين دينارا.", "لقد وفيتِ بالوعد.", "kept"),
+        ("मैं वादा करता हूँ कि दूध लाऊँगा।", "आपने अपना वादा निभाया।", "kept"),
+        ("領収書を持ってくると約束します。", "約束を守ってくれてありがとう。", "kept"),
+        ("領収書を持ってくると約束します。", "約束を守ってください。", "open"),
+        ("Ich verspreche dir, dass die Pumpe dicht ist.", "Du hast dein Versprechen nicht gehalten.", "broken"),
+    ],
+)
+def test_what_came_of_a_promise_is_known_in_other_languages(given: str, told: str, state: str) -> None:
+    (promise,) = found(message(given, 600), message(told, 900))
+    assert promise.state == state
+
+
+def test_an_oath_that_something_is_so_promises_nothing() -> None:
+    assert found(message("أقسم أني لم أنم.", 600), message("Te juro que no fui yo.", 601)) == []

@@ -126,6 +126,9 @@ TALK = "明日の朝、一緒に市場へ行きましょう。"
             "en",
         ),
         (Profile(name="Reyes"), (message(TALK, 1, speaker=KLAUS, hearer=MARIA),), "ja"),
+        (Profile(name="鈴木ゆい", occupation="文化委員"), (observation(TALK, 1),), "ja"),
+        (Profile(name="王芳", occupation="文化委员"), (observation("今天天气很好。", 1),), "zh"),
+        (Profile(name="Lola", occupation="inspectora de sanidad"), (observation("La cámara está a 9 °C.", 1),), "es"),
     ],
 )
 def test_an_owner_thinks_in_the_language_of_its_profile_or_else_its_memories(
