@@ -36,6 +36,8 @@ class Clock:
         ("a context window of 8,192 tokens", 8_192),
         ("the request is too large n_ctx 256", 256),
         ("the prompt is too long", 0),
+        ("400 the prompt is too long", 0),
+        ("413 the prompt of 9000 tokens is longer than 8192", 8_192),
         ("context length is 3 tokens", 0),  # nobody's
         ("context length is 999999999999 tokens", 0),
     ],
