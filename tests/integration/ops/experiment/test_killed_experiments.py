@@ -8,7 +8,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.ops.fake_llm.server import FakeEndpoint, Options
 from tests.faults.attacked import Eventually
 from tests.integration.command import left_behind
 from tests.integration.ops.experiment.experiment_case import rows_of, started, write_case
@@ -70,6 +70,7 @@ def test_ninety_councils_are_killed_five_times(tmp_path: Path, eventually: Event
         out, err = last.communicate(timeout=LONGEST)
         assert last.returncode == 0, err
         answered = endpoint.stats()
+        endpoint.behave(Options())  # the reference calls one after the other: it would only wait
         reference = subprocess.run(
             [sys.executable, "-c", REFERENCE, endpoint.url],
             cwd=file.parent,
