@@ -64,7 +64,8 @@ def serve(lock: int) -> None:
                 names[process] = order.name
         while names and (ended := os.waitpid(-1, os.WNOHANG))[0]:
             told = HostEnded(names.pop(ended[0]), os.waitstatus_to_exitcode(ended[1]))
-            os.write(1, msgspec.json.encode(told) + b"\n")
+            with suppress(BrokenPipeError):  # the experiment was killed just now; its input ends next
+                os.write(1, msgspec.json.encode(told) + b"\n")
     for process in names:
         with suppress(ProcessLookupError):
             os.killpg(process, signal.SIGKILL)  # its open tick never happened, and the run is resumed before it

@@ -23,6 +23,7 @@ from pydantic import SecretStr
 from redis import Redis
 
 from cogitate.memory import typed_json
+from cogitate.memory.errors import CogitateError
 from cogitate.ops.experiment.host import HostedRun
 from cogitate.ops.experiment.hosts import Hosts
 from cogitate.ops.experiment.limit import ExperimentLimit
@@ -48,6 +49,10 @@ class Done(msgspec.Struct, frozen=True):
     """A run whose host has ended."""
 
     run: str
+
+
+class WorkersLost(CogitateError, RuntimeError):
+    """All workers of an experiment have ended, and none is started again. Its runs can be continued."""
 
 
 class Progress(NamedTuple):
@@ -213,7 +218,12 @@ class Runner:
             yield
 
     def run(self) -> Progress:
-        """Host the remaining runs within the limit, and return the progress."""
+        """Host the remaining runs within the limit, and return the progress.
+
+        Raises:
+            ConfigurationError: when a worker cannot start.
+            WorkersLost: when no worker is left.
+        """
         planned, noted, begun = [*self.experiment.runs()], self.folder.done(), time.monotonic()
         waiting = [run for run in planned if run.name not in noted]
         done = {run.name for run in planned} & noted  # of fewer replicates than before, some are no longer planned
@@ -229,9 +239,10 @@ class Runner:
         if not waiting:
             return progress()
         with ExitStack() as resources:
-            resources.enter_context(WorkerPool(self._with_server(self.settings), self.settings.workers))
+            pool = resources.enter_context(WorkerPool(self._with_server(self.settings), self.settings.workers))
             hosts = resources.enter_context(Hosts(self._lock))
             while (waiting or hosts.running) and not self._stop():
+                self._check_workers(pool)
                 for run in [one for one in waiting if one.source is None or one.source in done]:
                     if len(hosts.running) < self.experiment.hosts:
                         waiting.remove(run)
@@ -252,6 +263,13 @@ class Runner:
                     self.folder.note_stopped(limits)
                     break
         return progress()
+
+    def _check_workers(self, pool: WorkerPool) -> None:
+        """Check that workers are left: without any, every job would end late, by heuristic."""
+        if pool.cannot_start:
+            raise ConfigurationError(f"a worker cannot start: {pool.cannot_start}")
+        if self.settings.workers and not pool.any_left():
+            raise WorkersLost(f"all workers have ended: see {pool.log_file(1)}; run the same command to continue")
 
     def _with_server(self, settings: Settings) -> Settings:
         return settings.changed(redis_url=SecretStr(self._url))
