@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -37,6 +39,15 @@ print(json.dumps(digests))
 """
 
 
+def state_of(sweep: subprocess.Popen[str], folder: Path) -> str:
+    """Return what tells why an experiment does not get on: its end, its output, its runs, and all logs."""
+    code = sweep.poll()
+    sweep.kill()
+    logs = [*(folder / "logs").glob("*.log"), *(folder / "data").glob("*.log")]
+    printed = {file.name: file.read_text()[-500:] for file in logs if file.stat().st_size}
+    return f"{code=}\n{sweep.communicate()[1][-2000:]}\n{(folder / 'done.jsonl').read_text()[-200:]}\n{printed}"
+
+
 def test_ninety_councils_are_killed_five_times(tmp_path: Path, eventually: Eventually) -> None:
     file = write_case(tmp_path / "case", limit=f"limit_tokens = {LIMIT}")
     folder = file.with_suffix("")
@@ -49,8 +60,11 @@ def test_ninety_councils_are_killed_five_times(tmp_path: Path, eventually: Event
         for count in KILLED_AFTER:
             sweep = started(file, endpoint.url)
             try:
-                eventually(lambda least=count: runs_done() >= least, f"{count} runs")
-                assert sweep.poll() is None, sweep.communicate()[1]
+                eventually(lambda least=count, of=sweep: runs_done() >= least or of.poll() is not None, f"{count} runs")
+                assert sweep.poll() is None
+            except AssertionError as stalled:
+                stalled.add_note(state_of(sweep, folder))
+                raise
             finally:
                 sweep.kill()
                 sweep.communicate()
@@ -78,3 +92,32 @@ def test_ninety_councils_are_killed_five_times(tmp_path: Path, eventually: Event
     assert sum(int(row["tokens"]) for row in rows) <= told["spent"]["tokens"] <= LIMIT
     assert answered.prompt_tokens + answered.completion_tokens <= LIMIT
     assert not left_behind(folder / "data")
+
+
+def test_an_experiment_whose_workers_cannot_start_ends_with_their_reason(tmp_path: Path) -> None:
+    file = write_case(tmp_path / "case", limit=f"limit_tokens = {LIMIT}")
+    council = file.parent / "council.py"
+    only_in_workers = "import os\nif 'COGITATE_PARENT_PID' in os.environ:\n    raise RuntimeError('no councils here')\n"
+    council.write_text(council.read_text() + only_in_workers)
+    with FakeEndpoint() as endpoint:
+        sweep = started(file, endpoint.url)
+        _, err = sweep.communicate(timeout=LONGEST)
+    assert sweep.returncode == 2, err
+    assert "a worker cannot start" in err
+    assert "no councils here" in err
+
+
+def test_an_experiment_continues_after_its_server_is_killed(tmp_path: Path, eventually: Eventually) -> None:
+    file = write_case(tmp_path / "case", limit=f"limit_tokens = {LIMIT}", replicates=2, weathers='["sun"]')
+    folder = file.with_suffix("")
+    with FakeEndpoint(latency=0.05) as endpoint:
+        sweep = started(file, endpoint.url, "--json")
+        eventually(lambda: (folder / "done.jsonl").exists() or sweep.poll() is not None, "the first run")
+        os.kill(json.loads((folder / "data" / "server.json").read_text())["pid"], signal.SIGKILL)
+        out, err = sweep.communicate(timeout=LONGEST)
+        answered = endpoint.stats()
+    assert sweep.returncode == 0, err
+    assert json.loads(out.splitlines()[-1])["done"] == 6
+    rows = rows_of(folder / "runs.csv")
+    assert {(row["by_model"], row["by_heuristic"]) for row in rows} == {("9", "0")}
+    assert sum(int(row["tokens"]) for row in rows) == answered.prompt_tokens + answered.completion_tokens
