@@ -18,10 +18,12 @@ from contextlib import suppress
 from importlib import import_module
 
 import msgspec
+from redis.exceptions import RedisError
 
 from cogitate.hosting import logs
 from cogitate.memory import typed_json
 from cogitate.ops.experiment.host import HostedRun, host
+from cogitate.scheduler.ledger.outage import is_outage
 from cogitate.workers.processes.worker_process import adopt_import_paths
 
 LOADED = (  # before the forks: what hosts import late, and what a world's module imports
@@ -40,6 +42,7 @@ LOADED = (  # before the forks: what hosts import late, and what a world's modul
 )
 LOOK_EVERY = 0.03  # seconds
 CANNOT_BEGIN = 127  # exit code of a command that there is not
+SERVER_AWAY = 75  # exit code of a host that failed since the server was away (EX_TEMPFAIL of sysexits.h)
 
 
 class HostOrder(msgspec.Struct, frozen=True):
@@ -106,13 +109,23 @@ def _become(order: HostOrder, lock: int) -> None:
         logs.configure(0)
         host(order.hosted)
         code = 0
-    except BaseException:  # of the host's own code, too
+    except BaseException as error:  # of the host's own code, too
         traceback.print_exc()
+        code = SERVER_AWAY if _is_outage(error) else code
     finally:
         with suppress(OSError, ValueError):
             sys.stdout.flush()
             sys.stderr.flush()
         os._exit(code)
+
+
+def _is_outage(error: BaseException | None) -> bool:
+    """Return whether the error, or one that caused it, says that the server is away."""
+    while error is not None:
+        if isinstance(error, RedisError) and is_outage(error):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 if __name__ == "__main__":

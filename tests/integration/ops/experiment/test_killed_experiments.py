@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -107,3 +109,19 @@ def test_an_experiment_whose_workers_cannot_start_ends_with_their_reason(tmp_pat
     assert sweep.returncode == 2, err
     assert "a worker cannot start" in err
     assert "no councils here" in err
+
+
+def test_an_experiment_continues_after_its_server_is_killed(tmp_path: Path, eventually: Eventually) -> None:
+    file = write_case(tmp_path / "case", limit=f"limit_tokens = {LIMIT}", replicates=2, weathers='["sun"]')
+    folder = file.with_suffix("")
+    with FakeEndpoint(latency=0.05) as endpoint:
+        sweep = started(file, endpoint.url, "--json")
+        eventually(lambda: (folder / "done.jsonl").exists() or sweep.poll() is not None, "the first run")
+        os.kill(json.loads((folder / "data" / "server.json").read_text())["pid"], signal.SIGKILL)
+        out, err = sweep.communicate(timeout=LONGEST)
+        answered = endpoint.stats()
+    assert sweep.returncode == 0, err
+    assert json.loads(out.splitlines()[-1])["done"] == 6
+    rows = rows_of(folder / "runs.csv")
+    assert {(row["by_model"], row["by_heuristic"]) for row in rows} == {("9", "0")}
+    assert sum(int(row["tokens"]) for row in rows) == answered.prompt_tokens + answered.completion_tokens
