@@ -222,7 +222,7 @@ class Plan(Kind):
             ]
             if ended := {item.id: item.status for item in items if item.status in ("completed", "cancelled")}:
                 params["ended"] = ended
-        if done := _fulfilled(moment):
+        if plan is not None and (done := _fulfilled(moment)):
             params["done"] = done
         status = moment.brief.get("status")
         if isinstance(status, Mapping):
@@ -315,8 +315,6 @@ def _previous(case: Case) -> list[dict[str, str]]:
 
 def _fulfilled(moment: Moment) -> list[str]:
     """Return the agent's occupation if it is a one-time task that a plan item completed."""
-    if not moment.stream.count("plan"):
-        return []
     wish = pursuit_of(moment.profile)
     if not wish or wish.startswith(GOING_ON):
         return []

@@ -16,9 +16,8 @@ TWO = (("Jon", "The mill is old."), ("Gina", "The dam is new."))
 THREE = (*TWO, ("Unit Seven", "The lock is shut."))
 
 
-@pytest.mark.parametrize(
-    ("speaker", "said", "told"),
-    [
+def test_who_is_meant_must_be_certain_among_three(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, str, str]] = [
         ("Jon", "I sold my boat in Rome.", "Jon sold his boat in Rome."),
         ("Jon", "I'd put my boat in Rome.", 'Jon said "I\'d put my boat in Rome".'),
         ("Jon", "We meet in Rome on Friday.", 'Jon said "We meet in Rome on Friday".'),
@@ -36,10 +35,10 @@ THREE = (*TWO, ("Unit Seven", "The lock is shut."))
         ("Jon", "Loan instead of levy, and repairs in Rome.", 'Jon said "Loan instead of levy, and repairs in Rome".'),
         ("Jon", 'They call it "the pit" in Rome.', 'Jon said "They call it ‘the pit’ in Rome".'),
         ("Jon", "However, the mill in Rome burned.", "Jon said that the mill in Rome burned."),
-    ],
-)
-def test_who_is_meant_must_be_certain_among_three(speaker: str, said: str, told: str) -> None:
-    assert texts(*THREE, (speaker, said))[-1] == told
+    ]
+    for speaker, said, told in cases:
+        with subtests.test(speaker=speaker):
+            assert texts(*THREE, (speaker, said))[-1] == told
 
 
 @pytest.mark.parametrize(
