@@ -69,7 +69,7 @@ class RunAltered(RunUnreadable):
         more = f" and {len(parts) - NAMED} more" if len(parts) > NAMED else ""
         LedgerError.__init__(
             self,
-            f"run {run!r} cannot continue: Redis no longer holds what its host wrote up to tick {tick}; changed or "
+            f"run {run!r} cannot continue: Redis no longer holds what its host wrote up to tick {tick}. Changed or "
             f"missing: {', '.join(parts[:NAMED])}{more}; for details, run `cogitate audit {run}`; restore the server's "
             f"data from a copy, or start the run again{cause}",
         )
