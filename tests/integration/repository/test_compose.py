@@ -1,4 +1,4 @@
-"""The files of Docker Compose without a Docker engine: they are valid, and each service's command runs as written there."""
+"""The files of Docker Compose without a Docker engine: they are valid, and each service's command runs as written."""
 
 from __future__ import annotations
 
