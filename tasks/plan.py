@@ -23,7 +23,7 @@ from cogitate.memory.summaries.conversations import resolve_name
 from cogitate.prompts.answers import Activity, DailyPlan, StepPlan
 from cogitate.prompts.render import Templates
 from cogitate.tasks import timing
-from cogitate.tasks.heuristics.day_plan import AGAIN, FEWEST, MOST, Slot
+from cogitate.tasks.heuristics.day_plan import FEWEST, MOST, Slot, first_said
 from cogitate.tasks.heuristics.identity import GOING_ON, pursuit_of
 from cogitate.tasks.heuristics.planning import find_slots, status_of, unfinished_of
 from cogitate.tasks.job import Request
@@ -215,14 +215,14 @@ class Plan(Kind):
             left = [i for i in items if i.status in ("pending", "active") and (i.minute or 0) <= moment.minute]
             if not moment.world.clock.has_times:  # a step that two plans left undone is given up
                 earlier = (one for one in moment.stream.live("plan") if one is not plan)
-                before = {i.description.removeprefix(AGAIN) for one in earlier for i in one.items}
-                left = [i for i in left if i.description.removeprefix(AGAIN) not in before]
+                before = {first_said(i.description) for one in earlier for i in one.items}
+                left = [i for i in left if first_said(i.description) not in before]
             params["unfinished"] = [
                 {"description": i.description, "location": i.location, "priority": i.priority} for i in left[:MOST]
             ]
             if ended := {item.id: item.status for item in items if item.status in ("completed", "cancelled")}:
                 params["ended"] = ended
-        if done := _fulfilled(moment):
+        if plan is not None and (done := _fulfilled(moment)):
             params["done"] = done
         status = moment.brief.get("status")
         if isinstance(status, Mapping):
@@ -315,11 +315,9 @@ def _previous(case: Case) -> list[dict[str, str]]:
 
 def _fulfilled(moment: Moment) -> list[str]:
     """Return the agent's occupation if it is a one-time task that a plan item completed."""
-    if not moment.stream.count("plan"):
-        return []
     wish = pursuit_of(moment.profile)
     if not wish or wish.startswith(GOING_ON):
         return []
     items = (item for plan in moment.stream.live("plan") for item in moment.stream.plan_items(plan))
-    done = any(i.status == "completed" and i.description.removeprefix(AGAIN) == wish for i in items)
+    done = any(i.status == "completed" and first_said(i.description) == wish for i in items)
     return [wish] if done else []

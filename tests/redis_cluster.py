@@ -69,6 +69,11 @@ class Node:
         assert self._process is not None
         self._process.send_signal(signal.SIGSTOP)
 
+    def wake(self) -> None:
+        """Let a stalled process go on."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGCONT)
+
     def ask(self, *words: str | int) -> object:
         return self.client.execute_command(*words)
 
@@ -161,7 +166,7 @@ class Cluster(_Servers):
     def cut_off_replica(self, number: int) -> None:
         """Let a primary send its replica nothing further; the replica would still take over."""
         primary, replica = self.primaries[number].client, self.replicas[number].client
-        primary.acl_setuser("default", commands=["-psync", "-sync"])
+        primary.execute_command("ACL SETUSER", "default", "-psync", "-sync")  # redis-py's method turns the user off too
         primary.execute_command("CLIENT KILL", "TYPE", "replica")
         wait_until(lambda: replica.info("replication")["master_link_status"] == "down", "the replica is cut off")
 

@@ -15,18 +15,34 @@ import signal
 import sys
 import traceback
 from contextlib import suppress
+from importlib import import_module
 
 import msgspec
+from redis.exceptions import RedisError
 
-import cogitate.hosting.services  # loaded before the forks, which need them
-import cogitate.workers.processes.readiness  # noqa: F401 - likewise
 from cogitate.hosting import logs
 from cogitate.memory import typed_json
 from cogitate.ops.experiment.host import HostedRun, host
+from cogitate.scheduler.ledger.outage import is_outage
 from cogitate.workers.processes.worker_process import adopt_import_paths
 
+LOADED = (  # before the forks: what hosts import late, and what a world's module imports
+    "cogitate.effects",
+    "cogitate.experiment",
+    "cogitate.hosting.finding",
+    "cogitate.hosting.services",
+    "cogitate.tasks.own.declaring",
+    "cogitate.workers.processes.readiness",
+    "celery.app.amqp",
+    "celery.app.events",
+    "celery.backends.base",
+    "celery.events",
+    "kombu.transport.memory",
+    "snowballstemmer",
+)
 LOOK_EVERY = 0.03  # seconds
 CANNOT_BEGIN = 127  # exit code of a command that there is not
+SERVER_AWAY = 75  # exit code of a host that failed since the server was away (EX_TEMPFAIL of sysexits.h)
 
 
 class HostOrder(msgspec.Struct, frozen=True):
@@ -64,7 +80,8 @@ def serve(lock: int) -> None:
                 names[process] = order.name
         while names and (ended := os.waitpid(-1, os.WNOHANG))[0]:
             told = HostEnded(names.pop(ended[0]), os.waitstatus_to_exitcode(ended[1]))
-            os.write(1, msgspec.json.encode(told) + b"\n")
+            with suppress(BrokenPipeError):  # the experiment was killed just now; its input ends next
+                os.write(1, msgspec.json.encode(told) + b"\n")
     for process in names:
         with suppress(ProcessLookupError):
             os.killpg(process, signal.SIGKILL)  # its open tick never happened, and the run is resumed before it
@@ -92,8 +109,9 @@ def _become(order: HostOrder, lock: int) -> None:
         logs.configure(0)
         host(order.hosted)
         code = 0
-    except BaseException:  # of the host's own code, too
+    except BaseException as error:  # of the host's own code, too
         traceback.print_exc()
+        code = SERVER_AWAY if _is_outage(error) else code
     finally:
         with suppress(OSError, ValueError):
             sys.stdout.flush()
@@ -101,5 +119,16 @@ def _become(order: HostOrder, lock: int) -> None:
         os._exit(code)
 
 
+def _is_outage(error: BaseException | None) -> bool:
+    """Return whether the error, or one that caused it, says that the server is away."""
+    while error is not None:
+        if isinstance(error, RedisError) and is_outage(error):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
 if __name__ == "__main__":
+    for module in LOADED:
+        import_module(module)
     serve(int(sys.argv[1]))

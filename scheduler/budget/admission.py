@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from cogitate.scheduler.budget.budget import Account, BudgetView, Cell
+from cogitate.scheduler.budget.budget import Account, BudgetView, Cell, taken
 from cogitate.scheduler.budget.call_value import LOW_VALUE, ValueRound
 from cogitate.scheduler.budget.rules import Rules
 from cogitate.scheduler.config.tiers import ModelOption
@@ -68,11 +68,20 @@ class Decided(NamedTuple):
     valued: Valued | None = None
 
 
-class Charge(NamedTuple):
+@dataclass(frozen=True)
+class Charge:
     """What a job is charged to."""
 
     cells: tuple[Cell, ...]
     accounts: tuple[Account, ...]  # of these cells
+    _taken: dict[Cost, list[tuple[str, int]]] = field(default_factory=dict, init=False)
+
+    def taken(self, cost: Cost) -> list[tuple[str, int]]:
+        """Return what a job with this reservation adds to the view."""
+        found = self._taken.get(cost)
+        if found is None:
+            found = self._taken[cost] = taken(self.accounts, cost)
+        return found
 
 
 @dataclass(frozen=True)
@@ -123,33 +132,20 @@ def admit(
     """
     if at.values is not None and not closed:
         at.values.begin(requests)
-    ordered = sorted(
-        requests,
-        key=lambda r: (
-            at.rules.kind_of(r.kind).order,
-            -r.priority,
-            -_value(at, r) if not closed else 0,
-            last_served(r.kind, r.owner),
-            r.owner,
-            r.trial,
-            r.numbers or (),
-            _in_order(r),
-        ),
-    )
-    ordinals: Counter[tuple[str, str, int]] = Counter()
+    ordinals: dict[tuple[str, str, int], int] = {}  # the next of each slot
     known: dict[int, int] = {}  # ordinals of the host's own requests, by identity
     for request in called:
         slot = (request.kind, request.owner, request.trial)
-        known[id(request)] = ordinals[slot]
-        ordinals[slot] += 1
+        known[id(request)] = ordinal = ordinals.get(slot, 0)
+        ordinals[slot] = ordinal + 1
     deferred: Counter[tuple[str, str, int]] = Counter()
     decided = []
-    for request in ordered:
+    for request in _ordered(requests, at, last_served, by_value=not closed):
         slot = (request.kind, request.owner, request.trial)
-        ordinal = known.get(id(request))
-        if ordinal is None:
-            ordinal = ordinals[slot]
-            ordinals[slot] += 1
+        ordinal = known.get(id(request), -1)
+        if ordinal < 0:
+            ordinal = ordinals.get(slot, 0)
+            ordinals[slot] = ordinal + 1
         key = JobKey(at.tick, request.kind, request.owner, ordinal, request.trial)
         fit = Fit(at.offers_of(request)[-1], 0, closed) if closed else first_fitting(at, key, request)
         values = None if fit.refused else at.values
@@ -194,10 +190,22 @@ def replacement(job: Job, taken: Collection[JobKey], at: AdmissionRound) -> Deci
     return Decided(line, request, at.offers_of(request)[-1])
 
 
-def _value(at: AdmissionRound, request: Request) -> int:
-    """Return the expected value of a request's call; 0 where spending is fair."""
-    worth = at.values.of(request) if at.values is not None else None
-    return worth.value if worth is not None else 0
+def _ordered(
+    requests: Sequence[Request], at: AdmissionRound, last_served: Callable[[str, str], int], *, by_value: bool
+) -> list[Request]:
+    """Return requests in canonical order; what they ask for decides between those of one kind, owner and trial."""
+    orders = {kind: at.rules.kind_of(kind).order for kind in {request.kind for request in requests}}
+    values = at.values if by_value else None
+    several = len({(orders[request.kind], request.owner, request.trial) for request in requests}) < len(requests)
+
+    def place(request: Request) -> tuple[Any, ...]:
+        kind, owner = request.kind, request.owner
+        worth = values.of(request) if values is not None else None
+        value = 0 if worth is None else -worth.value
+        asked = (request.numbers or (), _in_order(request)) if several else ()
+        return orders[kind], -request.priority, value, last_served(kind, owner), owner, request.trial, asked
+
+    return sorted(requests, key=place)
 
 
 class Fit(NamedTuple):
@@ -225,10 +233,11 @@ def first_fitting(at: AdmissionRound, key: JobKey, request: Request) -> Fit:
 
 def hold(at: AdmissionRound, key: JobKey, request: Request, fit: Fit, valued: Valued | None = None) -> Decided:
     """Admit a request with the option of `fit`, and hold its cost."""
-    offer, charge = fit.offer, at.charge(key)
-    at.view.hold(charge.accounts, offer.cost)
-    ahead = at.due.ahead(key.kind, offer.model, key.tick) if offer.model else 0
-    at.due.record_admission(key.kind, offer.model, key.tick)
+    offer, charge, ahead = fit.offer, at.charge(key), 0
+    at.view.hold(charge.taken(offer.cost))
+    if offer.model:
+        ahead = at.due.ahead(key.kind, offer.model, key.tick)
+        at.due.record_admission(key.kind, offer.model, key.tick)
     line = DecidedLine(key=key, decision="admitted", model=offer.model, due=fit.due)
     return Decided(line, request, offer, Grant(key=key, reserved=offer.cost, cells=charge.cells), ahead, valued)
 

@@ -50,6 +50,12 @@ class Account(NamedTuple):
     shared: bool  # whether guarantees share it out: a day of the whole run
 
 
+def taken(accounts: Iterable[Account], cost: Cost) -> list[tuple[str, int]]:
+    """Return the fields of the view that a job with this reservation adds to, and how much."""
+    wanted = (*amounts(cost), 1)
+    return [(field, n) for account in accounts for field, n in zip(account.fields, wanted, strict=True) if n]
+
+
 class Pool(NamedTuple):
     """The part of one limit reserved for retries."""
 
@@ -288,14 +294,12 @@ class BudgetView:
     def get(self, cell: Cell, unit: LimitUnit) -> int:
         return self.held.get(f"{cell.window}|{cell.scope}|{unit}", 0)
 
-    def hold(self, accounts: Iterable[Account], cost: Cost) -> None:
-        """Count an admitted job, and hold its reservation."""
-        wanted, held, changed = (*amounts(cost), 1), self.held, self._changed
-        for account in accounts:
-            for field, amount in zip(account.fields, wanted, strict=True):
-                if amount:
-                    held[field] = held.get(field, 0) + amount
-                    changed.add(field)
+    def hold(self, taken: Iterable[tuple[str, int]]) -> None:
+        """Count an admitted job, and hold its reservation: what `taken` returns for it."""
+        held, changed = self.held, self._changed
+        for field, amount in taken:
+            held[field] = held.get(field, 0) + amount
+            changed.add(field)
 
     def move(self, cells: Iterable[Cell], before: Cost, after: Cost) -> None:
         """Replace a job's amount `before` by `after`."""

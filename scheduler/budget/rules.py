@@ -81,9 +81,11 @@ class Rules:
 
     def tier(self, request: Request, moment_of: Callable[[str], Moment]) -> Tier:
         """Return the tier of a request, whose options admission tries; the strong one where the kind has no choice."""
-        if len(self.offers_of(self.kind_of(request.kind), "strong")) == 1:
-            return "strong"
-        return self.tier_of(request, moment_of(request.owner))
+        return self.tier_of(request, moment_of(request.owner)) if request.kind in self._choosing else "strong"
+
+    @cached_property
+    def _choosing(self) -> frozenset[str]:
+        return frozenset(kind.name for kind in self.kinds if len(self.offers_of(kind, "strong")) > 1)
 
     def models_of(self, name: str) -> Sequence[str]:
         """Return the models that a kind may use; an empty name is the heuristic."""

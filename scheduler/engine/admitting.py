@@ -6,7 +6,7 @@ An admitted request, or one left to a heuristic, becomes a job; a deferred one i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -20,6 +20,7 @@ from cogitate.scheduler.budget.admission import (
     admit,
     replacement,
 )
+from cogitate.scheduler.budget.budget import NOTHING
 from cogitate.scheduler.budget.repairs import admit_repairs, is_time
 from cogitate.scheduler.config.tiers import ModelOption, Tier
 from cogitate.scheduler.engine.boundary import Closing
@@ -33,7 +34,7 @@ from cogitate.scheduler.journal.ends import LEFT
 from cogitate.scheduler.journal.history import note_served
 from cogitate.scheduler.journal.lines import Postponed
 from cogitate.scheduler.ledger.ledger import Write
-from cogitate.tasks.job import Correction, Cost, Job, JobKey, Reads, Request
+from cogitate.tasks.job import Correction, Job, JobKey, Reads, Request
 from cogitate.tasks.kind import Kind
 from cogitate.tasks.recount import Recount
 
@@ -76,7 +77,7 @@ class Admitting(Part):
         kind = self._state.rules.kind_of(request.kind)
         if type(kind).known_params is Kind.known_params:
             return request
-        known = kind.known_params(self._state.moment(request.owner, tick.number, tick.minute))
+        known = kind.known_params(self._state.moments(tick.number, tick.minute)(request.owner))
         return msgspec.structs.replace(request, params={**known, **request.params})
 
     def _touch(self, tick: TickState) -> None:
@@ -121,9 +122,10 @@ class Admitting(Part):
             return [], ()
 
         options: dict[tuple[str, Tier], Sequence[ModelOption]] = {}  # of this tick
+        moment_of = state.moments(tick, minute)
 
         def offers_of(request: Request) -> Sequence[ModelOption]:
-            tier = state.rules.tier(request, lambda owner: state.moment(owner, tick, minute))
+            tier = state.rules.tier(request, moment_of)
             found = options.get((request.kind, tier))
             if found is None:
                 kind = state.rules.kind_of(request.kind)
@@ -144,12 +146,15 @@ class Admitting(Part):
         )
         for item in now.called_off:
             decided.append(replacement(item.job, {d.line.key for d in decided}, at))
-        busy = state.busy((d.request.kind, d.request.owner) for d in decided)
-        decided += state.steering.retry(staying, at, busy)
+
+        def busy() -> Callable[[str, str], bool]:
+            return state.busy((d.request.kind, d.request.owner) for d in decided)
+
+        if state.steering.retries:
+            decided += state.steering.retry(staying, at, busy())
         admits = state.steering.admits and not away
         if admits and is_time(minute, state.facts.minute(tick - 1), state.rules.repair_from):
-            busy = state.busy((d.request.kind, d.request.owner) for d in decided)
-            decided += admit_repairs(staying, at, busy)
+            decided += admit_repairs(staying, at, busy())
         for d in decided:
             successor = d.line.successor
             if successor is not None:
@@ -183,13 +188,13 @@ class Admitting(Part):
             taken: kinds and owners that get a job without being asked.
         """
         state = self._state
-        busy = state.busy(taken)
-        found = state.cadence.due(tick, lambda owner: state.moment(owner, tick, minute), busy, state.streams)
+        busy, moment_of = state.busy(taken), state.moments(tick, minute)
+        found = state.cadence.due(tick, moment_of, busy, state.streams)
 
         def again_due(kind: str, owner: str) -> Iterable[Request]:
             if busy(kind, owner):
                 return ()
-            return state.cadence.due_now(state.rules.kind_of(kind), state.moment(owner, tick, minute))
+            return state.cadence.due_now(state.rules.kind_of(kind), moment_of(owner))
 
         limits = state.facts.limits
         return state.steering.throttle.sift(
@@ -236,7 +241,7 @@ def open_job(decided: Decided, state: RunState, minute: int, correction: Correct
         key=line.key,
         minute=minute,
         due=line.due,
-        reads=tuple(_reads(request, state.streams, state.retired)),
+        reads=_reads(request, state.streams, state.retired),
         params=request.params,
         priority=request.priority,
         model=offer.model,
@@ -248,7 +253,7 @@ def open_job(decided: Decided, state: RunState, minute: int, correction: Correct
         summary=head.summary,
         summary_version=head.summary_version,
         character=head.character,
-        reserved=grant.reserved if grant is not None else Cost(),
+        reserved=grant.reserved if grant is not None else NOTHING,
         ahead=ahead,
         at=request.at,
         refused=line.refused,
@@ -257,9 +262,14 @@ def open_job(decided: Decided, state: RunState, minute: int, correction: Correct
     return OpenJob(job=job, grant=grant)
 
 
-def _reads(request: Request, streams: Mapping[str, Stream], retired: Collection[str]) -> Iterator[Reads]:
-    """Yield the parts of streams that a job reads, as of now; of other owners, those that are still here."""
-    for reads in (Reads(request.owner, 0, request.numbers), *request.reads):
+def _reads(request: Request, streams: Mapping[str, Stream], retired: Collection[str]) -> tuple[Reads, ...]:
+    """Return the parts of streams that a job reads, as of now; of other owners, those that are still here."""
+    own = Reads(request.owner, streams[request.owner].head.last_number, request.numbers)
+    if not request.reads and not retired:
+        return (own,)
+    found = [own] if request.owner not in retired else []
+    for reads in request.reads:
         if reads.owner in streams and reads.owner not in retired:
             newest = streams[reads.owner].head.last_number
-            yield Reads(reads.owner, min(reads.upto or newest, newest), reads.numbers)
+            found.append(Reads(reads.owner, min(reads.upto or newest, newest), reads.numbers))
+    return tuple(found)

@@ -46,29 +46,26 @@ class OpenJobs(dict[JobKey, OpenJob]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._owned: dict[str, dict[JobKey, OpenJob]] = {}
+        self.owned: dict[str, dict[JobKey, OpenJob]] = {}  # only owners with open jobs
 
     def __setitem__(self, key: JobKey, item: OpenJob) -> None:
         super().__setitem__(key, item)
-        self._owned.setdefault(key.owner, {})[key] = item
+        self.owned.setdefault(key.owner, {})[key] = item
 
     def close(self, key: JobKey) -> OpenJob:
         """Remove a job that has its end, and return it."""
-        owned = self._owned[key.owner]
+        owned = self.owned[key.owner]
         del owned[key]
         if not owned:
-            del self._owned[key.owner]
+            del self.owned[key.owner]
         return super().pop(key)
 
     def restore(self, jobs: Mapping[JobKey, OpenJob]) -> None:
         """Replace all jobs by those that the ledger holds."""
         self.clear()
-        self._owned.clear()
+        self.owned.clear()
         for key, item in jobs.items():
             self[key] = item
-
-    def of_owner(self, owner: str) -> Mapping[JobKey, OpenJob]:
-        return self._owned.get(owner, {})
 
 
 def job_writes(opened: Sequence[OpenJob], view: BudgetView) -> list[Write]:

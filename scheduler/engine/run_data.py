@@ -138,14 +138,14 @@ class RunData:
 
     def busy(self, more: Iterable[tuple[str, str]]) -> Callable[[str, str], bool]:
         """Return a test whether a job of (kind, owner) is open, waits to be tried again, or is among `more`."""
-        taken, of_owner = {*more}, self.open.of_owner
+        taken, owned = {*more}, self.open.owned
         taken |= {(waiting.request.kind, waiting.request.owner) for waiting in self.deferred}
 
         def is_busy(kind: str, owner: str) -> bool:
             if taken and (kind, owner) in taken:
                 return True
-            jobs = of_owner(owner)
-            return bool(jobs) and any(key.kind == kind for key in jobs)
+            jobs = owned.get(owner)
+            return jobs is not None and any(key.kind == kind for key in jobs)
 
         return is_busy
 

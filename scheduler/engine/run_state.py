@@ -5,8 +5,8 @@ The ledger holds all of it: a host that resumes the run reads it back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import partial
+from collections.abc import Callable, Iterable
+from functools import cache, partial
 
 from cogitate.memory.entry import Entry
 from cogitate.scheduler.budget.budget import BudgetView
@@ -39,7 +39,7 @@ class RunState(RunData):
         self.values = CallValues() if rules.by_value else None
         self.latencies = Latencies()
         self.due = DueTicks(
-            fixed=rules.latency,
+            fixed=cache(rules.latency),
             bounds_of=lambda name: rules.bounds_of(rules.kind_of(name)),
             models_of=rules.models_of,
             known=self.latencies,
@@ -78,8 +78,7 @@ class RunState(RunData):
         if self.steering.mode == "drained":
             self.steering.mode = "running"
             self.touch_all()
-        minute = self.facts.minute(tick)
-        moments = (self.moment(owner, tick, minute) for owner in sorted(self.streams))
+        moments = map(self.moments(tick, self.facts.minute(tick)), sorted(self.streams))
         self.cadence.rewake(moments, self.busy(()))
 
     def touch_all(self) -> None:
@@ -87,24 +86,30 @@ class RunState(RunData):
         for owner in sorted(self.streams):
             self.cadence.touch(owner)
 
-    def moment(self, owner: str, tick: int, minute: int) -> Moment:
-        """Return an owner as the kinds see it when they decide whether they are due."""
-        jobs = self.open.of_owner(owner)
-        brief = {**self.rules.brief(owner), "open_numbers": read_numbers(jobs.values(), owner) if jobs else ()}
-        return Moment(
-            owner=owner,
-            stream=self.streams[owner],
-            profile=self.profiles[owner],
-            tick=tick,
-            minute=minute,
-            world=self.world(),
-            brief=brief,
-            estimate=partial(self.rater.estimate, owner),
-            turn_of=self.rules.turn_of,
-            unrated=partial(self._backlog, tick),
-            lead=self._lead,
-            last=self.due.last,
-        )
+    def moments(self, tick: int, minute: int) -> Callable[[str], Moment]:
+        """Return a function that shows an owner as the kinds see it when they decide whether they are due."""
+        world, unrated, lead, last = self.world(), partial(self._backlog, tick), self._lead, self.due.last
+        brief_of, turn_of, estimate, owned = self.rules.brief, self.rules.turn_of, self.rater.estimate, self.open.owned
+        streams, profiles = self.streams, self.profiles
+
+        def moment(owner: str) -> Moment:
+            jobs = owned.get(owner)
+            return Moment(
+                owner=owner,
+                stream=streams[owner],
+                profile=profiles[owner],
+                tick=tick,
+                minute=minute,
+                world=world,
+                brief={**brief_of(owner), "open_numbers": read_numbers(jobs.values(), owner) if jobs else ()},
+                estimate=partial(estimate, owner),
+                turn_of=turn_of,
+                unrated=unrated,
+                lead=lead,
+                last=last,
+            )
+
+        return moment
 
     def _lead(self, kind: str) -> int:
         return self.due.lead(kind, len(self.facts.names))

@@ -187,7 +187,7 @@ def _due(kind: Kind, moment: Moment) -> list[Request]:
         return []
     if type(found) is not tuple and (isinstance(found, str) or not isinstance(found, Iterable)):
         raise _Unusable(f"due returned {_what(found)}: return Requests, or () where nothing is due")
-    requests: list[object] = list(islice(found, MOST + 1))
+    requests: Sequence[object] = found if type(found) is tuple else list(islice(found, MOST + 1))
     if len(requests) > MOST:
         raise _Unusable(f"due returned more than {MOST} Requests")
     return [_checked(kind, moment, request) for request in requests]

@@ -63,7 +63,7 @@ class Steering:
         self._limits = LimitHistory(view.table)
         self._taken = 0  # requests of this tick
         self._answers: list[ControlAnswer] = []
-        self._retries: list[ControlRequest] = []
+        self.retries: list[ControlRequest] = []
         self._kept: dict[str, bytes] = {}
 
     # -- a tick ------------------------------------------------------------------------------------
@@ -85,7 +85,7 @@ class Steering:
             if item is None:
                 continue
             if isinstance(item.control, Retry):
-                self._retries.append(item)
+                self.retries.append(item)
                 continue
             if isinstance(item.control, CancelJobs):
                 applied += self._call_off(item, item.control, tick, call_off)
@@ -98,9 +98,9 @@ class Steering:
                 applied.append(item.control)
         if not self.admits:
             why = f"the run is {self.mode} and admits no more jobs"
-            for item in self._retries:
+            for item in self.retries:
                 self._answer(item, tick, why)
-            self._retries.clear()
+            self.retries.clear()
         return tuple(applied)
 
     def retry(
@@ -112,7 +112,7 @@ class Steering:
         def taken_or_busy(kind: str, owner: str) -> bool:
             return busy(kind, owner) or any((d.request.kind, d.request.owner) == (kind, owner) for d in found)
 
-        for item in self._retries:
+        for item in self.retries:
             wanted = item.control
             assert isinstance(wanted, Retry)
             try:
@@ -122,7 +122,7 @@ class Steering:
             else:
                 found.append(decided)
                 self._answer(item, at.tick, job=decided.line.key.text())
-        self._retries.clear()
+        self.retries.clear()
         return found
 
     def _call_off(self, item: ControlRequest, wanted: CancelJobs, tick: int, call_off: CallOff) -> list[Control]:

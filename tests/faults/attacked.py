@@ -7,13 +7,11 @@ import json
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from pydantic import SecretStr
 from redis import Redis
 
 from cogitate.hosting.tick_loop import TickLoop
@@ -31,8 +29,8 @@ from cogitate.scheduler.journal.lines import Ended, EndNote, ReadLine
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import load_streams
 from cogitate.scheduler.tick.tick_iterator import Tick
-from cogitate.workers.processes.embedded import EmbeddedServer
 from cogitate.workers.processes.supervisor import WorkerPool, worker_environment
+from tests.faults.ledger_servers import LedgerServers, SingleServer
 from tests.integration.command import command
 from tests.live_redis import empty_redis
 from tests.patience import LONGEST
@@ -92,13 +90,18 @@ def live(settings: Settings, on_tick: Callable[[Tick], None] | None = None, *, r
 
 
 class Attacked:
-    """The processes of one run; all are gone when the block is left."""
+    """The processes of one run; all are gone when the block is left.
 
-    def __init__(self, settings: Settings, eventually: Eventually) -> None:
-        self.server = EmbeddedServer(settings.data_dir).start()
-        self.settings = settings.model_copy(update={"redis_url": SecretStr(self.server.url)})
-        self.state = self.server.client()
-        self.broker = self.server.client(1)
+    Args:
+        servers: starts the servers of the run beside its data folder.
+    """
+
+    def __init__(
+        self, settings: Settings, eventually: Eventually, servers: Callable[[Path], LedgerServers] = SingleServer
+    ) -> None:
+        self.servers = servers(settings.data_dir)
+        self.settings = settings.model_copy(update=dict(self.servers.urls))
+        self.state, self.broker = self.servers.state, self.servers.broker
         self.pool = WorkerPool(self.settings, self.settings.workers).start()
         self._eventually = eventually
         self._started: list[subprocess.Popen[bytes]] = []
@@ -117,9 +120,7 @@ class Attacked:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self.pool.stop(hurry=True)
-        self.state.close()
-        self.broker.close()
-        self.server.stop()
+        self.servers.stop()
 
     def host(self, *, resume: bool = False, take_over: bool = False) -> subprocess.Popen[bytes]:
         """Start a host as a user does, without workers of its own."""
@@ -205,13 +206,6 @@ class Attacked:
         assert code == 0, said
         self.is_over(digest)
 
-    def stall_server(self, seconds: float) -> None:
-        """Let the server do nothing for a while; its connections stay open."""
-        assert self.server.pid is not None
-        os.kill(self.server.pid, signal.SIGSTOP)
-        time.sleep(seconds)  # the fault itself: the server is silent for this long
-        os.kill(self.server.pid, signal.SIGCONT)
-
     def server_pid(self) -> int:
         """Return the process of the data folder's server, whichever process started it."""
         return int(json.loads((self.settings.data_dir / SERVER_FILE).read_text())["pid"])
@@ -221,21 +215,12 @@ class Attacked:
         found: Any = self.state.hvals(RunStore.open(self.state, RUN).key("beats"))
         return sum(map(int, found))
 
-    def kill_server(self) -> None:
-        """SIGKILL for the server of state and messages."""
-        assert self.server.pid is not None
-        os.kill(self.server.pid, signal.SIGKILL)
-
     def kill_connections(self, kind: str) -> int:
-        """Have the server close all connections of a kind but ours; how many there were."""
-        killed: Any = self.state.execute_command("CLIENT", "KILL", "TYPE", kind, "SKIPME", "yes")
-        return int(killed)
-
-    def restart_server(self) -> None:
-        """Start it again on what it had written."""
-        again = EmbeddedServer(self.settings.data_dir).start()
-        self.server.stop()  # which another process still uses
-        self.server = again
+        """Have every server close all connections of a kind but ours; how many there were."""
+        killed: list[Any] = [
+            server.execute_command("CLIENT", "KILL", "TYPE", kind, "SKIPME", "yes") for server in self.servers.each()
+        ]
+        return sum(map(int, killed))
 
     def is_over(self, digest: str) -> None:
         """Check that the run is over, has this digest and passes the audit."""

@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from tests.faults.attacked import Attacked, Eventually, settings_of, undisturbed
+from tests.faults.ledger_servers import LedgerServers, SingleServer
 
 
 @pytest.fixture
@@ -24,9 +25,17 @@ def endpoint() -> Iterator[FakeEndpoint]:
 
 
 @pytest.fixture
-def town(endpoint: FakeEndpoint, tmp_path: Path, eventually: Eventually) -> Iterator[Attacked]:
+def servers() -> Callable[[Path], LedgerServers]:
+    """Return what starts the servers of a run; a test that is marked `also_on_a_cluster` has a parameter instead."""
+    return SingleServer
+
+
+@pytest.fixture
+def town(
+    endpoint: FakeEndpoint, tmp_path: Path, eventually: Eventually, servers: Callable[[Path], LedgerServers]
+) -> Iterator[Attacked]:
     """Yield a town with ready workers and no host yet."""
-    with Attacked(settings_of(tmp_path, endpoint), eventually) as town:
+    with Attacked(settings_of(tmp_path, endpoint), eventually, servers) as town:
         town.ready()
         yield town
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.ledger.batches import Batches
 from cogitate.scheduler.ledger.run_store import RunStore
 from tests.faults.attacked import RUN, Attacked, Eventually, settings_of, undisturbed
+from tests.faults.ledger_servers import LedgerServers, also_on_a_cluster
 
 PARTS = {"batch_partial": 0.3, "batch_expired": 0.3, "batch_errors": 0.2, "batch_doubled": 0.2}
 
@@ -32,10 +33,12 @@ def digest(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture
-def batching(endpoint: FakeEndpoint, tmp_path: Path, eventually: Eventually) -> Iterator[Attacked]:
+def batching(
+    endpoint: FakeEndpoint, tmp_path: Path, eventually: Eventually, servers: Callable[[Path], LedgerServers]
+) -> Iterator[Attacked]:
     """Yield a town whose workers ask in batch files, which are known to take a second."""
     settings = settings_with_batches(tmp_path, endpoint)
-    with Attacked(settings, eventually) as town:
+    with Attacked(settings, eventually, servers) as town:
         Batches(town.state, worker="test").took("default", 1)
         town.ready()
         yield town
@@ -77,6 +80,7 @@ def test_a_worker_killed_while_a_batch_is_open_and_later_ones_answer_in_part(
     charged_once(batching, endpoint)
 
 
+@also_on_a_cluster
 def test_host_and_workers_killed_while_a_batch_is_open(
     batching: Attacked, endpoint: FakeEndpoint, digest: str, eventually: Eventually
 ) -> None:

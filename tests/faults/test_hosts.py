@@ -9,8 +9,10 @@ from pathlib import Path
 
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from tests.faults.attacked import AGENTS, Attacked, Eventually, settings_of, warnings_in
+from tests.faults.ledger_servers import also_on_a_cluster
 
 
+@also_on_a_cluster
 def test_a_host_that_comes_back_is_fenced(town: Attacked, endpoint: FakeEndpoint, digest: str) -> None:
     endpoint.hold()
     first = town.host()

@@ -13,6 +13,7 @@ from cogitate.scheduler.tick.tick_iterator import Tick
 from cogitate.workers.publish import Publisher
 from cogitate.workers.transport.hints import ASKING, tickets_key
 from tests.faults.attacked import AGENTS, MORNING, RUN, Attacked, Eventually, settings_of
+from tests.faults.ledger_servers import also_on_a_cluster
 
 PLANS = tickets_key("cogitate:plan", ASKING)
 
@@ -40,6 +41,7 @@ def test_a_message_that_dies_with_the_worker_that_popped_it(
         town.is_over(digest)
 
 
+@also_on_a_cluster
 def test_connections_killed_in_mid_job(
     town: Attacked, endpoint: FakeEndpoint, digest: str, eventually: Eventually
 ) -> None:
@@ -54,6 +56,7 @@ def test_connections_killed_in_mid_job(
     town.ends_as(digest, host)
 
 
+@also_on_a_cluster
 def test_all_messages_wiped_in_mid_job(town: Attacked, endpoint: FakeEndpoint, digest: str) -> None:
     endpoint.hold()
     host = town.host()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
-import shutil
 import signal
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,22 +17,24 @@ from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.tick.tick_iterator import Tick
 from tests.faults.attacked import AGENTS, MORNING, RUN, Attacked, Eventually, settings_of, warnings_in
+from tests.faults.ledger_servers import LedgerServers, also_on_a_cluster
 
 TIMEOUT = 0.5  # seconds; of sockets, where a server stalls
 STALL = float(os.environ.get("COGITATE_STALL", 6 * TIMEOUT))  # seconds; `make chaos` has it stall for twelve
 CARRIED = 8  # ticks of a stall
 
 
+@also_on_a_cluster
 def test_the_server_killed_while_workers_are_busy(
     town: Attacked, endpoint: FakeEndpoint, digest: str, eventually: Eventually
 ) -> None:
     endpoint.hold()
     host = town.host()
     endpoint.wait_for_request(AGENTS)
-    town.kill_server()
+    town.servers.kill()
     eventually(lambda: b"onnection" in town.pool.log_file(1).read_bytes(), "a worker to miss the server")
     town.until_said(host, "ledger.away")
-    town.restart_server()
+    town.servers.bring_back()
     endpoint.release()
     town.ends_as(digest, host)
     assert "ledger.back" in town.said(host)
@@ -45,23 +47,30 @@ def test_a_host_starts_its_own_server_again(
         endpoint.hold()
         host = town.host_of_its_own()
         endpoint.wait_for_request(AGENTS)
-        town.kill_server()
+        town.servers.kill()
         town.until_said(host, "server.restarted")
         endpoint.release()
         town.ends_as(digest, host)
 
 
+@also_on_a_cluster
 def test_a_server_that_stalls_is_waited_for(
-    endpoint: FakeEndpoint, tmp_path: Path, digest: str, eventually: Eventually
+    endpoint: FakeEndpoint,
+    tmp_path: Path,
+    digest: str,
+    eventually: Eventually,
+    servers: Callable[[Path], LedgerServers],
 ) -> None:
     """Longer than a lease: nobody could beat meanwhile, so no attempt is taken for lost."""
     settings = settings_of(tmp_path, endpoint, socket_timeout=TIMEOUT, lease=STALL / 2)
-    with Attacked(settings, eventually) as town:
+    with Attacked(settings, eventually, servers) as town:
         town.ready()
         endpoint.hold()
         host = town.host()
         endpoint.wait_for_request(AGENTS)
-        town.stall_server(STALL)
+        town.servers.freeze()
+        time.sleep(STALL)  # the fault itself: the server is silent for this long
+        town.servers.thaw()
         town.until_said(host, "ledger.away")
         endpoint.release()
         town.ends_as(digest, host)
@@ -82,11 +91,11 @@ def test_a_host_that_carries_on_is_not_stopped_by_a_stall(
             if tick.number == MORNING + 1:
                 endpoint.wait_for_request(AGENTS)
                 stood.append(town.tick())
-                os.kill(town.server_pid(), signal.SIGSTOP)
+                town.servers.freeze()
             elif MORNING + 1 < tick.number <= MORNING + CARRIED:
                 time.sleep(STALL / CARRIED)  # a world that takes its time: the stall is as long as its turns
             elif tick.number == MORNING + 1 + CARRIED:
-                os.kill(town.server_pid(), signal.SIGCONT)
+                town.servers.thaw()
                 endpoint.release()
                 eventually(lambda: "ledger-probe" not in {thread.name for thread in threading.enumerate()}, "the probe")
 
@@ -103,14 +112,16 @@ def test_a_host_that_carries_on_is_not_stopped_by_a_stall(
         town.proven()
 
 
+@also_on_a_cluster
 def test_memory_that_is_full_for_a_while(town: Attacked, endpoint: FakeEndpoint, digest: str) -> None:
     endpoint.hold()
     host = town.host()
     endpoint.wait_for_request(AGENTS)
-    town.state.config_set("maxmemory", "1mb")
+    ledger, *_ = town.servers.each()
+    ledger.config_set("maxmemory", "1mb")
     town.until_said(host, "ledger.away")
     endpoint.release()
-    town.state.config_set("maxmemory", 0)
+    ledger.config_set("maxmemory", 0)
     town.ends_as(digest, host)
 
 
@@ -134,24 +145,21 @@ def test_a_disk_that_is_full(endpoint: FakeEndpoint, tmp_path: Path, digest: str
         town.ends_as(digest, town.host_of_its_own(resume=True))
 
 
+@also_on_a_cluster
 def test_settlements_lost_in_a_restart_are_repeated(
     town: Attacked, endpoint: FakeEndpoint, digest: str, eventually: Eventually
 ) -> None:
-    """It comes back as it was before the results arrived: none of them is asked for twice."""
+    """The ledger is as it was before the results arrived: none of them is asked for twice."""
     endpoint.hold()
     host = town.host()
     endpoint.wait_for_request(AGENTS)
     os.kill(host.pid, signal.SIGSTOP)  # it must not be ahead of what the server will know
-    folder = town.settings.data_dir / "appendonlydir"
-    shutil.copytree(folder, folder.with_name("earlier"))
+    town.servers.keep_copy()
     endpoint.release()
     staged = RunStore.open(town.state, RUN).key("staged")
     eventually(lambda: town.state.scard(staged) == AGENTS, "all results to arrive")
     asked = endpoint.stats().requests
-    town.kill_server()
-    shutil.rmtree(folder)
-    shutil.move(folder.with_name("earlier"), folder)
-    town.restart_server()
+    town.servers.fall_back()
     assert town.state.scard(staged) == 0
     eventually(lambda: town.state.scard(staged) == AGENTS, "them to arrive again")
     assert endpoint.stats().requests == asked

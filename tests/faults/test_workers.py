@@ -16,8 +16,10 @@ import pytest
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.scheduler.tick.tick_iterator import Tick
 from tests.faults.attacked import AGENTS, MORNING, Attacked, Eventually, settings_of
+from tests.faults.ledger_servers import also_on_a_cluster
 
 
+@also_on_a_cluster
 def test_workers_killed_in_mid_call(town: Attacked, endpoint: FakeEndpoint, digest: str) -> None:
     endpoint.hold()
     host = town.host()

@@ -19,6 +19,7 @@ from cogitate.scheduler.budget.budget import (
     format_refusal,
     format_window,
     retry_pool,
+    taken,
     window_of,
 )
 from cogitate.scheduler.config.limits import LimitTable
@@ -37,7 +38,7 @@ def key(kind: str = "plan", owner: str = "agent:a", tick: int = 7) -> JobKey:
 
 
 def hold(view: BudgetView, job: JobKey, minute: int, cost: Cost) -> None:
-    view.hold(map(view.account, view.cells(job, minute)), cost)
+    view.hold(taken(map(view.account, view.cells(job, minute)), cost))
 
 
 def test_the_window_is_part_of_the_key() -> None:

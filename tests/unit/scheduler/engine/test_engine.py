@@ -275,7 +275,7 @@ def test_kinds_may_ask_how_long_a_crowd_needs_when_the_run_ends_and_how_much_a_t
     monkeypatch.setattr(run.state.due, "lead", lambda kind, crowd: asked.append((kind, crowd)) or 7)
     monkeypatch.setattr(run.state.due, "last", 99)
     monkeypatch.setattr(run.state.rater, "estimate", lambda owner, entry: (owner, entry.text))
-    moment = run.state.moment(ANN, 3, 4)
+    moment = run.state.moments(3, 4)(ANN)
     assert (moment.owner, moment.tick, moment.minute, moment.last) == (ANN, 3, 4, 99)
     assert moment.lead("think") == 7
     assert asked == [("think", 2)]

@@ -169,9 +169,9 @@ def test_a_moment_tells_what_waits_for_a_rating_over_all_owners(cogitate_loop: L
         ticks = iter(loop)
         next(ticks), next(ticks)  # owners are there from the first boundary on
         state = loop.state
-        assert state.moment(ANN, 8, 8).unrated() == Backlog(0, 0)
+        assert state.moments(8, 8)(ANN).unrated() == Backlog(0, 0)
         for owner, minute, rating in ((ANN, 5, 0), (ANN, 2, 4), (BOB, 3, 0), (BOB, 4, 0)):
             state.streams[owner].append(said(TEXTS[minute], minute=minute, importance=rating), 9)
-        assert [state.moment(owner, 9, 9).unrated() for owner in (ANN, BOB)] == [Backlog(3, 3)] * 2
+        assert [state.moments(9, 9)(owner).unrated() for owner in (ANN, BOB)] == [Backlog(3, 3)] * 2
         state.streams[BOB].rate(1, 7, 10)
-        assert state.moment(ANN, 10, 10).unrated() == Backlog(2, 4)
+        assert state.moments(10, 10)(ANN).unrated() == Backlog(2, 4)

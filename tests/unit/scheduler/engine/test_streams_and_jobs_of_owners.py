@@ -60,4 +60,4 @@ def test_the_jobs_of_an_owner_are_those_among_all_jobs(steps: list[tuple[str, in
     restored.restore(jobs)
     for held in (jobs, restored):
         for owner in (ANN, BOB):
-            assert held.of_owner(owner) == {key: item for key, item in jobs.items() if key.owner == owner}
+            assert held.owned.get(owner, {}) == {key: item for key, item in jobs.items() if key.owner == owner}

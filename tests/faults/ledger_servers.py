@@ -1,0 +1,164 @@
+"""The servers under an attacked run: one for state and messages, or a cluster and a server of messages beside it.
+
+Both take the same attacks. Where a single server starts again, a replica of the cluster takes over.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from abc import ABC, abstractmethod
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+from redis import Redis
+
+from cogitate.scheduler.ledger.connect import connect
+from cogitate.workers.processes.embedded import EmbeddedServer
+from tests.redis_cluster import Cluster
+
+TIMEOUT = 5.0  # seconds; of a test's own calls
+
+
+class LedgerServers(ABC):
+    """Real servers, at work from when they are made until `stop`.
+
+    Attributes:
+        state: a client of the ledger.
+        broker: a client of the messages.
+        urls: the settings that name them.
+    """
+
+    state: Redis
+    broker: Redis
+    urls: dict[str, SecretStr]
+
+    @abstractmethod
+    def kill(self) -> None:
+        """Kill the server that has the run, at once."""
+
+    @abstractmethod
+    def bring_back(self) -> None:
+        """Return once the killed server's keys can be asked for again."""
+
+    @abstractmethod
+    def freeze(self) -> None:
+        """Let the server that has the run do nothing; its connections stay open."""
+
+    @abstractmethod
+    def thaw(self) -> None:
+        """Let it go on."""
+
+    @abstractmethod
+    def keep_copy(self) -> None:
+        """Copy what the ledger holds of the run; `fall_back` forgets what comes later."""
+
+    @abstractmethod
+    def fall_back(self) -> None:
+        """Kill the server that has the run, and go on with the copy."""
+
+    @abstractmethod
+    def each(self) -> list[Redis]:
+        """Return a client of each server, that of the run first."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Stop all servers and close the clients."""
+
+
+class SingleServer(LedgerServers):
+    """The server of a data folder."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self.embedded = EmbeddedServer(data_dir).start()
+        self.state, self.broker = self.embedded.client(), self.embedded.client(1)
+        self.urls = {"redis_url": SecretStr(self.embedded.url)}
+        self._kept = data_dir / "appendonlydir"
+
+    def kill(self) -> None:
+        self._signal(signal.SIGKILL)
+
+    def bring_back(self) -> None:
+        again = EmbeddedServer(self.embedded.data_dir).start()
+        self.embedded.stop()  # which another process still uses
+        self.embedded = again
+
+    def freeze(self) -> None:
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def keep_copy(self) -> None:
+        shutil.copytree(self._kept, self._kept.with_name("earlier"))
+
+    def fall_back(self) -> None:
+        self.kill()
+        shutil.rmtree(self._kept)
+        shutil.move(self._kept.with_name("earlier"), self._kept)
+        self.bring_back()
+
+    def each(self) -> list[Redis]:
+        return [self.state]
+
+    def stop(self) -> None:
+        self.state.close()
+        self.broker.close()
+        self.embedded.stop()
+
+    def _signal(self, signal_: signal.Signals) -> None:
+        assert self.embedded.pid is not None
+        os.kill(self.embedded.pid, signal_)
+
+
+class ClusterServers(LedgerServers):
+    """Three primaries, each with a replica, and a server of messages; the run is on one of the primaries."""
+
+    def __init__(self, data_dir: Path, run: str = "town") -> None:
+        self._messages = EmbeddedServer(data_dir).start()
+        self.broker = self._messages.client(1)
+        self._cluster = Cluster().__enter__()
+        self.state = connect(self._cluster.url, TIMEOUT)
+        self.urls = {
+            "redis_url": SecretStr(self._cluster.url),
+            "broker_url": SecretStr(self._messages.url.replace("db=0", "db=1")),
+        }
+        self._home = self._cluster.node_of(f"{{{run}}}")
+
+    def kill(self) -> None:
+        self._cluster.primaries[self._home].kill()
+
+    def bring_back(self) -> None:
+        self._cluster.wait_taken_over(self._home)
+
+    def freeze(self) -> None:
+        self._cluster.primaries[self._home].stall()
+
+    def thaw(self) -> None:
+        """Let the primary go on only when its replica has taken over; clients may still have connections to it."""
+        self._cluster.wait_taken_over(self._home)
+        self._cluster.primaries[self._home].wake()
+
+    def keep_copy(self) -> None:
+        self._cluster.cut_off_replica(self._home)
+
+    def fall_back(self) -> None:
+        self._cluster.fail_over(self._home)
+
+    def each(self) -> list[Redis]:
+        home = self._cluster.primaries[self._home]
+        return [home.client, *(node.client for node in self._cluster.nodes if node is not home), self.broker]
+
+    def stop(self) -> None:
+        self.state.close()
+        self._cluster.__exit__()
+        self.broker.close()
+        self._messages.stop()
+
+
+#: Marks a test whose attack meets something on a cluster that it does not meet on a single server.
+also_on_a_cluster = pytest.mark.parametrize(
+    "servers", [pytest.param(SingleServer, id="server"), pytest.param(ClusterServers, id="cluster")]
+)
