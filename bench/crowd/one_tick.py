@@ -2,9 +2,9 @@
 
 The host keeps a slow pace. Where agents have memories, each has observed ten things before; where workers run, they
 make the plans while the host takes a hundred observations a tick. The parts of the tick are timed in the host's thread:
-cadence and admission, and then the commands of the commit with the journal's line. An observation is a tick that has a
-hundred of them, without the wait for the next tick, divided by their number. Where the clock shows much more than the
-CPU, the host waited for a core.
+cadence and admission, and then the commands of the commit with the journal's line. An observation is what a tick with a
+hundred of them takes more than the tick after it without one. Where the clock shows much more than the CPU, the host
+waited for a core.
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ class Parts:
 def lived(agents: int, memories: int, workers: int) -> tuple[Took, Took, Took]:
     """Return what cadence and admission, the commit's commands, and an observation take."""
     owners = {f"agent:a{number}": Profile(name=f"Ann{number} Smith") for number in range(agents)}
-    names, seen, parts = list(owners), list[Took](), Parts()
+    names, parts = list(owners), Parts()
+    quiet, busy = list[Took](), list[Took]()  # ticks without and with observations
     with ExitStack() as stack:
         settings = PinnedSettings.tuned(
             data_dir=Path(stack.enter_context(TemporaryDirectory())),
@@ -88,21 +89,25 @@ def lived(agents: int, memories: int, workers: int) -> tuple[Took, Took, Took]:
         idle = IdleTime(run)
         start, started = time.perf_counter(), time.thread_time()
         for tick in loop:
+            waited, worked = idle.take()
+            took = Took(time.perf_counter() - start - waited, time.thread_time() - started - worked)
+            if tick.number > BEFORE + 2:  # of the tick before
+                (busy if tick.number % 2 else quiet).append(took)
             if tick.number == 3:  # all have joined
                 parts.watch(run.engine.part(Admitting), "end")
                 parts.watch(run._committer, "_commit")
             early = 1 < tick.number <= 1 + memories
-            watching = names if early else [names[(tick.number * host.SEEN + at) % agents] for at in range(host.SEEN)]
-            for at, owner in enumerate(watching):
-                text = f"Ann{(at * 7 + tick.number) % agents} {_DEEDS[(at + tick.number) % 6]} at house {at % 37}."
-                loop.observe(owner, Entry(type="observation", text=text, minute=tick.minute, importance=1 + at % 5))
-            waited, worked = idle.take()
-            took = Took(time.perf_counter() - start - waited, time.thread_time() - started - worked)
+            number = 0 if tick.number % 2 else host.SEEN
+            watching = names if early else [names[(tick.number * host.SEEN + at) % agents] for at in range(number)]
+            deeds = [f"Ann{(at * 7 + tick.number) % agents} {_DEEDS[at % 6]}" for at in range(len(watching))]
             start, started = time.perf_counter(), time.thread_time()
-            if tick.number > BEFORE + 2:
-                seen.append(took)
-    middle = Took(*(median(values) / host.SEEN for values in zip(*seen, strict=True)))
-    return parts.longest["end"], parts.longest["_commit"], middle
+            for at, (owner, deed) in enumerate(zip(watching, deeds, strict=True)):
+                text = f"{deed} at house {at % 37}."
+                loop.observe(owner, Entry(type="observation", text=text, minute=tick.minute, importance=1 + at % 5))
+    usual = (median(values) for values in zip(*quiet, strict=True))
+    more = (median(values) for values in zip(*busy, strict=True))
+    seen = Took(*((one - other) / host.SEEN for one, other in zip(more, usual, strict=True)))
+    return parts.longest["end"], parts.longest["_commit"], seen
 
 
 def table(crowds: Sequence[int] = (10_000,), rounds: int = ROUNDS) -> Table:
