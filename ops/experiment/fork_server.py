@@ -15,18 +15,34 @@ import signal
 import sys
 import traceback
 from contextlib import suppress
+from importlib import import_module
 
 import msgspec
+from redis.exceptions import RedisError
 
-import cogitate.hosting.services  # loaded before the forks, which need them
-import cogitate.workers.processes.readiness  # noqa: F401 - likewise
 from cogitate.hosting import logs
 from cogitate.memory import typed_json
 from cogitate.ops.experiment.host import HostedRun, host
+from cogitate.scheduler.ledger.outage import is_outage
 from cogitate.workers.processes.worker_process import adopt_import_paths
 
+LOADED = (  # before the forks: what hosts import late, and what a world's module imports
+    "cogitate.effects",
+    "cogitate.experiment",
+    "cogitate.hosting.finding",
+    "cogitate.hosting.services",
+    "cogitate.tasks.own.declaring",
+    "cogitate.workers.processes.readiness",
+    "celery.app.amqp",
+    "celery.app.events",
+    "celery.backends.base",
+    "celery.events",
+    "kombu.transport.memory",
+    "snowballstemmer",
+)
 LOOK_EVERY = 0.03  # seconds
 CANNOT_BEGIN = 127  # exit code of a command that there is not
+SERVER_AWAY = 75  # exit code of a host that failed since the server was away (EX_TEMPFAIL of sysexits.h)
 
 
 class HostOrder(msgspec.Struct, frozen=True):
@@ -93,8 +109,9 @@ def _become(order: HostOrder, lock: int) -> None:
         logs.configure(0)
         host(order.hosted)
         code = 0
-    except BaseException:  # of the host's own code, too
+    except BaseException as error:  # of the host's own code, too
         traceback.print_exc()
+        code = SERVER_AWAY if _is_outage(error) else code
     finally:
         with suppress(OSError, ValueError):
             sys.stdout.flush()
@@ -102,5 +119,16 @@ def _become(order: HostOrder, lock: int) -> None:
         os._exit(code)
 
 
+def _is_outage(error: BaseException | None) -> bool:
+    """Return whether the error, or one that caused it, says that the server is away."""
+    while error is not None:
+        if isinstance(error, RedisError) and is_outage(error):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
 if __name__ == "__main__":
+    for module in LOADED:
+        import_module(module)
     serve(int(sys.argv[1]))

@@ -8,6 +8,7 @@ import time
 from redis import Redis
 
 from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.ledger.outage import Pause
 from cogitate.scheduler.ledger.real_day import DaySpending, RealDay
 
 LOOKS = 2  # in a row that must find the limit reached: a worker takes up to a quarter of a second to find new room
@@ -16,20 +17,24 @@ MARGIN = 10.0  # seconds beyond the deadline of a job after which its call is th
 
 
 class ExperimentLimit:
-    """The limit as the workers hold it, on the server of the experiment."""
+    """The limit as the workers hold it, on the server of the experiment.
 
-    def __init__(self, client: Redis, settings: Settings) -> None:
+    Args:
+        outage: waits for a server that is away.
+    """
+
+    def __init__(self, client: Redis, settings: Settings, outage: Pause) -> None:
         """Read which calls are left from workers that were killed: they stay charged, and end no more."""
-        self._day = RealDay(client, settings)
+        self._day, self._outage = RealDay(client, settings), outage
         self._longest = settings.job_deadline + MARGIN
-        self._since = dict.fromkeys(self._day.in_flight(), -math.inf)  # call -> when it was first seen
-        self._refused = self._day.spending().refused
+        self._since = dict.fromkeys(outage.read(self._day.in_flight), -math.inf)  # call -> when it was first seen
+        self._refused = self.spending().refused
         self._reached = 0  # looks in a row
         self._next_look = 0.0
 
     def spending(self) -> DaySpending:
         """Return what all runs have spent and reserved."""
-        return self._day.spending()
+        return self._outage.read(self._day.spending)
 
     def reached(self) -> bool:
         """Return whether workers wait for room that no call in flight can leave any more."""
@@ -37,7 +42,7 @@ class ExperimentLimit:
         if now < self._next_look:
             return False
         self._next_look = now + LOOK_EVERY
-        calls, refused = self._day.in_flight(), self._day.spending().refused
+        calls, refused = self._outage.read(self._day.in_flight), self.spending().refused
         self._since = {call: self._since.get(call, now) for call in calls}
         alive = any(now - since < self._longest for since in self._since.values())
         self._reached = self._reached + 1 if refused > self._refused and not alive else 0

@@ -12,6 +12,7 @@ import json
 import os
 import shlex
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -24,6 +25,7 @@ from redis import Redis
 
 from cogitate.memory import typed_json
 from cogitate.memory.errors import CogitateError
+from cogitate.ops.experiment.fork_server import SERVER_AWAY
 from cogitate.ops.experiment.host import HostedRun
 from cogitate.ops.experiment.hosts import Hosts
 from cogitate.ops.experiment.limit import ExperimentLimit
@@ -33,13 +35,16 @@ from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.inspection.stored_run import tick_at
 from cogitate.scheduler.journal.changes import Fork
 from cogitate.scheduler.journal.private_files import private_file
+from cogitate.scheduler.ledger.outage import Pause
 from cogitate.scheduler.ledger.real_day import DaySpending
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.workers.processes.embedded import EmbeddedServer
+from cogitate.workers.processes.server_keeper import ServerKeeper
 from cogitate.workers.processes.supervisor import WorkerPool, worker_environment
 from cogitate.workers.processes.worker_process import PARENT_VARIABLE
 
 LOOK_EVERY = 0.05  # seconds
+MOST_BEGUN = 5  # times that a run is begun because its server was away
 PATIENCE = 15.0  # seconds in which the hosts of an experiment that was killed are gone
 
 log = structlog.get_logger()
@@ -183,6 +188,7 @@ class Runner:
         self._watch = watch
         self._stop = stop
         self._failed: list[str] = []
+        self._outage = Pause(folder.path.name, self.settings.outage_wait)
         self.client: Redis
         self.limit: ExperimentLimit
 
@@ -212,9 +218,10 @@ class Runner:
             self._lock = resources.enter_context(self.folder.held())
             self.folder.check_identity(self.experiment)
             server = resources.enter_context(EmbeddedServer(self.folder.data))
+            resources.enter_context(ServerKeeper(server))
             self._url = server.url
             self.client = resources.enter_context(server.client())
-            self.limit = ExperimentLimit(self.client, self.settings)
+            self.limit = ExperimentLimit(self.client, self.settings, self._outage)
             yield
 
     def run(self) -> Progress:
@@ -223,17 +230,19 @@ class Runner:
         Raises:
             ConfigurationError: when a worker cannot start.
             WorkersLost: when no worker is left.
+            LedgerUnavailable: when the server is away for longer than `outage_wait`.
         """
-        planned, noted, begun = [*self.experiment.runs()], self.folder.done(), time.monotonic()
+        planned, noted, since = [*self.experiment.runs()], self.folder.done(), time.monotonic()
         waiting = [run for run in planned if run.name not in noted]
         done = {run.name for run in planned} & noted  # of fewer replicates than before, some are no longer planned
         first = len(done)
+        begun: Counter[str] = Counter()  # by run, how often
         limits = {"tokens": self.experiment.limit_tokens, "usd": self.experiment.limit_usd}
         if self.folder.stopped_at == limits and self.experiment.at_limit == "stop":
             self.stopped, waiting = bool(waiting), []
 
         def progress() -> Progress:
-            seconds = time.monotonic() - begun
+            seconds = time.monotonic() - since
             return Progress(len(done), len(planned), first, seconds, self.limit.spending(), tuple(self._failed))
 
         if not waiting:
@@ -245,9 +254,14 @@ class Runner:
                 self._check_workers(pool)
                 for run in [one for one in waiting if one.source is None or one.source in done]:
                     if len(hosts.running) < self.experiment.hosts:
+                        self._outage.read(self.client.ping)
                         waiting.remove(run)
+                        begun[run.name] += 1
                         self._begin(hosts, run)
                 for ended in hosts.ended(LOOK_EVERY):
+                    if ended.code == SERVER_AWAY and begun[ended.name] < MOST_BEGUN:
+                        waiting.append(next(run for run in planned if run.name == ended.name))
+                        continue
                     if ended.code:
                         self._failed.append(ended.name)
                         log_file = str(self.folder.log_file(ended.name))
@@ -290,7 +304,8 @@ class Runner:
         environment.pop(PARENT_VARIABLE, None)
         source, tick = run.source, 0
         if source is not None:
-            tick = tick_at(RunStore.open(self.client, source), self.experiment.at or "")
+            at = self.experiment.at or ""
+            tick = self._outage.read(lambda: tick_at(RunStore.open(self.client, source), at))
         command = self._command(run, tick) if self.experiment.command else []
         hosted = None if command else self._hosted(run, tick)
         hosts.begin(run.name, hosted, command, environment, self.folder.log_file(run.name))

@@ -119,12 +119,14 @@ def real_day_key(date: str) -> str:
     return f"cogitate:real_day:{date}"
 
 
-def endpoint_keys(endpoint: str) -> list[str]:
+@cache  # there are few endpoints, and each call names them
+def endpoint_keys(endpoint: str) -> tuple[str, ...]:
     """Return the keys of an endpoint: gate, slots, counters, times and changes.
 
     They belong to no run and outlive every run.
     """
-    return [f"cogitate:endpoint:{{{endpoint}}}:{part}" for part in ("gate", "slots", "counters", "times", "changes")]
+    parts = ("gate", "slots", "counters", "times", "changes")
+    return tuple(f"cogitate:endpoint:{{{endpoint}}}:{part}" for part in parts)
 
 
 def batch_times_key(endpoint: str) -> str:

@@ -31,7 +31,7 @@ from cogitate.tasks.kind import Kind
 from cogitate.tasks.own.method_faults import MethodFault
 from cogitate.tasks.registry import UnknownKind, kind_of
 from cogitate.workers.gate.gate import Refused
-from cogitate.workers.jobs.call import BATCHED, CachedQuestion
+from cogitate.workers.jobs.call import BATCHED, Call
 from cogitate.workers.jobs.call_layers import ASKING_FAILED, Calls
 from cogitate.workers.jobs.candidates import (
     NO_ADJUSTMENT,
@@ -137,21 +137,21 @@ class Attempts:
                     return self._without_prompt(kind, claim, ready.error)
                 prompt, output_cap = ready
                 asked = candidate.model.asked_by(kind.name)
-                question = CachedQuestion.of(prompt, asked, output_cap)
-                inputs = inputs or inputs_digest(claim.case, question)
+                call = Call.of(asking, prompt, asked, output_cap, deadline)
+                inputs = inputs or inputs_digest(claim.case, call.question)
                 if claim.in_source is not None and claim.in_source.inputs == inputs:
                     return AttemptOutcome(claim.in_source, Cost(), failure=claim.in_source.failure)
                 spent, unreported = asking.job.reserved, True  # a request may have been sent
                 if adjustment.answer is None:
-                    reply = self._calls.ask(asking, prompt, asked, output_cap, deadline)
+                    reply = self._calls.ask(call)
                 else:
-                    reply = self._calls.read(asking, prompt, asked, output_cap, adjustment.answer)
+                    reply = self._calls.read(call, adjustment.answer)
                 if isinstance(reply, ModelAnswer):
                     break
                 spent, unreported = Cost(), False
                 if reply.why == BATCHED:
                     return AttemptOutcome(None, Cost(), failure=BATCHED)
-                self._record.keep(claim, question, reply, reply.why)
+                self._record.keep(claim, call.question, reply, reply.why)
                 if reply.why == "stopping" and not claim.last:
                     return AttemptOutcome(None, Cost())
                 if reply.why not in REFUSED_THERE:
@@ -168,7 +168,7 @@ class Attempts:
                 self._log_refusal(kind, claim, judged.refusal)
             if judged.failure == UNUSABLE and judged.cut is None and not reply.saved:
                 self._calls.count_unusable(candidate.model)
-            self._record.keep(claim, question, reply, judged.failure, judged.fault)
+            self._record.keep(claim, call.question, reply, judged.failure, judged.fault)
 
             result = replace(result_of(candidate.model, prompt, reply), inputs=inputs)
             if judged.effects is not None:

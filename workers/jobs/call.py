@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from functools import lru_cache
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
+from json.encoder import encode_basestring_ascii
+from typing import NamedTuple, Protocol, Self
 
 from pydantic import BaseModel
 
@@ -50,7 +51,9 @@ class CachedQuestion(NamedTuple):
 
     def digest(self) -> str:
         """Return a hash that is the same in every process."""
-        sent = [json.dumps(one) for one in (*self[:3], self.system, self.user)]
+        as_json = encode_basestring_ascii  # what `json.dumps` makes of a text
+        sent = [as_json(self.endpoint), as_json(self.model), json.dumps(self.seed)]
+        sent += [as_json(self.system), as_json(self.user)]
         sent += [_schema_as_json(self.answer, self.enforced), str(self.output_cap)]
         if self.parameters:  # keys without parameters stay as they were in earlier versions
             sent.append(json.dumps(self.parameters))
@@ -85,6 +88,16 @@ class Call(NamedTuple):
     question: CachedQuestion  # everything that is sent to the model, but for the service tier
     service_tier: str = ""  # to ask in; "": as the model's parameters say
 
+    @classmethod
+    def of(cls, claim: Claim, prompt: Prompt, model: Model, output_cap: int, deadline: float) -> Self:
+        """Return the call that asks this model with this prompt.
+
+        Args:
+            output_cap: the most tokens that the answer may have, reasoning included.
+            deadline: the instant of `time.monotonic()` by which it ends.
+        """
+        return cls(claim, prompt, model, output_cap, deadline, CachedQuestion.of(prompt, model, output_cap))
+
 
 Ask = Callable[[Call], ModelAnswer | Refused]
 
@@ -94,3 +107,10 @@ class Layer(Protocol):
 
     def ask(self, call: Call, following: Ask) -> ModelAnswer | Refused:
         """Return the answer, or why there is none; `following` asks the layers behind this one."""
+
+
+def through(layers: Sequence[Layer], ask: Ask) -> Ask:
+    """Return what asks through these layers, the first one first, and then with `ask`."""
+    for layer in reversed(layers):
+        ask = partial(layer.ask, following=ask)
+    return ask

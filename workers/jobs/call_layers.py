@@ -22,14 +22,13 @@ from cogitate.scheduler.config.endpoints import FLEX, Model
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.intake.kind_effects import place_of
 from cogitate.scheduler.ledger.batches import Batches
-from cogitate.scheduler.ledger.claims import Claim
 from cogitate.scheduler.ledger.real_day import Held, RealDay
 from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Prompt
 from cogitate.tasks.registry import kind_of
 from cogitate.workers.gate.gate import Gate, MayWait, Refused
 from cogitate.workers.jobs.batches.parking import Parking
-from cogitate.workers.jobs.call import Ask, BatchAnswer, CachedQuestion, Call, Layer
+from cogitate.workers.jobs.call import Ask, BatchAnswer, Call, Layer, through
 from cogitate.workers.jobs.call_spans import call_spans
 from cogitate.workers.jobs.packs.packing import Packing
 from cogitate.workers.jobs.service_tiers import ServiceTiers, marked
@@ -70,7 +69,7 @@ class Calls:
         self._cache = ResponseCache(client, settings)
         day = RealDay(client, settings)
         self._parking = Parking(batching[0], models, day, settings, batching[1]) if batching is not None else None
-        self._layers: tuple[Layer, ...] = (
+        layers: tuple[Layer, ...] = (
             SourceAnswers(client),  # record, of the source of a fork
             self._cache,  # response_cache, response_cache_bytes, response_cache_days
             Sharing(),
@@ -84,31 +83,17 @@ class Calls:
             Gating(self.gate, host_waits=settings.wait_seconds() > 0),
             *([self._spans] if self._spans is not None else []),
         )
+        #: Asks once, or returns why a call is not possible now; a refused call spends nothing.
+        self.ask: Ask = through(layers, self._ask_model)
 
-    def ask(
-        self, claim: Claim, prompt: Prompt, model: Model, output_cap: int, deadline: float
-    ) -> ModelAnswer | Refused:
-        """Ask once, or return why a call is not possible now; a refused call spends nothing.
-
-        Args:
-            output_cap: the most tokens that the answer may have, reasoning included.
-        """
-        ask: Ask = self._ask_model
-        for layer in reversed(self._layers):
-            ask = partial(layer.ask, following=ask)
-        return ask(Call(claim, prompt, model, output_cap, deadline, CachedQuestion.of(prompt, model, output_cap)))
-
-    def read(
-        self, claim: Claim, prompt: Prompt, model: Model, output_cap: int, answer: BatchAnswer
-    ) -> ModelAnswer | Refused:
+    def read(self, call: Call, answer: BatchAnswer) -> ModelAnswer | Refused:
         """Return the answer to this question that has come in a batch."""
         assert self._parking is not None
-        self._models.of(model.endpoint).get_ready(prompt, model=model)
-        call = Call(claim, prompt, model, output_cap, 0.0, CachedQuestion.of(prompt, model, output_cap))
+        self._models.of(call.model.endpoint).get_ready(call.prompt, model=call.model)
         read = partial(self._parking.read, answer=answer)
         found = read(call) if self._spans is None else self._spans.read(call, read)
-        if claim.response_cache:
-            self._cache.keep(claim.job, call.question, found)
+        if call.claim.response_cache:
+            self._cache.keep(call.claim.job, call.question, found)
         return found
 
     def _ask_model(self, call: Call) -> ModelAnswer | Refused:

@@ -10,9 +10,13 @@ import threading
 from copy import copy
 from typing import Any
 
+from hiredis import pack_command
 from redis import Redis
+from redis.commands.core import Script
 from redis.exceptions import ConnectionError, ResponseError
 from redis.typing import EncodableT
+
+from cogitate.scheduler.ledger.servers.routing import LoadedWhereCalled
 
 
 class _Command:
@@ -40,6 +44,10 @@ class CombinedRedis(Redis):
         self._waiting: list[_Command] = []
         self._sending = False
         self._line: Any = None  # the connection, which belongs to the sending thread
+
+    def register_script(self, script: Any) -> Script:
+        """Return a script of this client."""
+        return LoadedWhereCalled(self, script)
 
     def execute_command(self, *words: EncodableT, **options: object) -> Any:
         """Run a command and return its answer.
@@ -85,11 +93,12 @@ class CombinedRedis(Redis):
         """Send commands and read their answers; resend all after a lost connection, since scripts are idempotent."""
         if self._line is None:
             self._line = self.connection_pool.get_connection()
-        line = self._line
+        line, packed = self._line, b"".join([pack_command(command.words) for command in commands])  # type: ignore[arg-type]  # of any length
 
         def attempt() -> None:
-            line.connect()  # if it is closed: by way of Sentinels only this asks for the primary
-            line.send_packed_command(line.pack_commands([command.words for command in commands]))
+            if not line.is_connected:
+                line.connect()  # by way of Sentinels only this asks for the primary
+            line.send_packed_command([packed])
             for command in commands:
                 try:
                     command.answer, command.error = line.read_response(), None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 from redis import Redis
@@ -37,7 +37,7 @@ class SeveralServers(Redis):
 
     def register_script(self, script: Any) -> Script:
         """Return a script that any server loads when it is called."""
-        return _ScriptOfServers(self, script)
+        return LoadedWhereCalled(self, script)
 
     def pipeline(self, transaction: bool = True, shard_hint: object = None) -> Pipeline:
         """Return a pipeline, in a transaction if all its keys are of one run."""
@@ -67,17 +67,21 @@ class SeveralServers(Redis):
         return answers
 
 
-class _ScriptOfServers(Script):
-    """A script, which the server that is called loads if it does not know it: one that has taken over knows none."""
+class LoadedWhereCalled(Script):
+    """A script, which the server that is called loads if it does not know it: one that has taken over knows none.
+
+    redis-py's own class asks at each call what its client is, which takes longer than to write the command.
+    """
 
     def __call__(self, keys: Any = None, args: Iterable[Any] | None = None, client: Any = None) -> Any:
         if client is not None:  # a pipeline loads its scripts
             return super().__call__(keys, args, client)
-        words = (len(keys), *keys, *(args or ()))
+        words = (len(keys or ()), *(keys or ()), *(args or ()))
+        call: Callable[..., Any] = self.registered_client.execute_command
         try:
-            return self.registered_client.evalsha(self.sha, *words)
+            return call("EVALSHA", self.sha, *words)
         except NoScriptError:
-            return self.registered_client.eval(self.script, *words)  # type: ignore[arg-type]
+            return call("EVAL", self.script, *words)
 
 
 class _Pipeline(Pipeline):

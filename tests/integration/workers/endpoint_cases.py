@@ -34,6 +34,7 @@ from cogitate.scheduler.ledger.keys import endpoint_keys
 from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.gate.gate import Refused
+from cogitate.workers.jobs.call import Call
 from cogitate.workers.jobs.call_layers import Calls
 from cogitate.workers.llm.clients import ModelClients
 from cogitate.workers.llm.replies.failures import CLASSES, ModelAnswer
@@ -146,7 +147,7 @@ def _ask(calls: Calls, case: Case, kind: str, name: str, number: int) -> ModelAn
     subject = FLAGGED if number == 0 and name == MODELS[0] else f"day {number} of {name}"
     prompt = Prompt(system="You think of Sol.", user=f"What of {subject}?", answer=ANSWERS[kind], version="v")
     patience = PATIENCE if case["response"].get("fault") != "timeout" else 0.3
-    return calls.ask(claim_of(JOB), prompt, model, CAP, time.monotonic() + patience)
+    return calls.ask(Call.of(claim_of(JOB), prompt, model, CAP, time.monotonic() + patience))
 
 
 def _judged(results: list[tuple[str, ModelAnswer | Refused]], asked: int, *, of_account: bool) -> Found:

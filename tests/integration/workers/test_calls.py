@@ -15,6 +15,7 @@ from cogitate.scheduler.config.endpoints import Endpoint
 from cogitate.scheduler.config.settings import Settings
 from cogitate.tasks.job import Job, JobKey
 from cogitate.workers.gate.gate import Gate
+from cogitate.workers.jobs.call import Call
 from cogitate.workers.jobs.call_layers import Calls
 from cogitate.workers.llm import client as llm
 from cogitate.workers.llm.clients import ModelClients
@@ -58,7 +59,8 @@ def test_the_first_call_is_ready_to_be_sent_when_the_gate_lets_it_through(
         models = ModelClients(settings.endpoint_table(), 2)
         calls = Calls(client, settings, models, threading.Event())
         for _ in range(2):
-            assert isinstance(calls.ask(claim_of(JOB), PROMPT, MODEL, CAP, time.monotonic() + 60), ModelAnswer)
+            call = Call.of(claim_of(JOB), PROMPT, MODEL, CAP, time.monotonic() + 60)
+            assert isinstance(calls.ask(call), ModelAnswer)
         models.close()
         calls.close()
     assert order == ["client", "pool", "gate", "request", "gate", "request"]

@@ -129,9 +129,8 @@ def test_a_place_is_found_whatever_its_name_begins_with() -> None:
     assert find_place("gate 21", places) == places[1]
 
 
-@pytest.mark.parametrize(
-    ("text", "clock"),
-    [
+def test_a_named_day_counts_from_the_entrys(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, str | None]] = [
         ("Party tomorrow at 5 pm", "17:00"),
         ("Party today at 5 pm", None),
         ("Party tonight at 5 pm", None),
@@ -141,10 +140,10 @@ def test_a_place_is_found_whatever_its_name_begins_with() -> None:
         ("Concert on day 1 at 23:59", None),
         ("Concert on day 3 at 0:00", None),
         ("Праздник послезавтра в 17:00", None),
-    ],
-)
-def test_a_named_day_counts_from_the_entrys(text: str, clock: str | None) -> None:
-    assert [at for at, _, _ in found(text)] == ([clock] if clock else [])
+    ]
+    for text, clock in cases:
+        with subtests.test(text=text):
+            assert [at for at, _, _ in found(text)] == ([clock] if clock else [])
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from cogitate.scheduler.ledger.real_day import RealDay
 from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.gate.gate import Refused
+from cogitate.workers.jobs.call import Call
 from cogitate.workers.jobs.call_layers import ASKING_FAILED, PROBE_WITHIN, Calls
 from cogitate.workers.jobs.packs.packing import Packing
 from cogitate.workers.llm.replies.failures import Failure, ModelAnswer
@@ -91,7 +92,7 @@ class Worker:
         self.of_run: dict[str, Any] = {}  # what the run wishes
 
     def ask(self, job: Job = JOB, model: Model = MODEL, *, seconds: float = LONGEST) -> ModelAnswer | Refused:
-        found = self.calls.ask(claim_of(job, **self.of_run), PROMPT, model, CAP, time.monotonic() + seconds)
+        found = self.calls.ask(Call.of(claim_of(job, **self.of_run), PROMPT, model, CAP, time.monotonic() + seconds))
         return found._replace(wait=0.0) if isinstance(found, Refused) else found
 
     def day_tokens(self) -> tuple[int, int]:
@@ -107,7 +108,7 @@ def worker() -> Worker:
 
 def test_a_call_uses_the_jobs_model_within_cap_and_deadline(worker: Worker) -> None:
     deadline = time.monotonic() + LONGEST
-    assert worker.calls.ask(claim_of(JOB), PROMPT, MODEL, CAP, deadline) == GOOD
+    assert worker.calls.ask(Call.of(claim_of(JOB), PROMPT, MODEL, CAP, deadline)) == GOOD
     assert worker.models.asked == [(PROMPT.user, MODEL.name, CAP, deadline)]
 
 
@@ -122,7 +123,7 @@ def test_a_refusal_names_the_cause_of_the_open_breaker(worker: Worker) -> None:
     worker.client.hset(endpoint_keys("default")[0], "usual", 0)
     for subject in ("rain", "snow", "fog"):
         prompt = replace(PROMPT, user=subject)
-        worker.calls.ask(claim_of(JOB), prompt, MODEL, CAP, time.monotonic() + LONGEST)
+        worker.calls.ask(Call.of(claim_of(JOB), prompt, MODEL, CAP, time.monotonic() + LONGEST))
     worker.calls.close()  # its reports are sent
     assert worker.ask() == Refused("breaker_open", "auth", of_model=True)
 

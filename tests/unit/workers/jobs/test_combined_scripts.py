@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from hiredis import Reader
 from redis import Redis
 from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as Away
@@ -28,18 +29,20 @@ class Line:
         self.disconnected = 0
         self.sending = threading.Semaphore(0)
         self.may_send = threading.Semaphore(100)
-        self._unread: list[Any] = []
+        self.is_connected = True
+        self._unread: list[list[str]] = []
 
-    def pack_commands(self, commands: list[Any]) -> list[Any]:
-        return commands
-
-    def send_packed_command(self, commands: list[Any]) -> None:
+    def send_packed_command(self, packed: list[bytes]) -> None:
+        assert self.is_connected
+        reader = Reader(encoding="utf-8")
+        reader.feed(b"".join(packed))
+        commands = list(iter(reader.gets, False))
         self.sending.release()
         assert self.may_send.acquire(timeout=LONGEST)
         self.batches.append([words[1] for words in commands])
         if self.fails:
             raise self.fails.pop(0)
-        self._unread = list(commands)
+        self._unread = commands
 
     def read_response(self) -> Any:
         words = self._unread.pop(0)
@@ -48,10 +51,11 @@ class Line:
         return words[2]
 
     def connect(self) -> None:
-        """Connect, as this double always is."""
+        self.is_connected = True
 
     def disconnect(self) -> None:
         self.disconnected += 1
+        self.is_connected = False
 
 
 def client_on(line: Line, monkeypatch: pytest.MonkeyPatch) -> CombinedRedis:

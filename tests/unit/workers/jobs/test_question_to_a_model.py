@@ -17,7 +17,9 @@ from cogitate.scheduler.ledger.real_day import RealDay
 from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.workers.gate.endpoint_reports import Entered, Spacing
 from cogitate.workers.gate.gate import Refused
-from cogitate.workers.jobs.call_layers import Calls, Gating, RealDayLimit
+from cogitate.workers.jobs.call import Call, through
+from cogitate.workers.jobs.call_layers import Calls, Gating, RealDayLimit, Sharing
+from cogitate.workers.jobs.stored_texts import ResponseCache
 from cogitate.workers.llm.replies.failures import Failure, ModelAnswer
 from tests.integration.workers.llm_case import CAP, MODEL, PROMPT, Mood, claim_of
 from tests.patience import LONGEST
@@ -101,12 +103,13 @@ def calls_of(client: FakeRedis, models: Models, gate: Gate, **settings: Any) -> 
     calls = Calls(client, chosen, models, threading.Event())  # type: ignore[arg-type]
     calls.gate.close()
     day = RealDay(client, chosen, lambda: "2026-03-01")
-    calls._layers = (*calls._layers[:3], RealDayLimit(day, threading.Event()), Gating(gate))  # type: ignore[arg-type]
+    layers = (ResponseCache(client, chosen), Sharing(), RealDayLimit(day, threading.Event()), Gating(gate))  # type: ignore[arg-type]
+    calls.ask = through(layers, calls._ask_model)
     return calls, day
 
 
 def ask(calls: Calls, response_cache: bool = False) -> ModelAnswer | Refused:
-    return calls.ask(claim_of(JOB, response_cache=response_cache), PROMPT, MODEL, CAP, time.monotonic() + 60)
+    return calls.ask(Call.of(claim_of(JOB, response_cache=response_cache), PROMPT, MODEL, CAP, time.monotonic() + 60))
 
 
 def test_a_call_refused_by_the_gate_charges_no_day(client: FakeRedis) -> None:
@@ -159,7 +162,7 @@ def test_a_cached_answer_costs_neither_day_nor_gate_nor_model(client: FakeRedis)
     calls, day = calls_of(client, models, gate)
     assert ask(calls, response_cache=True) == GOOD
     second = claim_of(msgspec.structs.replace(JOB, run="second"), incarnation="other", response_cache=True)
-    again = calls.ask(second, PROMPT, MODEL, CAP, time.monotonic() + 60)
+    again = calls.ask(Call.of(second, PROMPT, MODEL, CAP, time.monotonic() + 60))
     assert again == replace(GOOD, saved=True)
     assert (len(models.asked), len(gate.entered), day.spending().spent.tokens) == (1, 1, 120)
 
@@ -170,7 +173,7 @@ def test_a_run_has_no_answer_of_another_unless_both_wish_it(client: FakeRedis, f
     calls, _ = calls_of(client, models, gate, response_cache=True)
     assert ask(calls, response_cache=first) == GOOD
     second = claim_of(msgspec.structs.replace(JOB, run="second"), incarnation="other", response_cache=then)
-    assert calls.ask(second, PROMPT, MODEL, CAP, time.monotonic() + 60) == GOOD
+    assert calls.ask(Call.of(second, PROMPT, MODEL, CAP, time.monotonic() + 60)) == GOOD
     assert len(models.asked) == 2
 
 
@@ -188,6 +191,7 @@ def test_equal_questions_of_two_runs_are_two_calls_also_at_once(client: FakeRedi
     second = msgspec.structs.replace(JOB, run=other.get("run", JOB.run))
     claims = [claim_of(JOB), claim_of(second, incarnation=other.get("incarnation", "now"))]
     with ThreadPoolExecutor(2) as pool:
-        asked = [pool.submit(calls.ask, claim, PROMPT, MODEL, CAP, time.monotonic() + 60) for claim in claims]
+        deadline = time.monotonic() + 60
+        asked = [pool.submit(calls.ask, Call.of(claim, PROMPT, MODEL, CAP, deadline)) for claim in claims]
         assert [one.result() for one in asked] == [GOOD] * 2
     assert len(models.asked) == 2
