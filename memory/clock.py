@@ -119,15 +119,27 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True):
 
     def date(self, minute: int) -> str:
         """Return "day 3", "year 1, month 3", "round 4" or "round 4 of 10"."""
-        if self.names == "months":
-            year, day = divmod(self.day(minute) - 1, YEAR)
-            named = f"year {year + 1}, month {day // MONTH + 1}"
-            return named if self.seconds_per_tick >= MONTH * self.day_seconds else f"{named}, day {day % MONTH + 1}"
         if self.counts_days:
             return f"day {self.day(minute)}"
+        if not (known := self.dated(minute)):
+            return "before round 1"
+        named = ", ".join(f"{name} {number}" for name, number in known.items() if name != "last")
+        return f"{named} of {known['last']}" if "last" in known else named
+
+    def dated(self, minute: int) -> dict[str, int]:
+        """Return the numbers of a date by "year", "month" and "day", or by "round" and "last", as far as it has them.
+
+        A time before the first round has none.
+        """
+        if self.names == "months":
+            year, day = divmod(self.day(minute) - 1, YEAR)
+            found = {"year": year + 1, "month": day // MONTH + 1}
+            return found if self.seconds_per_tick >= MONTH * self.day_seconds else found | {"day": day % MONTH + 1}
+        if self.counts_days:
+            return {"day": self.day(minute)}
         last, ticks = _rounds(self.names)
         number = -(-self.ticks_until(minute - self.start) // ticks)
-        return (f"round {number}" if number > 0 else "before round 1") + (f" of {last}" if last and number > 0 else "")
+        return {} if number <= 0 else {"round": number} | ({"last": int(last)} if last else {})
 
     def time(self, minute: int, tick: int | None = None) -> str:
         """Return "7:05 AM" or "07:05", with the seconds of `tick` where ticks have seconds; else the date."""

@@ -11,8 +11,8 @@ _BELOW_100 = "(?:[一二三四五六七八九]?十[一二三四五六七八九]?
 _HAN = re.compile(f"{_BELOW_100}(?=[点點时時分])|(?<=[点點时時]){_BELOW_100}")
 _CLOCK = re.compile(r"(?<![\d:])(\d{1,2})(?:\s?[:.,h時时点點시]\s?(\d{2}|半)?)?(?!\d)")
 _COMPACT = re.compile(r"t?([01]?\d|2[0-3])([0-5]\d)(?:\d\d)?(?: ?h\w*)?")
-_HOURS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
-_HOUR_WORD = re.compile(rf"\b({'|'.join(_HOURS)})\b")
+NUMBERS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+_HOUR_WORD = re.compile(rf"\b({'|'.join(NUMBERS[1:])})\b")
 _PARTS = {"half past": 30, "quarter past": 15, "quarter to": -15}
 #: Words of the halves of a day, after Unicode's CLDR: the beginnings of words, or of words in scripts without spaces.
 _AFTER = re.compile(
@@ -52,7 +52,7 @@ def minute_of_day(text: str) -> int | None:
             is_noon_between = int(until[1]) % 12 < hour and _AFTER.match(half) is not None
             said = first if is_noon_between or any(one.search(first) for one in (_BEFORE, _AFTER, _NIGHT)) else said
     elif (word := _HOUR_WORD.search(said)) is not None:
-        hour, minute = _HOURS.index(word[1]) + 1, 0
+        hour, minute = NUMBERS.index(word[1]), 0
     else:
         return 0 if _MIDNIGHT.search(said) else 12 * 60 if _NOON.search(said) else None
     if hour > 24 or minute > 59:

@@ -23,7 +23,7 @@ from cogitate.memory.summaries.conversations import resolve_name
 from cogitate.prompts.answers import Activity, DailyPlan, StepPlan
 from cogitate.prompts.render import Templates
 from cogitate.tasks import timing
-from cogitate.tasks.heuristics.day_plan import AGAIN, FEWEST, MOST, Slot
+from cogitate.tasks.heuristics.day_plan import FEWEST, MOST, Slot, first_said
 from cogitate.tasks.heuristics.identity import GOING_ON, pursuit_of
 from cogitate.tasks.heuristics.planning import find_slots, status_of, unfinished_of
 from cogitate.tasks.job import Request
@@ -215,8 +215,8 @@ class Plan(Kind):
             left = [i for i in items if i.status in ("pending", "active") and (i.minute or 0) <= moment.minute]
             if not moment.world.clock.has_times:  # a step that two plans left undone is given up
                 earlier = (one for one in moment.stream.live("plan") if one is not plan)
-                before = {i.description.removeprefix(AGAIN) for one in earlier for i in one.items}
-                left = [i for i in left if i.description.removeprefix(AGAIN) not in before]
+                before = {first_said(i.description) for one in earlier for i in one.items}
+                left = [i for i in left if first_said(i.description) not in before]
             params["unfinished"] = [
                 {"description": i.description, "location": i.location, "priority": i.priority} for i in left[:MOST]
             ]
@@ -319,5 +319,5 @@ def _fulfilled(moment: Moment) -> list[str]:
     if not wish or wish.startswith(GOING_ON):
         return []
     items = (item for plan in moment.stream.live("plan") for item in moment.stream.plan_items(plan))
-    done = any(i.status == "completed" and i.description.removeprefix(AGAIN) == wish for i in items)
+    done = any(i.status == "completed" and first_said(i.description) == wish for i in items)
     return [wish] if done else []

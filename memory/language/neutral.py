@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Literal
 
 from cogitate.memory.language.commitments import MAX_WHAT, Appointed, Outcome, Vow, are_alike
 from cogitate.memory.language.packs import Pack, fold
@@ -105,10 +106,15 @@ class Neutral:
         return frozenset(stems(undated))
 
     def tells_outcome(self, text: str) -> str:
-        return ""  # by what words one tells it, is not known
+        return "?" if self._says("kept", text) or self._says("broken", text) else ""  # whose, is not known
 
     def outcome(self, sentence: str) -> Outcome:
-        return "broken" if self._pack.leaves_undone(sentence) else "kept"
+        is_broken = self._says("broken", sentence) or self._pack.leaves_undone(sentence)
+        return "broken" if is_broken else "kept"
+
+    def _says(self, cue: Literal["kept", "broken"], text: str) -> bool:
+        found = self._pack.kept if cue == "kept" else self._pack.broken
+        return found is not None and not text.endswith(QUESTIONS) and found.search(fold(text)) is not None
 
     def is_account(self, sentence: str, deed: str, giver: str, by_giver: bool) -> bool:
         told = not (sentence.endswith(QUESTIONS) or self.may_vow(sentence) or self._pack.leaves_undone(sentence))

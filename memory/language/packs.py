@@ -19,14 +19,16 @@ from cogitate.memory.language.tables import read_table
 from cogitate.memory.language.text import MARKS, UNSPACED, normalized, words
 
 FILE = "phrases.toml"
-SAID = ("name", "day", "work", "errands", "again", "see_to", "keep", "quiet", "reasons", "quotes")
+SAID = ("name", "day", "dates", "work", "errands", "again", "see_to", "keep", "quiet", "reasons", "quotes")
 DAYS = {"before": -2, "yesterday": -1, "today": 0, "tomorrow": 1, "after": 2}  # placeholders, by days from today
 _READ = ("colon", "not_after", "hours", "at", "before", "units", "am", "pm", "noon", "midnight", "half", "numbers")
 _OPEN = ("refusals", "doubts", "others", "own")
-_WAYS = ("courtesies", "vows", "grave", "within", "prefixes", "done", "undone", "not_subject")
+_WAYS = ("courtesies", "vows", "kept", "broken", "grave", "within", "prefixes", "done", "undone", "not_subject")
 _KEYS = frozenset((*SAID, *_READ, *_OPEN, *_WAYS, "between", "days", "function_words", "letters"))
 _TABLES = ("days", "reasons")
 _PLACEHOLDER = re.compile(r"\\\{\w+\\\}")
+_NAMED = re.compile(r"\{(\w+)\}")
+_DATED = dict.fromkeys(("round", "last", "year", "month", "day"), 0)
 _WORD = rf"[\w{MARKS}]"
 _NO_WORD = rf"[^\w{MARKS}]{{1,3}}"  # between two words
 _GAP = rf"(?:{_NO_WORD}{_WORD}{{1,30}}){{0,4}}{_NO_WORD}"  # a few words between two that belong together
@@ -58,10 +60,13 @@ class Pack:
         return str(self._table.get("reasons", {}).get(name, ""))
 
     def day(self, minute: int) -> str:
-        """Return the day of a game time; "" where the language has no word for it."""
-        if not clock_in_force().counts_days:
-            return date(minute)
-        return self.phrase("day").format(day=day_number(minute))
+        """Return the day, round or month of a game time; "" where the language has no word for a day."""
+        clock = clock_in_force()
+        if clock.counts_days:
+            return self.phrase("day").format(day=day_number(minute))
+        known = clock.dated(minute)
+        way = next((way for way in self.ways("dates") if {*_NAMED.findall(way)} == known.keys()), "")
+        return way.format_map(known) or date(minute)
 
     def quoted(self, text: str) -> str:
         """Return a text between quotation marks."""
@@ -170,6 +175,16 @@ class Pack:
         return self._cue("vows")
 
     @cached_property
+    def kept(self) -> re.Pattern[str] | None:
+        """What finds the words that say that a promise was kept."""
+        return self._cue("kept")
+
+    @cached_property
+    def broken(self) -> re.Pattern[str] | None:
+        """What finds the words that say that a promise was broken."""
+        return self._cue("broken")
+
+    @cached_property
     def refusals(self) -> re.Pattern[str] | None:
         """What finds the words by which one refuses or calls off."""
         return self._cue("refusals")
@@ -251,7 +266,7 @@ def _of_word(word: str) -> str:
 
 def _is_sound(key: str, value: str) -> bool:
     """Return whether a phrase has only the placeholders that its key may have."""
-    numbers = dict.fromkeys(DAYS if key == "days" else ("day",), 0)
+    numbers = _DATED if key == "dates" else dict.fromkeys(DAYS if key == "days" else ("day",), 0)
     try:
         if key == "letters":
             re.compile(f"[{value}]")

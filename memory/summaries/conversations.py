@@ -191,7 +191,7 @@ def summarise_entries(
     header = _header(ordered, names, owner)
     dense = 2 if words > 2 * sum(len(item.text.split()) for item in lines) else 1  # each character counts as a word
     room = max(dense * 60, min(dense * 120, words // 3)) + count_words(header)
-    text = summarise(lines, max_words=room, header=header, minute=minute)
+    text = summarise(lines, max_words=room, header=header, minute=minute, names=names.values())
     if not text:
         text = lines[0].text if lines else ""
     return shorten(text, MAX_TEXT, "…") or "Nothing worth keeping was said."

@@ -30,18 +30,19 @@ def summarise(
     max_words: int,
     header: str = "",
     minute: int | None = None,
+    names: Iterable[str] = (),
 ) -> str:
     """Return a summary of `lines` in at most `max_words` words (`count_words`), in sentences and in their order.
 
     Speech becomes third person; lines without a speaker stay as they are. `header` (who and when) opens the summary
     if there is room for it. What is over at game time `minute` is told in the past. Of a sentence that has no room a
     part is told; where no line can be told, the longest is quoted. The same lines give the same summary; no lines, or
-    no room, give "".
+    no room, give "". `names` are those of whom the lines may speak.
     """
     head = header.strip() if count_words(header) <= max_words else ""
     room = max_words - count_words(head)
     parts = [part for line in lines for part in line_in_parts(line, room)]
-    candidates, told, most = units(parts, minute), "", room
+    candidates, told, most = units(parts, minute, names), "", room
     while True:
         again = joined(_with_speech_together([unit.text for unit in choose_units(candidates, most)]))
         left = room - count_words(again)

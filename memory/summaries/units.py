@@ -59,10 +59,10 @@ def _first(found: list[str]) -> list[str]:
     return found if len(found) <= MOST_SENTENCES else [*found[: MOST_SENTENCES - 1], rest]
 
 
-def units(lines: Sequence[Utterance], minute: int | None = None) -> list[Unit]:
+def units(lines: Sequence[Utterance], minute: int | None = None, known: Iterable[str] = ()) -> list[Unit]:
     """Return the units of `lines` in order, without courtesies and without questions that hold no figure.
 
-    Plans that are over at game time `minute`, if given, are told in the past tense.
+    Plans that are over at game time `minute`, if given, are told in the past tense. Names `known` keep their capital.
     A word weighs the square root of the number of lines it occurs in: repeated topics matter more.
     """
     lines, written = [_readable(line) for line in lines], lines
@@ -73,7 +73,9 @@ def units(lines: Sequence[Utterance], minute: int | None = None) -> list[Unit]:
     names = frozenset(
         name for name in found_names if name.lower() not in _NO_NAMES and written_as[name] >= written_as[name.lower()]
     )
-    names |= speakers.written
+    firsts = {name.partition(" ")[0] for name in known}
+    opening = {word for said in sentences for sentence in said for word in _WORD.findall(sentence)[:1]}
+    names |= speakers.written | {word for word in opening & firsts if word.lower() not in _NO_NAMES}
     talk, spoken = Talk(speakers, names), " ".join(line.text for line in lines)
     lines_with: Counter[str] = Counter()
     for line in lines:

@@ -15,18 +15,31 @@ import signal
 import sys
 import traceback
 from contextlib import suppress
+from importlib import import_module
 
 import msgspec
 from redis.exceptions import RedisError
 
-import cogitate.hosting.services  # loaded before the forks, which need them
-import cogitate.workers.processes.readiness  # noqa: F401 - likewise
 from cogitate.hosting import logs
 from cogitate.memory import typed_json
 from cogitate.ops.experiment.host import HostedRun, host
 from cogitate.scheduler.ledger.outage import is_outage
 from cogitate.workers.processes.worker_process import adopt_import_paths
 
+LOADED = (  # before the forks: what hosts import late, and what a world's module imports
+    "cogitate.effects",
+    "cogitate.experiment",
+    "cogitate.hosting.finding",
+    "cogitate.hosting.services",
+    "cogitate.tasks.own.declaring",
+    "cogitate.workers.processes.readiness",
+    "celery.app.amqp",
+    "celery.app.events",
+    "celery.backends.base",
+    "celery.events",
+    "kombu.transport.memory",
+    "snowballstemmer",
+)
 LOOK_EVERY = 0.03  # seconds
 CANNOT_BEGIN = 127  # exit code of a command that there is not
 SERVER_AWAY = 75  # exit code of a host that failed since the server was away (EX_TEMPFAIL of sysexits.h)
@@ -116,4 +129,6 @@ def _is_outage(error: BaseException | None) -> bool:
 
 
 if __name__ == "__main__":
+    for module in LOADED:
+        import_module(module)
     serve(int(sys.argv[1]))

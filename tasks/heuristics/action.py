@@ -11,8 +11,10 @@ from cogitate.memory.language.languages import ENGLISH
 from cogitate.memory.language.packs import pack_of
 from cogitate.memory.language.place_names import find_place
 from cogitate.memory.retrieval.scoring import rating
+from cogitate.memory.routines import read_routine
 from cogitate.memory.summaries.conversations import resolve_name
 from cogitate.tasks.heuristics.chosen_action import choose_action
+from cogitate.tasks.heuristics.day_plan import UNDER_WAY
 from cogitate.tasks.heuristics.pressing import find_pressing, quote
 from cogitate.tasks.kind import Case, WorldFacts
 from cogitate.tasks.situation import Situation, item_of, meters_of, text_of, texts_of
@@ -105,7 +107,7 @@ def _choice(case: Case, language: str) -> tuple[dict[str, str], tuple[int, ...]]
                 used, reason = (matter.number,), quote(matter, names, language)
                 break
     if not chosen:
-        if item:
+        if item and not (_is_night(case.job.minute) and _is_over(item, case)):
             chosen, reason = _likest(_planned_at(item, actions, case), [(item.description, "Going on with the plan")])
         if not chosen and _is_night(case.job.minute):
             chosen, reason = _likest(actions, [(NEEDS["energy"], "Night time")])
@@ -126,6 +128,14 @@ def _choice(case: Case, language: str) -> tuple[dict[str, str], tuple[int, ...]]
         chosen, reason = actions[0], "Nothing calls for another action"
     place = places[chosen]
     return action_of("move_to" if place != here else "stay", place, chosen, reason), used
+
+
+def _is_over(item: PlanItem, case: Case) -> bool:
+    """Return whether a plan item that has no end in the routine began too long ago to keep its owner up at night."""
+    if item.minute is None or case.job.minute - item.minute <= UNDER_WAY:
+        return False
+    habits = read_routine(case.world.routine_of(case.profile), case.profile.name)
+    return not any(habit.ends is not None and habit.what == item.description for habit in habits)
 
 
 def _planned_at(item: PlanItem, actions: Iterable[str], case: Case) -> list[str]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import pairwise
 
 from cogitate.memory.appointments import Appointment
 from cogitate.memory.clock import DAY, day_of
 from cogitate.memory.language.languages import ENGLISH
-from cogitate.memory.language.packs import Pack, pack_of, phrases_of
+from cogitate.memory.language.packs import Pack, forget_with_packs, pack_of, packs, phrases_of
 from cogitate.memory.language.sentences import SPACED, UNSPACED, split_sentences
 from cogitate.memory.language.text import stems
 from cogitate.memory.language.times import find_times
@@ -40,6 +41,21 @@ SEE_TO = "See to it: "  # opens an item about what presses
 SEE_TO_THIS = "See to this: "  # opens an item in the words of a profile
 DUE, LEFT_UNDONE, PRESSING, FIRM, CLOSING, USUAL, OPEN = range(7)  # ranks: the last are given up first
 _AT_PLACE = re.compile(r"(?<!\s)\s++(?:at|of|in|for)\s++")
+
+
+@cache
+def _openings() -> tuple[str, ...]:
+    """Return what opens an item that was left undone, in every language."""
+    known = (pack_of(language) for language in packs())
+    return (AGAIN, *(pack.labelled(again, "") for pack in known if (again := pack.phrase("again"))))
+
+
+forget_with_packs(_openings.cache_clear)
+
+
+def first_said(description: str) -> str:
+    """Return the description of an item without the words that tell that it was left undone, in any language."""
+    return next((description.removeprefix(way) for way in _openings() if description.startswith(way)), description)
 
 
 @dataclass(frozen=True)
@@ -204,7 +220,7 @@ def _teller(phrases: Pack, language: str, profile: Profile, places: PlaceIndex) 
 def _told(slot: Slot, phrases: Pack, profile: Profile, places: PlaceIndex) -> str:
     what = {
         WORK: profile.occupation.strip(),
-        "again": phrases.without("again", slot.text.removeprefix(AGAIN)),
+        "again": first_said(slot.text),
         "see_to": slot.text.removeprefix(SEE_TO),
     }.get(slot.phrase, "")
     at_home = not slot.location or slot.location == profile.home
@@ -251,7 +267,7 @@ def _taken_up(
     seen = [set(stems(slot.text)) for slot in slots]
     found: list[Slot] = []
     for item in left:
-        text = phrases.without("again", str(item.get("description", "")).removeprefix(AGAIN))
+        text = first_said(str(item.get("description", "")))
         words = set(stems(text))
         if not words or text == ERRANDS or text in phrases_of("errands"):
             continue

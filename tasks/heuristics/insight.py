@@ -115,7 +115,7 @@ def _outstanding(recent: Sequence[Entry], ranked: Iterable[tuple[float, Sentence
         return []
     mean = sum(ratings) / len(ratings)
     deviation = sqrt(sum(value * value for value in ratings) / len(ratings) - mean * mean)
-    return [(c, s) for c, s in ranked if s.importance == most] if most >= mean + _OUTSTANDING * deviation else []
+    return [*_notable((c, s) for c, s in ranked if s.importance == most and most >= mean + _OUTSTANDING * deviation)]
 
 
 def _told(recalled: Recalled, sentences: Iterable[Sentence], fresh: _Fresh) -> Iterator[tuple[Sentence, str]]:

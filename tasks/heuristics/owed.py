@@ -76,7 +76,8 @@ def _reminder(promise: Promise, names: Mapping[str, str]) -> str:
     """Return what is to be done, in the language in which it was promised."""
     language = languages_of(promise.said)[0]
     if language not in (ENGLISH, UNDETERMINED):
-        return pack_of(language).to_do("keep", anchor_days(promise.said, promise.minute).rstrip(SPACED + UNSPACED))
+        pack, said = pack_of(language), anchor_days(promise.said, promise.minute).rstrip(SPACED + UNSPACED)
+        return pack.to_do("keep", said.removeprefix(pack.labelled(resolve_name(promise.giver, names), "")))
     taker = f" to {resolve_name(promise.taker, names)}" if promise.taker else ""
     return f"{KEEP}{taker}: {promise.reminder}"
 

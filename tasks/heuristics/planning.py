@@ -16,7 +16,7 @@ from cogitate.memory.language.packs import pack_of
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.times import is_over
 from cogitate.memory.summaries.conversations import first_person
-from cogitate.tasks.heuristics.day_plan import AGAIN, NOTHING_KNOWN, SEE_TO, WORK, Slot, build
+from cogitate.tasks.heuristics.day_plan import NOTHING_KNOWN, SEE_TO, WORK, Slot, build, first_said
 from cogitate.tasks.heuristics.identity import fulfilled_wish
 from cogitate.tasks.heuristics.owed import Owed, find_owed, with_owed
 from cogitate.tasks.heuristics.pressing import find_pressing, is_seen_to, quote
@@ -95,7 +95,7 @@ def _left(case: Case, told: Sequence[Entry], start: int, owed: Owed, language: s
     phrases = pack_of(language)
     left = []
     for item in unfinished_of(case):
-        text = phrases.without("again", str(item.get("description", "")).removeprefix(AGAIN))
+        text = first_said(str(item.get("description", "")))
         matter = phrases.without("see_to", text.removeprefix(SEE_TO))
         if text in owed.over or text in missed or is_over(text, start):
             continue

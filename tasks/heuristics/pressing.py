@@ -18,6 +18,7 @@ from cogitate.memory.language.markup import prose
 from cogitate.memory.language.port import frame_of, is_courtesy, language_of
 from cogitate.memory.language.sentences import SPACED, UNSPACED, split_sentences
 from cogitate.memory.language.talk import Speakers
+from cogitate.memory.language.text import FUNCTION_WORDS
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.profile import Location
@@ -116,7 +117,9 @@ def _is_done_or_said(text: str, name: str) -> bool:
     """Return whether a text tells what the one called `name` did, or quotes what a person said."""
     language = language_of(text)
     told = language.with_subject(text, "I")
-    who = next((who for who in ("I ", "We ", f"{name} ") if told.startswith(who)), "")
+    first = name.partition(" ")[0]  # of a title, such as "The guard", no name
+    called = (name, first) if first.casefold() not in FUNCTION_WORDS else (name,)
+    who = next((f"{who} " for who in ("I", "We", *called) if told.startswith(f"{who} ")), "")
     return quoted_speaker(text) != "" or (who != "" and not language.tells_state(told[len(who) :]))
 
 

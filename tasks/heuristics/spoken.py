@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from itertools import islice
+from itertools import chain, islice
 
 from cogitate.memory.entry import Entry, is_dialogue, is_of_event
 from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, languages_of
@@ -21,6 +21,8 @@ _LOOKED_AT = 20  # of the latest entries
 def spoken_language(profile: Profile, entries: Iterable[Entry], owner: str, names: Mapping[str, str]) -> str:
     """Return the ISO 639 code of the language of a profile, or else of most of what its owner observed and said lately.
 
+    A profile of a few words that several languages share says nothing.
+
     What others say does not count: they may speak another language. A name in another script than Latin counts where
     the profile says nothing else. English where nothing tells.
 
@@ -31,18 +33,15 @@ def spoken_language(profile: Profile, entries: Iterable[Entry], owner: str, name
     routine = routine_text(profile.routine)
     stated = (profile.background, profile.currently, routine, profile.occupation, *profile.traits)
     said = " ".join(text for text in stated if text)
-    found = languages_of(said)[0] if said else _language_of_name(profile.name)
-    if found not in (UNDETERMINED, OTHER) and (said or found != _HAN):
+    stated_in = languages_of(said) if said else (_language_of_name(profile.name),)
+    found = stated_in[0]
+    if len(stated_in) == 1 and found not in (UNDETERMINED, OTHER, _HAN):
         return found
     called = {profile.name, resolve_name(owner, names)}
     own = (text for entry in entries if (text := _own_text(entry, called, names)))
-    seen: Counter[str] = Counter()
-    for text in islice(own, _LOOKED_AT):
-        seen[language := languages_of(text)[0]] += 1
-        if 2 * seen[language] > _LOOKED_AT:  # the rest cannot be more
-            break
-    most = max(seen, key=lambda one: (seen[one], one), default=UNDETERMINED)
-    if found == _HAN:  # a name of Han alone may be a Japanese one
+    seen = Counter(chain.from_iterable(map(languages_of, islice(own, _LOOKED_AT))))  # each that a text may be in
+    most = max(seen, key=lambda one: (seen[one], one in stated_in), default=UNDETERMINED)
+    if found == _HAN:  # a name or a title of Han alone may be a Japanese one
         return most if most == "ja" else found
     known = most if most != UNDETERMINED else found
     return ENGLISH if known == UNDETERMINED else known

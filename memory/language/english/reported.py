@@ -46,7 +46,7 @@ def third_person(sentence: str, speaker: str, listener: str = "", names: Collect
     asked = bool(listener) and is_request(lowered)
     subject = next((low for low in lowered[:4] if not is_adverb(low)), first)
     if first in _FIRST or subject == "i":
-        denied = subject == "i" and any(low in _DENIALS or low.endswith("n't") for low in lowered)
+        denied = subject == "i" and is_denial(lowered)
         told = replace_persons(tokens, speaker, listener, named=denied)
         if denied:  # a claim that others may contest
             return f"{speaker} said that {_uncapital(told)}"
@@ -64,6 +64,11 @@ def third_person(sentence: str, speaker: str, listener: str = "", names: Collect
     if not has_verb(lowered) and (first not in _OPENS_THING or len(lowered) < 6):
         return f"{speaker} mentioned {told}"
     return f"{speaker} said that {told}"
+
+
+def is_denial(lowered: Sequence[str]) -> bool:
+    """Return whether a sentence, given as words in lower case, denies something."""
+    return any(low in _DENIALS or low.endswith("n't") for low in lowered)
 
 
 def is_request(lowered: Sequence[str]) -> bool:

@@ -15,8 +15,9 @@ from cogitate.memory.language.english.courtesies import is_small_talk
 from cogitate.memory.language.english.grammar import SAME_PAST, STATES, has_verb, is_adverb, is_past
 from cogitate.memory.language.english.persons import pronouns_of
 from cogitate.memory.language.english.references import leans_on_somebody, leans_on_something
+from cogitate.memory.language.english.reported import is_denial, is_request, third_person
 from cogitate.memory.language.english.reported import is_english as is_english_clause
-from cogitate.memory.language.english.reported import is_request, third_person
+from cogitate.memory.language.entities import is_number
 from cogitate.memory.language.sentences import has_end, with_end
 from cogitate.memory.language.tables import english
 from cogitate.memory.language.talk import Speech, Talk
@@ -68,13 +69,16 @@ def _said(clause: str, speech: Speech, talk: Talk) -> str:
     addressed = [name for name in speakers.perhaps_in(clause) if name != speaker]
     text = without_own_name(_CONNECTIVE.sub("", _VOW.sub("I promised to ", clean(clause, addressed))), speaker)
     lowered = [word.lower() for word in _TOKEN.findall(text)]
-    if is_cut_off(clause) or len(lowered) < _FEWEST:
+    is_hour = speech.answers and any(map(is_number, lowered))  # "Ten, then."
+    if is_cut_off(clause) or (len(lowered) < _FEWEST and not is_hour):
         return ""
     if text.endswith("?"):  # one with a time or a number may be a proposal
         return _quoted(text, speaker, "asked") if _DIGIT.search(text) else ""
     if is_small_talk(text, speakers):
         return ""
-    named = any(word in talk.names or _DIGIT.search(word) for word in _WORD.findall(text) if word not in speakers)
+    named = is_hour or any(
+        word in talk.names or _DIGIT.search(word) for word in _WORD.findall(text) if word not in speakers
+    )
     listener = speech.listener or speakers.other_than(speaker)
     acts = is_request(lowered) or lowered[0] in ("let's", "lets")
     clausal = acts or has_verb(lowered)
@@ -119,6 +123,8 @@ def _are_persons_certain(text: str, lowered: Sequence[str], speaker: str, listen
     if _YOU.search(text) and not (listener and (opens or further or _OPENS_WITH_YOU.match(text))):
         return False
     mine = pronouns_of(speaker)
+    if mine.plural and opens and is_denial(lowered):  # "said that they never did": who?
+        return False
     if further and mine.plural and (not opens or _WE.search(text)):
         return False
     return not (further and {*mine[:-1]} & {*lowered})

@@ -74,6 +74,7 @@ GATEWAYS = (
     failed("the arguments of another call", "wrong_schema", "told", _called('{"query": "zither"}')),
     row("as a thought", said(None, reasoning_content=GOOD)),
     row("as a thought by another name", said("", reasoning=f" {GOOD}\n")),
+    row("as a thought with the mark of its end", said("", reasoning_content=f"{GOOD}<｜end▁of▁sentence｜>")),
     failed("an answer amid thoughts", "empty", "told", said("", reasoning=f"Perhaps {GOOD}? No.")),
     failed("a thought that is cut", "truncated", "told", said("", reasoning=GOOD, finish="length")),
     row("as one part that is put out", said({"type": "output_text", "text": GOOD})),
@@ -144,6 +145,12 @@ GATEWAYS = (
         "in another language",
         planned(*[f"{deed} zither" for deed in ("给齐特琴调音", "练习", "擦亮", "教", "带回家", "梦见")]),
     ),
+    row(
+        "behind a part that thinks",
+        said([{"type": "thinking", "thinking": [{"type": "text", "text": GOOD}]}, {"type": "text", "text": GOOD}]),
+    ),
+    failed("nothing but line feeds", "no_completion", "none", raw(200, b"\n\n\n\n")),
+    failed("choices that are null and nothing else", "empty", "estimate", whole(choices=None, usage=None)),
     # usage by other names
     row(
         "with what a cache has beside the usage",
@@ -185,6 +192,7 @@ GATEWAYS = (
     failed("an error with a status of its own", "rate_limited", "none", whole(error={"status": 429, "message": "x"})),
     failed("an error of an empty account", "quota_exhausted", "none", whole(error={"code": "insufficient_quota"})),
     failed("an error of a wrong key", "auth", "none", whole(error={"message": "Incorrect API key provided"})),
+    failed("an error that names the path", "no_completion", "none", whole(error="Unexpected (POST /chat/completions)")),
     failed("an error in a list", "server", "none", whole(error=["upstream failed"])),
     failed(
         "an error in words that names a time",

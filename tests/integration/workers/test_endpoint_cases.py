@@ -28,6 +28,7 @@ def of(parameter: str) -> dict[str, Any]:
 
 
 NO = {"error": {"message": "Nein."}}
+BLAMED = {"error": {"message": "No endpoints found that can handle the requested parameters.", "code": 404}}
 CASES = [
     case("a prompt, forbidden", PROMPT, 403, NO, "prompt", "never"),
     case("a prompt, in a status of its own", PROMPT, 455, NO, "prompt", "never"),
@@ -53,6 +54,7 @@ CASES = [
     case("a limit of a model, with a time", MODEL, 429, NO, "model", "after_hint", 40.0),
     case("a named parameter", of("temperature"), 400, {"detail": "temperature: nein"}, "parameter", "now"),
     case("an unnamed parameter", of("temperature"), 400, NO, "parameter", "now"),
+    case("a parameter, as if the model were missing", of("temperature"), 404, BLAMED, "parameter", "now"),
     case("an unnamed seed", of("seed"), 422, NO, "parameter", "now"),
     case("an unnamed schema", of("response_format"), 400, NO, "parameter", "now"),
     case("an unnamed cap", of("max_tokens"), 400, NO, "parameter", "now"),

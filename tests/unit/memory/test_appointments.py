@@ -129,9 +129,8 @@ def test_a_place_is_found_whatever_its_name_begins_with() -> None:
     assert find_place("gate 21", places) == places[1]
 
 
-@pytest.mark.parametrize(
-    ("text", "clock"),
-    [
+def test_a_named_day_counts_from_the_entrys(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, str | None]] = [
         ("Party tomorrow at 5 pm", "17:00"),
         ("Party today at 5 pm", None),
         ("Party tonight at 5 pm", None),
@@ -141,10 +140,10 @@ def test_a_place_is_found_whatever_its_name_begins_with() -> None:
         ("Concert on day 1 at 23:59", None),
         ("Concert on day 3 at 0:00", None),
         ("Праздник послезавтра в 17:00", None),
-    ],
-)
-def test_a_named_day_counts_from_the_entrys(text: str, clock: str | None) -> None:
-    assert [at for at, _, _ in found(text)] == ([clock] if clock else [])
+    ]
+    for text, clock in cases:
+        with subtests.test(text=text):
+            assert [at for at, _, _ in found(text)] == ([clock] if clock else [])
 
 
 @pytest.mark.parametrize(
@@ -182,7 +181,7 @@ def test_mentions_within_half_an_hour_count_once(first: str, second: str, kept: 
         assert [at.what for at in appointments(entries, PLACES, DAY, 2 * DAY)] == kept
 
 
-def test_an_appointment_knows_its_entry_and_plans_are_none() -> None:
+def test_an_appointment_knows_its_entry_and_plans_create_none() -> None:
     (at,) = appointments([seen("Tea. Party at 5 pm.", number=7)], (), DAY, 2 * DAY)
     assert at == (DAY + 1020, "Attend the party", None, 7)
     assert appointments([Entry(type="plan", text="Party at 5 pm.", minute=600)], (), DAY, 2 * DAY) == []

@@ -44,9 +44,8 @@ def test_a_text_that_is_short_enough_passes_as_a_plain_string(value: str) -> Non
     assert (type(passed), passed) == (str, str.__str__(value))
 
 
-@pytest.mark.parametrize(
-    ("value", "why"),
-    [
+def test_empty_and_unstorable_texts_are_refused(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[Any, str]] = [
         ("x" * 10, "place has 10 characters, at most 9 fit: 'xxxxxxxxxx'"),
         ("", "place is '': it must not be blank"),
         (" \n", "place is ' \\n': it must not be blank"),
@@ -57,11 +56,10 @@ def test_a_text_that_is_short_enough_passes_as_a_plain_string(value: str) -> Non
         (7, "place is 7: give a string"),
         (None, "place is None: give a string"),
         (b"x", "place is b'x': give a string"),
-    ],
-)
-def test_empty_and_unstorable_texts_are_refused(value: Any, why: str) -> None:
-    with pytest.raises(InputError, match=f"^{re.escape(why)}$"):
-        check_text("place", value, 9)
+    ]
+    for value, why in cases:
+        with subtests.test(value=value), pytest.raises(InputError, match=f"^{re.escape(why)}$"):
+            check_text("place", value, 9)
 
 
 def test_a_text_may_be_blank_where_it_may_be() -> None:
@@ -75,9 +73,8 @@ def test_several_texts_pass_as_a_tuple(values: Any) -> None:
     assert check_texts("tags", values, most=1, count=2) == ("a", "b")
 
 
-@pytest.mark.parametrize(
-    ("values", "why"),
-    [
+def test_several_texts_are_refused_with_the_first_that_is_wrong(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[Any, str]] = [
         ("ab", "tags are 'ab': give a list of strings"),
         (b"ab", "tags are b'ab': give a list of strings"),
         ({"a": 1}, "tags are {'a': 1}: give a list of strings"),
@@ -86,11 +83,10 @@ def test_several_texts_pass_as_a_tuple(values: Any) -> None:
         (["a", "bb"], "one of tags has 2 characters, at most 1 fit: 'bb'"),
         (["a", ""], "one of tags is '': it must not be blank"),
         (["a", 3], "one of tags is 3: give a string"),
-    ],
-)
-def test_several_texts_are_refused_with_the_first_that_is_wrong(values: Any, why: str) -> None:
-    with pytest.raises(InputError, match=f"^{re.escape(why)}$"):
-        check_texts("tags", values, most=1, count=2)
+    ]
+    for values, why in cases:
+        with subtests.test(values=values), pytest.raises(InputError, match=f"^{re.escape(why)}$"):
+            check_texts("tags", values, most=1, count=2)
 
 
 def test_a_label_has_500_characters_and_a_list_1000_labels_at_the_most() -> None:

@@ -22,9 +22,8 @@ CLOCKS = st.builds(
 )
 
 
-@pytest.mark.parametrize(
-    ("clock", "tick", "said"),
-    [
+def test_a_tick_has_a_name_in_the_words_of_its_world(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[Clock, int, str]] = [
         (Clock(), 425, "day 1, 7:05 AM"),
         (Clock(seconds_per_tick=600), 144, "day 2, 12:00 AM"),
         (Clock(seconds_per_tick=10), 6 * 60 * 10 + 6 * 31 + 2, "day 1, 10:31:20 AM"),
@@ -41,12 +40,12 @@ CLOCKS = st.builds(
         (Clock(names="rounds"), 4, "round 4"),
         (Clock(names="10 rounds", start=77), 4, "round 4 of 10"),
         (Clock(names="rounds", seconds_per_tick=86_400), 4, "round 4"),
-    ],
-)
-def test_a_tick_has_a_name_in_the_words_of_its_world(clock: Clock, tick: int, said: str) -> None:
-    with clock.in_force():
-        assert day_and_time(clock.minute(tick), tick) == said
-    assert day_and_time(425) == "day 1, 7:05 AM", "the usual clock is in force again"
+    ]
+    for clock, tick, said in cases:
+        with subtests.test(clock=clock):
+            with clock.in_force():
+                assert day_and_time(clock.minute(tick), tick) == said
+            assert day_and_time(425) == "day 1, 7:05 AM", "the usual clock is in force again"
 
 
 def test_seconds_are_shown_only_of_the_tick_at_which_a_thing_happened() -> None:

@@ -17,9 +17,10 @@ def item(name: str, minute: int | None, status: Any = "pending") -> PlanItem:
     return PlanItem(id=name, description=name, minute=minute, status=status)
 
 
-@pytest.mark.parametrize(
-    ("items", "now", "later"),
-    [
+def test_the_item_whose_time_came_last_is_under_way_and_the_first_pending_one_is_next(
+    subtests: pytest.Subtests,
+) -> None:
+    cases: list[tuple[list[PlanItem], str | None, str | None]] = [
         ([], None, None),
         ([item("a", NOON)], "a", None),
         ([item("a", NOON + 1)], None, "a"),
@@ -34,13 +35,11 @@ def item(name: str, minute: int | None, status: Any = "pending") -> PlanItem:
         ([item("c", 900), item("b", 800), item("a", 721)], None, "a"),
         ([item("a", 721, "active"), item("b", 800, "done"), item("c", 900)], None, "c"),
         ([item("a", 600), item("b", 800)], "a", "b"),
-    ],
-)
-def test_the_item_whose_time_came_last_is_under_way_and_the_first_pending_one_is_next(
-    items: list[PlanItem], now: str | None, later: str | None
-) -> None:
-    found = present_items(iter(items), NOON)
-    assert [None if one is None else one.id for one in found] == [now, later]
+    ]
+    for items, now, later in cases:
+        with subtests.test(items=items):
+            found = present_items(iter(items), NOON)
+            assert [None if one is None else one.id for one in found] == [now, later]
 
 
 def test_an_item_without_a_time_has_begun_at_the_first_minute() -> None:

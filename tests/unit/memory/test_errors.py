@@ -29,9 +29,8 @@ class Deaf:
     __str__ = __repr__
 
 
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [
+def test_a_value_is_shown_cut_and_in_printable_characters(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[object, str]] = [
         ("tea", "'tea'"),
         ("é\n", "'\\xe9\\n'"),
         ("x" * 80, f"'{'x' * 80}'"),
@@ -42,11 +41,11 @@ class Deaf:
         (["x" * 78], str(["x" * 78])),
         (["x" * 79], "['" + "x" * 77 + "…"),
         (Deaf(ValueError()), "a value of type Deaf"),
-    ],
-)
-def test_a_value_is_shown_cut_and_in_printable_characters(value: object, shown: str) -> None:
-    assert quoted(value) == shown
-    assert len(quoted(value)) <= 82
+    ]
+    for value, shown in cases:
+        with subtests.test(value=value):
+            assert quoted(value) == shown
+            assert len(quoted(value)) <= 82
 
 
 def test_an_error_is_shown_by_its_message_or_else_its_name() -> None:

@@ -61,9 +61,9 @@ def test_before_any_rating_types_of_text_differ() -> None:
     assert low.error < high.error
 
 
-@pytest.mark.parametrize(
-    ("text", "type_", "rating", "error"),
-    [
+def test_before_any_rating_the_recorded_prior_applies(subtests: pytest.Subtests) -> None:
+    """Pin it for each class of texts: it says which entries a model rates, so it is part of a digest."""
+    cases: list[tuple[str, EntryType, int, float]] = [
         ("Ann is sleeping", "observation", 2, 0.6565),
         ("Tom walks by", "observation", 2, 0.8132),
         ("Ann reads", "observation", 3, 0.7135),
@@ -76,12 +76,11 @@ def test_before_any_rating_types_of_text_differ() -> None:
         ("Maria Lopez is writing a paper about love", "reflection", 6, 1.4833),
         ("Ann married Ben Cole.", "observation", 7, 1.6222),
         ("Ann reads", "message", 5, 1.4773),
-    ],
-)
-def test_before_any_rating_the_recorded_prior_applies(text: str, type_: EntryType, rating: int, error: float) -> None:
-    """Pin it for each class of texts: it says which entries a model rates, so it is part of a digest."""
-    estimate = Ratings().estimate(OWNER, Entry(type=type_, text=text, minute=0))
-    assert (estimate.rating, round(estimate.error, 4)) == (rating, error)
+    ]
+    for text, type_, rating, error in cases:
+        with subtests.test(text=text):
+            estimate = Ratings().estimate(OWNER, Entry(type=type_, text=text, minute=0))
+            assert (estimate.rating, round(estimate.error, 4)) == (rating, error)
 
 
 @pytest.mark.parametrize(
@@ -105,9 +104,8 @@ def test_a_life_event_passes_the_threshold_before_any_rating(text: str, type_: E
     assert Ratings().estimate(OWNER, entry).rating >= max(MemoryLimits().importance_threshold, rate_by_rule(entry))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_look_alikes_of_life_events_stay_ordinary(subtests: pytest.Subtests) -> None:
+    cases: list[str] = [
         "My phone died last night.",
         "The battery died.",
         "I am dying to see the film.",
@@ -116,10 +114,10 @@ def test_a_life_event_passes_the_threshold_before_any_rating(text: str, type_: E
         "We lost the match.",
         "He fired the kiln.",
         "The tree was dead.",
-    ],
-)
-def test_look_alikes_of_life_events_stay_ordinary(text: str) -> None:
-    assert Ratings().estimate(OWNER, seen(text)).rating < MemoryLimits().importance_threshold
+    ]
+    for text in cases:
+        with subtests.test(text=text):
+            assert Ratings().estimate(OWNER, seen(text)).rating < MemoryLimits().importance_threshold
 
 
 def test_a_rating_is_remembered_and_carries_to_similar_texts() -> None:
@@ -220,9 +218,8 @@ def test_dirty_ratings_are_clamped() -> None:
     assert 1 <= ratings.estimate(OWNER, seen("")).rating <= 10
 
 
-@pytest.mark.parametrize(
-    ("words", "lean"),
-    [
+def test_words_lean_a_text_towards_the_mundane_or_the_memorable(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, float]] = [
         ("table", 2.9),
         ("lamp", 2.0),
         ("teeth", 1.5),
@@ -237,16 +234,16 @@ def test_dirty_ratings_are_clamped() -> None:
         ("love death", 3.7),
         ("love death fire", 3.7),
         ("sleep friend idea love", 3.1),
-    ],
-)
-def test_words_lean_a_text_towards_the_mundane_or_the_memorable(words: str, lean: float) -> None:
-    assert leaning(frozenset(stems(words)), of_itself=False) == pytest.approx(lean)
-    assert leaning(frozenset(stems(words)), of_itself=True) == pytest.approx(lean + 0.5)
+    ]
+    for words, lean in cases:
+        with subtests.test(words=words):
+            assert leaning(frozenset(stems(words)), of_itself=False) == pytest.approx(lean)
+            assert leaning(frozenset(stems(words)), of_itself=True) == pytest.approx(lean + 0.5)
 
 
-@pytest.mark.parametrize(
-    ("kind", "text", "rating", "error"),
-    [
+def test_priors_of_a_class_are_the_same_in_every_version(subtests: pytest.Subtests) -> None:
+    """Which entries are rated by a model depends on it, and a run that goes on must choose as it did."""
+    cases: list[tuple[EntryType, str, int, float]] = [
         ("observation", "Ann sleeps", 2, 0.656524),
         ("observation", "Maria Lopez sleeps", 2, 0.813231),
         ("observation", "Ann eats dinner", 2, 0.813231),
@@ -261,13 +258,12 @@ def test_words_lean_a_text_towards_the_mundane_or_the_memorable(words: str, lean
         ("plan", "talk with a friend about research", 6, 1.483278),
         ("message", "hi", 5, 1.477314),
         ("summary", "hi", 5, 1.477314),
-    ],
-)
-def test_priors_of_a_class_are_the_same_in_every_version(kind: EntryType, text: str, rating: int, error: float) -> None:
-    """Which entries are rated by a model depends on it, and a run that goes on must choose as it did."""
-    estimate = Ratings().estimate(OWNER, Entry(type=kind, text=text, minute=0))
-    assert estimate.rating == rating
-    assert estimate.error == pytest.approx(error, abs=1e-6)
+    ]
+    for kind, text, rating, error in cases:
+        with subtests.test(kind=kind):
+            estimate = Ratings().estimate(OWNER, Entry(type=kind, text=text, minute=0))
+            assert estimate.rating == rating
+            assert estimate.error == pytest.approx(error, abs=1e-6)
 
 
 TEXTS = [

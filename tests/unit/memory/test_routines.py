@@ -10,9 +10,8 @@ from cogitate.memory.clock import DAY
 from cogitate.memory.routines import MOST_HABITS, Habit, check_routine, read_routine, routine_text
 
 
-@pytest.mark.parametrize(
-    ("line", "habit"),
-    [
+def test_a_habit_is_read_as_it_is_written(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, Habit]] = [
         ("07:00 breakfast @home", Habit("breakfast", 420, place="home")),
         ("7:00 breakfast", Habit("breakfast", 420)),
         ("7.00: breakfast", Habit("breakfast", 420)),
@@ -37,11 +36,11 @@ from cogitate.memory.routines import MOST_HABITS, Habit, check_routine, read_rou
         ("12:00 @food", Habit("", 720, place="food")),
         ("15 push-ups", Habit("15 push-ups")),
         ("write to ann@example.org", Habit("write to ann@example.org")),
-    ],
-)
-def test_a_habit_is_read_as_it_is_written(line: str, habit: Habit) -> None:
-    assert read_routine((line,)) == (habit,)
-    check_routine((line,))
+    ]
+    for line, habit in cases:
+        with subtests.test(line=line):
+            assert read_routine((line,)) == (habit,)
+            check_routine((line,))
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,8 @@ def kept(*texts: str) -> list[tuple[int, str]]:
     return [(one.minute - DAY, one.what) for one in appointments(told, (), DAY, 2 * DAY)]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_what_is_open_or_of_others_is_no_appointment(subtests: pytest.Subtests) -> None:
+    cases: list[str] = [
         "Ben asked me to meet him at the mill tomorrow at 9:00. I said no.",
         "Ben asked me to meet him at the mill tomorrow at 9:00, but I turned him down.",
         "I did not agree to meet Ben tomorrow at 9:00.",
@@ -32,10 +31,10 @@ def kept(*texts: str) -> list[tuple[int, str]]:
         "Tom promised Mira to meet her tomorrow at 9:00.",
         "Sam said that Tom wants to meet Mira tomorrow at 9:00.",
         "Tom and Mira agreed to meet tomorrow at 9:00.",
-    ],
-)
-def test_what_is_open_or_of_others_is_no_appointment(text: str) -> None:
-    assert kept(text) == []
+    ]
+    for text in cases:
+        with subtests.test(text=text):
+            assert kept(text) == []
 
 
 @pytest.mark.parametrize(
@@ -73,9 +72,8 @@ def test_a_later_statement_ends_or_moves_the_appointment_it_is_about(later: str,
         assert [minute for minute, _ in kept(later, first, other)] == [600, 780]  # agreed anew
 
 
-@pytest.mark.parametrize(
-    ("text", "minute"),
-    [
+def test_english_hours_in_words_are_read(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, int | None]] = [
         ("half past seven in the evening", 1170),
         ("tomorrow evening at half past seven", 1170),
         ("quarter to nine", 525),
@@ -84,10 +82,10 @@ def test_a_later_statement_ends_or_moves_the_appointment_it_is_about(later: str,
         ("eight o'clock in the morning", 480),
         ("five to twelve at night", 1435),
         ("seven in a row", None),
-    ],
-)
-def test_english_hours_in_words_are_read(text: str, minute: int | None) -> None:
-    assert [time.minute for time in find_times(text)] == ([] if minute is None else [minute])
+    ]
+    for text, minute in cases:
+        with subtests.test(text=text):
+            assert [time.minute for time in find_times(text)] == ([] if minute is None else [minute])
 
 
 @pytest.mark.parametrize(
@@ -108,9 +106,8 @@ def test_other_languages_tell_by_the_words_of_their_packs(text: str, *, is_kept:
     assert [minute for minute, _ in kept(text)] == [540] * is_kept
 
 
-@pytest.mark.parametrize(
-    ("first", "offs"),
-    [
+def test_appointments_are_called_off_in_other_languages(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, tuple[str, ...]]] = [
         (
             "Nos vemos mañana a las 10 en el laboratorio.",
             ("Cancelo la reunión de mañana en el laboratorio.", "Al final mañana no puedo ir al laboratorio."),
@@ -128,9 +125,9 @@ def test_other_languages_tell_by_the_words_of_their_packs(text: str, *, is_kept:
             ("すみません、明日は研究室に行けません。", "研究室の約束は延期します。"),
         ),
         ("明天上午10点在实验室见面。", ("对不起，我明天去不了实验室。",)),
-    ],
-)
-def test_appointments_are_called_off_in_other_languages(first: str, offs: tuple[str, ...]) -> None:
-    assert [minute for minute, _ in kept(first)] == [600]
-    for off in offs:
-        assert kept(first, off) == [], off
+    ]
+    for first, offs in cases:
+        with subtests.test(first=first):
+            assert [minute for minute, _ in kept(first)] == [600]
+            for off in offs:
+                assert kept(first, off) == [], off

@@ -61,9 +61,8 @@ def test_items_are_read_one_by_one() -> None:
     assert [type(item).__name__ for item in entry.items] == ["PlanItem", "UnreadableItem", "dict", "dict", "str"]
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
+def test_anything_but_an_entry_is_refused(subtests: pytest.Subtests) -> None:
+    cases: list[Any] = [
         [1],
         "x",
         {},
@@ -74,13 +73,13 @@ def test_items_are_read_one_by_one() -> None:
         {**ODD, "number": "1"},
         {**ODD, "tick": None},
         {**ODD, "rated": 1.5},
-    ],
-)
-def test_anything_but_an_entry_is_refused(fields: Any) -> None:
-    with pytest.raises(msgspec.ValidationError):
-        read(fields)
-    with pytest.raises(msgspec.ValidationError, match="as was said"):
-        as_it_is(fields, msgspec.ValidationError("as was said"))
+    ]
+    for fields in cases:
+        with subtests.test(fields=fields):
+            with pytest.raises(msgspec.ValidationError):
+                read(fields)
+            with pytest.raises(msgspec.ValidationError, match="as was said"):
+                as_it_is(fields, msgspec.ValidationError("as was said"))
 
 
 @pytest.mark.parametrize(

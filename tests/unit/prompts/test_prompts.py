@@ -242,9 +242,8 @@ def test_a_smaller_share_of_memory_leaves_out_the_least_important() -> None:
     assert WORLD.names[KLAUS] in half.user
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
+def test_a_time_is_the_first_and_has_its_own_half_of_the_day(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, str]] = [
         ("周一上午9点", "9:00 AM"),
         ("星期三 8:00", "8:00 AM"),
         ("第二天早上7点", "7:00 AM"),
@@ -262,7 +261,7 @@ def test_a_smaller_share_of_memory_leaves_out_the_least_important() -> None:
         ("5 to 7 pm", "5:00 PM"),
         ("12 to 1 pm", "12:00 PM"),
         ("7 for 2 hours in the evening", "7:00 PM"),
-    ],
-)
-def test_a_time_is_the_first_and_has_its_own_half_of_the_day(text: str, told: str) -> None:
-    assert clock_text(text) == told
+    ]
+    for text, told in cases:
+        with subtests.test(text=text):
+            assert clock_text(text) == told

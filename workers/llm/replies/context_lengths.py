@@ -24,6 +24,8 @@ LEARNED_FOR = 3_600.0  # seconds; servers change
 LOOKED_UP_EVERY = 30.0  # seconds between two lookups in the store
 _LEAST, _MOST = 128, 100_000_000  # plausible context lengths, in tokens
 
+_STATUSES = frozenset(range(400, 600))
+
 _log = structlog.get_logger()
 
 _NUMBER = re.compile(r"(?<![\w.,:/<-])\d[\d,]{2,11}(?![\w/>-])")
@@ -36,13 +38,13 @@ def named_context(error_text: str) -> int:
     """Return the context length that an error names, in tokens; 0 if it names none.
 
     It is the number after a word for a limit. Without one it is the largest number but for that of the request, which
-    is larger.
+    is larger; a number that may be an error's status is none.
     """
     named, numbers = (
         [tokens for one in pattern.findall(error_text) if _LEAST <= (tokens := int(one.replace(",", ""))) <= _MOST]
         for pattern in (_NAMED, _NUMBER)
     )
-    return (*named, *sorted({*numbers})[-2:], 0)[0]
+    return (*named, *sorted({*numbers} - _STATUSES)[-2:], 0)[0]
 
 
 class ContextLengths:

@@ -105,18 +105,21 @@ def _duration(value: str) -> float | None:
     return sum(float(count) * _UNITS[unit.lower()] for count, unit in _COUNTED.findall(value))
 
 
-EMPTY = "insufficient|余额"  # in a code or a message: an account that no wait refills
+#: In a code or a message: an account that no wait refills. Permissions, too, may be insufficient.
+EMPTY = r"(?<!scope_)insufficient(?!.{0,20}(?:permission|scope))|余额"
 #: What an error means by its status and a stem of its words; the first that matches decides.
 WORDINGS: tuple[tuple[FailureKind, str, str], ...] = (
+    ("no_completion", "400 404", r"\bPOST /"),  # it names method and path: no API is at this address
     ("context_overflow", "429", "too large"),  # larger than what a minute allows
     ("quota_exhausted", "400 402 403 429 500", EMPTY),
     ("rate_limited", "400 403 429 500", r"rate.?limit|per.?minute|\b(?:[rt]p[md]|qps)\b"),
-    ("quota_exhausted", "400 402 403 429 500", "budget|credit|billing"),
+    ("quota_exhausted", "400 401 402 403 429 500", "budget|credit|billing"),
     ("quota_exhausted", "400 403", r"quota|\baccount|usage limit"),  # with 429 a quota may be of a minute
     (
         "context_overflow",
         "400 413 422 500",
-        r"context(?! (?:deadline|cancel))|(prompt|input) \(?(is too|length)|token limit|`inputs`",
+        # a count below zero is what a prompt leaves of a context
+        r"context(?! (?:deadline|cancel))|(prompt|input) \(?(is too|length)|token limit|`inputs`|\bgot -\d",
     ),
     ("filtered", "400 403 422 451 498 499", "content|flagged|guidelines|sensitive"),
     ("auth", "400 403 404", "api.(secret.)?key"),

@@ -8,6 +8,7 @@ the readings.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from functools import reduce
 from operator import getitem
@@ -16,12 +17,14 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from cogitate.memory.host_code import Raised, captured
+from cogitate.prompts.clock_times import NUMBERS
 from cogitate.workers.llm.replies.extract import json_values, values_in, wrapped_in
 from cogitate.workers.llm.requests.schema import Schema, full_schema
 
 _ROUNDS = 4  # validations after each of which what is wrong is left out
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 _NOT_IN_NAMES = re.compile(r"[\W_]+")
+_EXPLAINED = re.compile(r"[(\[（:：,，;；–—]|\s-\s")  # marks between a choice and an explanation of it
 _STEPS = ("lowest", "low", "medium moderate normal", "high", "highest urgent critical")
 _DEGREES = {word: step / 4 for step, words in enumerate(_STEPS) for word in words.split()}  # shares of a number's range
 _NOT_PLAIN = ("\\", "\x7f", "NaN", "Infinity")
@@ -137,30 +140,34 @@ def _as_items(value: Any, schema: Schema) -> Iterator[Any]:
 
 
 def _as_number(value: Any, schema: Schema) -> Any:
-    """Read the first number in a text, or a degree in words within the number's bounds."""
+    """Read the first number in a text, in digits or a word, or a degree in words within the number's bounds."""
     if not isinstance(value, str):
         return value
     if (found := _NUMBER.search(value.replace("−", "-"))) is not None:
         number = float(found[0])
         return round(number) if schema["type"] == "integer" else number
-    degrees = [_DEGREES[word] for word in _NOT_IN_NAMES.split(value.lower()) if word in _DEGREES]
+    words = _NOT_IN_NAMES.split(value.lower())
+    degrees = [_DEGREES[word] for word in words if word in _DEGREES]
     least, most = schema.get("minimum"), schema.get("maximum")
-    return round(least + degrees[0] * (most - least)) if degrees and least is not None and most is not None else value
+    if degrees and least is not None and most is not None:
+        return round(least + degrees[0] * (most - least))
+    return next((NUMBERS.index(word) for word in words if word in NUMBERS), value)
 
 
 def _as_text(value: Any, choices: list[str]) -> Any:
-    """Read a number or a list of texts as a text, and a choice in another case as the choice."""
+    """Read a number or a list of texts as a text, and a choice in another case or with an explanation as it."""
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
         value = " ".join(value)
     elif isinstance(value, int | float) and not isinstance(value, bool):
         value = str(value)
     if isinstance(value, str) and value not in choices:
-        return next((choice for choice in choices if _bare(str(choice)) == _bare(value)), value)
+        named = (_bare(value), _bare(_EXPLAINED.split(value, maxsplit=1)[0]))
+        return next((choice for name in named for choice in choices if _bare(str(choice)) == name), value)
     return value
 
 
 def _bare(name: str) -> str:
-    return _NOT_IN_NAMES.sub("", name).lower()
+    return _NOT_IN_NAMES.sub("", unicodedata.normalize("NFKD", name)).lower()
 
 
 def _leave_out(value: Any, error: ValidationError) -> bool:

@@ -56,6 +56,9 @@ def text_of(content: object) -> str:
     return content if isinstance(content, str) else ""
 
 
+_END = re.compile(r"<[|｜][^<>{}]{1,40}>\s*\Z")  # mark of the end of a text, which some servers leave in it
+
+
 def texts_of(message: Mapping[str, object], beside: str) -> tuple[str, str]:
     """Return the text of an answer, and its reasoning.
 
@@ -69,8 +72,9 @@ def texts_of(message: Mapping[str, object], beside: str) -> tuple[str, str]:
     thought = text_of(message.get("reasoning_content") or message.get("reasoning"))
     if "{" not in text and (arguments := arguments_in(message)):
         text = f"{text}\n{arguments}"
-    if not text.strip() and thought.strip().startswith("{") and thought.strip().endswith("}"):
-        return thought, ""
+    whole = _END.sub("", thought).strip()
+    if not text.strip() and whole.startswith("{") and whole.endswith("}"):
+        return whole, ""
     return text, thought
 
 

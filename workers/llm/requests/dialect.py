@@ -72,10 +72,9 @@ class Dialect:
         is_full = (self.form, self.schema) == ("json_schema", "full")
         if is_full and _names(text, *BOUNDS[2:]):  # "minimum" and "maximum" are words of any error
             return replace(self, schema="plain")
-        if self.form in _BELOW and _names(text, "response_format", "response_schema", "json_schema", "json_object"):
-            return replace(self, form=_BELOW[self.form])
-        if self.form == "json_schema" and _SCHEMA_NAMED.search(text):
-            return replace(self, schema="plain") if is_full else replace(self, form="json_object")
+        is_of_form = _names(text, "response_format", "response_schema", "json_schema", "json_object")
+        if self.form in _BELOW and (is_of_form or _SCHEMA_NAMED.search(text)):
+            return replace(self, form=_BELOW[self.form]) if is_of_form or not is_full else replace(self, schema="plain")
         if self.system == "message" and _SYSTEM_NAMED.search(text):
             return replace(self, system="merged")
         return None
@@ -280,15 +279,17 @@ class Dialects:
         with self._lock:
             known = self._known(model)
             better = refused.without_named(text, parameters)
-            if better is None and (not unnamed or known.worked):
+            unnamed = unnamed and not known.worked
+            if better is None and not unnamed:
                 return ""
             known.refusals[refused] += 1
             if better is None and known.refusals[known.dialect] < _CONFIRMED:
                 return ""  # it may be this prompt's fault
             if refused == known.dialect and known.other is not None:
                 better = known.other
-            elif better is None:
-                better = next((one for one in known.dialect.alternatives(parameters) if not known.refusals[one]), None)
+            elif better is None or (unnamed and known.refusals[better]):
+                others = known.dialect.alternatives(parameters)
+                better = next((one for one in others if not known.refusals[one]), better)
             known.trial = None
             if better is None or known.refusals[better] >= _CONFIRMED:
                 return ""

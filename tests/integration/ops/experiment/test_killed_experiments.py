@@ -15,6 +15,7 @@ from tests.faults.attacked import Eventually
 from tests.integration.command import left_behind
 from tests.integration.ops.experiment.experiment_case import rows_of, started, write_case
 from tests.patience import LONGEST
+from tests.processes import running
 
 LIMIT = 250_000
 KILLED_AFTER = (3, 20, 40, 60, 80)  # runs that are done
@@ -48,6 +49,11 @@ def state_of(sweep: subprocess.Popen[str], folder: Path) -> str:
     return f"{code=}\n{sweep.communicate()[1][-2000:]}\n{(folder / 'done.jsonl').read_text()[-200:]}\n{printed}"
 
 
+def reference_of(file: Path, url: str) -> subprocess.Popen[bytes]:
+    """Start the same councils in turn in one process, which prints their digests at the end."""
+    return subprocess.Popen([sys.executable, "-c", REFERENCE, url], cwd=file.parent, stdout=subprocess.PIPE)
+
+
 def test_ninety_councils_are_killed_five_times(tmp_path: Path, eventually: Eventually) -> None:
     file = write_case(tmp_path / "case", limit=f"limit_tokens = {LIMIT}")
     folder = file.with_suffix("")
@@ -56,7 +62,11 @@ def test_ninety_councils_are_killed_five_times(tmp_path: Path, eventually: Event
     def runs_done() -> int:
         return len(done.read_bytes().splitlines()) if done.exists() else 0
 
-    with FakeEndpoint(latency=0.05) as endpoint:
+    with (
+        FakeEndpoint(latency=0.05) as endpoint,
+        FakeEndpoint() as at_once,  # the reference calls one after the other: it would only wait
+        running(reference_of(file, at_once.url)) as reference,
+    ):
         for count in KILLED_AFTER:
             sweep = started(file, endpoint.url)
             try:
@@ -72,16 +82,10 @@ def test_ninety_councils_are_killed_five_times(tmp_path: Path, eventually: Event
         out, err = last.communicate(timeout=LONGEST)
         assert last.returncode == 0, err
         answered = endpoint.stats()
-        reference = subprocess.run(
-            [sys.executable, "-c", REFERENCE, endpoint.url],
-            cwd=file.parent,
-            capture_output=True,
-            text=True,
-            timeout=LONGEST,
-            check=True,
-        )
+        digests, _ = reference.communicate(timeout=LONGEST)
+        assert reference.returncode == 0
     rows = rows_of(folder / "runs.csv")
-    assert {row["run"]: row["digest"] for row in rows} == json.loads(reference.stdout)
+    assert {row["run"]: row["digest"] for row in rows} == json.loads(digests)
     assert len(rows) == 90
     measures = Counter((row["run"], row["measure"]) for row in rows_of(folder / "measures.csv"))
     assert len(measures) == 90 * 8

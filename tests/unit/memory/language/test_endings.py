@@ -7,9 +7,8 @@ import pytest
 from cogitate.memory.language.sentences import has_end, split_sentences, with_end
 
 
-@pytest.mark.parametrize(
-    ("text", "ended"),
-    [
+def test_a_sentence_ends_with_one_full_stop_of_its_script(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, str]] = [
         ("She left", "She left."),
         ("She left?", "She left."),
         ("他走了", "他走了。"),
@@ -23,11 +22,11 @@ from cogitate.memory.language.sentences import has_end, split_sentences, with_en
         ("Он ушёл…", "Он ушёл…"),
         ("그는 갔다", "그는 갔다."),
         ("", ""),
-    ],
-)
-def test_a_sentence_ends_with_one_full_stop_of_its_script(text: str, ended: str) -> None:
-    assert with_end(text) == ended
-    assert not ended or has_end(ended) or ended == text
+    ]
+    for text, ended in cases:
+        with subtests.test(text=text):
+            assert with_end(text) == ended
+            assert not ended or has_end(ended) or ended == text
 
 
 @pytest.mark.parametrize(

@@ -88,11 +88,22 @@ def test_ascii_is_never_changed(text: str) -> None:
     assert without_hidden(text) is text
 
 
-@pytest.mark.parametrize(
-    "text", ["", " \n\u3000", "\x1b", "\x85", "\u200d", "\u3164\u115f", "\u2800", "\ufe0f", "\u0301", "\ud800"]
-)
-def test_a_text_of_invisible_characters_is_blank(text: str) -> None:
-    assert is_blank(text)
+def test_a_text_of_invisible_characters_is_blank(subtests: pytest.Subtests) -> None:
+    cases: list[str] = [
+        "",
+        " \n\u3000",
+        "\x1b",
+        "\x85",
+        "\u200d",
+        "\u3164\u115f",
+        "\u2800",
+        "\ufe0f",
+        "\u0301",
+        "\ud800",
+    ]
+    for text in cases:
+        with subtests.test(text=text):
+            assert is_blank(text)
 
 
 @given(

@@ -8,9 +8,8 @@ from cogitate.memory.language.languages import OTHER, UNDETERMINED, is_english, 
 from cogitate.memory.language.port import changes_a_life
 
 
-@pytest.mark.parametrize(
-    ("text", "language"),
-    [
+def test_a_text_shows_its_language_by_script_or_function_words(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, str]] = [
         ("The oven of the bakery broke this morning.", "en"),
         ("Was it Ben who was born in a war?", "en"),
         ("Maria gave Klaus her hat.", "en"),
@@ -38,11 +37,11 @@ from cogitate.memory.language.port import changes_a_life
         ("Żaneta and Łukasz: Adas Haus.", "en"),
         ("Lietus šiąnakt nuplovė tiltą.", OTHER),
         ("", UNDETERMINED),
-    ],
-)
-def test_a_text_shows_its_language_by_script_or_function_words(text: str, language: str) -> None:
-    assert languages_of(text)[0] == language
-    assert is_english(text) is (language in ("en", UNDETERMINED))
+    ]
+    for text, language in cases:
+        with subtests.test(text=text):
+            assert languages_of(text)[0] == language
+            assert is_english(text) is (language in ("en", UNDETERMINED))
 
 
 GRAVE = {

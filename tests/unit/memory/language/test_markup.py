@@ -7,9 +7,8 @@ import pytest
 from cogitate.memory.language.markup import prose
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
+def test_a_text_is_told_as_prose(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, str | None]] = [
         ("The mill burned. It is 3 * 4 m wide, snake_case and all.", None),
         (
             "cut for `v4.2` is **Thursday 16:00**, [see here](https://example.org/a_b)",
@@ -42,8 +41,8 @@ from cogitate.memory.language.markup import prose
         ("- Hello there", "Hello there"),
         ("10. He came.", "10. He came."),
         ("(She closes the laptop and goes home.)", "She closes the laptop and goes home."),
-    ],
-)
-def test_a_text_is_told_as_prose(text: str, said: str | None) -> None:
-    assert prose(text) == (text if said is None else said)
-    assert prose(prose(text)) == prose(text)
+    ]
+    for text, said in cases:
+        with subtests.test(text=text):
+            assert prose(text) == (text if said is None else said)
+            assert prose(prose(text)) == prose(text)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cogitate.memory.clock import DAY
+from cogitate.memory.clock import DAY, Clock
 from cogitate.memory.errors import InputError
 from cogitate.memory.language.languages import languages_of
 from cogitate.memory.language.packs import FILE, pack_of, packs, read_packs, use_packs
@@ -34,9 +34,8 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     use_packs(None)
 
 
-@pytest.mark.parametrize(
-    ("text", "times"),
-    [
+def test_hours_are_found_and_durations_are_not(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, list[str]]] = [
         ("明天下午三点去修烤箱。", ["15:00"]),
         ("后天晚上8点半开会。", ["20:30"]),
         ("今天有一点累。", []),
@@ -54,15 +53,14 @@ def folder(tmp_path: Path) -> Iterator[Path]:
         ("Я ждал 3 часа.", []),
         ("سأصلح الفرن غدا الساعة الثالثة عصرا.", ["15:00"]),
         ("आज शाम 5 बजे सभा है।", ["17:00"]),
-    ],
-)
-def test_hours_are_found_and_durations_are_not(text: str, times: list[str]) -> None:
-    assert [f"{time.minute // 60}:{time.minute % 60:02}" for time in find_times(text)] == times
+    ]
+    for text, times in cases:
+        with subtests.test(text=text):
+            assert [f"{time.minute // 60}:{time.minute % 60:02}" for time in find_times(text)] == times
 
 
-@pytest.mark.parametrize(
-    ("said", "told"),
-    [
+def test_words_for_days_tell_the_day_by_its_number(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, str]] = [
         ("明天我们去市场。", "第4天我们去市场。"),
         ("这里以后天气会变好。", "这里以后天气会变好。"),
         ("昨夜、橋が焼けた。", "2日目の夜、橋が焼けた。"),
@@ -72,10 +70,10 @@ def test_hours_are_found_and_durations_are_not(text: str, times: list[str]) -> N
         ("Elle a dit «je viens demain» hier.", "Elle a dit «je viens demain» le jour 2."),
         ("Aujourd’hui je suis au marché.", "Le jour 3 je suis au marché."),
         ("التقينا في اليوم 2 في السوق.", "التقينا في اليوم 2 في السوق."),
-    ],
-)
-def test_words_for_days_tell_the_day_by_its_number(said: str, told: str) -> None:
-    assert anchor_days(said, 2 * DAY + 600) == told
+    ]
+    for said, told in cases:
+        with subtests.test(said=said):
+            assert anchor_days(said, 2 * DAY + 600) == told
 
 
 def test_days_before_the_first_stay_as_they_are_said() -> None:
@@ -121,3 +119,19 @@ def test_a_broken_pack_stops_a_run_at_its_start(folder: Path, text: str) -> None
         read_packs(folder)
     with pytest.raises(TemplateError, match=FILE):
         check_templates(folder)
+
+
+@pytest.mark.parametrize(
+    ("clock", "language", "told"),
+    [
+        (Clock(names="10 rounds"), "ja", "第4ラウンド（全10）"),
+        (Clock(names="rounds"), "de", "Runde 4"),
+        (Clock(names="months", seconds_per_tick=86_400), "ar", "السنة 1، الشهر 1، اليوم 4"),
+        (Clock(names="months", seconds_per_tick=30 * 86_400), "es", "Año 1, mes 4"),
+        (Clock(), "es", "Día 1"),
+        (Clock(names="rounds"), "eo", "round 4"),
+    ],
+)
+def test_rounds_and_months_are_told_in_the_language(clock: Clock, language: str, told: str) -> None:
+    with clock.in_force():
+        assert pack_of(language).day(clock.minute(4)) == told

@@ -120,9 +120,8 @@ def test_courtesies_are_recognised() -> None:
     assert not is_small_talk("Good to see you in Paris", Speakers(["Melanie"]))
 
 
-@pytest.mark.parametrize(
-    ("sentence", "empty"),
-    [
+def test_formulas_of_meeting_and_parting_say_nothing(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, bool]] = [
         ("Nice to meet you at last.", True),
         ("It was good to talk to Ann Lee again!", True),
         ("How are you today?", True),
@@ -131,15 +130,14 @@ def test_courtesies_are_recognised() -> None:
         ("I will not keep you any longer.", True),
         ("I will not keep the dog.", False),
         ("So had I.", True),
-    ],
-)
-def test_formulas_of_meeting_and_parting_say_nothing(sentence: str, empty: bool) -> None:
-    assert is_small_talk(sentence, Speakers(["Jon", "Ann Lee"])) is empty
+    ]
+    for sentence, empty in cases:
+        with subtests.test(sentence=sentence):
+            assert is_small_talk(sentence, Speakers(["Jon", "Ann Lee"])) is empty
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_full_stops_that_end_no_sentence_are_known(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, list[str]]] = [
         ("I came at 5 p.m. on foot.", ["I came at 5 p.m. on foot."]),
         ("I came at 5 p.m. On foot.", ["I came at 5 p.m.", "On foot."]),
         ("I came at 5 p.m.", ["I came at 5 p.m."]),
@@ -154,15 +152,14 @@ def test_formulas_of_meeting_and_parting_say_nothing(sentence: str, empty: bool)
         ("Version 1.5.2 works.", ["Version 1.5.2 works."]),
         ("好。」再见", ["好。」", "再见"]),
         ("Dr.", ["Dr."]),
-    ],
-)
-def test_full_stops_that_end_no_sentence_are_known(text: str, expected: list[str]) -> None:
-    assert split_sentences(text) == expected
+    ]
+    for text, expected in cases:
+        with subtests.test(text=text):
+            assert split_sentences(text) == expected
 
 
-@pytest.mark.parametrize(
-    ("sentence", "clauses"),
-    [
+def test_clauses_end_as_their_sentence_does(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, list[str]]] = [
         (" , ", []),
         ("", []),
         (" —— ", []),
@@ -181,15 +178,14 @@ def test_full_stops_that_end_no_sentence_are_known(text: str, expected: list[str
         ("Tea, sugar and milk.", ["Tea, sugar and milk."]),
         ("我来；你走。", ["我来；你走。"]),
         ("Мы спали — но мама пела!", ["Мы спали!", "но мама пела!"]),
-    ],
-)
-def test_clauses_end_as_their_sentence_does(sentence: str, clauses: list[str]) -> None:
-    assert split_clauses(sentence) == clauses
+    ]
+    for sentence, clauses in cases:
+        with subtests.test(sentence=sentence):
+            assert split_clauses(sentence) == clauses
 
 
-@pytest.mark.parametrize(
-    ("said", "left"),
-    [
+def test_a_long_name_is_known_by_its_first_word_and_syllable(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, str]] = [
         ("Hey, Mel, how is it?", "how is it?"),
         ("How is it, Mel?", "How is it?"),
         ("How is it, Melanie Smith?", "How is it?"),
@@ -203,10 +199,10 @@ def test_clauses_end_as_their_sentence_does(sentence: str, clauses: list[str]) -
         ("Melon, fresh", "Melon, fresh"),
         ("🎉", ""),
         ("Haha, lol", "lol"),
-    ],
-)
-def test_a_long_name_is_known_by_its_first_word_and_syllable(said: str, left: str) -> None:
-    assert clean(said, ["Melanie Smith"]) == left
+    ]
+    for said, left in cases:
+        with subtests.test(said=said):
+            assert clean(said, ["Melanie Smith"]) == left
 
 
 def test_short_names_have_no_short_form() -> None:
@@ -217,9 +213,8 @@ def test_short_names_have_no_short_form() -> None:
     assert clean("How is it, ann?", ["Anna"]) == "How is it, ann?"
 
 
-@pytest.mark.parametrize(
-    ("sentences", "names"),
-    [
+def test_names_are_distinguished_from_other_capitalized_words(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[list[str], set[str]]] = [
         (["We met Sadly there."], set()),  # an adverb
         (["We met I'm there."], set()),
         (["We met TV's there."], set()),
@@ -236,15 +231,14 @@ def test_short_names_have_no_short_form() -> None:
         (["UK trains are late."], {"UK"}),
         (["See 4K films."], set()),
         ([""], set()),
-    ],
-)
-def test_names_are_distinguished_from_other_capitalized_words(sentences: list[str], names: set[str]) -> None:
-    assert name_words(sentences) == names
+    ]
+    for sentences, names in cases:
+        with subtests.test(sentences=sentences):
+            assert name_words(sentences) == names
 
 
-@pytest.mark.parametrize(
-    ("said", "left"),
-    [
+def test_an_introduction_is_told_without_the_name(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, str]] = [
         ("I am Ada, I bake.", "I bake."),
         ("I'm Ada, and I bake.", "I bake."),
         ("My name is Ada, I bake.", "I bake."),
@@ -258,10 +252,10 @@ def test_names_are_distinguished_from_other_capitalized_words(sentences: list[st
         ("the mill burned.", "the mill burned."),
         ("a mill, Ada, burned.", "a mill, Ada, burned."),
         ("I am Bo, I bake.", "I am Bo, I bake."),
-    ],
-)
-def test_an_introduction_is_told_without_the_name(said: str, left: str) -> None:
-    assert without_own_name(said, "Ada") == left
+    ]
+    for said, left in cases:
+        with subtests.test(said=said):
+            assert without_own_name(said, "Ada") == left
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,8 @@ def test_each_is_there_once_in_the_order_of_speaking() -> None:
     assert "gina" not in speakers
 
 
-@pytest.mark.parametrize(
-    ("word", "belongs"),
-    [
+def test_a_word_matches_a_name_or_its_first_three_letters(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, bool]] = [
         ("melanie", True),
         ("smith", True),
         ("mel", True),
@@ -28,10 +27,10 @@ def test_each_is_there_once_in_the_order_of_speaking() -> None:
         ("j", False),
         ("lanie", False),
         ("Mel", False),
-    ],
-)
-def test_a_word_matches_a_name_or_its_first_three_letters(word: str, belongs: bool) -> None:
-    assert Speakers(["Melanie Smith", "Jo"]).is_part_of_name(word) is belongs
+    ]
+    for word, belongs in cases:
+        with subtests.test(word=word):
+            assert Speakers(["Melanie Smith", "Jo"]).is_part_of_name(word) is belongs
 
 
 def test_the_other_one_is_known_of_two_only() -> None:

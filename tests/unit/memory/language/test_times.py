@@ -63,9 +63,8 @@ def test_a_time_stands_where_it_was_found() -> None:
     assert [(time.start, time.end) for time in find_times(text)] == [(9, 14), (14, 21)]
 
 
-@pytest.mark.parametrize(
-    ("text", "minute"),
-    [
+def test_a_clock_is_the_first_time_or_a_bare_hour(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, int | None]] = [
         ("7", 420),
         ("0", 0),
         ("23", 1380),
@@ -79,15 +78,14 @@ def test_a_time_stands_where_it_was_found() -> None:
         ("soon", None),
         ("7:30, or 9:00", 450),
         ("123", None),
-    ],
-)
-def test_a_clock_is_the_first_time_or_a_bare_hour(text: str, minute: int | None) -> None:
-    assert parse_clock(text) == minute
+    ]
+    for text, minute in cases:
+        with subtests.test(text=text):
+            assert parse_clock(text) == minute
 
 
-@pytest.mark.parametrize(
-    ("said", "first_day", "third_day"),
-    [
+def test_words_for_days_become_their_numbers(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, str, str]] = [
         ("We meet today.", "We meet on day 1.", "We meet on day 3."),
         ("I am ready for today.", "I am ready for day 1.", "I am ready for day 3."),
         ("Come tonight!", "Come on the evening of day 1!", "Come on the evening of day 3!"),
@@ -103,11 +101,11 @@ def test_a_clock_is_the_first_time_or_a_bare_hour(text: str, minute: int | None)
         ("Я пел вчера.", "Я пел вчера.", "Я пел в день 2."),
         ("Today's news, and tomorrow’s.", "Today's news, and tomorrow’s.", "Today's news, and tomorrow’s."),
         ("Not today, tomorrow.", "Not on day 1, on day 2.", "Not on day 3, on day 4."),
-    ],
-)
-def test_words_for_days_become_their_numbers(said: str, first_day: str, third_day: str) -> None:
-    assert [anchor_days(said, 0), anchor_days(said, DAY - 1)] == [first_day] * 2
-    assert [anchor_days(said, 2 * DAY), anchor_days(said, 3 * DAY - 1)] == [third_day] * 2
+    ]
+    for said, first_day, third_day in cases:
+        with subtests.test(said=said):
+            assert [anchor_days(said, 0), anchor_days(said, DAY - 1)] == [first_day] * 2
+            assert [anchor_days(said, 2 * DAY), anchor_days(said, 3 * DAY - 1)] == [third_day] * 2
 
 
 @pytest.mark.parametrize(

@@ -135,9 +135,8 @@ def test_never_above_the_limit_and_never_within_a_word(text: str, limit: int) ->
         assert any(word.rstrip(".,") == last.rstrip(".,") for word in words)
 
 
-@pytest.mark.parametrize(
-    ("text", "limit", "kept"),
-    [
+def test_truncation_keeps_the_expected_part(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, int, str]] = [
         ("one two three", 13, "one two three"),
         ("one two three", 12, "one two..."),
         ("one two three", 10, "one two..."),
@@ -162,15 +161,14 @@ def test_never_above_the_limit_and_never_within_a_word(text: str, limit: int) ->
         ("fives " + "b" * 11, 10, "fives b..."),
         ("fives " + "b" * 10, 10, "fives..."),
         ("sixsix " + "b" * 11, 10, "sixsix..."),
-    ],
-)
-def test_truncation_keeps_the_expected_part(text: str, limit: int, kept: str) -> None:
-    assert shorten(text, limit) == kept
+    ]
+    for text, limit, kept in cases:
+        with subtests.test(text=text):
+            assert shorten(text, limit) == kept
 
 
-@pytest.mark.parametrize(
-    ("char", "unspaced"),
-    [
+def test_only_kana_and_han_are_cut_within_a_word_that_would_fit(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[int, bool]] = [
         (0x3040, False),
         (0x3041, True),
         (0x30FF, True),
@@ -183,10 +181,10 @@ def test_truncation_keeps_the_expected_part(text: str, limit: int, kept: str) ->
         (0x4E00, True),
         (0x9FFF, True),
         (0xA000, False),
-    ],
-)
-def test_only_kana_and_han_are_cut_within_a_word_that_would_fit(char: int, unspaced: bool) -> None:
-    assert shorten(f"one {chr(char) * 9}", 10) == (f"one {chr(char) * 3}..." if unspaced else "one...")
+    ]
+    for char, unspaced in cases:
+        with subtests.test(char=char):
+            assert shorten(f"one {chr(char) * 9}", 10) == (f"one {chr(char) * 3}..." if unspaced else "one...")
 
 
 @pytest.mark.parametrize(("char", "pairs"), [(0x1F1E5, False), (0x1F1E6, True), (0x1F1FF, True), (0x1F200, False)])

@@ -52,15 +52,16 @@ def test_a_weight_is_a_number_from_0_to_1000(weight: float) -> None:
     assert check_choice("profile", {"relevance": weight, "recency": 1}) == {"relevance": weight, "recency": 1.0}
 
 
-@pytest.mark.parametrize("weight", [-0.1, MAX_WEIGHT + 1, float("nan"), float("inf"), True, "1", None, [1]])
-def test_an_invalid_weight_is_refused(weight: Any) -> None:
-    with pytest.raises(InputError, match=r"profile: relevance is .*: give a number from 0 to 1,000"):
-        check_choice("profile", {"relevance": weight, "recency": 1})
+def test_an_invalid_weight_is_refused(subtests: pytest.Subtests) -> None:
+    cases: list[Any] = [-0.1, MAX_WEIGHT + 1, float("nan"), float("inf"), True, "1", None, [1]]
+    for weight in cases:
+        refused = pytest.raises(InputError, match=r"profile: relevance is .*: give a number from 0 to 1,000")
+        with subtests.test(weight=weight), refused:
+            check_choice("profile", {"relevance": weight, "recency": 1})
 
 
-@pytest.mark.parametrize(
-    ("value", "why"),
-    [
+def test_an_invalid_choice_is_refused_with_a_reason(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[Any, str]] = [
         ("best", "unknown profile 'best'; use one of default, "),
         (None, "profile is None: give 'default'"),
         (["relevance"], "give 'default'"),
@@ -71,11 +72,10 @@ def test_an_invalid_weight_is_refused(weight: Any) -> None:
         ({1: 1}, "components are"),
         ({"relevance": 1, 1: 1}, "components are"),
         ({f"measure {n}": 1 for n in range(len(MEASURES) + 1)}, "components are"),
-    ],
-)
-def test_an_invalid_choice_is_refused_with_a_reason(value: Any, why: str) -> None:
-    with pytest.raises(InputError, match=why):
-        check_choice("profile", value)
+    ]
+    for value, why in cases:
+        with subtests.test(value=value), pytest.raises(InputError, match=why):
+            check_choice("profile", value)
 
 
 def test_choices_of_kinds_are_kept_by_name_in_order() -> None:

@@ -121,9 +121,8 @@ def test_a_long_memory_is_one_short_line_and_other_entries_are_not_memories() ->
     assert latest([entry("Over.", 2, type="summary")], 0) == []
 
 
-@pytest.mark.parametrize(
-    ("limit", "texts"),
-    [
+def test_entries_fill_the_limit_to_the_last_character(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[int | None, list[str]]] = [
         (None, ["one", "two", "three"]),
         (11, ["one", "two", "three"]),
         (10, ["two", "three"]),
@@ -133,16 +132,17 @@ def test_a_long_memory_is_one_short_line_and_other_entries_are_not_memories() ->
         (4, []),
         (0, []),
         (-1, []),
-    ],
-)
-def test_entries_fill_the_limit_to_the_last_character(limit: int | None, texts: list[str]) -> None:
-    entries = [
-        Entry(type="observation", text=text, minute=n, number=n) for n, text in enumerate(("one", "two", "three"))
     ]
-    found = context_window(memories=entries, limit=limit)
-    assert [entry.text for entry in found.memories] == texts
-    summary = context_window(summary="past", memories=entries, limit=None if limit is None else limit + 4)
-    assert [entry.text for entry in summary.memories] == texts
+    for limit, texts in cases:
+        with subtests.test(limit=limit):
+            entries = [
+                Entry(type="observation", text=text, minute=n, number=n)
+                for n, text in enumerate(("one", "two", "three"))
+            ]
+            found = context_window(memories=entries, limit=limit)
+            assert [entry.text for entry in found.memories] == texts
+            summary = context_window(summary="past", memories=entries, limit=None if limit is None else limit + 4)
+            assert [entry.text for entry in summary.memories] == texts
 
 
 @pytest.mark.parametrize(("share", "kept"), [(2.0, 4), (1.0, 4), (0.76, 4), (0.75, 3), (0.01, 1), (0.0, 0), (-1.0, 0)])

@@ -31,9 +31,8 @@ def test_repeats_are_found(earlier: str, later: str) -> None:
     assert RepeatIndex(stream).find(seen(later, 9)) == 1
 
 
-@pytest.mark.parametrize(
-    ("earlier", "later"),
-    [
+def test_texts_that_differ_in_content_are_new(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, str]] = [
         ("Maria is in room 3", "Maria is in room 4"),
         ("Tom is turning on the TV", "Tom is turning off the TV"),
         ("Ann likes Ben", "Ben likes Ann"),
@@ -44,12 +43,12 @@ def test_repeats_are_found(earlier: str, later: str) -> None:
         ("Tom kissed his wife.", "Tom kissed my wife."),
         ("Ben promises to pay.", "Ben promised to pay."),
         ("A guard stood at the gate.", "The guards stood at the gate."),
-    ],
-)
-def test_texts_that_differ_in_content_are_new(earlier: str, later: str) -> None:
-    stream = Stream("agent:a")
-    stream.append(seen(earlier), 1)
-    assert RepeatIndex(stream).find(seen(later)) is None
+    ]
+    for earlier, later in cases:
+        with subtests.test(earlier=earlier):
+            stream = Stream("agent:a")
+            stream.append(seen(earlier), 1)
+            assert RepeatIndex(stream).find(seen(later)) is None
 
 
 @pytest.mark.parametrize(

@@ -21,9 +21,8 @@ def routed(kind: str, routing: Routing | None = None, **fields: Any) -> tuple[st
     return entry.text, strategy
 
 
-@pytest.mark.parametrize(
-    ("kind", "fields", "strategy"),
-    [
+def test_each_event_type_is_routed_as_the_diagram_says(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, dict[str, Any], str]] = [
         ("discussion_statement", {"speaker": "Alice", "text": FLOOR}, "simple"),
         ("voting_initiated", {}, "simple"),
         ("voting_confirmed", {}, "simple"),
@@ -32,13 +31,13 @@ def routed(kind: str, routing: Routing | None = None, **fields: Any) -> tuple[st
         ("ballot_completed", {"consensus": True}, "integrate"),
         ("final_results", {"text": "Consensus on Floor.", "earnings": 24_000}, "integrate"),
         ("final_results", {"text": "No consensus.", "consensus": False}, "integrate"),
-    ],
-)
-def test_each_event_type_is_routed_as_the_diagram_says(kind: str, fields: dict[str, Any], strategy: str) -> None:
-    entry, chosen = route(Event(kind=kind, **fields), minute=60)
-    assert chosen == strategy
-    assert ("integrate" in entry.tags) == (strategy == "integrate")
-    assert f"event:{kind}" in entry.tags
+    ]
+    for kind, fields, strategy in cases:
+        with subtests.test(kind=kind):
+            entry, chosen = route(Event(kind=kind, **fields), minute=60)
+            assert chosen == strategy
+            assert ("integrate" in entry.tags) == (strategy == "integrate")
+            assert f"event:{kind}" in entry.tags
 
 
 def test_a_statement_in_narrative_style() -> None:
@@ -164,9 +163,8 @@ def test_routing_is_pure_and_unicode_safe() -> None:
     assert len(text) < MAX_TEXT
 
 
-@pytest.mark.parametrize(
-    ("field", "most"),
-    [
+def test_an_event_has_a_maximum_length(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, Any]] = [
         ("kind", "x" * 100),
         ("text", "x" * 20_000),
         ("speaker", "x" * 200),
@@ -182,23 +180,23 @@ def test_routing_is_pure_and_unicode_safe() -> None:
         ("subjects", ["x" * 200]),
         ("counterfactuals", {str(n): 1 for n in range(100)}),
         ("counterfactuals", {"x" * 200: 1}),
-    ],
-)
-def test_an_event_has_a_maximum_length(field: str, most: Any) -> None:
-    Event(**{"kind": "sneeze", field: most})
-    match most:
-        case str():
-            more: Any = most + "x"
-        case int():
-            more = most + 1
-        case list():
-            more = [*most, "x"] if len(most) > 1 else [most[0] + "x"]
-        case dict() if len(most) > 1:
-            more = most | {"x": 1}
-        case _:
-            more = {key + "x": 1 for key in most}
-    with pytest.raises(InputError, match=field):
-        Event(**{"kind": "sneeze", field: more})
+    ]
+    for field, most in cases:
+        with subtests.test(field=field):
+            Event(**{"kind": "sneeze", field: most})
+            match most:
+                case str():
+                    more: Any = most + "x"
+                case int():
+                    more = most + 1
+                case list():
+                    more = [*most, "x"] if len(most) > 1 else [most[0] + "x"]
+                case dict() if len(most) > 1:
+                    more = most | {"x": 1}
+                case _:
+                    more = {key + "x": 1 for key in most}
+            with pytest.raises(InputError, match=field):
+                Event(**{"kind": "sneeze", field: more})
 
 
 def test_whole_amounts_are_bounded_and_keep_their_digits() -> None:

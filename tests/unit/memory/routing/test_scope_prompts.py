@@ -45,9 +45,8 @@ def test_a_statement_cannot_leave_its_fence() -> None:
 # -- mentions --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "name", "found"),
-    [
+def test_names_are_found_as_whole_words_in_any_script(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, str, bool]] = [
         ("Bob laughs.", "Bob", True),
         ("bob's ale", "Bob", True),
         ("Bobby laughs.", "Bob", False),
@@ -63,10 +62,10 @@ def test_a_statement_cannot_leave_its_fence() -> None:
         ("", "Bob", False),
         ("Bob", "", False),
         ("Bob", "?!", False),
-    ],
-)
-def test_names_are_found_as_whole_words_in_any_script(text: str, name: str, found: bool) -> None:
-    assert mentions(text, name) is found
+    ]
+    for text, name, found in cases:
+        with subtests.test(text=text):
+            assert mentions(text, name) is found
 
 
 def test_subjects_count_as_mentions() -> None:

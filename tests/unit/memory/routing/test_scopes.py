@@ -265,9 +265,8 @@ def test_no_interleaving_tells_a_message_twice_or_loses_one(steps: list[tuple[st
             assert last == sorted(last)
 
 
-@pytest.mark.parametrize(
-    ("text", "name", "found"),
-    [
+def test_names_are_found_as_whole_words(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, str, bool]] = [
         ("J ran home.", "J", True),
         ("Jack ran home.", "J", False),
         ("Go, j!", "J", True),
@@ -277,10 +276,10 @@ def test_no_interleaving_tells_a_message_twice_or_loses_one(steps: list[tuple[st
         ("Borin saw a stone.", "Borin Stone", False),
         ("Nobody.", "", False),
         ("Nobody.", "!", False),
-    ],
-)
-def test_names_are_found_as_whole_words(text: str, name: str, found: bool) -> None:
-    assert mentions(text, name) is found
+    ]
+    for text, name, found in cases:
+        with subtests.test(text=text):
+            assert mentions(text, name) is found
 
 
 def test_each_mention_includes_the_messages_before_and_after() -> None:

@@ -179,9 +179,8 @@ def test_parts_are_listed_as_in_a_sentence() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("entry", "speaker", "text"),
-    [
+def test_a_line_has_a_speaker_a_text_and_a_time(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[Entry, str, str]] = [
         (message("Isabella Rodriguez: Hi.", 1), "Isabella Rodriguez", "Hi."),  # known by her name, though not there
         (message("ben: Hi.", 1, speaker="agent:ben"), "ben", "Hi."),  # there, though without a display name
         (message("Ann: Hi.", 1), "Maria Lopez", "Ann: Hi."),
@@ -192,10 +191,10 @@ def test_parts_are_listed_as_in_a_sentence() -> None:
         (observation("Maria Lopez: Hi.", 1, source="dialogue"), "Maria Lopez", "Hi."),
         (observation("Maria Lopez: Hi.", 1), "", "Maria Lopez: Hi."),
         (observation("Maria waves.", 1, subjects=(MARIA,)), "", "Maria waves."),
-    ],
-)
-def test_a_line_has_a_speaker_a_text_and_a_time(entry: Entry, speaker: str, text: str) -> None:
-    assert parse_line(entry, WORLD.names)[:3] == (speaker, text, 1)
+    ]
+    for entry, speaker, text in cases:
+        with subtests.test(entry=entry):
+            assert parse_line(entry, WORLD.names)[:3] == (speaker, text, 1)
 
 
 def test_the_only_other_one_is_spoken_to() -> None:
@@ -205,9 +204,8 @@ def test_the_only_other_one_is_spoken_to() -> None:
     assert parse_line(observation("Hi.", 1, subjects=(KLAUS, MARIA)), WORLD.names).listener == ""
 
 
-@pytest.mark.parametrize(
-    ("entry", "text"),
-    [
+def test_an_entry_is_read_as_its_owners(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[Entry, str]] = [
         (message("I am holding a party for my son.", 1), "Maria Lopez is holding a party for Maria Lopez's son."),
         (message("I'll see you at six.", 1), "Maria Lopez will see Maria Lopez at six."),
         (message("Will you meet me?", 1, subjects=(MARIA, KLAUS, ISABELLA)), "Will you meet Maria Lopez?"),
@@ -216,15 +214,14 @@ def test_the_only_other_one_is_spoken_to() -> None:
         (message("I will see you.", 1, subjects=(MARIA, KLAUS, ISABELLA)), "Maria Lopez will see you."),
         (message("I'm late, wait for me!", 1), "Maria Lopez is late, wait for Maria Lopez!"),
         (observation("Klaus Mueller is holding a party.", 1), "I am holding a party."),
-    ],
-)
-def test_an_entry_is_read_as_its_owners(entry: Entry, text: str) -> None:
-    assert first_person(entry, KLAUS, WORLD.names).text == text
+    ]
+    for entry, text in cases:
+        with subtests.test(entry=entry):
+            assert first_person(entry, KLAUS, WORLD.names).text == text
 
 
-@pytest.mark.parametrize(
-    ("entries", "told"),
-    [
+def test_a_digest_opens_with_participants_place_and_time(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[list[Entry], str]] = [
         (
             [message("I will bring 20 chairs tomorrow.", 600), message("Thanks!", 601)],
             "Maria Lopez and Klaus Mueller talked at cafe on day 1, 10:00 AM. "
@@ -251,10 +248,10 @@ def test_an_entry_is_read_as_its_owners(entry: Entry, text: str) -> None:
         ),
         ([observation("?", 600)], "?"),
         ([], "Nothing worth keeping was said."),
-    ],
-)
-def test_a_digest_opens_with_participants_place_and_time(entries: list[Entry], told: str) -> None:
-    assert summarise_entries(stream_of(*entries).live(), WORLD.names) == told
+    ]
+    for entries, told in cases:
+        with subtests.test(entries=entries):
+            assert summarise_entries(stream_of(*entries).live(), WORLD.names) == told
 
 
 @pytest.mark.parametrize(
@@ -307,13 +304,23 @@ def test_a_denial_is_quoted() -> None:
         assert "Maria Lopez said that she" in told
 
 
-@pytest.mark.parametrize(
-    ("words", "kept"),
-    [(59, 59), (60, 60), (61, 60), (182, 60), (183, 61), (240, 80), (359, 119), (360, 120), (363, 120), (500, 120)],
-)
-def test_a_digest_takes_a_third_of_the_words_but_60_to_120(words: int, kept: int) -> None:
-    seen = [observation(f"{1000 + n}", n) for n in range(words)]
-    assert len(summarise_entries(stream_of(*seen).live(), {}).split()) == kept
+def test_a_digest_takes_a_third_of_the_words_but_60_to_120(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[int, int]] = [
+        (59, 59),
+        (60, 60),
+        (61, 60),
+        (182, 60),
+        (183, 61),
+        (240, 80),
+        (359, 119),
+        (360, 120),
+        (363, 120),
+        (500, 120),
+    ]
+    for words, kept in cases:
+        with subtests.test(words=words):
+            seen = [observation(f"{1000 + n}", n) for n in range(words)]
+            assert len(summarise_entries(stream_of(*seen).live(), {}).split()) == kept
 
 
 def test_the_header_of_a_digest_takes_nothing_of_its_room() -> None:

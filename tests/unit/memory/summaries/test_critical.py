@@ -22,9 +22,8 @@ NOTHING, OBJECTIVE, BOND, POSSESSION = (
 )
 
 
-@pytest.mark.parametrize(
-    ("sentence", "value"),
-    [
+def test_facts_of_each_type_add_up(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, float]] = [
         (NOTHING, 0.0),
         (OBJECTIVE, OBJECTIVE_VALUE),
         (BOND, BOND_VALUE),
@@ -33,19 +32,18 @@ NOTHING, OBJECTIVE, BOND, POSSESSION = (
         (f"{BOND} {POSSESSION}", BOND_VALUE + POSSESSION_VALUE),
         (f"{OBJECTIVE} {POSSESSION}", OBJECTIVE_VALUE + POSSESSION_VALUE),
         (f"{OBJECTIVE} {BOND} {POSSESSION}", OBJECTIVE_VALUE + BOND_VALUE + POSSESSION_VALUE),
-    ],
-)
-def test_facts_of_each_type_add_up(sentence: str, value: float) -> None:
-    assert critical_value(sentence) == value
+    ]
+    for sentence, value in cases:
+        with subtests.test(sentence=sentence):
+            assert critical_value(sentence) == value
 
 
 def test_an_objective_is_worth_more_than_a_bond_and_a_bond_more_than_a_possession() -> None:
     assert OBJECTIVE_VALUE > BOND_VALUE > POSSESSION_VALUE > 0
 
 
-@pytest.mark.parametrize(
-    ("sentence", "share"),
-    [
+def test_rules_of_a_game_hardly_count_and_colour_counts_less(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, float]] = [
         ("Elara rolled a natural 20.", MECHANICS_SHARE),
         ("Elara rolled a 3 and must leave.", MECHANICS_SHARE),
         ("The evening was long and grey.", COLOUR_SHARE),
@@ -58,7 +56,7 @@ def test_an_objective_is_worth_more_than_a_bond_and_a_bond_more_than_a_possessio
         ("Somebody stole the compass.", 1.0),
         ("Elara laughed.", 1.0),
         ("Rain fell.", 1.0),
-    ],
-)
-def test_rules_of_a_game_hardly_count_and_colour_counts_less(sentence: str, share: float) -> None:
-    assert share_of_words(sentence) == share
+    ]
+    for sentence, share in cases:
+        with subtests.test(sentence=sentence):
+            assert share_of_words(sentence) == share

@@ -22,9 +22,8 @@ from cogitate.memory.summaries.units import MOST_SENTENCES
 from tests.unit.tasks.kind_cases import MARIA, WORLD, message, observation, stream_of
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
+def test_long_words_and_unspaced_characters_count_as_several(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, int]] = [
         ("", 0),
         (" \n ", 0),
         ("one", 1),
@@ -39,10 +38,10 @@ from tests.unit.tasks.kind_cases import MARIA, WORLD, message, observation, stre
         ("東京 に行く", 5),
         ("Tokyo東京tower", 4),
         ("日" * 17, 17),
-    ],
-)
-def test_long_words_and_unspaced_characters_count_as_several(text: str, words: int) -> None:
-    assert count_words(text) == words
+    ]
+    for text, words in cases:
+        with subtests.test(text=text):
+            assert count_words(text) == words
 
 
 def test_ten_words_are_thirteen_tokens() -> None:
@@ -62,9 +61,8 @@ def test_ten_words_are_thirteen_tokens() -> None:
     assert estimate_tokens("one two three") == 4
 
 
-@pytest.mark.parametrize(
-    ("room", "kept"),
-    [
+def test_the_newest_part_of_a_too_long_text_stays(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[int, str]] = [
         (99, "Ann sang. Bo left the old house. Cy ran."),
         (12, "Ann sang. Bo left the old house. Cy ran."),  # 9 words
         (11, "Bo left the old house. Cy ran."),
@@ -74,10 +72,10 @@ def test_ten_words_are_thirteen_tokens() -> None:
         (2, "ran."),
         (1, ""),
         (0, ""),
-    ],
-)
-def test_the_newest_part_of_a_too_long_text_stays(room: int, kept: str) -> None:
-    assert cut_oldest("Ann sang. Bo left the old house. Cy ran.", room) == kept
+    ]
+    for room, kept in cases:
+        with subtests.test(room=room):
+            assert cut_oldest("Ann sang. Bo left the old house. Cy ran.", room) == kept
 
 
 def test_a_single_sentence_is_cut_to_its_last_words() -> None:

@@ -143,9 +143,8 @@ def routed(kind: EntryType, text: str, *tags: str) -> Entry:
     return Entry(type=kind, text=text, minute=1, subjects=(ALICE,), source="social", tags=tags)
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
+def test_a_statement_is_read_from_its_form(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, str | None]] = [
         ("Alice Adams discussed the floor. Reasoning: It is fair.", "It is fair."),
         ("Alice Adams discussed the floor. Certainty: high.", None),  # she said nothing
         ("Alice Adams discussed the floor", None),
@@ -154,11 +153,11 @@ def routed(kind: EntryType, text: str, *tags: str) -> Entry:
         ("Bob Bell discussed the floor: Yes.", None),
         ("Speaker: Bob | Topic: the floor", None),
         ("Speaker: Bob | Statement: Yes | Reasoning: Why not?", "Yes. Why not?"),
-    ],
-)
-def test_a_statement_is_read_from_its_form(text: str, said: str | None) -> None:
-    found = statement_of(routed("message", text, "event:discussion_statement"), "Alice Adams")
-    assert (found and found.text) == said
+    ]
+    for text, said in cases:
+        with subtests.test(text=text):
+            found = statement_of(routed("message", text, "event:discussion_statement"), "Alice Adams")
+            assert (found and found.text) == said
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,8 @@ TWO = (("Jon", "The mill is old."), ("Gina", "The dam is new."))
 THREE = (*TWO, ("Unit Seven", "The lock is shut."))
 
 
-@pytest.mark.parametrize(
-    ("speaker", "said", "told"),
-    [
+def test_who_is_meant_must_be_certain_among_three(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, str, str]] = [
         ("Jon", "I sold my boat in Rome.", "Jon sold his boat in Rome."),
         ("Jon", "I'd put my boat in Rome.", 'Jon said "I\'d put my boat in Rome".'),
         ("Jon", "We meet in Rome on Friday.", 'Jon said "We meet in Rome on Friday".'),
@@ -36,10 +35,10 @@ THREE = (*TWO, ("Unit Seven", "The lock is shut."))
         ("Jon", "Loan instead of levy, and repairs in Rome.", 'Jon said "Loan instead of levy, and repairs in Rome".'),
         ("Jon", 'They call it "the pit" in Rome.', 'Jon said "They call it ‘the pit’ in Rome".'),
         ("Jon", "However, the mill in Rome burned.", "Jon said that the mill in Rome burned."),
-    ],
-)
-def test_who_is_meant_must_be_certain_among_three(speaker: str, said: str, told: str) -> None:
-    assert texts(*THREE, (speaker, said))[-1] == told
+    ]
+    for speaker, said, told in cases:
+        with subtests.test(speaker=speaker):
+            assert texts(*THREE, (speaker, said))[-1] == told
 
 
 @pytest.mark.parametrize(
@@ -79,7 +78,7 @@ def test_noise_fragments_and_praise_are_left_out(said: str) -> None:
     [
         ("La tormenta hundió dos barcas. ¿Y la gente?", ["Jon: La tormenta hundió dos barcas."]),
         ("桥坏了？桥被大水冲坏了！", ["Jon：桥被大水冲坏了！"]),
-        ("火事ですか。二番ポンプが壊れました。", ["Jon：火事ですか。", "Jon：二番ポンプが壊れました。"]),
+        ("火事ですか。二番ポンプが壊れました。", ["Jon：二番ポンプが壊れました。"]),
     ],
 )
 def test_other_languages_are_quoted_with_their_marks_and_questions_left_out(said: str, told: list[str]) -> None:
@@ -122,4 +121,22 @@ def test_a_few_words_of_an_english_talk_are_english() -> None:
     ) == [
         "Jon said that dancing helps him de-stress.",
         "Gina said that the mill is old.",
+    ]
+
+
+def test_the_hour_that_answers_a_proposal_is_told() -> None:
+    lines = (("Jon", "Come back on day 2 at nine. Or can we say ten?"), ("Gina", "Ten, then."), ("Jon", "Good, then."))
+    assert texts(*lines)[-1] == 'Gina said "Ten, then".'
+
+
+def test_a_denial_is_quoted_where_they_would_be_whom() -> None:
+    assert texts(*TWO, ("Unit Seven", "I never said it was certain."))[-1] == (
+        'Unit Seven said "I never said it was certain".'
+    )
+
+
+def test_a_known_name_keeps_its_capital() -> None:
+    lines = [Utterance("Gina", "Rowan says the plane isn't coming at all this season.", 1)]
+    assert [unit.text for unit in units(lines, known=("Rowan Vale",))] == [
+        "Gina said that Rowan says the plane isn't coming at all this season."
     ]

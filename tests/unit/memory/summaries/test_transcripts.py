@@ -8,9 +8,8 @@ from cogitate.memory.language.english.retelling import is_cut_off
 from cogitate.memory.summaries.transcripts import labelled_sentences, without_directions
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
+def test_directions_fillers_and_loose_marks_are_left_out(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, str]] = [
         ("um {disfmarker} we want to {gap} uh sort {vocalsound} them .", "we want to--\nsort them."),
         ("*waves* [click, TV static] Welcome (laughter) to the mill.", "Welcome to the mill."),
         ("(Aparte.) ¡Señor! (Vase.) No lo sé.", "¡Señor! No lo sé."),
@@ -26,10 +25,10 @@ from cogitate.memory.summaries.transcripts import labelled_sentences, without_di
         ("The thermometer said 30 mm.", "The thermometer said 30 mm."),
         ("Ele quer um cavalo [risos] na praça.", "Ele quer um cavalo na praça."),
         ("Et nous nous sommes vus à la mairie.", "Et nous nous sommes vus à la mairie."),
-    ],
-)
-def test_directions_fillers_and_loose_marks_are_left_out(text: str, said: str) -> None:
-    assert without_directions(text) == said
+    ]
+    for text, said in cases:
+        with subtests.test(text=text):
+            assert without_directions(text) == said
 
 
 def test_of_a_transcript_of_several_only_sentences_with_their_speaker_stay() -> None:

@@ -17,9 +17,8 @@ def texts(*lines: tuple[str, str]) -> list[str]:
     return [unit.text for unit in told(*lines)]
 
 
-@pytest.mark.parametrize(
-    ("seen", "ended"),
-    [
+def test_an_observation_ends_with_one_full_stop(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, str]] = [
         ("the cat slept", "The cat slept."),
         ("The cat slept?!", "The cat slept."),
         ("The cat slept…", "The cat slept."),
@@ -31,15 +30,14 @@ def texts(*lines: tuple[str, str]) -> list[str]:
         ("猫睡了。", "猫睡了。"),
         ("猫睡了！", "猫睡了！"),
         ("猫睡了？", "猫睡了？"),
-    ],
-)
-def test_an_observation_ends_with_one_full_stop(seen: str, ended: str) -> None:
-    assert texts(("", seen)) == [ended]
+    ]
+    for seen, ended in cases:
+        with subtests.test(seen=seen):
+            assert texts(("", seen)) == [ended]
 
 
-@pytest.mark.parametrize(
-    ("said", "reported"),
-    [
+def test_speech_with_content_is_reported(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, list[str]]] = [
         ("I promise I will bring the book.", ["Jon promised to bring the book."]),
         ("I promise, that I'll bring the book.", ["Jon promised to bring the book."]),
         ("Thanks, Gina!", []),
@@ -65,10 +63,13 @@ def test_an_observation_ends_with_one_full_stop(seen: str, ended: str) -> None:
         ("It broke.", []),  # what broke, nobody knows
         ("It broke in Louvre.", ["Jon said that it broke in Louvre."]),
         ("It cost 9 silver.", ["Jon said that it cost 9 silver."]),
-    ],
-)
-def test_speech_with_content_is_reported(said: str, reported: list[str]) -> None:
-    assert texts(("Jon", said), ("Gina", "Thanks!"), ("", "We saw the Louvre.")) == [*reported, "We saw the Louvre."]
+    ]
+    for said, reported in cases:
+        with subtests.test(said=said):
+            assert texts(("Jon", said), ("Gina", "Thanks!"), ("", "We saw the Louvre.")) == [
+                *reported,
+                "We saw the Louvre.",
+            ]
 
 
 def test_you_is_the_other_one_of_two_and_left_out_among_three() -> None:
@@ -80,9 +81,8 @@ def test_you_is_the_other_one_of_two_and_left_out_among_three() -> None:
     assert alone.text == "Jon trusts Gina.", "the one spoken to need not answer"
 
 
-@pytest.mark.parametrize(
-    ("said", "reported"),
-    [
+def test_dependent_sentences_are_resolved_or_left_out(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, list[str]]] = [
         (
             "My sister sang. She bought a piano.",
             ["Jon's sister sang.", "Jon's sister bought a piano."],
@@ -94,10 +94,10 @@ def test_you_is_the_other_one_of_two_and_left_out_among_three() -> None:
         ("My name is Jon.", []),
         ("I can imagine.", []),
         ("Captain, the winch is broken.", ["Jon said that the winch is broken."]),
-    ],
-)
-def test_dependent_sentences_are_resolved_or_left_out(said: str, reported: list[str]) -> None:
-    assert texts(("Jon", said), ("Gina", "Thanks!")) == reported
+    ]
+    for said, reported in cases:
+        with subtests.test(said=said):
+            assert texts(("Jon", said), ("Gina", "Thanks!")) == reported
 
 
 def test_a_quotation_that_is_told_again_stays_whole() -> None:

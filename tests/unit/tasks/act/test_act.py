@@ -12,7 +12,7 @@ from cogitate.memory.apply import apply, unmet
 from cogitate.memory.clock import DAY
 from cogitate.memory.effects import MarkAccessed, SetPlanStatus, Tell
 from cogitate.memory.entry import Entry, PlanItem, PlanStatus
-from cogitate.memory.profile import Location
+from cogitate.memory.profile import Location, Profile
 from cogitate.memory.stream import Stream
 from cogitate.prompts.answers import ActionAnswer
 from cogitate.prompts.render import Templates
@@ -353,6 +353,27 @@ def test_a_need_and_then_the_plan_choose_among_named_actions(params: dict[str, A
     stream = lived(Entry(type="plan", text="Plan.", minute=360, items=items, valid_until=DAY + 360))
     ((_, situation),) = turn(stream)
     (tell, *_) = KIND.heuristic(act(stream, **{**situation, "actions": SHIP, **params}))
+    assert isinstance(tell, Tell)
+    assert tell.data["doing"] == chosen
+
+
+@pytest.mark.parametrize(
+    ("routine", "minute", "chosen"),
+    [
+        ("18:00 cook supper", 19 * 60, "cook a meal"),
+        ("18:00 cook supper", 23 * 60, "sleep"),
+        ("18:00–23:30 cook supper", 23 * 60, "cook a meal"),
+    ],
+)
+def test_no_deed_of_the_evening_goes_on_all_night(routine: str, minute: int, chosen: str) -> None:
+    items = (PlanItem(id="1-0", description="cook supper", minute=18 * 60),)
+    stream = lived(Entry(type="plan", text="Plan.", minute=360, items=items, valid_until=DAY + 360))
+    params = {
+        "actions": ["read", "cook a meal", "sleep"],
+        "item": {"id": "1-0", "description": "cook supper", "minute": 18 * 60},
+    }
+    pip = Profile(name="Pip", routine=routine)
+    (tell, *_) = KIND.heuristic(case_of(KIND, stream, minute, params=params, profile=pip))
     assert isinstance(tell, Tell)
     assert tell.data["doing"] == chosen
 

@@ -11,9 +11,8 @@ def slot(minute: int, text: str = "x") -> Slot:
     return Slot(minute, text, None, 3, 2)
 
 
-@pytest.mark.parametrize(
-    ("minutes", "start", "end", "spread"),
-    [
+def test_items_are_spread_within_their_window(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[list[int], int, int, list[int]]] = [
         ([], 0, 100, []),
         ([50], 0, 100, [50]),
         ([50], 60, 100, [60]),
@@ -27,18 +26,17 @@ def slot(minute: int, text: str = "x") -> Slot:
         ([5, 5, 5], 0, 1, [0, 0, 0]),
         ([7, 7], 7, 7, [7, 7]),
         ([1_005, 1_005, 1_005], 1_000, 1_031, [1_005, 1_015, 1_025]),
-    ],
-)
-def test_items_are_spread_within_their_window(minutes: list[int], start: int, end: int, spread: list[int]) -> None:
-    slots = [slot(minute, str(at)) for at, minute in enumerate(minutes)]
-    found = _spread(slots, start, end)
-    assert [one.minute for one in found] == spread
-    assert [one.text for one in found] == [one.text for one in slots]
+    ]
+    for minutes, start, end, spread in cases:
+        with subtests.test(minutes=minutes):
+            slots = [slot(minute, str(at)) for at, minute in enumerate(minutes)]
+            found = _spread(slots, start, end)
+            assert [one.minute for one in found] == spread
+            assert [one.text for one in found] == [one.text for one in slots]
 
 
-@pytest.mark.parametrize(
-    ("taken", "wanted", "start", "end", "free"),
-    [
+def test_a_free_minute_is_the_wanted_one_or_in_the_largest_gap(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[list[int], int | None, int, int, int]] = [
         ([], 50, 0, 100, 50),
         ([], 0, 0, 100, 0),
         ([], 100, 0, 100, 45),  # the middle of the largest gap, on a quarter of an hour
@@ -51,17 +49,14 @@ def test_items_are_spread_within_their_window(minutes: list[int], start: int, en
         ([40], None, 0, 100, 60),
         ([40, 200], None, 0, 100, 60),
         ([], None, 7, 15, 7),
-    ],
-)
-def test_a_free_minute_is_the_wanted_one_or_in_the_largest_gap(
-    taken: list[int], wanted: int | None, start: int, end: int, free: int
-) -> None:
-    assert _free([slot(minute) for minute in reversed(taken)], wanted, start, end) == free
+    ]
+    for taken, wanted, start, end, free in cases:
+        with subtests.test(taken=taken):
+            assert _free([slot(minute) for minute in reversed(taken)], wanted, start, end) == free
 
 
-@pytest.mark.parametrize(
-    ("habit", "sentence"),
-    [
+def test_a_habit_becomes_something_to_do(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, str]] = [
         ("takes a walk", "Take a walk"),
         ("goes home", "Go home"),
         ("Does the dishes", "Do the dishes"),
@@ -72,7 +67,7 @@ def test_a_free_minute_is_the_wanted_one_or_in_the_largest_gap(
         ("гуляет", "Гуляет"),
         ("ēdas mājās", "Ēdas mājās"),  # only English verbs end so
         ("", ""),
-    ],
-)
-def test_a_habit_becomes_something_to_do(habit: str, sentence: str) -> None:
-    assert _sentence(habit) == sentence
+    ]
+    for habit, sentence in cases:
+        with subtests.test(habit=habit):
+            assert _sentence(habit) == sentence

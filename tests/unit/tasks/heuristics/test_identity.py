@@ -9,9 +9,8 @@ from cogitate.memory.profile import Location, Profile
 from cogitate.tasks.heuristics.identity import fulfilled_wish, pursuit_of, work_of
 
 
-@pytest.mark.parametrize(
-    ("currently", "pursuit"),
-    [
+def test_a_current_concern_is_told_as_an_activity(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, str]] = [
         ("", ""),
         ("Klaus is happy.", ""),
         ("Klaus is writing a paper on cats, and dogs.", "Spend time writing a paper on cats"),
@@ -26,10 +25,10 @@ from cogitate.tasks.heuristics.identity import fulfilled_wish, pursuit_of, work_
         ("He is making a b c d e f g h i j k l m", "Spend time making a b c d e f g h i j k"),
         ("He is painting the and of", "Spend time painting"),
         ("He wants to of", "Of"),
-    ],
-)
-def test_a_current_concern_is_told_as_an_activity(currently: str, pursuit: str) -> None:
-    assert pursuit_of(Profile(name="K", currently=currently)) == pursuit
+    ]
+    for currently, pursuit in cases:
+        with subtests.test(currently=currently):
+            assert pursuit_of(Profile(name="K", currently=currently)) == pursuit
 
 
 def test_the_place_of_work_is_given_or_named_by_the_occupation_and_not_the_home() -> None:
@@ -40,9 +39,8 @@ def test_the_place_of_work_is_given_or_named_by_the_occupation_and_not_the_home(
     assert work_of(Profile(name="K", occupation="cook"), places) == ""
 
 
-@pytest.mark.parametrize(
-    ("currently", "told", "fulfilled"),
-    [
+def test_a_wish_is_fulfilled_by_what_an_entry_tells(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, str, list[str]]] = [
         ("Ada wants to build a mill.", "I built a mill by the river.", ["Build a mill"]),
         ("Ada wants to build a mill.", "The mill was built.", ["Build a mill"]),
         ("Ann wants the bridge mended.", "Bo mended the bridge.", ["the bridge mended"]),
@@ -55,9 +53,9 @@ def test_the_place_of_work_is_given_or_named_by_the_occupation_and_not_the_home(
         ("Ada wants to sing.", "Bo sang.", []),  # one word is too little to know it by
         ("Ada is building a mill.", "I built a mill.", []),  # which goes on
         ("", "I built a mill.", []),
-    ],
-)
-def test_a_wish_is_fulfilled_by_what_an_entry_tells(currently: str, told: str, fulfilled: list[str]) -> None:
-    profile = Profile(name="Ada", currently=currently)
-    assert fulfilled_wish(profile, [Entry(type="observation", text=told, minute=600)]) == fulfilled
-    assert fulfilled_wish(profile, [Entry(type="reflection", text=told, minute=600)]) == []
+    ]
+    for currently, told, fulfilled in cases:
+        with subtests.test(currently=currently):
+            profile = Profile(name="Ada", currently=currently)
+            assert fulfilled_wish(profile, [Entry(type="observation", text=told, minute=600)]) == fulfilled
+            assert fulfilled_wish(profile, [Entry(type="reflection", text=told, minute=600)]) == []

@@ -248,9 +248,8 @@ def test_a_later_account_of_a_promised_deed_is_told(deed: str, account: str, voi
     assert {1, 4} <= set(insight.evidence)
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
+def test_a_promise_stays_open_without_an_account_of_the_deed(subtests: pytest.Subtests) -> None:
+    cases: list[str] = [
         "Bo mended the bridge.",
         "Ada will mend the bridge.",
         "Ada asked Bo to mend the bridge.",
@@ -259,12 +258,12 @@ def test_a_later_account_of_a_promised_deed_is_told(deed: str, account: str, voi
         "Ada mended the gate of the farm.",
         "Ada heard that Bo mended the bridge.",
         "Adam mended the bridge.",
-    ],
-)
-def test_a_promise_stays_open_without_an_account_of_the_deed(other: str) -> None:
-    made = observation("Ada promised to mend the bridge.", 600, importance=8)
-    seen = observation(other, 1_900, importance=2)
-    assert "Ada promised to mend the bridge." in told(noticed(made, seen, minute=2_000))
+    ]
+    for other in cases:
+        with subtests.test(other=other):
+            made = observation("Ada promised to mend the bridge.", 600, importance=8)
+            seen = observation(other, 1_900, importance=2)
+            assert "Ada promised to mend the bridge." in told(noticed(made, seen, minute=2_000))
 
 
 def test_a_time_named_by_a_finding_is_not_repeated_before_it() -> None:

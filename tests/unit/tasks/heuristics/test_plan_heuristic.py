@@ -79,9 +79,8 @@ def test_needs_are_seen_to_first() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("said", "day", "expected"),
-    [
+def test_appointments_are_understood(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, int, tuple[int, str, str | None] | None]] = [
         ("There is a party at 5 pm at Hobbs Cafe", 1, (1020, "Attend the party at Hobbs Cafe", "cafe")),
         (
             "Meet Maria at 3 pm at the Oak Hill Library tomorrow",
@@ -103,13 +102,13 @@ def test_needs_are_seen_to_first() -> None:
         ("Carlos Gomez is having lunch at 1:00 pm", 1, None),
         ("The price of the party was 5.00", 1, None),
         ("There is a party at 5 pm", 4, None),
-    ],
-)
-def test_appointments_are_understood(said: str, day: int, expected: tuple[int, str, str | None] | None) -> None:
-    entry = observation(said, 600, number=3)
-    start = day * DAY + (MORNING if day else 700)
-    found = appointments([entry], PLACES, start, next_morning(start, MORNING))
-    assert [(a.minute - day * DAY, a.what, a.location) for a in found] == ([expected] if expected else [])
+    ]
+    for said, day, expected in cases:
+        with subtests.test(said=said):
+            entry = observation(said, 600, number=3)
+            start = day * DAY + (MORNING if day else 700)
+            found = appointments([entry], PLACES, start, next_morning(start, MORNING))
+            assert [(a.minute - day * DAY, a.what, a.location) for a in found] == ([expected] if expected else [])
 
 
 def test_several_mentions_of_one_appointment_count_once() -> None:
@@ -135,9 +134,8 @@ def test_an_invitation_to_a_meal_takes_the_place_of_that_meal() -> None:
     assert [i.minute for i in plan.items if "dinner" in i.description] == [DAY + 1230]
 
 
-@pytest.mark.parametrize(
-    ("text", "minute"),
-    [
+def test_clock_times(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, int | None]] = [
         ("7:00 AM", 420),
         ("07:00", 420),
         ("7am", 420),
@@ -153,10 +151,10 @@ def test_an_invitation_to_a_meal_takes_the_place_of_that_meal() -> None:
         ("25:00", None),
         ("7:75", None),
         ("", None),
-    ],
-)
-def test_clock_times(text: str, minute: int | None) -> None:
-    assert parse_clock(text) == minute
+    ]
+    for text, minute in cases:
+        with subtests.test(text=text):
+            assert parse_clock(text) == minute
 
 
 text = st.text(max_size=60) | st.sampled_from(

@@ -188,3 +188,10 @@ def test_of_a_matter_that_eased_a_plan_sees_to_nothing() -> None:
 def test_another_is_quoted_in_the_language_of_the_plan() -> None:
     said = message("Quedan 12 kilos.", NOW - 60, importance=6)
     assert quote(said, {MARIA: "Ada"}, "es") == "Ada: «Quedan 12 kilos.»"
+
+
+def test_an_owner_may_be_called_by_its_first_name_but_not_by_an_article() -> None:
+    assert seen_to(seen("Rosa put the fire out."), profile=Profile(name="Rosa Marsh")) == []
+    assert seen_to(seen("The pump put the fire out."), profile=Profile(name="The guard")) == [
+        "The pump put the fire out"
+    ]

@@ -32,9 +32,8 @@ def test_anothers_promise_is_quoted(said: str, reminder: str) -> None:
     assert (promise.reminder, promise.minute, promise.evidence) == (reminder, 600, (1,))
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
+def test_other_sentences_are_not_promises(subtests: pytest.Subtests) -> None:
+    cases: list[str] = [
         "Will I carry your crate?",
         "I'll carry your crate, shall I?",
         "Should I promise to carry your crate?",
@@ -45,10 +44,10 @@ def test_anothers_promise_is_quoted(said: str, reminder: str) -> None:
         "I will sell the boat.",
         "Maybe I will call you.",
         "They promise much.",
-    ],
-)
-def test_other_sentences_are_not_promises(said: str) -> None:
-    assert found(message(said, 600)) == []
+    ]
+    for said in cases:
+        with subtests.test(said=said):
+            assert found(message(said, 600)) == []
 
 
 def test_a_promise_that_was_noted_is_found() -> None:
@@ -87,9 +86,8 @@ def test_a_noted_promise_is_made_to_the_named_person() -> None:
 GIVEN = message("I promise to lend you my ladder.", 600)
 
 
-@pytest.mark.parametrize(
-    ("said", "outcome"),
-    [
+def test_the_outcome_of_a_promise_is_found(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[Entry, bool]] = [
         (message("I kept my word: the ladder stands in your yard.", 900), True),
         (message("I brought the ladder as promised.", 900), True),
         (message("I lent you the ladder last night.", 900), True),
@@ -113,12 +111,12 @@ GIVEN = message("I promise to lend you my ladder.", 600)
         (message("Did you not promise me a ladder?", 900, speaker=KLAUS, hearer=MARIA), True),
         (message("The weather is fine.", 900), False),
         (message("I forgot my umbrella.", 900, speaker=ISABELLA), False),
-    ],
-)
-def test_the_outcome_of_a_promise_is_found(said: Entry, outcome: bool) -> None:
-    (promise,) = found(GIVEN, said)
-    assert promise.settled is outcome
-    assert promise.evidence == ((1, 2) if outcome else (1,))
+    ]
+    for said, outcome in cases:
+        with subtests.test(said=said):
+            (promise,) = found(GIVEN, said)
+            assert promise.settled is outcome
+            assert promise.evidence == ((1, 2) if outcome else (1,))
 
 
 @pytest.mark.parametrize("kind", ["plan", "reflection"])
@@ -265,3 +263,23 @@ def test_the_same_deed_promised_to_two_is_two_promises_and_each_is_kept_towards_
 def test_what_came_of_a_promise_is_told_in_a_word(told: str, state: str) -> None:
     (promise,) = found(GIVEN, message(told, 900))
     assert promise.state == state
+
+
+@pytest.mark.parametrize(
+    ("given", "told", "state"),
+    [
+        ("Prometo que lo guardo para el sábado.", "No voy a poder cumplir.", "broken"),
+        ("أعدك أن أدفع عشرين دينارا.", "لقد وفيتِ بالوعد.", "kept"),
+        ("मैं वादा करता हूँ कि दूध लाऊँगा।", "आपने अपना वादा निभाया।", "kept"),
+        ("領収書を持ってくると約束します。", "約束を守ってくれてありがとう。", "kept"),
+        ("領収書を持ってくると約束します。", "約束を守ってください。", "open"),
+        ("Ich verspreche dir, dass die Pumpe dicht ist.", "Du hast dein Versprechen nicht gehalten.", "broken"),
+    ],
+)
+def test_what_came_of_a_promise_is_known_in_other_languages(given: str, told: str, state: str) -> None:
+    (promise,) = found(message(given, 600), message(told, 900))
+    assert promise.state == state
+
+
+def test_an_oath_that_something_is_so_promises_nothing() -> None:
+    assert found(message("أقسم أني لم أنم.", 600), message("Te juro que no fui yo.", 601)) == []

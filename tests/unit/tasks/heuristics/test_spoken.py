@@ -104,9 +104,8 @@ def test_every_language_has_every_phrase() -> None:
 TALK = "明日の朝、一緒に市場へ行きましょう。"
 
 
-@pytest.mark.parametrize(
-    ("profile", "lived", "language"),
-    [
+def test_an_owner_thinks_in_the_language_of_its_profile_or_else_its_memories(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[Profile, tuple[Entry, ...], str]] = [
         (Profile(name="Ann"), (), "en"),
         (Profile(name="Ann", occupation="baker"), (observation("今天天气很好。", 1),), "zh"),
         (
@@ -126,9 +125,10 @@ TALK = "明日の朝、一緒に市場へ行きましょう。"
             "en",
         ),
         (Profile(name="Reyes"), (message(TALK, 1, speaker=KLAUS, hearer=MARIA),), "ja"),
-    ],
-)
-def test_an_owner_thinks_in_the_language_of_its_profile_or_else_its_memories(
-    profile: Profile, lived: tuple[Entry, ...], language: str
-) -> None:
-    assert spoken_language(profile, lived, KLAUS, {MARIA: "Maria Lopez", KLAUS: profile.name}) == language
+        (Profile(name="鈴木ゆい", occupation="文化委員"), (observation(TALK, 1),), "ja"),
+        (Profile(name="王芳", occupation="文化委员"), (observation("今天天气很好。", 1),), "zh"),
+        (Profile(name="Lola", occupation="inspectora de sanidad"), (observation("La cámara está a 9 °C.", 1),), "es"),
+    ]
+    for profile, lived, language in cases:
+        with subtests.test(profile=profile):
+            assert spoken_language(profile, lived, KLAUS, {MARIA: "Maria Lopez", KLAUS: profile.name}) == language

@@ -10,9 +10,8 @@ from cogitate.workers.answer_faults.fault import fault_of
 from tests.unit.workers.answer_faults.case import plan, prompt, reflection
 
 
-@pytest.mark.parametrize(
-    ("answer", "word"),
-    [
+def test_junk_is_refused_with_its_reason(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[BaseModel, str]] = [
         (reflection("..."), "placeholder"),
         (reflection("…"), "placeholder"),
         (plan("Bake", "Sell bread", "...", "Rest", "Sleep"), "placeholder"),
@@ -78,13 +77,12 @@ from tests.unit.workers.answer_faults.case import plan, prompt, reflection
             ),
             "over and over",
         ),
-    ],
-    ids=lambda value: None if isinstance(value, str) else str(value)[:40],
-)
-def test_junk_is_refused_with_its_reason(answer: BaseModel, word: str) -> None:
-    found = fault_of(answer, prompt(type(answer)))
-    assert found is not None
-    assert word in found
+    ]
+    for answer, word in cases:
+        with subtests.test(answer=answer):
+            found = fault_of(answer, prompt(type(answer)))
+            assert found is not None
+            assert word in found
 
 
 def test_a_thought_is_taken(subtests: pytest.Subtests) -> None:

@@ -31,9 +31,8 @@ def test_an_insight_goes_beyond_those_before(insight: str, new: bool) -> None:
     assert new or "before" in str(found)
 
 
-@pytest.mark.parametrize(
-    ("insight", "memories", "drawn"),
-    [
+def test_an_insight_names_a_person_or_takes_up_a_memory(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, str, bool]] = [
         ("The most important thing I learned is how limitations make us grow.", "Ben repaired the oven.", False),
         ("The most important thing I learned is how repairs make us grow.", "Ben repaired the oven.", False),
         ("What I learned today is how the repairs of an oven make us grow.", "Ben repaired the oven today.", True),
@@ -56,15 +55,17 @@ def test_an_insight_goes_beyond_those_before(insight: str, new: bool) -> None:
             "Ben repaired the oven.",
             False,
         ),  # words of the instructions alone
-    ],
-)
-def test_an_insight_names_a_person_or_takes_up_a_memory(insight: str, memories: str, drawn: bool) -> None:
-    lines = f"- [day 1, 9:00 AM] {memories}\n" if memories else ""
-    shown = f"People (id: name):\n- agent:cleo: Cleo Hart\n\n<memories>\n{lines}</memories>\nWhat is learned?"
-    asked = prompt(ReflectionAnswer, shown)
-    assert fault_of(reflection(insight), asked) == (
-        None if drawn else "the insight is not about what the memories say: name persons, places and facts of them"
-    )
+    ]
+    for insight, memories, drawn in cases:
+        with subtests.test(insight=insight):
+            lines = f"- [day 1, 9:00 AM] {memories}\n" if memories else ""
+            shown = f"People (id: name):\n- agent:cleo: Cleo Hart\n\n<memories>\n{lines}</memories>\nWhat is learned?"
+            asked = prompt(ReflectionAnswer, shown)
+            assert fault_of(reflection(insight), asked) == (
+                None
+                if drawn
+                else "the insight is not about what the memories say: name persons, places and facts of them"
+            )
 
 
 @pytest.mark.parametrize(

@@ -53,9 +53,8 @@ def test_equal_reasons_are_found_beside_a_missing_one() -> None:
     assert fault_of(insight, asked) == "4 of 5 items are the same"
 
 
-@pytest.mark.parametrize(
-    ("length", "loop", "wrong"),
-    [
+def test_a_text_of_sixteen_words_needs_seven_tenths_of_different_threes(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[int, int, bool]] = [
         (3, 1, False),
         (4, 1, True),
         (15, 2, False),
@@ -64,11 +63,11 @@ def test_equal_reasons_are_found_beside_a_missing_one() -> None:
         (16, 10, False),
         (22, 13, True),
         (22, 14, False),
-    ],
-)
-def test_a_text_of_sixteen_words_needs_seven_tenths_of_different_threes(length: int, loop: int, wrong: bool) -> None:
-    text = " ".join((words(loop) * length)[:length])
-    assert ("over and over" in fault_of_text(text, user=text)) is wrong
+    ]
+    for length, loop, wrong in cases:
+        with subtests.test(length=length):
+            text = " ".join((words(loop) * length)[:length])
+            assert ("over and over" in fault_of_text(text, user=text)) is wrong
 
 
 @pytest.mark.parametrize(("length", "wrong"), [(5, False), (6, True)])

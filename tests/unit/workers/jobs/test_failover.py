@@ -148,7 +148,7 @@ def test_a_model_limited_beyond_the_deadline_leaves_the_job_to_another_at_its_en
     assert calls.asked == ["large", second]
 
 
-def test_where_no_model_may_be_called_the_job_names_the_reason_of_its_own() -> None:
+def test_if_no_model_may_be_called_the_job_names_its_own_reason() -> None:
     calls = Calls({"large": Refused("breaker_open", "auth"), "small": Refused("no_slot")})
     outcome = attempts(calls, SMALL)
     assert outcome.result is not None

@@ -8,9 +8,8 @@ from cogitate.memory.language.english.courtesies import is_small_talk
 from cogitate.memory.language.talk import Speakers
 
 
-@pytest.mark.parametrize(
-    ("said", "empty"),
-    [
+def test_small_talk_is_a_formula_or_has_only_polite_words_and_names(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, bool]] = [
         ("", True),
         ("Wow, Mel!", True),
         ("Wow, Melon!", False),
@@ -33,7 +32,7 @@ from cogitate.memory.language.talk import Speakers
         ("I have a favour to ask, Ann.", True),
         ("Oh no, I forgot.", True),
         ("I have a favour to ask of the queen.", False),
-    ],
-)
-def test_small_talk_is_a_formula_or_has_only_polite_words_and_names(said: str, empty: bool) -> None:
-    assert is_small_talk(said, Speakers(["Melanie Smith", "Ann"])) is empty
+    ]
+    for said, empty in cases:
+        with subtests.test(said=said):
+            assert is_small_talk(said, Speakers(["Melanie Smith", "Ann"])) is empty

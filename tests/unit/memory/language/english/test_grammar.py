@@ -57,9 +57,9 @@ def test_a_denied_past_agrees_with_several() -> None:
     assert agree("wasn't", PLURAL) == "weren't"
 
 
-@pytest.mark.parametrize(
-    "verb",
-    [
+def test_pasts_auxiliaries_and_other_words_stay(subtests: pytest.Subtests) -> None:
+    """Each is of another list or ending than the others."""
+    cases: list[str] = [
         "can",
         "used",
         "couldn't",
@@ -76,16 +76,14 @@ def test_a_denied_past_agrees_with_several() -> None:
         "is",
         "café",
         "both",
-    ],
-)
-def test_pasts_auxiliaries_and_other_words_stay(verb: str) -> None:
-    """Each is of another list or ending than the others."""
-    assert agree(verb, SINGULAR) == agree(verb, PLURAL) == verb
+    ]
+    for verb in cases:
+        with subtests.test(verb=verb):
+            assert agree(verb, SINGULAR) == agree(verb, PLURAL) == verb
 
 
-@pytest.mark.parametrize(
-    ("word", "adverb"),
-    [
+def test_an_adverb_is_listed_or_ends_in_ly_and_has_five_letters(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, bool]] = [
         ("just", True),
         ("so", True),
         ("early", True),
@@ -95,15 +93,14 @@ def test_pasts_auxiliaries_and_other_words_stay(verb: str) -> None:
         ("fly", False),
         ("house", False),
         ("lying", False),
-    ],
-)
-def test_an_adverb_is_listed_or_ends_in_ly_and_has_five_letters(word: str, adverb: bool) -> None:
-    assert is_adverb(word) is adverb
+    ]
+    for word, adverb in cases:
+        with subtests.test(word=word):
+            assert is_adverb(word) is adverb
 
 
-@pytest.mark.parametrize(
-    ("word", "takes"),
-    [
+def test_a_pronoun_is_an_object_after_prepositions_and_some_verbs(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, bool]] = [
         ("to", True),
         ("helps", True),
         ("miss", True),
@@ -117,15 +114,14 @@ def test_an_adverb_is_listed_or_ends_in_ly_and_has_five_letters(word: str, adver
         ("asked", True),
         ("shed", False),
         ("used", False),
-    ],
-)
-def test_a_pronoun_is_an_object_after_prepositions_and_some_verbs(word: str, takes: bool) -> None:
-    assert takes_object(word) is takes
+    ]
+    for word, takes in cases:
+        with subtests.test(word=word):
+            assert takes_object(word) is takes
 
 
-@pytest.mark.parametrize(
-    ("words", "found"),
-    [
+def test_a_finite_verb_is_known_by_its_form_or_by_the_subject_before_it(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, bool]] = [
         ("is", True),
         ("could", True),
         ("there's", True),
@@ -144,15 +140,14 @@ def test_a_pronoun_is_an_object_after_prepositions_and_some_verbs(word: str, tak
         ("it", False),  # and nothing follows this one
         ("dance with you", False),
         ("you know", True),
-    ],
-)
-def test_a_finite_verb_is_known_by_its_form_or_by_the_subject_before_it(words: str, found: bool) -> None:
-    assert has_verb(words.split()) is found
+    ]
+    for words, found in cases:
+        with subtests.test(words=words):
+            assert has_verb(words.split()) is found
 
 
-@pytest.mark.parametrize(
-    ("word", "past"),
-    [
+def test_a_past_is_known_by_its_form(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, bool]] = [
         ("had", True),
         ("went", True),
         ("walked", True),
@@ -170,15 +165,14 @@ def test_a_finite_verb_is_known_by_its_form_or_by_the_subject_before_it(words: s
         ("men", False),
         ("goes", False),
         ("leaves", False),  # irregular, and no past
-    ],
-)
-def test_a_past_is_known_by_its_form(word: str, past: bool) -> None:
-    assert is_past(word) is past
+    ]
+    for word, past in cases:
+        with subtests.test(word=word):
+            assert is_past(word) is past
 
 
-@pytest.mark.parametrize(
-    ("said", "verb"),
-    [
+def test_a_verb_is_seen_among_words(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, bool]] = [
         ("mill burned", True),
         ("wine fed it", True),
         ("hope mill", True),
@@ -189,7 +183,7 @@ def test_a_past_is_known_by_its_form(word: str, past: bool) -> None:
         ("she mill", True),
         ("mill she", False),
         ("mill is", True),
-    ],
-)
-def test_a_verb_is_seen_among_words(said: str, verb: bool) -> None:
-    assert has_verb(said.split()) is verb
+    ]
+    for said, verb in cases:
+        with subtests.test(said=said):
+            assert has_verb(said.split()) is verb

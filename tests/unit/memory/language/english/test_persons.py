@@ -11,9 +11,8 @@ def told(said: str, speaker: str = "Jon", listener: str = "Gina", *, named: bool
     return replace_persons(tokens_of(said), speaker, listener, named=named, heard=heard)
 
 
-@pytest.mark.parametrize(
-    ("said", "written_out"),
-    [
+def test_contractions_of_persons_are_written_out(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, str]] = [
         ("I'm im I’ve I'll", "I am I am I have I will"),
         ("you're you've you'll you'd ya", "you are you have you will you would you"),
         ("we're we've we'll we'd", "we are we have we will we would"),
@@ -27,19 +26,18 @@ def told(said: str, speaker: str = "Jon", listener: str = "Gina", *, named: bool
         ("cause of it", "cause of it"),
         ("Gina's 1,000 well-known_cats!", "Gina's 1,000 well-known_cats!"),
         ("", ""),
-    ],
-)
-def test_contractions_of_persons_are_written_out(said: str, written_out: str) -> None:
-    assert "".join(tokens_of(said)) == written_out
+    ]
+    for said, written_out in cases:
+        with subtests.test(said=said):
+            assert "".join(tokens_of(said)) == written_out
 
 
 def test_tokens_are_words_spaces_and_single_marks() -> None:
     assert tokens_of("No_ I'm…  ok?!") == ["No", "_", " ", "I", " ", "am", "…", "  ", "ok", "?", "!"]
 
 
-@pytest.mark.parametrize(
-    ("said", "first", "again"),
-    [
+def test_the_speaker_is_named_once(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, str, str]] = [
         ("I know", "Jon knows", "he knows"),
         ("me", "Jon", "him"),
         ("my dog", "Jon's dog", "his dog"),
@@ -58,15 +56,14 @@ def test_tokens_are_words_spaces_and_single_marks() -> None:
             "they know them, their dog, theirs, themselves",
             "they know them, their dog, theirs, themselves",
         ),
-    ],
-)
-def test_the_speaker_is_named_once(said: str, first: str, again: str) -> None:
-    assert (told(said), told(said, named=True)) == (first, again)
+    ]
+    for said, first, again in cases:
+        with subtests.test(said=said):
+            assert (told(said), told(said, named=True)) == (first, again)
 
 
-@pytest.mark.parametrize(
-    ("said", "first", "again"),
-    [
+def test_the_listener_is_named_once(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, str, str]] = [
         ("you know", "Gina knows", "she knows"),
         ("with you", "with Gina", "with her"),
         ("your dog", "Gina's dog", "her dog"),
@@ -84,10 +81,10 @@ def test_the_speaker_is_named_once(said: str, first: str, again: str) -> None:
         ("you both are late", "they both are late", "they both are late"),
         ("with you both", "with Gina both", "with her both"),
         ("Dogs both know", "Dogs both know", "Dogs both know"),
-    ],
-)
-def test_the_listener_is_named_once(said: str, first: str, again: str) -> None:
-    assert (told(said), told(said, heard=True)) == (first, again)
+    ]
+    for said, first, again in cases:
+        with subtests.test(said=said):
+            assert (told(said), told(said, heard=True)) == (first, again)
 
 
 @pytest.mark.parametrize(
@@ -135,10 +132,12 @@ def test_thank_you_names_no_one(said: str, expected: str) -> None:
     assert told(said) == expected
 
 
-@pytest.mark.parametrize("before", ["the", "an old", "that", "this", "a new", "a silver", "a gold", "a coal"])
-def test_a_mine_may_be_a_pit(before: str) -> None:
-    assert told(f"We met at {before} mine") == f"they met at {before} mine"
-    assert told("It is good, mine") == "It is good, Jon's"
+def test_a_mine_may_be_a_pit(subtests: pytest.Subtests) -> None:
+    cases: list[str] = ["the", "an old", "that", "this", "a new", "a silver", "a gold", "a coal"]
+    for before in cases:
+        with subtests.test(before=before):
+            assert told(f"We met at {before} mine") == f"they met at {before} mine"
+            assert told("It is good, mine") == "It is good, Jon's"
 
 
 def test_they_take_the_verb_of_several_once_they_are_named() -> None:
@@ -147,9 +146,8 @@ def test_they_take_the_verb_of_several_once_they_are_named() -> None:
     assert told("I was late", named=True) == "he was late"
 
 
-@pytest.mark.parametrize(
-    ("said", "expected"),
-    [
+def test_the_verb_of_the_subject_agrees_and_no_other(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, str]] = [
         ("I just really know", "Jon just really knows"),
         ("I 100% know", "Jon 100% knows"),
         ("I 7 know", "Jon 7 knows"),
@@ -171,10 +169,10 @@ def test_they_take_the_verb_of_several_once_they_are_named() -> None:
         ("I invited you twice", "Jon invited Gina twice"),
         ("When you sing I wasn't sad", "When Gina sings Jon wasn't sad"),
         ("I hope you need it", "Jon hopes Gina needs it"),
-    ],
-)
-def test_the_verb_of_the_subject_agrees_and_no_other(said: str, expected: str) -> None:
-    assert told(said) == expected
+    ]
+    for said, expected in cases:
+        with subtests.test(said=said):
+            assert told(said) == expected
 
 
 def test_nothing_is_left_of_spaces_around() -> None:
@@ -182,9 +180,8 @@ def test_nothing_is_left_of_spaces_around() -> None:
     assert told("") == told("  ") == ""
 
 
-@pytest.mark.parametrize(
-    ("said", "written_out"),
-    [
+def test_contractions_are_written_out(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, str]] = [
         ("'cause I say so", "because I say so"),
         ("so, 'cause I say", "so, because I say"),
         ("the cause", "the cause"),
@@ -193,15 +190,14 @@ def test_nothing_is_left_of_spaces_around() -> None:
         ("I'd been", "I had been"),
         ("I'd walked", "I had walked"),
         ("I'd go", "I would go"),
-    ],
-)
-def test_contractions_are_written_out(said: str, written_out: str) -> None:
-    assert "".join(tokens_of(said)) == written_out
+    ]
+    for said, written_out in cases:
+        with subtests.test(said=said):
+            assert "".join(tokens_of(said)) == written_out
 
 
-@pytest.mark.parametrize(
-    ("said", "told"),
-    [
+def test_thanked_and_singing_persons_are_found(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, str]] = [
         ("I must say thank you to you", "Jon must say thank you to Gina"),
         ("I say thank your aunt", "Jon says thank Gina's aunt"),
         ("I thank you", "Jon thanks Gina"),
@@ -214,7 +210,7 @@ def test_contractions_are_written_out(said: str, written_out: str) -> None:
         ("you guys sing", "Gina sings"),
         ("you all sing", "Gina sings"),
         ("I - well - go", "Jon - well - go"),
-    ],
-)
-def test_thanked_and_singing_persons_are_found(said: str, told: str) -> None:
-    assert replace_persons(tokens_of(said), "Jon", "Gina", named=False) == told
+    ]
+    for said, told in cases:
+        with subtests.test(said=said):
+            assert replace_persons(tokens_of(said), "Jon", "Gina", named=False) == told

@@ -14,9 +14,8 @@ from cogitate.memory.language.english.references import (
 from cogitate.memory.language.english.tense import told_after
 
 
-@pytest.mark.parametrize(
-    "sentence",
-    [
+def test_dependent_sentences_are_found(subtests: pytest.Subtests) -> None:
+    cases: list[str] = [
         "Took her to the park.",
         "He sold our house.",
         "They never showed up.",
@@ -27,15 +26,14 @@ from cogitate.memory.language.english.tense import told_after
         "It doesn't matter.",
         "I will be ready by then.",
         "And the mill burned.",
-    ],
-)
-def test_dependent_sentences_are_found(sentence: str) -> None:
-    assert leans_on_others(sentence)
+    ]
+    for sentence in cases:
+        with subtests.test(sentence=sentence):
+            assert leans_on_others(sentence)
 
 
-@pytest.mark.parametrize(
-    "sentence",
-    [
+def test_independent_sentences_are_found(subtests: pytest.Subtests) -> None:
+    cases: list[str] = [
         "Melanie took her son to the lake.",
         "My brother lost his key.",
         "The captain said he was sorry.",
@@ -46,10 +44,10 @@ def test_dependent_sentences_are_found(sentence: str) -> None:
         "I like that song.",
         "These boots are new.",
         "Those who came were happy.",
-    ],
-)
-def test_independent_sentences_are_found(sentence: str) -> None:
-    assert not leans_on_others(sentence)
+    ]
+    for sentence in cases:
+        with subtests.test(sentence=sentence):
+            assert not leans_on_others(sentence)
 
 
 @pytest.mark.parametrize(
@@ -68,9 +66,8 @@ def test_an_opening_pronoun_is_the_subject_before(before: str, sentence: str, to
     assert resolved(sentence, before) == told
 
 
-@pytest.mark.parametrize(
-    ("said", "told"),
-    [
+def test_a_past_plan_is_told_in_the_past_tense(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, str]] = [
         ("Ada will sing on day 1 at 5:00 PM.", "Ada was going to sing on day 1 at 5:00 PM."),
         ("Ada and Bo will sing on day 1.", "Ada and Bo were going to sing on day 1."),
         ("They won't come on day 1.", "They were not going to come on day 1."),
@@ -80,10 +77,10 @@ def test_an_opening_pronoun_is_the_subject_before(before: str, sentence: str, to
         ("Ada will sing on day 1 and on day 9.", "Ada will sing on day 1 and on day 9."),
         ("Ada will sing.", "Ada will sing."),
         ('Bo asked "Will you come on day 1?"', 'Bo asked "Will you come on day 1?"'),
-    ],
-)
-def test_a_past_plan_is_told_in_the_past_tense(said: str, told: str) -> None:
-    assert told_after(said, 2 * 1440) == told
+    ]
+    for said, told in cases:
+        with subtests.test(said=said):
+            assert told_after(said, 2 * 1440) == told
 
 
 def test_a_quotation_of_a_past_plan_keeps_its_tense() -> None:
@@ -96,9 +93,8 @@ def test_a_quotation_of_a_past_plan_keeps_its_tense() -> None:
     assert "Ada was going" in told
 
 
-@pytest.mark.parametrize(
-    ("word", "opening", "later"),
-    [
+def test_a_capital_is_of_a_name_unless_a_sentence_opens_with_it(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, bool, bool]] = [
         ("Ada", True, True),
         ("Zyx", True, True),
         ("O’Neill", True, True),
@@ -113,15 +109,14 @@ def test_a_quotation_of_a_past_plan_keeps_its_tense() -> None:
         ("I’m", False, False),
         ("Day", False, False),
         ("TV", False, False),
-    ],
-)
-def test_a_capital_is_of_a_name_unless_a_sentence_opens_with_it(word: str, opening: bool, later: bool) -> None:
-    assert (looks_like_name(word, first=True), looks_like_name(word, first=False)) == (opening, later)
+    ]
+    for word, opening, later in cases:
+        with subtests.test(word=word):
+            assert (looks_like_name(word, first=True), looks_like_name(word, first=False)) == (opening, later)
 
 
-@pytest.mark.parametrize(
-    ("sentence", "leans"),
-    [
+def test_a_plural_explains_they(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, bool]] = [
         ("The boats and all their masts sank.", False),  # a plural explains "they"
         ("The boat and all their masts sank.", True),
         ("The grass and their masts sank.", True),
@@ -132,10 +127,10 @@ def test_a_capital_is_of_a_name_unless_a_sentence_opens_with_it(word: str, openi
         ("The cows and their masts sank.", False),
         ("The buses, one red, and their masts sank.", False),  # it stays explained
         ("The boats sank with him.", True),
-    ],
-)
-def test_a_plural_explains_they(sentence: str, leans: bool) -> None:
-    assert leans_on_somebody(sentence) is leans
+    ]
+    for sentence, leans in cases:
+        with subtests.test(sentence=sentence):
+            assert leans_on_somebody(sentence) is leans
 
 
 @pytest.mark.parametrize("opening", ["Tomorrow", "Please", "Yes", "Thanks"])

@@ -51,9 +51,8 @@ def test_speech_is_attributed_to_its_speaker(subtests: pytest.Subtests) -> None:
             assert third_person(said, "Jon", names=NAMES) == full(without_listener)
 
 
-@pytest.mark.parametrize(
-    ("said", "english"),
-    [
+def test_english_is_known_by_its_function_words(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, bool]] = [
         ("", True),
         ("uno dos tres", True),  # too short to tell
         ("uno dos tres quatro", False),
@@ -64,10 +63,10 @@ def test_speech_is_attributed_to_its_speaker(subtests: pytest.Subtests) -> None:
         ("Привет I the", True),
         ("Café", False),
         ("uno café", True),
-    ],
-)
-def test_english_is_known_by_its_function_words(said: str, english: bool) -> None:
-    assert is_english(said) is english
+    ]
+    for said, english in cases:
+        with subtests.test(said=said):
+            assert is_english(said) is english
 
 
 def test_a_sentence_that_cannot_be_reworded_is_quoted() -> None:
@@ -79,15 +78,16 @@ def test_a_sentence_that_cannot_be_reworded_is_quoted() -> None:
     )
 
 
-@pytest.mark.parametrize("opening", ["The", "A", "These", "Some", "It", "There", "If", "When"])
-def test_a_sentence_opening_is_not_a_name_even_if_a_title_begins_with_it(opening: str) -> None:
-    told = third_person(f"{opening} cat is in", "Jon", names={opening, "Ann"})
-    assert told == f"Jon said that {opening.lower()} cat is in"
+def test_a_sentence_opening_is_not_a_name_even_if_a_title_begins_with_it(subtests: pytest.Subtests) -> None:
+    cases: list[str] = ["The", "A", "These", "Some", "It", "There", "If", "When"]
+    for opening in cases:
+        with subtests.test(opening=opening):
+            told = third_person(f"{opening} cat is in", "Jon", names={opening, "Ann"})
+            assert told == f"Jon said that {opening.lower()} cat is in"
 
 
-@pytest.mark.parametrize(
-    ("said", "to_gina", "without_listener"),
-    [
+def test_speech_is_reported_by_its_type_and_addressee(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, str, str]] = [
         # advice and reminders are only for a listener, and only if they are the listener's
         ("You should rest", "said that Gina should rest", "said that You should rest"),
         ("You know where your cat is", "said that Gina knows where her cat is", "said that You know where your cat is"),
@@ -101,16 +101,15 @@ def test_a_sentence_opening_is_not_a_name_even_if_a_title_begins_with_it(opening
         # names of two words
         ("Fatima von Benali is in", "said that fatima von Benali is in", "said that fatima von Benali is in"),
         ("UK is big", "said that UK is big", "said that UK is big"),
-    ],
-)
-def test_speech_is_reported_by_its_type_and_addressee(said: str, to_gina: str, without_listener: str) -> None:
-    assert third_person(said, "Jon", "Gina", NAMES) == f"Jon {to_gina}"
-    assert third_person(said, "Jon", names=NAMES) == f"Jon {without_listener}"
+    ]
+    for said, to_gina, without_listener in cases:
+        with subtests.test(said=said):
+            assert third_person(said, "Jon", "Gina", NAMES) == f"Jon {to_gina}"
+            assert third_person(said, "Jon", names=NAMES) == f"Jon {without_listener}"
 
 
-@pytest.mark.parametrize(
-    ("said", "asks"),
-    [
+def test_a_request_is_known_by_its_first_words(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, bool]] = [
         ("", False),
         ("keep going", True),
         ("don't go", True),
@@ -122,10 +121,10 @@ def test_speech_is_reported_by_its_type_and_addressee(said: str, to_gina: str, w
         ("go", True),
         ("going", False),
         ("do go", False),
-    ],
-)
-def test_a_request_is_known_by_its_first_words(said: str, asks: bool) -> None:
-    assert is_request(said.split()) is asks
+    ]
+    for said, asks in cases:
+        with subtests.test(said=said):
+            assert is_request(said.split()) is asks
 
 
 def test_a_refusal_may_be_one_or_two_words() -> None:

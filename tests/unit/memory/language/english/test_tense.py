@@ -27,9 +27,8 @@ def test_a_plan_without_a_day_is_never_past() -> None:
     assert not is_over("Ada sings at 9 am.", 10**6)
 
 
-@pytest.mark.parametrize(
-    ("sentence", "told"),
-    [
+def test_past_plans_change_tense_outside_quotations(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, str]] = [
         ("Ada will sing on day 1.", "Ada was going to sing on day 1."),
         ("Ada'll sing on day 1.", "Ada was going to sing on day 1."),
         ("They will not sing on day 1.", "They were not going to sing on day 1."),
@@ -41,8 +40,8 @@ def test_a_plan_without_a_day_is_never_past() -> None:
         ("The town is quiet on day 1.", "The town was quiet on day 1."),
         ("The mills are not open on the morning of day 1.", "The mills were not open on the morning of day 1."),
         ("Ada is tall, and sang on day 1.", "Ada is tall, and sang on day 1."),
-    ],
-)
-def test_past_plans_change_tense_outside_quotations(sentence: str, told: str) -> None:
-    assert told_after(sentence, 2 * DAY) == told
-    assert told_after(sentence, 0) == sentence
+    ]
+    for sentence, told in cases:
+        with subtests.test(sentence=sentence):
+            assert told_after(sentence, 2 * DAY) == told
+            assert told_after(sentence, 0) == sentence

@@ -21,9 +21,8 @@ from cogitate.workers.llm.replies.usage import Usage
 from cogitate.workers.llm.requests.tokens import estimate_tokens, prompt_tokens
 
 
-@pytest.mark.parametrize(
-    ("content", "type_", "text"),
-    [
+def test_a_response_is_read_in_its_encoding(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str | bytes, str, str]] = [
         ("Öl", "application/json", "Öl"),
         ("Öl".encode("latin-1"), "application/json; charset=ISO-8859-1", "Öl"),
         ("Öl".encode("latin-1"), 'text/plain; charset="latin1"', "Öl"),
@@ -32,12 +31,12 @@ from cogitate.workers.llm.requests.tokens import estimate_tokens, prompt_tokens
         ("Öl".encode("latin-1"), "application/json; charset=punycode", "\ufffdl"),
         ("Öl".encode("latin-1"), "application/json; charset=klingon", "\ufffdl"),
         ("Öl".encode()[:1] + b"l", "application/json; charset=utf-8", "\ufffdl"),
-    ],
-)
-def test_a_response_is_read_in_its_encoding(content: str | bytes, type_: str, text: str) -> None:
-    letters = content.encode() if isinstance(content, str) else content
-    body = b'{"choices": [{"message": {"content": "' + letters + b'"}}]}'
-    assert read_completion(body, {"Content-Type": type_}).text == text
+    ]
+    for content, type_, text in cases:
+        with subtests.test(content=content):
+            letters = content.encode() if isinstance(content, str) else content
+            body = b'{"choices": [{"message": {"content": "' + letters + b'"}}]}'
+            assert read_completion(body, {"Content-Type": type_}).text == text
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be", "utf-32", "utf-32-le"])
@@ -53,9 +52,8 @@ def completion(choice: Any, **more: Any) -> Reply:
 USED = {"prompt_tokens": 7, "completion_tokens": 3}
 
 
-@pytest.mark.parametrize(
-    ("choice", "text", "kind", "unreported"),
-    [
+def test_a_completion_of_any_shape_is_read(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[Any, str, str | None, Literal["nothing", "text", "all"]]] = [
         ({"message": {"content": "tea"}, "finish_reason": "stop"}, "tea", None, "text"),
         ({"message": {"content": [{"text": "te"}, "a", 7, {"x": 1}]}}, "tea", None, "text"),
         ({"message": {"content": "  "}}, "  ", "empty", "text"),
@@ -81,15 +79,13 @@ USED = {"prompt_tokens": 7, "completion_tokens": 3}
         ({"message": {"content": "tea", "refusal": ""}}, "tea", None, "text"),
         ({"message": {"content": "x", "refusal": "no"}, "finish_reason": "content_filter"}, "x", "filtered", "text"),
         ({"message": {"content": "x", "refusal": "no"}, "finish_reason": "length"}, "x", "refused", "text"),
-    ],
-)
-def test_a_completion_of_any_shape_is_read(
-    choice: Any, text: str, kind: str | None, unreported: Literal["nothing", "text", "all"]
-) -> None:
-    reply = completion(choice, usage=USED)
-    assert (reply.text, reply.failure and reply.failure.kind, reply.unreported) == (text, kind, unreported)
-    assert reply.usage == Usage(7, 3)
-    assert reply.thought == ""
+    ]
+    for choice, text, kind, unreported in cases:
+        with subtests.test(choice=choice):
+            reply = completion(choice, usage=USED)
+            assert (reply.text, reply.failure and reply.failure.kind, reply.unreported) == (text, kind, unreported)
+            assert reply.usage == Usage(7, 3)
+            assert reply.thought == ""
 
 
 def test_reasoning_is_separated_from_the_answer() -> None:
@@ -117,9 +113,8 @@ def test_a_response_of_another_service_costs_nothing_and_a_broken_completion_all
     assert (reply.failure.kind, reply.unreported) == (kind, unreported)
 
 
-@pytest.mark.parametrize(
-    ("body", "kind", "status", "unreported"),
-    [
+def test_an_error_in_the_place_of_choices_is_an_error(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[dict[str, Any], str, int | None, str]] = [
         ({"choices": []}, "empty", None, "text"),
         ({"choices": {}}, "empty", None, "text"),
         ({"choices": ["x"]}, "empty", None, "text"),
@@ -133,16 +128,14 @@ def test_a_response_of_another_service_costs_nothing_and_a_broken_completion_all
         ({"error": {"code": 600}}, "server", 500, "nothing"),
         ({"error": {"code": "429"}}, "rate_limited", 429, "nothing"),
         ({"error": {"code": "x429"}}, "server", 500, "nothing"),
-    ],
-)
-def test_an_error_in_the_place_of_choices_is_an_error(
-    body: dict[str, Any], kind: str, status: int | None, unreported: str
-) -> None:
-    reply = read_completion(json.dumps({**body, "usage": USED}).encode(), {"retry-after": "7"})
-    assert reply.failure is not None
-    assert (reply.failure.kind, reply.failure.status, reply.unreported) == (kind, status, unreported)
-    assert reply.failure.retry_after == (None if status is None else 7.0)
-    assert reply.usage == Usage(7, 3)
+    ]
+    for body, kind, status, unreported in cases:
+        with subtests.test(body=body):
+            reply = read_completion(json.dumps({**body, "usage": USED}).encode(), {"retry-after": "7"})
+            assert reply.failure is not None
+            assert (reply.failure.kind, reply.failure.status, reply.unreported) == (kind, status, unreported)
+            assert reply.failure.retry_after == (None if status is None else 7.0)
+            assert reply.usage == Usage(7, 3)
 
 
 class Cup(BaseModel):
@@ -178,9 +171,8 @@ def test_the_last_object_of_the_schema_is_the_answer(text: str, answer: Cup | No
     assert validated(Reply(text=text, failure=refused), Cup) == (None, refused)
 
 
-@pytest.mark.parametrize(
-    ("reply", "sent", "cost"),
-    [
+def test_an_exchange_costs_the_reported_or_else_the_possible_usage(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[Reply, int, tuple[Cost, bool]]] = [
         # nothing was sent, whatever the reply says
         (Reply(text="tea", usage=Usage(7, 3)), 0, (Cost(), False)),
         # the provider says
@@ -200,12 +192,10 @@ def test_the_last_object_of_the_schema_is_the_answer(text: str, answer: Cup | No
             (call_cost(MODEL, prompt_tokens(PROMPT), estimate_tokens("tea") + estimate_tokens("milk?")), True),
         ),
         (Reply(text="tea " * CAP * 2, unreported="text"), 1, (call_cost(MODEL, prompt_tokens(PROMPT), CAP), True)),
-    ],
-)
-def test_an_exchange_costs_the_reported_or_else_the_possible_usage(
-    reply: Reply, sent: int, cost: tuple[Cost, bool]
-) -> None:
-    assert cost_of(MODEL, PROMPT, reply, sent, CAP) == cost
+    ]
+    for reply, sent, cost in cases:
+        with subtests.test(reply=reply):
+            assert cost_of(MODEL, PROMPT, reply, sent, CAP) == cost
 
 
 def test_an_answer_may_be_tried_again_if_its_failure_may_pass() -> None:

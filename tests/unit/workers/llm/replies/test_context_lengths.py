@@ -24,9 +24,8 @@ class Clock:
         return self.now
 
 
-@pytest.mark.parametrize(
-    ("said", "tokens"),
-    [
+def test_the_length_is_read_where_an_error_names_it(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, int]] = [
         ("This model's maximum context length is 4097 tokens. However, you requested 4203 tokens", 4_097),
         ("request (131168 tokens) exceeds the available context size (131072 tokens), try increasing it", 131_072),
         ("`inputs` must have less than 1024 tokens. Given: 1872", 1_024),
@@ -36,12 +35,14 @@ class Clock:
         ("a context window of 8,192 tokens", 8_192),
         ("the request is too large n_ctx 256", 256),
         ("the prompt is too long", 0),
+        ("400 the prompt is too long", 0),
+        ("413 the prompt of 9000 tokens is longer than 8192", 8_192),
         ("context length is 3 tokens", 0),  # nobody's
         ("context length is 999999999999 tokens", 0),
-    ],
-)
-def test_the_length_is_read_where_an_error_names_it(said: str, tokens: int) -> None:
-    assert named_context(said) == tokens
+    ]
+    for said, tokens in cases:
+        with subtests.test(said=said):
+            assert named_context(said) == tokens
 
 
 @pytest.mark.parametrize(

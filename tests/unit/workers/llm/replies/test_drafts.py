@@ -61,9 +61,8 @@ def test_a_draft_is_passed_over_with_an_answer_after_it_and_without(tags: tuple[
         assert insight(thinking + nothing) is None
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_the_last_is_the_answer(subtests: pytest.Subtests) -> None:
+    cases: list[str] = [
         f"Draft:\n{DRAFT}\n\nFinal answer:\n{GOOD}",
         f"```json\n{DRAFT}\n```\nBetter:\n```json\n{GOOD}\n```\nLet me know!",
         f"<think>\nWell: {DRAFT}\nNo, so:\n{GOOD}",  # a tag that never closes
@@ -91,15 +90,14 @@ def test_a_draft_is_passed_over_with_an_answer_after_it_and_without(tags: tuple[
         f"Thought process\n\n{GOOD}",
         f"Reasoned answer:\n```json\n{GOOD}\n```<|im_end|>",
         f'{{"analysis": {GOOD}}}',
-    ],
-)
-def test_the_last_is_the_answer(text: str) -> None:
-    assert insight(text) == json.loads(GOOD)["insight"]
+    ]
+    for text in cases:
+        with subtests.test(text=text):
+            assert insight(text) == json.loads(GOOD)["insight"]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_a_draft_alone_is_no_answer(subtests: pytest.Subtests) -> None:
+    cases: list[str] = [
         f"I first thought of {DRAFT}, but that is too thin, and I do not know better.",
         f"<think>Well: {DRAFT} is thin.",
         f"{DRAFT}\nBetter: {GOOD[:40]}",
@@ -126,10 +124,10 @@ def test_the_last_is_the_answer(text: str) -> None:
         f"I could say {DRAFT}. No, Tom is not there.",
         f"Attempt:\n```json\n{DRAFT}\n```\nThis is too shallow. I try again:\n",
         f'{{"reasoning": "too thin", "draft": {DRAFT}}}',
-    ],
-)
-def test_a_draft_alone_is_no_answer(text: str) -> None:
-    assert insight(text) is None
+    ]
+    for text in cases:
+        with subtests.test(text=text):
+            assert insight(text) is None
 
 
 class Step(BaseModel):

@@ -91,9 +91,8 @@ def test_which_failures_may_pass() -> None:
     assert {kind for kind in FAILURE_KINDS if not Failure(kind=kind).retryable} == {*never, "too_large", "proxy"}
 
 
-@pytest.mark.parametrize(
-    ("body", "code", "words"),
-    [
+def test_an_errors_code_is_kept_and_its_text_read(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[Any, str, str]] = [
         ({"error": {"code": "bad_thing", "type": "x_y", "message": "no"}}, "bad_thing", "bad_thing x_y no"),
         ({"error": {"code": 7, "type": "x_y"}}, "x_y", "7 x_y"),
         ({"error": {"code": "Bad Thing"}}, "", "Bad Thing"),
@@ -112,16 +111,15 @@ def test_which_failures_may_pass() -> None:
         ("x" * 5_000, "", "x" * 4_000),
         ({"detail": "x" * 5_000}, "", "x" * 4_000),
         ({"error": {"failed_generation": "context window", "message": "no"}}, "", "no"),
-    ],
-)
-def test_an_errors_code_is_kept_and_its_text_read(body: Any, code: str, words: str) -> None:
-    assert from_status(400, body, {}).detail == code
-    assert error_text(body) == words
+    ]
+    for body, code, words in cases:
+        with subtests.test(body=body):
+            assert from_status(400, body, {}).detail == code
+            assert error_text(body) == words
 
 
-@pytest.mark.parametrize(
-    ("headers", "seconds"),
-    [
+def test_how_long_to_wait_is_read_in_each_of_its_forms(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[dict[str, str], float | None]] = [
         ({}, None),
         ({"retry-after": "7"}, 7.0),
         ({"retry-after": " 1.5 "}, 1.5),
@@ -162,11 +160,11 @@ def test_an_errors_code_is_kept_and_its_text_read(body: Any, code: str, words: s
         ({"x-ratelimit-reset": "soon"}, None),
         ({"anthropic-ratelimit-requests-reset": "2099-01-01T00:00:00Z"}, 86_400.0),
         ({"x-ratelimit-limit-requests": "60"}, None),
-    ],
-)
-def test_how_long_to_wait_is_read_in_each_of_its_forms(headers: dict[str, str], seconds: float | None) -> None:
-    failure = from_status(429, {}, headers)
-    assert (failure.retry_after, failure.status) == (seconds, 429)
+    ]
+    for headers, seconds in cases:
+        with subtests.test(headers=headers):
+            failure = from_status(429, {}, headers)
+            assert (failure.retry_after, failure.status) == (seconds, 429)
 
 
 @pytest.mark.parametrize(

@@ -25,9 +25,8 @@ def said(content: bytes) -> tuple[str, object] | None:
     return choice["message"]["content"], choice["finish_reason"]
 
 
-@pytest.mark.parametrize(
-    ("content", "stream"),
-    [
+def test_a_stream_is_known_by_its_first_line(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[bytes, bool]] = [
         (b"data: {}", True),
         (b"\n\ndata: {}", True),
         (b": PROCESSING\n\ndata: {}", True),
@@ -38,15 +37,14 @@ def said(content: bytes) -> tuple[str, object] | None:
         (b"datum", False),
         (b"<html>", False),
         (b" " * 2_000 + b"data: {}", False),
-    ],
-)
-def test_a_stream_is_known_by_its_first_line(content: bytes, stream: bool) -> None:
-    assert is_stream(content) == stream
+    ]
+    for content, stream in cases:
+        with subtests.test(content=content):
+            assert is_stream(content) == stream
 
 
-@pytest.mark.parametrize(
-    ("content", "text", "ended"),
-    [
+def test_the_chunks_of_a_stream_make_one_completion(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[bytes, str, str]] = [
         (chunk("te") + chunk("a") + END, "tea", "stop"),
         (chunk("te").replace(b"\n\n", b"\r\n\r\n") + chunk("a", finish_reason="length"), "tea", "length"),
         (b": PROCESSING\n\n" + chunk("tea") + END + b"data: [DONE]\n\n", "tea", "stop"),
@@ -63,10 +61,10 @@ def test_a_stream_is_known_by_its_first_line(content: bytes, stream: bool) -> No
         (chunk("tea").replace(b"delta", b"message") + END, "tea", "stop"),
         (b'data: {"choices": ["x"]}\ndata: {"choices": 7}\ndata: 7\n' + chunk("tea") + END, "tea", "stop"),
         (chunk("tea") + b'data: {"error": {"code": 502}}\n\n', "tea", "error"),
-    ],
-)
-def test_the_chunks_of_a_stream_make_one_completion(content: bytes, text: str, ended: str) -> None:
-    assert said(content) == (text, ended)
+    ]
+    for content, text, ended in cases:
+        with subtests.test(content=content):
+            assert said(content) == (text, ended)
 
 
 @pytest.mark.parametrize(

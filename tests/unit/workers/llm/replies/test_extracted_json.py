@@ -9,9 +9,8 @@ import pytest
 from cogitate.workers.llm.replies.extract import clean, json_values
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
+def test_objects_are_found_the_last_first(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, list[Any]]] = [
         ('{"a": 1}', [{"a": 1}]),
         ('\ufeff {"a": 1} \n', [{"a": 1}]),
         ('[{"a": 1}]', [[{"a": 1}]]),
@@ -29,10 +28,10 @@ from cogitate.workers.llm.replies.extract import clean, json_values
         ("{" * 9, []),
         ('{"a": 1} ' * 63 + '{"b": 1}', [{"b": 1}, *[{"a": 1}] * 63]),
         ('{"a": 1} ' * 64 + '{"b": 1}', [{"a": 1}] * 64),
-    ],
-)
-def test_objects_are_found_the_last_first(text: str, found: list[Any]) -> None:
-    assert json_values(text) == found
+    ]
+    for text, found in cases:
+        with subtests.test(text=text):
+            assert json_values(text) == found
 
 
 def test_strings_are_made_harmless_wherever_they_are() -> None:

@@ -139,9 +139,8 @@ def test_a_check_of_the_class_is_not_circumvented_by_a_default(value: dict[str, 
     assert isinstance(read_as(Mood, value), Raised)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_odd_but_good_answers_are_used(subtests: pytest.Subtests) -> None:
+    cases: list[str] = [
         "{'word': \"Ana's\", 'strength': 4, 'kind': None, 'sure': True}",
         '{"word": "Ana\'s", "strength": 4,}',
         '{\n  // her mood\n  "word": "Ana\'s", /* strong */\n  "strength": 4 # of 5\n}',
@@ -159,10 +158,10 @@ def test_a_check_of_the_class_is_not_circumvented_by_a_default(value: dict[str, 
         '{"word": """Ana\'s""", "strength": 4}',
         "{&quot;word&quot;: &quot;Ana&#x27;s&quot;, &quot;strength&quot;: 4}",
         json.dumps('{"word": "Ana\'s", "strength": 4}')[1:-1],
-    ],
-)
-def test_odd_but_good_answers_are_used(text: str) -> None:
-    assert answer_in(text, Mood) == Mood(word="Ana's", strength=4)
+    ]
+    for text in cases:
+        with subtests.test(text=text):
+            assert answer_in(text, Mood) == Mood(word="Ana's", strength=4)
 
 
 def test_full_width_punctuation_in_a_text_stays() -> None:

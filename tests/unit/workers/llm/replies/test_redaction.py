@@ -21,9 +21,8 @@ KEY = "sk-Own/Key_4711"
 REDACTION = Redaction([KEY, "a-password-too", "none"])
 
 
-@pytest.mark.parametrize(
-    ("said", "kept"),
-    [
+def test_a_key_is_replaced_and_a_text_that_hides_it_is_left_out(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, str]] = [
         (f"not {KEY}!", "not [key]!"),
         (f"{KEY.lower()} {KEY.upper()}", "[key] [key]"),
         ("Basic A-Password-Too", "Basic [key]"),
@@ -37,10 +36,10 @@ REDACTION = Redaction([KEY, "a-password-too", "none"])
         ("\u200b".join(KEY), ""),
         (r"\u200b".join(KEY), ""),
         (r"\u0000".join(KEY), ""),
-    ],
-)
-def test_a_key_is_replaced_and_a_text_that_hides_it_is_left_out(said: str, kept: str) -> None:
-    assert REDACTION.of_text(said) == kept
+    ]
+    for said, kept in cases:
+        with subtests.test(said=said):
+            assert REDACTION.of_text(said) == kept
 
 
 def test_without_a_real_key_texts_are_unchanged() -> None:

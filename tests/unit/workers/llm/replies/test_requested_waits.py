@@ -88,9 +88,8 @@ def test_a_wait_is_read_from_the_headers(subtests: pytest.Subtests) -> None:
             assert requested_wait(headers) == (None if seconds is None else pytest.approx(seconds))
 
 
-@pytest.mark.parametrize(
-    ("words", "seconds"),
-    [
+def test_a_wait_is_read_from_the_words_of_an_error(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, float | None]] = [
         ("Rate limit reached. Please try again in 6m0s.", 360.0),
         ("please retry in 1.5s", 1.5),
         ("Retry in 20ms, please", 0.02),
@@ -105,12 +104,14 @@ def test_a_wait_is_read_from_the_headers(subtests: pytest.Subtests) -> None:
         ("wait for 1.5 seconds", 1.5),
         ("retry after 250 milliseconds", 0.25),
         ("wait and retry after 20", None),
-    ],
-)
-def test_a_wait_is_read_from_the_words_of_an_error(words: str, seconds: float | None) -> None:
-    assert requested_wait({}, words) == (None if seconds is None else pytest.approx(seconds))
-    assert requested_wait({"retry-after": "5"}, words) == 5.0, "a header that says so comes first"
-    assert requested_wait({"x-ratelimit-reset": "8"}, words) == pytest.approx(8.0 if seconds is None else seconds)
+    ]
+    for words, seconds in cases:
+        with subtests.test(words=words):
+            assert requested_wait({}, words) == (None if seconds is None else pytest.approx(seconds))
+            assert requested_wait({"retry-after": "5"}, words) == 5.0, "a header that says so comes first"
+            assert requested_wait({"x-ratelimit-reset": "8"}, words) == pytest.approx(
+                8.0 if seconds is None else seconds
+            )
 
 
 def test_only_a_limit_that_is_used_up_holds_back_after_an_error_of_another_kind() -> None:

@@ -1,6 +1,6 @@
-"""Fifty ways of thinking aloud and of answering oddly: no draft is stored, and answers are found.
+"""Seventy-eight ways of thinking aloud and of answering oddly: no draft is stored, and answers are found.
 
-Thirty were written down before the code that reads answers was read; twenty are as users reported them.
+Most were written down before the code that reads answers was read; twenty are as users reported them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cogitate.workers.llm.replies.reply import read_completion, validated
 
 FORMS = [
     form
-    for name in ("thinking_aloud.toml", "leaked_formats.toml")
+    for name in ("thinking_aloud.toml", "leaked_formats.toml", "templates_and_labels.toml")
     for form in tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))["form"]
 ]
 DRAFT = '{"insight": "Maya may be cross with Tom.", "significance": 8}'
@@ -78,5 +78,5 @@ def test_an_explanation_has_the_shape_of_a_retraction_and_costs_no_answer(name: 
     assert stored({"content": f"$FINAL\n\n{EXPLAINED[name]}"}) == "final"
 
 
-def test_there_are_fifty_forms() -> None:
-    assert len({form["name"] for form in FORMS}) == 50
+def test_there_are_seventy_eight_forms() -> None:
+    assert len({form["name"] for form in FORMS}) == 78

@@ -13,9 +13,8 @@ def told(prompt: object = 100, output: object = 20, **more: Any) -> Usage | None
     return read_usage({"usage": {"prompt_tokens": prompt, "completion_tokens": output, **more}})
 
 
-@pytest.mark.parametrize(
-    ("more", "usage"),
-    [
+def test_cached_input_and_reasoning_are_read(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[dict[str, Any], Usage]] = [
         ({}, Usage(100, 20, 0)),
         ({"prompt_tokens_details": {"cached_tokens": 64}}, Usage(100, 20, 64)),
         ({"prompt_tokens_details": {"cached_tokens": 101}}, Usage(100, 20, 0)),  # more than there was
@@ -33,15 +32,16 @@ def told(prompt: object = 100, output: object = 20, **more: Any) -> Usage | None
         ({"total_tokens": 100_000_001}, Usage(100, 20, 0)),  # no call has as many
         ({"total_tokens": 110}, Usage(100, 20, 0)),  # a total that is too small
         ({"total_tokens": float("nan"), "completion_tokens_details": {"reasoning_tokens": "many"}}, Usage(100, 20, 0)),
-    ],
-)
-def test_cached_input_and_reasoning_are_read(more: dict[str, Any], usage: Usage) -> None:
-    assert told(**more) == usage
+    ]
+    for more, usage in cases:
+        with subtests.test(more=more):
+            assert told(**more) == usage
 
 
-@pytest.mark.parametrize(
-    ("count", "believed"),
-    [
+def test_a_count_is_believed_up_to_a_hundred_million_whether_it_is_a_number_or_a_text(
+    subtests: pytest.Subtests,
+) -> None:
+    cases: list[tuple[object, int | None]] = [
         (100_000_000, 100_000_000),
         (100_000_001, None),
         ("100000000", 100_000_000),
@@ -53,21 +53,21 @@ def test_cached_input_and_reasoning_are_read(more: dict[str, Any], usage: Usage)
         (7.0, 7),
         (1e8, 100_000_000),
         (1.5e8, None),
-    ],
-)
-def test_a_count_is_believed_up_to_a_hundred_million_whether_it_is_a_number_or_a_text(
-    count: object, believed: int | None
-) -> None:
-    for found, place in ((told(prompt=count), "prompt"), (told(output=count), "output")):
-        assert (None if found is None else getattr(found, place)) == believed
+    ]
+    for count, believed in cases:
+        with subtests.test(count=count):
+            for found, place in ((told(prompt=count), "prompt"), (told(output=count), "output")):
+                assert (None if found is None else getattr(found, place)) == believed
 
 
-@pytest.mark.parametrize("wrong", [-1, float("nan"), "12.5", "-3", "٣", None, True, 1.5, 10**9])
-def test_invalid_counts_are_not_usage(wrong: object) -> None:
-    assert told(prompt=wrong) is None
-    assert told(output=wrong) is None
-    assert told(0, 0) is None
-    assert read_usage({"usage": [1, 2]}) is None
+def test_invalid_counts_are_not_usage(subtests: pytest.Subtests) -> None:
+    cases: list[object] = [-1, float("nan"), "12.5", "-3", "٣", None, True, 1.5, 10**9]
+    for wrong in cases:
+        with subtests.test(wrong=wrong):
+            assert told(prompt=wrong) is None
+            assert told(output=wrong) is None
+            assert told(0, 0) is None
+            assert read_usage({"usage": [1, 2]}) is None
 
 
 def test_anthropic_counts_its_cache_beside_the_input() -> None:

@@ -113,6 +113,17 @@ def test_where_a_dialect_has_worked_the_prompt_is_at_fault() -> None:
     assert dialects.learn("m", FIRST, "seed is not supported", ["seed"]) == "seed"
 
 
+def test_where_a_parameter_is_blamed_without_its_name_each_is_left_out_after_the_schema() -> None:
+    dialects, blame = Dialects("s", FIRST), "No endpoints found that take the requested parameters"
+    tried = []
+    while (now := dialects.next("m")).left_out == ():
+        tried.append(now)
+        dialects.learn("m", now, blame, ["seed"], unnamed=True)
+    assert tried == [FIRST, PLAIN, replace(PLAIN, form="json_object"), replace(PLAIN, form="text"), FIRST]
+    dialects.accepted("m", now)
+    assert dialects.next("m") == replace(FIRST, left_out=("seed",))
+
+
 def test_if_every_part_is_needed_the_search_ends() -> None:
     dialects = Dialects("s", TEXT)
     assert not dialects.learn("m", TEXT, "no", unnamed=True)
