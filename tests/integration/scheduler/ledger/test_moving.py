@@ -89,7 +89,7 @@ def contents(client: Redis) -> dict[bytes, list[Any]]:
     return {key: list(moving._pages(client, client.type(key), key)) for key in keys if b":moving" not in key}
 
 
-def test_all_of_a_run_moves_and_it_goes_on_as_if_it_had_not(source: Redis, target: Redis) -> None:
+def test_a_whole_run_moves_and_continues_as_if_it_had_not(source: Redis, target: Redis) -> None:
     half_done(source)
     before = contents(source)
     other = Host(source, run="r2")

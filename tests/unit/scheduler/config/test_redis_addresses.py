@@ -36,6 +36,6 @@ def test_messages_lie_in_the_next_database(subtests: pytest.Subtests) -> None:
     ],
 )
 def test_an_address_without_a_plain_database_is_refused_without_its_password(url: str, shown: str) -> None:
-    with pytest.raises(ConfigurationError, match=f"the database of '?{shown}.*; set COGITATE_BROKER_URL") as refused:
+    with pytest.raises(ConfigurationError, match=f"the database of '?{shown}.*: set COGITATE_BROKER_URL") as refused:
         next_database(url)
     assert "secret" not in str(refused.value)

@@ -91,7 +91,7 @@ def test_a_retrieval_profile_can_be_set_in_every_place(monkeypatch: pytest.Monke
         Settings()
 
 
-def test_weights_may_be_given_as_text_and_are_refused_by_name_where_they_are_none() -> None:
+def test_weights_may_be_text_and_invalid_ones_are_refused_by_name() -> None:
     assert Settings(retrieval={"recency": "0.5"}).retrieval == {"recency": 0.5}
     for wrong in (None, [1], "often"):
         with pytest.raises(ConfigurationError, match=r"recency is .*: give a number from 0 to 1,000"):

@@ -414,7 +414,7 @@ def test_altered_settings_are_named_up_to_five(count: int, told: str) -> None:
     said = str(error)
     assert told in said
     assert ("more" in said.partition(";")[0]) is (count > 5)
-    assert "'town' cannot go on" in said
+    assert "'town' cannot continue" in said
     assert "up to tick 7" in said
     assert "`cogitate audit town`" in said
 
