@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -30,6 +31,7 @@ from cogitate.prompts.render import Rendered
 from cogitate.tasks.job import Job, Latency, Reads, Request
 
 OnDenied = Literal["heuristic", "defer", "drop"]
+_NUMBER = attrgetter("number")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +130,7 @@ def build_case(job: Job, profile: Profile, world: WorldFacts, stored: Callable[[
     """
     memories: dict[str, list[Entry]] = {}
     for reads in job.reads:
-        found = sorted(stored(reads), key=lambda entry: entry.number)
+        found = sorted(stored(reads), key=_NUMBER)
         memories[reads.owner] = [
             as_known(entry, job.key.tick) if entry.rated else entry
             for entry in found
@@ -166,7 +168,7 @@ class Prompt:
             user=rendered.user,
             answer=answer,
             version=rendered.version,
-            used=tuple(sorted(entry.number for entry in shown)),
+            used=tuple(sorted(map(_NUMBER, shown))),
             constraints=tuple(constraints),
             built_in=rendered.built_in,
         )

@@ -133,10 +133,10 @@ def test_it_is_reached_by_tls_and_its_certificate_is_checked(settings: Settings,
     assert app.control.inspect(timeout=0.1).ping() is None, "the app of workers and Flower reaches it too"
     app.close()
     assert count_waiting(f"{rabbitmq.tls_url}?ssl_cert_reqs=none", LONGEST, ["plan"]) == {"plan": 1}
-    with pytest.raises(ConfigurationError, match=r"is not one to trust: .*\?ssl_ca_certs="):
+    with pytest.raises(ConfigurationError, match=r"is not trusted: .*\?ssl_ca_certs="):
         count_waiting(rabbitmq.tls_url, LONGEST, ["plan"])
     elsewhere = secured.replace("127.0.0.1", "localhost")
-    with pytest.raises(ConfigurationError, match=r"is not one to trust: .*localhost"):
+    with pytest.raises(ConfigurationError, match=r"is not trusted: .*localhost"):
         count_waiting(elsewhere, LONGEST, ["plan"])
 
 

@@ -178,7 +178,7 @@ def test_a_move_that_dies_at_any_command_is_completed_by_a_second_call(
 def test_a_run_with_a_live_host_stays(source: Redis, target: Redis) -> None:
     host = Host(source)
     host.ledger.present(msgspec.json.encode(this_process()), 100.0)
-    with pytest.raises(RunHeld, match=r"is at work: stop it first, or let it end"):
+    with pytest.raises(RunHeld, match=r"is active: stop it first, or let it end"):
         move_run(source, target, "r", THERE)
     assert not target.keys("*")
     host.turn()

@@ -172,7 +172,7 @@ class Pings:
         (Away("refused"), "no Redis answers"),
         (Slow("1 s"), "does not answer"),
         (AuthenticationError("wrong"), "refuses the credentials"),
-        (Away("CERTIFICATE_VERIFY_FAILED"), "not one to trust"),
+        (Away("CERTIFICATE_VERIFY_FAILED"), "not trusted"),
     ],
 )
 def test_a_server_that_only_cannot_write_is_there(error: RedisError | None, told: str | None) -> None:
