@@ -42,7 +42,8 @@ test: $(READY) $(if $(MARKED),,style-and-compile) ## Style, types, import direct
 	$(BIN)/pytest --numprocesses 4 --dist worksteal $(if $(MARKED),-m "$(MARKED)")
 
 pictures: $(READY) ## The pictures of docs/images, taken again by the tests that look at their pages
-	$(BIN)/pytest tests/browser/test_flower_pages.py tests/browser/test_incidents.py tests/browser/test_town_week.py
+	$(BIN)/pytest tests/browser/test_flower_pages.py tests/browser/test_waiting_page.py tests/browser/test_incidents.py \
+	  tests/browser/test_town_week.py
 	cd docs/images && for picture in *.png; do cp "../../artefacts/$$picture" "$$picture" || exit 1; done
 
 simulate: $(READY) ## The protocol under seeded faults: SEEDS=10000, FIRST=60, MINUTES=3, or one SEED=17 alone

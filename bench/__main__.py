@@ -95,6 +95,9 @@ def main() -> int:
         "--morning", type=int, nargs="*", default=(1_000,), help="agents whose morning is measured by the clock"
     )
     ticks.add_argument("--memories", type=int, nargs="*", default=(36, 200), help="memories that a heuristic reads")
+    ticks.add_argument(
+        "--one-tick", type=int, nargs="*", default=(10_000,), help="agents due in one tick, with memories and workers"
+    )
     bounds = commands.add_parser(
         "boundary", help="ticks of a spread morning and their stalls, and many agents due in one tick"
     )
@@ -215,12 +218,13 @@ def main() -> int:
 
             print_tables([idle.table(arguments.runs, arguments.agents)], json)
         case "host":
-            from bench.crowd import heuristic_cost, host, morning
+            from bench.crowd import heuristic_cost, host, morning, one_tick
 
             by_number = (
                 (host.table, arguments.agents),
                 (morning.table, arguments.morning),
                 (heuristic_cost.table, arguments.memories),
+                (one_tick.table, arguments.one_tick),
             )
             print_tables((table(numbers) for table, numbers in by_number if numbers), json)
         case "boundary":

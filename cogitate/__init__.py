@@ -1,15 +1,15 @@
-"""The names that most hosts need. Each is loaded when it is first used, and what a host does not use is not loaded.
+"""The names that most hosts need. Each is loaded when it is first used.
 
 from cogitate import Settings, TickLoop
 
 with TickLoop(run="village", owners=village.profiles, settings=Settings(), ticks=1440) as loop:
-    for tick in loop:                              # what is due has been applied
+    for tick in loop:                              # due results have been applied
         for change in tick.applied: village.apply(change)
         for owner, entry in village.step(tick.minute): loop.observe(owner, entry)
         loop.checkpoint(village.dump())            # optional; committed with the tick
 
-The other names stand in `cogitate.comparison`, `cogitate.effects`, `cogitate.errors`, `cogitate.experiment`,
-`cogitate.forks`, `cogitate.kinds` and `cogitate.memory`. What is behind these modules can move.
+The other names are in `cogitate.comparison`, `cogitate.effects`, `cogitate.errors`, `cogitate.experiment`,
+`cogitate.forks`, `cogitate.kinds` and `cogitate.memory`. All other modules may move.
 """
 
 import importlib as _importlib

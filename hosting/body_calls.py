@@ -129,8 +129,8 @@ class BodyCalls:
                 `reflect` "since" and "status", other built-in kinds none; a host's kind may take any.
             numbers: read only these entries of the owner; None: all live ones.
             reads: parts of other owners' streams to read as well.
-            within: ticks after which the result is useless; None: as the kind says. If a model would answer later, it
-                is not asked, and the kind's heuristic applies within that time.
+            within: ticks after which the result is useless; None: as the kind declares. If a model would answer later,
+                it is not asked, and the kind's heuristic applies within that time.
 
         Raises:
             InputError: for an unknown kind or owner, or parameters that JSON cannot express or the kind does not know.
@@ -148,10 +148,10 @@ class BodyCalls:
         priority: int = 0,
         within: int | None = None,
     ) -> list[JobEnd]:
-        """Request a job for each owner, pass ticks until all these jobs have ended, and return their ends.
+        """Request a job for each owner, advance ticks until all these jobs have ended, and return their ends.
 
-        The present tick is committed, and the body goes on in the tick of the boundary that brought the last end:
-        `open_tick`, whose `applied` and `ended` have everything since the tick before, other jobs included. A job ends
+        The loop commits the present tick, and the body continues in the tick whose boundary brought the last end:
+        `open_tick`, whose `applied` and `ended` hold everything since the tick before, including other jobs. A job ends
         at its due tick at the latest; a deferred one with its last trial. Give a checkpoint after the last decision of
         a body.
 
@@ -192,7 +192,7 @@ class BodyCalls:
 
     @property
     def open_tick(self) -> Tick:
-        """The tick that is open now; after `decide`, the one in which the body goes on.
+        """The tick that is open now; after `decide`, the one in which the body continues.
 
         Raises:
             UsageError: outside of the loop's body.
@@ -287,10 +287,10 @@ class BodyCalls:
 
     @property
     def spent(self) -> Spending:
-        """The calls, tokens and money that the run has spent so far, and where each of its limits stands.
+        """The calls, tokens and money that the run has spent so far, and the state of each of its limits.
 
-        It counts calls as workers report them: a world that must repeat its ticks does not decide by it. After the end
-        of the loop it tells what the run had spent then, if the loop's own Redis has ended with it.
+        It counts calls as workers report them, so a world that must repeat its ticks must not decide by it. After the
+        end of the loop it returns the spending at that time, if the loop's own Redis has ended with it.
 
         Raises:
             LedgerUnavailable: when Redis does not answer.

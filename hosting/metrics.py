@@ -48,7 +48,7 @@ class HostMetrics:
         self._ended = Counter("cogitate_jobs", "Jobs that ended.", ended, registry=self.registry)
         self._decided = Counter(
             "cogitate_requests",
-            "Requests for jobs, by what was decided, and why it is less than was asked for.",
+            "Requests for jobs, by decision, and the reason for less than was requested.",
             ["run", "kind", "decision", "reason"],
             registry=self.registry,
         )
@@ -72,7 +72,7 @@ class HostMetrics:
             registry=self.registry,
         )
         exported.labels(run).set_function(unexported)
-        self._tick = Gauge("cogitate_tick", "The last tick that is committed.", ["run"], registry=self.registry)
+        self._tick = Gauge("cogitate_tick", "The last committed tick.", ["run"], registry=self.registry)
         self._run = run
         self._times: deque[tuple[int, float]] = deque(maxlen=MOST_TICKS)  # ticks, and when they were committed
         self.registry.register(_Ledger(client, run, self._seconds_since))
@@ -111,7 +111,7 @@ def _limit(refused: str) -> LimitName | None:
 
 def _refuses_writes(client: Redis) -> Metric:
     """Return whether the server refuses writes while it answers reads."""
-    told = GaugeMetricFamily("cogitate_redis_refuses_writes", "1 where Redis answers, and refuses writes.")
+    told = GaugeMetricFamily("cogitate_redis_refuses_writes", "1 if Redis answers reads and refuses writes.")
     told.add_metric([], int(bool(refused_writes(client))))
     return told
 
@@ -168,11 +168,11 @@ def _budget(vitals: BudgetVitals) -> Iterator[Metric]:
         name: GaugeMetricFamily(f"cogitate_budget_{name}", meaning, labels=labels)
         for name, meaning in (
             ("limit", "The limit of the present window."),
-            ("for_retries", "Of the limit: what only further attempts may use."),
-            ("reserved", "In flight: held by attempts whose usage is not known yet."),
-            ("spent", "Really spent in the present window."),
-            ("retried", "Of these two: by attempts before a job's newest one, out of what is for retries."),
-            ("held", "Neither, and counted by admission until it is known what ended jobs used."),
+            ("for_retries", "The part of the limit that only further attempts may use."),
+            ("reserved", "In flight: reserved by attempts whose usage is not known yet."),
+            ("spent", "Spent in the present window."),
+            ("retried", "The part of these two that earlier attempts of jobs took from the retry pool."),
+            ("held", "Neither, but counted by admission until the usage of ended jobs is known."),
             ("overrun", "Spent above reservations."),
         )
     }
@@ -191,7 +191,7 @@ def _budget(vitals: BudgetVitals) -> Iterator[Metric]:
 def _cadence(vitals: CadenceVitals, seconds_since: Callable[[int], float]) -> Iterator[Metric]:
     jobs = GaugeMetricFamily("cogitate_open_jobs", "Open jobs.", labels=["run", "kind", "state"])
     age = GaugeMetricFamily(
-        "cogitate_queue_age_ticks", "Since the oldest job that waits or runs was enqueued.", labels=["run", "kind"]
+        "cogitate_queue_age_ticks", "Age of the oldest waiting or running job.", labels=["run", "kind"]
     )
     seconds = GaugeMetricFamily(
         "cogitate_queue_age_seconds", "The same in seconds, as far as this host remembers.", labels=["run", "kind"]
@@ -226,12 +226,12 @@ def _endpoints(client: Redis) -> Iterator[Metric]:
     held = GaugeMetricFamily(
         "cogitate_endpoint_held_seconds", "Seconds for which the endpoint still asks for a pause.", labels=here
     )
-    flying = GaugeMetricFamily("cogitate_endpoint_in_flight", "Calls in flight, where they are capped.", labels=here)
+    flying = GaugeMetricFamily("cogitate_endpoint_in_flight", "Calls in flight, if they are capped.", labels=here)
     calls = CounterMetricFamily("cogitate_endpoint_calls", "Calls to the endpoint.", labels=here)
     tokens = CounterMetricFamily("cogitate_endpoint_tokens", "Tokens of these calls.", labels=here)
     tiers = CounterMetricFamily(
         "cogitate_endpoint_service_tiers",
-        "Calls by the service tier that answered, where the endpoint names it.",
+        "Calls by the service tier that answered, if the endpoint names it.",
         labels=[*here, "tier"],
     )
     saved = CounterMetricFamily(
@@ -240,7 +240,9 @@ def _endpoints(client: Redis) -> Iterator[Metric]:
         labels=here,
     )
     failures = CounterMetricFamily("cogitate_endpoint_failures", "Calls that failed.", labels=[*here, "failure"])
-    refused = CounterMetricFamily("cogitate_endpoint_refused", "Jobs that had to do without.", labels=[*here, "why"])
+    refused = CounterMetricFamily(
+        "cogitate_endpoint_refused", "Jobs that continued without a call.", labels=[*here, "why"]
+    )
     for one in endpoint_vitals(client):
         breaker.add_metric([one.endpoint], one.breaker != "closed")
         held.add_metric([one.endpoint], one.held)

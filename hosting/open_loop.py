@@ -54,7 +54,7 @@ def open(  # shadows the builtin like `tarfile.open`: hosts write `cogitate.open
     Args:
         run: the run's name.
         owners: the profiles of the owners at the start, by owner name. Ignored when a run is resumed.
-        exist: "create" a run, which must not exist; "resume" it where it exists, or create it; or "replace" it, which
+        exist: "create" a run, which must not exist; "resume" it if it exists, or create it; or "replace" it, which
             deletes it with all its memories.
         real_seconds_per_tick: the pace. The loop hands out no tick before its time and waits for no result:
             jobs are due when their answers are expected. None: as the settings say, by default as fast as possible.

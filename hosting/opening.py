@@ -97,7 +97,7 @@ def check_opening(
         raise ConfigurationError('world="present" applies to a resumed run only: add exist="resume"')
     if in_memory and exist == "resume":
         raise ConfigurationError(
-            'inline=True keeps the run in memory, where exist="resume" finds none: leave inline out, or share a server '
+            'inline=True keeps the run in memory, so exist="resume" finds no run: leave inline out, or share a server '
             "(client=redis.Redis.from_url(...))"
         )
     if take_over and exist == "create":
@@ -115,7 +115,7 @@ def check_not_cancelled(store: RunStore, run: str) -> None:
     if store.field("state", "status") == b"cancelled":
         raise LedgerError(
             f"run {run!r} is cancelled and cannot be resumed: read it with `cogitate status {run}`, remove it with "
-            f"`cogitate delete {run}`, or begin another"
+            f"`cogitate delete {run}`, or start another run"
         )
 
 
@@ -206,7 +206,7 @@ def resumed_settings(ledger: HostLedger, given: Settings) -> tuple[Settings, lis
     """
     kept = ledger.store.field("state", "settings")
     if kept is None:
-        raise RunRolledBack(f"run {ledger.run!r}: the ledger has lost it since this host took it; start it again")
+        raise RunRolledBack(f"run {ledger.run!r}: the ledger has lost it since this host opened it; start it again")
     resumed = kept_settings(kept, given)
     check_prices(resumed)
     return resumed, unused_settings(kept, given)

@@ -48,7 +48,7 @@ class KindFit(msgspec.Struct, frozen=True, kw_only=True):
         """Return a line such as "plan: 1.4 s = 28 ticks of 2 to 480: asked 28 ticks before the morning"."""
         room = f"{self.least} to {self.most}" if self.least != self.most else f"{self.most}, fixed"
         if self.ticks is None or self.seconds is None:
-            return f"{self.kind}: nothing is known of {self.model} yet ({ASSUMED:g} s assumed); due after {room} ticks"
+            return f"{self.kind}: no call of {self.model} observed yet ({ASSUMED:g} s assumed); due after {room} ticks"
         needs = f"{self.kind}: {self.seconds:.3g} s = {self.ticks} ticks of {room}"
         match self.verdict:
             case "too slow":
@@ -109,7 +109,7 @@ def known_before(settings: Settings, usual: Mapping[str, float], tick_rate: floa
 def fit_lines(found: Sequence[KindFit], tick_rate: float) -> list[str]:
     """Return a heading and a line for each kind; no lines without kinds."""
     return (
-        [f"At {tick_rate:g} ticks a second nearly every answer is there within:", *(f"  {one.line()}" for one in found)]
+        [f"At {tick_rate:g} ticks a second nearly every answer arrives within:", *(f"  {one.line()}" for one in found)]
         if found
         else []
     )

@@ -95,13 +95,13 @@ class TickLoop(BodyCalls):
             "present": it keeps its present state and continues with the tick after the last committed one.
         take_over: take the run from an active host too; that host is fenced and stops.
         describe: strings to keep with a new run, such as the host's arguments; `description_of` reads them.
-        inline: use no server and no processes: jobs run at once in this process, on a Redis in memory.
+        inline: use no server and no processes: jobs run immediately in this process, on an in-memory Redis.
         client: inline only: a Redis client to use instead of one in memory.
         log_warnings: log kinds that are too slow for the pace at the start, and endpoints that fail during the run.
         watchers: functions that are called after each commit, with the tick, what it decided and its seconds.
-        fork: the run that a new run begins with, of this server or in a capsule, and up to which tick, as
-            `Fork(run="town", tick=720)`. The host does up to that tick what it did in that run, whose settings the new
-            run keeps.
+        fork: the source of a new run, on this server or in a capsule, and the last tick to repeat, as
+            `Fork(run="town", tick=720)`. Up to that tick the host must act as it did in the source, whose settings the
+            new run keeps.
         resume: removed: give `exist="resume"`.
 
     Raises:
@@ -340,7 +340,7 @@ class TickLoop(BodyCalls):
         handled, discards it instead, as after an error in the `with` block.
 
         Raises:
-            Fenced, LedgerUnavailable: when the open tick cannot be committed; the processes stop all the same.
+            Fenced, LedgerUnavailable: when the open tick cannot be committed; the processes stop anyway.
         """
         if self._loop.calls.forked:
             self._resources.pop_all()  # server and workers belong to the parent and keep running

@@ -22,27 +22,33 @@ _encode = msgspec.json.Encoder().encode
 class Seal:
     """The sums of one stream."""
 
-    __slots__ = ("_archived", "_entries", "_marks")
+    __slots__ = ("_archived", "_entries", "_marks", "_sums")
 
     def __init__(self) -> None:
         self._entries = self._archived = self._marks = 0
+        self._sums = ""  # as text; "": they have changed
 
     def entry(self, entry: Entry, sign: int) -> None:
         """Add an entry (`sign` 1), or subtract it (-1)."""
         self._entries += sign * _hashed(entry.number, entry)
+        self._sums = ""
 
     def archived(self, number: int, record: Archived, sign: int) -> None:
         """Add the record of an archived entry, or subtract it."""
         self._archived += sign * _hashed(number, record)
+        self._sums = ""
 
     def marks(self, number: int, marks: Marks, sign: int) -> None:
         """Add the marks of an entry, or subtract them."""
         self._marks += sign * _hashed(number, marks)
+        self._sums = ""
 
     def text(self, head: Head) -> str:
         """Return the seal with this head: a word for each of `PARTS`."""
-        sums = [f"{value % _MODULUS:x}" for value in (self._entries, self._archived, self._marks)]
-        return " ".join((*sums, digest_of(head)))
+        if not self._sums:
+            entries, archived, marks = self._entries % _MODULUS, self._archived % _MODULUS, self._marks % _MODULUS
+            self._sums = f"{entries:x} {archived:x} {marks:x}"
+        return f"{self._sums} {digest_of(head)}"
 
 
 def digest_of(value: Any) -> str:

@@ -76,6 +76,7 @@ class Stream:
         self._counts: dict[EntryType, int] = {}
         for entry in self._live.values():
             self._counts[entry.type] = self._counts.get(entry.type, 0) + 1
+        self._observed = sum(self._counts.get(one, 0) for one in OBSERVED_TYPES)  # live, that count against their limit
         self._unrated = {n for n, e in self._live.items() if e.importance == UNRATED}
         self._provisional = {n for n, e in self._live.items() if e.provisional}
         self._lines = {n: e.minute for n, e in self._live.items() if is_dialogue(e)}
@@ -109,10 +110,7 @@ class Stream:
 
     def observed(self) -> int:
         """Return the number of live entries that count against the limit of observations."""
-        total = 0
-        for one in OBSERVED_TYPES:
-            total += self._counts.get(one, 0)
-        return total
+        return self._observed
 
     def as_of(self, upto: int, tick: int) -> list[Entry]:
         """Return the entries numbered up to `upto` that were live at the end of `tick`, in order of number."""
@@ -222,6 +220,7 @@ class Stream:
         self.entries[number] = entry
         self._live[number] = entry
         self._counts[entry.type] = self._counts.get(entry.type, 0) + 1
+        self._observed += entry.type in OBSERVED_TYPES
         if entry.importance == UNRATED:
             self._unrated.add(number)
         if entry.provisional:
@@ -242,6 +241,7 @@ class Stream:
         """Archive a live entry (soft delete, with the tick that did it)."""
         entry = self._live.pop(number)
         self._counts[entry.type] -= 1
+        self._observed -= entry.type in OBSERVED_TYPES
         self._unrated.discard(number)
         self._provisional.discard(number)
         if self._lines.pop(number, None) == self._oldest_line:

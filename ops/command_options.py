@@ -37,8 +37,8 @@ def of_server(run: str) -> str:
     """
     if is_capsule(run):
         raise InputError(
-            f"{quoted(run)} is a file, and this command needs a run of the server: status, report, minds, compare, "
-            "memory, plan, jobs, job, export and verify read files, and fork goes on from one"
+            f"{quoted(run)} is a file, but this command needs a run on the server: status, report, minds, compare, "
+            "memory, plan, jobs, job, export and verify read files, and fork continues from one"
         )
     return run
 
@@ -75,7 +75,8 @@ Minutes = Annotated[
     int | None, typer.Option("--minutes", min=1, metavar="N", help="Only the last N minutes of real time.")
 ]
 Reason = Annotated[
-    str, typer.Option("--reason", metavar="TEXT", help="Why you ask, for the run's audit trail.", show_default=False)
+    str,
+    typer.Option("--reason", metavar="TEXT", help="The reason, for the run's audit trail.", show_default=False),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object as the last line on stdout.")]
 EveryOwner = Annotated[bool, typer.Option("--all", help="List every owner, even if all have the same limit.")]

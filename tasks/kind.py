@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -30,6 +31,7 @@ from cogitate.prompts.render import Rendered
 from cogitate.tasks.job import Job, Latency, Reads, Request
 
 OnDenied = Literal["heuristic", "defer", "drop"]
+_NUMBER = attrgetter("number")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +105,7 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """All input of a job: equal on every machine and at every time."""
+    """All input of a job: identical on every machine and at any time."""
 
     job: Job
     profile: Profile
@@ -128,7 +130,7 @@ def build_case(job: Job, profile: Profile, world: WorldFacts, stored: Callable[[
     """
     memories: dict[str, list[Entry]] = {}
     for reads in job.reads:
-        found = sorted(stored(reads), key=lambda entry: entry.number)
+        found = sorted(stored(reads), key=_NUMBER)
         memories[reads.owner] = [
             as_known(entry, job.key.tick) if entry.rated else entry
             for entry in found
@@ -166,7 +168,7 @@ class Prompt:
             user=rendered.user,
             answer=answer,
             version=rendered.version,
-            used=tuple(sorted(entry.number for entry in shown)),
+            used=tuple(sorted(map(_NUMBER, shown))),
             constraints=tuple(constraints),
             built_in=rendered.built_in,
         )
@@ -190,10 +192,10 @@ class Kind(ABC):
     """Its place within a boundary, different from every other kind's: plan 10, reflect 20, summarise 30, prune 40."""
 
     latency: Latency = "5m"
-    """From the request to the result where ticks wait for results: ticks, game minutes ("5m") or seconds ("5s")."""
+    """From request to result if ticks wait for results: ticks, game minutes ("5m") or seconds ("5s")."""
 
     latency_least: int = 1
-    """Game minutes: where due ticks follow the model's latency, results are due no sooner than after so long."""
+    """Game minutes: the earliest time at which a result is due if due ticks follow the model's latency."""
 
     latency_most: int = 60
     """Game minutes: a result that takes longer has no value, so the model is not asked for it."""
@@ -208,19 +210,19 @@ class Kind(ABC):
     """The most tokens of an answer, reasoning included; 0: this kind never asks a model."""
 
     params: type[msgspec.Struct] | None = None
-    """What a host may give with a request, a struct that forbids unknown fields; None: any JSON."""
+    """The parameters of a request, as a struct that forbids unknown fields; None: any JSON."""
 
     brief_keys: Collection[str] = ()
-    """What it reads of the host's brief beyond the keys that the built-in kinds read."""
+    """The keys that it reads from the host's brief, besides those that the built-in kinds read."""
 
     needs_brief: bool = False
-    """Whether it is never due where the host gives no brief."""
+    """True if it is never due without a brief of the host."""
 
     gathers: bool = False
-    """Whether requests may wait for a shared turn, up to an hour of game time, where a model's calls are packed."""
+    """True if requests may wait for a shared turn, up to an hour of game time, when a model's calls are packed."""
 
     recalls: bool = False
-    """Whether it chooses memories by the run's retrieval profile (`cogitate.tasks.recall.recall`)."""
+    """True if it chooses memories by the run's retrieval profile (`cogitate.tasks.recall.recall`)."""
 
     packs: bool = False
     """True if one request may ask for several owners' jobs of this kind."""
@@ -229,7 +231,7 @@ class Kind(ABC):
     """True if batch files may hold jobs of this kind; an answer may take hours, and its tick waits."""
 
     def alike(self, case: Case) -> str | None:
-        """Return a key of all in a case that matters for its answer, or None if no other case's answer will do.
+        """Return a key of everything in a case that affects its answer, or None if it cannot share an answer.
 
         First attempts of jobs of one run with an equal key, model and due tick share one call while it is
         in flight in one worker. The model sees one of their prompts, and each job stores the answer as its own.
@@ -277,11 +279,11 @@ class Kind(ABC):
 
     @abstractmethod
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
-        """Return the effects without a model: deterministic, within milliseconds, and never an error."""
+        """Return the effects without a model: deterministic, in milliseconds, and without errors."""
 
     def halve(self, case: Case) -> tuple[Effect, ...]:
         """Return the effects when a model answered twice and neither answer was usable; by default the heuristic's.
 
-        A kind that can ask a smaller question notes in these effects to request less next time.
+        A kind that can ask a smaller question records in these effects that its next request is to be smaller.
         """
         return self.heuristic(case)

@@ -84,7 +84,7 @@ def wrong_fields(kind: Kind) -> Iterator[str]:
     yield from _wrong_brief_keys(given.get("brief_keys", ()))
     params = given.get("params")
     if params is not None and not (isinstance(params, type) and issubclass(params, msgspec.Struct)):
-        yield f"params {quoted(params)} is not a class of msgspec.Struct, which says what a host may give"
+        yield f"params {quoted(params)} is not a subclass of msgspec.Struct that lists what a host may pass"
     yield from _wrong_question(kind, given.get("prompt_cap"), given.get("output_cap"))
 
 
@@ -110,7 +110,7 @@ def _wrong_bounds(least: object, most: object) -> Iterator[str]:
 
 def _wrong_brief_keys(keys: object) -> Iterator[str]:
     if not isinstance(keys, tuple | list | set | frozenset):
-        yield f"brief_keys {quoted(keys)} is not a tuple of the names that it reads of a brief, such as ('mood',)"
+        yield f"brief_keys {quoted(keys)} is not a tuple of the keys that it reads from a brief, such as ('mood',)"
         return
     for key in keys:
         if type(key) is not str or not key.isprintable() or not 0 < len(key) <= MAX_KEY:

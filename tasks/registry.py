@@ -101,7 +101,7 @@ def kind_of(name: str) -> Kind:
         return _kinds[name]
     except KeyError:
         known = ", ".join(kind.name for kind in kinds())
-        raise UnknownKind(f"no kind of job is called {name!r}; known are {known}") from None
+        raise UnknownKind(f"there is no kind of job {name!r}; known kinds: {known}") from None
 
 
 # Templates are checked at the start of a run, so that a broken one does not fail an import.

@@ -127,7 +127,7 @@ def lived(agents: int, model: bool, before: int = host.MORNING, *, by_cpu: bool 
             )
         )
         wait_for_workers(loop.ledger.client, settings.workers)
-        idle = (_OwnCore if by_cpu else _IdleTime)(loop._loop)
+        idle = (_OwnCore if by_cpu else IdleTime)(loop._loop)
         start, started = time.perf_counter(), time.thread_time()
         for tick in loop:
             waited, worked = idle.take()
@@ -140,7 +140,7 @@ def lived(agents: int, model: bool, before: int = host.MORNING, *, by_cpu: bool 
     return Morning(clock[before:], cpu[before:], reasons.total(), reasons["late"])
 
 
-class _IdleTime:
+class IdleTime:
     """The time that a paced host has before a tick is due; what it does beyond that counts as the tick's."""
 
     def __init__(self, run: Any) -> None:
@@ -162,7 +162,7 @@ class _IdleTime:
         return spent
 
 
-class _OwnCore(_IdleTime):
+class _OwnCore(IdleTime):
     """The idle time of a host with a core: a tick's, less the CPU that it used."""
 
     def __init__(self, run: Any) -> None:

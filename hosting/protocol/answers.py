@@ -159,7 +159,7 @@ def plain(value: object) -> Any:
     return msgspec.to_builtins(value)
 
 
-SAY_AGAIN = "correct it and send the message again; the run is as it was"
+SAY_AGAIN = "correct it and send the message again; the run is unchanged"
 CORRECT_OR_CREATE = 'correct its name, or create it with "exist": "create"'
 OPEN_AGAIN = 'open the run again with "exist": "resume"'
 JOIN = 'correct its name, or add it in "joins" of a turn or in "owners" when the run begins'
@@ -184,17 +184,17 @@ class _Rule(NamedTuple):
 _RULES = (  # the first match applies
     _Rule(ConfigurationError, 422, "setting_refused", SAY_AGAIN),
     _Rule(InputError, 422, "input_refused", SAY_AGAIN),
-    _Rule(RunExists, 409, "run_exists", 'take another name, or give "exist": "resume" or "exist": "replace"'),
+    _Rule(RunExists, 409, "run_exists", 'choose another name, or give "exist": "resume" or "exist": "replace"'),
     _Rule(RunHeld, 409, "run_held", 'wait until that host has left it, or give "take_over": true'),
     _Rule(RunMissing, 404, "run_missing", CORRECT_OR_CREATE),
-    _Rule(RunCancelled, 409, "run_cancelled", "begin a run with another name"),
-    _Rule(TooManyRequests, 429, "too_many_requests", "post a tick, which takes the requests that wait"),
+    _Rule(RunCancelled, 409, "run_cancelled", "start a run with another name"),
+    _Rule(TooManyRequests, 429, "too_many_requests", "post a tick, which takes the waiting requests"),
     _Rule(Fenced, 409, "fenced", "stop: another host has taken this run over"),
     _Rule(RunRolledBack, 409, "rolled_back", OPEN_AGAIN),
     _Rule(LedgerUnavailable, 503, "redis_unavailable", f"when Redis is back, {OPEN_AGAIN}"),
     _Rule(NewerSchema, 409, "newer_schema", "upgrade Cogitate"),
     _Rule(OlderSchema, 409, "older_schema", "finish the run with the version that wrote it, or delete it"),
-    _Rule(JournalError, 410, "tick_unreadable", "go on with the run's next tick"),
+    _Rule(JournalError, 410, "tick_unreadable", "continue with the run's next tick"),
     _Rule(LedgerError, 409, "ledger_refused", OPEN_AGAIN),
     _Rule(UsageError, 409, "not_now", OPEN_AGAIN),
     _Rule(CogitateError, 500, "failed", "read the log of the gateway"),
@@ -232,8 +232,8 @@ def another_turn(run: str, tick: int, expected: int) -> Refusal:
     return Refusal(
         409,
         "another_turn",
-        f"tick {tick} of run {run!r} is committed, and what was reported for it differs from this",
-        f"go on with tick {expected}; a host that starts anew must do what it did, or begin from its checkpoint",
+        f"tick {tick} of run {run!r} was committed with another turn",
+        f"post tick {expected}; a restarted host must repeat its earlier turns, or begin from its checkpoint",
         expected,
     )
 

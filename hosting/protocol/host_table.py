@@ -227,7 +227,7 @@ def control_of(message: Steer) -> Control:
     """
     named = [name for name in ("mode", "limit", "throttle") if getattr(message, name) is not None]
     if len(named) != 1:
-        raise malformed(f"a request gives one of mode, limit and throttle, this one {' and '.join(named) or 'none'}")
+        raise malformed(f"give exactly one of mode, limit and throttle, not {' and '.join(named) or 'none'}")
     if message.limit is not None:
         try:
             parse_limit_name(message.limit)
@@ -236,7 +236,9 @@ def control_of(message: Steer) -> Control:
         return SetLimit(message.limit, message.value)
     if message.throttle is not None:
         if message.throttle != KIND:
-            raise malformed(f"throttle {quoted(message.throttle)}: only {KIND} can be; set a limit for others")
+            raise malformed(
+                f"throttle {quoted(message.throttle)}: only {KIND} can be throttled; set a limit for others"
+            )
         factor = None if message.factor is None else round(message.factor * FULL)
         return SetCadence(kind=message.throttle, factor=factor, pinned=message.pinned)
     assert message.mode is not None, "one of three is given"
@@ -258,8 +260,8 @@ def settings_of_run(base: Settings, given: Mapping[str, Any], real_seconds_per_t
     for name in sorted(given):
         if name not in GIVEN:
             raise ConfigurationError(
-                f"setting {quoted(name)} is not a host's to give: set it where the gateway is started; "
-                f"a host gives any of {', '.join(sorted(GIVEN))}"
+                f"a host cannot set {quoted(name)}: set it where the gateway starts; "
+                f"a host may set {', '.join(sorted(GIVEN))}"
             )
     kept = {name: getattr(base, name) for name in base.model_fields_set}
     paced = {} if real_seconds_per_tick is None else {"tick_rate": 1 / real_seconds_per_tick}

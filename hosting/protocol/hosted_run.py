@@ -318,7 +318,7 @@ def another_turn_under_way(run: str, tick: int) -> Refusal:
     return Refusal(
         409,
         "another_turn",
-        f"tick {tick} of run {run!r} is under way with another turn",
+        f"tick {tick} of run {run!r} is in progress with another turn",
         "wait for the answer to that turn, or post the same one again",
         tick,
     )
@@ -326,7 +326,7 @@ def another_turn_under_way(run: str, tick: int) -> Refusal:
 
 def over(run: str, tick: int) -> Refusal:
     """Build the refusal of a tick after the last."""
-    return Refusal(409, "over", f"run {run!r} is over at tick {tick}", 'open it again with more "ticks" to go on')
+    return Refusal(409, "over", f"run {run!r} is over at tick {tick}", 'open it again with more "ticks" to continue')
 
 
 def requested(run: str, tick: int, turn: Turn) -> list[str]:

@@ -93,7 +93,7 @@ def with_known_fields(model: type[BaseModel], given: Any) -> Any:
 
 def _fault(model: type[BaseModel], name: str) -> PydanticCustomError:
     near = get_close_matches(name[:MAX_LABEL], model.model_fields, 1)
-    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(model.model_fields)}"
+    hint = f"did you mean {near[0]}?" if near else f"the fields are {', '.join(model.model_fields)}"
     return PydanticCustomError("no_such_field", "there is no such field; {hint}", {"hint": hint})
 
 

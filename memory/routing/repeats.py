@@ -50,7 +50,7 @@ def repeat_key(entry: Entry) -> RepeatKey | None:
         return None
     if INTEGRATE in entry.tags:
         return None
-    subjects = tuple(sorted(set(entry.subjects)))
+    subjects = tuple(sorted(set(entry.subjects))) if entry.subjects else ()
     text = normal(entry.text).rstrip(".。")
     subject: Subject = (_first_word(text), subjects, entry.location, entry.quest_id, entry.encounter_id, *entry.tags)
     return RepeatKey(subject, text)

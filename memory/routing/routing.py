@@ -257,7 +257,11 @@ def route(event: Event, *, minute: int, routing: Routing | None = None) -> Route
 def stage_of(entries: Iterable[Entry], minute: int) -> str:
     """Return the phase, stage and round that the latest event of the past day names; "" where none names any."""
     newest = max(
-        (e for e in entries if minute - DAY < e.minute <= minute and any(tag.startswith(_STAGES) for tag in e.tags)),
+        (
+            e
+            for e in entries
+            if e.tags and minute - DAY < e.minute <= minute and any(tag.startswith(_STAGES) for tag in e.tags)
+        ),
         key=lambda e: (e.minute, e.number),
         default=None,
     )

@@ -135,6 +135,6 @@ def _refuse(secrets: Secrets, data: bytes, where: str) -> None:
     """
     if found := secrets.found_in(data):
         raise InputError(
-            f"{where} holds {found}: a capsule would publish it, and nothing in a journal can be changed; change that "
-            "secret if it is one, and make the capsule of a run without it"
+            f"{where} holds {found}: a capsule would publish it, and a journal cannot be changed; if it is a secret, "
+            "replace it where it is in use, and export a run without it"
         )

@@ -46,7 +46,7 @@ def budget(
     value: Annotated[
         float | None,
         typer.Argument(
-            metavar="[VALUE]", min=0, max=MAX_LIMIT, help="The limit; of `usd` in dollars.", show_default=False
+            metavar="[VALUE]", min=0, max=MAX_LIMIT, help="The limit; for `usd`, in dollars.", show_default=False
         ),
     ] = None,
     every_owner: EveryOwner = False,

@@ -86,7 +86,7 @@ def comparison_lines(found: Comparison, since: int = 1) -> list[str]:
     if found.first > since:
         lines.append(f"The journals are trimmed: the comparison begins with tick {found.first:,}")
     if found.differs_before:
-        lines.append(f"The runs differ before tick {found.first:,} already; what follows is from there on")
+        lines.append(f"The runs already differ before tick {found.first:,}; this comparison begins there")
     names: dict[Side, str] = {"a": found.a, "b": found.b}
     for forked, origin in found.origins.items():
         lines.append(f"{names[forked]} is a fork of {origin.run} at tick {origin.tick:,}")

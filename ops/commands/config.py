@@ -19,7 +19,7 @@ from cogitate.scheduler.config.urls import redact_url
 
 
 def config(data_dir: DataDir = None, as_json: AsJson = False) -> int:
-    """Show the settings in force: flags go before COGITATE_* variables, these before cogitate.toml."""
+    """Show the settings in force: flags override COGITATE_* variables, which override cogitate.toml."""
     settings = read_settings(data_dir=data_dir)
     flags = {"data_dir"} if data_dir is not None else set()
     rows = {

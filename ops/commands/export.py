@@ -65,8 +65,8 @@ def export(
 
     Owners come by name, ended jobs in the order of their ends and before open ones, ticks by number. The journal is
     verified on the way. Trimmed ticks come from the files in the data folder, if these exist; jobs that ended in them
-    are omitted. The exit code is 1 when the journal was changed. A capsule is one file with which `cogitate verify
-    FILE` proves the run on any machine.
+    are omitted. The exit code is 1 when the journal was changed. A capsule is one file, which `cogitate verify
+    FILE` verifies on any machine.
     """
     settings = read_settings(verbose, data_dir=data_dir)
     if form == "capsule":
@@ -80,7 +80,7 @@ def export(
             Terminal(stderr=True).print(line)
         return 0
     if what is None:
-        raise InputError("give --what memories, jobs, journal or answers, or --format capsule for all of the run")
+        raise InputError("give --what memories, jobs, journal or answers, or --format capsule for the whole run")
     if what == "answers":
         if form != "jsonl":
             raise InputError("--what answers writes JSON Lines only: leave --format out")

@@ -45,7 +45,7 @@ def fork(
     as_json: AsJson = False,
     verbose: Verbose = 0,
 ) -> int:
-    """Repeat a run up to a tick, without a call, and go on from there. Unchanged, the fork equals its source."""
+    """Repeat a run up to a tick, without a call, and continue from there. An unchanged fork equals its source."""
     if days is not None and ticks is not None:
         raise ConfigurationError(f"give --days {days} or --ticks {ticks}, not both")
     settings = read_settings(verbose, workers=workers, data_dir=data_dir, tick_rate=tick_rate)

@@ -125,13 +125,13 @@ def cancel_jobs(
     as_json: AsJson = False,
     verbose: Verbose = 0,
 ) -> int:
-    """Cancel open jobs of a run that goes on: no model is asked for them any more, and heuristics take their place.
+    """Cancel open jobs while their run continues: workers call no model for them any more, and heuristics replace them.
 
-    The heuristic's result is applied when the answer was due. An answer that is under way is discarded; what it costs
-    stays charged. A job that has ended meanwhile is no error: the outcome says how many have.
+    The heuristic's result takes effect when the answer was due. An answer in flight is discarded, and its cost stays
+    charged. A job that has ended meanwhile is not an error: the outcome counts such jobs.
 
-    With the name of a run, all its open jobs that match are cancelled, without filters every one; the run itself goes
-    on. This asks for confirmation. A reason is required.
+    With the name of a run, the command cancels all its open jobs that match; without filters, every one. The run itself
+    continues. This asks for confirmation. A reason is required.
     """
     logs.configure(verbose)
     _check_reason(reason)
@@ -183,7 +183,7 @@ def _run_of(targets: Sequence[str]) -> str:
 
 def _check_reason(reason: str) -> None:
     if not reason.strip():
-        raise ConfigurationError("give --reason TEXT: it stands in the run's audit trail of operators' requests")
+        raise ConfigurationError("give --reason TEXT, for the run's audit trail")
 
 
 def _check_no_filters(query: JobQuery) -> None:

@@ -100,7 +100,7 @@ def _serve(reading: MindsReading, runs: Sequence[str], at: str | None, port: int
         raise ConfigurationError(f"--port {port}: cannot listen there: {error.strerror or error}") from None
     with server, interruptible(lambda text: err.print(text)) as interruption:
         print(server.url if at is None else f"{server.url}?{urlencode({'at': at})}", flush=True)
-        err.print("Open this address in a browser on this machine; Ctrl-C ends it.")
+        err.print("Open this address in a browser on this machine; Ctrl-C stops the server.")
         try:
             server.serve_forever()
         except KeyboardInterrupt:

@@ -26,7 +26,7 @@ def move(
 ) -> int:
     """Move a run without a host to another ledger. If the command is interrupted, the same command completes it.
 
-    With the ledger that the run is on, a move that was interrupted is called off, unless the run may have arrived.
+    To cancel an interrupted move, give the ledger that the run is on; this is refused once the run may have arrived.
     """
     settings = read_settings(verbose, data_dir=data_dir)
     try:

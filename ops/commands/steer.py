@@ -146,8 +146,8 @@ def cancel(
 ) -> int:
     """End a run for good after its present tick and cancel its open jobs. Their cost stays charged.
 
-    This cannot be undone: a cancelled run cannot be resumed. The exit code is 1 when you answer no. To cancel jobs of a
-    run that goes on, use `cogitate cancel-jobs`.
+    This cannot be undone: a cancelled run cannot be resumed. The exit code is 1 when you answer no. To cancel jobs
+    while the run continues, use `cogitate cancel-jobs`.
     """
     if "/" in run:
         raise ConfigurationError(f"{run} is a job: cancel it with cogitate cancel-jobs {run}")

@@ -24,7 +24,7 @@ def verify(
     """Verify the run in a capsule without a server, a network or a key.
 
     Every hash is checked. Then the journal is replayed to the run's digest, and the memories that it leads to are
-    compared with those in the file. The exit code is 1 when the file is not what was written; the message says where.
+    compared with those in the file. The exit code is 1 if the file was altered; the message says where.
     """
     logs.configure(verbose)
     found = verify_capsule(file)

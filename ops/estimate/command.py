@@ -58,8 +58,8 @@ def estimate_run(
 ) -> int:
     """Estimate a run: calls, tokens and money per day and kind, and what its limits would refuse.
 
-    The estimate uses what earlier runs of the data folder with the same settings of thinking took. Without such runs it
-    uses defaults and says so. It calls no model.
+    The estimate uses measurements of earlier runs in the data folder that thought with the same settings. Without such
+    runs it uses defaults and says so. It calls no model.
     """
     logs.configure(verbose)
     settings = read_settings(

@@ -178,7 +178,7 @@ def import_memories(
         if there and not (replace or unfinished):
             raise RunExists(f"run {name!r} exists already: choose another name (--run), or replace it (--replace)")
         if unfinished:
-            err.print(f"run {name}: an import that was interrupted has left it empty; it is made anew")
+            err.print(f"run {name}: an interrupted import has left it empty; creating it again")
             replace = True
         made = import_run(found, name, settings, replace=replace, form=chosen)
     for line in _lines(made, found, settings):
@@ -218,11 +218,11 @@ def _lines(made: ImportedRun, found: Incoming, settings: Settings) -> list[str]:
     ]
     lines += [f"{limit} is {value:,} in this run, so that all of them fit" for limit, value in made.raised.items()]
     if made.archived:
-        lines.append(f"{made.archived:,} of them were archived at once: the run's memory policy keeps no more")
+        lines.append(f"{made.archived:,} of them were archived: the run's memory policy keeps no more")
     first = min(made.remembered)
     lines.append(f"see them: {program_name()} memory {made.run} {first}{data_dir_option(settings)}")
     lines.append(f"let them think for a day: {program_name()} run --run {made.run} --resume{data_dir_option(settings)}")
-    lines.append(f'or go on with it in your host: TickLoop(run="{made.run}", owners={{}}, exist="resume")')
+    lines.append(f'or continue it in your host: TickLoop(run="{made.run}", owners={{}}, exist="resume")')
     return lines
 
 

@@ -120,8 +120,8 @@ def sentences(comparisons: Sequence[Comparison]) -> list[str]:
     for one in comparisons:
         if one.difference is not None and not one.told and one.pairs_needed is not None:
             said.append(
-                f"{one.measure}, {one.condition}: {one.difference.n} pairs do not tell the difference from 0; with "
-                f"this spread about {one.pairs_needed:,} would."
+                f"{one.measure}, {one.condition}: {one.difference.n} pairs do not distinguish the difference from 0; "
+                f"with this spread, about {one.pairs_needed:,} would."
             )
     compared = sum(one.difference is not None and not one.empty for one in comparisons)
     if compared > 1:

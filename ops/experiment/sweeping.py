@@ -65,7 +65,7 @@ def sweep(
         experiment: its file, or a mapping of the same form.
         out: the folder of its runs and results; by default the file's name without its suffix.
         watch: called whenever a run has ended.
-        stop: asked all the time; once it returns True, all runs are left, to be continued.
+        stop: polled continually; once it returns True, the experiment leaves all runs, which can be continued.
 
     Raises:
         ConfigurationError: when the file or a setting is invalid, or the folder is of another experiment.

@@ -53,7 +53,7 @@ OTHER_SITE = (
     "a request of another site is refused; behind a proxy over plain HTTP, start Flower with --origin=http://HOST, the "
     "address that the browser shows"
 )
-UNKNOWN = "Redis does not answer (%s): whether the run was asked is in its history, once Redis does"
+UNKNOWN = "Redis does not answer (%s): once it does, the run's history shows whether the request arrived"
 NAMES = {"applied": "took effect", "refused": "refused", "waits": "wait"}
 MODES: dict[str, Literal["paused", "running", "draining"]] = {
     "pause": "paused",
@@ -119,7 +119,7 @@ def controls_of(client: Redis, act: Act) -> list[Control]:
         return [limit_request(act.name, act.value)]
     if act.action == "cancel_jobs":
         if not act.reason.strip():
-            raise InputError("give a reason: it stands in the run's audit trail of operators' requests")
+            raise InputError("give a reason, for the run's audit trail")
         return [cancel_request(JobHistory(client, act.run), _keys_of(act, MOST_CANCELLED))]
     keys = _keys_of(act, MOST_WAITING)
     found, faults = retry_requests(JobHistory(client, act.run), keys)

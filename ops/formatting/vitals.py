@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from rich.table import Table
@@ -57,7 +58,7 @@ def format_breaker(one: EndpointVitals) -> str:
         if one.breaker == "open":
             words.append(f"next call in {one.next_probe or 0:.0f} s")
     if one.held:
-        words.append(f"calls wait {one.held:.0f} s more, as it asked")
+        words.append(f"calls wait {math.ceil(one.held)} s more, as it asked")
     words += [f"{model} is set aside ({format_class(why)})" for model, why in one.set_aside.items()]
     return ", ".join(words)
 

@@ -161,7 +161,7 @@ def _add_errors(app: FastAPI) -> None:
     async def unknown(request: Request, error: HTTPException) -> JSONResponse:
         where = f"{request.method} {quoted(request.url.path)}"
         refusal = Refusal(
-            error.status_code, "no_such_request", f"{where}: {error.detail}", "see /openapi.json for what there is"
+            error.status_code, "no_such_request", f"{where}: {error.detail}", "see /openapi.json for all requests"
         )
         response = problem_response(refusal)
         response.headers.update(error.headers or {})

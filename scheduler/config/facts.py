@@ -158,10 +158,10 @@ def check_kept(raw: bytes, over: Settings) -> None:
 
 #: Why a setting that a run keeps cannot differ from a tick on.
 FIXED: dict[str, str] = {
-    **dict.fromkeys(("seconds_per_tick", "day_seconds", "clock"), "the ticks before have the game time that it gives"),
-    "apply": "jobs that are open then were admitted for their due ticks",
-    **dict.fromkeys(("policy", "policies"), "the memories that are there are stored as it says"),
-    "embeddings": "the vectors of the memories that are there are of its model",
+    **dict.fromkeys(("seconds_per_tick", "day_seconds", "clock"), "earlier ticks use the game time that it defines"),
+    "apply": "open jobs were admitted with their due ticks",
+    **dict.fromkeys(("policy", "policies"), "it determines how the existing memories are stored"),
+    "embeddings": "its model computed the vectors of the existing memories",
 }
 
 
@@ -175,7 +175,7 @@ def check_changeable(name: str) -> None:
         raise ConfigurationError(f"{name} cannot change within a run: {FIXED[name]}")
     if name not in KEPT:
         known = name in Settings.model_fields
-        why = "it is no part of a run, and given where it is hosted" if known else "there is no such setting"
+        why = "it is not part of a run: set it where the run is hosted" if known else "there is no such setting"
         raise ConfigurationError(f"{quoted(name)} cannot change within a run: {why}")
 
 

@@ -27,8 +27,8 @@ def load_kinds(settings: Settings) -> None:
             importlib.import_module(module)
         except ImportError as error:
             raise ConfigurationError(
-                f"kinds: {module!r} cannot be imported ({error}); host and workers must both be able to; "
-                "a module in this folder is found with PYTHONPATH=."
+                f"kinds: {module!r} cannot be imported ({error}); host and workers must both be able to "
+                "import it; for a module in this folder, set PYTHONPATH=."
             ) from error
         except KindError as error:
             raise ConfigurationError(f"kinds: {module!r} registers an unusable kind: {error}") from error

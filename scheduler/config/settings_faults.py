@@ -63,11 +63,11 @@ def check_file() -> None:
     path = Path(TOML)
     if not path.is_file():
         if path.is_symlink() or path.exists():
-            raise ConfigurationError(f"{path.absolute()} is not a file: remove it, or replace it by one")
+            raise ConfigurationError(f"{path.absolute()} is not a file: remove it, or replace it with a file")
         return
     if path.stat().st_size > LARGEST:
         raise ConfigurationError(
-            f"{path.absolute()} has more than {LARGEST:,} bytes: this is too large for a file of settings"
+            f"{path.absolute()} has more than {LARGEST:,} bytes, which is too large for a settings file"
         )
 
 

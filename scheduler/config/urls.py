@@ -191,11 +191,11 @@ def check_broker_url(url: str) -> None:
             raise ValueError(f"{redact_url(url)[:80]!r} names no host: write amqp://user:password@host:5672/vhost")
         for name, _ in parse_qsl(urlsplit(url).query, keep_blank_values=True):
             if not (url.startswith("amqps://") and name.startswith("ssl_")):
-                raise ValueError(f"{redact_url(url)[:80]!r} may have no parameter {name[:40]!r}")
+                raise ValueError(f"{redact_url(url)[:80]!r} cannot have the parameter {name[:40]!r}")
         return
     if not _is_redis_url(url):
         raise ValueError(
-            f"{redact_url(url)[:80]!r} is no broker's URL: it must begin with redis://, rediss:// or unix://, or with "
+            f"{redact_url(url)[:80]!r} is not a broker URL: it must begin with redis://, rediss:// or unix://, or with "
             "amqp:// or amqps:// for RabbitMQ"
         )
     if is_cluster_url(url):
@@ -237,5 +237,5 @@ def next_database(url: str) -> str:
         return f"{base}?{urlencode({**named, 'db': int(number) + 1})}"
     found = re.fullmatch(r"(rediss?://[^/?]+)(?:/(\d*))?(\?.*)?", url)
     if not found or number:
-        raise ConfigurationError(f"cannot tell the database of {redact_url(url)!r}; set COGITATE_BROKER_URL")
+        raise ConfigurationError(f"cannot determine the database of {redact_url(url)!r}: set COGITATE_BROKER_URL")
     return f"{found[1]}/{int(found[2] or 0) + 1}{found[3] or ''}"

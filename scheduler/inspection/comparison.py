@@ -47,7 +47,7 @@ Side = Literal["a", "b"]
 
 
 class OwnerDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """The first difference between an owner's two streams, and what carried it."""
+    """The first difference between an owner's two streams, and its source."""
 
     owner: str
     tick: int

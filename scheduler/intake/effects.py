@@ -64,7 +64,7 @@ def check_effects(effects: object) -> tuple[Effect, ...]:
         return checked
     if isinstance(checked.error, _Refusal):
         raise InputError(str(checked.error)) from checked.error.__cause__
-    raise InputError(f"{type(checked.error).__name__} was raised while the effects were looked at")  # no text: memories
+    raise InputError(f"{type(checked.error).__name__} was raised while the effects were checked")  # no text: memories
 
 
 class _Refusal(InputError):
@@ -87,14 +87,14 @@ def _as_read(effects: object) -> tuple[Effect, ...]:
     elif issubclass(type(effects), _CLASSES):
         found = (effects,)  # one, without the comma of a tuple
     else:
-        raise _Refusal(f"{type(effects).__name__} is no tuple of effects; an empty one changes nothing")
+        raise _Refusal(f"{type(effects).__name__} is not a tuple of effects; an empty one changes nothing")
     if not found:
         return ()
     if len(found) > MAX_EFFECTS:
         raise _Refusal(f"there are {len(found)} effects, at most {MAX_EFFECTS} fit")
     for index, effect in enumerate(found):
         if not issubclass(type(effect), _CLASSES):
-            raise _Refusal(f"{_named(found, index)}: that is no effect, such as Append")
+            raise _Refusal(f"{_named(found, index)}: that is not an effect such as Append")
     try:
         raw = encode(found)
         checked = _EFFECTS.decode(raw)
@@ -184,7 +184,7 @@ def _names(entry: Entry) -> str:
             return wrong
     for field, names in (("subjects", entry.subjects), ("keywords", entry.keywords), ("tags", entry.tags)):
         if len(names) > MAX_NUMBERS:
-            return f"{field} are {len(names)}, at most {MAX_NUMBERS} fit"
+            return f"{field} has {len(names)} values, at most {MAX_NUMBERS} fit"
         for name in names:
             if wrong := _long(field, name):
                 return wrong
@@ -193,7 +193,7 @@ def _names(entry: Entry) -> str:
 
 def _items(items: tuple[PlanItem, ...]) -> str:
     if len(items) > MAX_ITEMS:
-        return f"items are {len(items)}, at most {MAX_ITEMS} fit"
+        return f"there are {len(items)} items, at most {MAX_ITEMS} fit"
     if len({item.id for item in items}) < len(items):
         return "two items have the same id"
     for item in items:

@@ -78,7 +78,7 @@ def fault_of_kind(kind: str, method: str, error: BaseException) -> str:
 def place_in_kind(kind: Kind, method: str, error: BaseException) -> str:
     """Return which method of a kind made nothing of an answer and where, without a text that may quote memories."""
     if isinstance(error, InputError):  # by the check of what it returned
-        return f"{_written(kind, method)} returned what cannot be used"[:_SAID]
+        return f"{_written(kind, method)} returned an invalid value"[:_SAID]
     return f"{_written(kind, method)} raised {told(error)}"[:_SAID]
 
 

@@ -19,13 +19,13 @@ EARLIEST = 30  # days before the tick, or ticks where these are longer; older me
 
 def _no_bool(value: object) -> object:
     if isinstance(value, bool):
-        raise ValueError("true and false are no numbers")
+        raise ValueError("true and false are not numbers")
     return value
 
 
 def _no_bytes(value: object) -> object:
     if isinstance(value, bytes):
-        raise ValueError("bytes are no text: decode them")
+        raise ValueError("bytes are not text: decode them")
     return value
 
 

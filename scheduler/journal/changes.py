@@ -15,21 +15,21 @@ from cogitate.scheduler.config.controls import SetCadence, SetLimit
 
 
 class SetSetting(msgspec.Struct, frozen=True, tag="setting"):
-    """A setting that holds from the first tick after the repeated ones."""
+    """A setting that applies from the first tick after the repeated ones."""
 
     name: str  # as in cogitate.toml, without its table
     value: Any  # as JSON gives it
 
 
 class SetTemplate(msgspec.Struct, frozen=True, tag="template"):
-    """A prompt template that holds from the first tick after the repeated ones."""
+    """A prompt template that applies from the first tick after the repeated ones."""
 
     name: str  # of its file, without ".j2"
     text: str
 
 
 class SetProfile(msgspec.Struct, frozen=True, tag="profile"):
-    """Fields of an owner's profile that hold from a tick on."""
+    """Fields of an owner's profile that apply from a tick on."""
 
     tick: int
     owner: str
@@ -53,7 +53,7 @@ class AddEvent(msgspec.Struct, frozen=True, tag="event"):
 
 
 class DropObservation(msgspec.Struct, frozen=True, tag="drop"):
-    """Observations and events of a tick that nobody, or not this owner, remembers."""
+    """Observations and events of a tick that the fork drops, for all owners or for one."""
 
     tick: int
     text: str  # that stands in what would be remembered
@@ -61,7 +61,7 @@ class DropObservation(msgspec.Struct, frozen=True, tag="drop"):
 
 
 class RewordObservation(msgspec.Struct, frozen=True, tag="reword"):
-    """Observations and events of a tick that every owner, or this one, remembers in other words."""
+    """Observations and events of a tick that the fork rewords, for all owners or for one."""
 
     tick: int
     text: str  # that stands in what would be remembered
@@ -74,9 +74,9 @@ Change = SetLimit | SetCadence | SetSetting | SetTemplate | WorldChange
 
 
 class Fork(msgspec.Struct, frozen=True, kw_only=True):
-    """The run that a new one begins with: the new run repeats it up to a tick, and goes on by itself.
+    """The source of a fork: the new run repeats it up to a tick, and then continues independently.
 
-    A job whose inputs are what they were in that run gets the outcome that it had there, without a call.
+    A job whose inputs are the same as in the source gets the source's outcome, without a call.
     """
 
     run: str  # the source, on the same server unless a capsule holds it

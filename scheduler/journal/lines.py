@@ -210,7 +210,7 @@ class Versioned(msgspec.Struct, frozen=True):
 class JournalError(CogitateError, ValueError):
     """A line of the journal is not what its host wrote; the message names its tick.
 
-    Restore the data of the Redis server from a copy, or begin the run anew: a damaged history cannot be replayed.
+    Restore the data of the Redis server from a copy, or start the run again: a damaged history cannot be replayed.
     """
 
 

@@ -34,7 +34,7 @@ from cogitate.scheduler.ledger.servers.sentinel import sentinel_client
 
 PATIENCE = 1.5  # seconds for each call of a reader, who sees an answer or an error within 3, a program's start included
 MOST_CONNECTIONS = 2_000  # one for each thread of the largest worker; the client's own bound is 100, and then it fails
-SILENT = "it is paused, stopped or busy, or the way there is slow"
+SILENT = "it is paused, stopped or busy, or the connection is slow"
 
 
 class ServerSilent(ConfigurationError):
@@ -237,7 +237,7 @@ def check(client: Redis, url: str) -> None:
             return  # one that cannot write to its disk refuses even this, and can be read
         if "CERTIFICATE_VERIFY_FAILED" in str(error):
             raise ConfigurationError(
-                f"the certificate of Redis at {redact_url(url)} is not one to trust: {error}; name the file of its "
+                f"the certificate of Redis at {redact_url(url)} is not trusted: {error}; name the file of its "
                 "authority with ?ssl_ca_certs=/path/ca.pem in the URL, or give the server a certificate for this name"
             ) from error
         raise ConfigurationError(

@@ -49,11 +49,10 @@ def _end(client: Redis, run: str, incarnation: str, force: bool) -> None:
     expected = ["", ""]
     if not force:
         expected = [raw.decode() if raw is not None else "" for raw in store.state("epoch", "seq")]
-        check_unheld(store, run, "delete it all the same (--force)")
+        check_unheld(store, run, "delete it anyway (--force)")
     if not script(client, "delete")(keys=[incarnation_key(run)], args=[store.prefix, incarnation, *expected]):
         raise RunHeld(
-            f"run {run!r} is held by a host that has just taken a step: stop it first, or delete it all the same "
-            "(--force)"
+            f"run {run!r} is held by a host that has just taken a step: stop it first, or delete it anyway (--force)"
         )
 
 

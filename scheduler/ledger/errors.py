@@ -50,26 +50,28 @@ class RunMissing(LedgerError):
 class RunUnreadable(LedgerError):
     """The ledger holds values for this run that no version writes.
 
-    `cogitate audit` names them. Restore the data of the Redis server from a copy, or begin the run anew.
+    `cogitate audit` names them. Restore the data of the Redis server from a copy, or start the run again.
     """
 
     def __init__(self, run: str, why: str) -> None:
-        super().__init__(f"the ledger of run {run!r} cannot be read: {why[:200]}; `cogitate audit {run}` says more")
+        super().__init__(
+            f"the ledger of run {run!r} cannot be read: {why[:200]}; for details, run `cogitate audit {run}`"
+        )
 
 
 class RunAltered(RunUnreadable):
     """Memories of this run in Redis were changed or removed: they are not what its host wrote.
 
-    `cogitate audit` names them. Restore the data of the Redis server from a copy, or begin the run anew.
+    `cogitate audit` names them. Restore the data of the Redis server from a copy, or start the run again.
     """
 
     def __init__(self, run: str, tick: int, parts: Sequence[str], cause: str = "") -> None:
         more = f" and {len(parts) - NAMED} more" if len(parts) > NAMED else ""
         LedgerError.__init__(
             self,
-            f"run {run!r} cannot go on: Redis does not hold what its host wrote up to tick {tick}, but something else: "
-            f"{', '.join(parts[:NAMED])}{more}; `cogitate audit {run}` says more; put the server's data back from a "
-            f"copy, or begin the run anew{cause}",
+            f"run {run!r} cannot continue: Redis no longer holds what its host wrote up to tick {tick}. Changed or "
+            f"missing: {', '.join(parts[:NAMED])}{more}; for details, run `cogitate audit {run}`; restore the server's "
+            f"data from a copy, or start the run again{cause}",
         )
 
 

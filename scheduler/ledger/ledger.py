@@ -171,13 +171,13 @@ class HostLedger:
         match answer[0]:
             case b"exists":
                 raise RunExists(
-                    f"run {run!r} exists already: go on with it "
-                    '(exist="resume"), begin it anew (exist="replace"), or choose another name'
+                    f"run {run!r} exists already: resume it "
+                    '(exist="resume"), replace it (exist="replace"), or choose another name'
                 )
             case b"none":
-                raise RunMissing(f"there is no run {run!r} to resume; `cogitate runs` lists the runs there are")
+                raise RunMissing(f"there is no run {run!r} to resume; `cogitate runs` lists all runs")
             case b"unreadable":
-                raise RunUnreadable(run, "its schema is no number")
+                raise RunUnreadable(run, "its schema is not a number")
             case b"schema":
                 raise wrong_schema(run, int(answer[1]))
         client.sadd(RUNS, run)

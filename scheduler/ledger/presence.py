@@ -83,7 +83,7 @@ def check_unheld(store: RunStore, run: str, what_to_do: str) -> None:
     if host is not None:
         here = " (this process)" if is_here(host) and host.pid == os.getpid() else ""
         raise RunHeld(
-            f"run {run!r} is held by the host {host.text()}{here}, which is at work: stop it first, or {what_to_do}"
+            f"run {run!r} is held by the host {host.text()}{here}, which is active: stop it first, or {what_to_do}"
         )
 
 

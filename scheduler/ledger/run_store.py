@@ -63,7 +63,7 @@ def check_schema(run: str, found: bytes | None) -> None:
         RunUnreadable: when the schema is not a number.
     """
     if found is None or not found.isdigit():
-        raise RunUnreadable(run, "its schema is no number")
+        raise RunUnreadable(run, "its schema is not a number")
     if int(found) != SCHEMA:
         raise wrong_schema(run, int(found))
 

@@ -189,7 +189,7 @@ def unused_arguments(state: RunState, given: Arguments, described: Mapping[str, 
 def tell_ignored(state: RunState, ignored: Iterable[str]) -> None:
     """Warn of arguments that a resumed run does not use."""
     if names := list(ignored):
-        log.warning("resume.ignored", run=state.run, what=_listed(names), why="a run keeps what it began with")
+        log.warning("resume.ignored", run=state.run, what=_listed(names), why="a run keeps its original values")
         state.warnings["resume.ignored"] += len(names)
 
 

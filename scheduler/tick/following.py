@@ -156,9 +156,9 @@ class Following:
         """
         if digest != journal.digest(tick):
             raise LedgerError(
-                f"run {self._ledger.run!r}, tick {tick}: this host did something else than in run {origin.run!r}, "
+                f"run {self._ledger.run!r}, tick {tick}: this host acted differently from run {origin.run!r}, "
                 f"which it repeats up to tick {origin.tick}; give the fork the source's owners, arguments and "
-                "world, and change what you want to change after that tick"
+                "world, and make your changes only after that tick"
             )
 
     def _leave(self, origin: Origin, journal: SourceJournal, tick: int, equal: int, *writes: Write) -> None:

@@ -110,8 +110,8 @@ class _Iterator:
 class WorldDiverged(CogitateError, RuntimeError):
     """A resumed world repeated its last tick differently, so it is not deterministic from its checkpoint.
 
-    Open the run with `world="present"` to go on after its last committed tick with the world as it is. Or put all of
-    the world's state, random generators included, into the checkpoint, and restore it from `loop.restored`.
+    Open the run with `world="present"` to continue after its last committed tick with the world's present state. Or put
+    all of the world's state, including random generators, into the checkpoint, and restore it from `loop.restored`.
     """
 
 
@@ -158,7 +158,7 @@ def _check_repeated(turn: WorldTurn, core: Core, last: int, checkpoint: int) -> 
 def remedy(last: int, checkpoint: int) -> str:
     """Return the remedy for a world that has diverged."""
     return (
-        f'Nothing is lost: open the run again with world="present" to go on at tick {last + 1} with the world as it '
-        "is; or, for a world that is deterministic, restore it from loop.restored, its checkpoint of tick "
+        f'Nothing is lost: open the run again with world="present" to continue at tick {last + 1} with the present '
+        "state of the world; or, if the world is deterministic, restore it from loop.restored, its checkpoint of tick "
         f"{checkpoint}, before the loop"
     )

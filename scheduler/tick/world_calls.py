@@ -352,8 +352,8 @@ class WorldCalls:
         """
         if self.forked:
             raise UsageError(
-                f"process {self._process} opened this loop, and process {os.getpid()} is a fork of it: leave the loop "
-                "to the process that opened it, and hand results back to that"
+                f"process {self._process} opened this loop, and process {os.getpid()} is a fork of it: use the loop "
+                "only in the process that opened it, and pass results back to that process"
             )
 
     def check_turn(self) -> None:
@@ -365,14 +365,14 @@ class WorldCalls:
         self.check_process()
         if not self.is_open:
             raise UsageError(
-                f"run {self._state.run!r} is not at a tick: call this in the body of `for tick in loop`, as what is "
-                "said there happens with that tick; beside a Mesa model, in `sees`"
+                f"run {self._state.run!r} has no open tick: call this in the body of `for tick in loop`, so that it "
+                "takes effect with that tick; for a Mesa model, call it in `sees`"
             )
         if threading.get_ident() != self._thread:
             raise UsageError(
-                f"run {self._state.run!r}: tick {self.present} was handed to another thread than "
-                f"{threading.current_thread().name!r}, which calls: collect there what is to be said, in a "
-                "queue.SimpleQueue for instance, and say it in the body of the loop"
+                f"run {self._state.run!r}: thread {threading.current_thread().name!r} made this call, but another "
+                f"thread received tick {self.present}: collect values in a queue.SimpleQueue, for example, and report "
+                "them in the body of the loop"
             )
 
 

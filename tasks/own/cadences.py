@@ -71,7 +71,7 @@ class Turns:
 
 
 def daily(time: str, *, spread: int = 0) -> Cadence:
-    """Return a cadence of once each game day, such as `daily("02:00")`; at every tick where ticks last days.
+    """Return a cadence of once each game day, such as `daily("02:00")`; if ticks last a day or more, at every tick.
 
     A run in rounds, which has no days, refuses a kind with such a cadence.
 

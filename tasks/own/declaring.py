@@ -59,7 +59,7 @@ def kind(
         template: instead of `ask`, the name of a prompt template beside the module.
         answer: the answer's class, a pydantic model; None: the kind asks no model.
         importance: of a text that is remembered, from 1 to 10.
-        latency: from the request to the result where ticks wait for results: ticks, game minutes such as "5m", or
+        latency: from request to result if ticks wait for results: ticks, game minutes such as "5m", or
             seconds such as "5s".
         on_denied: what happens when the budget refuses a job: "heuristic" (`instead`), "defer" or "drop".
         prompt_cap: the most tokens of a prompt.
@@ -142,8 +142,8 @@ def _template(file: str, folder: Path) -> tuple[Templates | None, str, list[str]
         return None, BUILT_IN_TEMPLATE, [f"template: {error}"]
     if unknown := templates.unknown_in(path.stem, VALUES[BUILT_IN_TEMPLATE]):
         known = ", ".join(sorted(VALUES[BUILT_IN_TEMPLATE]))
-        fault = f"template {file!r} asks for {', '.join(unknown)}; it is given {known}"
-        return None, BUILT_IN_TEMPLATE, [f"{fault}, and what a request says as params.…"]
+        fault = f"template {file!r} uses the unknown variables {', '.join(unknown)}; it may use {known}"
+        return None, BUILT_IN_TEMPLATE, [f"{fault}, and the request's params.…"]
     return templates, path.stem, []
 
 
@@ -185,9 +185,9 @@ def _wrong_question(own: DeclaredKind) -> Iterator[str]:
     """Yield contradictions and gaps between the parts of a declaration: due, question, answer, fallback."""
     declared = own.declared
     if declared.due is not None and defines(own, "due"):
-        yield "it says twice when it is due: give due=… or the method due(moment), not both"
+        yield "it declares due twice: give due=… or the method due(moment), not both"
     if defines(own, "due") and not defines(own, "wake"):
-        yield "it has a method due(moment) and no wake(moment), which returns the next tick at which to ask it"
+        yield "it has a method due(moment) but no wake(moment), which returns the next tick at which to call it"
     without_model = defines(own, "instead") or defines(own, "heuristic")
     if not without_model and declared.answer is None:
         yield "it has neither answer=…, the class of a model's answer, nor a method instead(case, memories)"
@@ -197,15 +197,15 @@ def _wrong_question(own: DeclaredKind) -> Iterator[str]:
     asks = bool(declared.ask) or declared.template_name != BUILT_IN_TEMPLATE
     if answer is None:
         if asks:
-            yield "it asks a model and has no answer=…, the class of what the model answers"
+            yield "it asks a model but has no answer=…, the class of the answer"
         return
     if not isinstance(answer, type) or not issubclass(answer, BaseModel):
         yield f"answer {quoted(answer)} is not a subclass of pydantic's BaseModel"
         return
     if not isinstance(declared.ask, str) or (not asks and not defines(own, "prompt")):
-        yield "it has an answer and nothing to ask: give ask=…, what a model is to write, or template=…"
+        yield "it has an answer but no question: give ask=…, the instruction to the model, or template=…"
     if declared.ask and declared.template_name != BUILT_IN_TEMPLATE:
-        yield "it asks twice: give ask=… or template=…, not both"
+        yield "it has two questions: give ask=… or template=…, not both"
     if not defines(own, "store") and not defines(own, "effects") and len(texts := texts_in(answer)) != 1:
         yield (
             f"{answer.__name__} has {len(texts)} texts, so it is not clear what to remember: "

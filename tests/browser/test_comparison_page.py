@@ -106,7 +106,7 @@ def test_a_cell_shows_the_thoughts_of_both_runs(browser: Any, tmp_path: Path, sc
     assert len(asked) == 1
 
 
-def test_the_map_is_written_as_a_figure_of_its_own(tmp_path: Path) -> None:
+def test_the_map_is_written_as_a_separate_figure(tmp_path: Path) -> None:
     write_map(comparison(), tmp_path / "map.svg")
     check_figure((tmp_path / "map.svg").read_text())
     equal = Comparison(a="usual", b="other", first=1, last=20, ends=(20, 20), width=5)

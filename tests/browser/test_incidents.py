@@ -285,7 +285,8 @@ def test_the_last_minutes_count_what_the_status_counts(opened: Any, incidents: I
                 reasons.update(facts.get("reason", {}))
             thought = f"{sources['llm'] + sources['cached']:,} of {sources.total():,}"
             failed = reasons["failed"] + reasons["dead"]
-            return [f"{status['tick']:,}", thought, f"{reasons['late']:,}", f"{failed:,}", "0"]
+            refused = sum(one["requests"] for one in status["refusals"])
+            return [f"{status['tick']:,}", thought, f"{reasons['late']:,}", f"{failed:,}", f"{refused:,}"]
 
         # The run is younger than a quarter of an hour, so the row of 15 minutes has all of it.
         until(lambda: shown().get("15", [])[1:] == told(), f"the last 15 minutes {shown()} to be {told()}")

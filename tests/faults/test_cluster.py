@@ -48,7 +48,7 @@ def at_work(url: str, endpoint: FakeEndpoint, tmp_path: Path) -> Iterator[Settin
         yield chosen
 
 
-def test_a_host_stops_where_a_failover_forgets_its_ticks_and_the_run_goes_on(
+def test_a_host_stops_if_a_failover_forgets_its_ticks_and_the_run_resumes(
     cluster: Cluster, settings: Settings, endpoint: FakeEndpoint
 ) -> None:
     home = cluster.node_of(f"{{{RUN}}}")

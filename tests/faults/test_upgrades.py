@@ -160,7 +160,7 @@ def test_workers_server_and_host_are_restarted_as_this_version_one_by_one(
     check(town.state)
 
 
-def test_a_host_of_this_version_goes_on_with_workers_of_an_older_one(
+def test_a_host_of_this_version_continues_with_workers_of_an_older_one(
     town: Town, older: tuple[str, dict[str, Path]], endpoint: FakeEndpoint
 ) -> None:
     endpoint.hold()

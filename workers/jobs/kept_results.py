@@ -44,8 +44,9 @@ class KeptResults:
     def keep(self, claim: Claim, result: Result, used: Cost) -> None:
         """Keep a result until its job has ended."""
         with self._changed:
-            self._kept[claim.job.id] = _Kept(claim, result, used)
-            self._kept.move_to_end(claim.job.id)
+            job_id = claim.job.id
+            self._kept[job_id] = _Kept(claim, result, used)
+            self._kept.move_to_end(job_id)
             while len(self._kept) > MOST:
                 self._kept.popitem(last=False)
             if self._thread is None:

@@ -61,7 +61,7 @@ def opened(url: str, timeout: float) -> Iterator[Any]:
     except (AMQPError, OSError) as error:
         if "CERTIFICATE_VERIFY_FAILED" in str(error):
             raise ConfigurationError(
-                f"the certificate of RabbitMQ at {where} is not one to trust: {error}; name the file of its authority "
+                f"the certificate of RabbitMQ at {where} is not trusted: {error}; name the file of its authority "
                 "with ?ssl_ca_certs=/path/ca.pem in the URL"
             ) from error
         raise BrokerAway(

@@ -175,7 +175,7 @@ def test_an_import_completes_an_empty_run_of_a_killed_one(data_dir: Path) -> Non
     assert json.loads(typed("status", "killed", "--json", data_dir=data_dir).stdout.splitlines()[-1])["tick"] == 0
     again = typed("import", file, "--run", "killed", data_dir=data_dir)
     assert again.returncode == 0, again.stderr
-    assert "run killed: an import that was interrupted has left it empty; it is made anew" in again.stderr
+    assert "run killed: an interrupted import has left it empty; creating it again" in again.stderr
     assert len(exported("killed", data_dir)[ADA]) == 3
     assert typed("audit", "killed", data_dir=data_dir).returncode == 0
     assert typed("import", file, "--run", "killed", data_dir=data_dir).returncode == 2  # this one is whole

@@ -1,7 +1,8 @@
-"""docker-compose.yml without a Docker engine: it is valid, and each service's command runs as it is written there."""
+"""The files of Docker Compose without a Docker engine: they are valid, and each service's command runs as written."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -29,6 +30,8 @@ SECRETS = {f"{role}_password": f"{role}s" for role in ("host", "worker", "observ
 SECRETS |= {"flower_basic_auth": LOGIN, "openai_api_key": ""}
 RUN = "town-3"
 GIVEN = {"AGENTS": "3", "RUN": RUN, "COGITATE_SECONDS_PER_TICK": "120"}
+MACHINES = ("docker-compose.yml", "docker-compose.machines.yml")
+LEDGER, WORKERS, HOSTS = (f"127.0.0.{number}" for number in (3, 2, 1))  # a machine that has only the others misses it
 
 pytestmark = pytest.mark.system
 
@@ -75,18 +78,34 @@ def test_rabbitmq_carries_the_messages_of_every_service_on_request() -> None:
     assert "ports" not in rabbitmq
 
 
-class Services:
-    """The services as processes of this machine: names and paths of containers stand for ports and folders of ours."""
+def test_three_machines_find_the_one_ledger_whose_address_must_be_given() -> None:
+    done = compose(GIVEN, *MACHINES)
+    assert done.returncode != 0
+    assert "set it to the address of the machine of redis" in done.stderr
+    done = compose({**GIVEN, "LEDGER_ADDRESS": LEDGER}, *MACHINES)
+    assert (done.returncode, done.stderr) == (0, "")
+    services = yaml.safe_load(done.stdout)["services"]
+    assert services["redis"]["ports"] == [f"{LEDGER}:6379:6379/tcp"]
+    reaching = {name for name, service in services.items() if "COGITATE_REDIS_URL" in service.get("environment", {})}
+    assert {name for name, service in services.items() if service.get("extra_hosts") == {"redis": LEDGER}} == reaching
 
-    def __init__(self, folder: Path) -> None:
-        self._services: dict[str, dict[str, Any]] = yaml.safe_load(compose(GIVEN).stdout)["services"]
+
+class Services:
+    """The services as processes of this machine: names and paths of containers stand for ports and folders of ours.
+
+    Args:
+        files: what `docker-compose` reads; by default docker-compose.yml.
+        machines: by service the loopback address that stands for its machine, where that is not 127.0.0.1.
+    """
+
+    def __init__(self, folder: Path, *files: str, given: Mapping[str, str] = GIVEN, **machines: str) -> None:
+        self._services: dict[str, dict[str, Any]] = yaml.safe_load(compose(given, *files).stdout)["services"]
         self._folder = folder
+        self._machines = machines
         first = free_ports(5)
         self.redis, self.flower, self.prometheus, self.worker, self.host = range(first, first + 5)
         self._places = {
-            "redis:6379": f"127.0.0.1:{self.redis}",
             "--port=5555": f"--port={self.flower}",
-            "0.0.0.0": "127.0.0.1",
             "/acl/": f"{ROOT}/ops/acl/",
             "/app/": f"{ROOT}/",
             "/etc/prometheus": f"{ROOT}/ops/prometheus",
@@ -111,12 +130,12 @@ class Services:
         """
         service = self._services[name]
         environment = service.get("environment", {})
-        given = {key: self._here(str(value)) for key, value in environment.items() if value is not None}
+        given = {key: self._here(str(value), name) for key, value in environment.items() if value is not None}
         if "COGITATE_METRICS_PORT" in given:
             given["COGITATE_METRICS_PORT"] = str(getattr(self, name))
         if name == "redis":
             given["USERS_FILE"] = str(self._folder / "users.acl")
-        command = [*filter(None, [program]), *shlex.split(self._here(service["command"])), *more]
+        command = [*filter(None, [program]), *shlex.split(self._here(service["command"], name)), *more]
         if "build" in service:
             command = ["sh", str(ROOT / "ops/container/start.sh"), *command]
         log = self._folder / f"{name}.log"
@@ -128,8 +147,15 @@ class Services:
         with running(process):
             yield process, log
 
-    def _here(self, text: str) -> str:
-        for there, here in self._places.items():
+    def address(self, name: str) -> str:
+        """Return the address at which a service listens: a published one, or that of its machine."""
+        published = self._services[name].get("ports", ()) if name in self._machines else ()
+        return next((port.partition(":")[0] for port in published), self._machines.get(name, "127.0.0.1"))
+
+    def _here(self, text: str, name: str) -> str:
+        redis = self._services[name].get("extra_hosts", {}).get("redis", "127.0.0.1")
+        places = {"redis:6379": f"{redis}:{self.redis}", "0.0.0.0": self.address(name), **self._places}
+        for there, here in places.items():
             text = text.replace(there, here)
         return text
 
@@ -168,6 +194,28 @@ def test_each_service_runs_as_written(tmp_path: Path, eventually: Callable[..., 
             _answers(eventually, address, flower_log, status=401)
             assert f'"{RUN}"' in get(f"{address}/budgets/data", LOGIN)[1]
             assert (worker.poll(), flower.poll()) == (None, None), worker_log.read_text() + flower_log.read_text()
+
+
+def test_the_services_run_on_three_machines(tmp_path: Path, eventually: Callable[..., None]) -> None:
+    given = {**GIVEN, "LEDGER_ADDRESS": LEDGER}
+    services = Services(tmp_path, *MACHINES, given=given, redis=LEDGER, worker=WORKERS, host=HOSTS, operator=HOSTS)
+    own = ("--bind", services.address("redis"), "--port", str(services.redis))
+    with services.started("redis", *own) as (redis, log):
+        eventually(lambda: "Ready to accept" in log.read_text() or redis.poll() is not None, "Redis to start")
+        assert redis.poll() is None, log.read_text()
+        with services.started("worker") as (worker, worker_log), services.started("flower") as (_, flower_log):
+            _answers(eventually, f"http://{WORKERS}:{services.worker}/readyz", worker_log)
+            with services.started("host") as (host, host_log):
+                assert host.wait(LONGEST) == 0, host_log.read_text()
+            assert worker.poll() is None, worker_log.read_text()
+            with services.started("operator", RUN, "--json") as (operator, status):
+                assert operator.wait(LONGEST) == 0, status.read_text()
+            found = json.loads(status.read_text().splitlines()[-1])
+            assert len(found["workers"]["alive"]) == 1
+            assert {kind for kind, jobs in found["jobs"].items() if "none" in jobs["reason"]} >= {"plan", "reflect"}
+            address = f"http://{HOSTS}:{services.flower}"
+            _answers(eventually, address, flower_log, status=401)
+            assert f'"{RUN}"' in get(f"{address}/budgets/data", LOGIN)[1]
 
 
 def _answers(eventually: Callable[..., None], address: str, log: Path, status: int = 200) -> None:

@@ -150,7 +150,7 @@ def test_no_host_continues_an_altered_run(run: RunStore, harm: Harm, part: str) 
     client = run.client
     harm(run)
     with pytest.raises(
-        RunAltered, match=rf"run 'town' cannot go on: .*up to tick {TICKS}.*{part}.*cogitate audit town"
+        RunAltered, match=rf"run 'town' cannot continue: .*up to tick {TICKS}.*{part}.*cogitate audit town"
     ):
         live(client, TICKS + MORE, resume=True)
     assert audit(client, "town") != []

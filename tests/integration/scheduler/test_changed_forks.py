@@ -152,7 +152,7 @@ def test_a_setting_that_cannot_change_is_refused_with_the_reason(runs: Runs, nam
 @pytest.mark.parametrize(
     ("change", "error"),
     [
-        (SetSetting("data_dir", "x"), "given where it is hosted"),
+        (SetSetting("data_dir", "x"), "set it where the run is hosted"),
         (SetSetting("colour", "red"), "there is no such setting"),
         (SetSetting("act_interval", -1), "act_interval"),
         (SetSetting("act_interval.a", 1), "act_interval is no table"),

@@ -225,7 +225,7 @@ def test_the_difference_of_two_forks_is_what_changed_first_in_one_of_them(
 def test_a_host_that_differs_before_the_tick_of_the_fork_is_told(
     client: Redis, endpoint: FakeEndpoint, tmp_path: Path, source: RunSummary
 ) -> None:
-    with pytest.raises(LedgerError, match="tick 100: this host did something else than in run 'source'"):
+    with pytest.raises(LedgerError, match="tick 100: this host acted differently from run 'source'"):
         hosted(client, endpoint, tmp_path, "fork", fork=Fork(run="source", tick=NOON), visit=100)
 
 

@@ -110,7 +110,7 @@ def test_an_unchanged_fork_repeats_lateness(town: Town, source: Lived) -> None:
 
 
 @pytest.mark.parametrize("at", [2, 6, 10, 12])
-def test_a_changed_fork_asks_no_late_job_anew_that_reads_the_same(town: Town, source: Lived, at: int) -> None:
+def test_a_changed_fork_makes_no_call_for_late_jobs_that_read_the_same(town: Town, source: Lived, at: int) -> None:
     owner = min(owner for owner, _ in source.lines[0].core.joined if owner.startswith("agent:"))
     seen = AddObservation(at + 1, owner, {"text": "A stranger asks about the harbour."})
     fork = town.live(f"changed-{at}", Fork(run="source", tick=at, changes=(seen,)))

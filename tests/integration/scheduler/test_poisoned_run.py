@@ -177,7 +177,7 @@ def test_entries_from_outside_a_kind_are_still_refused(poisoned: tuple[Path, Red
     number = next(number for number in left_out(client) if client.hexists(key, str(number)))
     kept: Any = client.hget(key, str(number))
     client.hset(key, str(number), json.dumps(json.loads(kept) | damage))
-    with pytest.raises(RunUnreadable, match=r"cannot be read: |cannot go on: .*entries of agent:ada"):
+    with pytest.raises(RunUnreadable, match=r"cannot be read: |cannot continue: .*entries of agent:ada"):
         live(client, data_dir, corrected(), ALL, resume=True)
     assert audit(client, "town") != []
 

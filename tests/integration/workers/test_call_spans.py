@@ -146,7 +146,7 @@ def test_an_answer_that_came_in_a_batch_counts_tokens_and_no_duration(
     assert {*receiver.points} == {"gen_ai.client.token.usage"}
 
 
-def test_vectors_have_a_span_of_their_own(
+def test_vectors_have_a_separate_span(
     receiver: OtlpReceiver, spans: CallSpans, eventually: Callable[..., None]
 ) -> None:
     with spans.embeddings(EmbeddingModel(endpoint="default", model="vectors")) as outcome:

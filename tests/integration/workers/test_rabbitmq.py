@@ -115,7 +115,7 @@ def test_a_host_does_not_start_without_its_broker(settings: Settings, rabbitmq: 
     assert "hidden" not in str(refused.value)
 
 
-def test_a_worker_whose_login_is_refused_says_so_and_ends(settings: Settings, rabbitmq: RabbitMQ) -> None:
+def test_a_worker_whose_login_is_refused_reports_it_and_ends(settings: Settings, rabbitmq: RabbitMQ) -> None:
     wrong = rabbitmq.url.replace("guest:guest", "guest:hidden")
     where = {"COGITATE_REDIS_URL": settings.state_url(), "COGITATE_BROKER_URL": wrong}
     done = typed("worker", data_dir=settings.data_dir, **where)
@@ -133,10 +133,10 @@ def test_it_is_reached_by_tls_and_its_certificate_is_checked(settings: Settings,
     assert app.control.inspect(timeout=0.1).ping() is None, "the app of workers and Flower reaches it too"
     app.close()
     assert count_waiting(f"{rabbitmq.tls_url}?ssl_cert_reqs=none", LONGEST, ["plan"]) == {"plan": 1}
-    with pytest.raises(ConfigurationError, match=r"is not one to trust: .*\?ssl_ca_certs="):
+    with pytest.raises(ConfigurationError, match=r"is not trusted: .*\?ssl_ca_certs="):
         count_waiting(rabbitmq.tls_url, LONGEST, ["plan"])
     elsewhere = secured.replace("127.0.0.1", "localhost")
-    with pytest.raises(ConfigurationError, match=r"is not one to trust: .*localhost"):
+    with pytest.raises(ConfigurationError, match=r"is not trusted: .*localhost"):
         count_waiting(elsewhere, LONGEST, ["plan"])
 
 
@@ -151,7 +151,7 @@ def test_a_queue_of_another_type_is_named(settings: Settings, rabbitmq: RabbitMQ
     ["amqp://", "amqp:///vhost", "amqp://here?heartbeat=1", "amqps://here?timeout=1", "amqp://here?ssl_keyfile=k"],
 )
 def test_a_url_without_a_host_or_with_other_parameters_is_refused(url: str) -> None:
-    with pytest.raises(ConfigurationError, match=r"names no host|may have no parameter"):
+    with pytest.raises(ConfigurationError, match=r"names no host|cannot have the parameter"):
         Settings(broker_url=url)
 
 

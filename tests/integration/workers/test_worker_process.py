@@ -150,7 +150,7 @@ def celery(*arguments: str, folder: Path, **environment: str) -> subprocess.Comp
     ("environment", "said"),
     [
         ({}, "no Redis: COGITATE_REDIS_URL is not set and no embedded server runs in .cogitate"),
-        ({"COGITATE_BROKER_URL": "kafka://u:secret@host"}, "@host' is no broker's URL: it must begin with redis://"),
+        ({"COGITATE_BROKER_URL": "kafka://u:secret@host"}, "@host' is not a broker URL: it must begin with redis://"),
         ({"COGITATE_CONCURRENCY": "-3"}, "concurrency (from COGITATE_CONCURRENCY): '-3': input should be greater than"),
     ],
 )

@@ -49,7 +49,7 @@ def told(ends: list[JobEnd]) -> list[tuple[str, str, Any]]:
 
 
 @pytest.mark.parametrize("latency", [1, 4])
-def test_a_body_goes_on_with_the_ends_in_the_order_of_the_owners(cogitate_loop: Loops, latency: int) -> None:
+def test_a_body_continues_with_the_ends_in_the_order_of_the_owners(cogitate_loop: Loops, latency: int) -> None:
     votes(latency=latency)
     loop = opened(cogitate_loop)
     for tick in loop:
@@ -230,7 +230,7 @@ def after_a_checkpoint(loop: TickLoop) -> None:
 @pytest.mark.parametrize(
     ("call", "ticks", "why"),
     [
-        (in_another_thread, 9, "was handed to another thread"),
+        (in_another_thread, 9, "another thread received tick"),
         (stopped, 9, "tick 1 is the last of this host"),
         (after_a_checkpoint, 9, "call `loop.checkpoint` after `decide`"),
         (lambda loop: loop.decide("vote", [ADA]), 1, "tick 1 is the last of this host"),
@@ -250,12 +250,12 @@ def test_outside_of_a_body_it_is_refused(cogitate_loop: Loops) -> None:
     votes()
     loop = opened(cogitate_loop, ticks=2)
     for call in (lambda: loop.decide("vote", [ADA]), lambda: loop.open_tick):
-        with pytest.raises(UsageError, match="is not at a tick"):
+        with pytest.raises(UsageError, match="has no open tick"):
             call()
     with loop:
         for _ in loop:
             pass
-    with pytest.raises(UsageError, match="is not at a tick"):
+    with pytest.raises(UsageError, match="has no open tick"):
         loop.decide("vote", [ADA])
 
 
@@ -280,7 +280,7 @@ def test_a_watcher_a_brief_and_a_kind_cannot_decide(cogitate_loop: Loops) -> Non
             loop.request("vote", ADA)
             loop.request("act", BEN)
     assert len(said) >= 4 + 2, "each commit, the brief and the kind"
-    assert all("is not at a tick" in one for one in said)
+    assert all("has no open tick" in one for one in said)
 
 
 def cancelled(loop: TickLoop) -> None:

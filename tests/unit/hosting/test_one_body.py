@@ -82,7 +82,7 @@ def test_another_thread_cannot_act_in_the_turn(cogitate_loop: Loops) -> None:
             thread.start()
             thread.join()
             break
-    assert "tick 2 was handed to another thread than 'reader'" in said[0]
+    assert "thread 'reader' made this call, but another thread received tick 2" in said[0]
     assert not loop.memory(ADA).recent(1)
 
 

@@ -75,7 +75,7 @@ def test_a_resumed_run_states_its_experience() -> None:
         key = JobKey(at, "act", "agent:ann", 0, 0)
         known.take([Timed(key, MODEL, 0, 8)], at + 8, {key: None})
     lines = paced_lines(settings_of(), known, 25, {"default": 9.0})
-    assert lines[0] == "At 20 ticks a second nearly every answer is there within:"
+    assert lines[0] == "At 20 ticks a second nearly every answer arrives within:"
     assert "  act: 0.55 s = 11 ticks of 2 to 60: fits" in lines
 
 

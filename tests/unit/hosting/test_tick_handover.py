@@ -82,7 +82,7 @@ def test_a_block_within_a_block_is_refused(cogitate_loop: Loops) -> None:
         assert loop.tick == 1
 
 
-def test_a_finished_run_says_so_and_refuses_another_tick(cogitate_loop: Loops) -> None:
+def test_a_finished_run_is_over_and_refuses_another_tick(cogitate_loop: Loops) -> None:
     with opened(cogitate_loop, ticks=2) as loop:
         for _ in range(2):
             assert not loop.over

@@ -57,7 +57,7 @@ def test_a_diverging_host_is_told_how_to_continue(cogitate_loop: Loops) -> None:
             break
     loop.close()
     resumed = opened(cogitate_loop, client=client, exist="resume")
-    with pytest.raises(WorldDiverged, match=r'world="present" to go on at tick 5 .* checkpoint of tick 2'):
+    with pytest.raises(WorldDiverged, match=r'world="present" to continue at tick 5 .* checkpoint of tick 2'):
         for _ in resumed:
             pass
     again = opened(cogitate_loop, client=client, exist="resume", world="present")

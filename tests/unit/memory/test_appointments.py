@@ -181,7 +181,7 @@ def test_mentions_within_half_an_hour_count_once(first: str, second: str, kept: 
         assert [at.what for at in appointments(entries, PLACES, DAY, 2 * DAY)] == kept
 
 
-def test_an_appointment_knows_its_entry_and_plans_are_none() -> None:
+def test_an_appointment_knows_its_entry_and_plans_create_none() -> None:
     (at,) = appointments([seen("Tea. Party at 5 pm.", number=7)], (), DAY, 2 * DAY)
     assert at == (DAY + 1020, "Attend the party", None, 7)
     assert appointments([Entry(type="plan", text="Party at 5 pm.", minute=600)], (), DAY, 2 * DAY) == []

@@ -335,6 +335,11 @@ def test_a_kind_whose_own_code_fails_is_failing_whatever_its_jobs_lacked() -> No
     assert (mixed.value, mixed.lines[0]) == ("9 of 9", "the code of trade failed 9×: KeyError"), "counted once"
 
 
+def test_a_pause_that_is_nearly_over_is_still_a_wait() -> None:
+    card = model_card(run(), [endpoint(held=0.2)])
+    assert any("calls wait 1 s more" in line for line in card.lines), card.lines
+
+
 def test_endpoints_of_other_runs_do_not_matter() -> None:
     other = endpoint(endpoint="other", breaker="open", why="server")
     assert graded(model_card(run(), [other])) == ("not called yet", "")

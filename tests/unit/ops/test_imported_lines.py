@@ -78,7 +78,7 @@ def test_times_count_from_midnight_of_the_first_day(tmp_path: Path) -> None:
         ('{"owner": "agent:ada", "text": "x", "minute": NaN}', "line 2: not valid JSON"),
         ('{"owner": "agent:ada", "text": "\\ud800", "minute": 1}', "line 2: not valid JSON"),
         ({"owner": ADA, "text": "x", "minute": -1}, "line 2: minute -1: "),
-        ({"owner": ADA, "text": "x", "minute": True}, "line 2: minute True: true and false are no numbers"),
+        ({"owner": ADA, "text": "x", "minute": True}, "line 2: minute True: true and false are not numbers"),
         ({"owner": ADA, "text": "x", "minute": 1.5}, "line 2: minute 1.5: "),
         ({"owner": ADA, "text": ["x"], "minute": 1}, "line 2: text "),
         ({"owner": ADA, "text": "   ", "minute": 1}, "line 2: effect for 'agent:ada' (Append): text is blank"),

@@ -125,7 +125,7 @@ def test_secrets_come_from_files(tmp_path: Path) -> None:
     assert done.stdout == "redis://host:abc123@redis:6379/0|none|none\n"
 
 
-def test_rabbitmq_has_a_password_of_its_own(tmp_path: Path) -> None:
+def test_rabbitmq_has_a_separate_password(tmp_path: Path) -> None:
     (tmp_path / "redis").write_text("abc")
     (tmp_path / "rabbitmq").write_text("def")
     given = {
@@ -176,7 +176,7 @@ def started_town(folder: Path, *, known: str = "", **environment: str) -> str:
     return said.read_text().strip()
 
 
-def test_a_town_whose_container_starts_again_goes_on(tmp_path: Path) -> None:
+def test_a_town_resumes_when_its_container_restarts(tmp_path: Path) -> None:
     assert started_town(tmp_path) == "run --run town-3f2a9c --days 1 --workers 0 --town 25"
     assert started_town(tmp_path, known="town-3f2a9c") == "run --run town-3f2a9c --resume --days 1 --workers 0"
     named = {"RUN": "village", "DAYS": "3"}

@@ -129,7 +129,7 @@ CALLS: Calls = [
     (lambda loop: loop.request("plan", ADA, params={"replaces": True}), "params {'replaces': True}"),
     (lambda loop: loop.request("plan", ADA, params={"status": {"energy": "low"}}), "params {'status'"),
     (lambda loop: loop.request("prune", ADA, params={"routine": [1]}), "prune takes none"),
-    (lambda loop: loop.apply("forget it"), "that is no effect"),  # type: ignore[arg-type]
+    (lambda loop: loop.apply("forget it"), "that is not an effect"),  # type: ignore[arg-type]
     (lambda loop: loop.apply(SetCounter("ada", "mine", 3)), "'ada' is not an owner"),
     (lambda loop: loop.apply(SetCharacter(ADA, Character(names=5))), "effect for 'agent:ada'"),  # type: ignore[arg-type]
     (lambda loop: loop.join("bo", Profile(name="Bo")), "'bo' is not an owner"),
@@ -280,7 +280,7 @@ def test_a_call_outside_of_the_body_is_refused(what: str, tmp_path: Path) -> Non
             lambda: loop.event(ADA, Event(kind="final_results")),
         ):
             with pytest.raises(
-                UsageError, match="run 'test' is not at a tick: call this in the body of `for tick in loop`"
+                UsageError, match="run 'test' has no open tick: call this in the body of `for tick in loop`"
             ):
                 call()
         assert loop.scope_context("inn") == ""

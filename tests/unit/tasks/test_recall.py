@@ -128,9 +128,8 @@ CAFE, LIBRARY, ROOM = (
 )
 
 
-@pytest.mark.parametrize(
-    ("said", "place"),
-    [
+def test_a_place_is_found_by_id_name_part_or_ownership(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, str | None]] = [
         (" cafe ", "cafe"),
         ("HOBBS CAFE", "cafe"),
         ("the Hobbs Cafe, please", "cafe"),
@@ -142,10 +141,10 @@ CAFE, LIBRARY, ROOM = (
         ("None", None),
         ("anywhere", None),
         ("N/A", None),
-    ],
-)
-def test_a_place_is_found_by_id_name_part_or_ownership(said: str, place: str | None) -> None:
-    assert place_meant(said, case_in(CAFE, LIBRARY, ROOM)) == place
+    ]
+    for said, place in cases:
+        with subtests.test(said=said):
+            assert place_meant(said, case_in(CAFE, LIBRARY, ROOM)) == place
 
 
 @pytest.mark.parametrize("said", ["the moon", "Oak Hill", "ib", "the of"])

@@ -24,7 +24,7 @@ def test_the_built_in_kinds_are_there_in_the_order_of_admission() -> None:
 
 
 def test_an_unregistered_kind_is_refused_with_the_registered_names() -> None:
-    with pytest.raises(UnknownKind, match=r"no kind of job is called 'sing'; known are .*plan"):
+    with pytest.raises(UnknownKind, match=r"there is no kind of job 'sing'; known kinds: .*plan"):
         kind_of("sing")
 
 

@@ -16,6 +16,7 @@ from cogitate.tasks.kind import Case, Prompt, WorldFacts
 from cogitate.tasks.registry import register
 from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.attempt import AttemptOutcome, Attempts
+from cogitate.workers.jobs.call import Call
 from cogitate.workers.jobs.candidates import NO_ADJUSTMENT, Adjustment
 from cogitate.workers.llm.replies.failures import Failure, FailureKind, ModelAnswer
 from tests.unit.tasks.own_kind_case import Own, Said
@@ -48,7 +49,7 @@ class Calls:
     def context_of(self, model: Model) -> int:
         return 0
 
-    def ask(self, *args: Any) -> ModelAnswer | Refused:
+    def ask(self, call: Call) -> ModelAnswer | Refused:
         if isinstance(self.gives, Exception):
             raise self.gives
         return self.gives
@@ -86,13 +87,11 @@ class Asked(Calls):
     def context_of(self, model: Model) -> int:
         return self.context
 
-    def ask(
-        self, claim: Claim, prompt: Prompt, model: Model, output_cap: int, deadline: float
-    ) -> ModelAnswer | Refused:
-        self.prompts.append(prompt)
-        self.models.append(model)
-        self.caps.append(output_cap)
-        return super().ask()
+    def ask(self, call: Call) -> ModelAnswer | Refused:
+        self.prompts.append(call.prompt)
+        self.models.append(call.model)
+        self.caps.append(call.output_cap)
+        return super().ask(call)
 
 
 class Remembers(Own):

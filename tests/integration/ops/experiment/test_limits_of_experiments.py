@@ -35,7 +35,7 @@ def case(folder: Path, limit: str) -> Path:
     return write_case(folder, limit=limit, replicates=2, weathers='["sun", "rain"]')
 
 
-def test_it_stops_and_goes_on_when_the_limit_is_raised(tmp_path: Path, endpoint: FakeEndpoint) -> None:
+def test_it_stops_and_continues_once_the_limit_is_raised(tmp_path: Path, endpoint: FakeEndpoint) -> None:
     file = case(tmp_path / "case", f"limit_tokens = {LIMIT}")
     stopped = swept(file, endpoint, 1)
     asked = endpoint.stats()
@@ -56,7 +56,7 @@ def test_it_stops_and_goes_on_when_the_limit_is_raised(tmp_path: Path, endpoint:
     assert answered.prompt_tokens + answered.completion_tokens == rest["spent"]["tokens"]
 
 
-def test_it_goes_on_with_heuristics_if_the_file_says_so(tmp_path: Path, endpoint: FakeEndpoint) -> None:
+def test_it_continues_with_heuristics_if_the_file_sets_this(tmp_path: Path, endpoint: FakeEndpoint) -> None:
     file = case(tmp_path / "case", f'limit_tokens = {LIMIT}\nat_limit = "heuristics"')
     found = swept(file, endpoint, 0)
     assert (found["done"], found["stopped_at_limit"]) == (12, False)

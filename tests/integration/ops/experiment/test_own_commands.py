@@ -69,7 +69,7 @@ def test_a_command_hosts_every_run_with_its_settings_and_forks_from_the_base(tmp
     assert (tmp_path / "rain" / "logs" / "c1-r1.log").read_text().endswith("hosted c1-r1 with act_interval 33\n")
 
 
-def test_an_interrupted_experiment_leaves_its_runs_and_goes_on(tmp_path: Path, eventually: Eventually) -> None:
+def test_an_interrupted_experiment_leaves_its_runs_and_continues(tmp_path: Path, eventually: Eventually) -> None:
     file = write_case(tmp_path / "case", limit="limit_tokens = 1_000_000", replicates=2)
     done = file.with_suffix("") / "done.jsonl"
     with FakeEndpoint(latency=0.1) as endpoint:

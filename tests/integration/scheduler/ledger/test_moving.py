@@ -89,7 +89,7 @@ def contents(client: Redis) -> dict[bytes, list[Any]]:
     return {key: list(moving._pages(client, client.type(key), key)) for key in keys if b":moving" not in key}
 
 
-def test_all_of_a_run_moves_and_it_goes_on_as_if_it_had_not(source: Redis, target: Redis) -> None:
+def test_a_whole_run_moves_and_continues_as_if_it_had_not(source: Redis, target: Redis) -> None:
     half_done(source)
     before = contents(source)
     other = Host(source, run="r2")
@@ -178,7 +178,7 @@ def test_a_move_that_dies_at_any_command_is_completed_by_a_second_call(
 def test_a_run_with_a_live_host_stays(source: Redis, target: Redis) -> None:
     host = Host(source)
     host.ledger.present(msgspec.json.encode(this_process()), 100.0)
-    with pytest.raises(RunHeld, match=r"is at work: stop it first, or let it end"):
+    with pytest.raises(RunHeld, match=r"is active: stop it first, or let it end"):
         move_run(source, target, "r", THERE)
     assert not target.keys("*")
     host.turn()

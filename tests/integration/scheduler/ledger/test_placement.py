@@ -152,7 +152,7 @@ def test_a_run_is_deleted_where_it_is_and_its_name_is_free(client: Redis, runs: 
             delete_run(wider, runs[0])
 
 
-def test_runs_go_on_while_another_ledger_is_away(urls: list[str], runs: list[str]) -> None:
+def test_runs_continue_while_another_ledger_is_away(urls: list[str], runs: list[str]) -> None:
     with connect(" ".join(urls), LONGEST) as client:
         hosts = [Host(client, run=run) for run in runs]
         homes = {run: ledger_with(client, run) for run in runs}

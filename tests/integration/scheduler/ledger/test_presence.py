@@ -102,7 +102,7 @@ def test_a_live_host_keeps_its_run_until_it_is_requested(valkey: EmbeddedServer,
             resumed(valkey)
         done = typed("run", "--run", "mine", "--resume", data_dir=valkey.data_dir)
         assert done.returncode == 2
-        assert f":{host.pid}, which is at work: stop it first, or take it over (--take-over)" in done.stderr
+        assert f":{host.pid}, which is active: stop it first, or take it over (--take-over)" in done.stderr
         with resumed(valkey, take_over=True) as loop:
             assert [tick.number for tick in loop] == [1, 2, 3, 4]
         assert host.communicate("go on", timeout=LONGEST) is not None

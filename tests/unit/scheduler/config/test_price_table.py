@@ -35,9 +35,10 @@ def priced(**settings: Any) -> tuple[str, int | None, int | None]:
     return price.origin, price.input, price.output
 
 
-@pytest.mark.parametrize(
-    ("model", "url", "found"),
-    [
+def test_a_price_is_that_of_the_exact_model_at_its_vendor_or_elsewhere_of_the_vendor_that_lists_it(
+    subtests: pytest.Subtests,
+) -> None:
+    cases: list[tuple[str, str | None, int | None]] = [
         ("gpt-4o", None, 2_500_000),
         ("gpt-4o-mini", None, 150_000),
         ("gpt-4o-2024-08-06", None, 2_500_000),
@@ -55,13 +56,11 @@ def priced(**settings: Any) -> tuple[str, int | None, int | None]:
         ("claude-sonnet-4-5", "https://api.openai.com.example.com/v1", 3_000_000),
         ("llama3.1", "http://localhost:11434/v1", None),
         ("gpt-4o", "http://[", None),
-    ],
-)
-def test_a_price_is_that_of_the_exact_model_at_its_vendor_or_elsewhere_of_the_vendor_that_lists_it(
-    model: str, url: str | None, found: int | None
-) -> None:
-    listed = listed_price(model, url)
-    assert (listed.input if listed is not None else None) == found
+    ]
+    for model, url, found in cases:
+        with subtests.test(model=model):
+            listed = listed_price(model, url)
+            assert (listed.input if listed is not None else None) == found
 
 
 def test_without_a_base_url_the_environment_decides(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,9 +91,8 @@ def priced_at(prompt: int = 0, cached: int = 0, output: int = 0) -> Model:
     return Model(name="m", model="m", input_price=prompt, cached_input_price=cached, output_price=output)
 
 
-@pytest.mark.parametrize(
-    ("tokens", "price"),
-    [
+def test_tokens_are_charged_by_the_million_and_rounded_up(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[tuple[int, int, int], int]] = [
         ((MILLION, 0, 0), 3),
         ((0, MILLION, 0), 5),
         ((MILLION, MILLION, 0), 8),
@@ -104,16 +103,16 @@ def priced_at(prompt: int = 0, cached: int = 0, output: int = 0) -> Model:
         ((MILLION + 1, 0, 0), 4),
         ((MILLION // 3, 0, 0), 1),
         ((MILLION // 3 + 1, 0, 0), 2),
-    ],
-)
-def test_tokens_are_charged_by_the_million_and_rounded_up(tokens: tuple[int, int, int], price: int) -> None:
-    prices = priced_at(prompt=3, cached=1, output=5)
-    assert usd_micros(prices, *tokens) == price
-    assert call_cost(prices, *tokens) == Cost(calls=1, tokens=tokens[0] + tokens[1], usd_micros=price)
-    assert call_cost(prices, *tokens, calls=3).calls == 3
-    if not tokens[2]:
-        assert usd_micros(prices, tokens[0], tokens[1]) == price, "nothing is cached unless a provider says so"
-        assert call_cost(prices, tokens[0], tokens[1]).usd_micros == price
+    ]
+    for tokens, price in cases:
+        with subtests.test(tokens=tokens):
+            prices = priced_at(prompt=3, cached=1, output=5)
+            assert usd_micros(prices, *tokens) == price
+            assert call_cost(prices, *tokens) == Cost(calls=1, tokens=tokens[0] + tokens[1], usd_micros=price)
+            assert call_cost(prices, *tokens, calls=3).calls == 3
+            if not tokens[2]:
+                assert usd_micros(prices, tokens[0], tokens[1]) == price, "nothing is cached unless a provider says so"
+                assert call_cost(prices, tokens[0], tokens[1]).usd_micros == price
 
 
 @given(st.tuples(*[st.integers(0, 10**7)] * 3), st.integers(0, 5_000), st.integers(1, 5_000), st.data())

@@ -8,9 +8,8 @@ from cogitate.scheduler.config.settings import ConfigurationError
 from cogitate.scheduler.config.urls import next_database
 
 
-@pytest.mark.parametrize(
-    ("url", "following"),
-    [
+def test_messages_lie_in_the_next_database(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, str]] = [
         ("redis://here:6379/0", "redis://here:6379/1"),
         ("redis://here:6379", "redis://here:6379/1"),
         ("redis://here/", "redis://here/1"),
@@ -21,10 +20,10 @@ from cogitate.scheduler.config.urls import next_database
         ("unix:///s?udb=7", "unix:///s?udb=7&db=1"),
         ("redis://here/0?db=4", "redis://here/0?db=5"),
         ("redis://here?password=p%40&db=4", "redis://here?password=p%40&db=5"),
-    ],
-)
-def test_messages_lie_in_the_next_database(url: str, following: str) -> None:
-    assert next_database(url) == following
+    ]
+    for url, following in cases:
+        with subtests.test(url=url):
+            assert next_database(url) == following
 
 
 @pytest.mark.parametrize(
@@ -37,6 +36,6 @@ def test_messages_lie_in_the_next_database(url: str, following: str) -> None:
     ],
 )
 def test_an_address_without_a_plain_database_is_refused_without_its_password(url: str, shown: str) -> None:
-    with pytest.raises(ConfigurationError, match=f"the database of '?{shown}.*; set COGITATE_BROKER_URL") as refused:
+    with pytest.raises(ConfigurationError, match=f"the database of '?{shown}.*: set COGITATE_BROKER_URL") as refused:
         next_database(url)
     assert "secret" not in str(refused.value)

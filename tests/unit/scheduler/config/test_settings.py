@@ -91,7 +91,7 @@ def test_a_retrieval_profile_can_be_set_in_every_place(monkeypatch: pytest.Monke
         Settings()
 
 
-def test_weights_may_be_given_as_text_and_are_refused_by_name_where_they_are_none() -> None:
+def test_weights_may_be_text_and_invalid_ones_are_refused_by_name() -> None:
     assert Settings(retrieval={"recency": "0.5"}).retrieval == {"recency": 0.5}
     for wrong in (None, [1], "often"):
         with pytest.raises(ConfigurationError, match=r"recency is .*: give a number from 0 to 1,000"):
@@ -102,9 +102,8 @@ def test_a_run_limit_in_dollars_is_kept_in_micro_dollars() -> None:
     assert Settings(limit_usd=0.25).limit_table().of("run", "run", "usd_micros") == 250_000
 
 
-@pytest.mark.parametrize(
-    ("values", "says"),
-    [
+def test_a_value_that_cannot_be_used_is_named(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"workers": -1}, "greater than or equal to 0"),
         ({"workers": "many"}, "valid integer"),
         ({"limits": {"day.run.calls": -4}}, "-4 is not between 0"),
@@ -129,11 +128,10 @@ def test_a_run_limit_in_dollars_is_kept_in_micro_dollars() -> None:
         ({"guarantees": {"plan": float("nan")}}, "finite"),
         ({"data_dir": "a\0b"}, "names no folder"),
         ({"wrokers": 2}, "did you mean .workers."),
-    ],
-)
-def test_a_value_that_cannot_be_used_is_named(values: dict[str, Any], says: str) -> None:
-    with pytest.raises(ConfigurationError, match=says):
-        Settings.tuned(**values)
+    ]
+    for values, says in cases:
+        with subtests.test(values=values), pytest.raises(ConfigurationError, match=says):
+            Settings.tuned(**values)
 
 
 def test_a_password_is_in_no_message_and_no_listing() -> None:

@@ -65,7 +65,7 @@ def test_a_request_returns_the_id_under_which_the_job_ends(cogitate_loop: Loops)
 @pytest.mark.parametrize(
     ("made", "end", "why"),
     [
-        (lambda case: 5, "refused", "): int is no tuple of effects"),
+        (lambda case: 5, "refused", "): int is not a tuple of effects"),
         (lambda case: case.nothing, "refused", "kind 'hum': heuristic raised AttributeError in test_ends_of_jobs.py"),
         (lambda case: (Archive(ADA, (77,)),), "stale", "77"),
         (lambda case: (), "applied", ""),

@@ -69,15 +69,15 @@ def itself() -> dict[str, Any]:
 #: What a kind returns, and what the refusal says of it.
 WRONG: list[tuple[str, Any, str]] = [
     # no effects
-    ("none", None, "NoneType is no tuple of effects"),
-    ("text", "append", "str is no tuple of effects"),
-    ("generator", (one for one in range(0)), "generator is no tuple of effects"),
-    ("set", {1}, "set is no tuple of effects"),
-    ("of none", (None,), "NoneType.: that is no effect"),
-    ("of text", ("archive everything",), "str.: that is no effect"),
-    ("of dicts", ({"type": "append", "owner": ANN},), "dict.: that is no effect"),
-    ("of classes", (Append,), "that is no effect"),
-    ("second", (append(), 7), "effect 2 of 2 .*that is no effect"),
+    ("none", None, "NoneType is not a tuple of effects"),
+    ("text", "append", "str is not a tuple of effects"),
+    ("generator", (one for one in range(0)), "generator is not a tuple of effects"),
+    ("set", {1}, "set is not a tuple of effects"),
+    ("of none", (None,), "NoneType.: that is not an effect"),
+    ("of text", ("archive everything",), "str.: that is not an effect"),
+    ("of dicts", ({"type": "append", "owner": ANN},), "dict.: that is not an effect"),
+    ("of classes", (Append,), "that is not an effect"),
+    ("second", (append(), 7), "effect 2 of 2 .*that is not an effect"),
     ("many", (append(),) * (MAX_EFFECTS + 1), "1001 effects, at most 1000 fit"),
     ("much", (append(text="é" * MAX_TEXT),) * 300, "bytes of JSON, at most 2000000 fit"),
     # owners
@@ -112,7 +112,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("subjects", (append(subjects=("x" * 501,)),), "subjects has 501 characters"),
     ("subjects text", (append(subjects="ann"),), "Expected `array`, got `str`"),
     ("subjects of numbers", (append(subjects=(1,)),), "Expected `str`, got `int`"),
-    ("subjects many", (append(subjects=("a",) * (MAX_NUMBERS + 1)),), "subjects are 100001"),
+    ("subjects many", (append(subjects=("a",) * (MAX_NUMBERS + 1)),), "subjects has 100001 values"),
     ("tags", (append(tags=("x" * 501,)),), "tags has 501"),
     ("keywords", (append(keywords=("x" * 501,)),), "keywords has 501"),
     ("source_id", (append(source_id="x" * 501),), "source_id has 501"),
@@ -137,7 +137,7 @@ WRONG: list[tuple[str, Any, str]] = [
     (
         "items many",
         (append(items=tuple(PlanItem(id=str(i), description="a") for i in range(MAX_ITEMS + 1))),),
-        "are 201, at most 200",
+        "there are 201 items, at most 200",
     ),
     ("items text", (append(items=("hum",)),), "Expected `object`, got `str`"),
     # the others

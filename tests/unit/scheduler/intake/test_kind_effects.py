@@ -65,7 +65,7 @@ def test_unwritable_effects_are_refused_and_an_interrupt_passes() -> None:
     refusal = made_without_model(Asking(lambda: 5), CASE).refusal
     line = Asking.heuristic.__code__.co_firstlineno
     assert refusal.startswith(
-        f"kind 'think': heuristic (test_kind_effects.py, line {line}): int is no tuple of effects"
+        f"kind 'think': heuristic (test_kind_effects.py, line {line}): int is not a tuple of effects"
     )
     with pytest.raises(KeyboardInterrupt):
         made_without_model(Asking(fails(KeyboardInterrupt())), CASE)

@@ -249,7 +249,7 @@ def written(known: Latencies, client: FakeRedis) -> list[Write]:
     return writes
 
 
-def test_another_tick_rate_starts_anew() -> None:
+def test_another_tick_rate_restarts_learning() -> None:
     client, known = FakeRedis(), learned(*[20] * 20)
     written(known, client)
     known.begin_anew(LatencyPrior(usual={MODEL: 5.0}, tick_rate=5.0))

@@ -74,7 +74,7 @@ def test_a_host_at_work_keeps_its_run_unless_it_is_forced() -> None:
     store = create(client, "town", status="running")
     client.set(store.key("host"), msgspec.json.encode(this_process()))
     before = left(client)
-    with pytest.raises(RunHeld, match=r"'town' is held by .* or delete it all the same \(--force\)"):
+    with pytest.raises(RunHeld, match=r"'town' is held by .* or delete it anyway \(--force\)"):
         delete_run(client, "town")
     assert left(client) == before
     assert delete_run(client, "town", force=True) == 4
@@ -95,7 +95,7 @@ def test_a_host_that_takes_a_step_meanwhile_keeps_its_run(monkeypatch: pytest.Mo
     before = left(client)
     with pytest.raises(RunHeld, match=r"'town' is held by a host that has just taken a step: .*\(--force\)"):
         delete_run(client, "town")
-    assert looked == [(store, "town", "delete it all the same (--force)")]
+    assert looked == [(store, "town", "delete it anyway (--force)")]
     assert left(client) == before
     monkeypatch.undo()
     assert delete_run(client, "town", force=True) == 3, "whatever step it takes"

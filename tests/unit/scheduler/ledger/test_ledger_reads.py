@@ -172,7 +172,7 @@ class Pings:
         (Away("refused"), "no Redis answers"),
         (Slow("1 s"), "does not answer"),
         (AuthenticationError("wrong"), "refuses the credentials"),
-        (Away("CERTIFICATE_VERIFY_FAILED"), "not one to trust"),
+        (Away("CERTIFICATE_VERIFY_FAILED"), "not trusted"),
     ],
 )
 def test_a_server_that_only_cannot_write_is_there(error: RedisError | None, told: str | None) -> None:
@@ -414,7 +414,7 @@ def test_altered_settings_are_named_up_to_five(count: int, told: str) -> None:
     said = str(error)
     assert told in said
     assert ("more" in said.partition(";")[0]) is (count > 5)
-    assert "'town' cannot go on" in said
+    assert "'town' cannot continue" in said
     assert "up to tick 7" in said
     assert "`cogitate audit town`" in said
 

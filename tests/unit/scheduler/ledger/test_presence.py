@@ -139,7 +139,7 @@ def test_a_state_without_workers_says_so(status: str, held: bool, words: str) ->
 def test_a_run_that_a_process_is_at_work_on_is_held() -> None:
     with pytest.raises(RunHeld, match=rf"'town' is held by the host \S+:{os.getpid()} \(this process\), .* or take it"):
         check_unheld(run(host=this()), "town", "take it over")
-    with pytest.raises(RunHeld, match=r"held by the host far:7, which is at work: stop it first, or \.\.\."):
+    with pytest.raises(RunHeld, match=r"held by the host far:7, which is active: stop it first, or \.\.\."):
         check_unheld(run(host=this(name="far", machine="far", pid=7)), "town", "...")
     check_unheld(run(host=None), "town", "...")
 

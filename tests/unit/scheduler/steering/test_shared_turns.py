@@ -92,7 +92,7 @@ def test_a_shared_turn_leaves_every_gathered_result_some_value() -> None:
         assert wait + ticks_of(kind.latency, tick_rate=None, clock=clock) <= kind.latency_most
 
 
-def test_nobody_is_looked_at_between_shared_turns() -> None:
+def test_no_owner_is_checked_between_shared_turns() -> None:
     class Unseen(tuple[str, ...]):
         def __iter__(self) -> Any:
             raise AssertionError("an idle tick takes as long as there are owners")

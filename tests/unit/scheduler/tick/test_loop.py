@@ -119,7 +119,7 @@ def test_a_changed_pace_counts_from_the_tick_in_whose_turn_it_was_changed(cogita
     assert began == [0.0, 0.5, 0.75, 1.0, 2.75, 4.75], "the fourth, late by a quarter, was due at 0.75"
 
 
-def test_another_pace_starts_to_learn_latencies_anew(cogitate_loop: Loops) -> None:
+def test_another_pace_restarts_the_learning_of_latencies(cogitate_loop: Loops) -> None:
     settings = PinnedSettings(llm="openai", api_key="any", limit_tokens=1_000, tick_rate=4.0, wait=0.0)
     with opened(cogitate_loop, settings=settings) as loop:
         next(iter(loop))
@@ -338,12 +338,12 @@ def test_between_two_ticks_and_after_the_last_one_a_world_has_nothing_to_say(cog
     loop = opened(cogitate_loop, ticks=2)
     for tick in loop:
         observe(loop, tick)
-    with pytest.raises(UsageError, match="is not at a tick"):
+    with pytest.raises(UsageError, match="has no open tick"):
         observe(loop, tick)
     with opened(cogitate_loop) as again, again.next_tick() as tick:
         observe(again, tick)
         again._loop.commit()
-        with pytest.raises(UsageError, match="is not at a tick"):
+        with pytest.raises(UsageError, match="has no open tick"):
             observe(again, tick)
 
 

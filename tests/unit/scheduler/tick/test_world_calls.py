@@ -142,14 +142,14 @@ def test_each_call_counts_in_its_turn_alone(name: str) -> None:
     over = calls()
     over.is_open = False
     for before in (calls(turn=None), over):
-        with pytest.raises(UsageError, match="run 'town' is not at a tick"):
+        with pytest.raises(UsageError, match="run 'town' has no open tick"):
             USUAL[name](before)
         assert said(before) == NOTHING
 
 
 def test_a_call_out_of_turn_is_refused() -> None:
     world = calls(turn=None)
-    with pytest.raises(UsageError, match="is not at a tick"):
+    with pytest.raises(UsageError, match="has no open tick"):
         world.event("agent:zoe", Event(kind="sneeze"))
 
 

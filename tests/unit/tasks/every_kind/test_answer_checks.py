@@ -183,9 +183,8 @@ def test_every_kind_with_a_model_is_checked_here() -> None:
     assert asking == set(KINDS) == {name for name, _, _ in REFUSED}
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
+def test_list_marks_that_models_copy_are_removed(subtests: pytest.Subtests) -> None:
+    cases: list[str] = [
         f"[Insight 5]: {TEA}",
         f"[1] {TEA}",
         f"[n]) {TEA}",
@@ -197,11 +196,11 @@ def test_every_kind_with_a_model_is_checked_here() -> None:
         f"[{TEA}]",
         f" {TEA} ",
         f"[Insight 3]: [{TEA}]",
-    ],
-)
-def test_list_marks_that_models_copy_are_removed(said: str) -> None:
-    assert ReflectionAnswer(insight=said).insight.rstrip(".") == TEA.rstrip(".")
-    assert ActionAnswer(reason=said, location="", doing=said).doing.rstrip(".") == TEA.rstrip(".")
+    ]
+    for said in cases:
+        with subtests.test(said=said):
+            assert ReflectionAnswer(insight=said).insight.rstrip(".") == TEA.rstrip(".")
+            assert ActionAnswer(reason=said, location="", doing=said).doing.rstrip(".") == TEA.rstrip(".")
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,7 @@ def test_a_habit_gives_way_to_an_appointment_an_hour_before_it_or_three_quarters
     assert (f"{nap} nap" in plan) is stays
 
 
-def test_work_goes_on_around_an_appointment_and_the_end_of_the_day_waits_for_it() -> None:
+def test_work_continues_around_an_appointment_and_the_end_of_the_day_waits_for_it() -> None:
     assert built("18:00–20:00 shift", "19:00 recharge", booked=(PARTY,)) == [
         "18:00 shift",
         "18:30 Attend the party | galley",
@@ -215,7 +215,7 @@ def test_an_item_is_taken_up_unless_three_of_five_of_its_words_are_planned_anywa
     assert taken("Buy bread", "Buy bread!", "Take up again: Sell a boat") == ["Buy bread", "Sell a boat"]
 
 
-def test_what_is_still_to_be_seen_to_is_said_as_before_and_a_meter_tells_its_need_anew() -> None:
+def test_open_matters_keep_their_words_and_a_meter_states_its_need_again() -> None:
     left = ({"description": "See to it: The hull leaks"}, {"description": "See to it: battery 9 (0: exhausted)"})
     assert built("8:00 rise", unfinished=left, status={"battery": energy(90)}) == [
         "8:00 rise",

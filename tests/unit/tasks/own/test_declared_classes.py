@@ -53,12 +53,12 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "due twice": (
         {"due": daily("02:00")},
         {"instead": of_two, "due": of_one, "wake": of_one},
-        r"it says twice when it is due: give due=… or the method due\(moment\), not both",
+        r"it declares due twice: give due=… or the method due\(moment\), not both",
     ),
-    "asks twice": (
+    "two questions": (
         ASKED | {"template": "tell.j2"},
         {"instead": of_two},
-        "it asks twice: give ask=… or template=…, not both",
+        "it has two questions: give ask=… or template=…, not both",
     ),
     "owners of numbers": ({"owners": ("agent", 3)}, {"instead": of_two}, "owners .*3.* is not a tuple of owner types"),
     "owners a list": ({"owners": ["agent"]}, {"instead": of_two}, "owners .* is not a tuple of owner types"),
@@ -67,14 +67,14 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "importance true": ({"importance": True}, {"instead": of_two}, "importance True is not an integer"),
     "importance a float": ({"importance": 5.0}, {"instead": of_two}, "importance 5.0 is not an integer"),
     "due a number": ({"due": 0}, {"instead": of_two}, "due 0 is invalid: give one such as daily"),
-    "ask a number": ({"ask": 3, "answer": Said}, {"instead": of_two}, "it has an answer and nothing to ask"),
+    "ask a number": ({"ask": 3, "answer": Said}, {"instead": of_two}, "it has an answer but no question"),
     "answer no model": (ASKED | {"answer": int}, {"instead": of_two}, "answer <class 'int'> is not a subclass"),
     "no text": (ASKED | {"answer": Numbers}, {"instead": of_two}, "Numbers has 0 texts.*add a method store"),
-    "an answer for nothing": ({"answer": Said}, {"instead": of_two}, "it has an answer and nothing to ask: give"),
+    "an answer for nothing": ({"answer": Said}, {"instead": of_two}, "it has an answer but no question: give"),
     "a template for nothing": (
         {"template": "tell.j2"},
         {"instead": of_two},
-        "it asks a model and has no answer=…, the class of what",
+        "it asks a model but has no answer=…, the class of",
     ),
 }
 

@@ -250,8 +250,8 @@ class Two(BaseModel):
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no way without a model": ({}, "neither answer=…, the class of a model's answer, nor a method instead"),
     "no heuristic for the refused": ({"answer": Told, "ask": "x"}, 'no method instead.*on_denied="drop"'),
-    "nothing to ask": ({"answer": Told, "on_denied": "drop"}, "nothing to ask: give ask=…"),
-    "a question without an answer": ({"ask": "x"}, "asks a model and has no answer=…"),
+    "no question": ({"answer": Told, "on_denied": "drop"}, "no question: give ask=…"),
+    "a question without an answer": ({"ask": "x"}, "asks a model but has no answer=…"),
     "no class": ({"answer": "Told", "ask": "x"}, "answer 'Told' is not a subclass of pydantic's BaseModel"),
     "two texts": ({"answer": Two, "ask": "x", "on_denied": "drop"}, "Two has 2 texts.*add a method store"),
     "no time": ({"due": "02:00"}, r"due '02:00' is invalid: give one such as daily"),
@@ -279,7 +279,7 @@ def test_a_wrong_declaration_is_refused_where_it_stands(arguments: dict[str, Any
 
 
 def test_a_due_method_requires_a_next_method() -> None:
-    with pytest.raises(KindError, match=r"it has a method due\(moment\) and no wake\(moment\)"):
+    with pytest.raises(KindError, match=r"it has a method due\(moment\) but no wake\(moment\)"):
 
         @declare(ask="Tell it.", answer=Told)
         class Wrong:

@@ -154,7 +154,9 @@ def test_a_template_has_params_and_is_refused_for_unknown_variables(tmp_path: Pa
     exec(code, {"__name__": "votes"})
     assert kind_of("vote").prompt(case(motion="Mend it")).user == "Mend it for Ada"
     template(tmp_path, "{{ motion }}")
-    with pytest.raises(KindError, match=r"template 'vote.j2' asks for motion; it is given age, ask, .*params\.…"):
+    with pytest.raises(
+        KindError, match=r"template 'vote.j2' uses the unknown variables motion; it may use age, ask, .*params\.…"
+    ):
         exec(code, {"__name__": "votes"})
 
 

@@ -158,9 +158,9 @@ WRONG: dict[str, tuple[Any, str]] = {
     "latency_least of a class": (but(latency_least=Number(1)), "latency_least 1 is not a plain integer"),
     "prompt_cap of a class": (but(prompt_cap=Number(1)), "prompt_cap 1 is not a plain integer"),
     "output_cap of a class": (but(output_cap=Number(1)), "output_cap 1 is not a plain integer"),
-    "brief_keys none": (but(brief_keys=None), "brief_keys None is not a tuple of the names"),
-    "brief_keys a number": (but(brief_keys=5), "brief_keys 5 is not a tuple of the names"),
-    "brief_keys a word": (but(brief_keys="mood"), "brief_keys 'mood' is not a tuple of the names"),
+    "brief_keys none": (but(brief_keys=None), "brief_keys None is not a tuple of the keys"),
+    "brief_keys a number": (but(brief_keys=5), "brief_keys 5 is not a tuple of the keys"),
+    "brief_keys a word": (but(brief_keys="mood"), "brief_keys 'mood' is not a tuple of the keys"),
     "brief_keys a dict": (but(brief_keys={"mood": 1}), "brief_keys .'mood': 1. is not a tuple"),
     "brief_keys of numbers": (but(brief_keys=("mood", 5)), "brief_keys has 5: give names"),
     "brief_keys of none": (but(brief_keys=[None]), "brief_keys has None: give names"),
@@ -168,11 +168,11 @@ WRONG: dict[str, tuple[Any, str]] = {
     "brief_keys with half a character": (but(brief_keys=("\ud800",)), "brief_keys has '.ud800': give names"),
     "brief_keys too long": (but(brief_keys=("y" * 501,)), "brief_keys has 'y+': give names of 1 to 500 printable"),
     "brief_keys computed": (Computing(), "brief_keys is a property, whose value may change: set a plain attribute$"),
-    "params a number": (but(params=5), "params 5 is not a class of msgspec.Struct"),
-    "params a word": (but(params="mood"), "params 'mood' is not a class of msgspec.Struct"),
-    "params a dict": (but(params={"mood": str}), "params .* is not a class of msgspec.Struct"),
-    "params another class": (but(params=int), "params <class 'int'> is not a class of msgspec.Struct"),
-    "params an instance": (but(params=NoParams()), r"params NoParams\(\) is not a class of msgspec.Struct"),
+    "params a number": (but(params=5), "params 5 is not a subclass of msgspec.Struct"),
+    "params a word": (but(params="mood"), "params 'mood' is not a subclass of msgspec.Struct"),
+    "params a dict": (but(params={"mood": str}), "params .* is not a subclass of msgspec.Struct"),
+    "params another class": (but(params=int), "params <class 'int'> is not a subclass of msgspec.Struct"),
+    "params an instance": (but(params=NoParams()), r"params NoParams\(\) is not a subclass of msgspec.Struct"),
 }
 
 
@@ -252,8 +252,8 @@ def test_a_minimal_kind_comes_on_request(cogitate_loop: Callable[..., TickLoop])
 
 #: What only a type checker refuses: what the kind does, and how its job is refused in a run.
 UNTYPED: dict[str, tuple[dict[str, Any], str]] = {
-    "heuristic async": ({"heuristic": awaited}, "coroutine is no tuple of effects"),
-    "heuristic yields": ({"heuristic": yielding}, "generator is no tuple of effects"),
+    "heuristic async": ({"heuristic": awaited}, "coroutine is not a tuple of effects"),
+    "heuristic yields": ({"heuristic": yielding}, "generator is not a tuple of effects"),
     "heuristic of nothing": ({"heuristic": lambda: ()}, "kind 'hum': heuristic raised TypeError in "),
     "heuristic a value": ({"heuristic": ()}, "kind 'hum': heuristic raised TypeError in "),
 }

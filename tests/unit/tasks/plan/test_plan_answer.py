@@ -145,7 +145,7 @@ def test_fifteen_memories_come_to_mind_by_the_words_of_the_query() -> None:
     assert 1 in prompt.used, "the oldest and least important, but for its words"
 
 
-def test_items_have_ids_of_their_own_and_an_ordinary_priority_where_none_is_given() -> None:
+def test_items_have_unique_ids_and_an_ordinary_priority_by_default() -> None:
     case, answer = answered(["7:00 AM", "9:00 AM", "11:00 AM", "1:00 PM", "3:00 PM"])
     unsaid = type(answer).model_validate(
         {"activities": [{"time": a.time, "description": a.description, "location": ""} for a in answer.activities]}

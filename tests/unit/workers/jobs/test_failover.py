@@ -16,10 +16,11 @@ from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.ledger.claims import Claim
 from cogitate.tasks.job import Cost, Job, JobKey
-from cogitate.tasks.kind import Case, Prompt, WorldFacts
+from cogitate.tasks.kind import Case, WorldFacts
 from cogitate.tasks.registry import register
 from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.attempt import AttemptOutcome, Attempts
+from cogitate.workers.jobs.call import Call
 from cogitate.workers.jobs.candidates import NO_ADJUSTMENT, Adjustment, Candidate, candidates_of, within_context
 from cogitate.workers.llm.replies.failures import Failure, FailureKind, ModelAnswer
 from tests.unit.tasks.own_kind_case import Own, Said
@@ -57,11 +58,9 @@ class Calls:
     def context_of(self, model: Model) -> int:
         return 0
 
-    def ask(
-        self, claim: Claim, prompt: Prompt, model: Model, output_cap: int, deadline: float
-    ) -> ModelAnswer | Refused:
-        self.asked.append(model.name)
-        return self.by_model[model.name]
+    def ask(self, call: Call) -> ModelAnswer | Refused:
+        self.asked.append(call.model.name)
+        return self.by_model[call.model.name]
 
 
 def failed(kind: FailureKind) -> ModelAnswer:
@@ -149,7 +148,7 @@ def test_a_model_limited_beyond_the_deadline_leaves_the_job_to_another_at_its_en
     assert calls.asked == ["large", second]
 
 
-def test_where_no_model_may_be_called_the_job_names_the_reason_of_its_own() -> None:
+def test_if_no_model_may_be_called_the_job_names_its_own_reason() -> None:
     calls = Calls({"large": Refused("breaker_open", "auth"), "small": Refused("no_slot")})
     outcome = attempts(calls, SMALL)
     assert outcome.result is not None

@@ -103,7 +103,7 @@ def test_a_result_that_was_kept_during_the_look_stays(ledger: Ledger, kept: Kept
     assert ledger.settled == [("a", "newer", result(2), SECOND)]
 
 
-def test_a_job_that_lost_its_claim_is_claimed_anew(ledger: Ledger, kept: KeptResults) -> None:
+def test_a_job_that_lost_its_claim_is_claimed_again(ledger: Ledger, kept: KeptResults) -> None:
     kept.keep(claim("a"), result(1), FIRST)
     ledger.stands, ledger.forgotten = {"a": "open"}, {"old"}
     kept.look()

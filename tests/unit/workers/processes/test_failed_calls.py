@@ -37,7 +37,7 @@ def test_an_answer_ends_what_is_told_of_its_endpoint_alone() -> None:
     assert [*calls.told()] == ["two"]
 
 
-def test_an_outage_of_all_blames_nobody_once_it_is_over() -> None:
+def test_a_common_outage_blames_no_worker_once_it_is_over() -> None:
     calls = CallsInTurn()
     for _ in range(5):
         calls.failed("default", "connection", lambda: 40)

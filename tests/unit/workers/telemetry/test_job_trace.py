@@ -11,7 +11,7 @@ JOB = "town/420/plan/agent:ada/0/0"
 ENDPOINT = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://localhost:4318"}
 
 
-def test_each_job_of_each_run_has_a_trace_of_its_own() -> None:
+def test_each_job_of_each_run_has_a_separate_trace() -> None:
     ids = [
         trace_of(incarnation, job)
         for incarnation in ("one", "other")

@@ -87,7 +87,7 @@ def test_each_hint_is_in_the_queue_of_its_kind_in_order(broker: Broker) -> None:
     assert {len(tag) for tag in tags} == {36}
 
 
-def test_hints_of_jobs_that_ask_a_model_lie_in_a_list_of_their_own(broker: Broker) -> None:
+def test_hints_of_jobs_that_ask_a_model_are_in_a_separate_list(broker: Broker) -> None:
     jobs = [job("agent:ada", model="m"), job("agent:ben"), job("agent:cleo", model="m")]
     assert Publisher(SETTINGS).publish(jobs) == 3
     found = {

@@ -80,7 +80,7 @@ def test_a_key_of_another_incarnation_is_orphaned() -> None:
 
 
 @pytest.mark.parametrize("run", ["town", "a[b]c", "t[o]wn"])
-def test_keys_of_other_runs_are_none_of_this_one(run: str) -> None:
+def test_keys_of_other_runs_do_not_belong_to_this_one(run: str) -> None:
     store = store_of(run)
     for other in ("town2", "tow", "abc", "a[bc", "town[x]"):
         if other != run:

@@ -42,9 +42,8 @@ def test_a_sendable_prompt_is_unchanged(prompt: Prompt) -> None:
     assert check_prompt(prompt) == prompt
 
 
-@pytest.mark.parametrize(
-    ("prompt", "told"),
-    [
+def test_an_unsendable_prompt_is_refused_with_its_field(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[Any, str]] = [
         (made(version="v" * 501), "version has 501 characters, at most 500 fit"),
         (made(used=(1,) * 100_001), "used names 100,001 entries, at most 100,000 fit"),
         (made(used=(2**53,)), "used names a int that is not the number of an entry"),
@@ -70,11 +69,10 @@ def test_a_sendable_prompt_is_unchanged(prompt: Prompt) -> None:
         (constrained(field=5), "a constraint is a int"),
         (constrained(field="colour"), "colour"),
         (None, "prompt returned a NoneType: return a Prompt"),
-    ],
-)
-def test_an_unsendable_prompt_is_refused_with_its_field(prompt: Any, told: str) -> None:
-    with pytest.raises(WrongPrompt, match=told):
-        check_prompt(prompt)
+    ]
+    for prompt, told in cases:
+        with subtests.test(prompt=prompt), pytest.raises(WrongPrompt, match=told):
+            check_prompt(prompt)
 
 
 @pytest.mark.parametrize("none", [None, (), []])

@@ -184,9 +184,8 @@ def test_a_common_word_is_one_token_in_either_case_of_its_first_letter(word: str
     assert estimate_tokens(word) == estimate_tokens("") + 3 + tokens
 
 
-@pytest.mark.parametrize(
-    ("first", "last", "hundredths"),
-    [
+def test_a_script_ends_before_the_next_starts(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[int, int, int]] = [
         (0x250, 0x36F, 200),
         (0x370, 0x3FF, 125),
         (0x400, 0x40F, 200),
@@ -206,11 +205,11 @@ def test_a_common_word_is_one_token_in_either_case_of_its_first_letter(word: str
         (0xE000, 0xFEFF, 300),
         (0xFF00, 0xFFFF, 150),
         (0x10000, 0x10FFFF, 400),
-    ],
-)
-def test_a_script_ends_before_the_next_starts(first: int, last: int, hundredths: int) -> None:
-    for char in (chr(first), chr(last)):
-        assert estimated_parts("a" + char * 100) == (3 + 1, hundredths)
+    ]
+    for first, last, hundredths in cases:
+        with subtests.test(first=first):
+            for char in (chr(first), chr(last)):
+                assert estimated_parts("a" + char * 100) == (3 + 1, hundredths)
 
 
 def test_a_space_before_a_word_of_another_script_is_part_of_it() -> None:
