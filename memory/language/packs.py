@@ -22,7 +22,7 @@ FILE = "phrases.toml"
 SAID = ("name", "day", "dates", "work", "errands", "again", "see_to", "keep", "quiet", "reasons", "quotes")
 DAYS = {"before": -2, "yesterday": -1, "today": 0, "tomorrow": 1, "after": 2}  # placeholders, by days from today
 _READ = ("colon", "not_after", "hours", "at", "before", "units", "am", "pm", "noon", "midnight", "half", "numbers")
-_OPEN = ("refusals", "doubts", "others", "own", "sleep")
+_OPEN = ("refusals", "doubts", "others", "own")
 _WAYS = (
     "sleep",
     "courtesies",
@@ -36,7 +36,7 @@ _WAYS = (
     "undone",
     "not_subject",
 )
-_KEYS = frozenset((*SAID, *_READ, *_OPEN, *_WAYS, "between", "days", "function_words", "letters"))
+_KEYS = frozenset((*SAID, *_READ, *_OPEN, *_WAYS, "between", "days", "function_words", "letters", "sleep"))
 _TABLES = ("days", "reasons")
 _PLACEHOLDER = re.compile(r"\\\{\w+\\\}")
 _NAMED = re.compile(r"\{(\w+)\}")
