@@ -22,8 +22,20 @@ FILE = "phrases.toml"
 SAID = ("name", "day", "dates", "work", "errands", "again", "see_to", "keep", "quiet", "reasons", "quotes")
 DAYS = {"before": -2, "yesterday": -1, "today": 0, "tomorrow": 1, "after": 2}  # placeholders, by days from today
 _READ = ("colon", "not_after", "hours", "at", "before", "units", "am", "pm", "noon", "midnight", "half", "numbers")
-_OPEN = ("refusals", "doubts", "others", "own")
-_WAYS = ("courtesies", "vows", "kept", "broken", "grave", "within", "prefixes", "done", "undone", "not_subject")
+_OPEN = ("refusals", "doubts", "others", "own", "sleep")
+_WAYS = (
+    "sleep",
+    "courtesies",
+    "vows",
+    "kept",
+    "broken",
+    "grave",
+    "within",
+    "prefixes",
+    "done",
+    "undone",
+    "not_subject",
+)
 _KEYS = frozenset((*SAID, *_READ, *_OPEN, *_WAYS, "between", "days", "function_words", "letters"))
 _TABLES = ("days", "reasons")
 _PLACEHOLDER = re.compile(r"\\\{\w+\\\}")

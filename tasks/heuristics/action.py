@@ -110,7 +110,8 @@ def _choice(case: Case, language: str) -> tuple[dict[str, str], tuple[int, ...]]
         if item and not (_is_night(case.job.minute) and _is_over(item, case)):
             chosen, reason = _likest(_planned_at(item, actions, case), [(item.description, "Going on with the plan")])
         if not chosen and _is_night(case.job.minute):
-            chosen, reason = _likest(actions, [(NEEDS["energy"], "Night time")])
+            words = (NEEDS["energy"], *pack_of(language).ways("sleep"))
+            chosen, reason = _likest(actions, [(word, "Night time") for word in words])
     if not chosen:
         place, remembered = _company(case, here)
         chosen = next((action for action in actions if place and places[action] == place), "")

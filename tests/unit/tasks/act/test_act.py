@@ -378,6 +378,22 @@ def test_no_deed_of_the_evening_goes_on_all_night(routine: str, minute: int, cho
     assert tell.data["doing"] == chosen
 
 
+@pytest.mark.parametrize(
+    ("profile", "actions", "chosen"),
+    [
+        (Profile(name="Nuria", language="es"), ["vender pescado", "dormir"], "dormir"),
+        (Profile(name="Greta", language="de"), ["die Halle fegen", "schlafen"], "schlafen"),
+        (Profile(name="سالم"), ["بيع الحرير", "النوم"], "النوم"),
+        (Profile(name="Nuria", language="es"), ["vender pescado", "remendar las redes"], "vender pescado"),
+    ],
+)
+def test_at_night_one_sleeps_in_any_language(profile: Profile, actions: list[str], chosen: str) -> None:
+    case = case_of(KIND, stream_of(), 2 * 60, params={"actions": actions}, profile=profile)
+    (tell, *_) = KIND.heuristic(case)
+    assert isinstance(tell, Tell)
+    assert tell.data["doing"] == chosen
+
+
 def test_where_nothing_calls_for_any_the_first_named_action_is_chosen_at_any_hour() -> None:
     for minute in range(0, DAY, 60):
         case = case_of(KIND, stream_of(), minute, params={"actions": SHIP, "location": "library"})
