@@ -120,7 +120,7 @@ def test_an_invalid_query_is_refused(lived: Served, question: dict[str, Any], co
         (
             "/runs/v/memory",
             {"read": "summary", "owner": ADA, "zzz": 1},
-            "summary.zzz 1: there is no such field; there are owner, read",
+            "summary.zzz 1: there is no such field; the fields are owner, read",
         ),
     ],
 )
