@@ -36,7 +36,7 @@ _WAYS = (
     "undone",
     "not_subject",
 )
-_KEYS = frozenset((*SAID, *_READ, *_OPEN, *_WAYS, "between", "days", "function_words", "letters", "sleep"))
+_KEYS = frozenset((*SAID, *_READ, *_OPEN, *_WAYS, "between", "days", "function_words", "letters"))
 _TABLES = ("days", "reasons")
 _PLACEHOLDER = re.compile(r"\\\{\w+\\\}")
 _NAMED = re.compile(r"\{(\w+)\}")
