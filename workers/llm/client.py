@@ -216,7 +216,6 @@ class ModelClient:
             return ""
         sent = [name for name in parameters if name not in dialect.left_out and name not in _KEPT]
         unnamed = failure.kind == "bad_request" and failure.status in (400, 422)
-        unnamed |= "parameter" in reply.error_text.lower()
         return self._dialects.learn(model.model, dialect, reply.error_text, sent, unnamed=unnamed)
 
     def context_of(self, model: Model) -> int:

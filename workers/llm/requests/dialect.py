@@ -279,15 +279,15 @@ class Dialects:
         with self._lock:
             known = self._known(model)
             better = refused.without_named(text, parameters)
-            unnamed = unnamed and not known.worked
-            if better is None and not unnamed:
+            blamed = "parameter" in text.lower() and not known.worked  # some part is at fault, which it may not name
+            if better is None and not blamed and (not unnamed or known.worked):
                 return ""
             known.refusals[refused] += 1
             if better is None and known.refusals[known.dialect] < _CONFIRMED:
                 return ""  # it may be this prompt's fault
             if refused == known.dialect and known.other is not None:
                 better = known.other
-            elif better is None or (unnamed and known.refusals[better]):
+            elif better is None or (blamed and known.refusals[better]):
                 others = known.dialect.alternatives(parameters)
                 better = next((one for one in others if not known.refusals[one]), better)
             known.trial = None

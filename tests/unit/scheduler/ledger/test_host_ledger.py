@@ -80,7 +80,7 @@ def test_a_run_is_created_once_and_taken_over_by_a_resume() -> None:
 
 @pytest.mark.parametrize(
     ("schema", "error", "says"),
-    [(SCHEMA + 1, NewerSchema, f"has schema {SCHEMA + 1}"), ("odd", RunUnreadable, "no number")],
+    [(SCHEMA + 1, NewerSchema, f"has schema {SCHEMA + 1}"), ("odd", RunUnreadable, "is not a number")],
 )
 def test_a_run_that_this_version_cannot_read_is_not_taken(schema: object, error: type[Exception], says: str) -> None:
     ledger = created()
