@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from pathlib import Path
 
 from tests.patience import LONGEST
 from tests.ports import free_ports
+from tests.process_environment import clean_environment
 
 OURS = ("COGITATE_", "OPENAI_", "FLOWER_")
 
@@ -32,10 +32,11 @@ def until(condition: Callable[[], object], what: str, timeout: float = LONGEST) 
 @contextmanager
 def started(*arguments: object, data_dir: Path, log: Path, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
     """`cogitate …` for a block; it is interrupted as by Ctrl-C, and killed if that is not enough."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
     command = [sys.executable, "-m", "cogitate.ops", *(str(part) for part in arguments), "--data-dir", str(data_dir)]
     with log.open("wb") as out:
-        process = subprocess.Popen(command, env=clean | environment, cwd=log.parent, stdout=out, stderr=out)
+        process = subprocess.Popen(
+            command, env=clean_environment(**environment), cwd=log.parent, stdout=out, stderr=out
+        )
     try:
         yield process
     finally:

@@ -188,12 +188,12 @@ class Pack:
 
     @cached_property
     def kept(self) -> re.Pattern[str] | None:
-        """What finds the words that say that a promise was kept."""
+        """Return the pattern of words that say that a promise was kept; None where the pack has none."""
         return self._cue("kept")
 
     @cached_property
     def broken(self) -> re.Pattern[str] | None:
-        """What finds the words that say that a promise was broken."""
+        """Return the pattern of words that say that a promise was broken; None where the pack has none."""
         return self._cue("broken")
 
     @cached_property

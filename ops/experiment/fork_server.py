@@ -124,7 +124,7 @@ def _is_outage(error: BaseException | None) -> bool:
     while error is not None:
         if isinstance(error, RedisError) and is_outage(error):
             return True
-        error = error.__cause__ or error.__context__
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     return False
 
 

@@ -188,7 +188,7 @@ class Runner:
         self._watch = watch
         self._stop = stop
         self._failed: list[str] = []
-        self._outage = Pause(folder.path.name, self.settings.outage_wait)
+        self.outage = Pause(folder.path.name, self.settings.outage_wait)  # waits for a server that is away
         self.client: Redis
         self.limit: ExperimentLimit
 
@@ -221,7 +221,7 @@ class Runner:
             resources.enter_context(ServerKeeper(server))
             self._url = server.url
             self.client = resources.enter_context(server.client())
-            self.limit = ExperimentLimit(self.client, self.settings, self._outage)
+            self.limit = ExperimentLimit(self.client, self.settings, self.outage)
             yield
 
     def run(self) -> Progress:
@@ -254,7 +254,7 @@ class Runner:
                 self._check_workers(pool)
                 for run in [one for one in waiting if one.source is None or one.source in done]:
                     if len(hosts.running) < self.experiment.hosts:
-                        self._outage.read(self.client.ping)
+                        self.outage.read(self.client.ping)
                         waiting.remove(run)
                         begun[run.name] += 1
                         self._begin(hosts, run)
@@ -305,7 +305,7 @@ class Runner:
         source, tick = run.source, 0
         if source is not None:
             at = self.experiment.at or ""
-            tick = self._outage.read(lambda: tick_at(RunStore.open(self.client, source), at))
+            tick = self.outage.read(lambda: tick_at(RunStore.open(self.client, source), at))
         command = self._command(run, tick) if self.experiment.command else []
         hosted = None if command else self._hosted(run, tick)
         hosts.begin(run.name, hosted, command, environment, self.folder.log_file(run.name))

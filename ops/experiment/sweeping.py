@@ -82,7 +82,7 @@ def sweep(
     runner = Runner(planned, kept, watch, stop)
     with runner.opened():
         progress = runner.run()
-        results = read_results(runner.client, planned, kept.data, kept.done(), measures)
+        results = runner.outage.read(lambda: read_results(runner.client, planned, kept.data, kept.done(), measures))
     comparisons = compare(results.measures)
     files = results.write(kept.path)
     page = kept.path / "summary.html"

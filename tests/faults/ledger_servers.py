@@ -23,7 +23,7 @@ TIMEOUT = 5.0  # seconds; of a test's own calls
 
 
 class LedgerServers(ABC):
-    """Real servers, at work from when they are made until `stop`.
+    """Real servers, which run until `stop`.
 
     Attributes:
         state: a client of the ledger.
@@ -37,31 +37,31 @@ class LedgerServers(ABC):
 
     @abstractmethod
     def kill(self) -> None:
-        """Kill the server that has the run, at once."""
+        """Kill the server that holds the run with SIGKILL."""
 
     @abstractmethod
     def bring_back(self) -> None:
-        """Return once the killed server's keys can be asked for again."""
+        """Return once the killed server's keys can be read again."""
 
     @abstractmethod
     def freeze(self) -> None:
-        """Let the server that has the run do nothing; its connections stay open."""
+        """Suspend the server that holds the run; its connections stay open."""
 
     @abstractmethod
     def thaw(self) -> None:
-        """Let it go on."""
+        """Resume the suspended server."""
 
     @abstractmethod
     def keep_copy(self) -> None:
-        """Copy what the ledger holds of the run; `fall_back` forgets what comes later."""
+        """Copy the run's ledger, to which `fall_back` returns."""
 
     @abstractmethod
     def fall_back(self) -> None:
-        """Kill the server that has the run, and go on with the copy."""
+        """Kill the server that holds the run, and continue with the copy."""
 
     @abstractmethod
     def each(self) -> list[Redis]:
-        """Return a client of each server, that of the run first."""
+        """Return a client of each server, the run's server first."""
 
     @abstractmethod
     def stop(self) -> None:
@@ -137,7 +137,7 @@ class ClusterServers(LedgerServers):
         self._cluster.primaries[self._home].stall()
 
     def thaw(self) -> None:
-        """Let the primary go on only when its replica has taken over; clients may still have connections to it."""
+        """Resume the primary once its replica has taken over; clients may still have connections to it."""
         self._cluster.wait_taken_over(self._home)
         self._cluster.primaries[self._home].wake()
 

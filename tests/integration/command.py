@@ -18,16 +18,16 @@ from cogitate.scheduler.ledger.errors import RunMissing
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.patience import LONGEST
+from tests.process_environment import clean_environment
 
 OURS = ("COGITATE_", "OPENAI_")
 
 
 def cogitate(*arguments: object, data_dir: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run `cogitate …` to its end; COGITATE_* variables of the caller are left out."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
     return subprocess.run(
         command(*arguments, data_dir=data_dir),
-        env={**clean, **environment},
+        env=clean_environment(**environment),
         cwd=data_dir.parent,
         capture_output=True,
         text=True,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from typing import NamedTuple
 
 from tests.gateway_client import Client
 from tests.patience import LONGEST
+from tests.process_environment import clean_environment
 
 OURS = ("COGITATE_", "OPENAI_")
 #: Has the process die by SIGKILL at a named moment of a tick, then starts the command.
@@ -64,11 +64,10 @@ def gateway(
     data_dir: Path, *, token: str = "", dies: tuple[str, int] | None = None, port: int = 0
 ) -> Iterator[Running]:
     """Serve from a process; at the end of the block it is told to stop, unless it is dead."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
     start = ["-m", "cogitate.ops"] if dies is None else ["-c", DYING, dies[0], str(dies[1])]
     process = subprocess.Popen(
         [sys.executable, *start, "gateway", "--port", str(port), "--workers", "1", "--data-dir", str(data_dir)],
-        env=clean | ({"COGITATE_GATEWAY_TOKEN": token} if token else {}),
+        env=clean_environment(**({"COGITATE_GATEWAY_TOKEN": token} if token else {})),
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -16,9 +15,10 @@ import pytest
 from cogitate import Observation, Profile, Settings, TickLoop
 from tests.conftest import Eventually
 from tests.integration.command import left_behind, tick_of
-from tests.integration.gateway.gateway_process import OURS, gateway
+from tests.integration.gateway.gateway_process import gateway
 from tests.patience import LONGEST
 from tests.ports import free_ports
+from tests.process_environment import shell_environment
 from tests.repository import ROOT
 
 PAGE = (ROOT / "docs" / "how-to" / "any-language.md").read_text()
@@ -30,12 +30,6 @@ def block(language: str) -> str:
     """Return the example of the page in a language."""
     (found,) = re.findall(rf"^```{language}\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
     return str(found)
-
-
-def environment(**more: str) -> dict[str, str]:
-    """Return the variables of a host: `cogitate` is on its path."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
-    return clean | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{clean['PATH']}", **more}
 
 
 def test_a_host_in_typescript_whose_gateway_is_killed(tmp_path: Path, eventually: Eventually) -> None:
@@ -52,7 +46,7 @@ def test_a_host_in_typescript_whose_gateway_is_killed(tmp_path: Path, eventually
                 loop.observe("agent:ada", seen)
     (tmp_path / "village.mts").write_text(block("typescript"))
     data_dir, port, token = tmp_path / "data", free_ports(1), "a-token-that-is-long"
-    variables = environment(GATEWAY=f"http://127.0.0.1:{port}", COGITATE_GATEWAY_TOKEN=token)
+    variables = shell_environment(GATEWAY=f"http://127.0.0.1:{port}", COGITATE_GATEWAY_TOKEN=token)
     with (tmp_path / "said").open("w") as said, gateway(data_dir, token=token, port=port) as (_, first):
         host = subprocess.Popen(
             [str(NODE), "--disable-warning=ExperimentalWarning", "village.mts"],
@@ -84,7 +78,7 @@ def test_a_host_in_javascript_on_a_pipe(tmp_path: Path) -> None:
         done = subprocess.run(
             [str(NODE), "host.mjs"],
             cwd=tmp_path,
-            env=environment(),
+            env=shell_environment(),
             capture_output=True,
             text=True,
             timeout=LONGEST,
@@ -108,7 +102,7 @@ def test_a_host_on_a_pipe_reports_refusals_with_advice(tmp_path: Path, language:
     done = subprocess.run(
         [program, str(path)],
         cwd=tmp_path,
-        env=environment(),
+        env=shell_environment(),
         capture_output=True,
         text=True,
         timeout=LONGEST,
@@ -128,7 +122,7 @@ def test_the_typescript_host_reports_its_wait_and_refuses_a_foreign_gateway(
         host = subprocess.Popen(
             [str(NODE), "--disable-warning=ExperimentalWarning", "village.mts"],
             cwd=tmp_path,
-            env=environment(GATEWAY=where),
+            env=shell_environment(GATEWAY=where),
             stdout=said,
             stderr=subprocess.STDOUT,
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -10,6 +9,7 @@ from pathlib import Path
 
 from tests.integration.command import left_behind, summary
 from tests.patience import LONGEST
+from tests.process_environment import clean_environment
 
 HOST = """
 import sys
@@ -28,11 +28,10 @@ with TickLoop(run="mine", owners={"agent:ada": Profile(name="Ada Smith")}, setti
 def test_ctrl_c_marks_the_run_as_stopped(tmp_path: Path) -> None:
     data_dir = tmp_path / "data"
     (tmp_path / "host.py").write_text(HOST)
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "OPENAI_"))}
     host = subprocess.Popen(
         [sys.executable, "host.py", str(data_dir)],
         cwd=tmp_path,
-        env=clean,
+        env=clean_environment(),
         text=True,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -12,8 +12,8 @@ import pytest
 
 from cogitate.scheduler.config.settings import Settings
 from cogitate.workers.processes.embedded import MAX_SOCKET_PATH, EmbeddedServer
-from tests.integration.command import OURS
 from tests.patience import LONGEST
+from tests.process_environment import clean_environment
 from tests.repository import ROOT
 
 PACKAGES = ("memory", "prompts", "tasks", "scheduler", "workers", "hosting", "simulation", "ops", "cogitate")
@@ -23,7 +23,6 @@ PLAIN_C = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 def run(script: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a line of the shell, in which $C is the command."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
     return subprocess.run(
         ["bash", "-c", script],
         cwd=folder,
@@ -31,7 +30,7 @@ def run(script: str, folder: Path, **environment: str) -> subprocess.CompletedPr
         encoding="utf-8",
         errors="replace",
         timeout=LONGEST,
-        env=clean | {"C": f"{sys.executable} -m cogitate.ops", "PYTHONPATH": str(ROOT)} | environment,
+        env=clean_environment() | {"C": f"{sys.executable} -m cogitate.ops", "PYTHONPATH": str(ROOT)} | environment,
         check=False,
     )
 

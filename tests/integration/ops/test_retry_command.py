@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +17,7 @@ from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.conftest import Eventually
 from tests.integration.command import command, summary
 from tests.patience import LONGEST
+from tests.process_environment import clean_environment
 
 RUN = "again"
 
@@ -38,7 +38,6 @@ def server(tmp_path: Path) -> Iterator[EmbeddedServer]:
 @pytest.fixture
 def host(server: EmbeddedServer, endpoint: FakeEndpoint) -> Iterator[subprocess.Popen[bytes]]:
     """A paced run that asks that model; its people plan from 00:30 on, and no plan comes too late."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "OPENAI_"))}
     told = {
         "COGITATE_BASE_URL": endpoint.url,
         "OPENAI_API_KEY": "any",
@@ -68,7 +67,7 @@ def host(server: EmbeddedServer, endpoint: FakeEndpoint) -> Iterator[subprocess.
                 10_000_000,
                 data_dir=server.data_dir,
             ),
-            env={**clean, **told},
+            env=clean_environment(**told),
             cwd=server.data_dir.parent,
             stdout=log,
             stderr=log,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections.abc import Iterator
 from typing import Any
@@ -18,6 +17,7 @@ from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.conftest import Eventually
 from tests.integration.command import command, typed
 from tests.patience import LONGEST
+from tests.process_environment import clean_environment
 
 RUN = "steered"
 
@@ -33,14 +33,13 @@ def host(server: EmbeddedServer, eventually: Eventually) -> Iterator[subprocess.
     """`cogitate run` of a small town at twenty ticks a second, with or without the run being there already."""
     with server.client() as client:
         which = ["--resume"] if RUN in run_names(client) else ["--town", 2, "--ticks", 20_000]
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "OPENAI_"))}
     log = server.data_dir / "host.log"
     with log.open("wb") as out:
         started = subprocess.Popen(
             command(
                 "run", "--run", RUN, *which, "--workers", 1, "--tick-rate", 20, "--wait", 60, data_dir=server.data_dir
             ),
-            env=clean,
+            env=clean_environment(),
             cwd=server.data_dir.parent,
             stdout=out,
             stderr=out,

@@ -91,7 +91,7 @@ def test_three_machines_find_the_one_ledger_whose_address_must_be_given() -> Non
 
 
 class Services:
-    """The services as processes of this machine: names and paths of containers stand for ports and folders of ours.
+    """Runs the services as local processes, with local ports and folders in place of containers' names and paths.
 
     Args:
         files: what `docker-compose` reads; by default docker-compose.yml.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from cogitate.ops.cli import app
 from cogitate.scheduler.config.settings import Settings
 from tests.named_tests import pages
 from tests.patience import LONGEST
+from tests.process_environment import shell_environment
 from tests.repository import ROOT
 from tests.unit.ops.foreign_agents import write_each
 
@@ -38,12 +38,10 @@ def commands(page: str) -> list[str]:
 
 def run(*command: str, cwd: Path) -> str:
     """Return what a command prints; it must succeed. One worker is enough for what it shows, and starts sooner."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "OPENAI_"))}
-    path = os.pathsep.join([str(Path(sys.executable).parent), clean.get("PATH", "")])
     done = subprocess.run(
         command,
         cwd=cwd,
-        env={**clean, "PATH": path, "COGITATE_WORKERS": "1"},
+        env=shell_environment(COGITATE_WORKERS="1"),
         capture_output=True,
         text=True,
         timeout=LONGEST,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 from tests.integration.repository.test_tutorial import END, shown
 from tests.patience import LONGEST
+from tests.process_environment import shell_environment
 from tests.repository import ROOT
 
 SAVED = re.compile(r"[Ss]ave (?:this|it) as `([\w.]+)`|and this as `([\w.]+)`")
@@ -36,12 +35,10 @@ def check_page(name: str, folder: Path) -> int:
             lines.append(f"echo '{END}'")
         elif what != "printed":
             lines.append(f"cat > {what} <<'SAVED'\n{body}SAVED")
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "OPENAI_"))}
-    path = os.pathsep.join([str(Path(sys.executable).parent), clean.get("PATH", "")])
     done = subprocess.run(
         ["bash", "-c", "\n".join(lines)],
         cwd=folder,
-        env={**clean, "PATH": path, "COLUMNS": "100", "PYTHONPATH": str(folder)},
+        env=shell_environment(COLUMNS="100", PYTHONPATH=str(folder)),
         capture_output=True,
         text=True,
         timeout=3 * LONGEST,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 from tests.integration.repository.test_tutorial import END, shown
 from tests.patience import LONGEST
+from tests.process_environment import shell_environment
 from tests.repository import ROOT
 
 PAGE = (ROOT / "docs" / "tutorial" / "the-story.md").read_text()
@@ -17,13 +16,11 @@ BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTA
 
 
 def test_every_command_of_the_story_prints_the_pages_output(tmp_path: Path) -> None:
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "OPENAI_"))}
-    path = os.pathsep.join([str(Path(sys.executable).parent), clean.get("PATH", "")])
     script = "\n".join(["set -eu", *(f"{body}echo '{END}'" for language, body in BLOCKS if language == "sh")])
     done = subprocess.run(
         ["bash", "-c", script],
         cwd=tmp_path,
-        env={**clean, "PATH": path, "COLUMNS": "80"},
+        env=shell_environment(COLUMNS="80"),
         capture_output=True,
         text=True,
         timeout=LONGEST,

@@ -6,11 +6,11 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 from tests.patience import LONGEST
 from tests.ports import free_ports
+from tests.process_environment import shell_environment
 from tests.repository import ROOT
 
 PAGE = (ROOT / "docs" / "tutorial" / "first-host.md").read_text()
@@ -51,8 +51,6 @@ def shown(text: str) -> re.Pattern[str]:
 
 def test_every_step_prints_the_pages_output(tmp_path: Path) -> None:
     port = str(free_ports())
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "OPENAI_"))}
-    path = os.pathsep.join([str(Path(sys.executable).parent), clean.get("PATH", "")])
     clone = tmp_path / "cogitate"
     clone.mkdir()
     errors = tmp_path / "stderr"
@@ -61,7 +59,7 @@ def test_every_step_prints_the_pages_output(tmp_path: Path) -> None:
         subprocess.Popen(
             ["bash", "-c", script(port)],
             cwd=clone,
-            env={**clean, "PATH": path, "COLUMNS": "80"},
+            env=shell_environment(COLUMNS="80"),
             text=True,
             stdout=subprocess.PIPE,
             stderr=stderr,

@@ -239,7 +239,7 @@ def test_a_burst_leaves_the_lane_to_other_runs_but_for_those_due_first(
 
 
 def test_a_broker_that_is_away_is_logged_once_and_found_again(settings: Settings) -> None:
-    # A broker of its own: one that is killed soon after a queue's deletion may refuse what its successor gets.
+    # A separate broker: RabbitMQ that is killed soon after a queue was deleted may refuse messages to the next queue.
     with RabbitMQ() as broker:
         own = {"broker_url": SecretStr(broker.url), "socket_timeout": LONGEST}
         publisher = Publisher(settings.model_copy(update=own))

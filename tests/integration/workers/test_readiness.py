@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable, MutableMapping
@@ -22,6 +21,7 @@ from cogitate.tasks.registry import kind_names
 from cogitate.workers.processes import readiness
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.patience import LONGEST
+from tests.process_environment import clean_environment
 
 OWNERS = {"agent:ada": Profile(name="Ada")}
 Logs = list[MutableMapping[str, Any]]
@@ -81,11 +81,10 @@ def test_workers_import_modules_beside_the_hosts_script(tmp_path: Path) -> None:
     elsewhere.mkdir()
     (scripts / "dreams.py").write_text(BESIDE)
     (scripts / "night.py").write_text(SCRIPT)
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("COGITATE_")}
     ended = subprocess.run(
         [sys.executable, str(scripts / "night.py"), str(tmp_path / "data")],
         cwd=elsewhere,
-        env=clean,
+        env=clean_environment(),
         capture_output=True,
         text=True,
         timeout=LONGEST,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from cogitate.tasks.registry import kinds
 from cogitate.workers.processes.embedded import EmbeddedServer
 from cogitate.workers.publish import Publisher
 from tests.patience import LONGEST
+from tests.process_environment import clean_environment
 
 KINDS = [kind.name for kind in kinds()]
 
@@ -133,11 +133,10 @@ def test_an_invalid_hint_is_dropped(
 
 
 def celery(*arguments: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("COGITATE_")}
     return subprocess.run(
         [sys.executable, "-m", "celery", "-A", "cogitate", *arguments],
         cwd=folder,
-        env=clean | environment,
+        env=clean_environment(**environment),
         capture_output=True,
         text=True,
         timeout=LONGEST,

@@ -38,7 +38,7 @@ def named_context(error_text: str) -> int:
     """Return the context length that an error names, in tokens; 0 if it names none.
 
     It is the number after a word for a limit. Without one it is the largest number but for that of the request, which
-    is larger; a number that may be an error's status is none.
+    is larger; a number that may be an error's status does not count.
     """
     named, numbers = (
         [tokens for one in pattern.findall(error_text) if _LEAST <= (tokens := int(one.replace(",", ""))) <= _MOST]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import csv
-import os
 import subprocess
 import sys
 from pathlib import Path
+
+from tests.process_environment import clean_environment
 
 COUNCIL = '''
 """A world of three councillors who hear a motion every tick, and vote on it."""
@@ -75,10 +76,9 @@ def write_case(folder: Path, *, limit: str, replicates: int = 10, weathers: str 
 
 def started(file: Path, url: str, *options: str) -> subprocess.Popen[str]:
     """Start `cogitate sweep` on a file, with a model at a URL."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "OPENAI_"))}
     return subprocess.Popen(
         [sys.executable, "-m", "cogitate.ops", "sweep", str(file), *options],
-        env=clean | {"COGITATE_BASE_URL": url, "OPENAI_API_KEY": "any"},
+        env=clean_environment(COGITATE_BASE_URL=url, OPENAI_API_KEY="any"),
         cwd=file.parent,
         text=True,
         stdout=subprocess.PIPE,

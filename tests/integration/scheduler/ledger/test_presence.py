@@ -26,6 +26,7 @@ from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import typed
 from tests.integration.scheduler.ledger.ledger_case import OWNER, Host
 from tests.patience import LONGEST
+from tests.process_environment import clean_environment
 
 Eventually = Callable[..., None]
 
@@ -56,11 +57,10 @@ def settings_of(valkey: EmbeddedServer, lease: float = HOUR) -> Settings:
 def host_elsewhere(valkey: EmbeddedServer, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     """A host in a process of its own, in the body of tick 2."""
     (tmp_path / "host.py").write_text(HOST)
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "OPENAI_"))}
     host = subprocess.Popen(
         [sys.executable, "host.py", str(tmp_path / "data"), valkey.url],
         cwd=tmp_path,
-        env=clean,
+        env=clean_environment(),
         text=True,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

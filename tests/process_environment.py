@@ -1,0 +1,20 @@
+"""The environments of processes that tests start: without what sets up the process that runs the tests."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+OURS = ("COGITATE_", "OPENAI_", "FLOWER_")
+
+
+def clean_environment(**more: str) -> dict[str, str]:
+    """Return this process's environment without our variables, and with these."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(OURS)} | more
+
+
+def shell_environment(**more: str) -> dict[str, str]:
+    """Return a clean environment in which `cogitate` and `python` are those of this process."""
+    clean = clean_environment()
+    return clean | {"PATH": os.pathsep.join([str(Path(sys.executable).parent), clean.get("PATH", "")])} | more
