@@ -175,5 +175,7 @@ def _possible(text: str) -> Iterator[Language]:
     """Yield what knows the languages that a text may be in: all with a pack where it shows none."""
     found = languages_of(text)
     yield language_called(found[0])
+    if found[0] == ENGLISH:
+        return
     others = packs() if found[0] in (OTHER, UNDETERMINED) else found[1:]
     yield from (Neutral(pack_of(code)) for code in others)
