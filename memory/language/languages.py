@@ -81,7 +81,7 @@ def _by_function_words(text: str) -> tuple[str, ...]:
     found = Counter(chain.from_iterable(table[word] for word in said if word in table))
     if words and words[0][0].isupper() and not any(word in table for word in said[1:]):
         found.clear()  # "Ben" and "Su" are function words, too
-    english = [word for word in said if word in FUNCTION_WORDS and (len(word) > 1 or word == "i")]
+    english = [word for word in said if word in FUNCTION_WORDS and len(word) > 1] + ["i"] * words.count("I")
     accented = 0 if text.isascii() else sum(not word.isascii() for word in said)
     lower = said[1:] if words and words[0][0].isupper() else said  # a name tells no language
     most = max(found.values(), default=0)
@@ -94,9 +94,10 @@ def _by_function_words(text: str) -> tuple[str, ...]:
         more = tuple(one for one in likely if words_of[one] > set(english))
         if most == len(english) and more:
             return more
-    if english:
-        return (ENGLISH,)
-    if accented and (own := _by_letters(lower)):
+    own = _by_letters(lower) if accented else ""
+    if english and not (own and most == len(english)):
+        return (ENGLISH, *likely) if most == len(english) else (ENGLISH,)
+    if own:
         return (own,)
     return (OTHER,) if 4 * accented > len(said) else (UNDETERMINED,)
 

@@ -123,6 +123,9 @@ class Neutral:
     def tells_done(self, sentence: str) -> bool:
         return not sentence.endswith(QUESTIONS) and self._pack.tells_done(sentence)
 
+    def tells_trouble(self, sentence: str) -> bool:
+        return self._pack.tells_trouble(sentence)
+
     def is_done(self, sentence: str, deed: str) -> bool:
         return False  # the form of a verb is not known
 

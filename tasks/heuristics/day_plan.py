@@ -241,6 +241,13 @@ def _work(profile: Profile, places: PlaceIndex) -> Slot | None:
     return Slot(0, f"Work{at} as {article}{role}", work or None, 4, OPEN, WORK)
 
 
+def is_work(description: str, profile: Profile) -> bool:
+    """Return whether an item is the work of a profile, in any language: it is each day's anew."""
+    role = profile.occupation.strip()
+    ways = (pack_of(language).to_do(WORK, role) for language in packs())
+    return role != "" and ((description.startswith("Work ") and description.endswith(role)) or description in ways)
+
+
 def _occupied(profile: Profile, language: str) -> str:
     """Return what occupies an agent, in the words of its profile; what is timed is booked."""
     if language != ENGLISH:
