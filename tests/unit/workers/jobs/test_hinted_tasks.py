@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future
 from types import SimpleNamespace
@@ -17,10 +18,11 @@ from redis.exceptions import ConnectionError as Away
 
 from cogitate.scheduler.config.settings import Settings
 from cogitate.tasks.job import Job, JobKey
+from cogitate.workers.celery_app import make_app
 from cogitate.workers.jobs import hinted_tasks, process_lane
 from cogitate.workers.jobs.hinted_tasks import Draws, HintedTask, strategy
 from cogitate.workers.jobs.runner import Outcome
-from cogitate.workers.publish import Template, make_app
+from cogitate.workers.publish import Template
 from cogitate.workers.transport.hints import ASKING, queue_hints, read_hint, tickets_key
 
 APP = make_app("redis://localhost:1/1")
@@ -202,7 +204,7 @@ def test_a_worker_draws_nothing_that_it_will_not_run(broker: Broker, consumer: C
 
 def test_a_broker_that_is_away_is_left_alone_for_a_while(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr(hinted_tasks.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
     asked: list[float] = []
 
     def away(*_: Any, **__: Any) -> list[tuple[str, str]]:
