@@ -213,6 +213,11 @@ class Pack:
         is_agreed = agreed is not None and agreed.search(said) is not None
         return is_open or (is_agreed and (own is None or own.search(said) is None))
 
+    def is_of_speaker(self, sentence: str) -> bool:
+        """Return whether a sentence has a word for the one who says it."""
+        own = self._left_open[3]
+        return own is not None and own.search(fold(sentence)) is not None
+
     def tells_done(self, sentence: str) -> bool:
         """Return whether a sentence tells that something is mended or settled."""
         return self._says_done(fold(sentence)) and not self.leaves_undone(sentence)
