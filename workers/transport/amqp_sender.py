@@ -16,6 +16,7 @@ from functools import partial
 from threading import Condition, Thread
 
 import amqp
+from amqp.exceptions import MessageNacked
 from kombu.utils.json import loads
 
 from cogitate.tasks.job import Job, JobKey
@@ -27,10 +28,6 @@ from cogitate.workers.transport.outage_log import OutageLog
 PERSISTENT = 2  # the delivery mode of what a queue keeps on disk
 PAUSE = 1.0  # seconds after a failure before the next connection
 LOOK = 0.05  # seconds after which a thread that reads confirms looks for new hints
-
-
-class HintsRefused(Exception):
-    """RabbitMQ refused hints, or has no queue for them."""
 
 
 class AmqpSender:
@@ -120,7 +117,7 @@ class AmqpSender:
             connection.publish(job, queue_of(job.key.kind, lane), render(job, ""))
         self._await_confirms(connection, len(jobs))
         if connection.refused:
-            raise HintsRefused  # the next connection declares the queues anew
+            raise MessageNacked  # the next connection declares the queues anew
         if not connection.unconfirmed:
             self._outage.taken(len(jobs))
 

@@ -341,7 +341,7 @@ def test_a_hint_whose_queue_is_gone_is_sent_again_to_a_new_queue(settings: Setti
     with capture_logs() as logs:
         publisher.publish([job(), job("reflect")])
         await_confirms(publisher)
-    assert [entry["error"] for entry in logs if entry["event"] == "hint.failed"] == ["HintsRefused"]
+    assert [entry["error"] for entry in logs if entry["event"] == "hint.failed"] == ["MessageNacked"]
     publisher.close()
     assert count_waiting(rabbitmq.url, LONGEST, ["plan", "reflect"]) == {"plan": 1, "reflect": 1}
 
