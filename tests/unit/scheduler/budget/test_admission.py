@@ -258,7 +258,7 @@ def test_each_call_of_a_run_that_spends_by_value_is_valued_by_itself() -> None:
         begin=lambda requests: None,
         of=lambda request: worth,
         affords=lambda key, request, cost, cells: request.owner != "agent:1",
-        valued=lambda key, request: Valued(int(request.owner[-1]), False),
+        valued=lambda key, request: Valued(request.owner == "agent:2"),
     )
     at = AdmissionRound(
         7,
@@ -272,7 +272,7 @@ def test_each_call_of_a_run_that_spends_by_value_is_valued_by_itself() -> None:
     asked = [Request(kind="plan", owner=f"agent:{number}") for number in range(3)]
     decided = admit(asked, at, last_served=lambda kind, owner: -1)
     assert [(d.line.decision, d.line.refused, d.valued) for d in decided] == [
-        ("admitted", "", Valued(0, False)),
+        ("admitted", "", Valued(False)),
         ("heuristic", LOW_VALUE, None),
-        ("admitted", "", Valued(2, False)),
+        ("admitted", "", Valued(True)),
     ]
