@@ -25,6 +25,7 @@ _READ = ("colon", "not_after", "hours", "at", "before", "units", "am", "pm", "no
 _OPEN = ("refusals", "doubts", "others", "own")
 _WAYS = (
     "sleep",
+    "food",
     "courtesies",
     "vows",
     "kept",
