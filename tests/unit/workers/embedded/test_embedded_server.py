@@ -90,7 +90,8 @@ def test_loading_restarts_a_servers_minute(
 
 
 @pytest.mark.parametrize(
-    ("start", "tail"), [(0, "an older line / disk full"), (14, "disk full"), (24, "it logged nothing")]
+    ("start", "tail"),
+    [(0, "an older line / disk full"), (14, "disk full"), (24, "it logged nothing, as on a full disk")],
 )
 def test_a_server_that_ends_reports_its_log_since_the_start(
     server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch, clock: Clock, start: int, tail: str
@@ -251,7 +252,7 @@ def test_a_folder_of_a_socket_is_a_private_one_of_this_user(
 
 def test_a_servers_log_is_shown_or_reported_as_empty(server: EmbeddedServer) -> None:
     (server.data_dir / "server.log").write_text("")
-    assert server.log_tail() == "it logged nothing"
+    assert server.log_tail() == "it logged nothing, as on a full disk"
     (server.data_dir / "server.log").write_text("disk full\n")
     assert server.log_tail() == "disk full"
 
