@@ -276,6 +276,8 @@ class Runner:
                     self.stopped = True
                     self.folder.note_stopped(limits)
                     break
+            if self._stop():
+                self.outage.read(self.client.ping)  # if the server is away, workers are stopped in a hurry
         return progress()
 
     def _check_workers(self, pool: WorkerPool) -> None:
