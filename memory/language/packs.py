@@ -25,6 +25,7 @@ _READ = ("colon", "not_after", "hours", "at", "before", "units", "am", "pm", "no
 _OPEN = ("refusals", "doubts", "others", "own")
 _WAYS = (
     "sleep",
+    "food",
     "courtesies",
     "vows",
     "kept",
@@ -211,6 +212,11 @@ class Pack:
         is_open = any(cue is not None and cue.search(said) for cue in (refused, doubted))
         is_agreed = agreed is not None and agreed.search(said) is not None
         return is_open or (is_agreed and (own is None or own.search(said) is None))
+
+    def is_of_speaker(self, sentence: str) -> bool:
+        """Return whether a sentence has a word for the one who says it."""
+        own = self._left_open[3]
+        return own is not None and own.search(fold(sentence)) is not None
 
     def tells_done(self, sentence: str) -> bool:
         """Return whether a sentence tells that something is mended or settled."""

@@ -124,6 +124,9 @@ class Language(Protocol):
     def tells_done(self, sentence: str) -> bool:
         """Return whether a sentence tells that what was out of order is mended or settled."""
 
+    def is_intent(self, sentence: str) -> bool:
+        """Return whether what one says is about oneself, and neither a question nor denied, doubted or called off."""
+
     def tells_trouble(self, sentence: str) -> bool:
         """Return whether a sentence tells that something is broken, missing or in danger, or may do so."""
 

@@ -21,6 +21,7 @@ from cogitate.tasks.heuristics.identity import fulfilled_wish
 from cogitate.tasks.heuristics.owed import Owed, find_owed, with_owed
 from cogitate.tasks.heuristics.pressing import find_pressing, is_seen_to, quote
 from cogitate.tasks.heuristics.reading import TIMED
+from cogitate.tasks.heuristics.said_for_day import said_for_day
 from cogitate.tasks.kind import Case
 from cogitate.tasks.meters import Meter, read_meters
 
@@ -55,6 +56,7 @@ def find_slots(case: Case, start: int, end: int, language: str) -> tuple[list[Sl
         visits=Counter(place for place, _ in {(e.location, e.minute // 60) for e in case.entries if e.location}),
         done=(*_done(case), *fulfilled_wish(profile, entries)),
         owed=owed.untimed,
+        said=said_for_day(profile.name, case.entries, case.world.display_names, start, owed.numbers),
         language=language,
     )
     pressing = find_pressing(profile.name, entries, names, places, start, agreed, language=language)
@@ -96,7 +98,7 @@ def _left(case: Case, told: Sequence[Entry], start: int, owed: Owed, language: s
         matter = phrases.without("see_to", text.removeprefix(SEE_TO))
         if text in owed.over or text in missed or is_over(text, start) or is_work(text, case.profile):
             continue
-        if matter == text or not is_seen_to(matter, later, language):
+        if matter == text or not is_seen_to(matter, later, case.profile.name, language):
             left.append(item)
     return left
 

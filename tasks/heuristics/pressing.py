@@ -70,9 +70,9 @@ def find_pressing(
         at = bisect_right(seen, BY_TIME(entry), key=BY_TIME)
         return (
             _tells_trouble(entry.text, language)
-            and not _is_answered(entry.text, zip(words[at:], seen[at:], strict=True), language)
+            and not _is_answered(entry.text, zip(words[at:], seen[at:], strict=True), name, language)
             and not _is_done_or_said(entry.text, name)
-            and not _is_settled(entry, seen, language)
+            and not _is_settled(entry, seen, name, language)
             and not (planned and _is_planned(quote(entry, names, language), planned))
             and not appointments([entry], places, entry.minute - DAY, entry.minute + _AHEAD)
         )
@@ -93,9 +93,9 @@ def quote(entry: Entry, names: Mapping[str, str], language: str = ENGLISH) -> st
     )
 
 
-def is_seen_to(matter: str, later: Sequence[Entry], language: str) -> bool:
+def is_seen_to(matter: str, later: Sequence[Entry], name: str, language: str) -> bool:
     """Return whether an observation after a plan is about a matter that the plan saw to: it presses anew or is over."""
-    return _is_answered(matter, ((TERMS.of(e.text), e) for e in later if e.type == "observation"), language)
+    return _is_answered(matter, ((TERMS.of(e.text), e) for e in later if e.type == "observation"), name, language)
 
 
 def _is_planned(quoted: str, planned: Sequence[str]) -> bool:
@@ -126,27 +126,30 @@ def _is_done_or_said(text: str, name: str) -> bool:
     return quoted_speaker(text) != "" or (who != "" and not language.tells_state(told[len(who) :]))
 
 
-def _is_settled(entry: Entry, seen: Sequence[Entry], language: str) -> bool:
+def _is_settled(entry: Entry, seen: Sequence[Entry], name: str, language: str) -> bool:
     """Return whether an entry matters little beside an earlier one about the same."""
     if entry.importance >= IMPORTANT:
         return False
     said = ((TERMS.of(entry.text), entry),)
     before = seen[: bisect_left(seen, BY_TIME(entry), key=BY_TIME)]
-    return any(one.importance > entry.importance and _is_answered(one.text, said, language) for one in before)
+    return any(one.importance > entry.importance and _is_answered(one.text, said, name, language) for one in before)
 
 
-def _is_answered(matter: str, later: Iterable[tuple[Collection[str], Entry]], language: str) -> bool:
+def _is_answered(matter: str, later: Iterable[tuple[Collection[str], Entry]], name: str, language: str) -> bool:
     """Return whether a later observation, here with its words, is about a matter.
 
-    An observation of no trouble needs fewer shared words: half of its own words, and two or half of the matter's, or
-    what both begin with.
+    An observation of no trouble needs fewer shared words: half of its own words but for its owner's `name`, and two or
+    half of the matter's, or what both begin with.
     """
-    words, subject = frozenset(TERMS.of(matter)), _subject(matter)
+    words, subject, called = frozenset(TERMS.of(matter)), _subject(matter), frozenset(TERMS.of(name))
     enough = _ALIKE * len(words)
     return any(
         len(shared) >= enough
         or (
-            (2 * len(shared) >= max(len(said), min(4, len(words))) or _subject(entry.text) == subject != "")
+            (
+                2 * len(shared) >= max(len(frozenset(said) - called), min(4, len(words)))
+                or _subject(entry.text) == subject != ""
+            )
             and not _tells_trouble(entry.text, language)
         )
         for said, entry in later

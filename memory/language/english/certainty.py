@@ -124,6 +124,12 @@ def tells_done(sentence: str) -> bool:
     return _UNDONE.search(f"{sentence[: found.start()]} {sentence[found.end() :]}") is None
 
 
+def is_intent(sentence: str) -> bool:
+    """Return whether what one says is about oneself, and neither a question nor denied, doubted or called off."""
+    denied = any(cue.search(sentence) for cue in (_NEGATION, _CONDITION, _CANCELLED, _REFUSED))
+    return not denied and not sentence.endswith("?") and _WORDS.is_of_speaker(sentence)
+
+
 def tells_trouble(sentence: str) -> bool:
     """Return whether a sentence tells that something is broken, missing or in danger."""
     return _WORDS.tells_trouble(sentence)

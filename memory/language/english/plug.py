@@ -5,6 +5,7 @@ from __future__ import annotations
 from cogitate.memory.language.english.appointments import find_appointed as appointed
 from cogitate.memory.language.english.certainty import (
     is_called_off,
+    is_intent,
     is_refusal,
     is_tale,
     subject_of,
@@ -31,6 +32,7 @@ __all__ = [
     "is_called_off",
     "is_courtesy",
     "is_done",
+    "is_intent",
     "is_refusal",
     "is_tale",
     "leaning",
