@@ -16,6 +16,7 @@ import io
 import json
 import os
 import runpy
+import signal
 import socket
 import sys
 import tempfile
@@ -197,6 +198,7 @@ def main() -> None:
     """Import, then fork until the channel ends; or be the process that was forked."""
     channel = socket.socket(fileno=int(sys.argv[1]))
     channel.set_inheritable(False)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # as in an interpreter that has just started
     for module in PRELOADED:
         import_module(module)
     assert threading.active_count() == 1, threading.enumerate()
@@ -216,6 +218,7 @@ def main() -> None:
         for descriptor in forked.handed:
             os.close(descriptor)
     become(forked)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     run(forked.order)
 
 
