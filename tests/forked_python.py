@@ -148,18 +148,12 @@ def order_of(asked: dict[str, Any]) -> Order | None:
 
 
 def _same_start(environment: dict[str, str]) -> bool:
-    """Return whether an interpreter would start as the zygote did, but for a search path without start-up modules."""
-
-    def of(given: dict[str, str]) -> dict[str, str]:
-        return {
-            name: value for name, value in given.items() if name.startswith(START_SETTINGS) and name != "PYTHONPATH"
-        }
-
-    paths = environment.get("PYTHONPATH", "").split(os.pathsep)
-    starts = any(
-        Path(path, f"{name}.py").exists() for path in paths if path for name in ("sitecustomize", "usercustomize")
+    """Return whether an interpreter would start as the zygote did, and import from where it did."""
+    ours, theirs = (
+        {name: value for name, value in given.items() if name.startswith(START_SETTINGS)}
+        for given in (_environment, environment)
     )
-    return not starts and of(environment) == of(_environment)
+    return ours == theirs
 
 
 def install(zygote: Zygote | None = None) -> None:

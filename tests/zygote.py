@@ -151,9 +151,7 @@ def become(forked: Forked) -> None:
         warnings._processoptions([option])  # type: ignore[attr-defined]
     sys.orig_argv = order.command
     show(order.command)
-    started_with = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
-    first = str(Path.cwd() if order.module else Path(order.program).parent.absolute())
-    sys.path[:] = [first, *started_with, *INSTALLED]
+    sys.path[0] = str(Path.cwd() if order.module else Path(order.program).parent.absolute())
 
 
 def open_streams() -> None:
@@ -222,6 +220,5 @@ def main() -> None:
     run(forked.order)
 
 
-INSTALLED = sys.path[1 + len([path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]) :]
 if __name__ == "__main__":
     main()
