@@ -115,7 +115,7 @@ def order_of(asked: dict[str, Any]) -> Order | None:
     ):
         return None
     words = [os.fsdecode(word) for word in command]
-    if words[0] != sys.executable or any(green in words for green in GREEN):
+    if words[0] != sys.executable or any(green in word for green in GREEN for word in words):
         return None
     if asked["preexec_fn"] is not None or asked["uid"] is not None or asked["gid"] is not None or asked["gids"]:
         return None
