@@ -124,6 +124,12 @@ class Language(Protocol):
     def tells_done(self, sentence: str) -> bool:
         """Return whether a sentence tells that what was out of order is mended or settled."""
 
+    def is_intent(self, sentence: str) -> bool:
+        """Return whether what one says is about oneself, and neither a question nor denied, doubted or called off."""
+
+    def tells_trouble(self, sentence: str) -> bool:
+        """Return whether a sentence tells that something is broken, missing or in danger, or may do so."""
+
     def heard(self, text: str, speaker: str, listener: str) -> str:
         """Return what another said as one tells it of oneself: with the speaker named for "I", and no "you".
 
@@ -139,10 +145,10 @@ def language_of(text: str, around: str = UNDETERMINED) -> Language:
     """Return what knows the language of a text: English where nothing speaks against it.
 
     Args:
-        around: the language of what the text stands in, which decides where the text shows none.
+        around: the language of what the text stands in, which decides where the text shows none, or may be in it.
     """
-    found = languages_of(text)[0]
-    return language_called(around if found == UNDETERMINED else found)
+    found = languages_of(text)
+    return language_called(around if found[0] == UNDETERMINED or around in found else found[0])
 
 
 def language_called(code: str) -> Language:
@@ -172,5 +178,7 @@ def _possible(text: str) -> Iterator[Language]:
     """Yield what knows the languages that a text may be in: all with a pack where it shows none."""
     found = languages_of(text)
     yield language_called(found[0])
+    if found[0] == ENGLISH:
+        return
     others = packs() if found[0] in (OTHER, UNDETERMINED) else found[1:]
     yield from (Neutral(pack_of(code)) for code in others)
