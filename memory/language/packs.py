@@ -35,6 +35,7 @@ _WAYS = (
     "prefixes",
     "done",
     "undone",
+    "moves",
     "harms",
     "lacks",
     "not_subject",
@@ -205,10 +206,22 @@ class Pack:
         """What finds the words by which one refuses or calls off."""
         return self._cue("refusals")
 
+    def moved_to(self, sentence: str) -> str | None:
+        """Return the words that tell the new time of what a sentence moves, as far as words are known; None if none."""
+        found = None if self._moves is None else self._moves.search(sentence)
+        return None if found is None else sentence[found.end() :]
+
+    @cached_property
+    def _moves(self) -> re.Pattern[str] | None:
+        found = self._cue("moves")
+        return None if found is None else re.compile(found.pattern, re.IGNORECASE)
+
     def leaves_open(self, sentence: str) -> bool:
         """Return whether a sentence refuses, denies or doubts, or tells what others agree with one another."""
         said = fold(sentence)
         refused, doubted, agreed, own = self._left_open
+        if self._moves is not None and self._moves.search(said):
+            refused = None
         is_open = any(cue is not None and cue.search(said) for cue in (refused, doubted))
         is_agreed = agreed is not None and agreed.search(said) is not None
         return is_open or (is_agreed and (own is None or own.search(said) is None))
