@@ -73,7 +73,7 @@ def _timed(line: str, name: str) -> str:
 def language_of(case: Case) -> str:
     """Return the ISO 639 code of the language in which an owner thinks: as declared, or as its texts show."""
     declared = case.world.language_of(case.profile)
-    return declared or spoken_language(case.profile, reversed(case.entries), case.job.key.owner, case.world.names)
+    return declared or spoken_language(case.profile, case.entries, case.job.key.owner, case.world.names)
 
 
 def language_of_texts(case: Case, entries: Iterable[Entry]) -> str:

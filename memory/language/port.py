@@ -7,13 +7,14 @@ answers, which changes no word but those for days: what it is asked about is quo
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from functools import lru_cache
 from typing import Protocol
 
 from cogitate.memory.language.commitments import Appointed, Outcome, Vow
 from cogitate.memory.language.english import plug as english
 from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, languages_of
 from cogitate.memory.language.neutral import Neutral
-from cogitate.memory.language.packs import pack_of, packs
+from cogitate.memory.language.packs import forget_with_packs, pack_of, packs
 from cogitate.memory.language.talk import Doers, Speakers, Speech, Talk
 
 
@@ -166,6 +167,15 @@ def is_courtesy(sentence: str, speakers: Speakers) -> bool:
 def changes_a_life(text: str) -> bool:
     """Return whether a text tells what people remember for the rest of their lives, in any language it may be in."""
     return any(language.changes_a_life(text) for language in _possible(text))
+
+
+@lru_cache(maxsize=65_536)  # an owner's memories are read again by each plan
+def tells_done(text: str) -> bool:
+    """Return whether a text tells that what was out of order is mended or settled."""
+    return language_of(text).tells_done(text)
+
+
+forget_with_packs(tells_done.cache_clear)
 
 
 def _possible(text: str) -> Iterator[Language]:

@@ -15,7 +15,7 @@ from cogitate.memory.clock import DAY, clock_in_force
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.languages import ENGLISH
 from cogitate.memory.language.markup import prose
-from cogitate.memory.language.port import frame_of, is_courtesy, language_of
+from cogitate.memory.language.port import frame_of, is_courtesy, language_of, tells_done
 from cogitate.memory.language.sentences import SPACED, UNSPACED, split_sentences
 from cogitate.memory.language.talk import Speakers
 from cogitate.memory.language.text import FUNCTION_WORDS
@@ -148,10 +148,9 @@ def _is_answered(matter: Collection[str], later: Iterable[tuple[Collection[str],
     An observation of something done needs fewer shared words: half of its own words, and two or half of the matter's.
     """
     words = frozenset(matter)
-    enough = _ALIKE * len(words)
-    return any(
-        len(shared) >= enough
-        or (2 * len(shared) >= max(len(said), min(4, len(words))) and language_of(entry.text).tells_done(entry.text))
-        for said, entry in later
-        if (shared := words.intersection(said))
-    )
+    enough, least = 2 * _ALIKE * len(words), max(1, min(4, len(words)))
+    for said, entry in later:
+        shared = 2 * len(words.intersection(said))
+        if shared >= least and (shared >= enough or (shared >= len(said) and tells_done(entry.text))):
+            return True
+    return False
