@@ -68,7 +68,7 @@ mutate: $(MUTATION) ## Bugs planted by cosmic-ray that no test finds: MODULES="s
 
 N ?= 1
 chaos: $(READY) ## Real processes under real faults, each N times (N=20), and how often each passed
-	COGITATE_STALL=12 $(BIN)/pytest tests/faults --ignore-glob '*crash*' --rounds $(N) --numprocesses 2 --dist worksteal
+	COGITATE_STALL=12 COGITATE_CUT=60 $(BIN)/pytest tests/faults --ignore-glob '*crash*' --rounds $(N) --numprocesses 2 --dist worksteal
 
 DOCS := $(VENV)/.docs-ready
 $(DOCS): $(READY)

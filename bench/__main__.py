@@ -165,6 +165,8 @@ def main() -> int:
     commands.add_parser(
         "window", help="what the token window keeps of twelve stories: names, objectives, relations, inventory"
     )
+    combined = commands.add_parser("hybrid", help="search by words and vectors, by ways to combine them")
+    combined.add_argument("--data", type=Path, default=os.environ.get("COGITATE_RECORDINGS"), help="as for quality")
     carried = commands.add_parser("carry", help="effect of each part of the default profile, on separate domains")
     carried.add_argument("--data", type=Path, default=os.environ.get("COGITATE_RECORDINGS"), help="as for quality")
     commands.add_parser("week", help="reflections and summaries of a week in the town, sampled with a fixed seed")
@@ -285,6 +287,10 @@ def main() -> int:
 
             stories = window_stories.read_stories()
             print_tables((window_stories.table(half, stories) for half in window_stories.HALVES), json)
+        case "hybrid":
+            from bench.carry import hybrid
+
+            print_tables(hybrid.tables(arguments.data), json)
         case "carry":
             from bench.carry import carry
 

@@ -1,27 +1,29 @@
 """`python -m bench curve`: quality against the share of calls, with spending as requests come and by value.
 
-A call is answered by what a model said when the recording was made; without one, the heuristic answers. Four measures,
-of which three compare with something that the model did not write:
+A call is answered by what a model said when the recording was made; without one, the heuristic answers. Five measures,
+of which four compare with something that the model did not write:
 
 * importance: 1 minus the mean error of ratings, in the nine points of the scale. The recorded ratings are the truth, so
   with all calls it is 1 by definition. What no call rates, the learner predicts from what calls have rated.
 * facts of summaries: of the words of answers to questions on a session, the share that its summary holds. Without a
   call the heuristic summarises in as many words as the recorded summary has.
+* events of summaries: the same with the words of the events of a session (`event_summary`), from which its lines were
+  written.
 * evidence recall: of the lines that answer a question, the share among the first ten lines found. A call adds the
   recorded observations on a session to the memory, each of which leads to its line.
 * coverage of reflections: of the importance of all events before a reflection and since the one before it, the share on
   which it rests, summed over all reflections.
 
 Each recording is one day; a conversation's sessions are an hour apart, in their order. The day's limit is a share of
-the calls that were recorded, and only admission decides which are made.
+the calls that were recorded, and only admission and the evening's repairs decide which are made
+(`bench.recorded_admission`). Ties between values are drawn: of summaries and reflections, which are few, the figures by
+value are means over ten draws.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from itertools import groupby
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,36 +31,24 @@ from bench.quality.importance import rated_entries
 from bench.quality.locomo import ADVERSARIAL, entries_of
 from bench.quality.recordings import Agent, RecordedConversation, RecordedMemory, Run, load_conversations, load_runs
 from bench.quality.summaries import ours, sessions
+from bench.recorded_admission import Call, made
 from bench.table import Row, Table
 from cogitate.memory.effects import Append, Effect
 from cogitate.memory.entry import Entry
 from cogitate.memory.importance import Ratings
 from cogitate.memory.language.text import stems
 from cogitate.memory.retrieval.retrieval import DIALOGUE, Query, retrieve
-from cogitate.memory.trigger import DEFAULT_TRIGGER
 from cogitate.ops.formatting.charts import Axis, Series, document, line_chart
-from cogitate.scheduler.budget.budget import BudgetView
-from cogitate.scheduler.budget.call_value import CallValues, ValueRound, Worth, change_of
-from cogitate.scheduler.config.limits import LimitTable
+from cogitate.scheduler.budget.call_value import change_of
+from cogitate.scheduler.budget.repairs import MOST_TOLD
 from cogitate.tasks.heuristics.insight import find_insight
 from cogitate.tasks.heuristics.recalled import Recalled
-from cogitate.tasks.job import Cost, JobKey, Request
 from cogitate.workers.llm.requests.tokens import estimate_tokens
 
+DRAWS = 10  # of ties between values, where a day has so few calls that its figure depends on them
 SHARES = (0.1, 0.2, 0.4, 0.6, 0.8)
 DEPTH = 10
-CALL = Cost(calls=1)
 TITLE = "Quality for calls: "
-
-
-class Call(NamedTuple):
-    """One call that was recorded, as admission sees it before it is made."""
-
-    owner: str
-    minute: int  # game time
-    happened: int  # importance of what the owner has perceived since its last call
-    change: int  # thousandths, of the heuristic by the model: known once the call is made
-    tokens: int  # of what is read and answered
 
 
 Answered = Callable[[Sequence[bool]], float]  # the quality of a day, by which of its calls were made
@@ -71,50 +61,7 @@ class Day(NamedTuple):
     calls: Sequence[Call]
     quality: Answered
     weight: float  # of its quality in the mean over days
-
-
-def made(calls: Sequence[Call], limit: int, *, by_value: bool) -> list[bool]:
-    """Return which calls admission makes within a day's limit."""
-    values, view = CallValues(), BudgetView(LimitTable({"day.run.calls": limit}), retry_share=0.0, guarantees={})
-    owners, served, found = len({call.owner for call in calls}), dict[str, int](), []
-    for minute, group in groupby(enumerate(calls), key=lambda numbered: numbered[1].minute):
-        asking = [(number, call, Request(kind="think", owner=call.owner)) for number, call in group]
-        worths = {id(request): _worth(values, request, call, served) for _, call, request in asking}
-        admission = ValueRound(
-            values,
-            view,
-            minute,
-            worth_of=partial(_known, worths),
-            kinds={"think": False},
-            owners=owners,
-            last=None,
-        )
-        admission.begin(request for *_, request in asking)
-        if by_value:
-            asking.sort(key=lambda one: -worths[id(one[2])].value)
-        admitted = set()
-        for number, call, request in asking:
-            key = JobKey(minute, "think", call.owner, number, 0)
-            cells = view.cells(key, minute)
-            if view.refusal(key, minute, CALL) is None and (
-                not by_value or admission.affords(key, request, CALL, cells)
-            ):
-                view.move(cells, Cost(), CALL)
-                served[call.owner] = minute
-                admitted.add(number)
-                if valued := admission.valued(key, request):
-                    values.learn("think", valued, call.change, Cost(calls=1, tokens=call.tokens))
-        found += [number in admitted for number in sorted(number for number, *_ in asking)]
-    return found
-
-
-def _known(worths: Mapping[int, Worth], request: Request) -> Worth:
-    return worths[id(request)]
-
-
-def _worth(values: CallValues, request: Request, call: Call, served: dict[str, int]) -> Worth:
-    stale = call.minute - served[call.owner] if call.owner in served else None
-    return values.worth(request, weight=1.0, happened=call.happened, enough=DEFAULT_TRIGGER, stale=stale)
+    draws: int = DRAWS  # of ties between values, over which quality by value is the mean
 
 
 # -- the measures ----------------------------------------------------------------------------------------
@@ -137,14 +84,14 @@ def importance(run: Run) -> Day:
                 error += abs(ratings.estimate(owner, entry).rating - rating)
         return 1 - error / len(rated) / 9
 
-    return Day(run.name, calls, quality, len(rated))
+    return Day(run.name, calls, quality, len(rated), draws=1)
 
 
-def facts(talk: RecordedConversation, answers: Iterable[tuple[int, str]]) -> Day:
-    """Return the summaries of a conversation's sessions; `answers` are by the session of their evidence."""
+def summaries(talk: RecordedConversation, tellings: Iterable[tuple[int, str]]) -> Day:
+    """Return the summaries of a conversation's sessions; `tellings` are what they should hold, by session."""
     wanted: dict[int, list[set[str]]] = {}
-    for session, answer in answers:
-        if content := set(stems(answer)):
+    for session, text in tellings:
+        if content := set(stems(text)):
             wanted.setdefault(session, []).append(content)
     told = {number: (ours(one), one.reference) for number, one in zip(talk.summaries, sessions(talk), strict=True)}
     calls = [
@@ -160,7 +107,13 @@ def facts(talk: RecordedConversation, answers: Iterable[tuple[int, str]]) -> Day
             total += sum(map(len, wanted.get(number, ())))
         return held / total
 
-    return Day(talk.name, calls, quality, sum(map(len, wanted.values())))
+    calls = [call._replace(repairs=_fits(talk, number)) for number, call in zip(told, calls, strict=True)]
+    return Day(talk.name, calls, quality, sum(sum(map(len, wanted.get(number, ()))) for number in told))
+
+
+def _fits(talk: RecordedConversation, number: int) -> bool:
+    """Return whether the lines of a session fit the prompt of a repair."""
+    return sum(len(turn.text) for turn in talk.sessions[number]) <= MOST_TOLD
 
 
 def evidence(talk: RecordedConversation, observed: dict[int, list[tuple[str, str]]]) -> Day:
@@ -198,7 +151,7 @@ def evidence(talk: RecordedConversation, observed: dict[int, list[tuple[str, str
                 found.append(sum(place[turn] in first for turn in question.evidence) / len(question.evidence))
         return sum(found) / len(found)
 
-    return Day(talk.name, calls, quality, sum(q.category != ADVERSARIAL for q in talk.questions))
+    return Day(talk.name, calls, quality, sum(q.category != ADVERSARIAL for q in talk.questions), draws=1)
 
 
 def coverage(run: Run) -> Day:
@@ -216,10 +169,10 @@ def coverage(run: Run) -> Day:
             by_model = {node.text for node in period if node.id in cited}
             without = {node.text for node in period if node.number in heuristic}
             if mass and thoughts:
-                happened = sum(map(_importance, period))
+                happened = sum(mass.values())
                 change = 1_000 - 2_000 * len(by_model & without) // max(1, len(by_model) + len(without))
                 said = " ".join(node.text for node in (*period, *thoughts))
-                calls.append(Call(agent.name, time // 60, happened, change, estimate_tokens(said)))
+                calls.append(Call(agent.name, time // 60, happened, change, estimate_tokens(said), repairs=True))
                 held.append((*(sum(mass[text] for text in texts) for texts in (without, by_model)), sum(mass.values())))
             since = max((node.number for node in period), default=since)
     order = sorted(range(len(calls)), key=lambda at: calls[at].minute)
@@ -281,7 +234,8 @@ def days(data: Path) -> dict[str, list[Day]]:
     runs = load_runs(data)
     return {
         "importance": [importance(run) for run in runs],
-        "facts of summaries": [facts(talk, _answers(raw[name])) for name, talk in talks.items()],
+        "facts of summaries": [summaries(talk, _answers(raw[name])) for name, talk in talks.items()],
+        "events of summaries": [summaries(talk, _events(raw[name])) for name, talk in talks.items()],
         "evidence recall": [evidence(talk, _observations(raw[name])) for name, talk in talks.items()],
         "coverage of reflections": [coverage(run) for run in runs if run.reflections],
     }
@@ -297,6 +251,13 @@ def _answers(sample: dict[str, Any]) -> Iterator[tuple[int, str]]:
         if asked["category"] != ADVERSARIAL:
             for session in {int(turn.partition(":")[0].lstrip("D") or 0) for turn in asked["evidence"] if ":" in turn}:
                 yield session, str(asked.get("answer", ""))
+
+
+def _events(sample: dict[str, Any]) -> Iterator[tuple[int, str]]:
+    for name, told in sample["event_summary"].items():
+        for events in told.values():
+            if isinstance(events, list):
+                yield from ((int(name.removeprefix("events_session_")), event) for event in events)
 
 
 def _observations(sample: dict[str, Any]) -> dict[int, list[tuple[str, str]]]:
@@ -323,13 +284,16 @@ def point(found: Sequence[Day], share: float, *, by_value: bool) -> Point:
     """Return the mean quality over days, by weight, and what was spent."""
     total = calls = tokens = 0.0
     for day in found:
-        answered = [share == 1.0] * len(day.calls)
-        if 0 < share < 1:
-            answered = made(day.calls, max(1, round(share * len(day.calls))), by_value=by_value)
-        total += day.weight * day.quality(answered)
-        calls += sum(answered)
-        tokens += sum(call.tokens for call, called in zip(day.calls, answered, strict=True) if called)
-    return Point(total / sum(day.weight for day in found), int(calls), int(tokens))
+        limit, drawn = max(1, round(share * len(day.calls))), by_value and 0 < share < 1
+        draws = day.draws if drawn else 1
+        for draw in range(draws):
+            answered = [share == 1.0] * len(day.calls)
+            if 0 < share < 1:
+                answered = made(day.calls, limit, by_value=by_value, draw=draw)
+            total += day.weight * day.quality(answered) / draws
+            calls += sum(answered) / draws
+            tokens += sum(call.tokens for call, called in zip(day.calls, answered, strict=True) if called) / draws
+    return Point(total / sum(day.weight for day in found), round(calls), round(tokens))
 
 
 def tables(data: Path) -> Iterator[Table]:

@@ -101,7 +101,6 @@ UNCORRECTED = Correction()
 class Valued(NamedTuple):
     """The value that admission expected of a job's call."""
 
-    situation: int  # 1 to 4, by how much had happened
     is_check: bool  # whether it was drawn to check the estimate, whatever its value is
 
 

@@ -48,6 +48,7 @@ class WorldFacts:
     scope_names: Mapping[str, str] = field(default_factory=dict)  # of NPCs, places, groups and the world
     routines: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)  # of groups and the world
     languages: Mapping[str, str] = field(default_factory=dict)  # of groups and the world
+    spoken: str | None = None  # the language that all profiles together show, if not English
     retrieval: ProfileChoice = "default"  # how memories are scored
     kind_retrieval: Mapping[str, ProfileChoice] = field(default_factory=dict)  # by kind, where it differs
 

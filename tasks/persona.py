@@ -72,8 +72,10 @@ def _timed(line: str, name: str) -> str:
 
 def language_of(case: Case) -> str:
     """Return the ISO 639 code of the language in which an owner thinks: as declared, or as its texts show."""
-    declared = case.world.language_of(case.profile)
-    return declared or spoken_language(case.profile, case.entries, case.job.key.owner, case.world.names)
+    if declared := case.world.language_of(case.profile):
+        return declared
+    names, around = case.world.names, case.world.spoken or ""
+    return spoken_language(case.profile, case.entries, case.job.key.owner, names, around)
 
 
 def language_of_texts(case: Case, entries: Iterable[Entry]) -> str:

@@ -1,8 +1,8 @@
 """The Celery app: one task per kind of job, named after the kind, whose argument is a job's id.
 
-Settings are in `celeryconfig`. A task only passes the id to `cogitate.workers.jobs.process_lane.run_job`, which
-claims the job from the ledger: a message is a hint, and a false one changes nothing. `transport` refuses messages that
-are not hints.
+Settings are in `celeryconfig`. `cogitate.workers.jobs.hinted_tasks` takes the messages of a worker with threads; in a
+pool of processes a task passes the id to `cogitate.workers.jobs.process_lane.run_job`. Both claim the job from the
+ledger: a message is a hint, and a false one changes nothing. `transport` refuses messages that are not hints.
 
 A worker prepares before its first message. One with a broken template, or with settings that its runner refuses, would
 fail on every message, although other workers could run the jobs. It exits with one line that says why, and records the
@@ -48,6 +48,8 @@ worker_process.register()
 metrics.register()
 model_lane.register()
 
+#: By name: only a worker loads it, and it loads all that jobs need.
+STRATEGY = "cogitate.workers.jobs.hinted_tasks:strategy"
 FLOWER_PAGES = "cogitate.flower"  # entry points that extend Flower; this package must not import what they load
 
 
@@ -59,7 +61,7 @@ def make_app(broker: str | None = None) -> Celery:
     if broker is not None:
         made.conf.update(broker_url=kombu_url(broker), broker_use_ssl=tls(broker))
     for kind in kinds():
-        made.task(_task(), name=kind.name, shared=False)
+        made.task(_task(), name=kind.name, shared=False, Strategy=STRATEGY)
     return made
 
 

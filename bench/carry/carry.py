@@ -60,7 +60,7 @@ def domains(data: Path | None) -> Iterator[tuple[str, list[Asked]]]:
         yield from (
             (name, found)
             for name, found in (
-                ("conversations", _asked(load_conversations(data))),
+                ("conversations", asked_of(load_conversations(data))),
                 ("meetings", meetings(data)),
                 ("games", games(data)),
             )
@@ -68,8 +68,8 @@ def domains(data: Path | None) -> Iterator[tuple[str, list[Asked]]]:
         )
     for name in ("chats", "catch-ups"):
         folder = TALKS / name.replace("-", "_")
-        yield name, _asked(read_conversations(folder / "development"))
-        yield f"held-out {name}", _asked(read_conversations(folder / "held_out"))
+        yield name, asked_of(read_conversations(folder / "development"))
+        yield f"held-out {name}", asked_of(read_conversations(folder / "held_out"))
     yield "town", [one for seed in TOWN_SEEDS for one in town_questions.memories(TOWN_AGENTS, TOWN_DAYS, seed)]
     yield "story", [one for seed in STORY_SEEDS for one in story_questions.memories(STORY_DAYS, seed)]
 
@@ -80,9 +80,9 @@ def tables(data: Path | None) -> Iterator[Table]:
     found = {
         variant.label: [recalls(memories, variant.profile) for memories in asked.values()] for variant in variants()
     }
-    rows = [Row(label, tuple(_mean(share for _, share in one) for one in by)) for label, by in found.items()]
+    rows = [Row(label, tuple(mean(share for _, share in one) for one in by)) for label, by in found.items()]
     several = [
-        Row(label, tuple(_mean(s for q, s in one if len(q.evidence) > 1) for one in by)) for label, by in found.items()
+        Row(label, tuple(mean(s for q, s in one if len(q.evidence) > 1) for one in by)) for label, by in found.items()
     ]
     yield Table(f"Evidence among the first {DEPTH}, by domain", tuple(asked), tuple(rows), _counts(asked))
     yield Table("… of questions with several pieces of evidence", tuple(asked), tuple(several), "")
@@ -92,7 +92,7 @@ def tables(data: Path | None) -> Iterator[Table]:
             [share - before for (_, share), (_, before) in zip(one, two, strict=True)]
             for one, two in zip(ours, other, strict=True)
         ]
-        figures = (Row("gain", tuple(map(_mean, gains))), Row("its standard error", tuple(map(_standard_error, gains))))
+        figures = (Row("gain", tuple(map(mean, gains))), Row("its standard error", tuple(map(standard_error, gains))))
         yield Table(f"What the default profile gains on {label}", tuple(asked), figures)
     for name, memories in asked.items():
         yield _by_kind(name, memories)
@@ -119,8 +119,8 @@ def _by_kind(name: str, memories: Sequence[Asked]) -> Table:
             kind,
             (
                 sum(question.kind == kind for question, _ in ours),
-                _mean(share for question, share in plain if question.kind == kind),
-                _mean(share for question, share in ours if question.kind == kind),
+                mean(share for question, share in plain if question.kind == kind),
+                mean(share for question, share in ours if question.kind == kind),
             ),
         )
         for kind in kinds
@@ -132,7 +132,8 @@ def _without(name: str) -> RetrievalProfile:
     return replace(DEFAULT, components=tuple(part for part in DEFAULT.components if part.name != name))
 
 
-def _asked(conversations: Iterable[RecordedConversation]) -> list[Asked]:
+def asked_of(conversations: Iterable[RecordedConversation], *, adversarial: bool = False) -> list[Asked]:
+    """Return the memories of conversations with their adversarial questions, or with all others."""
     kinds = {1: "several facts", 2: "time", 3: "inference", 4: "one fact"}
     found: list[Asked] = []
     for conversation in conversations:
@@ -140,7 +141,7 @@ def _asked(conversations: Iterable[RecordedConversation]) -> list[Asked]:
         questions = tuple(
             Question(asked.text, kinds.get(asked.category, "other"), frozenset(number[turn] for turn in asked.evidence))
             for asked in conversation.questions
-            if asked.category != ADVERSARIAL
+            if (asked.category == ADVERSARIAL) is adversarial
         )
         found.append(Asked(conversation.name, entries_of(conversation, described=True), questions))
     return found
@@ -151,10 +152,12 @@ def _counts(asked: dict[str, list[Asked]]) -> str:
     return "Questions: " + ", ".join(f"{name} {count}" for name, count in counts.items()) + "."
 
 
-def _standard_error(values: Sequence[float]) -> float:
+def standard_error(values: Sequence[float]) -> float:
+    """Return the standard error of the mean."""
     return stdev(values) / math.sqrt(len(values)) if len(values) > 1 else 0.0
 
 
-def _mean(values: Iterable[float]) -> float:
+def mean(values: Iterable[float]) -> float:
+    """Return the mean; 0 of nothing."""
     found = list(values)
     return sum(found) / len(found) if found else 0.0

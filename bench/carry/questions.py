@@ -55,9 +55,28 @@ def _meeting(name: str, turns: list[dict[str, str]], qs: list[dict[str, Any]]) -
 
 def games(data: Path) -> list[Asked]:
     """Return all recorded games as one memory. Each sentence of a summary asks for the lines of its piece."""
+    return _games(sorted(recorded(data / "crd3"), key=_episode))
+
+
+def halves_of_games(data: Path) -> list[Asked]:
+    """Return recorded games as two memories: every second episode each."""
+    pieces = sorted(recorded(data / "crd3"), key=_episode)
+    episodes = list(dict.fromkeys(map(_episode, pieces)))
+    return [
+        memory
+        for half in (episodes[::2], episodes[1::2])
+        for memory in _games([piece for piece in pieces if _episode(piece) in half])
+    ]
+
+
+def _episode(piece: dict[str, Any]) -> str:
+    return str(piece["ep"])
+
+
+def _games(pieces: Sequence[dict[str, Any]]) -> list[Asked]:
     entries: list[Entry] = []
     questions: list[Question] = []
-    for piece in sorted(recorded(data / "crd3"), key=lambda one: str(one["ep"])):
+    for piece in pieces:
         first = len(entries) + 1
         entries += [_line(who, text, piece["ep"], number) for number, (who, text) in enumerate(piece["turns"], first)]
         lines = frozenset(range(first, len(entries) + 1))

@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from itertools import chain
 
 from cogitate.memory.language.packs import forget_with_packs, packs
-from cogitate.memory.language.tables import read_table
+from cogitate.memory.language.tables import english, read_table
 from cogitate.memory.language.text import FUNCTION_WORDS, KANA_AND_HAN, normalized
 
 ENGLISH = "en"
@@ -46,6 +46,7 @@ _LATIN_LETTERS = (
     ("vi", frozenset("ơư").union(map(chr, range(0x1EA0, 0x1EFA)))),
     ("de", frozenset("ß")),
 )
+_ELSEWHERE = english("function_words_elsewhere")  # of English, and function words of another language
 _LATIN = re.compile("[A-Za-z\u00aa-\u024f\u1e00-\u1eff]")
 _LETTER = re.compile(r"[^\W\d_]")
 _LATIN_WORD = re.compile("[A-Za-z\u00c0-\u024f\u1e00-\u1eff]+")
@@ -81,24 +82,32 @@ def _by_function_words(text: str) -> tuple[str, ...]:
     found = Counter(chain.from_iterable(table[word] for word in said if word in table))
     if words and words[0][0].isupper() and not any(word in table for word in said[1:]):
         found.clear()  # "Ben" and "Su" are function words, too
-    english = [word for word in said if word in FUNCTION_WORDS and (len(word) > 1 or word == "i")]
+    of_english = [word for word in said if word in FUNCTION_WORDS and len(word) > 1] + ["i"] * words.count("I")
     accented = 0 if text.isascii() else sum(not word.isascii() for word in said)
     lower = said[1:] if words and words[0][0].isupper() else said  # a name tells no language
     most = max(found.values(), default=0)
     likely = tuple(language for language in _function_words() if found.get(language) == most)
+    if text.isascii():
+        likely = tuple(one for one in likely if _shows({word for word in said if one in table.get(word, ())}))
     if most >= _SHARE * len(said) and likely:
-        if most > len(english) or (most == len(english) and accented):
+        if most > len(of_english) or (most == len(of_english) and accented):
             return (own,) if len(likely) > 1 and (own := _by_letters(lower)) in likely else likely
         # As many words of English: the other language has all of them, and one that English has not.
         words_of = {one: {word for word in said if one in table.get(word, ())} for one in likely}
-        more = tuple(one for one in likely if words_of[one] > set(english))
-        if most == len(english) and more:
+        more = tuple(one for one in likely if words_of[one] > set(of_english))
+        if most == len(of_english) and more:
             return more
-    if english:
-        return (ENGLISH,)
-    if accented and (own := _by_letters(lower)):
+    own = _by_letters(lower) if accented else ""
+    if of_english and not (own and most == len(of_english)):
+        return (ENGLISH, *likely) if most == len(of_english) else (ENGLISH,)
+    if own:
         return (own,)
     return (OTHER,) if 4 * accented > len(said) else (UNDETERMINED,)
+
+
+def _shows(words: set[str]) -> bool:
+    """Return whether function words show their language: one that English has too does not, as in "brew ale"."""
+    return len(words) > 1 or not words <= _ELSEWHERE
 
 
 def _by_letters(words: Iterable[str]) -> str:

@@ -123,6 +123,13 @@ class Neutral:
     def tells_done(self, sentence: str) -> bool:
         return not sentence.endswith(QUESTIONS) and self._pack.tells_done(sentence)
 
+    def is_intent(self, sentence: str) -> bool:
+        asks = sentence.endswith(QUESTIONS)
+        return not asks and not self._pack.leaves_open(sentence) and self._pack.is_of_speaker(sentence)
+
+    def tells_trouble(self, sentence: str) -> bool:
+        return self._pack.tells_trouble(sentence)
+
     def is_done(self, sentence: str, deed: str) -> bool:
         return False  # the form of a verb is not known
 

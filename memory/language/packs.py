@@ -25,6 +25,7 @@ _READ = ("colon", "not_after", "hours", "at", "before", "units", "am", "pm", "no
 _OPEN = ("refusals", "doubts", "others", "own")
 _WAYS = (
     "sleep",
+    "food",
     "courtesies",
     "vows",
     "kept",
@@ -34,6 +35,8 @@ _WAYS = (
     "prefixes",
     "done",
     "undone",
+    "harms",
+    "lacks",
     "not_subject",
 )
 _KEYS = frozenset((*SAID, *_READ, *_OPEN, *_WAYS, "between", "days", "function_words", "letters"))
@@ -45,6 +48,7 @@ _WORD = rf"[\w{MARKS}]"
 _NO_WORD = rf"[^\w{MARKS}]{{1,3}}"  # between two words
 _GAP = rf"(?:{_NO_WORD}{_WORD}{{1,30}}){{0,4}}{_NO_WORD}"  # a few words between two that belong together
 _GAP_UNSPACED = ".{0,30}"
+_DENIED_BEFORE, _DENIED_AFTER = 25, 8  # characters around harm in which a negation denies it
 _IS_UNSPACED = re.compile(f"[{UNSPACED}]")
 _IS_KOREAN = re.compile("[\uac00-\ud7a3]")
 
@@ -209,11 +213,34 @@ class Pack:
         is_agreed = agreed is not None and agreed.search(said) is not None
         return is_open or (is_agreed and (own is None or own.search(said) is None))
 
+    def is_of_speaker(self, sentence: str) -> bool:
+        """Return whether a sentence has a word for the one who says it."""
+        own = self._left_open[3]
+        return own is not None and own.search(fold(sentence)) is not None
+
     def tells_done(self, sentence: str) -> bool:
         """Return whether a sentence tells that something is mended or settled."""
-        done, undone = self._done
+        return self._says_done(fold(sentence)) and not self.leaves_undone(sentence)
+
+    def _says_done(self, said: str) -> bool:
+        done = self._done[0]
+        return done is not None and done.search(said) is not None
+
+    def tells_trouble(self, sentence: str) -> bool:
+        """Return whether a sentence tells of harm, undenied, or of a lack; True where no words are known."""
+        harms, lacks = self._troubles
+        if harms is None or lacks is None:
+            return True
         said = fold(sentence)
-        return done is not None and done.search(said) is not None and not (undone is not None and undone.search(said))
+        found = [harm.span() for harm in harms.finditer(said)]
+        if not found:
+            return lacks.search(said) is not None or (self._says_done(said) and self.leaves_undone(sentence))
+        after = _DENIED_AFTER if _runs_on(self.phrase("lacks")) else 0
+        return not all(lacks.search(said, max(0, start - _DENIED_BEFORE), end + after) for start, end in found)
+
+    @cached_property
+    def _troubles(self) -> tuple[re.Pattern[str] | None, ...]:
+        return self._cue("harms"), self._cue("lacks")
 
     def leaves_undone(self, sentence: str) -> bool:
         """Return whether a sentence tells that something is not done, or is yet to be."""

@@ -6,6 +6,7 @@ answers, which changes no word but those for days: what it is asked about is quo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from functools import lru_cache
 from typing import Protocol
@@ -13,9 +14,13 @@ from typing import Protocol
 from cogitate.memory.language.commitments import Appointed, Outcome, Vow
 from cogitate.memory.language.english import plug as english
 from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, languages_of
+from cogitate.memory.language.markup import prose
 from cogitate.memory.language.neutral import Neutral
 from cogitate.memory.language.packs import forget_with_packs, pack_of, packs
+from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.talk import Doers, Speakers, Speech, Talk
+
+_PARTS = re.compile(r"[:;：；]\s*")
 
 
 class Language(Protocol):
@@ -125,6 +130,12 @@ class Language(Protocol):
     def tells_done(self, sentence: str) -> bool:
         """Return whether a sentence tells that what was out of order is mended or settled."""
 
+    def is_intent(self, sentence: str) -> bool:
+        """Return whether what one says is about oneself, and neither a question nor denied, doubted or called off."""
+
+    def tells_trouble(self, sentence: str) -> bool:
+        """Return whether a sentence tells that something is broken, missing or in danger, or may do so."""
+
     def heard(self, text: str, speaker: str, listener: str) -> str:
         """Return what another said as one tells it of oneself: with the speaker named for "I", and no "you".
 
@@ -140,10 +151,10 @@ def language_of(text: str, around: str = UNDETERMINED) -> Language:
     """Return what knows the language of a text: English where nothing speaks against it.
 
     Args:
-        around: the language of what the text stands in, which decides where the text shows none.
+        around: the language of what the text stands in, which decides where the text shows none, or may be in it.
     """
-    found = languages_of(text)[0]
-    return language_called(around if found == UNDETERMINED else found)
+    found = languages_of(text)
+    return language_called(around if found[0] == UNDETERMINED or around in found else found[0])
 
 
 def language_called(code: str) -> Language:
@@ -170,17 +181,24 @@ def changes_a_life(text: str) -> bool:
 
 
 @lru_cache(maxsize=65_536)  # an owner's memories are read again by each plan
-def tells_done(text: str) -> bool:
-    """Return whether a text tells that what was out of order is mended or settled."""
-    return language_of(text).tells_done(text)
+def tells_trouble(text: str, around: str) -> bool:
+    """Return whether a part of a text tells of trouble; one whose language is unknown is in `around`."""
+    return any(
+        known.tells_trouble(part) and not known.tells_done(part)
+        for sentence in split_sentences(prose(text))
+        for known in (language_called(around) if languages_of(sentence)[0] == OTHER else language_of(sentence, around),)
+        for part in _PARTS.split(sentence)
+    )
 
 
-forget_with_packs(tells_done.cache_clear)
+forget_with_packs(tells_trouble.cache_clear)
 
 
 def _possible(text: str) -> Iterator[Language]:
     """Yield what knows the languages that a text may be in: all with a pack where it shows none."""
     found = languages_of(text)
     yield language_called(found[0])
+    if found[0] == ENGLISH:
+        return
     others = packs() if found[0] in (OTHER, UNDETERMINED) else found[1:]
     yield from (Neutral(pack_of(code)) for code in others)

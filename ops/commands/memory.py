@@ -227,7 +227,7 @@ def plan(
             console.print("no plan in force")
         else:
             until = f"until {day_and_time(found.valid_until)}" if kept.view.clock.has_times else "until the next plan"
-            how = "provisionally by a heuristic" if found.provisional else "as requested"
+            how = "provisionally by a heuristic" if found.provisional else "by its job"
             console.print(f"Plan {found.number}, created {how} at tick {found.tick:,}, {until}: {found.text}")
             console.print(items_table(plan.items))
             for label, present in (("Now", plan.now), ("Next", plan.next)):

@@ -30,7 +30,12 @@ from cogitate.ops.command_options import (
 )
 from cogitate.ops.formatting.budget import by_unit, format_cost, real_day_json, real_day_line
 from cogitate.ops.formatting.run import degraded, ended_jobs, jobs_table, print_summary, run_budget_table
-from cogitate.ops.formatting.vitals import endpoints_table, format_failing_worker, format_unanswered_worker
+from cogitate.ops.formatting.vitals import (
+    endpoints_table,
+    format_failing_worker,
+    format_missing_worker,
+    format_unanswered_worker,
+)
 from cogitate.ops.formatting.waiting import waiting_table
 from cogitate.ops.waiting_runs import WaitingRun, waiting_runs
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
@@ -153,8 +158,7 @@ def status(
     if day.limited:
         console.print(real_day_line(day))
     for missing in workers.missing:
-        said = f"Worker {missing.worker} has sent no heartbeat for {missing.seconds:.0f} s"
-        console.print(said, style="yellow")
+        console.print(format_missing_worker(missing), style="yellow")
     for failing in workers.failing:
         console.print(format_failing_worker(failing), style="yellow")
     for lost in workers.unanswered:

@@ -21,7 +21,7 @@ from cogitate.ops.command_options import AsJson, DataDir, Verbose, open_state, r
 from cogitate.ops.doctor.endpoints import examine_endpoints
 from cogitate.ops.doctor.rabbitmq import examine_rabbitmq
 from cogitate.ops.doctor.redis import WAKE, examine_redis
-from cogitate.ops.formatting.vitals import format_failing_worker, format_unanswered_worker
+from cogitate.ops.formatting.vitals import format_failing_worker, format_missing_worker, format_unanswered_worker
 from cogitate.ops.world_choice import DEFAULT_AGENTS
 from cogitate.prompts.render import TemplateError, check_templates
 from cogitate.scheduler.budget.settings_checks import (
@@ -197,7 +197,10 @@ def examine_workers(app: Celery, kinds: Sequence[str], *, expected: bool) -> Ite
 
 
 def examine_signs(seen: WorkersSeen) -> Iterator[Finding]:
-    """Report the workers that cannot claim jobs, or ended for that reason, and those that no endpoint answers."""
+    """Report workers that died, that cannot claim jobs or ended for that reason, and that no endpoint answers."""
+    for gone in seen.missing:
+        what = format_missing_worker(gone).removeprefix(f"Worker {gone.worker} ")
+        yield warning(f"worker {gone.worker}", what, "see why it ended, then start one: cogitate worker")
     for one in seen.failing:
         what = format_failing_worker(one).removeprefix(f"Worker {one.worker} ")
         yield failed(f"worker {one.worker}", what, "correct the cause on its machine, then start it again")

@@ -20,6 +20,7 @@ from cogitate.ops.experiment.sweeping import sweep as run_sweep
 from cogitate.ops.formatting.budget import by_unit
 from cogitate.ops.formatting.charts import figure
 from cogitate.ops.signals import interruptible
+from cogitate.scheduler.ledger.errors import LedgerUnavailable
 
 
 def sweep(
@@ -48,9 +49,15 @@ def sweep(
         interruptible(lambda text: err.print(text)) as interruption,
         interruption.softened(lambda: asked.append(True), "leaving the runs, which can be continued"),
     ):
-        found = run_sweep(
-            file, out=out, watch=lambda progress: err.print(progress_line(progress)), stop=lambda: bool(asked)
-        )
+        try:
+            found = run_sweep(
+                file, out=out, watch=lambda progress: err.print(progress_line(progress)), stop=lambda: bool(asked)
+            )
+        except LedgerUnavailable:
+            if not asked:
+                raise
+            err.print("stopped while its server did not answer; run the same command to continue")
+            return interruption.exit_code
     _print(console, found)
     if as_json:
         print(json.dumps(_json(found)), flush=True)

@@ -188,7 +188,7 @@ class Runner:
         self._watch = watch
         self._stop = stop
         self._failed: list[str] = []
-        self.outage = Pause(folder.path.name, self.settings.outage_wait)  # waits for a server that is away
+        self.outage = Pause(folder.path.name, self.settings.outage_wait, stop=stop)  # waits for a server that is away
         self.client: Redis
         self.limit: ExperimentLimit
 
@@ -230,7 +230,7 @@ class Runner:
         Raises:
             ConfigurationError: when a worker cannot start.
             WorkersLost: when no worker is left.
-            LedgerUnavailable: when the server is away for longer than `outage_wait`.
+            LedgerUnavailable: when the server is away for longer than `outage_wait`, or while `stop` returns True.
         """
         planned, noted, since = [*self.experiment.runs()], self.folder.done(), time.monotonic()
         waiting = [run for run in planned if run.name not in noted]

@@ -69,6 +69,7 @@ def sweep(
 
     Raises:
         ConfigurationError: when the file or a setting is invalid, or the folder is of another experiment.
+        LedgerUnavailable: when its server is away for longer than `outage_wait`, or once `stop` returns True.
     """
     logs.quiet()
     folder = _folder_of(experiment, out)

@@ -315,7 +315,7 @@ def spenders_card(spenders: Spenders) -> Card:
     """Return the owners that spent most today, as far as known."""
     names = [owner.removeprefix("agent:") for owner in spenders.owners]
     costs = [*spenders.owners.values()]
-    lines = [format_cost(cost) for cost in costs[:1]]
+    lines = [format_cost(cost) for cost in costs[:1]] or ["jobs count once they have ended"]
     lines += [f"then {name}: {_most_telling(cost)}" for name, cost in [*zip(names, costs, strict=True)][1 : 1 + NEXT]]
     figures = {"tokens": costs[0].tokens, "usd_micros": costs[0].usd_micros} if costs else {}
     return Card(

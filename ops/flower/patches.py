@@ -126,7 +126,6 @@ STATES = {
     "late:": "LATE",
     "no result": "NO RESULT",
     "not run:": "NOT RUN",
-    "put aside:": "PUT ASIDE",
 }
 
 

@@ -14,7 +14,7 @@ from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals
 from cogitate.scheduler.inspection.summary import SlowKind
 from cogitate.scheduler.inspection.vitals import SteeringVitals
 from cogitate.scheduler.ledger.claims import split_failure
-from cogitate.scheduler.ledger.worker_signs import FailingWorker, UnansweredWorker
+from cogitate.scheduler.ledger.worker_signs import FailingWorker, MissingWorker, UnansweredWorker
 from cogitate.workers.llm.replies.failures import STATUS
 
 _SHOWN = {"server": "server error"}
@@ -118,6 +118,10 @@ def format_failing_worker(one: FailingWorker) -> str:
         return f"Worker {one.worker} could not begin: {one.why}"
     then = ", and has ended" if one.ended else ""
     return f"Worker {one.worker} could claim none of its last {one.failures:,} jobs{then}: {one.why}"
+
+
+def format_missing_worker(one: MissingWorker) -> str:
+    return f"Worker {one.worker} has sent no heartbeat for {one.seconds:.0f} s"
 
 
 def format_unanswered_worker(one: UnansweredWorker) -> str:

@@ -2,10 +2,11 @@
 
 The value of a call is the owner's weight, times how much a model is expected to change what the heuristic would give,
 times 1 plus how much has happened and how old the owner's last thought of the kind is, each between 0 and 1. A request
-with a priority above 0 counts that many times more.
+with a priority above 0 counts that many times more. What happened in the same words counts once.
 
-How much models change heuristics is learned: of each answer that was applied, the share of the heuristic's words that
-it does not have, by kind and by how much had happened. Few answers count as one half.
+How much models change heuristics is learned by kind: of each answer that was applied, the share of the heuristic's
+words that it does not have. Few answers count as one half. This decides between kinds alone: of the requests of one
+kind, an answer that shares least with the heuristic is no better, and often rests on older memories.
 
 Admission expects a demand for each daily limit, and for a limit of a run with a known end: the requests of the previous
 day from this hour on, or those of today so far. If the remaining amount covers only a share of that demand, admission
@@ -41,7 +42,6 @@ LOW_VALUE = "low_value"  # the refusal of a request whose value is below what th
 FIELD = "call_values"  # of the run's state
 CHECKS = 16  # one call in so many checks the estimate
 FULL = 1_000  # thousandths
-SITUATIONS = 4  # steps of how much has happened
 _HOURS = 24
 _MORNING = 360  # minutes after 00:00; a day that a run began later tells nothing of the next
 _UNKNOWN = 4  # answers that the expectation of one half counts as
@@ -51,16 +51,15 @@ _MILLION = 1_000_000
 
 
 class Worth(NamedTuple):
-    """The expected value of one request."""
+    """The expected value of one request, in thousandths."""
 
-    situation: int  # 1 to `SITUATIONS`
-    value: int  # thousandths
+    need: int  # the value of a call that would change all that the heuristic gives
+    value: int
 
     @property
     def step(self) -> int:
-        """The value on a scale of 16 steps an octave."""
-        size = (self.value + 16).bit_length()
-        return 16 * (size - 5) + ((self.value + 16 >> (size - 5)) & 15)
+        """The need on a scale of 16 steps an octave."""
+        return _step(self.need)
 
 
 class Checked(msgspec.Struct, frozen=True):
@@ -78,16 +77,16 @@ class ValueState(msgspec.Struct, kw_only=True, omit_defaults=True):
     began: int = 0  # minute of the day at which its counts begin
     asked: dict[str, list[int]] = msgspec.field(default_factory=dict)  # requests of the day, by hour
     before: dict[str, list[int]] = msgspec.field(default_factory=dict)  # the same of the day before
-    steps: dict[str, dict[int, int]] = msgspec.field(default_factory=dict)  # requests by the step of their value
-    changes: dict[str, list[tuple[int, int]]] = msgspec.field(default_factory=dict)  # answers and the sum of changes
+    steps: dict[str, dict[int, int]] = msgspec.field(default_factory=dict)  # requests by the step of their need
+    changes: dict[str, tuple[int, int]] = msgspec.field(default_factory=dict)  # answers and the sum of changes
     costs: dict[str, tuple[int, int, int]] = msgspec.field(default_factory=dict)  # answers, their tokens and money
     checked: Checked = Checked()
 
 
 def happened_since(stream: Stream, tick: int) -> int:
-    """Return the importance of what a stream has received after a tick, thoughts left out."""
+    """Return the importance of what a stream has received after a tick: thoughts left out, and each text once."""
     newer = takewhile(lambda entry: entry.tick > tick, reversed(stream.entries.values()))
-    return sum(rating(entry) for entry in newer if entry.type in ("observation", "message"))
+    return sum({entry.text: rating(entry) for entry in newer if entry.type in ("observation", "message")}.values())
 
 
 def change_of(answer: Iterable[Effect], heuristic: Iterable[Effect]) -> int:
@@ -111,8 +110,7 @@ def read_values(store: RunStore) -> ValueState:
 def value_lines(state: ValueState) -> list[str]:
     """Return in words how much models change each kind's heuristic, and how well that was expected."""
     lines = []
-    for kind, known in sorted(state.changes.items()):
-        answers, total = sum(n for n, _ in known), sum(found for _, found in known)
+    for kind, (answers, total) in sorted(state.changes.items()):
         lines.append(
             f"models changed {total / FULL / answers:.0%} of what the heuristic of {kind} gives ({answers:,} answers)"
         )
@@ -140,27 +138,28 @@ class CallValues:
         """
         filled = FULL * happened // (happened + enough)
         old = FULL if stale is None else FULL * max(0, stale) // (max(0, stale) + DAY)
-        situation = 1 + min(SITUATIONS - 1, SITUATIONS * filled // FULL)
-        expected = self.expected(request.kind, situation) * (FULL + filled + old) // FULL
-        return Worth(situation, round(FULL * weight) * expected * (1 + max(0, request.priority)) // FULL)
+        need = round(FULL * weight) * (FULL + filled + old) * (1 + max(0, request.priority)) // FULL
+        return Worth(need, self.valued(request.kind, need))
 
-    def expected(self, kind: str, situation: int) -> int:
-        """Return by how much a model is expected to change the heuristic, in thousandths."""
-        known = self.state.changes.get(kind, ())
-        usual = _mean(sum(n for n, _ in known), sum(total for _, total in known), FULL // 2)
-        return _mean(*known[situation - 1], usual) if known else usual
+    def valued(self, kind: str, need: int) -> int:
+        """Return the value of a call with this need."""
+        return need * self.expected(kind) // FULL
+
+    def expected(self, kind: str) -> int:
+        """Return by how much a model is expected to change the heuristic of a kind, in thousandths."""
+        answers, total = self.state.changes.get(kind, (0, 0))
+        return (total + _UNKNOWN * FULL // 2) // (answers + _UNKNOWN)
 
     def learn(self, kind: str, valued: Valued, change: int, cost: Cost) -> None:
         """Learn from a model's answer how much it changed, and what it cost."""
-        state, situation = self.state, valued.situation
+        state = self.state
         if valued.is_check:
             was = state.checked
-            expected = was.expected + self.expected(kind, situation)
+            expected = was.expected + self.expected(kind)
             state.checked = Checked(was.answers + 1, expected, was.found + change)
-        known = state.changes.setdefault(kind, [(0, 0)] * SITUATIONS)
-        answers, total = known[situation - 1]
+        answers, total = state.changes.get(kind, (0, 0))
         answers, total = _fading(answers + 1, total + change)
-        known[situation - 1] = answers, total
+        state.changes[kind] = answers, total
         answers, tokens, usd = state.costs.get(kind, (0, 0, 0))
         answers, tokens, usd = _fading(answers + 1, tokens + cost.tokens, usd + cost.usd_micros)
         state.costs[kind] = answers, tokens, usd
@@ -265,7 +264,7 @@ class ValueRound:
     def valued(self, key: JobKey, request: Request) -> Valued | None:
         """Return how a call that the limits afford was valued; None: its kind asks no model."""
         worth = self.of(request)
-        return None if worth is None else Valued(worth.situation, key in self._checks)
+        return None if worth is None else Valued(key in self._checks)
 
     def _is_paced(self, cell: Cell) -> bool:
         paced = cell.period == "day" or (cell.period == "run" and self._last is not None)
@@ -282,15 +281,15 @@ class ValueRound:
         return share
 
     def _is_among(self, key: JobKey, step: int, scope: str, share: int) -> bool:
-        """Return whether a value is among this share, in millionths, of the highest expected; ties are drawn."""
+        """Return whether a need is among this share, in millionths, of the highest values expected; ties are drawn."""
         seen, steps = self._known_steps(scope)
-        total = sum(steps.values())
-        higher = sum(count for one, count in steps.items() if one > step) + total // (seen + 1)
+        total, own = sum(steps.values()), self._value_step(key.kind, step)
+        higher = sum(count for one, count in steps.items() if one > own) + total // (seen + 1)
         allowed = share * total - higher * _MILLION
-        return allowed > 0 and _drawn(key, b"tie") % _MILLION * steps.get(step, 1) < allowed
+        return allowed > 0 and _drawn(key, b"tie") % _MILLION * steps.get(own, 1) < allowed
 
     def _known_steps(self, scope: str) -> tuple[int, Mapping[int, int]]:
-        """Return how many values were seen, and the steps that a limit has to expect: of each kind by its demand.
+        """Return how many requests were seen, and the steps of value that a limit has to expect: by each kind's demand.
 
         Beyond the highest of `seen` values, one in `seen` + 1 is to be expected.
         """
@@ -300,10 +299,15 @@ class ValueRound:
             for kind, known in self._values.state.steps.items():
                 if name in ("", f"kind:{kind}") and kind in self._kinds:
                     expected, of_kind = FULL * self._expected(kind, whole_run=False), sum(known.values())
-                    steps.update({step: count * expected // of_kind for step, count in known.items()})
+                    for step, count in known.items():
+                        steps[self._value_step(kind, step)] += count * expected // of_kind
                     seen += of_kind
             self._steps[name] = seen, steps
         return self._steps[name]
+
+    def _value_step(self, kind: str, step: int) -> int:
+        """Return the step of the value of calls of a kind whose need is of this step."""
+        return _step(self._values.valued(kind, _least(step)))
 
     def _expected(self, kind: str, *, whole_run: bool) -> int:
         """Return the expected requests of a kind, of this tick and later."""
@@ -329,9 +333,15 @@ class ValueRound:
         return (tokens if unit == "tokens" else usd) // answers if answers else amount
 
 
-def _mean(answers: int, total: int, usual: int) -> int:
-    """Return a mean that begins at the usual value."""
-    return (total + _UNKNOWN * usual) // (answers + _UNKNOWN)
+def _step(amount: int) -> int:
+    """Return an amount on a scale of 16 steps an octave."""
+    octave = (amount + 16).bit_length() - 5
+    return 16 * octave + ((amount + 16 >> octave) & 15)
+
+
+def _least(step: int) -> int:
+    """Return the least amount of a step."""
+    return (16 + step % 16 << step // 16) - 16
 
 
 def _fading(answers: int, *sums: int) -> tuple[int, ...]:

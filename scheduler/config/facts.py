@@ -48,6 +48,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     scope_names: dict[str, str] = msgspec.field(default_factory=dict)  # of owners that are no agents
     routines: dict[str, str | tuple[str, ...]] = msgspec.field(default_factory=dict)  # of groups and the world
     languages: dict[str, str] = msgspec.field(default_factory=dict)  # of groups and the world
+    spoken: str | None = None  # the language that all profiles together show, if not English
     models: tuple[Model, ...] = ()  # models that jobs may name; none: jobs use heuristics
     ladders: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)  # models by kind, as they are asked
     response_cache: bool = False  # workers reuse answers of earlier runs

@@ -24,6 +24,7 @@ from cogitate.scheduler.journal.lines import Repeat
 from cogitate.scheduler.ledger.ledger import Write
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import chunked
+from cogitate.tasks.heuristics.spoken import language_of_profiles
 from cogitate.tasks.job import JobKey
 
 
@@ -76,6 +77,7 @@ class Owners(Part):
             scope_names=others,
             routines={owner: profile.routine for owner, profile in shared.items() if profile.routine},
             languages={owner: profile.language for owner, profile in shared.items() if profile.language},
+            spoken=language_of_profiles(state.profiles[owner] for owner in sorted(state.profiles)),
         )
         state.facts_version = tick
         state.facts_at[tick] = state.facts

@@ -158,26 +158,32 @@ def _workers(points: Sequence[Figures]) -> list[Event]:
 
 
 _LIMITS = "limits refuse requests"
-_SIGNS: tuple[tuple[str, str, Callable[[RealWindow], bool]], ...] = (
-    ("many jobs fail", "jobs no longer fail", lambda one: one.failed >= FEW and one.failed > MUCH * one.ended),
-    ("many jobs are late", "jobs are no longer late", lambda one: one.late >= FEW and one.late > MUCH * one.ended),
-    (_LIMITS, "limits no longer refuse requests", lambda one: one.refused > 0),
+_SIGNS: tuple[tuple[str, str, Callable[[Figures | RealWindow], int]], ...] = (
+    ("many jobs fail", "jobs no longer fail", lambda one: one.failed),
+    ("many jobs are late", "jobs are no longer late", lambda one: one.late),
+    (_LIMITS, "limits no longer refuse requests", lambda one: one.refused),
 )
 
 
 def _shares(points: Sequence[Figures]) -> list[Event]:
-    """Return in which real minutes jobs began and ceased to fail, to be late, or to be refused by limits."""
+    """Return in which real minutes jobs began and ceased to fail, to be late, or to be refused by limits.
+
+    What began is dated by the minute's first such job, so that it follows its cause.
+    """
     minutes: dict[int, list[Figures]] = {}
     for one in points:
         minutes.setdefault(int((one.at or 0.0) // MINUTE), []).append(one)
     found = []
-    for bad, good, holds in _SIGNS:
+    for bad, good, count in _SIGNS:
         before = False
         for those in minutes.values():
             sums = _sums(those, 1)
-            now = holds(sums) if sums.ended or bad == _LIMITS else before  # without jobs nothing is known
+            if bad == _LIMITS:
+                now = count(sums) > 0
+            else:  # without jobs nothing is known
+                now = count(sums) >= FEW and count(sums) > MUCH * sums.ended if sums.ended else before
             if now != before:
-                first = those[0]
+                first = next(one for one in those if not now or count(one))
                 found.append(Event(at=first.at or 0.0, minute=first.minute, what=bad if now else good, bad=now))
             before = now
     return found

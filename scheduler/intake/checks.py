@@ -28,6 +28,7 @@ from cogitate.memory.profile import Location, Profile
 from cogitate.memory.routines import check_routine
 from cogitate.tasks.job import Reads, Request
 from cogitate.tasks.kind import Kind
+from cogitate.tasks.meters import Meter
 
 MAX_OWNER = 200  # characters
 MAX_TOLD = 20_000  # characters of one part of a profile
@@ -265,7 +266,7 @@ def _params(what: _Asked, params: object, most: int) -> dict[str, object]:
     if not isinstance(params, Mapping):
         raise InputError(f"{what}: params are {quoted(params)}: give a JSON object, such as a dict")
     try:
-        text = json.dumps(dict(params), allow_nan=False)
+        text = json.dumps(dict(params), allow_nan=False, default=_as_json)
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError(f"{what}: params must be JSON values: {reason(error)}") from None
     if len(text) > most:
@@ -274,6 +275,13 @@ def _params(what: _Asked, params: object, most: int) -> dict[str, object]:
     if (deep := depth(found)) > MAX_DEPTH:
         raise InputError(f"{what}: params are nested {deep} deep, at most {MAX_DEPTH}")
     return found
+
+
+def _as_json(value: object) -> object:
+    """Return a meter as the object that hosts in other languages send."""
+    if isinstance(value, Meter):
+        return msgspec.to_builtins(value)
+    raise TypeError(f"an object of type {type(value).__name__} is none")
 
 
 def near_owners(name: str, owners: Iterable[str]) -> list[str]:

@@ -73,17 +73,22 @@ def is_outage(error: RedisError) -> bool:
 
 
 class Pause:
-    """Wait for the ledger, at most `wait` seconds at a time."""
+    """Wait for the ledger, at most `wait` seconds at a time.
+
+    Args:
+        stop: asked before each further try; once it returns True, nothing waits any more.
+    """
 
     def __init__(
         self,
         run: str,
         wait: float,
         *,
+        stop: Callable[[], bool] = lambda: False,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._run, self._wait = run, wait
+        self._run, self._wait, self._stop = run, wait, stop
         self._clock, self._sleep = clock, sleep
         self.lost = 0.0
 
@@ -91,7 +96,11 @@ class Pause:
         return self.read(step)
 
     def read(self, look: Callable[[], T]) -> T:
-        """Retry until there is an answer; a closed connection costs only a second try."""
+        """Retry until there is an answer; a closed connection costs only a second try.
+
+        Raises:
+            LedgerUnavailable: when there is none within `wait` seconds, or `stop` ends the wait.
+        """
         began, tries, pause = self._clock(), 0, FIRST_PAUSE
         while True:
             try:
@@ -100,6 +109,11 @@ class Pause:
                 if not is_outage(error):
                     raise
                 waited, tries = self._clock() - began, tries + 1
+                if self._stop():
+                    raise LedgerUnavailable(
+                        f"run {self._run!r} was stopped while Redis did not answer: {_words(error)}; nothing is lost "
+                        "up to the last tick that it has taken"
+                    ) from error
                 if waited >= self._wait:
                     raise LedgerUnavailable(
                         f"run {self._run!r}: Redis stopped answering and was not back within {self._wait:g} s "

@@ -23,6 +23,7 @@ MOST_EVIDENCE = 8  # memories that support an action
 NIGHT = (22 * 60, 6 * 60)  # minutes after 00:00 (streams design)
 FOOD = ("restaurant", "cafe", "café", "diner", "pub")  # types of places, the best first
 NEEDS = {"hunger": "eat food meal", "energy": "rest sleep"}  # words of what meets a need
+WAYS = {"hunger": "food", "energy": "sleep"}  # by which key packs of other languages list such words
 #: What an action without a model says, and by which name packs of other languages say it.
 REASONS = {
     "Going on with the plan": "plan",
@@ -95,10 +96,12 @@ def _choice(case: Case, language: str) -> tuple[dict[str, str], tuple[int, ...]]
     here, actions, item = text_of(situation, "location"), texts_of(situation, "actions"), item_of(situation, "item")
     places = {action: place_named(action, case) or here for action in actions}
     needs = [
-        f"{name} {meter.end} {NEEDS.get(name, '')}" for name, meter in meters_of(situation).items() if meter.presses
+        need
+        for name, meter in meters_of(situation).items()
+        if meter.presses
+        for need in (f"{name} {meter.end} {NEEDS.get(name, '')}", *pack_of(language).ways(WAYS.get(name, "")))
     ]
-    reasons = [(need, "In need") for need in needs]
-    chosen, reason = _likest(actions, reasons)
+    chosen, reason = _likest(actions, [(need, "In need") for need in needs])
     used: tuple[int, ...] = ()
     if not chosen:
         pressing = find_pressing(profile.name, case.entries, names, world.locations, case.job.minute, language=language)

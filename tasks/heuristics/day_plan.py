@@ -28,6 +28,7 @@ from cogitate.tasks.meters import Meter
 
 FEWEST, MOST = 5, 8  # items of a plan (streams design); a heuristic's may have fewer
 COLLIDES = (-45, 60)  # minutes around an appointment in which habits give way
+MOST_SAID = 2  # items that were said for the day
 STEP = 15  # minutes at least between items, where the time allows it
 ALIKE = 0.5  # share of a habit's words that an appointment repeats which takes its place
 UNDER_WAY = 90  # minutes after which a habit without an end is over
@@ -84,6 +85,7 @@ def build(
     visits: Mapping[str, int] | None = None,
     done: Collection[str] = (),
     owed: Sequence[str] = (),
+    said: Sequence[str] = (),
     language: str = ENGLISH,
 ) -> list[Slot]:
     """Return 1 to 8 slots with ascending times in [start, end), game minutes.
@@ -94,6 +96,7 @@ def build(
         visits: how often the agent was at a place lately, by id.
         done: what it wished to do once and has done.
         owed: what it promised somebody to do, the oldest first.
+        said: what was said for this day at no hour, the newest last.
         language: in which the items are told.
     """
     midnight, phrases = day_of(start) * DAY, pack_of(language)
@@ -116,6 +119,7 @@ def build(
     slots = [Slot(start + 30 * at, SEE_TO + what, None, 5, PRESSING, "see_to") for at, what in enumerate(seen_to)]
     slots = [*map(told, slots), *timed]
     left = [Slot(0, text, None, 4, LEFT_UNDONE) for text in owed[:1]]
+    left += [told(Slot(0, SEE_TO + text, None, 4, LEFT_UNDONE, "see_to")) for text in said[-MOST_SAID:]]
     left += _taken_up(unfinished, [*slots, *untimed], places, told, phrases, status)
     for minute, slot in zip(_TAKEN_UP, left, strict=False):
         slots.append(_at(slot, _free(slots, midnight + minute, start, closes)))
@@ -239,6 +243,13 @@ def _work(profile: Profile, places: PlaceIndex) -> Slot | None:
     article = "" if re.match(r"(?:a|an|the)\s", role, re.I) else "an " if role[:1].lower() in "aeiou" else "a "
     at = f" at {place}" if place else " at home" if work else ""
     return Slot(0, f"Work{at} as {article}{role}", work or None, 4, OPEN, WORK)
+
+
+def is_work(description: str, profile: Profile) -> bool:
+    """Return whether an item is the work of a profile, in any language: it is each day's anew."""
+    role = profile.occupation.strip()
+    ways = (pack_of(language).to_do(WORK, role) for language in packs())
+    return role != "" and ((description.startswith("Work ") and description.endswith(role)) or description in ways)
 
 
 def _occupied(profile: Profile, language: str) -> str:

@@ -16,11 +16,12 @@ from cogitate.memory.language.packs import pack_of
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.times import is_over
 from cogitate.memory.summaries.conversations import first_person
-from cogitate.tasks.heuristics.day_plan import NOTHING_KNOWN, SEE_TO, WORK, Slot, build, first_said
+from cogitate.tasks.heuristics.day_plan import SEE_TO, Slot, build, first_said, is_work
 from cogitate.tasks.heuristics.identity import fulfilled_wish
 from cogitate.tasks.heuristics.owed import Owed, find_owed, with_owed
 from cogitate.tasks.heuristics.pressing import find_pressing, is_seen_to, quote
 from cogitate.tasks.heuristics.reading import TIMED
+from cogitate.tasks.heuristics.said_for_day import said_for_day
 from cogitate.tasks.kind import Case
 from cogitate.tasks.meters import Meter, read_meters
 
@@ -55,13 +56,11 @@ def find_slots(case: Case, start: int, end: int, language: str) -> tuple[list[Sl
         visits=Counter(place for place, _ in {(e.location, e.minute // 60) for e in case.entries if e.location}),
         done=(*_done(case), *fulfilled_wish(profile, entries)),
         owed=owed.untimed,
+        said=said_for_day(profile.name, case.entries, case.world.display_names, start, owed.numbers),
         language=language,
     )
     pressing = find_pressing(profile.name, entries, names, places, start, agreed, language=language)
     slots = planned(pressing=[quote(entry, names, language) for entry in pressing])
-    if {slot.phrase for slot in slots} <= {NOTHING_KNOWN, WORK}:
-        pressing = find_pressing(profile.name, entries, names, places, start, agreed, is_empty=True, language=language)
-        slots = planned(pressing=[quote(entry, names, language) for entry in pressing])
     if not case.world.clock.has_times:
         slots.sort(key=lambda slot: -slot.priority)
     used = {a.number for a in booked if a.number} | {entry.number for entry in pressing}
@@ -97,9 +96,9 @@ def _left(case: Case, told: Sequence[Entry], start: int, owed: Owed, language: s
     for item in unfinished_of(case):
         text = first_said(str(item.get("description", "")))
         matter = phrases.without("see_to", text.removeprefix(SEE_TO))
-        if text in owed.over or text in missed or is_over(text, start):
+        if text in owed.over or text in missed or is_over(text, start) or is_work(text, case.profile):
             continue
-        if matter == text or not is_seen_to(matter, later):
+        if matter == text or not is_seen_to(matter, later, language):
             left.append(item)
     return left
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, islice
 
 from cogitate.memory.entry import Entry
@@ -16,10 +16,18 @@ from cogitate.tasks.heuristics.reading import SAID
 
 _HAN = "zh"  # the language of a text in Han characters alone
 _LATIN_NAME = re.compile("[A-Za-z\u00c0-\u024f]")
-_LOOKED_AT = 20  # of the latest entries
+_LOOKED_AT = 20  # of the latest entries, or of a run's profiles
 
 
-def spoken_language(profile: Profile, entries: Sequence[Entry], owner: str, names: Mapping[str, str]) -> str:
+def language_of_profiles(profiles: Iterable[Profile]) -> str | None:
+    """Return the language that profiles show together, if they show one and it is not English."""
+    found = languages_of(" ".join(text for profile in islice(profiles, _LOOKED_AT) if (text := _stated(profile))))
+    return found[0] if len(found) == 1 and found[0] not in (ENGLISH, UNDETERMINED, OTHER) else None
+
+
+def spoken_language(
+    profile: Profile, entries: Sequence[Entry], owner: str, names: Mapping[str, str], around: str = ""
+) -> str:
     """Return the ISO 639 code of the language of a profile, or else of most of what its owner observed and said lately.
 
     A profile of a few words that several languages share says nothing.
@@ -30,10 +38,9 @@ def spoken_language(profile: Profile, entries: Sequence[Entry], owner: str, name
     Args:
         entries: the owner's, the oldest first.
         names: display names by owner.
+        around: the language of the run's profiles, which decides where the owner's own texts do not.
     """
-    routine = routine_text(profile.routine)
-    stated = (profile.background, profile.currently, routine, profile.occupation, *profile.traits)
-    said = " ".join(text for text in stated if text)
+    said = _stated(profile)
     stated_in = languages_of(said) if said else (_language_of_name(profile.name),)
     found = stated_in[0]
     if len(stated_in) == 1 and found not in (UNDETERMINED, OTHER, _HAN):
@@ -45,8 +52,16 @@ def spoken_language(profile: Profile, entries: Sequence[Entry], owner: str, name
     most = max(seen, key=lambda one: (seen[one], one in stated_in), default=UNDETERMINED)
     if found == _HAN:  # a name or a title of Han alone may be a Japanese one
         return most if most == "ja" else found
+    if most == UNDETERMINED and around and (found == UNDETERMINED or around in stated_in):
+        return around
     known = most if most != UNDETERMINED else found
     return ENGLISH if known == UNDETERMINED else known
+
+
+def _stated(profile: Profile) -> str:
+    routine = routine_text(profile.routine)
+    stated = (profile.background, profile.currently, routine, profile.occupation, *profile.traits)
+    return " ".join(text for text in stated if text)
 
 
 def _language_of_name(name: str) -> str:

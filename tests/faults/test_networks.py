@@ -6,7 +6,9 @@ for messages of Redis notices nothing, and goes on when they arrive.
 
 from __future__ import annotations
 
+import os
 import re
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -24,12 +26,14 @@ from cogitate.scheduler.config.urls import is_amqp_url
 from cogitate.scheduler.tick.tick_iterator import Tick
 from cogitate.workers.processes.supervisor import WorkerPool
 from tests.cut_network import Network
-from tests.faults.attacked import MORNING, live, proven, settings_of, undisturbed
+from tests.faults.attacked import MORNING, TICKS, live, proven, settings_of, undisturbed
 from tests.patience import LONGEST, wait_until
 from tests.rabbitmq import RabbitMQ
 from tests.redis_cluster import Node
 
+CUT = float(os.environ.get("COGITATE_CUT", 0))  # seconds, at least, of each cut; `make chaos` has it last a minute
 BETWEEN = MORNING + 6  # the plans have been applied; reflections and choices are to come
+AFTER = TICKS - 1  # the reflections have been applied
 
 
 @pytest.fixture
@@ -69,6 +73,17 @@ class Machine:
         }
         name = ["--hostname", f"machine{number}@%h"]  # all machines are this one, whose name would be the same
         self._pool = resources.enter_context(WorkerPool(settings.model_copy(update=its_own), 1, arguments=name))
+        self._cut_at = 0.0
+
+    def lose_network(self) -> None:
+        """Cut the network."""
+        self.network.cut()
+        self._cut_at = time.monotonic()
+
+    def regain_network(self) -> None:
+        """Mend the network, not before it was cut for as long as the fault lasts."""
+        time.sleep(max(0.0, self._cut_at + CUT - time.monotonic()))  # the fault itself
+        self.network.mend()
 
     def noticed(self) -> bool:
         """Return whether the worker has given up its connection to the broker."""
@@ -86,12 +101,12 @@ def test_two_machines_lose_their_network_one_after_the_other(
     url = f"redis://127.0.0.1:{ledger.port}/0"
     settings = settings_of(tmp_path, endpoint, workers=0, concurrency=1)
     settings = settings.model_copy(update={"redis_url": SecretStr(url), "broker_url": SecretStr(broker)})
-    reached, go_on = Event(), Event()
+    reached, go_on = ({tick: Event() for tick in (BETWEEN, AFTER)} for _ in range(2))
 
     def pause(tick: Tick) -> None:
-        if tick.number == BETWEEN:
-            reached.set()
-            assert go_on.wait(LONGEST)
+        if tick.number in reached:
+            reached[tick.number].set()
+            assert go_on[tick.number].wait(LONGEST)
 
     with ExitStack() as resources, capture_logs() as logs:
         first, second = (Machine(number, settings, resources) for number in (2, 3))
@@ -99,21 +114,23 @@ def test_two_machines_lose_their_network_one_after_the_other(
         endpoint.hold()
         digest = hosts.submit(live, settings, pause)
         endpoint.wait_for_request(2)  # of each machine
-        first.network.cut()
+        first.lose_network()
         wait_until(lambda: first.lost_its_lease(logs), "the host to give the first machine's job away")
         endpoint.release()
-        assert reached.wait(LONGEST)
+        assert reached[BETWEEN].wait(LONGEST)
         if is_amqp_url(broker):
             wait_until(first.noticed, "the first machine's worker to try to connect again")
+        first.regain_network()
         endpoint.hold()
         asked = endpoint.stats().requests
-        first.network.mend()
-        go_on.set()
+        go_on[BETWEEN].set()
         endpoint.wait_for_request(asked + 2)  # so the first machine asks again
-        second.network.cut()
+        second.lose_network()
         wait_until(lambda: second.lost_its_lease(logs), "the host to give the second machine's job away")
         endpoint.release()
-        found = digest.result()  # by the first machine, which lost its own network before
-        second.network.mend()
+        assert reached[AFTER].wait(LONGEST)  # by the first machine, which lost its own network before
+        second.regain_network()
+        go_on[AFTER].set()
+        found = digest.result()
     with Redis.from_url(url) as state:
         assert found == proven(state) == undisturbed(settings)

@@ -3,25 +3,35 @@
 A job that asks a model may wait for its endpoint's limits, or for an answer, until its deadline. If all slots of the
 worker did that, a job without a model would wait behind them, although it takes milliseconds. So jobs that ask a model
 share a limited number of places, and one slot stays free for other jobs. A hint that finds no free place is put aside,
-unclaimed, which frees its slot; a job that leaves its place hands it to the next hint. Few hints wait here, because the
-transport takes such hints only while the lane has `room`; the others wait in their queue for their run's turn and for
-the first worker with a free place. Losing a hint costs nothing, whether its process ends or another worker claims the
-job first: the ledger is authoritative, and hosts repeat the hints of unclaimed jobs.
+unclaimed, which frees its slot; a job that leaves its place hands it to the next hint. If none is aside, its thread
+draws the next one from the broker itself, if it can: a hint that comes through Celery's event loop takes two more
+switches of threads. Few hints wait here, because the transport takes such hints only while the lane has `room`; the
+others wait in their queue for their run's turn and for the first worker with a free place. Losing a hint costs nothing,
+whether its process ends or another worker claims the job first: the ledger is authoritative, and hosts repeat the hints
+of unclaimed jobs.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from celery import signals
 
 if TYPE_CHECKING:
     from celery.apps.worker import Worker
 
-T = TypeVar("T")
+
+class Hint(Protocol):
+    """A hint at a job."""
+
+    @property
+    def job_id(self) -> str: ...
+
+
+H = TypeVar("H", bound=Hint)
 
 MOST = 10_000  # hints that are put aside; further ones are dropped, and their hosts repeat them
 SPARE = 1  # slots reserved for jobs that do not ask a model
@@ -31,7 +41,7 @@ PLACES_AHEAD = 4  # places for each further hint put aside
 _slots: list[int] = []  # of this worker, once Celery reports them
 
 
-class ModelLane(Generic[T]):
+class ModelLane(Generic[H]):
     """The places of one process. Thread-safe.
 
     Args:
@@ -40,33 +50,38 @@ class ModelLane(Generic[T]):
         run: runs a job until it ends.
     """
 
-    def __init__(self, slots: int, asks_model: Callable[[str], bool], run: Callable[[str], T]) -> None:
+    def __init__(self, slots: int, asks_model: Callable[[str], bool], run: Callable[[H], None]) -> None:
         self._free = max(1, slots - SPARE)
         self._ahead = max(FEWEST_AHEAD, self._free // PLACES_AHEAD)
         self._asks_model = asks_model
         self._run = run
-        self._aside: dict[str, None] = {}  # in order of arrival
+        self._draw: Callable[[], Sequence[H]] | None = None
+        self._aside: dict[str, H] = {}  # by job id, in order of arrival
         self._lock = threading.Lock()
         self._closed = False
 
-    def run(self, job_id: str) -> T | None:
-        """Run a job and then those put aside meanwhile, or put it aside; return the job's outcome."""
-        if not self._enter(job_id, may_wait=False):
-            if not self._asks_model(job_id):
-                return self._run(job_id)
-            if not self._enter(job_id, may_wait=True):
-                return None
-        outcome = self._run_in_place(job_id)
-        while (turn := self._next()) is not None:
-            self._run_in_place(turn)
-        return outcome
+    def draw_with(self, draw: Callable[[], Sequence[H]]) -> None:
+        """Draw the next hints at jobs that ask a model from the broker; `draw` returns none if none waits there."""
+        self._draw, self._ahead = draw, 0
 
-    def _run_in_place(self, job_id: str) -> T:
+    def run(self, hint: H) -> None:
+        """Run a job and then those that follow in its place, or put it aside."""
+        if not self._enter(hint, may_wait=False):
+            if not self._asks_model(hint.job_id):
+                self._run(hint)
+                return
+            if not self._enter(hint, may_wait=True):
+                return
+        following: H | None = hint
+        while following is not None:
+            self._run_in_place(following)
+            following = self._next()
+
+    def _run_in_place(self, hint: H) -> None:
         with ExitStack() as undo:
             undo.callback(self._leave)
-            outcome = self._run(job_id)
+            self._run(hint)
             undo.pop_all()
-        return outcome
 
     def room(self) -> int:
         """Return how many more jobs that ask a model this process accepts, to run or to put aside."""
@@ -78,29 +93,32 @@ class ModelLane(Generic[T]):
             self._closed = True
             self._aside.clear()
 
-    def _enter(self, job_id: str, *, may_wait: bool) -> bool:
+    def _enter(self, hint: H, *, may_wait: bool) -> bool:
         """Take a place and return True if one is free; otherwise put the job aside if it may wait."""
         with self._lock:
             if self._free:
                 self._free -= 1
                 return True
             if may_wait and not self._closed and len(self._aside) < MOST:
-                self._aside[job_id] = None
+                self._aside[hint.job_id] = hint
             return False
 
     def _leave(self) -> None:
         with self._lock:
             self._free += 1
 
-    def _next(self) -> str | None:
-        """Return the job that has waited longest, which takes over the place; free the place if none waits."""
+    def _next(self) -> H | None:
+        """Return the hint that has waited longest, which takes over the place; free the place if none waits."""
+        found: Sequence[H] = ()
+        if self._draw is not None and not self._aside and not self._closed:
+            found = self._draw()
         with self._lock:
+            if not self._closed:
+                self._aside |= {hint.job_id: hint for hint in found}
             if not self._aside:
                 self._free += 1
                 return None
-            job_id = next(iter(self._aside))
-            del self._aside[job_id]
-            return job_id
+            return self._aside.pop(next(iter(self._aside)))
 
 
 def register() -> None:

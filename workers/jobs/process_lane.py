@@ -6,7 +6,9 @@ import gc
 import os
 import sys
 import threading
+from collections.abc import Callable, Sequence
 from functools import cache
+from typing import Protocol
 
 import structlog
 from celery import signals
@@ -30,8 +32,6 @@ from cogitate.workers.transport.room import take_within
 
 log = structlog.get_logger()
 
-ASIDE = "put aside: another task runs it"
-
 # Seconds after which a waiting thread requests the interpreter lock. Job threads release it within a fraction of a
 # millisecond anyway, so with Python's 5 ms a few hundred of them only wake each other.
 SWITCH_INTERVAL = 0.02
@@ -49,8 +49,18 @@ def tune() -> None:
     gc.set_threshold(COLLECT_AFTER)
 
 
+class RunnableHint(Protocol):
+    """A hint at a job, which runs the job and reports its outcome."""
+
+    @property
+    def job_id(self) -> str: ...
+
+    def run(self, run_job: Callable[[str], Outcome]) -> None:
+        """Run the job with this function, and report the outcome."""
+
+
 @cache
-def _lane(pid: int) -> ModelLane[Outcome]:
+def _lane(pid: int) -> ModelLane[RunnableHint]:
     """Return this process's lane with its runner; a forked child creates its own."""
     tune()
     exporting.start("cogitate-worker")
@@ -64,7 +74,8 @@ def _lane(pid: int) -> ModelLane[Outcome]:
     runner = Runner(client, claims, heartbeat, settings, kept, Batches(client, worker=worker))
     if runner.desk is not None and any(model.batch != "off" for model in settings.model_table().values()):
         runner.desk.start()
-    lane = ModelLane(slots_of_worker(settings.concurrency + SPARE), claims.asks_model, runner.run)
+    slots = slots_of_worker(settings.concurrency + SPARE)
+    lane: ModelLane[RunnableHint] = ModelLane(slots, claims.asks_model, lambda hint: hint.run(runner.run))
 
     def stop(**_: object) -> None:
         lane.close()
@@ -90,13 +101,17 @@ def warm_up() -> None:
         _lane(os.getpid())
 
 
-def run_job(job_id: str) -> str:
-    """Run the job named in a Celery task's message and describe its outcome; log and drop a foreign or tampered id."""
-    try:
-        split_job_id(job_id)
-    except (ValueError, AttributeError, TypeError) as error:
-        log.warning("message.refused", error=str(error)[:200])
-        return "not run: refused"
+def draw_with(draw: Callable[[], Sequence[RunnableHint]]) -> None:
+    """Let the jobs of this process draw the hints that follow them from the broker."""
+    _lane(os.getpid()).draw_with(draw)
+
+
+def run_hint(hint: RunnableHint) -> None:
+    """Run the job of a hint and those that follow in its place, or put it aside.
+
+    Raises:
+        Exception: if this process cannot run jobs.
+    """
     try:
         with _lock:
             lane = _lane(os.getpid())
@@ -105,5 +120,28 @@ def run_job(job_id: str) -> str:
     except Exception as error:
         BEFORE_CLAIM.failed(reason_of(error))
         raise
-    outcome = lane.run(job_id)
-    return outcome.words() if outcome is not None else ASIDE
+    lane.run(hint)
+
+
+class _OwnTask:
+    """A hint whose task Celery runs and reports itself."""
+
+    words = "not run: refused"
+
+    def __init__(self, job_id: str) -> None:
+        self.job_id = job_id
+
+    def run(self, run_job: Callable[[str], Outcome]) -> None:
+        self.words = run_job(self.job_id).words()
+
+
+def run_job(job_id: str) -> str:
+    """Run the job named in a Celery task's message and describe its outcome; log and drop a foreign or tampered id."""
+    hint = _OwnTask(job_id)
+    try:
+        split_job_id(job_id)
+    except (ValueError, AttributeError, TypeError) as error:
+        log.warning("message.refused", error=str(error)[:200])
+    else:
+        run_hint(hint)
+    return hint.words

@@ -1,10 +1,11 @@
 -- Takes hints from the queues of a worker, those of runs in turn, and returns them as {queue, hint, queue, hint, …}; none
--- if no hint is waiting. One ticket is already drawn; each further hint takes another ticket.
+-- if no hint is waiting. One ticket is already drawn, or none and one hint is to be taken with a ticket of any queue; each
+-- further hint takes another ticket.
 -- KEYS: the tickets of the queue that the drawn one came from. Beside any queue's tickets lie ":runs", the runs that wait
 -- there, scored by a turn that has come no later than theirs, and ":of:<share>/<run>", their hints. Beside the queues lie,
 -- of all of them together, ".turns<lane>:runs", each run's next turn while that is ahead, and ".turns<lane>:turn", the
 -- present turn.
--- ARGV: the most hints to take, the lane that ends a key of tickets, seconds to keep the turns, the queue of KEYS[1], the
+-- ARGV: the most hints to take, 0 for one if no ticket is drawn yet, the lane that ends a key of tickets, seconds to keep the turns, the queue of KEYS[1], the
 -- worker's other queues.
 --
 -- This is start-time fair queueing (Goyal, Vin and Cheng, SIGCOMM 1996): the run with the least turn is next, and a job
@@ -57,11 +58,18 @@ local function take(q)
   return redis.call('RPOP', queues[q] .. ':of:' .. run)
 end
 
+local drawn = 1  -- the queue of the ticket
+if most == 0 then
+  most = 1
+  while drawn <= #queues and not redis.call('RPOP', queues[drawn]) do drawn = drawn + 1 end
+  if drawn > #queues then return {} end
+end
+
 local hints = {}
 local q = next_queue()
-if q and q ~= 1 then  -- the drawn ticket goes back, for one of the queue that is served in its place
+if q and q ~= drawn then  -- the drawn ticket goes back, for one of the queue that is served in its place
   local ticket = redis.call('RPOP', queues[q])
-  if ticket then redis.call('RPUSH', queues[1], ticket) end
+  if ticket then redis.call('RPUSH', queues[drawn], ticket) end
 end
 while q do
   hints[#hints + 1] = ARGV[3 + q]
@@ -70,9 +78,9 @@ while q do
   if #hints >= 2 * most or not q or not redis.call('RPOP', queues[q]) then break end
 end
 -- A worker that died between a ticket and its hint leaves one more hint than there are tickets.
-if hints[1] and heads[1] and redis.call('LLEN', queues[1]) == 0 then
-  hints[#hints + 1] = ARGV[4]
-  hints[#hints + 1] = take(1)
+if hints[1] and heads[drawn] and redis.call('LLEN', queues[drawn]) == 0 then
+  hints[#hints + 1] = ARGV[3 + drawn]
+  hints[#hints + 1] = take(drawn)
 end
 if not next_queue() then  -- nobody waits, so the next runs begin anew, one as the other
   present = tonumber(redis.call('ZRANGE', turns, -1, -1, 'WITHSCORES')[2] or present)

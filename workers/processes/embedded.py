@@ -47,6 +47,7 @@ MAX_SOCKET_PATH = 100  # bytes; the kernels' limits are 108 (Linux) and 104 (mac
 PLAIN_PATH = re.compile(r"[\w./-]+", re.ASCII)  # needs no quoting in a URL or in the server's configuration
 START_TIMEOUT = 60.0  # seconds until a server that is not loading must answer
 STOP_TIMEOUT = 30.0  # seconds for the last write to reach the disk
+SILENT_AFTER = 3.0  # seconds without an answer, after which the guard is left to stop the server
 COMPACT = "1024"  # entries up to which hashes and sorted sets stay compact: archive ticks take a tenth of the memory
 OWN_PAGES = "4096"  # bytes; larger blocks return to the system as soon as they are freed, and leave no gap
 LARGE_NODES = "-5"  # list nodes of up to 64 KiB, each on separate pages: the journal is the largest list
@@ -115,7 +116,10 @@ class EmbeddedServer:
         return self
 
     def stop(self) -> None:
-        """Stop the server unless another process still uses it. Returns when its data is on disk."""
+        """Stop the server unless another process still uses it. Returns when its data is on disk.
+
+        If the server does not answer, its guard stops it later: what it acknowledged is on disk already.
+        """
         if self._users is None:
             return
         with self._locked():
@@ -180,9 +184,9 @@ class EmbeddedServer:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
-    def _state(self) -> Literal["absent", "loading", "ready", "silent"]:
+    def _state(self, patience: float | None = None) -> Literal["absent", "loading", "ready", "silent"]:
         """Return the state of the folder's socket. A dead server's socket file refuses connections."""
-        with self.client(timeout=self._patience) as client:
+        with self.client(timeout=patience or self._patience) as client:
             try:
                 client.ping()
             except BusyLoadingError:
@@ -310,6 +314,9 @@ class EmbeddedServer:
         fresh.replace(self.data_dir / SERVER_FILE)
 
     def _shut_down(self) -> None:
+        if self._state(min(self._patience, SILENT_AFTER)) == "silent":
+            log.warning("server.left_silent", pid=self.pid, data_dir=str(self.data_dir))
+            return
         with self.client(timeout=STOP_TIMEOUT) as client, contextlib.suppress(RedisError, OSError):
             client.shutdown()  # the server closes the connection once everything is on disk
         deadline = time.monotonic() + STOP_TIMEOUT

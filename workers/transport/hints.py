@@ -108,6 +108,19 @@ def check_hint(message: object, kind: str) -> str:
     return job_id
 
 
+def read_hint(text: str, kind: str) -> tuple[str, dict[str, Any]]:
+    """Return the id of the job that a text in this kind's queue hints at, and the headers of its message.
+
+    Raises:
+        MessageRefused: if the text is not a hint for a job of this kind.
+    """
+    try:
+        message = typed_json.decode(text)
+    except (ValueError, RecursionError) as error:
+        raise MessageRefused(str(error)) from None
+    return check_hint(message, kind), message["headers"]
+
+
 def _kind_of(job_id: str) -> str:
     if len(job_id) > MAX_JOB_ID:
         raise MessageRefused(f"a job id of {len(job_id)} characters is longer than {MAX_JOB_ID}")
@@ -186,16 +199,20 @@ def queue_hints(pipe: Any, queue: str, priority: int, run: str, share: int, hint
     pipe.lpush(tickets, *[TICKETS[priority]] * len(hints))
 
 
-def next_hints(client: Any, queues: Sequence[str], priority: int, most: int = 1) -> list[tuple[str, str]]:
+def next_hints(
+    client: Any, queues: Sequence[str], priority: int, most: int = 1, *, prefix: str = ""
+) -> list[tuple[str, str]]:
     """Remove and return the next hints, each with its queue, for the ticket already drawn and others with theirs.
 
     There are at most `most`, plus one if tickets were lost, and none if no hint is waiting.
 
     Args:
         queues: those from which hints may be taken; the ticket was drawn from the first one.
+        most: 0: no ticket is drawn yet; take one hint with a ticket of any queue.
+        prefix: of the keys of all queues, if the client adds none.
     """
     lane = tickets_key("", priority)
-    found = _script(client)(keys=[queues[0] + lane], args=[most, lane, TURNS_KEPT, *queues])
+    found = _script(client)(keys=[prefix + queues[0] + lane], args=[most, lane, TURNS_KEPT, *queues])
     texts = iter([text.decode() if isinstance(text, bytes) else text for text in found])
     return list(zip(texts, texts, strict=True))
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 
 from cogitate.memory.language.english.clauses import split_clauses
+from cogitate.memory.language.packs import Pack
 from cogitate.memory.language.quotations import without_quotations
+from cogitate.memory.language.tables import read_table
 from cogitate.memory.language.times import find_times
 
+_WORDS = Pack(read_table("english"))
 #: A condition, but for one that only asks politely: "if you like".
 _CONDITION = re.compile(
     r"\b(?:if(?! (?:you (?:like|want|wish|can|please|are free|have time|do(?:n['’]t| not) mind)|you['’]re free))|"
@@ -44,7 +47,7 @@ _UNDONE = re.compile(r"\b(?:hardly|barely|badly|poorly|but|again|burst|broke\w*|
 _DONE = re.compile(
     r"\b(?:is|are|was|were|been|got) (?:\w+ly |now |already |all |both )?"
     r"(?:repaired|fixed|mended|patched|done|finished|completed|solved|resolved|settled|restored|replaced|extinguished|"
-    r"put out|back in (?:order|service|operation)|under control|(?:working|running) again)\b|"
+    r"put out|over|back in (?:order|service|operation)|under control|(?:working|running) again)\b|"
     r"\b(?:works|runs|flows) again\b|"
     r"^(?:(?:I|we|and|(?-i:[A-Z])\w*) ){0,4}(?:repaired|fixed|mended|patched|solved|resolved|settled|restored|"
     r"replaced|extinguished) (?!by\b)",
@@ -119,6 +122,17 @@ def tells_done(sentence: str) -> bool:
     if found is None or any(cue.search(sentence) for cue in (_NEGATION, _CONDITION, _QUESTION)):
         return False
     return _UNDONE.search(f"{sentence[: found.start()]} {sentence[found.end() :]}") is None
+
+
+def is_intent(sentence: str) -> bool:
+    """Return whether what one says is about oneself, and neither a question nor denied, doubted or called off."""
+    denied = any(cue.search(sentence) for cue in (_NEGATION, _CONDITION, _CANCELLED, _REFUSED))
+    return not denied and not sentence.endswith("?") and _WORDS.is_of_speaker(sentence)
+
+
+def tells_trouble(sentence: str) -> bool:
+    """Return whether a sentence tells that something is broken, missing or in danger."""
+    return _WORDS.tells_trouble(sentence)
 
 
 def is_tale(sentence: str) -> bool:

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from cogitate.memory.language.english.appointments import find_appointed as appointed
-from cogitate.memory.language.english.certainty import is_called_off, is_refusal, is_tale, subject_of, tells_done
+from cogitate.memory.language.english.certainty import (
+    is_called_off,
+    is_intent,
+    is_refusal,
+    is_tale,
+    subject_of,
+    tells_done,
+    tells_trouble,
+)
 from cogitate.memory.language.english.clauses import split_clauses as clauses
 from cogitate.memory.language.english.courtesies import is_small_talk as is_courtesy
 from cogitate.memory.language.english.memorable import changes_a_life, leaning
@@ -24,6 +32,7 @@ __all__ = [
     "is_called_off",
     "is_courtesy",
     "is_done",
+    "is_intent",
     "is_refusal",
     "is_tale",
     "leaning",
@@ -39,6 +48,7 @@ __all__ = [
     "tells_done",
     "tells_outcome",
     "tells_state",
+    "tells_trouble",
     "told_after",
     "vow",
     "with_subject",

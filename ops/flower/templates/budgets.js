@@ -130,5 +130,5 @@ function draw(reading) {
   const cost = ([, one], unit) => one[unit] || 0;
   const byKind = rows.map(([kind, tally]) => [kind, tally.spent]).filter((row) => sum(COSTS.map(([, unit]) => cost(row, unit))));
   table("kind-spenders", [["Kind", "", ([kind]) => kindLink(kind)], ...costs(reading, cost)], byKind, "No kind has spent anything.", ([kind]) => kind);
-  table("spenders", [["Owner", "", ([owner]) => owner], ...costs(reading, cost)], Object.entries(reading.recent.owners), "No owner has spent anything.", ([owner]) => owner);
+  table("spenders", [["Owner", "", ([owner]) => owner], ...costs(reading, cost)], Object.entries(reading.recent.owners), "No job that has ended cost anything.", ([owner]) => owner);
 }

@@ -17,7 +17,7 @@ function stack(tally) {
 function heartbeat(worker) {
   const before = beats[worker.worker];
   beats[worker.worker] = worker.beats;
-  if (!worker.running) { return element("span", "muted", "idle"); }
+  if (!worker.running) { return element("span", "muted", "no job"); }
   if (before === undefined || worker.beats > before) { return element("span", "good", "at work"); }
   return element("span", "warn", "at work, no beat since");
 }

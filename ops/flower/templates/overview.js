@@ -96,5 +96,5 @@ function draw(reading) {
     ["Calls", "number", ([, cost]) => cost.calls || 0],
     ["Tokens", "number", ([, cost]) => cost.tokens || 0],
     ["$", "number", ([, cost]) => ((cost.usd_micros || 0) / 1e6).toFixed(4)],
-  ], Object.entries(reading.spenders.owners), "No owner has spent anything.", ([owner]) => owner);
+  ], Object.entries(reading.spenders.owners), "No job that has ended cost anything.", ([owner]) => owner);
 }

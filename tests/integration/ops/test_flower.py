@@ -92,6 +92,23 @@ def test_the_task_list_reads_like_the_simulations_log(
     assert list(found) == [one.id]
 
 
+def test_jobs_that_follow_others_in_their_threads_are_shown_like_those_that_came_through_celery(
+    flower: str, worker_settings: Settings, eventually: Callable[..., None]
+) -> None:
+    keys = [JobKey(420, "reflect", f"agent:a{number}", 0, 0) for number in range(30)]
+    jobs = [Job(run="nowhere", key=key, minute=420, due=425, reads=(), model="default") for key in keys]
+    publisher = Publisher(worker_settings)
+    assert publisher.publish(jobs) == len(jobs)
+    publisher.close()
+    for one in jobs:
+        eventually(lambda one=one: shown(flower, one).get("state") == "SUCCESS", f"Flower to show {one.id}")
+    tasks = [shown(flower, one) for one in jobs]
+    assert [task["args"] for task in tasks] == [f"a{number} · tick 420" for number in range(30)]
+    assert all(task["received"] <= task["started"] <= task["succeeded"] for task in tasks)
+    (worker,) = json.loads(get(f"{flower}/api/workers?refresh=1")).values()
+    assert worker["stats"]["total"] == {"reflect": 30}
+
+
 def test_the_broker_page_lists_every_queue(flower: str) -> None:
     page = get(f"{flower}/broker")
     assert "redis+socket://" in page

@@ -205,7 +205,7 @@ def test_the_page_shows_the_memories_that_are_read(tmp_path: Path) -> None:
     assert (morning in now, afternoon in now, morning in then, afternoon in then) == (True, True, True, False)
 
 
-@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize("number", [0, 1, 2])
 def test_the_rounds_that_are_shown_are_those_that_are_played(number: int, tmp_path: Path) -> None:
     example = blocks("python", ROUNDS)[number]
     assert len([line for line in example.splitlines() if line]) <= 35

@@ -21,7 +21,7 @@ from tests.patience import LONGEST
 
 Eventually = Callable[..., None]
 
-UNDISTURBED = "89e843128e57de535990b2ebcf5e3f97"  # of TOWN: whatever changes it changes what agents think
+UNDISTURBED = "ab83b979ca455770e7c6784b7780c1ee"  # of TOWN: whatever changes it changes what agents think
 TOWN = ("run", "--town", 5, "--ticks", 575, "--run", "town", "--audit")  # plans, reflections, cuts and prunes of a day
 
 

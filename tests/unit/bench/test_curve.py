@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bench.curve import SHARES, TITLE, Call, Day, made, plot, point
+from bench.curve import SHARES, TITLE, Day, plot, point
+from bench.recorded_admission import Call, made
 from bench.table import Row, Table
 
 CALLS = [Call(f"agent:a{at % 4}", 30 * at, 40 * (at % 4), 250 * (at % 4), 100) for at in range(48)]
@@ -16,6 +17,22 @@ def test_fair_takes_the_first_calls_and_value_spreads_them(limit: int) -> None:
     by_value = made(CALLS, limit, by_value=True)
     assert limit / 2 <= sum(by_value) <= limit
     assert any(by_value[len(CALLS) // 2 :])
+
+
+@pytest.mark.parametrize("limit", [5, 10, 24])
+def test_what_is_left_in_the_evening_repairs_the_oldest(limit: int) -> None:
+    repaired = [call._replace(repairs=call.minute % 60 == 0) for call in CALLS]
+    before, after = made(CALLS, limit, by_value=True), made(repaired, limit, by_value=True)
+    added = [at for at, (one, other) in enumerate(zip(before, after, strict=True)) if other and not one]
+    possible = [at for at, call in enumerate(repaired) if call.repairs and call.minute < 1_430 and not before[at]]
+    assert added, "something was left"
+    assert added == possible[: len(added)]
+    assert sum(after) == limit
+
+
+def test_draws_of_ties_differ() -> None:
+    alike = [call._replace(happened=40) for call in CALLS]
+    assert len({tuple(made(alike, 10, by_value=True, draw=draw)) for draw in range(5)}) > 1
 
 
 def test_a_curve_runs_from_no_calls_to_all() -> None:

@@ -555,7 +555,8 @@ def test_the_largest_spenders_are_named_with_amounts() -> None:
     assert [line.partition(":")[0] for line in card.lines[1:]] == ["then ben", "then npc"]
     assert "$0.0009" in card.lines[2]
     assert card.figures == {"tokens": 2_000, "usd_micros": 40_000}
-    assert spenders_card(NO_SPENDERS).value == "no one"
+    unknown = spenders_card(NO_SPENDERS)
+    assert (unknown.value, unknown.lines) == ("no one", ["jobs count once they have ended"])
 
 
 def test_reflections_say_how_much_they_are_throttled_by_whom_and_why() -> None:

@@ -125,3 +125,29 @@ def test_an_experiment_continues_after_its_server_is_killed(tmp_path: Path, even
     rows = rows_of(folder / "runs.csv")
     assert {(row["by_model"], row["by_heuristic"]) for row in rows} == {("9", "0")}
     assert sum(int(row["tokens"]) for row in rows) == answered.prompt_tokens + answered.completion_tokens
+
+
+def test_an_experiment_whose_server_is_silent_ends_at_one_signal_and_continues(
+    tmp_path: Path, eventually: Eventually
+) -> None:
+    limit = f"limit_tokens = {LIMIT}\nbase.settings.outage_wait = {4 * LONGEST}"
+    file = write_case(tmp_path / "case", limit=limit, replicates=2, weathers='["sun"]')
+    folder = file.with_suffix("")
+    with FakeEndpoint(latency=0.05) as endpoint:
+        sweep = started(file, endpoint.url)
+        eventually(lambda: (folder / "done.jsonl").exists() or sweep.poll() is not None, "the first run")
+        server = json.loads((folder / "data" / "server.json").read_text())["pid"]
+        os.kill(server, signal.SIGSTOP)
+        try:
+            sweep.send_signal(signal.SIGINT)
+            _, err = sweep.communicate(timeout=LONGEST)
+        finally:
+            os.kill(server, signal.SIGCONT)
+        assert sweep.returncode == 130, err
+        assert "stopped while its server did not answer; run the same command to continue" in err
+        assert "server.left_silent" in err
+        eventually(lambda: not left_behind(folder / "data"), "the end of the server")
+        last = started(file, endpoint.url, "--json")
+        out, err = last.communicate(timeout=LONGEST)
+    assert last.returncode == 0, err
+    assert json.loads(out.splitlines()[-1])["done"] == 6

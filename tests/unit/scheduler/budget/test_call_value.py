@@ -72,6 +72,14 @@ def test_only_what_came_after_a_tick_has_happened() -> None:
     assert happened_since(stream, 6) == 0
 
 
+def test_a_repeated_text_happens_once() -> None:
+    stream = Stream("agent:a")
+    for tick, text, importance in ((1, "The well is dry.", 6), (2, "Rain.", 2), (3, "The well is dry.", 6)):
+        stream.append(Entry(type="observation", text=text, minute=tick, importance=importance), tick)
+    assert happened_since(stream, -1) == 6 + 2
+    assert happened_since(stream, 1) == 2 + 6, "a text from before counts again when it is met again"
+
+
 def said(text: str) -> tuple[Effect, ...]:
     return (Append(owner="agent:a", entry=Entry(type="reflection", text=text, minute=0)),)
 
@@ -135,6 +143,57 @@ def live(values: CallValues, view: BudgetView, day: int) -> Iterator[Lived]:
                 known[request.owner].value,
                 found.valued(key, request) if admitted else None,
             )
+
+
+def by_identity(known: Mapping[int, Worth]) -> Callable[[Request], Worth]:
+    return lambda request: known[id(request)]
+
+
+@given(st.lists(st.integers(0, FULL), max_size=20), st.integers(0, 500), st.integers(0, 500))
+def test_what_models_change_orders_kinds_and_not_the_requests_of_one(
+    found: list[int], happened: int, other: int
+) -> None:
+    values = CallValues()
+
+    def of(kind: str, much: int) -> Worth:
+        return values.worth(Request(kind=kind, owner="agent:a"), weight=1.0, happened=much, enough=150, stale=60)
+
+    before = of("act", happened), of("act", other)
+    for change in found:
+        values.learn("act", Valued(is_check=False), change, CALL)
+    after = of("act", happened), of("act", other)
+    assert [one.step for one in after] == [one.step for one in before], "what was asked before stays comparable"
+    assert (after[0].value > after[1].value) <= (happened > other)
+    expected = values.expected("act")
+    assert (of("act", happened).value > of("plan", happened).value) <= (expected > values.expected("plan"))
+
+
+def test_a_limit_for_all_goes_to_the_kind_that_models_change() -> None:
+    values, view = CallValues(), view_of(100)
+    for _ in range(50):
+        values.learn("act", Valued(is_check=False), 0, CALL)
+        values.learn("talk", Valued(is_check=False), FULL, CALL)
+    made = Counter[str]()
+    for minute in range(0, DAY, 10):
+        asking = [Request(kind=kind, owner=owner) for owner in OWNERS[:2] for kind in ("act", "talk")]
+        known = {id(one): values.worth(one, weight=1.0, happened=50, enough=150, stale=60) for one in asking}
+        found = ValueRound(
+            values,
+            view,
+            minute,
+            worth_of=by_identity(known),
+            kinds={"act": False, "talk": False},
+            owners=2,
+            last=None,
+        )
+        found.begin(asking)
+        for request in asking:
+            key = JobKey(minute, request.kind, request.owner, 0, 0)
+            cells = view.cells(key, minute)
+            if view.refusal(key, minute, CALL) is None and found.affords(key, request, CALL, cells):
+                view.move(cells, Cost(), CALL)
+                made[request.kind] += 1
+    assert made["talk"] > 8 * made["act"] > 0, "all but the checks"
 
 
 def view_of(limit: int, **guarantees: float) -> BudgetView:

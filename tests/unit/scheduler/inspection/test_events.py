@@ -59,6 +59,13 @@ def test_limits_that_refuse_are_an_event_without_any_end() -> None:
     ]
 
 
+def test_what_began_within_a_minute_is_dated_after_its_cause() -> None:
+    points = [point(1, 119, sources={}), point(2, 90, sources={}), point(3, 80, refused=1, sources={})]
+    limit = SteeringStep(id="1", control=SetMode("paused"), by="ann", state="applied", tick=2, minute=20)
+    found = events(points, (limit, "limit run.usd"))
+    assert [(one.what, NOW - one.at) for one in found] == [("limits refuse requests", 80), ("ann: limit run.usd", 90)]
+
+
 def test_ticks_after_a_gap_and_a_request_have_their_real_time() -> None:
     points = [*(point(at, 300 - at) for at in range(1, 10)), point(10, 200)]
     step = SteeringStep(id="1", control=SetMode("paused"), by="ann", state="applied", tick=2, minute=20)

@@ -33,6 +33,7 @@ from cogitate.scheduler.intake.checks import (
 from cogitate.scheduler.intake.effects import check_effect
 from cogitate.scheduler.intake.observations import Observation, check_entry
 from cogitate.tasks.job import JobKey, Reads, Request
+from cogitate.tasks.meters import Meter
 from cogitate.tasks.registry import kinds
 from tests.unit.scheduler.scheduler_case import ANN
 from tests.unit.tasks.own_kind_case import Own
@@ -291,6 +292,14 @@ def test_built_in_kinds_accept_their_params() -> None:
     assert check(kind="reflect", params={"since": 4}).params == {"since": 4}
     for kind in kinds():
         assert check(kind=kind.name).params == {}
+
+
+def test_a_meter_among_params_is_the_object_that_a_brief_makes_of_it() -> None:
+    hunger = {"value": 95, "low": "sated", "high": "starving", "need": "high"}
+    checked = check(kind="act", params={"status": {"hunger": Meter(**hunger)}})
+    assert checked.params == {"status": {"hunger": hunger}}
+    with pytest.raises(InputError, match="params must be JSON values: an object of type set is none"):
+        check(kind="act", params={"status": {"hunger": {95}}})
 
 
 @given(st.dictionaries(st.text(), json_values, max_size=4))

@@ -117,6 +117,15 @@ def test_an_outage_is_logged_after_a_second_failure() -> None:
     assert clock.slept == [0.05]
 
 
+def test_a_wait_ends_at_the_first_failure_after_its_stop() -> None:
+    clock, asked = Clock(), [False, True]
+    waits = Pause("town", 60.0, stop=lambda: asked.pop(0), clock=clock, sleep=clock.sleep)
+    server = Server(AWAY, AWAY, b"ok")
+    with pytest.raises(LedgerUnavailable, match="run 'town' was stopped while Redis did not answer"):
+        waits.send(server, 10)
+    assert (server.calls, clock.slept) == (2, [])
+
+
 def test_pauses_double_up_to_a_second_and_the_wait_is_measured() -> None:
     waits, clock = pause()
     for _ in range(2):

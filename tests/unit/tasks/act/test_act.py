@@ -394,6 +394,27 @@ def test_at_night_one_sleeps_in_any_language(profile: Profile, actions: list[str
     assert tell.data["doing"] == chosen
 
 
+@pytest.mark.parametrize(
+    ("language", "actions", "eats", "sleeps"),
+    [
+        ("ja", ["畑を耕す", "眠る", "食べる"], "食べる", "眠る"),
+        ("de", ["die Halle fegen", "schlafen", "Brot essen"], "Brot essen", "schlafen"),
+        ("es", ["vender pescado", "dormir", "comer pan"], "comer pan", "dormir"),
+        ("zh", ["种地", "睡觉", "吃饭"], "吃饭", "睡觉"),
+        ("en", ["sweep the hall", "sleep", "eat bread"], "eat bread", "sleep"),
+    ],
+)
+def test_a_hungry_or_tired_agent_eats_or_sleeps_in_any_language(
+    language: str, actions: list[str], eats: str, sleeps: str
+) -> None:
+    for name, value, need, chosen in (("hunger", 95, "high", eats), ("energy", 5, "low", sleeps)):
+        params = {"actions": actions, "status": {name: {"value": value, "need": need}}}
+        case = case_of(KIND, stream_of(), 15 * 60, params=params, profile=Profile(name="Kai", language=language))
+        (tell, *_) = KIND.heuristic(case)
+        assert isinstance(tell, Tell)
+        assert tell.data["doing"] == chosen
+
+
 def test_where_nothing_calls_for_any_the_first_named_action_is_chosen_at_any_hour() -> None:
     for minute in range(0, DAY, 60):
         case = case_of(KIND, stream_of(), minute, params={"actions": SHIP, "location": "library"})

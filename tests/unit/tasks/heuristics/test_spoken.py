@@ -12,7 +12,7 @@ from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.profile import Location, Profile
 from cogitate.prompts.render import Templates
 from cogitate.tasks.heuristics.insight import QUIET, is_quiet, quiet
-from cogitate.tasks.heuristics.spoken import spoken_language
+from cogitate.tasks.heuristics.spoken import language_of_profiles, spoken_language
 from cogitate.tasks.kind import WorldFacts
 from cogitate.tasks.plan import Plan
 from cogitate.tasks.reflect import Reflect
@@ -64,14 +64,24 @@ def test_a_reflection_quotes_in_the_words_and_marks_of_the_memories(language: st
     assert set(split_sentences(entry.text)) in ({*said}, {*said} - {bird})
 
 
+def test_where_an_owners_texts_tell_no_language_all_profiles_do() -> None:
+    child, cook = Profile(name="Luca", occupation="bambino"), Profile(name="Elena", currently="Vuole convincere il re")
+    teacher = Profile(name="Giulia", occupation="maestra della sezione dei grandi", routine="8:00 accogliere i bambini")
+    around = language_of_profiles((child, cook, teacher))
+    assert around == "it"
+    assert [spoken_language(one, (), "", {}, around) for one in (child, cook, teacher)] == ["it", "it", "it"]
+    assert language_of_profiles((child, Profile(name="Ada", background="Ada is the smith of the town."))) is None
+
+
 @pytest.mark.parametrize("language", OWNERS)
 def test_a_plan_holds_one_language(language: str) -> None:
     profile, world, seen = _case_of(language)
     case = case_of(PLAN, stream_of(*seen), 420, world=world, profile=profile)
     (entry,) = appended(PLAN.heuristic(case))
     assert [item.description for item in entry.items][-1] == profile.currently.rstrip("。")
-    for text in OWNERS[language][2][:2]:
-        assert text.rstrip("。.") in entry.text, "what presses"
+    broken, divorced, _ = (text.rstrip("。.") for text in OWNERS[language][2])
+    assert broken in entry.text, "what presses"
+    assert (divorced in entry.text) is (language not in packs()), "where nothing tells trouble, importance does"
     assert not _ENGLISH.search(entry.text)
     assert profile.occupation in entry.text
     left = {"unfinished": [{"description": i.description, "location": i.location} for i in entry.items]}

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from redis.exceptions import ConnectionError as Away
+from redis.exceptions import TimeoutError as Silent
 from structlog.testing import capture_logs
 
 from cogitate.scheduler.config.urls import SERVER_FILE
@@ -46,7 +47,7 @@ def test_the_last_user_shuts_a_server_down(server: EmbeddedServer, monkeypatch: 
 def test_a_server_that_is_gone_leaves_no_guard_and_no_record(
     server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch, clock: Clock
 ) -> None:
-    done = answers(server, monkeypatch, None, None, Away("refused"))
+    done = answers(server, monkeypatch, None, None, None, Away("refused"))
     child, guard = Process(), Process()
     child.returncode = 0
     processes: Any = {server.data_dir: child}
@@ -55,7 +56,7 @@ def test_a_server_that_is_gone_leaves_no_guard_and_no_record(
     monkeypatch.setattr(module, "_guards", guards)
     (server.data_dir / SERVER_FILE).write_text("{}")
     server._shut_down()
-    assert done[0] == "shutdown"
+    assert done[:2] == ["closed", "shutdown"], "it answered before"
     assert guard.done == ["kill", "communicate"]
     assert (processes, guards, (server.data_dir / SERVER_FILE).exists()) == ({}, {}, False)
     assert server.data_dir.exists()
@@ -80,6 +81,22 @@ def test_a_server_that_does_not_end_is_reported_after_half_a_minute(
         server._shut_down()
     assert [(log["event"], log["pid"], log["log_level"]) for log in logs] == [("server.unstoppable", 42, "error")]
     assert clock.now == pytest.approx(30, abs=0.1)
+    assert (server.data_dir / SERVER_FILE).exists(), "the next start finds it"
+
+
+def test_a_server_that_does_not_answer_is_left_to_its_guard(
+    server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch, clock: Clock
+) -> None:
+    done = answers(server, monkeypatch, Silent("no answer"))
+    guard = Process()
+    guards: Any = {server.data_dir: guard}
+    monkeypatch.setattr(module, "_guards", guards)
+    server.pid = 42
+    (server.data_dir / SERVER_FILE).write_text("{}")
+    with capture_logs() as logs:
+        server._shut_down()
+    assert [(log["event"], log["pid"], log["log_level"]) for log in logs] == [("server.left_silent", 42, "warning")]
+    assert (done, guard.done, clock.now) == (["closed"], [], 0.0)
     assert (server.data_dir / SERVER_FILE).exists(), "the next start finds it"
 
 

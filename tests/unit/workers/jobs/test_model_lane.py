@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import pytest
 from celery.utils.dispatch import Signal
@@ -13,6 +14,10 @@ from celery.utils.dispatch import Signal
 from cogitate.workers.jobs import model_lane
 from cogitate.workers.jobs.model_lane import ModelLane
 from tests.patience import LONGEST
+
+
+class Hint(NamedTuple):
+    job_id: str
 
 
 class Slots:
@@ -23,10 +28,10 @@ class Slots:
         self._changed = threading.Condition()
         self._ends: dict[str, threading.Event] = {}
         self._pool = ThreadPoolExecutor(slots)
-        self.lane = ModelLane(slots, lambda job: job.startswith("m"), self._run)
+        self.lane = ModelLane[Hint](slots, lambda job: job.startswith("m"), self._run)
 
     def hint(self, job: str) -> Future[None]:
-        return self._pool.submit(self.lane.run, job)
+        return self._pool.submit(self.lane.run, Hint(job))
 
     def wait_for(self, *jobs: str) -> None:
         """Wait until these have begun, and no other."""
@@ -43,7 +48,8 @@ class Slots:
             event.set()
         self._pool.shutdown()
 
-    def _run(self, job: str) -> None:
+    def _run(self, hint: Hint) -> None:
+        job = hint.job_id
         event = threading.Event()
         with self._changed:
             self._ends[job] = event
@@ -149,11 +155,11 @@ def test_there_is_room_for_a_free_place_and_for_the_next_at_one(places: int, ahe
 
 
 def test_a_single_slot_is_a_place() -> None:
-    ran: list[str] = []
-    lane = ModelLane(1, lambda job: True, ran.append)
-    lane.run("m1")
-    lane.run("m2")
-    assert ran == ["m1", "m2"]
+    ran: list[Hint] = []
+    lane = ModelLane[Hint](1, lambda job: True, ran.append)
+    lane.run(Hint("m1"))
+    lane.run(Hint("m2"))
+    assert ran == [Hint("m1"), Hint("m2")]
 
 
 def test_no_more_is_put_aside_than_a_host_repeats(slots: Slots, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,12 +194,82 @@ def test_the_slots_are_noted_once_celery_has_set_up_its_worker(monkeypatch: pyte
 
 
 def test_the_slot_of_a_failed_job_is_free() -> None:
-    def fails(job: str) -> None:
-        assert [lane.run(other) for other in ("m1", "m2")] == [None, None]  # put aside: the only place is taken
+    def fails(hint: Hint) -> None:
+        assert hint == Hint("m0"), "the others are put aside: the only place is taken"
+        lane.run(Hint("m1"))
+        lane.run(Hint("m2"))
         assert not lane.room()
         raise KeyboardInterrupt
 
-    lane = ModelLane(2, lambda _: True, fails)
+    lane = ModelLane[Hint](2, lambda _: True, fails)
     with pytest.raises(KeyboardInterrupt):
-        lane.run("m0")
+        lane.run(Hint("m0"))
     assert lane.room()
+
+
+class Broker:
+    """Hints that wait in a broker."""
+
+    def __init__(self, *jobs: str) -> None:
+        self.waiting = [Hint(job) for job in jobs]
+
+    def draw(self) -> list[Hint]:
+        return [self.waiting.pop(0)] if self.waiting else []
+
+
+def test_a_job_that_ends_is_followed_by_the_next_hint_of_the_broker() -> None:
+    ran: list[Hint] = []
+    lane = ModelLane[Hint](3, lambda job: True, ran.append)
+    lane.draw_with(Broker("m1", "m2").draw)
+    lane.run(Hint("m0"))
+    assert ran == [Hint("m0"), Hint("m1"), Hint("m2")]
+    assert lane.room() == 2, "its place is free again"
+
+
+def test_hints_that_wait_in_the_broker_stay_there_while_all_places_are_taken() -> None:
+    slots = Slots(3)
+    broker = Broker()
+    slots.lane.draw_with(broker.draw)
+    try:
+        running = [slots.hint(job) for job in ("m1", "m2")]
+        slots.wait_for("m1", "m2")
+        assert slots.lane.room() == 0
+        slots.hint("m3").result(30)  # it came nevertheless, and goes before those of the broker
+        broker.waiting.append(Hint("m4"))
+        slots.end("m1")
+        slots.wait_for("m1", "m2", "m3")
+        assert broker.waiting
+        slots.end("m3")
+        slots.wait_for("m1", "m2", "m3", "m4")
+        for job in ("m2", "m4"):
+            slots.end(job)
+        for one in running:
+            one.result(30)
+        assert slots.lane.room() == 2
+    finally:
+        slots.close()
+
+
+def test_all_hints_that_were_drawn_at_once_are_run() -> None:
+    ran: list[Hint] = []
+    lane = ModelLane[Hint](2, lambda job: True, ran.append)
+    draws = [[Hint("m1"), Hint("m2")]]
+    lane.draw_with(lambda: draws.pop() if draws else [])
+    lane.run(Hint("m0"))
+    assert ran == [Hint("m0"), Hint("m1"), Hint("m2")]
+
+
+def test_a_process_that_ends_draws_nothing_and_drops_what_it_has_just_drawn() -> None:
+    ran: list[Hint] = []
+    lane = ModelLane[Hint](2, lambda job: True, ran.append)
+    broker = Broker("m1", "m2")
+
+    def draw() -> list[Hint]:
+        lane.close()
+        return broker.draw()
+
+    lane.draw_with(draw)
+    lane.run(Hint("m0"))
+    lane.run(Hint("m9"))
+    assert ran == [Hint("m0"), Hint("m9")]
+    assert broker.waiting == [Hint("m2")]

@@ -21,7 +21,7 @@ from cogitate.workers.jobs import model_lane, process_lane
 from cogitate.workers.jobs.combined import CombinedRedis
 from cogitate.workers.jobs.heartbeat import Heartbeat
 from cogitate.workers.jobs.kept_results import KeptResults
-from cogitate.workers.jobs.runner import Runner
+from cogitate.workers.jobs.runner import Outcome, Runner
 from cogitate.workers.llm.requests.dialect import DialectStore
 from cogitate.workers.transport import room
 
@@ -43,6 +43,10 @@ class Process:
             worker_shutting_down=Signal(name="worker_shutting_down"), worker_shutdown=Signal(name="worker_shutdown")
         )
 
+    def run(self, job_id: str) -> Outcome:
+        self.ran.append(job_id)
+        return Outcome("ready")
+
     def connect(self, url: str, timeout: float, **how: Any) -> FakeRedis:
         self.done.append(("connect", url, timeout, how))
         return self.client
@@ -59,7 +63,7 @@ class Process:
             }
         )
         return SimpleNamespace(
-            run=self.ran.append,
+            run=self.run,
             stop=lambda: self.done.append("stop"),
             close=lambda: self.done.append("close"),
             desk=SimpleNamespace(start=lambda: self.done.append("desk")),
@@ -87,7 +91,7 @@ def test_a_process_creates_its_runner_once_before_the_first_job(process: Process
     connected = ("connect", SETTINGS.state_url(), 7.0, {"client": CombinedRedis})
     assert process.done == ["tune", ("prompts", SETTINGS.prompts), connected]
     process_lane.warm_up()
-    process_lane.run_job(JOB)
+    assert process_lane.run_job(JOB) == "ready"
     assert (len(process.runners), process.ran) == (1, [JOB])
 
 
@@ -147,7 +151,7 @@ def test_an_ending_process_starts_nothing_and_closes_after_its_jobs(process: Pro
 @pytest.mark.parametrize("foreign", ["", "town", "x" * 1_000, None, 5, ["town/1/plan/a/0/0"]])
 def test_an_invalid_job_is_logged_briefly_and_dropped(process: Process, foreign: Any) -> None:
     with capture_logs() as logs:
-        process_lane.run_job(foreign)
+        assert process_lane.run_job(foreign) == "not run: refused"
     ((event, said),) = [(log["event"], log["error"]) for log in logs]
     assert event == "message.refused"
     assert 0 < len(said) <= 200

@@ -174,3 +174,29 @@ def test_jobs_that_ask_a_model_wait_apart_from_those_that_ask_none() -> None:
     assert asking.draw() == ["a"]
     assert asking.draw() is None
     assert quick.draw() == ["q"]
+
+
+def test_a_hint_is_taken_with_a_ticket_of_any_queue_if_none_is_drawn_yet() -> None:
+    client: Any = FakeRedis()
+    for queue, run, hints in (("x:act", "small", ["s0"]), ("x:plan", "large", ["l0", "l1", "l2"])):
+        queue_hints(client, queue, ASKING, run, 1, hints)
+
+    def take() -> list[tuple[str, str]]:
+        return next_hints(client, ["rate", "plan", "act"], ASKING, 0, prefix="x:")
+
+    taken = [take() for _ in range(4)]
+    assert sorted(taken[:2]) == [[("act", "s0")], [("plan", "l0")]], "runs take turns across queues"
+    assert taken[2:] == [[("plan", "l1")], [("plan", "l2")]]
+    assert take() == []
+    assert client.keys("x:act*") == client.keys("x:plan*") == [], "each hint took a ticket with it"
+
+
+def test_no_hint_is_taken_without_a_ticket() -> None:
+    queue = Queue(ASKING)
+    queue.put("town", "a")
+    queue.client.delete(queue.tickets)
+    assert next_hints(queue.client, [QUEUE], ASKING, 0) == []
+    queue.put("town", "b")
+    assert next_hints(queue.client, [QUEUE], ASKING, 0) == [(QUEUE, "a"), (QUEUE, "b")], (
+        "with the one that lost its ticket"
+    )

@@ -1,0 +1,45 @@
+"""What is said for the day of a plan, at no hour: by its owner about itself, or by another to it by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+
+from cogitate.memory.clock import clock_in_force, day_of
+from cogitate.memory.entry import Entry, is_dialogue
+from cogitate.memory.language.languages import languages_of
+from cogitate.memory.language.packs import pack_of
+from cogitate.memory.language.port import language_of
+from cogitate.memory.language.sentences import split_sentences
+from cogitate.memory.language.times import anchor_days, days_named, find_times
+from cogitate.memory.summaries.conversations import parse_line
+
+
+def said_for_day(
+    name: str, entries: Iterable[Entry], names: Mapping[str, str], start: int, agreed: Collection[int]
+) -> list[str]:
+    """Return the sentences of earlier days that name the day of a plan, the newest last, with the day as its number.
+
+    Args:
+        name: of the plan's owner.
+        start: of the plan, game minute.
+        agreed: numbers of the entries that promise something: they are told as promises.
+    """
+    if not clock_in_force().counts_days:
+        return []
+    today, first = day_of(start), re.escape(name.partition(" ")[0])
+    spoken_to = re.compile(rf"(?:^|[,，、] ?){first}(?:[,，、!！]|[.?!。？！]?$)")
+    found: list[str] = []
+    for entry in entries:
+        if not is_dialogue(entry) or entry.number in agreed or day_of(entry.minute) >= today:
+            continue
+        line = parse_line(entry, names)
+        for sentence in split_sentences(line.text):
+            dated = anchor_days(sentence, entry.minute)
+            if dated == sentence or today not in days_named(dated) or find_times(sentence):
+                continue
+            language, is_own = language_of(sentence), line.speaker == name
+            if language.is_intent(sentence) if is_own else spoken_to.search(sentence):
+                label = "" if is_own else pack_of(languages_of(sentence)[0]).labelled(line.speaker, "")
+                found.append(label + dated.rstrip(".。"))
+    return found
