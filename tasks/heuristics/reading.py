@@ -10,7 +10,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from cogitate.memory.appointments import appointments, calls_off, names_time
 from cogitate.memory.entry import Entry, is_dialogue, is_of_event
-from cogitate.memory.language.languages import ENGLISH
+from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, languages_of
 from cogitate.memory.language.markup import prose
 from cogitate.memory.language.packs import forget_with_packs
 from cogitate.memory.language.port import is_courtesy, language_of, tells_trouble
@@ -152,7 +152,8 @@ def read_ahead(entry: Entry, owner: str, entries: Sequence[Entry], world: WorldF
     """
     names = world.display_names
     TERMS.of(entry.text)
-    tells_trouble(entry.text, world.spoken or ENGLISH)
+    shown = languages_of(entry.text)[0]
+    tells_trouble(entry.text, world.spoken or (ENGLISH if shown in (OTHER, UNDETERMINED) else shown))
     SAID.of(entries, owner, world.names)
     TOLD.of(entries, owner, names)
     TIMED.of(entries, owner, names)
