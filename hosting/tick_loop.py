@@ -187,8 +187,8 @@ class TickLoop(BodyCalls):
             )
             opening = self._resources.enter_context(RunOpening(ledger))
             if not inline:
-                ledger.outage = outage_of(settings, run, client.ping)
-                ledger.workers_alive = WorkerCount(client).alive
+                ledger.outage = outage = outage_of(settings, run, client.ping)
+                ledger.workers_alive = WorkerCount(client, lambda: outage.lost).alive
                 presence = Presence(ledger, settings.tuning.lease, settings.tuning.worker_share)
                 presence.start()
                 self._resources.callback(presence.stop)

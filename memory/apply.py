@@ -123,19 +123,19 @@ def apply(streams: Mapping[str, Stream], effects: Sequence[Effect], tick: int) -
             case ReplaceSummary():
                 stream.head.summary = effect.text
                 stream.head.summary_version += 1
-                stream.changes.head = True
+                stream.note_head()
             case TakeWaiting():
                 stream.take_waiting(effect.count, tick)
             case ForgetWaiting():
                 stream.forget_waiting(effect.start, effect.count)
             case SetCharacter():
                 stream.head.character = effect.character
-                stream.changes.head = True
+                stream.note_head()
             case SetPlanStatus():
                 stream.set_plan_status(effect.item, effect.status)
             case AdvanceCursor():
                 stream.head.cursors[effect.name] = effect.end
-                stream.changes.head = True
+                stream.note_head()
             case SetCounter():
                 stream.set_counter(effect.name, effect.value)
             case MarkAccessed():

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import msgspec
 
@@ -22,7 +22,7 @@ STANDARD = "12h"
 NAMES = re.compile(r"12h|24h|months|(?:([1-9]\d{0,8}) )?rounds(?: of ([1-9]\d{0,3}) ticks)?")
 
 
-class Clock(msgspec.Struct, frozen=True, kw_only=True):
+class Clock(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """The clock of a run: the game time of its ticks, and their names in texts."""
 
     seconds_per_tick: int = 60
@@ -61,7 +61,7 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True):
         """The game hours of a tick, at least 1."""
         return max(1.0, self.minutes_per_tick / 60)
 
-    @property
+    @cached_property
     def has_times(self) -> bool:
         """Whether ticks have times of day: neither rounds nor months have, nor ticks of a day or more."""
         return self.counts_days and self.seconds_per_tick < self.day_seconds

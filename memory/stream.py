@@ -69,7 +69,8 @@ class Stream:
         self.archived: dict[int, Archived] = dict(archived or {})
         self.marks: dict[int, Marks] = dict(marks or {})
         self.head = head or Head()
-        self._changes: Changes | None = None
+        self._changes: Changes | None = None  # but for the head
+        self._head_changed = False
         self._changed: set[str] | None = None
         self._vacant = 0  # places of deleted entries
         self._live: dict[int, Entry] = {n: e for n, e in self.entries.items() if n not in self.archived}
@@ -207,10 +208,17 @@ class Stream:
                 self._changed.add(self.owner)
         return self._changes
 
+    def note_head(self) -> None:
+        """Record that the head has changed."""
+        if not self._head_changed:
+            self._head_changed = True
+            if self._changed is not None:
+                self._changed.add(self.owner)
+
     def report_to(self, changed: set[str]) -> None:
         """Add the owner's name to a set whenever the stream changes; at once if it has changes already."""
         self._changed = changed
-        if self._changes is not None:
+        if self._changes is not None or self._head_changed:
             changed.add(self.owner)
 
     def append(self, entry: Entry, tick: int) -> Entry:
@@ -232,9 +240,8 @@ class Stream:
         self.head.last_number = number
         if self._seal is not None:
             self._seal.entry(entry, 1)
-        changes = self.changes
-        changes.appended.append(number)
-        changes.head = True
+        self.changes.appended.append(number)
+        self.note_head()
         return entry
 
     def archive(self, number: int, tick: int, into: int = 0) -> None:
@@ -255,12 +262,12 @@ class Stream:
         self.changes.archived.append(entry.number)
         for item in entry.items:
             if self.head.plan_status.pop(item.id, None) is not None:
-                self.changes.head = True
+                self.note_head()
 
     def wait(self, entry: Entry) -> None:
         """Queue an entry in the head."""
         self.head.waiting.append(entry)
-        self.changes.head = True
+        self.note_head()
 
     def take_waiting(self, count: int, tick: int) -> None:
         """Append the oldest entries that wait in the head."""
@@ -271,7 +278,7 @@ class Stream:
     def forget_waiting(self, start: int, count: int) -> None:
         """Drop entries that wait in the head."""
         del self.head.waiting[start : start + count]
-        self.changes.head = True
+        self.note_head()
 
     def delete(self, numbers: Iterable[int]) -> None:
         """Delete archived entries permanently (after their retention, when no open job may read them)."""
@@ -338,22 +345,30 @@ class Stream:
     def set_plan_status(self, item: str, status: PlanStatus) -> None:
         """Set the present status of a plan item."""
         self.head.plan_status[item] = status
-        self.changes.head = True
+        self.note_head()
 
     def set_counter(self, name: str, value: int) -> None:
         """Set a counter of the head."""
         if self.head.counters.get(name) != value:
             self.head.counters[name] = value
-            self.changes.head = True
+            self.note_head()
 
     def note_all(self) -> None:
         """Record everything as changed, so that a ledger without this stream receives all of it."""
         self._changes = None
         changes = self.changes
         changes.appended, changes.archived = list(self.entries), sorted(self.archived)
-        changes.marked, changes.head = set(self.marks), True
+        changes.marked = set(self.marks)
+        self.note_head()
 
     def take_changes(self) -> Changes:
-        """Return what changed since the last call, and start a new record."""
-        taken, self._changes = self._changes, None
-        return taken or Changes()
+        """Return what changed since the last call, which nobody may alter, and start a new record."""
+        taken, head = self._changes, self._head_changed
+        self._changes, self._head_changed = None, False
+        if taken is None:
+            return ONLY_HEAD if head else _NOTHING
+        taken.head = head
+        return taken
+
+
+_NOTHING, ONLY_HEAD = Changes(), Changes(head=True)  # of many streams at once, as when a crowd is served

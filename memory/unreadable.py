@@ -178,7 +178,7 @@ def _mend(stream: Stream) -> None:
     for name, why in (("counters", _wrong_counters(head)), ("plan_status", _wrong_statuses(head))):
         for key in why:
             del getattr(head, name)[key]
-            stream.changes.head = True
+            stream.note_head()
     for number in _wrong_marks(stream):
         stream.forget_marks(number)
 

@@ -20,7 +20,7 @@ LATENCIES = 'ticks, such as 5, game minutes, such as "5m", or seconds, such as "
 Latency = int | str  # ticks; or game minutes: "5m"; or seconds: "5s", "0.5s"
 
 
-class Cost(msgspec.Struct, frozen=True, omit_defaults=True):
+class Cost(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """An amount of budget. Integers only: money is in micro-dollars (1/1,000,000 of a dollar)."""
 
     calls: int = 0
@@ -44,7 +44,8 @@ class JobKey(NamedTuple):
 
     def text(self) -> str:
         """Return the key as a string; `JobKey.parse` reads it."""
-        return f"{self.tick}/{self.kind}/{self.owner}/{self.ordinal}/{self.trial}"
+        tick, kind, owner, ordinal, trial = self
+        return f"{tick}/{kind}/{owner}/{ordinal}/{trial}"
 
     @classmethod
     def parse(cls, text: str) -> JobKey:
@@ -61,7 +62,7 @@ class JobKey(NamedTuple):
             raise ValueError(f"{text[:200]!r} is not a job key: expected tick/kind/owner/ordinal/trial") from error
 
 
-class Reads(msgspec.Struct, frozen=True, omit_defaults=True):
+class Reads(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """The part of one owner's stream that a job may read: live entries up to a number, or only the named ones."""
 
     owner: str
@@ -69,7 +70,7 @@ class Reads(msgspec.Struct, frozen=True, omit_defaults=True):
     numbers: tuple[int, ...] | None = None
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A request for a job, by a kind's cadence or by the host. Admission turns it into a `Job`."""
 
     kind: str
@@ -104,7 +105,7 @@ class Valued(NamedTuple):
     is_check: bool  # whether it was drawn to check the estimate, whatever its value is
 
 
-class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One unit of thinking as workers and the tick loop see it."""
 
     run: str

@@ -113,6 +113,17 @@ class RabbitMQ:
             self._process.wait()
             self._process = None
 
+    def freeze(self) -> None:
+        """Stop the broker: it takes connections, and says nothing more."""
+        assert self._process is not None
+        os.killpg(self._process.pid, signal.SIGSTOP)
+
+    def limit_memory(self, share: str) -> None:
+        """Let the broker use a share of the machine's memory; while it uses more, it blocks its publishers."""
+        tool, node = PROGRAM.with_name("rabbitmqctl"), self._environment["RABBITMQ_NODENAME"]
+        command = [tool, "--node", node, "set_vm_memory_high_watermark", share]
+        subprocess.run(command, env=self._environment, check=True, stdout=subprocess.DEVNULL)
+
     def said(self) -> str:
         """Return what the broker has logged."""
         return (self.folder / "said").read_text(errors="replace")

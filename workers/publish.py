@@ -1,4 +1,4 @@
-"""The publisher of a tick's hints, in one round trip.
+"""The publisher of a tick's hints, in one round trip to Redis, or in the background to RabbitMQ.
 
 `Task.apply_async` costs a host 0.6 to 0.8 ms per job, too much at a day boundary with a thousand agents. Here kombu
 renders one message per kind in memory, and every hint of that kind is that text with another id and other display
@@ -6,7 +6,7 @@ fields. Since kombu renders it, its fields stay correct when kombu's settings or
 them with what `apply_async` sends to a real server.
 
 Nothing depends on publishing: the host repeats hints while their job is open and unclaimed. So an unreachable broker
-costs at most one socket timeout and one log line, never an exception.
+costs one log line, with Redis at most one socket timeout too, and never an exception.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from binascii import a2b_base64, b2a_base64
 from collections.abc import Sequence
 from typing import Protocol
 
-import structlog
 from celery import Celery
 from kombu.connection import Connection
 from kombu.utils.json import dumps
@@ -32,8 +31,6 @@ from cogitate.workers.transport.hints import Render
 from cogitate.workers.transport.redis_sender import RedisSender
 
 MAX_SHOWN = 80  # characters of an owner in the display fields
-
-log = structlog.get_logger()
 
 
 def display_args(job: Job) -> str:
@@ -107,12 +104,13 @@ def queue_key(app: Celery, kind: str) -> str:
 
 
 class Sender(Protocol):
-    """A sender to a broker; `errors` are those that `send` raises if the broker is away."""
-
-    errors: tuple[type[Exception], ...]
+    """A sender to a broker, which logs if it is away."""
 
     def send(self, jobs: Sequence[Job], render: Render) -> int:
-        """Send a hint for every job, all of one run; return for how many the broker has one."""
+        """Send a hint for every job, all of one run; return how many it sent or will send, 0 if the broker is away."""
+
+    def await_confirms(self, timeout: float) -> bool:
+        """Wait until the broker has every hint, at most `timeout` seconds; return whether it has."""
 
     def close(self) -> None:
         """Close the connections."""
@@ -126,7 +124,6 @@ class Publisher:
         self._telemetry = started()
         traced = self._telemetry is not None
         self._templates = {queue.name: Template(app, queue.name, traced=traced) for queue in app.conf.task_queues}
-        self._away = False
         self._sender = self._sender_of(settings, app)
 
     def _sender_of(self, settings: Settings, app: Celery) -> Sender:
@@ -136,23 +133,16 @@ class Publisher:
         return RedisSender(url, prefix=queue_key(app, ""), share=share, timeout=timeout)
 
     def publish(self, jobs: Sequence[Job]) -> int:
-        """Publish a hint for every job; return for how many the broker has one, 0 if it is unreachable.
+        """Publish a hint for every job; return how many, 0 if Redis is unreachable.
 
-        After a timeout some may have arrived nevertheless; repeated hints are harmless.
+        After a timeout some may have arrived nevertheless; repeated hints are harmless. RabbitMQ gets them after this
+        returns, and again until it confirms them.
         """
-        if not jobs:
-            return 0
-        try:
-            accepted = self._sender.send(jobs, self._render)
-        except self._sender.errors as error:
-            # Warn once per outage: the loop repeats its hints every second or so.
-            (log.debug if self._away else log.warning)("hint.failed", jobs=len(jobs), error=type(error).__name__)
-            self._away = True
-            return 0
-        if self._away:
-            log.info("hint.restored", jobs=len(jobs))
-            self._away = False
-        return accepted
+        return self._sender.send(jobs, self._render) if jobs else 0
+
+    def await_confirms(self, timeout: float) -> bool:
+        """Wait until the broker has every hint, at most `timeout` seconds; return whether it has."""
+        return self._sender.await_confirms(timeout)
 
     def _trace_of(self, job: Job) -> str:
         return self._telemetry.traceparent(job.run, job.id) if self._telemetry is not None else ""

@@ -4,13 +4,18 @@ Admission tries each model of the ladder, then degrades as the kind says: heuris
 requests by kind, then priority, then least recently served owner, then owner name; order of arrival never counts. A
 run that spends by value (`cogitate.scheduler.budget.call_value`) serves higher values before other owners. Admission
 skips a model whose answer would miss its due tick: see `cogitate.scheduler.latency.due_ticks`.
+
+Requests that follow one another and differ only in what the decision ignores, such as their owners, form a batch: the
+limits are checked and charged once for as many of them as fit. Where a decision depends on the owner, on the value of a
+call, or on the jobs admitted before it, a batch is one request.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -33,7 +38,7 @@ MAX_TRIALS = 3  # trials of a request; after the last refusal its heuristic appl
 _in_order = msgspec.json.Encoder(order="deterministic").encode
 
 
-class DecidedLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class DecidedLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """The decision on one request, as recorded in the journal line and covered by its digest.
 
     Kept apart from `Grant`, which the digest does not cover, and from `Job`, which workers read.
@@ -49,7 +54,7 @@ class DecidedLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     instead: JobKey | None = None  # the cancelled job that its heuristic replaces
 
 
-class Grant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Grant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What admission grants a job: the reservation for its first attempt, and the cells to charge."""
 
     key: JobKey
@@ -57,7 +62,7 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cells: tuple[Cell, ...]
 
 
-class Decided(NamedTuple):
+class Decided(msgspec.Struct, frozen=True, gc=False):
     """A decided request, held until its tick opens or defers the job."""
 
     line: DecidedLine
@@ -108,6 +113,19 @@ class AdmissionRound:
                 self._charges[key.kind] = known
         return known
 
+    def batches(self, requests: Iterable[Request]) -> Iterator[list[Request]]:
+        """Yield requests in batches, in order: all of one batch get the same option as long as it has room."""
+        apart = self.values is not None or self.view.table.names_owners
+        for (kind, offers, *_), alike in groupby(requests, self._decisive):
+            if apart or any(self.due.follows(kind, offer.model) for offer in offers):
+                yield from ([request] for request in alike)
+            else:
+                yield list(alike)
+
+    def _decisive(self, request: Request) -> tuple[str, Sequence[ModelOption], int, int]:
+        """Return what decides which option a request gets."""
+        return request.kind, self.offers_of(request), request.at, request.within
+
     def _account(self, cell: Cell) -> Account:
         account = self._accounts.get(cell)
         if account is None:
@@ -139,31 +157,54 @@ def admit(
         known[id(request)] = ordinal = ordinals.get(slot, 0)
         ordinals[slot] = ordinal + 1
     deferred: Counter[tuple[str, str, int]] = Counter()
-    decided = []
-    for request in _ordered(requests, at, last_served, by_value=not closed):
+
+    def asking(request: Request) -> Asking:
         slot = (request.kind, request.owner, request.trial)
         ordinal = known.get(id(request), -1)
         if ordinal < 0:
             ordinal = ordinals.get(slot, 0)
             ordinals[slot] = ordinal + 1
-        key = JobKey(at.tick, request.kind, request.owner, ordinal, request.trial)
-        fit = Fit(at.offers_of(request)[-1], 0, closed) if closed else first_fitting(at, key, request)
-        values = None if fit.refused else at.values
-        if values is not None and not values.affords(key, request, fit.offer.cost, at.charge(key).cells):
-            fit = Fit(fit.offer, 0, LOW_VALUE)
-        if not fit.refused:
-            valued = values.valued(key, request) if values is not None else None
-            decided.append(hold(at, key, request, fit, valued))
-        else:
-            decision, successor = degrade(at.rules.kind_of(request.kind).on_denied, request, fit.refused), None
-            if decision == "deferred":
-                # The ordinal at the later tick: deferred requests of one slot keep their order.
-                successor = JobKey(at.tick + DEFER_TICKS, key.kind, key.owner, deferred[slot], key.trial + 1)
-                deferred[slot] += 1
-            due_tick = at.due.fallback_due(request, at.tick, fit.refused) if decision == "heuristic" else 0
-            line = DecidedLine(key=key, decision=decision, due=due_tick, refused=fit.refused, successor=successor)
-            decided.append(Decided(line, request, fit.offer))
+        return JobKey(at.tick, request.kind, request.owner, ordinal, request.trial), request
+
+    decided: list[Decided] = []
+    for batch in at.batches(_ordered(requests, at, last_served, by_value=not closed)):
+        left = [asking(request) for request in batch]
+        while left:
+            key, request = left[0]
+            if closed:
+                fit = Fit(at.offers_of(request)[-1], 0, closed, len(left))
+            else:
+                fit = first_fitting(at, key, request, len(left))
+            values, valued = None if fit.refused else at.values, None
+            if values is not None and not values.affords(key, request, fit.offer.cost, at.charge(key).cells):
+                fit = Fit(fit.offer, 0, LOW_VALUE)
+            elif values is not None:
+                valued = values.valued(key, request)
+            taken, left = left[: fit.jobs], left[fit.jobs :]
+            if fit.refused:
+                decided += (_refused(at, *one, fit, deferred) for one in taken)
+            else:
+                decided += hold(at, taken, fit, valued)
     return decided
+
+
+def _refused(
+    at: AdmissionRound, key: JobKey, request: Request, fit: Fit, deferred: Counter[tuple[str, str, int]]
+) -> Decided:
+    """Return the decision on a request for which no option fits.
+
+    Args:
+        deferred: how many of each slot were deferred before.
+    """
+    decision, successor = degrade(at.rules.kind_of(request.kind).on_denied, request, fit.refused), None
+    if decision == "deferred":
+        # The ordinal at the later tick: deferred requests of one slot keep their order.
+        slot = (request.kind, request.owner, request.trial)
+        successor = JobKey(at.tick + DEFER_TICKS, key.kind, key.owner, deferred[slot], key.trial + 1)
+        deferred[slot] += 1
+    due_tick = at.due.fallback_due(request, at.tick, fit.refused) if decision == "heuristic" else 0
+    line = DecidedLine(key=key, decision=decision, due=due_tick, refused=fit.refused, successor=successor)
+    return Decided(line, request, fit.offer)
 
 
 def replacement(job: Job, taken: Collection[JobKey], at: AdmissionRound) -> Decided:
@@ -208,38 +249,56 @@ def _ordered(
     return sorted(requests, key=place)
 
 
+Asking = tuple[JobKey, Request]  # a request with the key of its job
+
+
 class Fit(NamedTuple):
     """The option chosen for a request."""
 
     offer: ModelOption
     due: int  # tick
     refused: str  # why the option does not fit; "" if it fits
+    jobs: int = 1  # of the first requests of a batch, to which this applies
 
 
-def first_fitting(at: AdmissionRound, key: JobKey, request: Request) -> Fit:
-    """Return the first option that is in time and has room, or else the last one with the reason for its refusal."""
+def first_fitting(at: AdmissionRound, key: JobKey, request: Request, count: int = 1) -> Fit:
+    """Return the first option that is in time and has room, or else the last one with the reason for its refusal.
+
+    Args:
+        count: requests of a batch that begins with this one.
+    """
     refused, accounts, offers = "", at.charge(key).accounts, at.offers_of(request)
     for offer in offers:
         tick = at.due.due_of(request, key.tick, offer)
         if isinstance(tick, str):
             refused = tick
             continue
-        cell = at.view.refusal(key, at.minute, offer.cost, accounts)
-        if cell is None:
-            return Fit(offer, tick, "")
-        refused = cell
-    return Fit(offers[-1], 0, refused)
+        fits, refused = at.view.fitting(key, at.minute, offer.cost, accounts, count)
+        if fits:
+            return Fit(offer, tick, "", fits)
+    return Fit(offers[-1], 0, refused, count)
 
 
-def hold(at: AdmissionRound, key: JobKey, request: Request, fit: Fit, valued: Valued | None = None) -> Decided:
-    """Admit a request with the option of `fit`, and hold its cost."""
-    offer, charge, ahead = fit.offer, at.charge(key), 0
-    at.view.hold(charge.taken(offer.cost))
+def hold(at: AdmissionRound, batch: Sequence[Asking], fit: Fit, valued: Valued | None = None) -> list[Decided]:
+    """Admit the requests of a batch with the option of `fit`, and hold their cost."""
+    (key, _), offer, due, ahead = batch[0], fit.offer, fit.due, 0
+    charge = at.charge(key)
+    at.view.hold(charge.taken(offer.cost), len(batch))
     if offer.model:
         ahead = at.due.ahead(key.kind, offer.model, key.tick)
         at.due.record_admission(key.kind, offer.model, key.tick)
-    line = DecidedLine(key=key, decision="admitted", model=offer.model, due=fit.due)
-    return Decided(line, request, offer, Grant(key=key, reserved=offer.cost, cells=charge.cells), ahead, valued)
+    model, cost, cells = offer.model, offer.cost, charge.cells
+    return [
+        Decided(
+            DecidedLine(key=key, decision="admitted", model=model, due=due),
+            request,
+            offer,
+            Grant(key=key, reserved=cost, cells=cells),
+            ahead,
+            valued,
+        )
+        for key, request in batch
+    ]
 
 
 def degrade(policy: OnDenied, request: Request, refused: str) -> Decision:

@@ -9,6 +9,7 @@ in which jobs finish. Each admitted job counts permanently as one of the unit "j
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple, cast
 
@@ -237,9 +238,31 @@ class BudgetView:
     def _pool(self, unit: LimitUnit, limit: int) -> int:
         return retry_pool(unit, limit, self.retry_share)
 
-    def refusal(self, key: JobKey, minute: int, cost: Cost, accounts: Iterable[Account] | None = None) -> str | None:
-        """Return the first cell without room for a first attempt of this cost, as "window scope unit", or None."""
-        wanted, held = (*amounts(cost), 1), self.held
+    def fitting(self, key: JobKey, minute: int, cost: Cost, accounts: Iterable[Account], count: int) -> tuple[int, str]:
+        """Return how many of `count` first attempts of this cost fit, and the cell that refuses the first if none does.
+
+        Args:
+            key: of the first job; the others are charged to the same accounts.
+        """
+
+        def is_refused(jobs: int) -> bool:
+            return self.refusal(key, minute, cost, accounts, jobs) is not None
+
+        refused = self.refusal(key, minute, cost, accounts)
+        if refused is not None:
+            return 0, refused
+        return 1 + bisect_left(range(2, count + 1), True, key=is_refused), ""
+
+    def refusal(
+        self, key: JobKey, minute: int, cost: Cost, accounts: Iterable[Account] | None = None, jobs: int = 1
+    ) -> str | None:
+        """Return the first cell without room for first attempts of this cost, as "window scope unit", or None.
+
+        Args:
+            accounts: of the job's cells, where they are known.
+            jobs: how many attempts there are.
+        """
+        wanted, held = [jobs * amount for amount in (*amounts(cost), 1)], self.held
         for cell, fields, rooms, shared in map(self.account, self.cells(key, minute)) if accounts is None else accounts:
             for unit, number, room in rooms:
                 amount = wanted[number]
@@ -294,11 +317,11 @@ class BudgetView:
     def get(self, cell: Cell, unit: LimitUnit) -> int:
         return self.held.get(f"{cell.window}|{cell.scope}|{unit}", 0)
 
-    def hold(self, taken: Iterable[tuple[str, int]]) -> None:
-        """Count an admitted job, and hold its reservation: what `taken` returns for it."""
+    def hold(self, taken: Iterable[tuple[str, int]], jobs: int = 1) -> None:
+        """Count so many admitted jobs, and hold their reservations: what `taken` returns for each."""
         held, changed = self.held, self._changed
         for field, amount in taken:
-            held[field] = held.get(field, 0) + amount
+            held[field] = held.get(field, 0) + jobs * amount
             changed.add(field)
 
     def move(self, cells: Iterable[Cell], before: Cost, after: Cost) -> None:

@@ -77,7 +77,7 @@ def admit_repairs(streams: Mapping[str, Stream], at: AdmissionRound, busy: Calla
             continue
         fit = first_fitting(at, key, request)
         if not fit.refused:
-            found.append(hold(at, key, request, fit))
+            found += hold(at, [(key, request)], fit)
             if len(found) == AT_ONCE:
                 break
     return found
@@ -118,7 +118,7 @@ def admit_retry(
         raise RepairRefused(f"the answer for {request.kind} would come after the run's last tick")
     if fit.refused:
         raise RepairRefused(f"the limit {at.view.describe_limit(fit.refused)} has no room for the repair")
-    return hold(at, key, request, fit)
+    return hold(at, [(key, request)], fit)[0]
 
 
 def failed_repair(owner: str, minute: int) -> SetCounter:

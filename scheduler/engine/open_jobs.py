@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import NamedTuple
 
 import msgspec
 
@@ -23,7 +22,7 @@ _encode = msgspec.json.Encoder().encode
 _USED = "used"  # field of a job's record
 
 
-class OpenJob(msgspec.Struct, frozen=True, kw_only=True):
+class OpenJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A job that has no end yet."""
 
     job: Job
@@ -50,7 +49,11 @@ class OpenJobs(dict[JobKey, OpenJob]):
 
     def __setitem__(self, key: JobKey, item: OpenJob) -> None:
         super().__setitem__(key, item)
-        self.owned.setdefault(key.owner, {})[key] = item
+        owned = self.owned.get(key.owner)
+        if owned is None:
+            self.owned[key.owner] = {key: item}
+        else:
+            owned[key] = item
 
     def close(self, key: JobKey) -> OpenJob:
         """Remove a job that has its end, and return it."""
@@ -78,25 +81,23 @@ def job_writes(opened: Sequence[OpenJob], view: BudgetView) -> list[Write]:
     unclaimed: list[Value] = []
     due: dict[int, list[Value]] = {}
     for shared, alike in groupby(opened, _shared):
-        admitted, at_due, tick, cost, cells = shared
+        at_due = shared.due
         fields = _shared_fields(shared, view)
         keys: list[Value] = []
         for item in alike:
             job = item.job
             keys.append(text := job.key.text())
-            own: list[Value] = ["job", _encode(job), "owner", job.key.owner, "reads", _encode(job.reads)]
-            if job.at:
-                own += ("at", job.at)
-            writes.append(Write("HSET", f"job:{text}", tuple(own), fields))
+            own = ("job", _encode(job), "owner", job.key.owner, "reads", _encode(job.reads))
+            writes.append(Write("HSET", f"job:{text}", (*own, "at", job.at) if job.at else own, fields))
         texts += keys
         due.setdefault(at_due, []).extend(keys)
-        if admitted:
+        if shared.admitted:
             unclaimed += keys
             waiting[at_due] = waiting.get(at_due, 0) + len(keys)
-            opens[tick] = opens.get(tick, 0) + len(keys)
-            for cell in cells:
+            opens[shared.tick] = opens.get(shared.tick, 0) + len(keys)
+            for cell in shared.cells:
                 account = reserved.setdefault(cell.window, {})
-                for unit, amount in zip(UNITS, amounts(cost), strict=True):
+                for unit, amount in zip(UNITS, amounts(shared.reserved), strict=True):
                     if amount:
                         field = f"{cell.scope}|{unit}|reserved"
                         account[field] = account.get(field, 0) + amount * len(keys)
@@ -112,7 +113,7 @@ def job_writes(opened: Sequence[OpenJob], view: BudgetView) -> list[Write]:
     return writes
 
 
-class _Shared(NamedTuple):
+class _Shared(msgspec.Struct, frozen=True, gc=False):
     """What many jobs of a tick have in common."""
 
     admitted: bool

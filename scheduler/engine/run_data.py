@@ -145,7 +145,7 @@ class RunData:
             if taken and (kind, owner) in taken:
                 return True
             jobs = owned.get(owner)
-            return jobs is not None and any(key.kind == kind for key in jobs)
+            return jobs is not None and kind in [key.kind for key in jobs]
 
         return is_busy
 

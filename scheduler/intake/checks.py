@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from itertools import islice
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -223,7 +223,7 @@ def _listed(what: str, values: object, of: str, most: int) -> tuple[object, ...]
     return found
 
 
-class _Asked(NamedTuple):
+class _Asked(msgspec.Struct):
     """The subject of an error, put into words only where there is one."""
 
     kind: str

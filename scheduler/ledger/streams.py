@@ -20,7 +20,7 @@ import msgspec
 from redis.exceptions import ResponseError
 
 from cogitate.memory.entry import Archived, Head
-from cogitate.memory.stream import Stream
+from cogitate.memory.stream import ONLY_HEAD, Stream
 from cogitate.memory.unreadable import read_entry, read_head, read_marks
 from cogitate.scheduler.ledger.ledger import Value, Write
 from cogitate.scheduler.ledger.run_store import RunStore, pack, unpack
@@ -43,11 +43,11 @@ def stream_writes(streams: Iterable[Stream]) -> list[Write]:
     heads: list[Value] = []
     for stream in streams:
         changes = stream.take_changes()
-        if not changes:
-            continue
         owner = stream.owner
         if changes.head:
             heads += (owner, _encode(stream.head))
+        if changes is ONLY_HEAD or not changes:
+            continue
         if changes.only_appended:  # as after nearly all observations
             live: list[Value] = []
             for number in changes.appended:

@@ -184,23 +184,35 @@ def workers_seen(client: Redis) -> WorkersSeen:
 
 
 class WorkerCount:
-    """The number of workers that can claim jobs, read again after `EVERY` seconds at the earliest."""
+    """The number of workers that can claim jobs, read again after `EVERY` seconds at the earliest.
 
-    def __init__(self, client: Redis, clock: Callable[[], float] = time.monotonic) -> None:
+    After an outage it is not known until the workers have had time to give a sign again.
+
+    Args:
+        lost: returns the seconds for which the server has been away so far.
+    """
+
+    def __init__(
+        self, client: Redis, lost: Callable[[], float] = lambda: 0.0, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._client = client
+        self._lost, self._lost_before = lost, lost()
         self._clock = clock
         self._read: float | None = None  # when
         self._alive: int | None = None
 
     def alive(self) -> int | None:
         """Return the number; None where the server does not tell."""
-        now = self._clock()
-        if self._read is None or now - self._read >= EVERY:
+        now, lost = self._clock(), self._lost()
+        away, self._lost_before = lost > self._lost_before, lost
+        if not away and (self._read is None or now - self._read >= EVERY):
             self._read = now
             try:
                 self._alive = workers_seen(self._client).able
             except (RedisError, OSError):  # only a chart lacks the number: the commit that follows reports the error
-                self._alive = None
+                away = True
+        if away:
+            self._read, self._alive = now + GOOD_FOR - EVERY, None
         return self._alive
 
 

@@ -104,13 +104,14 @@ class Cadence:
             if together:  # no walk over owners between turns
                 asked |= {owner: together.union(asked.get(owner, ())) for owner in owners}
         requests: list[Request] = []
+        kinds = [(kind.name, kind) for kind in self._kinds]
         for owner in sorted(asked):
             names = asked[owner]
             if not names or owner in self._left:
                 continue
             moment = moment_of(owner)
-            for kind in self._kinds:
-                if kind.name not in names or busy(kind.name, owner):
+            for name, kind in kinds:
+                if name not in names or busy(name, owner):
                     continue
                 if found := self.due_now(kind, moment):
                     requests += found

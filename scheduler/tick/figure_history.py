@@ -19,6 +19,7 @@ import structlog
 from cogitate.memory import typed_json
 from cogitate.scheduler.budget.budget import limit_of_cell
 from cogitate.scheduler.config.facts import kept_settings
+from cogitate.scheduler.engine.open_jobs import OpenJobs
 from cogitate.scheduler.engine.run_data import FinishedTick
 from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.intake.kind_effects import PROMPT_FAILED
@@ -140,9 +141,7 @@ class FigureHistory:
         figures.cadence, figures.causes, figures.host_us = throttle.factor, throttle.causes, host_us
         figures.workers = workers
         figures.at = round(time.time(), 3)
-        open_jobs = ((key.tick, one) for key, one in state.open.items() if one.admitted and one.answered is None)
-        waiting = (tick for tick, one in open_jobs if one.job.at <= core.tick)  # others are asked ahead, as plans are
-        figures.age = core.tick - min(waiting, default=core.tick)
+        figures.age = core.tick - _oldest_waiting(state.open, core.tick)
         hour, before = core.minute // HOUR, self._hour
         same = before is not None and before.minute // HOUR == hour
         self._hour = joined(before, figures) if before is not None and same else figures
@@ -152,6 +151,15 @@ class FigureHistory:
             last = before.minute // HOUR if before is not None else hour - 1
             over += [f"h{old - KEPT_HOURS}" for old in range(max(last, hour - KEPT_HOURS) + 1, hour + 1)]
         return [Write("HSET", "history", values), Write("HDEL", "history", tuple(over))]
+
+
+def _oldest_waiting(jobs: OpenJobs, tick: int) -> int:
+    """Return the tick that admitted the oldest job that waits for an answer; the given tick where none waits."""
+    oldest = tick
+    for key, one in jobs.items():
+        if key.tick < oldest and one.grant is not None and one.answered is None and one.job.at <= tick:
+            oldest = key.tick  # jobs with a later `at` were asked ahead, as plans are
+    return oldest
 
 
 def read_figures(store: RunStore, fields: Iterable[str]) -> list[Figures]:

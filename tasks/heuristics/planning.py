@@ -98,7 +98,7 @@ def _left(case: Case, told: Sequence[Entry], start: int, owed: Owed, language: s
         matter = phrases.without("see_to", text.removeprefix(SEE_TO))
         if text in owed.over or text in missed or is_over(text, start) or is_work(text, case.profile):
             continue
-        if matter == text or not is_seen_to(matter, later, language):
+        if matter == text or not is_seen_to(matter, later, case.profile.name, language):
             left.append(item)
     return left
 

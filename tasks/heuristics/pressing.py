@@ -68,9 +68,9 @@ def find_pressing(
         at = bisect_right(seen, BY_TIME(entry), key=BY_TIME)
         return (
             tells_trouble(entry.text, language)
-            and not _is_answered(entry.text, zip(words[at:], seen[at:], strict=True), language)
+            and not _is_answered(entry.text, zip(words[at:], seen[at:], strict=True), name, language)
             and not _is_done_or_said(entry.text, name)
-            and not _is_settled(entry, seen, language)
+            and not _is_settled(entry, seen, name, language)
             and not (planned and _is_planned(quote(entry, names, language), planned))
             and not appointments([entry], places, entry.minute - DAY, entry.minute + _AHEAD)
         )
@@ -91,9 +91,9 @@ def quote(entry: Entry, names: Mapping[str, str], language: str = ENGLISH) -> st
     )
 
 
-def is_seen_to(matter: str, later: Sequence[Entry], language: str) -> bool:
+def is_seen_to(matter: str, later: Sequence[Entry], name: str, language: str) -> bool:
     """Return whether an observation after a plan is about a matter that the plan saw to: it presses anew or is over."""
-    return _is_answered(matter, ((TERMS.of(e.text), e) for e in later if e.type == "observation"), language)
+    return _is_answered(matter, ((TERMS.of(e.text), e) for e in later if e.type == "observation"), name, language)
 
 
 def _is_planned(quoted: str, planned: Sequence[str]) -> bool:
@@ -110,28 +110,29 @@ def _is_done_or_said(text: str, name: str) -> bool:
     return quoted_speaker(text) != "" or (who != "" and not language.tells_state(told[len(who) :]))
 
 
-def _is_settled(entry: Entry, seen: Sequence[Entry], language: str) -> bool:
+def _is_settled(entry: Entry, seen: Sequence[Entry], name: str, language: str) -> bool:
     """Return whether an entry matters little beside an earlier one about the same."""
     if entry.importance >= IMPORTANT:
         return False
     said = ((TERMS.of(entry.text), entry),)
     before = seen[: bisect_left(seen, BY_TIME(entry), key=BY_TIME)]
-    return any(one.importance > entry.importance and _is_answered(one.text, said, language) for one in before)
+    return any(one.importance > entry.importance and _is_answered(one.text, said, name, language) for one in before)
 
 
-def _is_answered(matter: str, later: Iterable[tuple[Collection[str], Entry]], language: str) -> bool:
+def _is_answered(matter: str, later: Iterable[tuple[Collection[str], Entry]], name: str, language: str) -> bool:
     """Return whether a later observation, here with its words, is about a matter.
 
-    An observation of no trouble needs fewer shared words: half of its own words, and two or half of the matter's, or
-    what both begin with.
+    An observation of no trouble needs fewer shared words: half of its own words but for its owner's `name`, and two or
+    half of the matter's, or what both begin with.
     """
-    words, subject = frozenset(TERMS.of(matter)), _subject(matter)
+    words, subject, called = frozenset(TERMS.of(matter)), _subject(matter), frozenset(TERMS.of(name))
     enough, least = 2 * _ALIKE * len(words), min(4, len(words))
     for said, entry in later:
         shared = 2 * len(words.intersection(said))
         if shared >= enough > 0:
             return True
-        is_near = shared >= max(len(said), least) or _subject(entry.text) == subject != ""
+        is_near = shared >= least and shared >= len(frozenset(said) - called)
+        is_near = is_near or _subject(entry.text) == subject != ""
         if shared and is_near and not tells_trouble(entry.text, language):
             return True
     return False

@@ -52,7 +52,7 @@ def spoken_language(
     most = max(seen, key=lambda one: (seen[one], one in stated_in), default=UNDETERMINED)
     if found == _HAN:  # a name or a title of Han alone may be a Japanese one
         return most if most == "ja" else found
-    if most == UNDETERMINED and around and (found == UNDETERMINED or around in stated_in):
+    if most == UNDETERMINED and around and (found in (UNDETERMINED, OTHER) or around in stated_in):
         return around
     known = most if most != UNDETERMINED else found
     return ENGLISH if known == UNDETERMINED else known

@@ -51,7 +51,7 @@ SILENT_AFTER = 3.0  # seconds without an answer, after which the guard is left t
 COMPACT = "1024"  # entries up to which hashes and sorted sets stay compact: archive ticks take a tenth of the memory
 OWN_PAGES = "4096"  # bytes; larger blocks return to the system as soon as they are freed, and leave no gap
 LARGE_NODES = "-5"  # list nodes of up to 64 KiB, each on separate pages: the journal is the largest list
-NO_LOG = "it logged nothing"
+NO_LOG = "it logged nothing, as on a full disk"
 PING_TIMEOUT = 10.0  # seconds; a server on a slow disk may be this busy
 
 log = structlog.get_logger()
@@ -92,11 +92,22 @@ class EmbeddedServer:
 
         Raises:
             ServerSilent: if a running server does not answer.
-            EmbeddedServerError: if the platform has no server, or the server exits or hangs while starting.
+            EmbeddedServerError: if the platform has no server, the folder cannot be written, or the server exits or
+                hangs while starting.
         """
         if self._users is not None:
             return self
         self._make_folders()
+        try:
+            self._adopt_or_start()
+        except OSError as error:
+            raise EmbeddedServerError(
+                f"cannot start the embedded server in {self.data_dir}: {error.strerror or error}; free room "
+                "there, or name another --data-dir"
+            ) from error
+        return self
+
+    def _adopt_or_start(self) -> None:
         with self._locked():
             state = self._state()
             if state == "silent":
@@ -113,7 +124,6 @@ class EmbeddedServer:
             self._users = (self.data_dir / USERS_FILE).open("ab")
             fcntl.flock(self._users, fcntl.LOCK_SH)
         log.debug("server.adopted" if state != "absent" else "server.started", pid=self.pid, socket=str(self.socket))
-        return self
 
     def stop(self) -> None:
         """Stop the server unless another process still uses it. Returns when its data is on disk.

@@ -1,23 +1,33 @@
-"""The sender of hints to RabbitMQ: those of a tick together, and then RabbitMQ's confirms of all of them."""
+"""The sender of hints to RabbitMQ: a thread that sends them and reads the confirms, so that no tick waits for RabbitMQ.
+
+A hint is the thread's until RabbitMQ confirms it. The thread sends it again if RabbitMQ refuses it, has no queue for
+it, or the connection breaks, and drops it once the job's due tick is over. While RabbitMQ blocks its publishers, as it
+does when it runs out of memory, the thread waits on the same connection: RabbitMQ would read what a closed one has left
+there too, and each new connection would leave the same hints once more.
+"""
 
 from __future__ import annotations
 
 import time
 from binascii import a2b_base64
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from threading import Condition, Thread
 
 import amqp
-from amqp.exceptions import AMQPError
+from amqp.exceptions import MessageNacked
 from kombu.utils.json import loads
 
-from cogitate.tasks.job import Job
+from cogitate.tasks.job import Job, JobKey
 from cogitate.workers.transport.amqp_connection import connect_amqp
 from cogitate.workers.transport.hints import Render
 from cogitate.workers.transport.lanes import choose_lanes, queue_of
+from cogitate.workers.transport.outage_log import OutageLog
 
-CHUNK = 500  # messages sent before their confirms are read
 PERSISTENT = 2  # the delivery mode of what a queue keeps on disk
+PAUSE = 1.0  # seconds after a failure before the next connection
+LOOK = 0.05  # seconds after which a thread that reads confirms looks for new hints
 
 
 class AmqpSender:
@@ -26,85 +36,178 @@ class AmqpSender:
     Args:
         kinds: the kinds whose lanes it declares.
         share: of the run, as `worker_share`.
-        timeout: in seconds, of a connection, a write, and the wait for the confirms of a chunk.
+        timeout: in seconds, of a connection, a write, and the wait for a confirm.
     """
-
-    #: That `send` raises if RabbitMQ is away, refuses, or confirms too late.
-    errors: tuple[type[Exception], ...] = (AMQPError, OSError)
 
     def __init__(self, url: str, *, kinds: Sequence[str], share: int, timeout: float) -> None:
         self._url = url
         self._kinds = kinds
         self._share = share
         self._timeout = timeout
-        self._connection: Any = None
-        self._channel: Any = None
-        self._waiting: set[int] = set()  # publishing tags that RabbitMQ has neither confirmed nor refused
-        self._sent = 0  # messages on this channel, the last of which has this tag
-        self._lost = 0  # messages that RabbitMQ refused or had no queue for
+        self._connection: _Connection | None = None  # the thread's alone
+        self._outage = OutageLog()
+        self._changed = Condition()  # guards what follows
+        self._waiting: dict[JobKey, Job] = {}  # whose hints RabbitMQ has not confirmed
+        self._added = False  # some of them since the thread looked last
         self._tick = 0  # the newest tick of which a job was seen
+        self._closing = False
+        self._thread: Thread | None = None
 
     def send(self, jobs: Sequence[Job], render: Render) -> int:
-        """Send a hint for every job, all of one run; return how many RabbitMQ confirmed."""
-        self._tick = max(self._tick, *(job.key.tick for job in jobs))
-        chosen = list(choose_lanes(jobs, self._tick, self._share))
-        self._lost = 0
-        try:
-            if self._channel is None:
-                self._open()
-            for start in range(0, len(chosen), CHUNK):
-                for job, lane in chosen[start : start + CHUNK]:
-                    self._sent += 1
-                    self._waiting.add(self._sent)
-                    where = queue_of(job.key.kind, lane)
-                    self._channel.basic_publish(_message(render(job, "")), routing_key=where, mandatory=True)
-                self._await_confirms()
-        except BaseException:
-            self.close()  # what it has confirmed is unknown from here on
-            raise
-        if self._lost:
-            self.close()  # the next connection declares the queues anew
-        return len(jobs) - self._lost
+        """Have a hint sent for every job, all of one run, unless one is on its way; return the number of jobs."""
+        with self._changed:
+            self._tick = max(self._tick, *(job.key.tick for job in jobs))
+            before = len(self._waiting)
+            for job in jobs:
+                self._waiting.setdefault(job.key, job)
+            self._added = self._added or len(self._waiting) > before
+            if self._thread is None:
+                self._thread = Thread(target=self._serve, args=(render,), name="hints", daemon=True)
+                self._thread.start()
+            self._changed.notify_all()
+        return len(jobs)
+
+    def await_confirms(self, timeout: float) -> bool:
+        """Wait until RabbitMQ has confirmed every hint, at most `timeout` seconds; return whether it has."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._waiting, timeout)
+
+    def close(self) -> None:
+        """Close the connection, after the confirms of what is on its way unless RabbitMQ is known to be away."""
+        waits = not self._outage.away
+        if waits:
+            self.await_confirms(self._timeout)
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+        if waits and self._thread is not None:
+            self._thread.join(self._timeout)
+
+    def _serve(self, render: Render) -> None:
+        while not self._closing:
+            jobs = self._next()
+            try:
+                if jobs:
+                    self._send(jobs, render)
+            except Exception as error:  # of whatever class: a connection that breaks raises many
+                self._disconnect()
+                self._outage.failed(len(jobs), type(error).__name__)
+                with self._changed:
+                    self._changed.wait_for(lambda: self._closing, PAUSE)
+        self._disconnect()
+
+    def _next(self) -> list[Job]:
+        """Wait for hints to send, or for the end; return their jobs, without those whose due tick is over."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or self._closing)
+            self._added = False
+            self._waiting = {key: job for key, job in self._waiting.items() if job.due >= self._tick}
+            self._changed.notify_all()
+            return [*self._waiting.values()]
+
+    def _send(self, jobs: Sequence[Job], render: Render) -> None:
+        """Send the hints of these jobs that are not on their way; return once all have come, or there are new ones."""
+        if self._connection is None:
+            self._connection = _Connection(self._url, self._kinds, self._timeout, self._confirmed)
+        connection = self._connection
+        new = [job for job in jobs if job.key not in connection.on_their_way]
+        for job, lane in choose_lanes(new, self._tick, self._share):
+            if connection.blocked:
+                break
+            connection.publish(job, queue_of(job.key.kind, lane), render(job, ""))
+        self._await_confirms(connection, len(jobs))
+        if connection.refused:
+            raise MessageNacked  # the next connection declares the queues anew
+        if not connection.unconfirmed:
+            self._outage.taken(len(jobs))
+
+    def _await_confirms(self, connection: _Connection, jobs: int) -> None:
+        deadline = time.monotonic() + self._timeout
+        while connection.blocked or (connection.unconfirmed and not self._added):
+            with suppress(TimeoutError):
+                connection.read(LOOK)
+            if connection.blocked and not self._closing:
+                if time.monotonic() > deadline:
+                    deadline += self._timeout
+                    self._outage.failed(jobs, "Blocked")
+            elif connection.longest_wait() > self._timeout:
+                raise TimeoutError
+
+    def _confirmed(self, job: Job) -> None:
+        with self._changed:
+            self._waiting.pop(job.key, None)
+            self._changed.notify_all()
+
+    def _disconnect(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+
+class _Connection:
+    """A connection with a channel that confirms hints; `confirmed` is called with the job of each."""
+
+    def __init__(self, url: str, kinds: Sequence[str], timeout: float, confirmed: Callable[[Job], None]) -> None:
+        self.unconfirmed: dict[int, tuple[Job, float]] = {}  # and when it was sent, by publishing tag
+        self.on_their_way: set[JobKey] = set()  # the same jobs
+        self.refused: set[str] = set()  # ids of jobs whose hints RabbitMQ refused or had no queue for
+        self.blocked = False  # RabbitMQ takes nothing from its publishers at present
+        self._sent = 0  # messages, the last of which has this tag
+        self._confirmed = confirmed
+        self._connection = connect_amqp(url, timeout)
+        self._connection.on_blocked = partial(self._block, True)
+        self._connection.on_unblocked = partial(self._block, False)
+        channel = self._channel = self._connection.channel()
+        for kind in kinds:
+            channel.queue_declare(kind)
+        channel.confirm_select()
+        channel.events["basic_ack"].add(self._acked)
+        channel.events["basic_nack"].add(self._nacked)
+        channel.events["basic_return"].add(self._returned)
+
+    def publish(self, job: Job, queue: str, text: str) -> None:
+        """Send a job's rendered hint to a queue."""
+        self._sent += 1
+        self.unconfirmed[self._sent] = (job, time.monotonic())
+        self.on_their_way.add(job.key)
+        self._channel.basic_publish(_message(text), routing_key=queue, mandatory=True)
+
+    def read(self, timeout: float) -> None:
+        """Read what RabbitMQ says next.
+
+        Raises:
+            TimeoutError: if it says nothing for so many seconds.
+        """
+        self._connection.drain_events(timeout=timeout)
+
+    def longest_wait(self) -> float:
+        """Return for how many seconds the oldest hint has not been confirmed."""
+        return next((time.monotonic() - sent for _, sent in self.unconfirmed.values()), 0.0)
 
     def close(self) -> None:
         """Close the connection, without waiting for RabbitMQ."""
-        connection, self._connection, self._channel = self._connection, None, None
-        self._waiting.clear()
-        self._sent = 0
-        if connection is not None:
-            connection.collect()
+        self._connection.collect()
 
-    def _open(self) -> None:
-        self._connection = connect_amqp(self._url, self._timeout)
-        channel = self._channel = self._connection.channel()
-        for kind in self._kinds:
-            channel.queue_declare(kind)
-        channel.confirm_select()
-        channel.events["basic_ack"].add(self._confirmed)
-        channel.events["basic_nack"].add(self._refused)
-        channel.events["basic_return"].add(self._returned)
+    def _block(self, blocked: bool, *_: object) -> None:
+        self.blocked = blocked
 
-    def _await_confirms(self) -> None:
-        deadline = time.monotonic() + self._timeout
-        while self._waiting:
-            left = deadline - time.monotonic()
-            if left <= 0:
-                raise TimeoutError("RabbitMQ confirmed nothing in time")
-            self._connection.drain_events(timeout=left)
+    def _acked(self, tag: int, multiple: bool) -> None:
+        for job in self._settled(tag, multiple):
+            if job.id not in self.refused:
+                self._confirmed(job)
 
-    def _confirmed(self, tag: int, multiple: bool) -> None:
-        self._settle(tag, multiple)
+    def _nacked(self, tag: int, multiple: bool) -> None:
+        self.refused.update(job.id for job in self._settled(tag, multiple))
 
-    def _refused(self, tag: int, multiple: bool) -> None:
-        self._lost += self._settle(tag, multiple)
+    def _returned(self, _error: object, _exchange: object, _queue: object, message: amqp.Message) -> None:
+        """Note that there is no such queue; RabbitMQ confirms the message nevertheless, after this."""
+        self.refused.add(message.headers["id"])
 
-    def _returned(self, *_: object) -> None:
-        self._lost += 1  # there is no such queue; RabbitMQ confirms the message nevertheless
-
-    def _settle(self, tag: int, multiple: bool) -> int:
-        settled = {one for one in self._waiting if one <= tag} if multiple else self._waiting & {tag}
-        self._waiting -= settled
-        return len(settled)
+    def _settled(self, tag: int, multiple: bool) -> list[Job]:
+        tags = [one for one in self.unconfirmed if one <= tag] if multiple else [tag]
+        jobs = [self.unconfirmed.pop(one)[0] for one in tags if one in self.unconfirmed]
+        self.on_their_way.difference_update(job.key for job in jobs)
+        return jobs
 
 
 def _message(text: str) -> amqp.Message:

@@ -16,6 +16,7 @@ from redis.retry import Retry
 
 from cogitate.tasks.job import Job
 from cogitate.workers.transport.hints import ASKING, QUICK, Line, Render, queue_hints
+from cogitate.workers.transport.outage_log import OutageLog
 from cogitate.workers.transport.queued_hints import QueuedHints
 
 CHUNK = 500  # messages in one LPUSH; some 0.5 MB, far below the server's limits
@@ -30,9 +31,6 @@ class RedisSender:
         timeout: in seconds, of each command.
     """
 
-    #: That `send` raises if the server is away.
-    errors: tuple[type[Exception], ...] = (RedisError, OSError)
-
     def __init__(self, url: str, *, prefix: str, share: int, timeout: float) -> None:
         self._prefix = prefix
         self._share = share
@@ -43,9 +41,22 @@ class RedisSender:
             retry=Retry(NoBackoff(), 0),  # the next tick is the retry
         )
         self._queued = QueuedHints(self._client)
+        self._outage = OutageLog()
 
     def send(self, jobs: Sequence[Job], render: Render) -> int:
-        """Queue a hint for every job, all of one run, unless one waits; return for how many there is one."""
+        """Queue a hint for every job, all of one run, unless one waits; return for how many there is one.
+
+        Returns 0 if the server is away.
+        """
+        try:
+            self._queue(jobs, render)
+        except (RedisError, OSError) as error:
+            self._outage.failed(len(jobs), type(error).__name__)
+            return 0
+        self._outage.taken(len(jobs))
+        return len(jobs)
+
+    def _queue(self, jobs: Sequence[Job], render: Render) -> None:
         waiting = self._queued.waiting(job.id for job in jobs)
         messages: defaultdict[Line, list[str]] = defaultdict(list)
         for job in jobs:
@@ -57,7 +68,10 @@ class RedisSender:
                 for start in range(0, len(texts), CHUNK):
                     queue_hints(pipe, *line, texts[start : start + CHUNK])
             pipe.execute()
-        return len(jobs)
+
+    def await_confirms(self, timeout: float) -> bool:
+        """Return that no hint is on its way: Redis has answered `send`, or was away."""
+        return not self._outage.away
 
     def close(self) -> None:
         """Close the connections."""

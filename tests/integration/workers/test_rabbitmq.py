@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import threading
 import urllib.request
 from binascii import b2a_base64
 from collections.abc import Callable, Iterator
@@ -76,6 +77,10 @@ def publish(settings: Settings, jobs: list[Job]) -> None:
     publisher = Publisher(settings)
     assert publisher.publish(jobs) == len(jobs)
     publisher.close()
+
+
+def await_confirms(publisher: Publisher) -> None:
+    assert publisher.await_confirms(LONGEST)
 
 
 def taken(rabbitmq: RabbitMQ, queue: str) -> list[amqp.Message]:
@@ -218,9 +223,9 @@ def test_a_hint_takes_the_lane_of_its_due_tick(settings: Settings, rabbitmq: Rab
 def test_a_repeated_hint_takes_the_lane_that_then_fits(settings: Settings, rabbitmq: RabbitMQ) -> None:
     publisher = Publisher(settings)
     waiting = job(due=520)
-    publisher.publish([waiting])
-    publisher.publish([job("reflect", tick=515, due=1000)])
-    publisher.publish([waiting])
+    for published in ([waiting], [job("reflect", tick=515, due=1000)], [waiting]):
+        publisher.publish(published)
+        await_confirms(publisher)
     publisher.close()
     assert len(taken(rabbitmq, queue_of("plan", LANE["later"]))) == 1
     assert len(taken(rabbitmq, queue_of("plan", LANE["now"]))) == 1
@@ -238,33 +243,107 @@ def test_a_burst_leaves_the_lane_to_other_runs_but_for_those_due_first(
     assert len(taken(rabbitmq, queue_of("plan", LANE["later"]))) == 300 - BURST * share
 
 
-def test_a_broker_that_is_away_is_logged_once_and_found_again(settings: Settings) -> None:
-    # A separate broker: RabbitMQ that is killed soon after a queue was deleted may refuse messages to the next queue.
+def test_a_broker_that_is_away_is_logged_once_and_gets_its_hints_later(settings: Settings) -> None:
     with RabbitMQ() as broker:
-        own = {"broker_url": SecretStr(broker.url), "socket_timeout": LONGEST}
-        publisher = Publisher(settings.model_copy(update=own))
-        assert publisher.publish([job()]) == 1
+        publisher = publisher_to(broker, settings)
         with capture_logs() as logs:
             broker.kill()
-            assert publisher.publish([job()]) == 0
-            assert publisher.publish([job()]) == 0
+            publisher.publish([job("act", due=424), job()])
+            wait_until(lambda: len(hints_of(logs)) >= 2, "two attempts to fail")
+            publisher.publish([job("prune", tick=425, due=430)])  # so the tick at which the act was due is over
             broker.start()
-            assert publisher.publish([job(), job("prune")]) == 2, logs
-        events = [(entry["event"], entry["log_level"]) for entry in logs if entry["event"].startswith("hint.")]
-        assert events == [("hint.failed", "warning"), ("hint.failed", "debug"), ("hint.restored", "info")]
+            await_confirms(publisher)
         publisher.close()
-        assert count_waiting(broker.url, LONGEST, ["plan", "prune"]) == {"plan": 2, "prune": 1}, "it kept what it had"
+        levels = [level for event, level in hints_of(logs) if event == "failed"]
+        assert levels[:2] == ["warning", "debug"]
+        assert hints_of(logs)[-1] == ("restored", "info")
+        found = {kind: hinted(broker, kind) for kind in ("plan", "prune", "act")}
+        kept = "earlier"
+        assert found == {"plan": {kept, "isabella"}, "prune": {kept, "isabella"}, "act": {kept}}
 
 
-def test_a_hint_whose_queue_is_gone_is_not_counted_and_the_next_finds_a_queue(
-    settings: Settings, rabbitmq: RabbitMQ
-) -> None:
+def publisher_to(broker: RabbitMQ, settings: Settings) -> Publisher:
+    """Return a publisher to a separate broker, which has confirmed a hint in each queue that these tests use.
+
+    RabbitMQ that is killed soon after it made a queue may have no leader of that queue when it starts again, and then
+    confirms nothing that goes there.
+    """
+    # It tries again soon, since a broker that has just started may confirm nothing for a moment.
+    own = {"broker_url": SecretStr(broker.url), "socket_timeout": 2.0}
+    publisher = Publisher(settings.model_copy(update=own))
+    publisher.publish([job(kind, "agent:earlier") for kind in ("plan", "prune", "act")])
+    await_confirms(publisher)
+    return publisher
+
+
+def hints_of(logs: list[Any]) -> list[tuple[str, str]]:
+    """Return what was logged of hints, and how loudly."""
+    found = [(entry["event"], entry["log_level"]) for entry in logs if entry["event"].startswith("hint.")]
+    return [(event.removeprefix("hint."), level) for event, level in found]
+
+
+def hinted(broker: RabbitMQ, kind: str, *lanes: str) -> set[str]:
+    """Take the hints of a kind from these lanes, and return the owners of their jobs; some may be there twice."""
+    found = [one for lane in lanes or ["now"] for one in taken(broker, queue_of(kind, LANE[lane]))]
+    ids = [message.properties["application_headers"]["id"] for message in found]
+    return {one.split("/")[3].removeprefix("agent:") for one in ids}
+
+
+def test_a_broker_that_dies_before_it_confirms_gets_the_hints_again(settings: Settings) -> None:
+    with RabbitMQ() as broker:
+        publisher = publisher_to(broker, settings)
+        with capture_logs() as logs:
+            broker.freeze()
+            publisher.publish([job(owner=f"agent:{number}") for number in range(3)])
+            assert not publisher.await_confirms(0.1)
+            broker.kill()
+            wait_until(lambda: hints_of(logs), "the connection to break")
+            broker.start()
+            await_confirms(publisher)
+        publisher.close()
+        assert hinted(broker, "plan") == {"earlier", "0", "1", "2"}
+
+
+def test_a_broker_without_memory_confirms_once_it_has_some(settings: Settings) -> None:
+    with RabbitMQ() as broker:
+        publisher = publisher_to(broker, settings)
+        broker.limit_memory("0.000001")
+        wait_until(lambda: broker.ask("nodes")[0].get("mem_alarm"), "the alarm")
+        with capture_logs() as logs:
+            jobs = [job(owner=f"agent:{number}") for number in range(1_000)]
+            for start in range(0, len(jobs), 100):
+                publisher.publish(jobs[start : start + 100])
+            wait_until(lambda: len(hints_of(logs)) == 2, "it to confirm nothing for two timeouts")
+            errors = {entry["error"] for entry in logs if entry["event"] == "hint.failed"}
+            assert errors == {"Blocked"}, "the connection is kept: hints on a new one would come twice"
+            broker.limit_memory("0.9")
+            await_confirms(publisher)
+        assert ("restored", "info") in hints_of(logs)
+        publisher.close()
+        assert hinted(broker, "plan", "now", "later") == {"earlier", *(str(number) for number in range(1_000))}
+
+
+def test_a_publisher_closes_without_a_broker_that_is_away(settings: Settings) -> None:
+    away = settings.model_copy(update={"broker_url": SecretStr("amqp://guest:guest@127.0.0.1:1//")})
+    publisher = Publisher(away)
+    with capture_logs() as logs:
+        publisher.publish([job()])
+        wait_until(lambda: hints_of(logs), "the broker to be missed")
+        publisher.close()  # would wait for as long as a test may take
+    wait_until(lambda: "hints" not in {thread.name for thread in threading.enumerate()}, "its thread to end")
+
+
+def test_a_hint_whose_queue_is_gone_is_sent_again_to_a_new_queue(settings: Settings, rabbitmq: RabbitMQ) -> None:
     publisher = Publisher(settings)
     publisher.publish([job()])
+    await_confirms(publisher)
     rabbitmq.ask("queues/%2F/cogitate.plan.now", "DELETE")
-    assert publisher.publish([job(), job("reflect")]) == 1
-    assert publisher.publish([job(), job("reflect")]) == 2
+    with capture_logs() as logs:
+        publisher.publish([job(), job("reflect")])
+        await_confirms(publisher)
+    assert [entry["error"] for entry in logs if entry["event"] == "hint.failed"] == ["MessageNacked"]
     publisher.close()
+    assert count_waiting(rabbitmq.url, LONGEST, ["plan", "reflect"]) == {"plan": 1, "reflect": 1}
 
 
 class Consumer:

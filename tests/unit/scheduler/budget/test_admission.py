@@ -20,11 +20,12 @@ from cogitate.scheduler.budget.admission import (
     degrade,
 )
 from cogitate.scheduler.budget.budget import BudgetView, Cell
+from cogitate.scheduler.budget.call_value import LOW_VALUE
 from cogitate.scheduler.config.limits import LimitTable
 from cogitate.scheduler.config.tiers import ModelOption
 from cogitate.scheduler.latency.due_ticks import TOO_SLOW, Bounds, DueTicks
 from cogitate.scheduler.latency.latencies import Latencies, LatencyPrior
-from cogitate.tasks.job import Cost, JobKey, Request
+from cogitate.tasks.job import Cost, JobKey, Request, Valued
 from tests.unit.scheduler.scheduler_case import Thinker, fixed_ticks
 
 KINDS = {
@@ -249,3 +250,29 @@ def test_slow_model_is_skipped() -> None:
     quick = decided("slow", "quick")
     assert (quick.line.decision, quick.line.refused, quick.offer.model) == ("admitted", "", "quick")
     assert decided("slow", "").line.decision == "admitted", "the heuristic is never too slow"
+
+
+def test_each_call_of_a_run_that_spends_by_value_is_valued_by_itself() -> None:
+    worth = SimpleNamespace(value=1)
+    values: Any = SimpleNamespace(
+        begin=lambda requests: None,
+        of=lambda request: worth,
+        affords=lambda key, request, cost, cells: request.owner != "agent:1",
+        valued=lambda key, request: Valued(request.owner == "agent:2"),
+    )
+    at = AdmissionRound(
+        7,
+        7,
+        BudgetView(LimitTable({}), retry_share=0.0, guarantees={}),
+        RULES,
+        lambda request: [ModelOption("small", 0, Cost(calls=1))],
+        fixed_ticks(),
+        values,
+    )
+    asked = [Request(kind="plan", owner=f"agent:{number}") for number in range(3)]
+    decided = admit(asked, at, last_served=lambda kind, owner: -1)
+    assert [(d.line.decision, d.line.refused, d.valued) for d in decided] == [
+        ("admitted", "", Valued(False)),
+        ("heuristic", LOW_VALUE, None),
+        ("admitted", "", Valued(True)),
+    ]

@@ -26,10 +26,12 @@ KINDS = {
     "doze": Thinker("doze", 30, on_denied="drop"),
 }
 RULES: Any = SimpleNamespace(kind_of=KINDS.__getitem__)
-OWNERS = ("agent:a", "agent:b", "agent:c")
+OWNERS = tuple(f"agent:{letter}" for letter in "abcdefgh")
 UNITS = ("calls", "tokens", "usd_micros", "jobs")
-DUE = 3  # ticks
-SCOPES = ("run", "kind:*", "kind:plan", "owner:*", "owner:agent:b")
+DUE, LATER = 3, 10  # ticks until a result, and until another trial
+AT, WITHIN = {"agent:b": 90}, {"agent:d": 2, "agent:e": 12}  # ticks, of the requests for these owners
+SHARED = ("run", "kind:*", "kind:plan")
+SCOPES = (*SHARED, "owner:*", "owner:agent:b")
 
 
 class Rule(NamedTuple):
@@ -115,18 +117,25 @@ def decided_by(rule: Rule, requests: Sequence[Request], options: Sequence[ModelO
         decision = "admitted"
         if refused:
             decision = {"plan": "heuristic", "muse": "deferred", "doze": "dropped"}[request.kind]
-        if decision == "deferred" and request.trial == 2:
+        if decision == "deferred" and (request.trial == 2 or 0 < request.within <= LATER):
             decision = "heuristic"
-        due = tick + DUE if decision in ("admitted", "heuristic") else 0
+        due = max(request.at, tick + min(DUE, request.within or DUE)) if decision in ("admitted", "heuristic") else 0
         found.append((request.owner, request.kind, ordinal, request.trial, decision, model, due, refused))
     return found
 
 
 periods = st.sampled_from(["tick", "day", "run"])
-named = st.builds("{}.{}.{}".format, periods, st.sampled_from(SCOPES), st.sampled_from(UNITS))
-of_the_day = st.dictionaries(st.sampled_from(["day.run.jobs", "day.run.tokens"]), st.integers(4, 12))  # are shared out
+
+
+def named(scopes: Sequence[str]) -> st.SearchStrategy[str]:
+    return st.builds("{}.{}.{}".format, periods, st.sampled_from(scopes), st.sampled_from(UNITS))
+
+
+of_the_day = st.dictionaries(st.sampled_from(["day.run.jobs", "day.run.tokens"]), st.integers(4, 30))  # are shared out
 limits = st.builds(
-    lambda one, other: {**one, **other}, st.dictionaries(named, st.integers(0, 12), max_size=4), of_the_day
+    lambda one, other: {**one, **other},
+    st.sampled_from([SHARED, SCOPES]).flatmap(lambda of: st.dictionaries(named(of), st.integers(0, 30), max_size=4)),
+    of_the_day,
 )
 shares = st.tuples(st.sampled_from([0.1, 0.25, 0.3]), st.sampled_from([60, 600, DAY]))
 guarantees = st.dictionaries(st.sampled_from(sorted(KINDS)), shares, max_size=3)
@@ -134,7 +143,7 @@ costs = st.builds(Cost, st.integers(0, 2), st.integers(0, 3), st.integers(0, 3))
 ladders = st.lists(st.builds(ModelOption, st.sampled_from(["", "m", "n"]), st.just(0), costs), min_size=1, max_size=3)
 requests = st.lists(
     st.builds(
-        Request,
+        lambda owner, **more: Request(owner=owner, at=AT.get(owner, 0), within=WITHIN.get(owner, 0), **more),
         kind=st.sampled_from(sorted(KINDS)),
         owner=st.sampled_from(OWNERS),
         priority=st.integers(-1, 1),
@@ -144,8 +153,14 @@ requests = st.lists(
     ),
     max_size=12,
 )
+crowds = st.builds(  # differ in little, so that many are decided at once
+    lambda kind, owners: [Request(kind=kind, owner=owner, priority=5) for owner in owners],
+    st.sampled_from(sorted(KINDS)),
+    st.lists(st.integers(0, 99).map("agent:{:02}".format), unique=True, max_size=30),
+)
 closings = st.sampled_from(["", "", "", "draining"])
-ticks = st.lists(st.tuples(st.integers(1, 150), requests, ladders, closings), max_size=5)
+asked = st.builds(lambda some, crowd: [*some, *crowd], requests, crowds | st.just([]))
+ticks = st.lists(st.tuples(st.integers(1, 150), asked, ladders, closings), max_size=5)
 
 
 def options_of(ladder: Sequence[ModelOption], request: Request) -> Sequence[ModelOption]:

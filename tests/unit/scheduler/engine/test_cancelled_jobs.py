@@ -229,7 +229,8 @@ def test_the_auditor_finds_a_heuristic_in_the_place_of_a_job_that_was_not_cancel
 ) -> None:
     def wrong(*of: Any) -> Decided:
         decided = replacement(*of)
-        return decided._replace(line=msgspec.structs.replace(decided.line, instead=JobKey.parse(other)))
+        line = msgspec.structs.replace(decided.line, instead=JobKey.parse(other))
+        return msgspec.structs.replace(decided, line=line)
 
     monkeypatch.setattr(admitting, "replacement", wrong)
     lived = Lived(cogitate_loop, CancelJobs((OF_ADA,)), owners=OWNERS)

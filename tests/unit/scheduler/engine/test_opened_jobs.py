@@ -12,7 +12,7 @@ from cogitate.scheduler.budget.admission import Decided, DecidedLine, Grant
 from cogitate.scheduler.budget.budget import Cell
 from cogitate.scheduler.budget.rules import Rules
 from cogitate.scheduler.config.tiers import ModelOption
-from cogitate.scheduler.engine.admitting import open_job
+from cogitate.scheduler.engine.admitting import first_alike, open_job
 from cogitate.scheduler.engine.open_jobs import OpenJob
 from cogitate.scheduler.latency.due_ticks import TOO_SLOW
 from cogitate.tasks.job import Correction, Cost, JobKey, Reads, Request
@@ -49,7 +49,7 @@ def opened(request: Request, *, refused: str = "", retired: tuple[str, ...] = ()
         retired=retired,
         facts_version=5,
     )
-    return open_job(decided, state, 70, Correction(900, 1_100))
+    return open_job(decided, state, first_alike(decided, state, 70, Correction(900, 1_100)))
 
 
 def test_a_job_holds_its_request_and_grant() -> None:

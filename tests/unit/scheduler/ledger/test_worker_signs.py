@@ -184,7 +184,7 @@ def test_a_worker_that_replaces_no_dead_one_leaves_it_missed(clock: Clock, case:
 
 
 def test_workers_are_counted_again_only_after_a_while(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    count = WorkerCount(clock.client, lambda: clock.now)
+    count = WorkerCount(clock.client, clock=lambda: clock.now)
     assert count.alive() == 0
     give_sign(clock.client, "one", None, KINDS)
     clock.now += EVERY - 0.5
@@ -198,3 +198,31 @@ def test_workers_are_counted_again_only_after_a_while(clock: Clock, monkeypatch:
     monkeypatch.setattr(worker_signs, "workers_seen", away)
     clock.now += EVERY
     assert count.alive() is None, "a host goes on, and reports the outage itself"
+
+
+def test_after_an_outage_workers_are_counted_once_they_can_have_given_a_sign(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost = [0.0]
+    count = WorkerCount(clock.client, lambda: lost[0], lambda: clock.now)
+    give_sign(clock.client, "one", None, KINDS)
+    assert count.alive() == 1
+    clock.now += 18
+    lost[0] = 18.0
+    assert count.alive() is None, "its last sign is old, since the server took none"
+    clock.now += GOOD_FOR - 0.5
+    assert count.alive() is None
+    give_sign(clock.client, "one", None, KINDS)
+    clock.now += 0.5
+    assert count.alive() == 1
+    seen = worker_signs.workers_seen
+
+    def away(client: FakeRedis) -> None:
+        raise RedisConnectionError("away")
+
+    monkeypatch.setattr(worker_signs, "workers_seen", away)
+    clock.now += EVERY
+    assert count.alive() is None
+    monkeypatch.setattr(worker_signs, "workers_seen", seen)
+    clock.now += EVERY
+    assert count.alive() is None, "a host that carries on does not say what it lost"

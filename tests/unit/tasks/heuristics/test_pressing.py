@@ -158,6 +158,11 @@ def test_what_is_wrong_or_missing_presses_in_any_language(text: str) -> None:
 def test_news_of_the_same_subject_without_trouble_answers() -> None:
     assert seen_to(seen("The hull of the ship is full of worm."), seen("The hull was scraped.", NOW - 30, 5)) == []
     assert seen_to(seen("The hull of the ship is full of worm."), seen("The hull leaks.", NOW - 30, 3)) != []
+    alarm, plugged = (
+        "The pump of bed 9 gave an alarm: battery at 8 percent.",
+        "Peter Lind plugged the pump of bed 9 into the mains.",
+    )
+    assert seen_to(seen(alarm), seen(plugged, NOW - 30, 4), profile=Profile(name="Peter Lind")) == []
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,8 @@ def test_where_an_owners_texts_tell_no_language_all_profiles_do() -> None:
     teacher = Profile(name="Giulia", occupation="maestra della sezione dei grandi", routine="8:00 accogliere i bambini")
     around = language_of_profiles((child, cook, teacher))
     assert around == "it"
-    assert [spoken_language(one, (), "", {}, around) for one in (child, cook, teacher)] == ["it", "it", "it"]
+    aged = Profile(name="Pia", occupation="età")  # its letters tell that it is no English, and no more
+    assert [spoken_language(one, (), "", {}, around) for one in (child, cook, teacher, aged)] == ["it"] * 4
     assert language_of_profiles((child, Profile(name="Ada", background="Ada is the smith of the town."))) is None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -216,6 +217,18 @@ def test_a_data_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(EmbeddedServerError, match=r"cannot make the data folder .*/file/run: Not a directory"):
         EmbeddedServer(tmp_path / "file" / "run").start()
+
+
+def test_a_data_folder_on_a_full_disk_is_named_with_a_remedy(
+    server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full() -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(server, "_state", lambda: "absent")
+    monkeypatch.setattr(server, "_spawn", full)
+    with pytest.raises(EmbeddedServerError, match=rf"{server.data_dir}: No space left on device; free room there"):
+        server.start()
 
 
 @pytest.mark.parametrize(
