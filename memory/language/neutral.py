@@ -74,13 +74,17 @@ class Neutral:
         if sentence.endswith(QUESTIONS) or self._pack.leaves_open(sentence):
             return None
         dated = anchor_days(sentence, minute, self._pack)
-        days, times = days_named(dated, self._pack), find_times(dated, self._pack)
+        days, times, at = days_named(dated, self._pack), find_times(dated, self._pack), 0
+        if (new := self._pack.moved_to(dated)) is not None:
+            later = days_named(new, self._pack), find_times(new, self._pack)
+            days, times = later if all(later) else (days, times if len(times) > 1 else [])
+            at = -1
         if not days or not times:
             return None
-        return Appointed(times[0].minute, days[0], shorten(dated.rstrip(SPACED + UNSPACED), MAX_WHAT, "…"))
+        return Appointed(times[at].minute, days[at], shorten(dated.rstrip(SPACED + UNSPACED), MAX_WHAT, "…"))
 
     def is_called_off(self, sentence: str) -> bool:
-        return self._pack.says("refusals", sentence)
+        return self._pack.says("refusals", sentence) or self._pack.moved_to(sentence) is not None
 
     is_refusal = is_called_off
 

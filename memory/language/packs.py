@@ -35,6 +35,7 @@ _WAYS = (
     "prefixes",
     "done",
     "undone",
+    "moves",
     "harms",
     "lacks",
     "not_subject",
@@ -191,10 +192,21 @@ class Pack:
         cue = self._cue(key)
         return cue is not None and cue.search(fold(sentence)) is not None
 
+    def moved_to(self, sentence: str) -> str | None:
+        """Return the words that tell the new time of what a sentence moves, as far as words are known; None if none."""
+        found = None if self._moves is None else self._moves.search(sentence)
+        return None if found is None else sentence[found.end() :]
+
+    @cached_property
+    def _moves(self) -> re.Pattern[str] | None:
+        found = self._cue("moves")
+        return None if found is None else re.compile(found.pattern, re.IGNORECASE)
+
     def leaves_open(self, sentence: str) -> bool:
         """Return whether a sentence refuses, denies or doubts, or tells what others agree with one another."""
+        is_refused = self.says("refusals", sentence) and self.moved_to(fold(sentence)) is None
         is_agreed = self.says("others", sentence) and not self.says("own", sentence)
-        return is_agreed or self.says("refusals", sentence) or self.says("doubts", sentence)
+        return is_refused or is_agreed or self.says("doubts", sentence)
 
     def tells_done(self, sentence: str) -> bool:
         """Return whether a sentence tells that something is mended or settled."""
