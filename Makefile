@@ -41,9 +41,11 @@ style-and-compile: $(READY)
 test: $(READY) $(if $(MARKED),,style-and-compile) ## Style, types, import directions, and every test; or only marked tests: MARKED="system or recordings"
 	$(BIN)/pytest --numprocesses 4 --dist worksteal $(if $(MARKED),-m "$(MARKED)")
 
-pictures: $(READY) ## The pictures of docs/images, taken again by the tests that look at their pages
+pictures: $(READY) ## The pictures of docs/images, taken again by the tests that look at their pages; Grafana's if node is there
 	$(BIN)/pytest tests/browser/test_flower_pages.py tests/browser/test_waiting_page.py tests/browser/test_incidents.py \
 	  tests/browser/test_town_week.py
+	if command -v node > /dev/null; then $(BIN)/python -m tests.browser.dashboard.picture artefacts/grafana.png; \
+	  else cp docs/images/grafana.png artefacts/; fi
 	cd docs/images && for picture in *.png; do cp "../../artefacts/$$picture" "$$picture" || exit 1; done
 
 simulate: $(READY) ## The protocol under seeded faults: SEEDS=10000, FIRST=60, MINUTES=3, or one SEED=17 alone

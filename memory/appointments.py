@@ -15,7 +15,7 @@ from cogitate.memory.clock import DAY, Clock, clock_in_force, day_of
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.commitments import Appointed
 from cogitate.memory.language.packs import forget_with_packs
-from cogitate.memory.language.place_names import find_place
+from cogitate.memory.language.place_names import place_finder
 from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.times import find_times
@@ -46,16 +46,18 @@ def appointments(entries: Iterable[Entry], places: Sequence[Location], start: in
     Of several mentions within half an hour the function keeps the one with a place, then the latest. Where the clock in
     force has no times of day the result is empty. What a later entry calls off or moves is left out.
     """
-    if not clock_in_force().has_times:
+    clock, find_place = clock_in_force(), place_finder(places)
+    if not clock.has_times:
         return []
     entries = list(entries)
-    found = [
-        appointment
-        for entry in entries
-        if entry.type != "plan"
-        for sentence in _TIMED.of(entry.text)
-        if (appointment := _appointment(sentence, entry, places, start, end)) is not None
-    ]
+    found = []
+    for entry in entries:
+        for sentence in _TIMED.of(entry.text) if entry.type != "plan" else ():
+            place = find_place(sentence)
+            said = _appointed(sentence, entry.minute, place.name if place else "", clock)
+            minute = None if said is None else _when(said, entry.minute, start, end)
+            if said is not None and minute is not None:
+                found.append(Appointment(minute, said.what, place.id if place else None, entry.number))
     found = standing(found, entries)
     found.sort(key=lambda a: (a.minute, a.location is None, -a.number))
     kept: list[Appointment] = []
@@ -79,7 +81,7 @@ def standing(found: Iterable[Appointment], entries: Iterable[Entry]) -> list[App
     mentions = {e.number: e for e in entries if e.type != "plan"}
     offs = [
         _Mention((e.minute, e.number), _words(language_of(s).subject_of(s)), _words(s))
-        for e in sorted((e for e in mentions.values() if calls_off(e.text)), key=lambda e: (e.minute, e.number))
+        for e in sorted((e for e in mentions.values() if _OFF.of(e.text)), key=lambda e: (e.minute, e.number))
         for s in _OFF.of(e.text)
     ]
     for off in offs:
@@ -127,15 +129,6 @@ def _off_sentences(text: str) -> tuple[str, ...]:
 _TIMES = TextCache(lambda text: tuple(find_times(text)), most=300_000)  # items: one for most texts; some 20 MB
 _TIMED = TextCache(_timed_sentences, most=100_000)
 _OFF = TextCache(_off_sentences, most=100_000)
-
-
-def _appointment(sentence: str, entry: Entry, places: Sequence[Location], start: int, end: int) -> Appointment | None:
-    place = find_place(sentence, places)
-    found = _appointed(sentence, entry.minute, place.name if place else "", clock_in_force())
-    minute = None if found is None else _when(found, entry.minute, start, end)
-    if found is None or minute is None:
-        return None
-    return Appointment(minute, found.what, place.id if place else None, entry.number)
 
 
 @lru_cache(maxsize=65_536)

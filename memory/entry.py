@@ -26,7 +26,7 @@ MAX_TEXT = 4_000  # characters; longer text is refused at the edge, never cut si
 UNRATED = 0
 
 
-class PlanItem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class PlanItem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One timed item of a daily plan."""
 
     id: str  # unique within the owner's stream: "<tick>-<index>"
@@ -62,7 +62,7 @@ def present_items(items: Iterable[PlanItem], minute: int) -> PresentItems:
     return PresentItems(last if under_way else None, min(coming, key=lambda pair: pair[1])[0] if coming else None)
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One memory; the stream sets its `number` when it appends the entry (1, 2, 3, …).
 
     Immutable except for its rating: an entry without one may be rated once. `rated` holds the tick of the rating, so
@@ -130,14 +130,14 @@ def as_known(entry: Entry, tick: int) -> Entry:
     return msgspec.structs.replace(entry, importance=UNRATED, rated=0) if entry.rated > tick else entry
 
 
-class Archived(msgspec.Struct, frozen=True):
+class Archived(msgspec.Struct, frozen=True, gc=False):
     """The archive record of an entry: when, and into which entry (0: none; -1: the long-term summary)."""
 
     tick: int
     into: int = 0
 
 
-class Marks(msgspec.Struct, frozen=True, omit_defaults=True):
+class Marks(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Counters of an entry that change after it was written."""
 
     accesses: int = 0

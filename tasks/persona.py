@@ -75,7 +75,7 @@ def language_of(case: Case) -> str:
     if declared := case.world.language_of(case.profile):
         return declared
     names, around = case.world.names, case.world.spoken or ""
-    return spoken_language(case.profile, reversed(case.entries), case.job.key.owner, names, around)
+    return spoken_language(case.profile, case.entries, case.job.key.owner, names, around)
 
 
 def language_of_texts(case: Case, entries: Iterable[Entry]) -> str:

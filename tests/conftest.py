@@ -20,6 +20,7 @@ import hypothesis
 import pytest
 import structlog
 
+from tests import forked_python
 from tests.live_redis import stop_server
 from tests.named_tests import NamedTests
 from tests.patience import wait_until
@@ -43,6 +44,8 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     config.pluginmanager.register(NamedTests(config))
     config.add_cleanup(stop_server)
+    config.add_cleanup(forked_python.stop)
+    forked_python.install()
     if hasattr(config, "workerinput"):
         config.stash[BARE_PATH] = config.workerinput[BARE]
         return

@@ -7,7 +7,15 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-_SHARED = ("__init__.py", "conftest.py", "live_redis.py", "named_tests.py", "patience.py", "system_programs.py")
+_SHARED = (
+    "__init__.py",
+    "conftest.py",
+    "forked_python.py",
+    "live_redis.py",
+    "named_tests.py",
+    "patience.py",
+    "system_programs.py",
+)
 
 
 def copy_shared(project: Path) -> Path:

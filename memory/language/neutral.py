@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Literal
 
 from cogitate.memory.language.commitments import MAX_WHAT, Appointed, Outcome, Vow, are_alike
 from cogitate.memory.language.packs import Pack, fold
@@ -75,13 +74,17 @@ class Neutral:
         if sentence.endswith(QUESTIONS) or self._pack.leaves_open(sentence):
             return None
         dated = anchor_days(sentence, minute, self._pack)
-        days, times = days_named(dated, self._pack), find_times(dated, self._pack)
+        days, times, at = days_named(dated, self._pack), find_times(dated, self._pack), 0
+        if (new := self._pack.moved_to(dated)) is not None:
+            later = days_named(new, self._pack), find_times(new, self._pack)
+            days, times = later if all(later) else (days, times if len(times) > 1 else [])
+            at = -1
         if not days or not times:
             return None
-        return Appointed(times[0].minute, days[0], shorten(dated.rstrip(SPACED + UNSPACED), MAX_WHAT, "…"))
+        return Appointed(times[at].minute, days[at], shorten(dated.rstrip(SPACED + UNSPACED), MAX_WHAT, "…"))
 
     def is_called_off(self, sentence: str) -> bool:
-        return self._pack.refusals is not None and self._pack.refusals.search(fold(sentence)) is not None
+        return self._pack.says("refusals", sentence) or self._pack.moved_to(sentence) is not None
 
     is_refusal = is_called_off
 
@@ -92,7 +95,7 @@ class Neutral:
         return sentence
 
     def may_vow(self, text: str) -> bool:
-        return self._pack.vows is not None and self._pack.vows.search(fold(text)) is not None
+        return self._pack.says("vows", text)
 
     def vow(self, sentence: str, spoken: bool) -> Vow | None:
         return Vow("I", "", self._pack.without_vow(sentence), True) if self.may_vow(sentence) else None
@@ -106,18 +109,15 @@ class Neutral:
         return frozenset(stems(undated))
 
     def tells_outcome(self, text: str) -> str:
-        return "?" if self._says("kept", text) or self._says("broken", text) else ""  # whose, is not known
+        told = not text.endswith(QUESTIONS) and (self._pack.says("kept", text) or self._pack.says("broken", text))
+        return "?" if told else ""  # whose, is not known
 
     def outcome(self, sentence: str) -> Outcome:
-        is_broken = self._says("broken", sentence) or self._pack.leaves_undone(sentence)
-        return "broken" if is_broken else "kept"
-
-    def _says(self, cue: Literal["kept", "broken"], text: str) -> bool:
-        found = self._pack.kept if cue == "kept" else self._pack.broken
-        return found is not None and not text.endswith(QUESTIONS) and found.search(fold(text)) is not None
+        is_broken = self._pack.says("broken", sentence) and not sentence.endswith(QUESTIONS)
+        return "broken" if is_broken or self._pack.says("undone", sentence) else "kept"
 
     def is_account(self, sentence: str, deed: str, giver: str, by_giver: bool) -> bool:
-        told = not (sentence.endswith(QUESTIONS) or self.may_vow(sentence) or self._pack.leaves_undone(sentence))
+        told = not (sentence.endswith(QUESTIONS) or self.may_vow(sentence) or self._pack.says("undone", sentence))
         return told and are_alike(self.deed_words(deed), frozenset(stems(sentence)))
 
     def tells_done(self, sentence: str) -> bool:
@@ -125,7 +125,7 @@ class Neutral:
 
     def is_intent(self, sentence: str) -> bool:
         asks = sentence.endswith(QUESTIONS)
-        return not asks and not self._pack.leaves_open(sentence) and self._pack.is_of_speaker(sentence)
+        return not asks and not self._pack.leaves_open(sentence) and self._pack.says("own", sentence)
 
     def tells_trouble(self, sentence: str) -> bool:
         return self._pack.tells_trouble(sentence)

@@ -35,6 +35,7 @@ _WAYS = (
     "prefixes",
     "done",
     "undone",
+    "moves",
     "harms",
     "lacks",
     "not_subject",
@@ -66,6 +67,7 @@ class Pack:
 
     def __init__(self, table: Mapping[str, Any]) -> None:
         self._table = table
+        self._found: dict[str, re.Pattern[str] | None] = {}  # patterns by key
 
     def phrase(self, name: str) -> str:
         """Return a phrase, or ""."""
@@ -185,82 +187,52 @@ class Pack:
         listed = enumerate(self.ways("numbers"), 1)
         return {way.casefold(): value for value, one in listed for way in one.split("/")}
 
-    @cached_property
-    def vows(self) -> re.Pattern[str] | None:
-        """What finds the words by which one promises."""
-        return self._cue("vows")
+    def says(self, key: str, sentence: str) -> bool:
+        """Return whether a sentence has one of the words or phrases that a key lists."""
+        cue = self._cue(key)
+        return cue is not None and cue.search(fold(sentence)) is not None
+
+    def moved_to(self, sentence: str) -> str | None:
+        """Return the words that tell the new time of what a sentence moves, as far as words are known; None if none."""
+        found = None if self._moves is None else self._moves.search(sentence)
+        return None if found is None else sentence[found.end() :]
 
     @cached_property
-    def kept(self) -> re.Pattern[str] | None:
-        """Return the pattern of words that say that a promise was kept; None where the pack has none."""
-        return self._cue("kept")
-
-    @cached_property
-    def broken(self) -> re.Pattern[str] | None:
-        """Return the pattern of words that say that a promise was broken; None where the pack has none."""
-        return self._cue("broken")
-
-    @cached_property
-    def refusals(self) -> re.Pattern[str] | None:
-        """What finds the words by which one refuses or calls off."""
-        return self._cue("refusals")
+    def _moves(self) -> re.Pattern[str] | None:
+        found = self._cue("moves")
+        return None if found is None else re.compile(found.pattern, re.IGNORECASE)
 
     def leaves_open(self, sentence: str) -> bool:
         """Return whether a sentence refuses, denies or doubts, or tells what others agree with one another."""
-        said = fold(sentence)
-        refused, doubted, agreed, own = self._left_open
-        is_open = any(cue is not None and cue.search(said) for cue in (refused, doubted))
-        is_agreed = agreed is not None and agreed.search(said) is not None
-        return is_open or (is_agreed and (own is None or own.search(said) is None))
-
-    def is_of_speaker(self, sentence: str) -> bool:
-        """Return whether a sentence has a word for the one who says it."""
-        own = self._left_open[3]
-        return own is not None and own.search(fold(sentence)) is not None
+        is_refused = self.says("refusals", sentence) and self.moved_to(fold(sentence)) is None
+        is_agreed = self.says("others", sentence) and not self.says("own", sentence)
+        return is_refused or is_agreed or self.says("doubts", sentence)
 
     def tells_done(self, sentence: str) -> bool:
         """Return whether a sentence tells that something is mended or settled."""
-        return self._says_done(fold(sentence)) and not self.leaves_undone(sentence)
-
-    def _says_done(self, said: str) -> bool:
-        done = self._done[0]
-        return done is not None and done.search(said) is not None
+        return self.says("done", sentence) and not self.says("undone", sentence)
 
     def tells_trouble(self, sentence: str) -> bool:
         """Return whether a sentence tells of harm, undenied, or of a lack; True where no words are known."""
-        harms, lacks = self._troubles
+        harms, lacks = self._cue("harms"), self._cue("lacks")
         if harms is None or lacks is None:
             return True
         said = fold(sentence)
         found = [harm.span() for harm in harms.finditer(said)]
         if not found:
-            return lacks.search(said) is not None or (self._says_done(said) and self.leaves_undone(sentence))
+            return lacks.search(said) is not None or (self.says("done", sentence) and self.says("undone", sentence))
         after = _DENIED_AFTER if _runs_on(self.phrase("lacks")) else 0
         return not all(lacks.search(said, max(0, start - _DENIED_BEFORE), end + after) for start, end in found)
 
-    @cached_property
-    def _troubles(self) -> tuple[re.Pattern[str] | None, ...]:
-        return self._cue("harms"), self._cue("lacks")
-
-    def leaves_undone(self, sentence: str) -> bool:
-        """Return whether a sentence tells that something is not done, or is yet to be."""
-        undone = self._done[1]
-        return undone is not None and undone.search(fold(sentence)) is not None
-
     def without_vow(self, sentence: str) -> str:
         """Return a folded sentence without the words by which one promises."""
-        return fold(sentence) if self.vows is None else self.vows.sub(" ", fold(sentence))
-
-    @cached_property
-    def _done(self) -> tuple[re.Pattern[str] | None, ...]:
-        return self._cue("done"), self._cue("undone")
-
-    @cached_property
-    def _left_open(self) -> tuple[re.Pattern[str] | None, ...]:
-        return tuple(map(self._cue, _OPEN))
+        vows = self._cue("vows")
+        return fold(sentence) if vows is None else vows.sub(" ", fold(sentence))
 
     def _cue(self, key: str) -> re.Pattern[str] | None:
-        return self._cues(key, "" if _runs_on(self.phrase(key)) else key)
+        if key not in self._found:
+            self._found[key] = self._cues(key, "" if _runs_on(self.phrase(key)) else key)
+        return self._found[key]
 
     @cached_property
     def grave(self) -> re.Pattern[str] | None:

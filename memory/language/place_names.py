@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from cogitate.memory.profile import Location
@@ -53,10 +53,13 @@ _known: tuple[PlaceNames, ...] = ()  # the newest first
 
 def find_place(text: str, places: Sequence[Location]) -> Location | None:
     """Return the known place that `text` names, by name or id; the longest name wins."""
-    if not places:
-        return None
+    return place_finder(places)(text) if places else None
+
+
+def place_finder(places: Sequence[Location]) -> Callable[[str], Location | None]:
+    """Return what finds the known place that a text names."""
     names = next((one for one in _known if one.places is places), None) or _read(places)
-    return names.find(text)
+    return names.find
 
 
 def _read(places: Sequence[Location]) -> PlaceNames:

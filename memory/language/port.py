@@ -6,15 +6,21 @@ answers, which changes no word but those for days: what it is asked about is quo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
+from functools import lru_cache
 from typing import Protocol
 
 from cogitate.memory.language.commitments import Appointed, Outcome, Vow
 from cogitate.memory.language.english import plug as english
 from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, languages_of
+from cogitate.memory.language.markup import prose
 from cogitate.memory.language.neutral import Neutral
-from cogitate.memory.language.packs import pack_of, packs
+from cogitate.memory.language.packs import forget_with_packs, pack_of, packs
+from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.talk import Doers, Speakers, Speech, Talk
+
+_PARTS = re.compile(r"[:;：；]\s*")
 
 
 class Language(Protocol):
@@ -172,6 +178,20 @@ def is_courtesy(sentence: str, speakers: Speakers) -> bool:
 def changes_a_life(text: str) -> bool:
     """Return whether a text tells what people remember for the rest of their lives, in any language it may be in."""
     return any(language.changes_a_life(text) for language in _possible(text))
+
+
+@lru_cache(maxsize=65_536)  # an owner's memories are read again by each plan
+def tells_trouble(text: str, around: str) -> bool:
+    """Return whether a part of a text tells of trouble; one whose language is unknown is in `around`."""
+    return any(
+        known.tells_trouble(part) and not known.tells_done(part)
+        for sentence in split_sentences(prose(text))
+        for known in (language_called(around) if languages_of(sentence)[0] == OTHER else language_of(sentence, around),)
+        for part in _PARTS.split(sentence)
+    )
+
+
+forget_with_packs(tells_trouble.cache_clear)
 
 
 def _possible(text: str) -> Iterator[Language]:

@@ -91,7 +91,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     service_tier: str = ""  # that answered, as the endpoint reports
     discount: int = 0  # micro-dollars by which the standard service tier would have been dearer
     saved: bool = False  # the answer is that of an identical call: `usage` is what that cost, and nothing was spent
-    inputs: str = ""  # hash of all that it depends on (`cogitate.workers.jobs.inputs_digest`); "": no prompt was made
+    inputs: str = ""  # hash of what it depends on (`cogitate.workers.jobs.call.inputs_digest`); "": no prompt was made
     late: int = 0  # tick at which the same answer came in the source of this fork, after its job's end; 0: it did not
     worker: str = ""  # that staged it
     tries: tuple[Tried, ...] = ()  # its attempts, this one last; empty without a model

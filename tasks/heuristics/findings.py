@@ -6,7 +6,10 @@ Each rests on what an entry says in so many words, and quotes it.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from operator import attrgetter
 
 from cogitate.memory.appointments import appointments
 from cogitate.memory.clock import DAY, clock_in_force, clock_time, date, day_of
@@ -17,7 +20,7 @@ from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.times import anchor_days, find_times, names_date
 from cogitate.memory.summaries.conversations import parse_line
 from cogitate.tasks.heuristics.promises import Promise, find_promises
-from cogitate.tasks.heuristics.reading import BY_TIME, TIMED
+from cogitate.tasks.heuristics.reading import TIMED
 from cogitate.tasks.heuristics.recalled import Finding, Recalled, tell
 
 AHEAD = 2 * DAY  # game minutes in which appointments are looked for
@@ -78,8 +81,8 @@ def _is_declined(recalled: Recalled, entry: Entry) -> bool:
     """Return whether the line of dialogue that follows an invitation, by another, refuses it."""
     if not is_dialogue(entry):
         return False
-    later = (e for e in recalled.entries if e.type not in ("plan", "reflection") and BY_TIME(e) > BY_TIME(entry))
-    answer = min(later, key=BY_TIME, default=None)
+    later = islice(recalled.entries, bisect_right(recalled.entries, entry.number, key=attrgetter("number")), None)
+    answer = next((e for e in later if e.type not in ("plan", "reflection")), None)
     return (
         answer is not None
         and is_dialogue(answer)

@@ -62,12 +62,13 @@ def find_insight(recalled: Recalled, least: int = TRIVIAL + 1) -> Insight:
     chosen: list[Finding] = []
     told: frozenset[str] = frozenset()
     half = 0.0  # of the centrality of the first
-    outstanding = _outstanding(recalled.recent, ranked)
-    for candidates in (ranked, outstanding, None, None):
+    notable = [*_notable(ranked)]
+    outstanding = _outstanding(recalled.recent, notable)
+    for candidates in (ranked, outstanding, notable, notable):
         if len(chosen) == MOST_CENTRAL:
             break
         enough = 0.0 if candidates is outstanding else half
-        near = most_central(_notable(ranked) if candidates is None else candidates, weights, told, enough)
+        near = most_central(candidates, weights, told, enough)
         found = next(_told(recalled, near, fresh), None)
         if found is not None:
             sentence, text = found
@@ -108,14 +109,14 @@ def _notable(ranked: Iterable[tuple[float, Sentence]]) -> Iterator[tuple[float, 
     return ((c, s) for c, s in ranked if s.importance >= NOTABLE and not s.part.text.endswith(QUESTIONS))
 
 
-def _outstanding(recent: Sequence[Entry], ranked: Iterable[tuple[float, Sentence]]) -> list[tuple[float, Sentence]]:
-    """Return the ranked sentences of the most important entries, if these stand out from the period."""
+def _outstanding(recent: Sequence[Entry], notable: Iterable[tuple[float, Sentence]]) -> list[tuple[float, Sentence]]:
+    """Return the notable sentences of the most important entries, if these stand out from the period."""
     ratings = [rating(e) for e in recent]
     if (most := max(ratings, default=0)) < GRAVE:
         return []
     mean = sum(ratings) / len(ratings)
     deviation = sqrt(sum(value * value for value in ratings) / len(ratings) - mean * mean)
-    return [*_notable((c, s) for c, s in ranked if s.importance == most and most >= mean + _OUTSTANDING * deviation)]
+    return [(c, s) for c, s in notable if s.importance == most] if most >= mean + _OUTSTANDING * deviation else []
 
 
 def _told(recalled: Recalled, sentences: Iterable[Sentence], fresh: _Fresh) -> Iterator[tuple[Sentence, str]]:

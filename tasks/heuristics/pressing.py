@@ -6,18 +6,17 @@ where ticks have no times of day, of the time since the last plan.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice
 
 from cogitate.memory.appointments import appointments
 from cogitate.memory.clock import DAY, clock_in_force
 from cogitate.memory.entry import Entry
-from cogitate.memory.language.languages import ENGLISH, OTHER, languages_of
-from cogitate.memory.language.markup import prose
-from cogitate.memory.language.port import Language, frame_of, language_called, language_of
-from cogitate.memory.language.sentences import SPACED, UNSPACED, split_sentences
+from cogitate.memory.language.languages import ENGLISH
+from cogitate.memory.language.port import frame_of, language_of, tells_trouble
+from cogitate.memory.language.sentences import SPACED, UNSPACED
 from cogitate.memory.language.text import FUNCTION_WORDS
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
@@ -32,7 +31,6 @@ MOST_PRESSING = 2  # of a plan
 LONGEST_QUOTE = 100  # characters of an observation in a plan
 _ALIKE = 0.6  # share of an observation's words that one about the same matter repeats
 _LONGEST_ARTICLE = 4  # characters
-_PARTS = re.compile(r"[:;：；]\s*")
 _AHEAD = 30 * DAY  # an appointment within this time is kept at its hour
 
 
@@ -69,7 +67,7 @@ def find_pressing(
     def is_open(entry: Entry) -> bool:
         at = bisect_right(seen, BY_TIME(entry), key=BY_TIME)
         return (
-            _tells_trouble(entry.text, language)
+            tells_trouble(entry.text, language)
             and not _is_answered(entry.text, zip(words[at:], seen[at:], strict=True), name, language)
             and not _is_done_or_said(entry.text, name)
             and not _is_settled(entry, seen, name, language)
@@ -102,20 +100,6 @@ def _is_planned(quoted: str, planned: Sequence[str]) -> bool:
     return any(text.endswith(quoted) for text in planned)
 
 
-def _tells_trouble(text: str, language: str) -> bool:
-    """Return whether a part of a text tells of trouble; one whose language is unknown is in `language`."""
-    return any(
-        known.tells_trouble(part) and not known.tells_done(part)
-        for sentence in split_sentences(prose(text))
-        for known in (_known(sentence, language),)
-        for part in _PARTS.split(sentence)
-    )
-
-
-def _known(sentence: str, language: str) -> Language:
-    return language_called(language) if languages_of(sentence)[0] == OTHER else language_of(sentence, language)
-
-
 def _is_done_or_said(text: str, name: str) -> bool:
     """Return whether a text tells what the one called `name` did, or quotes what a person said."""
     language = language_of(text)
@@ -142,21 +126,19 @@ def _is_answered(matter: str, later: Iterable[tuple[Collection[str], Entry]], na
     half of the matter's, or what both begin with.
     """
     words, subject, called = frozenset(TERMS.of(matter)), _subject(matter), frozenset(TERMS.of(name))
-    enough = _ALIKE * len(words)
-    return any(
-        len(shared) >= enough
-        or (
-            (
-                2 * len(shared) >= max(len(frozenset(said) - called), min(4, len(words)))
-                or _subject(entry.text) == subject != ""
-            )
-            and not _tells_trouble(entry.text, language)
-        )
-        for said, entry in later
-        if (shared := words.intersection(said))
-    )
+    enough, least = 2 * _ALIKE * len(words), min(4, len(words))
+    for said, entry in later:
+        shared = 2 * len(words.intersection(said))
+        if shared >= enough > 0:
+            return True
+        is_near = shared >= least and shared >= len(frozenset(said) - called)
+        is_near = is_near or _subject(entry.text) == subject != ""
+        if shared and is_near and not tells_trouble(entry.text, language):
+            return True
+    return False
 
 
+@lru_cache(maxsize=65_536)
 def _subject(text: str) -> str:
     """Return an article and the noun behind it with which a text begins, or ""."""
     first, _, rest = text.partition(" ")

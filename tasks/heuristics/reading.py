@@ -10,10 +10,10 @@ from typing import Generic, NamedTuple, TypeVar
 
 from cogitate.memory.appointments import appointments, calls_off, names_time
 from cogitate.memory.entry import Entry, is_dialogue, is_of_event
-from cogitate.memory.language.languages import languages_of
+from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, languages_of
 from cogitate.memory.language.markup import prose
 from cogitate.memory.language.packs import forget_with_packs
-from cogitate.memory.language.port import is_courtesy, language_of
+from cogitate.memory.language.port import is_courtesy, language_of, tells_trouble
 from cogitate.memory.language.talk import Speakers
 from cogitate.memory.language.text import normal
 from cogitate.memory.retrieval.scoring import rating
@@ -120,6 +120,24 @@ def _timed(entry: Entry, owner: str, names: Mapping[str, str]) -> Entry | None:
     return first_person(entry, owner, names) if names_time(entry.text) or calls_off(entry.text) else None
 
 
+class Said(NamedTuple):
+    """What an owner observed, or what somebody said."""
+
+    speaker: str  # "": the owner observed it
+    text: str
+
+
+def _said(entry: Entry, owner: str, names: Mapping[str, str]) -> Said | None:
+    if entry.type not in ("observation", "message"):
+        return None
+    if not is_dialogue(entry) and not is_of_event(entry):  # as most observations: nobody speaks
+        return Said("", entry.text)
+    line = parse_line(entry, names)
+    return Said(line.speaker, line.text) if line.speaker or not is_dialogue(entry) else None
+
+
+#: What was observed or said in each entry; None for thoughts, and where it is not known who speaks.
+SAID = FoundOnce(_said)
 #: What a reflection may tell of each entry.
 TOLD = FoundOnce(_told)
 #: Each entry that names a clock time or calls an appointment off, in its owner's words; None for all others.
@@ -134,7 +152,9 @@ def read_ahead(entry: Entry, owner: str, entries: Sequence[Entry], world: WorldF
     """
     names = world.display_names
     TERMS.of(entry.text)
-    languages_of(entry.text)
+    shown = languages_of(entry.text)[0]
+    tells_trouble(entry.text, world.spoken or (ENGLISH if shown in (OTHER, UNDETERMINED) else shown))
+    SAID.of(entries, owner, world.names)
     TOLD.of(entries, owner, names)
     TIMED.of(entries, owner, names)
     if names_time(entry.text):

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, islice
 
-from cogitate.memory.entry import Entry, is_dialogue, is_of_event
+from cogitate.memory.entry import Entry
 from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, languages_of
 from cogitate.memory.profile import Profile
 from cogitate.memory.routines import routine_text
-from cogitate.memory.summaries.conversations import parse_line, resolve_name
+from cogitate.memory.summaries.conversations import resolve_name
+from cogitate.tasks.heuristics.reading import SAID
 
 _HAN = "zh"  # the language of a text in Han characters alone
 _LATIN_NAME = re.compile("[A-Za-z\u00c0-\u024f]")
@@ -25,7 +26,7 @@ def language_of_profiles(profiles: Iterable[Profile]) -> str | None:
 
 
 def spoken_language(
-    profile: Profile, entries: Iterable[Entry], owner: str, names: Mapping[str, str], around: str = ""
+    profile: Profile, entries: Sequence[Entry], owner: str, names: Mapping[str, str], around: str = ""
 ) -> str:
     """Return the ISO 639 code of the language of a profile, or else of most of what its owner observed and said lately.
 
@@ -35,7 +36,7 @@ def spoken_language(
     the profile says nothing else. English where nothing tells.
 
     Args:
-        entries: the owner's, newest first.
+        entries: the owner's, the oldest first.
         names: display names by owner.
         around: the language of the run's profiles, which decides where the owner's own texts do not.
     """
@@ -44,8 +45,9 @@ def spoken_language(
     found = stated_in[0]
     if len(stated_in) == 1 and found not in (UNDETERMINED, OTHER, _HAN):
         return found
-    called = {profile.name, resolve_name(owner, names)}
-    own = (text for entry in entries if (text := _own_text(entry, called, names)))
+    called = {"", profile.name, resolve_name(owner, names)}
+    heard = reversed(SAID.of(entries, owner, names))
+    own = (said.text for said in heard if said and said.text and said.speaker in called)
     seen = Counter(chain.from_iterable(map(languages_of, islice(own, _LOOKED_AT))))  # each that a text may be in
     most = max(seen, key=lambda one: (seen[one], one in stated_in), default=UNDETERMINED)
     if found == _HAN:  # a name or a title of Han alone may be a Japanese one
@@ -65,14 +67,3 @@ def _stated(profile: Profile) -> str:
 def _language_of_name(name: str) -> str:
     """Return the language of a name by its script; undetermined in Latin letters, which many languages share."""
     return UNDETERMINED if _LATIN_NAME.search(name) else languages_of(name)[0]
-
-
-def _own_text(entry: Entry, called: Collection[str], names: Mapping[str, str]) -> str:
-    """Return what an owner observed or said in an entry; "" for what another one said, and for thoughts."""
-    if entry.type not in ("observation", "message"):
-        return ""
-    if not is_dialogue(entry) and not is_of_event(entry):  # as most observations: nobody speaks
-        return entry.text
-    line = parse_line(entry, names)
-    is_own = line.speaker in called if line.speaker else not is_dialogue(entry)
-    return line.text if is_own else ""

@@ -104,12 +104,14 @@ def most_central(
         yield from (sentence for _, sentence in takewhile(lambda pair: pair[0] >= least, ranked))
         return
     again: list[tuple[float, int, int, Sentence]] = []  # a heap of those that were scored again
+    weight_of = weights.__getitem__
     for at, (most, sentence) in enumerate(ranked):
         while again and -again[0][0] > most:
             yield heappop(again)[-1]
         if most < least:
             break
-        score = centrality(sentence, weights, told)
+        words = sentence.part.stems & told
+        score = most - fsum(map(weight_of, words)) / 2 * sentence.scale if words else most
         if score >= least:
             heappush(again, (-score, sentence.number, at, sentence))
     while again:
@@ -127,7 +129,5 @@ def ranking(sentences: Iterable[Sentence], weights: Mapping[str, float]) -> list
 def centrality(sentence: Sentence, weights: Mapping[str, float], told: Set[str] = frozenset()) -> float:
     """Return how near a sentence is to the centre of the period; words in `told` count half."""
     stemmed, weight_of = sentence.part.stems, weights.__getitem__
-    weight = fsum(map(weight_of, stemmed))
-    if again := stemmed & told:
-        weight -= fsum(map(weight_of, again)) / 2
-    return weight * sentence.scale
+    whole = fsum(map(weight_of, stemmed)) * sentence.scale
+    return whole - fsum(map(weight_of, stemmed & told)) / 2 * sentence.scale

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.workers.processes.supervisor import MODULE
 from tests.faults.attacked import AGENTS, Attacked, Eventually, settings_of, warnings_in
 from tests.faults.ledger_servers import also_on_a_cluster
 
@@ -50,7 +51,7 @@ def test_a_killed_worker_command_can_be_stopped_by_one_or_two_signals(
         endpoint.hold()
         host, first = town.host(), town.start("worker")
         endpoint.wait_for_request(AGENTS)
-        os.kill(child_of(first), signal.SIGKILL)
+        os.kill(worker_of(first), signal.SIGKILL)
         town.until_said(first, "worker.restarted")
         endpoint.wait_for_request(2 * AGENTS)
         first.send_signal(signal.SIGINT)
@@ -71,9 +72,10 @@ def test_a_killed_worker_command_can_be_stopped_by_one_or_two_signals(
         assert town.attempts() == 2
 
 
-def child_of(process: subprocess.Popen[bytes]) -> int:
-    """Return the one child of a process, whichever thread started it."""
-    (child,) = [
+def worker_of(process: subprocess.Popen[bytes]) -> int:
+    """Return the one worker that a process has started, in whichever thread."""
+    children = [
         int(pid) for task in Path(f"/proc/{process.pid}/task").glob("*/children") for pid in task.read_text().split()
     ]
-    return child
+    (worker,) = [pid for pid in children if MODULE in Path(f"/proc/{pid}/cmdline").read_text()]
+    return worker

@@ -159,8 +159,11 @@ def test_settlements_lost_in_a_restart_are_repeated(
     staged = RunStore.open(town.state, RUN).key("staged")
     eventually(lambda: town.state.scard(staged) == AGENTS, "all results to arrive")
     asked = endpoint.stats().requests
+    (worker,) = town.pool.pids()
+    os.kill(worker, signal.SIGSTOP)  # it must not settle again before they are seen to be lost
     town.servers.fall_back()
     assert town.state.scard(staged) == 0
+    os.kill(worker, signal.SIGCONT)
     eventually(lambda: town.state.scard(staged) == AGENTS, "them to arrive again")
     assert endpoint.stats().requests == asked
     os.kill(host.pid, signal.SIGCONT)

@@ -31,7 +31,7 @@ from cogitate.tasks.kind import Kind
 from cogitate.tasks.own.method_faults import MethodFault
 from cogitate.tasks.registry import UnknownKind, kind_of
 from cogitate.workers.gate.gate import Refused
-from cogitate.workers.jobs.call import BATCHED, Call
+from cogitate.workers.jobs.call import BATCHED, Call, inputs_digest
 from cogitate.workers.jobs.call_layers import ASKING_FAILED, Calls
 from cogitate.workers.jobs.candidates import (
     NO_ADJUSTMENT,
@@ -42,7 +42,6 @@ from cogitate.workers.jobs.candidates import (
     fitted,
     following,
 )
-from cogitate.workers.jobs.inputs_digest import inputs_digest
 from cogitate.workers.jobs.judging import HALVED, adjusted, judge, result_of
 from cogitate.workers.jobs.stored_texts import AnswerRecord
 from cogitate.workers.jobs.vectors import Vectors

@@ -8,13 +8,15 @@ from functools import lru_cache
 from json.encoder import encode_basestring_ascii
 from typing import NamedTuple, Protocol, Self
 
+import msgspec
 from pydantic import BaseModel
 
 from cogitate.prompts.constraints import Constraint
 from cogitate.scheduler.config.endpoints import Model
 from cogitate.scheduler.ledger.claims import Claim
 from cogitate.scheduler.ledger.real_day import Held
-from cogitate.tasks.kind import Prompt
+from cogitate.tasks.job import Cost
+from cogitate.tasks.kind import Case, Prompt
 from cogitate.workers.gate.gate import Refused
 from cogitate.workers.llm.replies.failures import ModelAnswer
 from cogitate.workers.llm.requests.hashing import hashed
@@ -58,6 +60,32 @@ class CachedQuestion(NamedTuple):
         if self.parameters:  # keys without parameters stay as they were in earlier versions
             sent.append(json.dumps(self.parameters))
         return hashed(f"[{', '.join(sent)}]".encode(), 16).hexdigest()
+
+
+_ENCODER = msgspec.json.Encoder(order="deterministic")
+
+
+def inputs_digest(case: Case, question: CachedQuestion) -> str:
+    """Return the hash of all that a job's outcome depends on: what it may read, and what is sent to its model.
+
+    It is equal in every process and in every run. A fork takes over the outcome that a job had in its source if the
+    hashes agree. Amounts that admission reserves, and corrections of estimates, drift with every answer of a run: they
+    count only as far as they change the prompt.
+    """
+    job = msgspec.structs.replace(
+        case.job,
+        run="",
+        priority=0,
+        facts=0,  # a version; the facts themselves count
+        correction=1_000,
+        correction_others=1_000,
+        reserved=Cost(),
+        ahead=0,
+        refused="",
+        valued=None,
+    )
+    read = _ENCODER.encode((job, case.profile, case.world.digest, case.memories, question.digest()))
+    return hashed(read, 12).hexdigest()
 
 
 @lru_cache(maxsize=512)  # as of the schemas

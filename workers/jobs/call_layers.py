@@ -1,4 +1,4 @@
-"""Calls to models: `Calls` lists, in order, the layers between an attempt and its model.
+"""Calls to models: `Calls` lists, in order, the layers between an attempt and its model, and enters those of a call.
 
 Each layer passes a call on, answers in its place, or refuses it. All have one shape:
 `cogitate.workers.jobs.call.Layer`.
@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import threading
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -63,28 +63,44 @@ class Calls:
         stopping: threading.Event,
         batching: tuple[Batches, Callable[[str], None]] | None = None,
     ) -> None:
-        self._models = models
-        self._spans = call_spans(settings)
-        self.gate = Gate(client, settings, stopping)
-        self._cache = ResponseCache(client, settings)
+        host_waits = settings.wait_seconds() > 0
         day = RealDay(client, settings)
+        self._models = models
+        self.gate = Gate(client, settings, stopping)
+        self._source = SourceAnswers(client)
+        self._cache = ResponseCache(client, settings)
+        self._sharing, self._preparing = Sharing(), Preparing(models)
         self._parking = Parking(batching[0], models, day, settings, batching[1]) if batching is not None else None
-        layers: tuple[Layer, ...] = (
-            SourceAnswers(client),  # record, of the source of a fork
-            self._cache,  # response_cache, response_cache_bytes, response_cache_days
-            Sharing(),
-            Preparing(models),
-            *([self._parking] if self._parking is not None else []),  # batch
-            RealDayLimit(day, stopping, waits=settings.tuning.experiment == "stop"),  # real_day_tokens, real_day_usd
-            # pack; the only job of a process has no others to wait for
-            *([Packing(self.context_of, host_waits=settings.wait_seconds() > 0)] if settings.concurrency > 1 else []),
-            ServiceTiers(settings),  # service_tier
-            # limits of an endpoint, wait, breaker_failures, _share, _window, _pause, _longest_pause
-            Gating(self.gate, host_waits=settings.wait_seconds() > 0),
-            *([self._spans] if self._spans is not None else []),
-        )
-        #: Asks once, or returns why a call is not possible now; a refused call spends nothing.
-        self.ask: Ask = through(layers, self._ask_model)
+        self._day_limit = RealDayLimit(day, stopping, waits=settings.tuning.experiment == "stop")
+        # The only job of a process has no others to wait for.
+        self._packing = Packing(self.context_of, host_waits=host_waits) if settings.concurrency > 1 else None
+        self._tiers = ServiceTiers(settings)
+        self._gating = Gating(self.gate, host_waits=host_waits)
+        self._spans = call_spans(settings)
+
+    def ask(self, call: Call) -> ModelAnswer | Refused:
+        """Ask once, or return why a call is not possible now; a refused call spends nothing."""
+        return through([*self._layers_of(call)], self._ask_model)(call)
+
+    def _layers_of(self, call: Call) -> Iterator[Layer]:
+        """Yield the layers that concern a call, in the order in which it passes them."""
+        claim, model = call.claim, call.model
+        if claim.source_recorded:  # record, of the source of a fork
+            yield self._source
+        if claim.response_cache:  # response_cache, response_cache_bytes, response_cache_days
+            yield self._cache
+        yield self._sharing
+        yield self._preparing
+        if self._parking is not None and model.batch == "auto":  # batch
+            yield self._parking
+        yield self._day_limit  # real_day_tokens, real_day_usd
+        if self._packing is not None and model.pack == "auto":  # pack
+            yield self._packing
+        if model.service_tier == "auto":  # service_tier
+            yield self._tiers
+        yield self._gating  # limits of an endpoint, wait, breaker_failures, _share, _window, _pause, _longest_pause
+        if self._spans is not None:
+            yield self._spans
 
     def read(self, call: Call, answer: BatchAnswer) -> ModelAnswer | Refused:
         """Return the answer to this question that has come in a batch."""

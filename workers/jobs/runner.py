@@ -9,8 +9,9 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import structlog
 from msgspec.structs import replace
@@ -33,7 +34,6 @@ from cogitate.scheduler.ledger.claims import (
 )
 from cogitate.tasks.job import Cost, JobKey, split_job_id
 from cogitate.workers.jobs.attempt import Attempts
-from cogitate.workers.jobs.attempt_spans import attempt_span, note_attempt
 from cogitate.workers.jobs.batches.desk import BatchDesk
 from cogitate.workers.jobs.call import BATCHED, BatchAnswer
 from cogitate.workers.jobs.call_layers import Calls
@@ -41,11 +41,16 @@ from cogitate.workers.jobs.candidates import NO_ADJUSTMENT, Adjustment
 from cogitate.workers.jobs.heartbeat import Heartbeat
 from cogitate.workers.jobs.kept_results import KeptResults
 from cogitate.workers.jobs.ledger_retry import until_reached
-from cogitate.workers.jobs.metrics import attempted
+from cogitate.workers.jobs.metrics import attempted, failure_class
 from cogitate.workers.jobs.vectors import Vectors
 from cogitate.workers.llm.clients import ModelClients
 from cogitate.workers.llm.requests.dialect import DialectStore
 from cogitate.workers.processes.worker_process import BEFORE_CLAIM, reason_of
+from cogitate.workers.telemetry.exporting import started
+from cogitate.workers.telemetry.job_attributes import job_attributes
+
+if TYPE_CHECKING:
+    from cogitate.workers.telemetry.spans import Outcome as SpanOutcome
 
 log = structlog.get_logger()
 
@@ -130,10 +135,14 @@ class Runner:
     ) -> tuple[Outcome, float, Adjustment]:
         """Make an attempt and settle it; return the seconds before the next one, and what it changes."""
         job, began = claim.job, time.monotonic()
-        where = structlog.contextvars.bound_contextvars(job=job.id, attempt=claim.number)
+        telemetry = started()
+        traced: AbstractContextManager[SpanOutcome | None] = nullcontext()
+        if telemetry is not None:
+            attributes = {**job_attributes(job.run, job.key), "cogitate.attempt": claim.number}
+            traced = telemetry.attempt(claim.incarnation, job.id, f"attempt {job.key.kind}", attributes)
         with (
-            attempt_span(claim) as span,
-            where,
+            traced as span,
+            structlog.contextvars.bound_contextvars(job=job.id, attempt=claim.number),
             self._heartbeat.of(job.run, claim.incarnation),
             claim.case.world.clock.in_force(),
         ):
@@ -150,7 +159,7 @@ class Runner:
                 result = result and replace(result, tries=tuple(tries))
             settled = self._settle(claim, result, used, failure)
             if span is not None:
-                note_attempt(span, settled, result, used, failure)
+                _note_attempt(span, settled, result, used, failure)
             if self._kept is not None and settled == "staged" and result and result.source in ("llm", "cached"):
                 self._kept.keep(claim, result, used)
         source = result.source if result is not None else "none"
@@ -224,3 +233,15 @@ class Runner:
         self._vectors.close()
         self._calls.close()
         self._heartbeat.close()
+
+
+def _note_attempt(span: SpanOutcome, settled: Settled, result: Result | None, used: Cost, failure: str) -> None:
+    """Note in its span what an attempt came to."""
+    span.error = failure_class(failure)
+    span.attributes |= {
+        "cogitate.settled": settled,
+        "cogitate.source": result.source if result is not None else "none",
+        "cogitate.tokens": used.tokens,
+    }
+    if result is not None and result.packed:
+        span.attributes["cogitate.packed"] = result.packed

@@ -66,7 +66,7 @@ class ServiceTiers:
 
     def ask(self, call: Call, following: Ask) -> ModelAnswer | Refused:
         """Ask in the flex tier if there is time; after a refusal that cost nothing, in the standard tier."""
-        if call.model.service_tier != "auto" or '"service_tier"' in call.model.parameters:
+        if '"service_tier"' in call.model.parameters:
             return following(call)
         known, began = self._known_of(call.model), time.monotonic()
         seconds = self._seconds_for_flex(call, known, began)

@@ -117,8 +117,6 @@ class ResponseCache:
     def ask(self, call: Call, following: Ask) -> ModelAnswer | Refused:
         """Return the stored answer, or store the one that follows."""
         claim = call.claim
-        if not claim.response_cache:
-            return following(call)
         known = self.find(claim.job, call.question, call.prompt)
         if known is not None:
             return replace(known, saved=True)
@@ -209,8 +207,6 @@ class SourceAnswers:
     def ask(self, call: Call, following: Ask) -> ModelAnswer | Refused:
         """Return the answer that the source got to this question, if it recorded one that its job could use."""
         claim = call.claim
-        if not claim.source_recorded:
-            return following(call)
         try:
             store = RunStore.of(self._client, claim.job.run, claim.incarnation)
             raw = store.field("origin_answers", call.question.digest())

@@ -200,6 +200,13 @@ class Connection(pyamqp.Connection):
         self.cogitate_channels: weakref.WeakSet[Channel] = weakref.WeakSet()
         super().__init__(*args, **options)
 
+    def heartbeat_tick(self, rate: int = 2) -> None:
+        """Look for room, too: a timer that would have looked is lost where Celery drops its own to connect again."""
+        super().heartbeat_tick(rate)
+        for channel in list(self.cogitate_channels):
+            channel._looks_again = False
+            channel._pass_on()
+
 
 class Transport(pyamqp.Transport):
     """kombu's RabbitMQ transport with guarded channels."""

@@ -127,7 +127,7 @@ def tells_done(sentence: str) -> bool:
 def is_intent(sentence: str) -> bool:
     """Return whether what one says is about oneself, and neither a question nor denied, doubted or called off."""
     denied = any(cue.search(sentence) for cue in (_NEGATION, _CONDITION, _CANCELLED, _REFUSED))
-    return not denied and not sentence.endswith("?") and _WORDS.is_of_speaker(sentence)
+    return not denied and not sentence.endswith("?") and _WORDS.says("own", sentence)
 
 
 def tells_trouble(sentence: str) -> bool:

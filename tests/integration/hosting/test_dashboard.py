@@ -67,7 +67,7 @@ def test_every_query_has_data_of_a_live_run(tmp_path: Path, eventually: Callable
         }
         run = ("run", "--town", 4, "--days", 90, "--tick-rate", 8, "--workers", 1, "--llm", "openai", "--limit-usd", 1)
         with (
-            prometheus(tmp_path, {"cogitate-host": port, "cogitate-worker": port + 1}) as ask,
+            prometheus(tmp_path, {"cogitate-host": [port], "cogitate-worker": [port + 1]}) as ask,
             started(*run, "--run", "town", data_dir=data_dir, log=tmp_path / "town.log", **thinks) as host,
         ):
             missing = expressions()

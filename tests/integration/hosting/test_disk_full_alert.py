@@ -29,7 +29,7 @@ def test_a_full_disk_fires_an_alert_and_the_run_continues(tmp_path: Path, eventu
     with (
         EmbeddedServer(data_dir) as server,
         server.client() as client,
-        prometheus(tmp_path, {"cogitate-host": port}) as ask,
+        prometheus(tmp_path, {"cogitate-host": [port]}) as ask,
         started(
             *("run", "--town", 2, "--ticks", 200_000, "--tick-rate", 5, "--workers", 1, "--run", "full"),
             data_dir=data_dir,

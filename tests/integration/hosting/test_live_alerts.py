@@ -95,7 +95,7 @@ def watched(tmp_path: Path, eventually: Callable[..., None]) -> Iterator[Watched
             "COGITATE_OUTAGE_WAIT": "600",
             "COGITATE_LIMITS": json.dumps({}),
         }
-        targets = {"cogitate-host": ports, "cogitate-worker": ports + 1}
+        targets = {"cogitate-host": [ports], "cogitate-worker": [ports + 1]}
 
         def run(name: str, port: int) -> Any:
             return started(

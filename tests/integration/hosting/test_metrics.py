@@ -9,7 +9,7 @@ import socket
 import subprocess
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -47,15 +47,18 @@ SHIPPED = ROOT / "ops" / "prometheus"
 
 
 @contextmanager
-def prometheus(folder: Path, targets: dict[str, int]) -> Iterator[Callable[[str], list[dict[str, Any]]]]:
+def prometheus(
+    folder: Path, targets: Mapping[str, Sequence[int]], *, port: int | None = None
+) -> Iterator[Callable[[str], list[dict[str, Any]]]]:
     """A Prometheus with our rules that scrapes these jobs at loopback ports; yields how to query it."""
     binary = shutil.which("prometheus")
     if binary is None:
         # Under COGITATE_REQUIRE_SYSTEM, as in CI, this is a failure.
         pytest.skip("no prometheus on this machine")
-    port = free_ports(1)
+    port = port or free_ports(1)
     jobs = [
-        {"job_name": name, "static_configs": [{"targets": [f"127.0.0.1:{target}"]}]} for name, target in targets.items()
+        {"job_name": name, "static_configs": [{"targets": [f"127.0.0.1:{target}" for target in found]}]}
+        for name, found in targets.items()
     ]
     config = folder / "prometheus.yml"
     config.write_text(
@@ -104,7 +107,7 @@ def test_prometheus_scrapes_a_live_run(tmp_path: Path, eventually: Eventually) -
     world = WorldChoice(agents=4).open()
     with (
         FakeEndpoint() as endpoint,
-        prometheus(tmp_path, {"cogitate-host": port, "cogitate-worker": port + 1}) as ask,
+        prometheus(tmp_path, {"cogitate-host": [port], "cogitate-worker": [port + 1]}) as ask,
         TickLoop(
             run="seen",
             owners=world.owners(),

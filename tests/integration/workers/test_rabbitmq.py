@@ -425,6 +425,25 @@ def test_jobs_that_ask_a_model_wait_for_room_and_the_others_do_not(
     assert worker.wait(2) == ["quick", "asks"]
 
 
+def test_hints_that_wait_for_room_are_passed_on_though_the_timer_that_looks_for_it_is_lost(
+    settings: Settings, consumer: Callable[[int], Consumer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = [0]
+    monkeypatch.setattr(room, "_left", lambda: left[0])
+    publish(settings, [job()])
+    worker = consumer(9)
+
+    def held() -> bool:
+        worker.drain()
+        return any(worker.channel._held.values())
+
+    wait_until(held, "the hint to be held")
+    worker.channel._looks_again = True  # as it stays where the event loop forgets its timers
+    left[0] = 1
+    worker.connection.connection.heartbeat_tick()
+    assert worker.owners() == ["isabella"]
+
+
 def test_hints_in_hand_are_handed_to_others_when_a_worker_is_gone(
     settings: Settings, consumer: Callable[[int], Consumer]
 ) -> None:

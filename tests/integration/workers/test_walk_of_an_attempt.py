@@ -12,12 +12,13 @@ import pytest
 import cogitate
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.scheduler.config.endpoints import ModelSettings
 from cogitate.scheduler.config.settings import Settings
 from cogitate.workers.jobs.runner import Outcome, Runner
 from tests.repository import ROOT
 
 PAGE = (ROOT / "docs" / "explanation" / "architecture.md").read_text()
-#: An inline run has neither of the first two, and this one has neither packs nor batch files.
+#: An inline run has neither of the first two, and this one has no other job to pack and no batch files.
 NOT_TRACED = {
     "workers/jobs/model_lane.py",
     "workers/jobs/kept_results.py",
@@ -57,7 +58,15 @@ def test_the_walk_is_in_the_order_of_the_calls(tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr(Runner, "run", traced)
     with FakeEndpoint() as endpoint:
-        settings = Settings(data_dir=tmp_path, llm="openai", base_url=endpoint.url, api_key="any", limit_tokens=10**6)
+        settings = Settings(
+            data_dir=tmp_path,
+            llm="openai",
+            base_url=endpoint.url,
+            api_key="any",
+            limit_tokens=10**6,
+            response_cache=True,
+            models={"default": ModelSettings(pack="auto", service_tier="auto")},
+        )
         owners = {"agent:ann": cogitate.Profile(name="Ann")}
         with TickLoop(run="walk", owners=owners, settings=settings, inline=True) as loop, loop.next_tick():
             for ship in range(10):

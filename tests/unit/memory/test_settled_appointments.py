@@ -131,3 +131,24 @@ def test_appointments_are_called_off_in_other_languages(subtests: pytest.Subtest
             assert [minute for minute, _ in kept(first)] == [600]
             for off in offs:
                 assert kept(first, off) == [], off
+
+
+@pytest.mark.parametrize(
+    ("text", "minute"),
+    [
+        ("Il colloquio è spostato da giovedì a domani alle 15:30.", DAY + 930),
+        ("La réunion est déplacée à demain à 15 h.", DAY + 900),
+        ("Das Treffen wird von morgen um 15 Uhr auf übermorgen um 17 Uhr verschoben.", 2 * DAY + 1_020),
+        ("会议改到明天下午三点。", DAY + 900),
+        ("会議は明日の午後3時から明日の午後5時に変更します。", DAY + 1_020),
+        ("회의를 내일 오후 3시에서 내일 오후 5시로 미뤘습니다.", DAY + 1_020),
+        ("Wykład jutro o 9:00 przełożono na jutro o 11:30.", DAY + 690),
+        ("La riunione di domani alle 15:00 è rinviata.", None),
+        ("La réunion de demain à 15 h est reportée.", None),
+        ("Das Treffen morgen um 15 Uhr ist verschoben.", None),
+        ("Forse la riunione è spostata a domani alle 15:00.", None),
+    ],
+)
+def test_what_is_moved_in_any_language_is_kept_at_its_new_time(text: str, minute: int | None) -> None:
+    told = Entry(number=1, type="message", text=text, minute=600)
+    assert [a.minute for a in appointments([told], (), 0, 5 * DAY)] == ([] if minute is None else [minute])

@@ -103,7 +103,7 @@ class Parking:
 
     def _may_wait(self, call: Call) -> bool:
         claim, job = call.claim, call.claim.job
-        if call.model.batch != "auto" or claim.number > 1 or call.model.name != job.model:
+        if claim.number > 1 or call.model.name != job.model:
             return False
         if not self._patience or not kind_of(job.key.kind).batches or _is_packed(call):
             return False

@@ -117,7 +117,7 @@ class Packing:
         if call.prompt.enforced:  # its schema holds its own choices
             return False
         now = job.key.tick if self._host_waits else max(job.key.tick, claim.tick)
-        return call.model.pack == "auto" and claim.number == 1 and job.due - now > 1 and kind_of(job.key.kind).packs
+        return claim.number == 1 and job.due - now > 1 and kind_of(job.key.kind).packs
 
 
 class _Batch:

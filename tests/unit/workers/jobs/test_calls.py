@@ -203,3 +203,35 @@ def test_an_endpoint_that_this_process_cannot_call_is_left_to_others_to_probe() 
     for worker.models.unready in (ConfigurationError("no key"), KeyError("theirs")):
         worker.calls.probe("default")
     assert worker.models.probed == []
+
+
+def entered(claim: dict[str, Any], model: dict[str, Any], **settings: Any) -> list[str]:
+    """The layers that a call enters, in their order."""
+    models: Any = Models()
+    calls = Calls(FakeRedis(), Settings.tuned(**settings), models, threading.Event())
+    changed = msgspec.structs.replace(claim_of(JOB), **claim)
+    call = Call.of(changed, PROMPT, msgspec.structs.replace(MODEL, **model), CAP, 0.0)
+    return [type(layer).__name__ for layer in calls._layers_of(call)]
+
+
+@pytest.mark.parametrize(
+    ("claim", "model", "first", "later"),
+    [
+        ({}, {}, [], []),
+        ({"source_recorded": True}, {}, ["SourceAnswers"], []),
+        ({"response_cache": True}, {}, ["ResponseCache"], []),
+        ({}, {"pack": "auto"}, [], ["Packing"]),
+        ({}, {"service_tier": "auto"}, [], ["ServiceTiers"]),
+        ({}, {"batch": "auto"}, [], []),  # this process has no desk that would send a batch
+    ],
+)
+def test_a_call_enters_only_the_layers_that_its_run_and_model_ask_for(
+    claim: dict[str, Any], model: dict[str, Any], first: list[str], later: list[str]
+) -> None:
+    plain = {"pack": "off", "service_tier": "standard", "batch": "off"}
+    expected = [*first, "Sharing", "Preparing", "RealDayLimit", *later, "Gating"]
+    assert entered(claim, plain | model, concurrency=4) == expected
+
+
+def test_the_only_job_of_a_process_waits_for_no_others() -> None:
+    assert "Packing" not in entered({}, {"pack": "auto"}, concurrency=1)

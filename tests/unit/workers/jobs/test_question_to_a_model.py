@@ -17,9 +17,8 @@ from cogitate.scheduler.ledger.real_day import RealDay
 from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.workers.gate.endpoint_reports import Entered, Spacing
 from cogitate.workers.gate.gate import Refused
-from cogitate.workers.jobs.call import Call, through
-from cogitate.workers.jobs.call_layers import Calls, Gating, RealDayLimit, Sharing
-from cogitate.workers.jobs.stored_texts import ResponseCache
+from cogitate.workers.jobs.call import Call
+from cogitate.workers.jobs.call_layers import Calls, Gating, RealDayLimit
 from cogitate.workers.llm.replies.failures import Failure, ModelAnswer
 from tests.integration.workers.llm_case import CAP, MODEL, PROMPT, Mood, claim_of
 from tests.patience import LONGEST
@@ -103,8 +102,7 @@ def calls_of(client: FakeRedis, models: Models, gate: Gate, **settings: Any) -> 
     calls = Calls(client, chosen, models, threading.Event())  # type: ignore[arg-type]
     calls.gate.close()
     day = RealDay(client, chosen, lambda: "2026-03-01")
-    layers = (ResponseCache(client, chosen), Sharing(), RealDayLimit(day, threading.Event()), Gating(gate))  # type: ignore[arg-type]
-    calls.ask = through(layers, calls._ask_model)
+    calls._day_limit, calls._gating = RealDayLimit(day, threading.Event()), Gating(gate)  # type: ignore[arg-type]
     return calls, day
 
 

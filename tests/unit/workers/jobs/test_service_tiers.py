@@ -87,7 +87,6 @@ def test_a_host_that_waits_has_its_answers_from_flex_with_time_left_for_the_stan
 @pytest.mark.parametrize(
     "options",
     [
-        {"model": msgspec.structs.replace(AUTO, service_tier="standard")},
         {"model": msgspec.structs.replace(AUTO, parameters='{"service_tier": "priority"}')},
         {"number": 2},
     ],

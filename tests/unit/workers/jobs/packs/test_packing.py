@@ -18,7 +18,7 @@ from cogitate.workers.jobs.packs.packing import Packing
 from cogitate.workers.jobs.packs.sizes import FIRST, FIRST_PAUSE, MOST, PackSizes
 from cogitate.workers.llm.replies.failures import ModelAnswer
 from tests.patience import LONGEST
-from tests.unit.workers.jobs.packs.pack_case import MODEL, OWNERS, StandIn, call_of
+from tests.unit.workers.jobs.packs.pack_case import OWNERS, StandIn, call_of
 
 
 def packing(batch_wait: float = LONGEST, *, host_waits: bool = False, context: int = 0) -> Packing:
@@ -46,7 +46,6 @@ def test_a_call_without_others_is_made_alone() -> None:
 
 
 CALL = call_of("ada")
-OFF = msgspec.structs.replace(MODEL, pack="off")
 
 
 @pytest.mark.parametrize(
@@ -55,7 +54,6 @@ OFF = msgspec.structs.replace(MODEL, pack="off")
         {"due": 4},  # at the tick after its request
         {"due": 5},  # at the tick after the one that is committed
         {"number": 2},
-        {"model": OFF},
         {"packs": False},
     ],
 )
