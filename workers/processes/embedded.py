@@ -47,7 +47,6 @@ MAX_SOCKET_PATH = 100  # bytes; the kernels' limits are 108 (Linux) and 104 (mac
 PLAIN_PATH = re.compile(r"[\w./-]+", re.ASCII)  # needs no quoting in a URL or in the server's configuration
 START_TIMEOUT = 60.0  # seconds until a server that is not loading must answer
 STOP_TIMEOUT = 30.0  # seconds for the last write to reach the disk
-SILENT_AFTER = 3.0  # seconds without an answer, after which the guard is left to stop the server
 COMPACT = "1024"  # entries up to which hashes and sorted sets stay compact: archive ticks take a tenth of the memory
 OWN_PAGES = "4096"  # bytes; larger blocks return to the system as soon as they are freed, and leave no gap
 LARGE_NODES = "-5"  # list nodes of up to 64 KiB, each on separate pages: the journal is the largest list
@@ -194,9 +193,9 @@ class EmbeddedServer:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
-    def _state(self, patience: float | None = None) -> Literal["absent", "loading", "ready", "silent"]:
+    def _state(self) -> Literal["absent", "loading", "ready", "silent"]:
         """Return the state of the folder's socket. A dead server's socket file refuses connections."""
-        with self.client(timeout=patience or self._patience) as client:
+        with self.client(timeout=self._patience) as client:
             try:
                 client.ping()
             except BusyLoadingError:
@@ -324,7 +323,7 @@ class EmbeddedServer:
         fresh.replace(self.data_dir / SERVER_FILE)
 
     def _shut_down(self) -> None:
-        if self._state(min(self._patience, SILENT_AFTER)) == "silent":
+        if self._state() == "silent":
             log.warning("server.left_silent", pid=self.pid, data_dir=str(self.data_dir))
             return
         with self.client(timeout=STOP_TIMEOUT) as client, contextlib.suppress(RedisError, OSError):

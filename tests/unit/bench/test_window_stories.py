@@ -8,7 +8,7 @@ from bench.quality.window_stories import HALVES, KINDS, Told, read_stories, tabl
 from cogitate.memory.summaries.critical import critical_value, share_of_words
 from tests.repository import ROOT
 
-PAGE = (ROOT / "docs" / "reference" / "benchmarks.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "benchmarks" / "quality.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("half", HALVES)
