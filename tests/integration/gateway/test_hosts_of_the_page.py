@@ -68,7 +68,7 @@ def test_a_host_in_typescript_whose_gateway_is_killed(tmp_path: Path, eventually
     assert any(line.startswith("agent:ada plan: ") for line in changes)
     assert recalled == "Ben Cole asked for a ploughshare."
     assert digest == loop.digest
-    assert not left_behind(data_dir)
+    eventually(lambda: not left_behind(data_dir), "the guard of the killed process to end")
 
 
 def test_a_host_in_javascript_on_a_pipe(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import Eventually
 from tests.gateway_client import Client
 from tests.integration.command import left_behind, summary
 from tests.integration.gateway.gateway_process import gateway
@@ -37,7 +38,9 @@ def straight(tmp_path_factory: pytest.TempPathFactory) -> list[object]:
 
 
 @pytest.mark.parametrize("moment", ["turn", "committed", "answer"])
-def test_the_same_turn_again_ends_as_if_nothing_had_been(tmp_path: Path, straight: list[object], moment: str) -> None:
+def test_the_same_turn_again_ends_as_if_nothing_had_been(
+    tmp_path: Path, straight: list[object], eventually: Eventually, moment: str
+) -> None:
     data_dir = tmp_path / "data"
     with gateway(data_dir, dies=(moment, AT)) as (client, process):
         client.answer("/runs/v/open", OPEN)
@@ -58,10 +61,12 @@ def test_the_same_turn_again_ends_as_if_nothing_had_been(tmp_path: Path, straigh
             f"The bell struck {number} times." for number in range(1, LAST + 1)
         ]
     assert summary("audit", "v", data_dir=data_dir)
-    assert not left_behind(data_dir)
+    eventually(lambda: not left_behind(data_dir), "the guard of the killed process to end")
 
 
-def test_reopening_after_a_lost_reply_creates_the_run_once(tmp_path: Path, straight: list[object]) -> None:
+def test_reopening_after_a_lost_reply_creates_the_run_once(
+    tmp_path: Path, straight: list[object], eventually: Eventually
+) -> None:
     data_dir = tmp_path / "data"
     with gateway(data_dir, dies=("opened", 0)) as (client, process):
         with pytest.raises((http.client.HTTPException, ConnectionError)):
@@ -74,4 +79,4 @@ def test_reopening_after_a_lost_reply_creates_the_run_once(tmp_path: Path, strai
         assert client.post("/runs/v/open", {**OPEN, "ticks": 9}).body["code"] == "run_exists"
         assert lived(client, 1, LAST) == straight
         assert client.post("/runs/v/open", OPEN).body["code"] == "run_exists"
-    assert not left_behind(data_dir)
+    eventually(lambda: not left_behind(data_dir), "the guard of the killed process to end")

@@ -101,8 +101,8 @@ def source(town: Town) -> Lived:
 
 
 def test_an_unchanged_fork_repeats_lateness(town: Town, source: Lived) -> None:
-    assert len(source.late) > 10
-    assert len(source.answered) > 3
+    assert source.late
+    assert source.answered
     fork = town.live("same", Fork(run="source", tick=30))
     assert fork.calls == 0
     assert fork.digest == source.digest
@@ -120,7 +120,7 @@ def test_a_changed_fork_makes_no_call_for_late_jobs_that_read_the_same(town: Tow
     open_then = {key for key in source.late if key.tick <= at}
     assert not open_then & fork.paid
     repeated = (same | open_then) & source.late.keys()
-    assert len(repeated) > 5
+    assert repeated
     assert {key: fork.late.get(key) for key in repeated} == {key: source.late[key] for key in repeated}
     taken = repeated & (open_then | fork.taken)  # of others no answer is awaited
     assert {key: fork.answered.get(key) for key in taken} == {key: source.answered.get(key) for key in taken}

@@ -19,6 +19,8 @@ def listening(pid: int) -> dict[int, str]:
     found: dict[int, str] = {}
     for process in (root, *root.children(recursive=True)):
         try:
+            if process.status() == psutil.STATUS_ZOMBIE:  # it listens on nothing
+                continue
             sockets = process.net_connections("inet")
         except psutil.NoSuchProcess:
             continue

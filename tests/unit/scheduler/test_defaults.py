@@ -237,6 +237,7 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
             "locations": [],
             "routines": {},
             "languages": {},
+            "spoken": None,
             "embeddings": None,
             "minutes_per_tick": 1,
             "seconds": 0,
