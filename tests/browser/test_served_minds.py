@@ -74,7 +74,7 @@ def page(request: pytest.FixtureRequest, browser: Any, server: MindsServer) -> I
 
 
 def test_a_question_brings_memories_to_mind_with_the_parts_of_their_scores(page: Any) -> None:
-    page.get_by_label("What comes to mind when asked").fill("Who can mend the bellows?")
+    page.get_by_label("What comes to mind when asked").fill("Are the bellows of the forge torn?")
     page.keyboard.press("Enter")
     best = page.locator("#recalled li").first
     best.wait_for()
