@@ -17,12 +17,13 @@ from typing import NamedTuple
 from cogitate.memory.entry import Entry, is_dialogue
 from cogitate.memory.language.languages import ENGLISH
 from cogitate.memory.language.packs import pack_of, phrases_of
-from cogitate.memory.language.port import is_courtesy, language_of
+from cogitate.memory.language.port import is_courtesy, language_of, tells_trouble
 from cogitate.memory.language.sentences import QUESTIONS, joined, split_sentences
 from cogitate.memory.language.talk import Speakers
 from cogitate.memory.language.text import normal, stems
 from cogitate.memory.retrieval.scoring import ORDINARY, rating
-from cogitate.tasks.heuristics.findings import promises_of, typed_findings
+from cogitate.tasks.heuristics.findings import is_past, promises_of, typed_findings
+from cogitate.tasks.heuristics.pressing import is_answered
 from cogitate.tasks.heuristics.promises import MOST_QUOTED
 from cogitate.tasks.heuristics.reading import BY_TIME, sentences_of
 from cogitate.tasks.heuristics.recalled import Finding, Recalled, tell
@@ -31,6 +32,7 @@ from cogitate.tasks.heuristics.themes import TRIVIAL, Sentence, centrality, most
 QUIET = "It's been a quiet period. Nothing particularly notable has happened."  # streams design, task 8
 _NOTHING = "…"  # in a language of which no phrase is known
 NOTABLE = 4  # importance from which something is told beside something else, or where fewer than three were observed
+SEEN = 5  # importance from which what was seen is told beside something else; NOTABLE of what was said
 EVIDENCE = 20  # entries at most (streams design)
 MOST_CENTRAL = 3  # sentences beside the typed finding
 READ_AGAIN = 4  # reflections of which nothing is told again
@@ -62,7 +64,7 @@ def find_insight(recalled: Recalled, least: int = TRIVIAL + 1) -> Insight:
     chosen: list[Finding] = []
     told: frozenset[str] = frozenset()
     half = 0.0  # of the centrality of the first
-    notable = [*_notable(ranked)]
+    notable = [*_notable(recalled, ranked)]
     outstanding = _outstanding(recalled.recent, notable)
     for candidates in (ranked, outstanding, notable, notable):
         if len(chosen) == MOST_CENTRAL:
@@ -104,9 +106,12 @@ def is_quiet(text: str) -> bool:
     return text in (QUIET, _NOTHING) or text in phrases_of("quiet")
 
 
-def _notable(ranked: Iterable[tuple[float, Sentence]]) -> Iterator[tuple[float, Sentence]]:
+def _notable(recalled: Recalled, ranked: Iterable[tuple[float, Sentence]]) -> Iterator[tuple[float, Sentence]]:
     """Yield the ranked sentences that may be told beside something else, where a question tells little."""
-    return ((c, s) for c, s in ranked if s.importance >= NOTABLE and not s.part.text.endswith(QUESTIONS))
+    for central, sentence in ranked:
+        least = NOTABLE if is_dialogue(recalled.by_number[sentence.number]) else SEEN
+        if sentence.importance >= least and not sentence.part.text.endswith(QUESTIONS):
+            yield central, sentence
 
 
 def _outstanding(recent: Sequence[Entry], notable: Iterable[tuple[float, Sentence]]) -> list[tuple[float, Sentence]]:
@@ -168,15 +173,28 @@ def _sentences(
     for number, said in over:
         past.setdefault(number, []).append(said)
     found: list[Sentence] = []
-    for entry in sorted(recalled.recent, key=BY_TIME):
+    recent = sorted(recalled.recent, key=BY_TIME)
+    for at, entry in enumerate(recent, 1):
         number, one = entry.number, told[entry.number]
         if (entry.importance or ORDINARY) < least or one.key in known:
             continue
+        sentences = one.sentences
         if number in past:
-            found += (s for s in sentences_of(entry, recalled.names, False) if s.part.text not in past[number])
-        else:
-            found += one.sentences
+            sentences = tuple(s for s in sentences_of(entry, recalled.names, False) if s.part.text not in past[number])
+        found += (
+            s
+            for s in sentences
+            if not is_past(recalled, entry, s.part.text)
+            and not (is_dialogue(entry) and _is_settled(recalled, entry, s.part.text, recent[at:]))
+        )
     return found
+
+
+def _is_settled(recalled: Recalled, entry: Entry, sentence: str, later: Sequence[Entry]) -> bool:
+    """Return whether what is said tells of trouble that later entries of the period answer."""
+    return tells_trouble(sentence, recalled.language) and is_answered(
+        sentence, entry.minute, later, recalled.name, recalled.names, recalled.language
+    )
 
 
 class _Fresh:
