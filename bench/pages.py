@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from bench.table import Row, Table
 from cogitate.ops.flower.job_list import job_list
@@ -55,13 +55,13 @@ class Seen(NamedTuple):
     kilobytes: float
 
 
-def table(agents: int, days: int, loads: int, data_dir: Path | None = None) -> Table:
-    """Live some days, open each page and return its times.
-
-    Args:
-        loads: how often each page is opened; the first time counts apart.
-        data_dir: folder in which to keep the runs, or that has them from before; None: delete them afterwards.
-    """
+def table(
+    agents: int = 1_000,
+    days: Annotated[int, "game days before the pages are opened"] = 1,
+    loads: Annotated[int, "how often each page is opened; the first time counts apart"] = 6,
+    data_dir: Annotated[Path | None, "folder in which to keep the runs, or that has them from before"] = None,
+) -> Table:
+    """Live some days, open each page and return its times."""
     with ExitStack() as resources:
         folder = data_dir or Path(resources.enter_context(tempfile.TemporaryDirectory(prefix="cogitate-")))
         server = resources.enter_context(EmbeddedServer(folder))

@@ -24,7 +24,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from redis import Redis
 from redis.exceptions import RedisError
@@ -212,27 +212,17 @@ def _high_water(pid: int) -> float:
     return 0.0
 
 
-def soak(
-    agents: int,
-    days: int,
-    seed: int,
+def report(
+    agents: int = 200,
+    days: int = 7,
+    seed: int = 0,
     *,
-    every: float = 4.0,
-    story: bool = False,
-    model: bool = False,
-    data_dir: Path | None = None,
-) -> list[str]:
-    """Run a world under faults, print the figures, and return the problems found.
-
-    Args:
-        agents: number of agents of a town; ignored for the story.
-        days: game days.
-        seed: of the town and of the faults.
-        every: mean seconds between two faults.
-        story: run the story instead of a town.
-        model: ask a stand-in model, which fails too.
-        data_dir: folder in which to keep the run; None: delete it afterwards.
-    """
+    every: Annotated[float, "mean seconds between two faults"] = 4.0,
+    story: Annotated[bool, "the story instead of a town"] = False,
+    model: Annotated[bool, "ask a stand-in model, which fails too"] = False,
+    data_dir: Annotated[Path | None, "folder in which to keep the run"] = None,
+) -> int:
+    """Run a world under faults, print the figures and the problems found, and return an exit code."""
     with ExitStack() as resources:
         folder = data_dir or Path(resources.enter_context(tempfile.TemporaryDirectory(prefix="cogitate-")))
         endpoint = resources.enter_context(FakeEndpoint(faults=ENDPOINT_FAULTS, seed=seed)) if model else None
@@ -258,7 +248,8 @@ def soak(
             observed = _observed(state, folder)
             print(_memory_table(peaks, observed), end="\n\n")
             found += _grown(peaks, observed, days)
-        return found
+    print("\n".join(found) or "no faults found")
+    return 1 if found else 0
 
 
 def _start(

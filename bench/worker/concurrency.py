@@ -21,7 +21,7 @@ from itertools import count
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import psutil
 from redis import Redis
@@ -67,6 +67,11 @@ class Measured(NamedTuple):
     def cost(self) -> float:
         """Return the milliseconds of CPU per call."""
         return self.cpu / self.calls * 1000
+
+
+def measure(bare: Annotated[int, "rounds against the bare client alone; 0: against all"] = 0) -> Table:
+    """Return the calls of the product and of all others, or of the bare client alone."""
+    return against_bare(bare) if bare else table()
 
 
 def table(in_flight: Sequence[int] = (1, 10, 50, 200)) -> Table:

@@ -18,7 +18,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from bench.table import Row, Table
 from cogitate.hosting.tick_loop import TickLoop
@@ -135,7 +135,11 @@ def shown(kept: Kept) -> Table:
     )
 
 
-def report(per_minute: int, seconds: float, burst: int = 1) -> int:
+def report(
+    per_minute: int = 60,
+    seconds: float = 300.0,
+    burst: Annotated[int, "requests that the server accepts ahead of the even pace"] = 1,
+) -> int:
     """Measure, print, and return an exit code."""
     with tempfile.TemporaryDirectory() as folder:
         kept = measure(per_minute, seconds, Path(folder), burst)
