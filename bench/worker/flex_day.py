@@ -55,7 +55,7 @@ def live(
     """
     with (
         TemporaryDirectory(prefix="cogitate-") as folder,
-        FakeEndpoint(latency=LATENCY, flex_latency=flex_latency, faults=faults) as endpoint,
+        FakeEndpoint(latency=LATENCY, flex_latency=flex_latency, faults=faults or {}) as endpoint,
     ):
         chosen = Settings(
             data_dir=Path(folder),
