@@ -19,7 +19,6 @@ from cogitate.ops.load.figures import LoadRecorder, check_names, figures, parse
 from cogitate.ops.load.knee import (
     LEVELS,
     MEASURED,
-    MOST_AGENTS,
     USUAL_MOST,
     LoadSearch,
     LoadSearchPlan,
@@ -29,7 +28,7 @@ from cogitate.ops.load.knee import (
     knee_page,
     probe_line,
 )
-from cogitate.ops.load.profiles import LoadProfile
+from cogitate.ops.load.profiles import MOST_AGENTS, LoadProfile
 from cogitate.ops.load.run import LoadTest, load_settings
 from cogitate.ops.report.html_page import write_page
 from cogitate.ops.signals import interruptible
