@@ -19,7 +19,15 @@ from cogitate.tasks.job import Correction, Cost, added
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.call import Ask, CachedQuestion, Call
-from cogitate.workers.jobs.packs.prompt import PackedPrompt, Passages, answers_by_case, order_of, packed
+from cogitate.workers.jobs.packs.prompt import (
+    PackedPrompt,
+    Passages,
+    answers_by_case,
+    numbered_texts,
+    order_of,
+    packed,
+    unnumbered,
+)
 from cogitate.workers.jobs.packs.shares import shares_of
 from cogitate.workers.jobs.packs.sizes import PackSizes
 from cogitate.workers.llm.replies.failures import CLASSES, Failure, ModelAnswer
@@ -84,8 +92,9 @@ def _answers(group: _Group, answer: ModelAnswer) -> list[ModelAnswer]:
         answers = []
         by_case, names = answers_by_case(answer.value, count), [case.call.claim.case.profile.name for case in cases]
         passages = Passages(pack, cases[0].call.prompt.system, [*names, *cases[0].call.claim.case.world.names.values()])
+        texts = numbered_texts(pack.prompt.user)
         for index, case in enumerate(cases):
-            found = by_case.get(index + 1)
+            found = unnumbered(by_case.get(index + 1), texts[index])
             foreign = passages.are_foreign(index, found)
             text = "" if found is None or foreign else msgspec.json.encode(found).decode()
             answers.append(_read(text, case.call.prompt, count, foreign=foreign))
