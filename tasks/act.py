@@ -20,7 +20,7 @@ from cogitate.memory.routing.routing import stage_of
 from cogitate.memory.routing.scopes import mentions
 from cogitate.memory.stream import Stream
 from cogitate.memory.summaries.conversations import resolve_name
-from cogitate.prompts.answers import ActionAnswer
+from cogitate.prompts.answers import ActionAnswer, PlacedAction
 from cogitate.prompts.constraints import Constraint
 from cogitate.prompts.render import Templates, neutral, plain
 from cogitate.tasks import timing
@@ -29,7 +29,7 @@ from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.meters import format_meters
 from cogitate.tasks.persona import language_of, persona
-from cogitate.tasks.places import HERE, place_meant, places_shown
+from cogitate.tasks.places import HERE, PlacesShown, place_meant, places_shown
 from cogitate.tasks.recall import access_marks, brief, long_term_context, recall, share_of, template_entry
 from cogitate.tasks.situation import (
     ActParams,
@@ -98,10 +98,19 @@ class Act(Kind):
         return False
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
-        """Return a prompt with the agent, the places, the situation and current plan item, and relevant memories."""
+        """Return a prompt with the agent, the situation and current plan item, and relevant memories.
+
+        It shows places and asks for one, unless each action that the world lists determines its own.
+        """
         situation, names = case.job.params, case.world.display_names
         memories = sorted(share_of(self._recalled(case), memory_share), key=lambda e: (e.minute, e.number))
-        places = places_shown(case, memories, text_of(situation, "location"))
+        actions = texts_of(situation, "actions")
+        if actions and all(place_named(action, case) for action in actions):
+            places = PlacesShown([], [])
+        else:
+            places = places_shown(case, memories, text_of(situation, "location"))
+        item, activity = item_of(situation, "item"), text_of(situation, "activity")
+        follows_plan = item is not None and item.description == activity
         rendered = self._templates.render(
             self.name,
             {
@@ -109,19 +118,19 @@ class Act(Kind):
                 **places.values,
                 **timing.told(case.job.minute, case.job.key.tick),
                 "place": resolve_name(text_of(situation, "location"), names),
-                "activity": brief(text_of(situation, "activity")),
+                "activity": "the present plan item" if follows_plan else brief(activity),
                 "status": format_meters(meters_of(situation)),
                 "stage": stage_of(case.entries, case.job.minute),
                 "near": [brief(resolve_name(who, names)) for who in texts_of(situation, "near")],
-                "actions": [brief(action) for action in texts_of(situation, "actions")],
-                "item": format_item(item_of(situation, "item"), names),
+                "actions": [brief(action) for action in actions],
+                "item": format_item(item, names),
                 "later": format_item(item_of(situation, "later"), names),
                 "memories": [template_entry(e, case.job.minute) for e in memories],
                 **long_term_context(case, memory_share),
             },
         )
         choices = [*places.choice("location", HERE), *_choice_of_action(situation)]
-        return Prompt.of(rendered, ActionAnswer, memories, choices)
+        return Prompt.of(rendered, ActionAnswer if any(places) else PlacedAction, memories, choices)
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
         """Return the action as a message to the world; the answer may also complete the current plan item.
