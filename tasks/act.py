@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from pydantic import BaseModel
 
 from cogitate.memory.effects import Effect, SetPlanStatus, Tell
-from cogitate.memory.entry import MAX_TEXT, Entry, EntryType
+from cogitate.memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
 from cogitate.memory.language.text import normal
 from cogitate.memory.routing.routing import stage_of
 from cogitate.memory.routing.scopes import mentions
@@ -44,6 +44,7 @@ from cogitate.tasks.situation import (
 
 SHOWN = 8  # memories (streams design)
 REMEMBERED: tuple[EntryType, ...] = ("observation", "message", "summary", "reflection")
+PLANNED = "the present plan item"  # how a prompt tells a deed that it shows as that
 LONG = 100  # characters of an answer that may be the beginning of a longer action
 
 
@@ -110,7 +111,6 @@ class Act(Kind):
         else:
             places = places_shown(case, memories, text_of(situation, "location"))
         item, activity = item_of(situation, "item"), text_of(situation, "activity")
-        follows_plan = item is not None and item.description == activity
         rendered = self._templates.render(
             self.name,
             {
@@ -118,11 +118,11 @@ class Act(Kind):
                 **places.values,
                 **timing.told(case.job.minute, case.job.key.tick),
                 "place": resolve_name(text_of(situation, "location"), names),
-                "activity": "the present plan item" if follows_plan else brief(activity),
+                "activity": brief(_told(activity, item)),
                 "status": format_meters(meters_of(situation)),
                 "stage": stage_of(case.entries, case.job.minute),
                 "near": [brief(resolve_name(who, names)) for who in texts_of(situation, "near")],
-                "actions": [brief(action) for action in actions],
+                "actions": [brief(_told(action, item)) for action in actions],
                 "item": format_item(item, names),
                 "later": format_item(item_of(situation, "later"), names),
                 "memories": [template_entry(e, case.job.minute) for e in memories],
@@ -168,9 +168,15 @@ class Act(Kind):
         return recall(case, ". ".join(word for word in words if word), SHOWN, REMEMBERED)
 
 
+def _told(deed: str, item: PlanItem | None) -> str:
+    """Return a deed as a prompt tells it: the present plan item, which it shows in full, by that name."""
+    return PLANNED if item is not None and item.description == deed else deed
+
+
 def _choice_of_action(situation: Situation) -> list[Constraint]:
     """Return the constraint that the answer is one of the actions that the world lists, if it lists any."""
-    actions = tuple(dict.fromkeys(map(plain, texts_of(situation, "actions"))))
+    item = item_of(situation, "item")
+    actions = tuple(dict.fromkeys(plain(_told(action, item)) for action in texts_of(situation, "actions")))
     return [Constraint(field="doing", choices=actions)] if actions else []
 
 
@@ -184,7 +190,10 @@ def _available(doing: str, situation: Situation) -> str:
     if not actions:
         return doing
     said = normal(neutral(doing.removesuffix("…")))
+    item = item_of(situation, "item")
     named = {action: normal(neutral(action)) for action in actions}
+    if item is not None and item.description in named and said == PLANNED:
+        return item.description
     found = next((action for action in actions if _is_said(named[action], said)), None)
     if found is None:
         alike = [action for action in actions if mentions(action, said) or mentions(said, named[action])]
