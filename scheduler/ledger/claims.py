@@ -146,7 +146,8 @@ class Claims:
         self._worker = worker
         self._schema = schema
         self._client = client
-        self._facts: dict[tuple[str, int], tuple[Facts, WorldFacts]] = {}  # by prefix and version: they never change
+        # By run, incarnation and version: they never change.
+        self._facts: dict[tuple[str, str, int], tuple[Facts, WorldFacts]] = {}
         self._claim = script(client, "claim")
         self._settle = script(client, "settle")
         self._beat = script(client, "beat")
@@ -164,7 +165,8 @@ class Claims:
             RedisError: if the ledger cannot be reached; the message may be dropped, since the host repeats it.
         """
         run, key = split_job_id(job_id)
-        self._withdraw()
+        if self._unanswered:
+            self._withdraw()
         token = held or new_nonce()
         args: list[str | int] = [run_base(run), key.text(), self._worker, token, self._schema, "1" if held else ""]
         try:
@@ -222,7 +224,8 @@ class Claims:
         job = typed_json.decode(raw_job, Job)
         if job.key != key:
             raise ValueError(f"the record of job {key.text()} is of job {job.key.text()}")
-        facts, world = self._facts_of(RunStore.of(self._client, job.run, incarnation.decode()), job.facts)
+        version = (job.run, incarnation.decode(), job.facts)
+        facts, world = self._facts.get(version) or self._read_facts(*version)
         found = {memories[i].decode(): memories[i + 1] for i in range(0, len(memories), 2)}
         case = build_case(
             job,
@@ -231,7 +234,7 @@ class Claims:
             lambda reads: map(read_entry, found.get(reads.owner, ())),
         )
         return Claim(
-            incarnation=incarnation.decode(),
+            incarnation=version[1],
             token=token,
             number=int(number),
             cap=int(cap),
@@ -246,15 +249,12 @@ class Claims:
             source_recorded=bool(recorded),
         )
 
-    def _facts_of(self, store: RunStore, version: int) -> tuple[Facts, WorldFacts]:
-        known = self._facts.get((store.prefix, version))
-        if known is None:
-            raw = store.field("facts", str(version))
-            if raw is None:
-                raise _Overtaken
-            facts = typed_json.decode(raw, Facts)
-            known = facts, facts.world()
-            self._facts[store.prefix, version] = known
+    def _read_facts(self, run: str, incarnation: str, version: int) -> tuple[Facts, WorldFacts]:
+        raw = RunStore.of(self._client, run, incarnation).field("facts", str(version))
+        if raw is None:
+            raise _Overtaken
+        facts = typed_json.decode(raw, Facts)
+        known = self._facts[run, incarnation, version] = facts, facts.world()
         return known
 
     def _withdraw(self) -> None:

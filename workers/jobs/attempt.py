@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import structlog
@@ -73,7 +74,7 @@ class Attempts:
         self._endpoints = settings.endpoint_table()
         self._templates = Templates(settings.prompts)
         self._calls = calls
-        self._record = AnswerRecord(client, settings)
+        self._record = AnswerRecord(client, settings) if settings.record else None
         self._vectors = vectors
         self._refused: set[str] = set()  # kinds whose refused effects are logged already
 
@@ -96,14 +97,16 @@ class Attempts:
             if made.refusal:
                 result = replace(result, reason="failed", failure=EFFECTS_REFUSED, refusal=made.refusal)
             return AttemptOutcome(result, Cost(), failure=result.failure)
-        vectors = self._vectors.of(kind, claim, deadline) if self._vectors is not None else None
+        vectors = None
+        if self._vectors is not None and claim.embeddings is not None:
+            vectors = self._vectors.of(kind, claim, claim.embeddings, deadline)
         asking = claim if vectors is None else vectors.claim
         candidates = candidates_of(kind, asking, self._endpoints)
         if not candidates:
             endpoint = claim.model.endpoint if claim.model is not None else ""
             log.error("job.unknown_endpoint", job=job.id, model=job.model, endpoint=endpoint, known=[*self._endpoints])
             return self._degrade(kind, claim, "unknown_endpoint")
-        with replaced(claim.templates):
+        with replaced(claim.templates) if claim.templates else nullcontext():
             outcome = self._ask(kind, claim, asking, candidates, deadline, adjustment)
         if vectors is None:
             return outcome
@@ -150,7 +153,8 @@ class Attempts:
                 spent, unreported = Cost(), False
                 if reply.why == BATCHED:
                     return AttemptOutcome(None, Cost(), failure=BATCHED)
-                self._record.keep(claim, call.question, reply, reply.why)
+                if self._record is not None:
+                    self._record.keep(claim, call.question, reply, reply.why)
                 if reply.why == "stopping" and not claim.last:
                     return AttemptOutcome(None, Cost())
                 if reply.why not in REFUSED_THERE:
@@ -162,12 +166,16 @@ class Attempts:
                 candidate = other
 
             spent, unreported = Cost() if reply.saved else reply.usage, reply.estimated
+            if spent.tokens > asking.job.reserved.tokens:
+                reserved = asking.job.reserved.tokens
+                log.warning("job.overran", job=claim.job.id, model=asked.name, tokens=spent.tokens, reserved=reserved)
             judged = judge(kind, claim, prompt, reply, adjustment.repairs)
             if judged.refusal:
                 self._log_refusal(kind, claim, judged.refusal)
             if judged.failure == UNUSABLE and judged.cut is None and not reply.saved:
                 self._calls.count_unusable(candidate.model)
-            self._record.keep(claim, call.question, reply, judged.failure, judged.fault)
+            if self._record is not None:
+                self._record.keep(claim, call.question, reply, judged.failure, judged.fault)
 
             result = replace(result_of(candidate.model, prompt, reply), inputs=inputs)
             if judged.effects is not None:

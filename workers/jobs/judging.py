@@ -70,7 +70,7 @@ def judge(kind: Kind, claim: Claim, prompt: Prompt, answer: ModelAnswer, repairs
     """Return the effects of an answer, or why it is unusable."""
     if answer.value is None:
         return Judged(None, answer.failure.kind if answer.failure is not None else "empty")
-    value, original = answer.value, without_repair(prompt, repairs)
+    value, original = answer.value, without_repair(prompt, repairs) if repairs else prompt
     try:
         if (fault := fault_of(value, original)) is not None:
             plain = without_reasons(value)

@@ -162,8 +162,10 @@ class ModelClient:
             size = prompt_tokens(prompt)
             self._contexts.overflowed(model.model, reply.failure.context, size, max_output_tokens)
         spent, estimated = cost_of(model, prompt, reply, exchange.sent, max_output_tokens)
-        if not service_tier and (left_out := self._left_out(model, dialect, reply, parameters)) != "":
-            reply = replace(reply, failure=Failure(kind="unsupported", detail=left_out))
+        if reply.failure is not None and not service_tier:
+            left_out = self._left_out(model, dialect, reply, reply.failure, parameters)
+            if left_out:
+                reply = replace(reply, failure=Failure(kind="unsupported", detail=left_out))
         value, failure = validated(reply, prompt.answer)
         if failure is not None:
             log = _log.error if failure.kind in ("auth", "quota_exhausted", "model_missing") else _log.info
@@ -209,10 +211,11 @@ class ModelClient:
             return leads != urllib.parse.urlsplit(self._address.base_url).hostname
         return self._has_answered and not response.content.lstrip().startswith((b"{", b"["))
 
-    def _left_out(self, model: Model, dialect: Dialect, reply: Reply, parameters: Mapping[str, object]) -> str:
+    def _left_out(
+        self, model: Model, dialect: Dialect, reply: Reply, failure: Failure, parameters: Mapping[str, object]
+    ) -> str:
         """Return what the next call leaves out if the endpoint may have refused a part of this request; else ""."""
-        failure = reply.failure
-        if failure is None or failure.status not in REFUSALS or failure.kind not in _OF_REQUESTS:
+        if failure.status not in REFUSALS or failure.kind not in _OF_REQUESTS:
             return ""
         sent = [name for name in parameters if name not in dialect.left_out and name not in _KEPT]
         unnamed = failure.kind == "bad_request" and failure.status in (400, 422)

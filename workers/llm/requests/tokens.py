@@ -144,12 +144,10 @@ def prompt_tokens(prompt: Prompt) -> int:
 
 def prompt_parts(prompt: Prompt) -> Tokens:
     """Estimate the tokens of a request in two parts."""
-    parts = (
-        _known_part(prompt.system),
-        _known_part(prompt.user),
-        _schema_tokens(prompt.answer, prompt.enforced),
-    )
-    return Tokens(MESSAGE_OVERHEAD + sum(part.plain for part in parts), sum(part.others for part in parts))
+    system, user = _known_part(prompt.system), _known_part(prompt.user)
+    schema = _schema_tokens(prompt.answer, prompt.enforced)
+    plain = MESSAGE_OVERHEAD + system.plain + user.plain + schema.plain
+    return Tokens(plain, system.others + user.others + schema.others)
 
 
 @lru_cache(maxsize=512)
