@@ -24,8 +24,7 @@ ASKED = re.compile(r"You (?:decide|plan|reflect) (?:for|as) ([^,.\n]+)", re.IGNO
 # A search for text that begins with a line feed skips from line to line; "^" stops at each character.
 _LINE_ASKED = re.compile(rf"\n{ASKED.pattern}", re.IGNORECASE)
 _NEAR = re.compile(r"\nNear(?: [^:\n]+)?: (.+)")
-_ABOVE_PEOPLE = "People (id: name):\n"
-_PEOPLE = re.compile(rf"{re.escape(_ABOVE_PEOPLE)}((?:- .*(?:\n|\Z))+)")
+_PEOPLE = re.compile(r"\nPeople: (.+)")
 _FENCE = re.compile(r"^</?\w+>$", re.MULTILINE)
 _MARKUP = re.compile(r"^</?\w+>$|^- \[[^\[\]]*\] ", re.MULTILINE)
 _FENCED = re.compile(r"\n<(\w+)>(?=\n)[^<]*(?:<[^<]*)*?(?<=\n)</\1>(?=\n)")
@@ -89,12 +88,12 @@ class PromptContent:
 
     @_Once
     def people(self) -> list[str]:
-        """Return the names of the listed people, from lines such as "- agent:ben: Ben Arkwright"."""
-        return [line.rpartition(": ")[2] for listed in _PEOPLE.findall(self.user)[:1] for line in listed.splitlines()]
+        """Return the names of the listed people, from a line such as "People: Ada Lane; Ben Arkwright"."""
+        return [name for listed in _PEOPLE.findall(self._lines)[:1] for name in listed.split("; ")]
 
     @_Once
     def _without_people(self) -> str:
-        return _PEOPLE.sub(_ABOVE_PEOPLE, self._lines, count=1)
+        return _PEOPLE.sub("\nPeople:", self._lines, count=1)
 
     @_Once
     def asked(self) -> str:

@@ -14,7 +14,14 @@ from typing import NamedTuple
 import msgspec
 from pydantic import BaseModel
 
-from cogitate.prompts.answers import ActionAnswer, InsightAlone, ReflectionAnswer, UnexplainedAction
+from cogitate.prompts.answers import (
+    ActionAnswer,
+    InsightAlone,
+    PlacedAction,
+    ReflectionAnswer,
+    UnexplainedAction,
+    UnexplainedPlacedAction,
+)
 from cogitate.prompts.render import Rendered
 from cogitate.scheduler.config.endpoints import Model, room_for_answer, upper_bound
 from cogitate.scheduler.ledger.claims import Claim
@@ -33,6 +40,7 @@ _OF_MODELS = {kind for kind in NOT_OF_PROMPTS - {"proxy"} if CLASSES[kind].again
 _WITHOUT: Mapping[type[BaseModel], tuple[type[BaseModel], str]] = MappingProxyType(
     {
         ActionAnswer: (UnexplainedAction, "reason"),
+        PlacedAction: (UnexplainedPlacedAction, "reason"),
         ReflectionAnswer: (InsightAlone, "relationship_changes"),
     }
 )
