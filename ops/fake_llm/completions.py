@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 from cogitate.ops.fake_llm.answers import AnswerWriter, text_of, wanted_schema
 from cogitate.ops.fake_llm.faults import FLEX_FAULTS, draw, status_of
-from cogitate.workers.jobs.packs.prompt import cases_in
+from cogitate.workers.jobs.packs.prompt import cases_in, numbered_texts, unnumbered
 
 Delivery = Literal["complete", "hang", "close", "reset", "drip", "drip_headers"]
 #: The delivery of each fault that concerns it.
@@ -160,9 +160,10 @@ def write_pack(
         return None
     each = schema["properties"]["answers"]["items"]["properties"]["answer"]
     answers = []
-    for number, *texts in cases:
+    for (number, *texts), numbered in zip(cases, numbered_texts(user), strict=True):
         own = [{"role": role, "content": text} for role, text in zip(("system", "user"), texts, strict=True)]
-        answers.append({"case": number, "answer": AnswerWriter(own, seed).write(each)})
+        numbers = {text: short for short, text in numbered.items()}
+        answers.append({"case": number, "answer": unnumbered(AnswerWriter(own, seed).write(each), numbers)})
     at = int(draw(seed, system, user, "pack") * len(answers))
     other = (at + 1) % len(answers)
     if fault == "pack_missing":
