@@ -55,18 +55,19 @@ def find_pressing(
     if not clock_in_force().has_times:
         since = max((entry.minute for entry in entries if entry.type == "plan"), default=0) - 1
     least = NOTABLE if knows_trouble(language) else IMPORTANT
-    recent = sorted((e for e in entries if e.minute > since), key=BY_TIME)
+    recent = [e for e in entries if e.minute > since]
     seen = [e for e in recent if e.type == "observation" and e.source == "perception"]
-    found = [e for e in seen if e.importance >= least and e.number not in agreed]
+    found = [e for e in seen if e.importance >= least and e.number not in agreed and tells_trouble(e.text, language)]
     if not found:
         return []
+    recent.sort(key=BY_TIME)
+    seen.sort(key=BY_TIME)
     found.sort(key=lambda e: (-e.importance, -e.minute, -e.number))
     planned = [item.description for plan in entries if plan.type == "plan" for item in plan.items]
 
     def is_open(entry: Entry) -> bool:
         return (
-            tells_trouble(entry.text, language)
-            and not _is_done_or_said(entry.text, name)
+            not _is_done_or_said(entry.text, name)
             and not is_answered(
                 entry.text,
                 entry.minute,
