@@ -114,7 +114,7 @@ class Gate:
         limits, spacing = self._endpoints[endpoint], self._spacing[endpoint]
         began, places, waited = time.monotonic(), ["", ""], False
         try:
-            fresh = self._is_first(endpoint)
+            fresh = endpoint not in self._called and self._is_first(endpoint)
             while True:
                 now = time.monotonic()
                 args: list[str | int | float] = [
