@@ -6,12 +6,12 @@ modulo 2^128, so the order of the parts does not matter. A seal detects damage, 
 
 from __future__ import annotations
 
-import hashlib
+from hashlib import blake2b
 from typing import Any
 
 import msgspec
 
-from cogitate.memory.entry import Archived, Entry, Head, Marks
+from cogitate.memory.entry import Archived, Entry, Marks
 
 PARTS = ("entries", "archive", "marks", "heads")
 
@@ -28,32 +28,38 @@ class Seal:
         self._entries = self._archived = self._marks = 0
         self._sums = ""  # as text; "": they have changed
 
-    def entry(self, entry: Entry, sign: int) -> None:
-        """Add an entry (`sign` 1), or subtract it (-1)."""
-        self._entries += sign * _hashed(entry.number, entry)
+    def entry(self, entry: Entry, sign: int) -> bytes:
+        """Add an entry (`sign` 1), or subtract it (-1); return its JSON."""
+        written = _encode(entry)
+        self._entries += sign * _hashed(entry.number, written)
         self._sums = ""
+        return written
 
     def archived(self, number: int, record: Archived, sign: int) -> None:
         """Add the record of an archived entry, or subtract it."""
-        self._archived += sign * _hashed(number, record)
+        self._archived += sign * _hashed(number, _encode(record))
         self._sums = ""
 
     def marks(self, number: int, marks: Marks, sign: int) -> None:
         """Add the marks of an entry, or subtract them."""
-        self._marks += sign * _hashed(number, marks)
+        self._marks += sign * _hashed(number, _encode(marks))
         self._sums = ""
 
-    def text(self, head: Head) -> str:
-        """Return the seal with this head: a word for each of `PARTS`."""
+    def text(self, head: bytes) -> str:
+        """Return the seal with this head, in JSON: a word for each of `PARTS`."""
         if not self._sums:
             entries, archived, marks = self._entries % _MODULUS, self._archived % _MODULUS, self._marks % _MODULUS
             self._sums = f"{entries:x} {archived:x} {marks:x}"
-        return f"{self._sums} {digest_of(head)}"
+        return f"{self._sums} {_digest(head)}"
 
 
 def digest_of(value: Any) -> str:
     """Return the hash of a value that is written whole."""
-    return hashlib.blake2b(_encode(value), digest_size=16).hexdigest()
+    return _digest(_encode(value))
+
+
+def _digest(written: bytes) -> str:
+    return blake2b(written, digest_size=16).hexdigest()
 
 
 def broken_parts(found: str, expected: str) -> list[str]:
@@ -64,5 +70,5 @@ def broken_parts(found: str, expected: str) -> list[str]:
     return [part for part, one, other in zip(PARTS, found.split(" "), words, strict=True) if one != other]
 
 
-def _hashed(number: int, value: Any) -> int:
-    return int.from_bytes(hashlib.blake2b(b"%d " % number + _encode(value), digest_size=16).digest())
+def _hashed(number: int, written: bytes) -> int:
+    return int.from_bytes(blake2b(b"%d " % number + written, digest_size=16).digest())

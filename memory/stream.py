@@ -1,12 +1,12 @@
 """An owner's memory stream in process: a cache of what Redis holds, readable as of any tick.
 
-Only `cogitate.memory.apply` and the tick loop change a stream. `changes` records each change, and the ledger
-writes exactly these.
+Only `cogitate.memory.apply` and the tick loop change a stream. It records each change, and the ledger writes exactly
+these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -27,29 +27,29 @@ from cogitate.memory.entry import (
 )
 from cogitate.memory.seal import Seal
 
+_encode = msgspec.json.Encoder().encode
 
-class Changes(msgspec.Struct):
-    """Numbers whose entry, archive record, marks or rating changed since the last `Stream.take_changes`."""
 
-    appended: list[int] = msgspec.field(default_factory=list)
-    archived: list[int] = msgspec.field(default_factory=list)
-    marked: set[int] = msgspec.field(default_factory=set)
+class OlderChanges(msgspec.Struct, gc=False):
+    """Numbers of entries whose archive record, marks or rating changed after the tick that appended them."""
+
+    archived: list[int] = msgspec.field(default_factory=list)  # those of this tick are among them
+    marked: set[int] = msgspec.field(default_factory=set)  # likewise
     rated: set[int] = msgspec.field(default_factory=set)
     deleted: list[int] = msgspec.field(default_factory=list)
     deleted_into: list[int] = msgspec.field(default_factory=list)  # those of the deleted that went into another entry
     deleted_marks: list[int] = msgspec.field(default_factory=list)  # those that had marks
-    head: bool = False
 
-    @property
-    def only_appended(self) -> bool:
-        """Return whether nothing but the head changed and entries were appended, which are all live."""
-        return not (
-            self.archived or self.marked or self.rated or self.deleted or self.deleted_into or self.deleted_marks
-        )
+
+class Changes(msgspec.Struct, frozen=True, gc=False):
+    """What changed in a stream since the last `Stream.take_changes`."""
+
+    appended: Mapping[int, bytes]  # number -> JSON of the entry
+    head: bytes  # its JSON; empty: it has not changed
+    older: OlderChanges | None  # None after nearly all observations
 
     def __bool__(self) -> bool:
-        changed = self.appended or self.archived or self.marked or self.rated or self.deleted or self.deleted_into
-        return bool(changed or self.deleted_marks or self.head)
+        return bool(self.appended or self.head or self.older)
 
 
 class Stream:
@@ -69,8 +69,10 @@ class Stream:
         self.archived: dict[int, Archived] = dict(archived or {})
         self.marks: dict[int, Marks] = dict(marks or {})
         self.head = head or Head()
-        self._changes: Changes | None = None  # but for the head
+        self._appended: dict[int, bytes] = _NONE  # new entries, and their JSON once there is a seal
+        self._older: OlderChanges | None = None
         self._head_changed = False
+        self._head = b""  # its JSON; empty: it is to be written anew
         self._changed: set[str] | None = None
         self._vacant = 0  # places of deleted entries
         self._live: dict[int, Entry] = {n: e for n, e in self.entries.items() if n not in self.archived}
@@ -189,36 +191,55 @@ class Stream:
         """Return the seal of what the stream holds (`cogitate.memory.seal`)."""
         if self._seal is None:
             self._seal = Seal()
-            for entry in self.entries.values():
-                self._seal.entry(entry, 1)
+            for number, entry in self.entries.items():
+                written = self._seal.entry(entry, 1)
+                if number in self._appended:
+                    self._appended[number] = written
             for number, record in self.archived.items():
                 self._seal.archived(number, record, 1)
             for number, marks in self.marks.items():
                 self._seal.marks(number, marks, 1)
-        return self._seal.text(self.head)
+        return self._seal.text(self._head_written())
 
     # -- changing (tick loop and cogitate.memory.apply only) ------------------------------------------------
 
     @property
-    def changes(self) -> Changes:
-        """The record of changes since `take_changes`; only callers that are about to change the stream use it."""
-        if self._changes is None:
-            self._changes = Changes()
-            if self._changed is not None:
-                self._changed.add(self.owner)
-        return self._changes
+    def new(self) -> Collection[int]:
+        """The numbers of the entries that were appended since `take_changes`, live or not."""
+        return self._appended.keys()
+
+    @property
+    def newly_archived(self) -> Sequence[int]:
+        """The numbers of the entries that were archived since `take_changes`."""
+        return self._older.archived if self._older is not None else ()
+
+    def _note(self) -> OlderChanges:
+        """Return the record of changes of entries that were there, to add to it."""
+        if self._older is None:
+            self._older = OlderChanges()
+            self._report()
+        return self._older
 
     def note_head(self) -> None:
         """Record that the head has changed."""
+        self._head = b""
         if not self._head_changed:
             self._head_changed = True
-            if self._changed is not None:
-                self._changed.add(self.owner)
+            self._report()
+
+    def _report(self) -> None:
+        if self._changed is not None:
+            self._changed.add(self.owner)
+
+    def _head_written(self) -> bytes:
+        if not self._head:
+            self._head = _encode(self.head)
+        return self._head
 
     def report_to(self, changed: set[str]) -> None:
         """Add the owner's name to a set whenever the stream changes; at once if it has changes already."""
         self._changed = changed
-        if self._changes is not None or self._head_changed:
+        if self._appended or self._older is not None or self._head_changed:
             changed.add(self.owner)
 
     def append(self, entry: Entry, tick: int) -> Entry:
@@ -238,9 +259,9 @@ class Stream:
             if self._oldest_line is not None:
                 self._oldest_line = min(self._oldest_line, entry.minute)
         self.head.last_number = number
-        if self._seal is not None:
-            self._seal.entry(entry, 1)
-        self.changes.appended.append(number)
+        if self._appended is _NONE:
+            self._appended = {}
+        self._appended[number] = b"" if self._seal is None else self._seal.entry(entry, 1)
         self.note_head()
         return entry
 
@@ -259,7 +280,7 @@ class Stream:
         self.archived[entry.number] = record  # not the equal number of the effect: the entry's own is in memory already
         if self._seal is not None:
             self._seal.archived(entry.number, record, 1)
-        self.changes.archived.append(entry.number)
+        self._note().archived.append(entry.number)
         for item in entry.items:
             if self.head.plan_status.pop(item.id, None) is not None:
                 self.note_head()
@@ -285,16 +306,16 @@ class Stream:
         for number in numbers:
             record, marks = self.archived.pop(number), self.marks.pop(number, None)
             if record.into:
-                self.changes.deleted_into.append(number)
+                self._note().deleted_into.append(number)
             if marks is not None:
-                self.changes.deleted_marks.append(number)
+                self._note().deleted_marks.append(number)
             entry = self.entries.pop(number)
             if self._seal is not None:
                 self._seal.entry(entry, -1)
                 self._seal.archived(number, record, -1)
                 if marks is not None:
                     self._seal.marks(number, marks, -1)
-            self.changes.deleted.append(number)
+            self._note().deleted.append(number)
             self._vacant += 1
         # A dict never shrinks after deletions; a copy takes half the memory.
         if self._vacant > len(self.entries) // 4:
@@ -309,7 +330,7 @@ class Stream:
         if self._seal is not None:
             self._seal.archived(number, before, -1)
             self._seal.archived(number, self.archived[number], 1)
-        self.changes.deleted_into.append(number)
+        self._note().deleted_into.append(number)
 
     def mark(self, number: int, marks: Marks) -> None:
         """Replace the marks of an entry."""
@@ -319,13 +340,14 @@ class Stream:
             if before is not None:
                 self._seal.marks(number, before, -1)
             self._seal.marks(number, marks, 1)
-        self.changes.marked.add(number)
+        self._note().marked.add(number)
 
     def forget_marks(self, number: int) -> None:
         """Remove the marks of an entry."""
         before = self.marks.pop(number)
-        self.changes.marked.discard(number)
-        self.changes.deleted_marks.append(number)
+        changes = self._note()
+        changes.marked.discard(number)
+        changes.deleted_marks.append(number)
         if self._seal is not None:
             self._seal.marks(number, before, -1)
 
@@ -334,13 +356,17 @@ class Stream:
         before = self.entries[number]
         entry = msgspec.structs.replace(before, importance=importance, rated=tick)
         self.entries[number] = entry
+        written = b""
         if self._seal is not None:
             self._seal.entry(before, -1)
-            self._seal.entry(entry, 1)
+            written = self._seal.entry(entry, 1)
         if number in self._live:
             self._live[number] = entry
         self._unrated.discard(number)
-        self.changes.rated.add(number)
+        if number in self._appended:
+            self._appended[number] = written
+        else:
+            self._note().rated.add(number)
 
     def set_plan_status(self, item: str, status: PlanStatus) -> None:
         """Set the present status of a plan item."""
@@ -355,20 +381,19 @@ class Stream:
 
     def note_all(self) -> None:
         """Record everything as changed, so that a ledger without this stream receives all of it."""
-        self._changes = None
-        changes = self.changes
-        changes.appended, changes.archived = list(self.entries), sorted(self.archived)
-        changes.marked = set(self.marks)
+        self._appended = {number: _encode(entry) for number, entry in self.entries.items()}
+        self._older = OlderChanges(archived=sorted(self.archived), marked=set(self.marks))
         self.note_head()
 
     def take_changes(self) -> Changes:
         """Return what changed since the last call, which nobody may alter, and start a new record."""
-        taken, head = self._changes, self._head_changed
-        self._changes, self._head_changed = None, False
-        if taken is None:
-            return ONLY_HEAD if head else _NOTHING
-        taken.head = head
+        head = self._head_written() if self._head_changed else b""
+        appended: Mapping[int, bytes] = self._appended
+        if self._seal is None and appended:
+            appended = {number: _encode(self.entries[number]) for number in appended if number in self.entries}
+        taken = Changes(appended, head, self._older)
+        self._appended, self._older, self._head_changed = _NONE, None, False
         return taken
 
 
-_NOTHING, ONLY_HEAD = Changes(), Changes(head=True)  # of many streams at once, as when a crowd is served
+_NONE: dict[int, bytes] = {}  # of all streams without new entries; nobody adds to it

@@ -141,7 +141,7 @@ class LateAnswers(Part):
         if not self.awaited:
             return
         archived = {
-            ProvisionalEntry(owner, number) for owner, stream in streams.items() for number in stream.changes.archived
+            ProvisionalEntry(owner, number) for owner, stream in streams.items() for number in stream.newly_archived
         }
         for key, awaited in list(self.awaited.items()):
             if not archived.isdisjoint(awaited.made) or any(one.owner in left for one in awaited.made):

@@ -71,7 +71,7 @@ class Rater(Part):
         found: list[Rated] = []
         for owner in owners:
             stream = streams[owner]
-            for number in stream.changes.appended:
+            for number in stream.new:
                 if stream.is_unrated(number):
                     rating = self._without_a_call(owner, stream.entries[number])
                     if rating is not None:

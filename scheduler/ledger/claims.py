@@ -106,7 +106,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     cap: int  # claims that the run allows of one job
     tick: int = 0  # that was committed at the claim
     case: Case
-    model: Model | None = None  # the one that the job names; None: it names none, or one that the run does not have
+    model: Model | None = None  # as the job's kind asks it; None: the job names none, or one that the run does not have
     others: tuple[Model, ...] = ()  # models to ask, in this order, if that one cannot be reached
     response_cache: bool = False  # the run reuses answers of earlier runs, and stores its answers for later ones
     embeddings: EmbeddingModel | None = None  # None: memories are chosen by words alone
@@ -130,6 +130,19 @@ class _Asks(msgspec.Struct):
     model: str = ""
 
 
+class _KnownFacts(NamedTuple):
+    """A version of a run's facts, and what follows from it for jobs."""
+
+    facts: Facts
+    world: WorldFacts
+    models: dict[tuple[str, str], tuple[Model | None, tuple[Model, ...]]]  # by a job's kind and model
+
+    def find_models(self, kind: str, name: str) -> tuple[Model | None, tuple[Model, ...]]:
+        """Return the model that jobs of a kind name, and those to ask if that one cannot be reached."""
+        found = self.models[kind, name] = self.facts.model(kind, name), self.facts.below(kind, name)
+        return found
+
+
 class _Overtaken(Exception):
     """The job was closed, or its claim lost in a power failure, before this worker had read its facts."""
 
@@ -146,8 +159,7 @@ class Claims:
         self._worker = worker
         self._schema = schema
         self._client = client
-        # By run, incarnation and version: they never change.
-        self._facts: dict[tuple[str, str, int], tuple[Facts, WorldFacts]] = {}
+        self._known: dict[tuple[str, str, int], _KnownFacts] = {}  # by run, incarnation and version: they never change
         self._claim = script(client, "claim")
         self._settle = script(client, "settle")
         self._beat = script(client, "beat")
@@ -225,12 +237,14 @@ class Claims:
         if job.key != key:
             raise ValueError(f"the record of job {key.text()} is of job {job.key.text()}")
         version = (job.run, incarnation.decode(), job.facts)
-        facts, world = self._facts.get(version) or self._read_facts(*version)
+        known = self._known.get(version) or self._read_facts(*version)
+        asked = (key.kind, job.model)
+        model, others = known.models.get(asked) or known.find_models(*asked)
         found = {memories[i].decode(): memories[i + 1] for i in range(0, len(memories), 2)}
         case = build_case(
             job,
             typed_json.decode(profile, Profile) if profile else Profile(name=key.owner),
-            world,
+            known.world,
             lambda reads: map(read_entry, found.get(reads.owner, ())),
         )
         return Claim(
@@ -240,21 +254,21 @@ class Claims:
             cap=int(cap),
             tick=int(tick),
             case=case,
-            model=facts.model(job.model),
-            others=facts.below(key.kind, job.model),
-            response_cache=facts.response_cache,
-            embeddings=facts.embeddings,
-            templates=facts.templates,
+            model=model,
+            others=others,
+            response_cache=known.facts.response_cache,
+            embeddings=known.facts.embeddings,
+            templates=known.facts.templates,
             in_source=typed_json.decode(in_source, Result) if in_source else None,
             source_recorded=bool(recorded),
         )
 
-    def _read_facts(self, run: str, incarnation: str, version: int) -> tuple[Facts, WorldFacts]:
+    def _read_facts(self, run: str, incarnation: str, version: int) -> _KnownFacts:
         raw = RunStore.of(self._client, run, incarnation).field("facts", str(version))
         if raw is None:
             raise _Overtaken
         facts = typed_json.decode(raw, Facts)
-        known = self._facts[run, incarnation, version] = facts, facts.world()
+        known = self._known[run, incarnation, version] = _KnownFacts(facts, facts.world(), {})
         return known
 
     def _withdraw(self) -> None:

@@ -10,10 +10,11 @@ import hashlib
 import os
 import platform
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+import msgspec
 from redis import Redis
 from redis.commands.core import Script
 from redis.exceptions import RedisError
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
 Apply = Literal["due", "ready"]
 Value = str | bytes | int
 
+_encode = msgspec.json.Encoder().encode
+
 
 class Write(NamedTuple):
     """One Redis command on a key of the run, carried out as part of `advance`."""
@@ -57,27 +60,6 @@ class Write(NamedTuple):
     key: str  # without the run's prefix
     args: tuple[Value, ...]
     shared: tuple[Value, ...] = ()  # further arguments, which many commands in a row have in common
-
-
-def sent_writes(writes: Sequence[Write]) -> list[Value]:
-    """Return a script's arguments for these commands: as few as possible, as each costs a server tens of bytes, twice.
-
-    Numbers are sent as one text, and shared arguments once.
-    """
-    sent: list[Value] = []
-    count = len(writes)
-    last: tuple[Value, ...] = ()
-    for command, key, args, shared in writes:
-        if shared:
-            if shared is not last:
-                sent += ("", "", len(shared), *shared)
-                count, last = count + 1, shared
-            sent += (command, key, "shared", len(args), *args)
-        elif args and type(args[0]) is int and all(type(arg) is int for arg in args):
-            sent += (command, key, "numbers", " ".join(map(str, args)))
-        else:
-            sent += (command, key, len(args), *args)
-    return [count, *sent]
 
 
 class Records(NamedTuple):
@@ -100,17 +82,39 @@ class Commit:
     windows: Sequence[tuple[str, int, int]]  # to delete: window, first and last enqueue tick that may name it
     writes: Sequence[Write]
 
-    def sent(self) -> list[Value]:
-        """Return the script's arguments."""
-        sent: list[Value] = [self.tick, self.line, self.digest, self.chain, len(self.records)]
-        for name, jobs in self.records:
-            sent += (name, len(jobs))
-            for key, record in jobs:
-                sent += (key.text(), record)
-        sent += (len(self.closed), *(key.text() for key in self.closed), len(self.windows))
-        for window in self.windows:
-            sent += window
-        return sent + sent_writes(self.writes)
+    def as_json(self, apart: list[bytes]) -> tuple[Any, ...]:
+        """Return the tick as the script reads it, in JSON; bytes that are no text are added to `apart`."""
+        shared: list[list[Any]] = []
+        writes: list[tuple[Any, ...]] = []
+        last: tuple[Value, ...] = ()
+        for command, key, args, common in self.writes:
+            own = _as_json(args, apart)
+            if not common:
+                writes.append((command, key, own))
+                continue
+            if common is not last:
+                shared.append(_as_json(common, apart))
+                last = common
+            writes.append((command, key, own, len(shared)))
+        records = [
+            (name, [(key.text(), *_as_json((record,), apart)) for key, record in jobs]) for name, jobs in self.records
+        ]
+        closed = [key.text() for key in self.closed]
+        (line,) = _as_json((self.line,), apart)
+        return self.tick, line, self.digest, self.chain, records, closed, self.windows, shared, writes
+
+
+def _as_json(values: Iterable[Value], apart: list[bytes]) -> list[Any]:
+    """Return values as JSON holds them: text, numbers, and [n] for the n-th of the bytes that are no text."""
+    return [_text(value, apart) if type(value) is bytes else value for value in values]
+
+
+def _text(value: bytes, apart: list[bytes]) -> str | tuple[int]:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        apart.append(value)
+        return (len(apart),)
 
 
 class HostLedger:
@@ -205,11 +209,10 @@ class HostLedger:
         Args:
             before: the ticks that are committed in the same step, before this one.
         """
-        args: list[Value] = [apply, len(before) + 1]
-        for one in (*before, commit):
-            args += one.sent()
+        apart: list[bytes] = []
+        ticks = _encode([one.as_json(apart) for one in (*before, commit)])
         with bound_contextvars(run=self.run, tick=commit.tick):
-            answer = self._step(self._advance, args)
+            answer = self._step(self._advance, [apply, ticks, *apart])
             self._tick = commit.tick
             if not answer:
                 return None

@@ -20,7 +20,7 @@ import msgspec
 from redis.exceptions import ResponseError
 
 from cogitate.memory.entry import Archived, Head
-from cogitate.memory.stream import ONLY_HEAD, Stream
+from cogitate.memory.stream import Stream
 from cogitate.memory.unreadable import read_entry, read_head, read_marks
 from cogitate.scheduler.ledger.ledger import Value, Write
 from cogitate.scheduler.ledger.run_store import RunStore, pack, unpack
@@ -43,29 +43,24 @@ def stream_writes(streams: Iterable[Stream]) -> list[Write]:
     heads: list[Value] = []
     for stream in streams:
         changes = stream.take_changes()
-        owner = stream.owner
+        owner, appended, older = stream.owner, changes.appended, changes.older
         if changes.head:
-            heads += (owner, _encode(stream.head))
-        if changes is ONLY_HEAD or not changes:
-            continue
-        if changes.only_appended:  # as after nearly all observations
-            live: list[Value] = []
-            for number in changes.appended:
-                live += (number, _encode(stream.entries[number]))
+            heads += (owner, changes.head)
+        if older is None:
+            live = [part for item in appended.items() for part in item]
             writes += chunked("HSET", f"entries:{owner}", live, 2)
             continue
-        fresh = set(changes.appended)
-        gone = set(changes.deleted)
+        gone = set(older.deleted)
         entries: list[Value] = []
         archive: list[Value] = []
         scores: list[Value] = []
         into: list[Value] = []
-        for number in changes.appended:
+        for number, written in appended.items():
             if stream.is_live(number):
-                entries += (number, _encode(stream.entries[number]))
+                entries += (number, written)
         moved: list[Value] = []
-        for number in changes.archived:
-            if number not in fresh:
+        for number in older.archived:
+            if number not in appended:
                 moved.append(number)
             if number in gone:
                 continue
@@ -74,16 +69,16 @@ def stream_writes(streams: Iterable[Stream]) -> list[Write]:
             scores += (record.tick, number)
             if record.into:
                 into += (number, record.into)
-        for number in sorted(changes.rated - fresh - gone - set(changes.archived)):
+        for number in sorted(older.rated - gone - set(older.archived)):
             (entries if stream.is_live(number) else archive).extend((number, _encode(stream.entries[number])))
         marks: list[Value] = []
-        for number in sorted(changes.marked - gone):
+        for number in sorted(older.marked - gone):
             marks += (number, _encode(stream.marks[number]))
         # Delete first, so that new values reuse the memory.
-        writes += chunked("HDEL", f"archive:{owner}", changes.deleted)
-        writes += chunked("ZREM", f"archived:{owner}", changes.deleted)
-        writes += chunked("HDEL", f"into:{owner}", changes.deleted_into)
-        writes += chunked("HDEL", f"marks:{owner}", changes.deleted_marks)
+        writes += chunked("HDEL", f"archive:{owner}", older.deleted)
+        writes += chunked("ZREM", f"archived:{owner}", older.deleted)
+        writes += chunked("HDEL", f"into:{owner}", older.deleted_into)
+        writes += chunked("HDEL", f"marks:{owner}", older.deleted_marks)
         writes += chunked("HSET", f"entries:{owner}", entries, 2)
         writes += chunked("HDEL", f"entries:{owner}", moved)
         writes += chunked("HSET", f"archive:{owner}", archive, 2)

@@ -140,8 +140,8 @@ class Run:
         self.digest, self.chain = digest, chain
         redo(line, self.redone)
         for owner, stream in self.state.streams.items():
-            changed = stream.take_changes()
-            self._note_told(owner, stream, changed.archived)
+            self._note_told(owner, stream, stream.newly_archived)
+            stream.take_changes()
 
     def _row(self, item: OpenJob, fate: Fate) -> DueJob:
         key = item.job.key

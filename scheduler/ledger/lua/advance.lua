@@ -6,45 +6,41 @@
 --   journal      list  one line a tick
 --   windows      set   windows that exist
 -- and the keys that the writes name (entries:<owner>, archive:<owner>, head:<owner>, view, …), always under the prefix.
--- ARGV  1 run prefix  2 epoch  3 holder  4 seq  5 step digest  6 'due' or 'ready'  7 number of ticks, one after the other
---       then for each: tick  journal line  digest  chain  number of hashes that remember closed jobs, see parts.lua
---       then for each of these: name, number of jobs  then for each of these: key, JSON for the host
---       then the number of closed jobs, these included  then their keys
---       then the number of windows to delete  then for each: window, first and last enqueue tick that may name it
---       then the number of writes  then for each: command, key without prefix, number of arguments, arguments…
---       or command, key without prefix, 'numbers', all arguments as one text
---       or command, key without prefix, 'shared', number of own arguments, these; the shared ones follow them
---       or '', '', number of shared arguments, these: they take the place of earlier ones
+-- ARGV  1 run prefix  2 epoch  3 holder  4 seq  5 step digest  6 'due' or 'ready'
+--       7 JSON: a list of ticks, one after the other; each is
+--           [tick, journal line, digest, chain,
+--            [[hash that remembers closed jobs, see parts.lua, [[key, JSON for the host], …]], …],
+--            [keys of closed jobs, these included],
+--            [[window to delete, first and last enqueue tick that may name it], …],
+--            [[arguments that commands share], …],
+--            [[command, key without prefix, [arguments], number of the shared ones that follow them or nothing], …]]
+--       8…  bytes that are no text: [n] in the JSON stands for the n-th of them
 -- Answers {'ok', rows due at the next tick, windows deleted, operators' requests, times of answers, shown as in
 -- parts.lua} or an answer of fence.lua.
 
 local run, epoch, holder, seq, step, mode, ticks = unpack(ARGV, 1, 7)
-local read = 7  -- arguments read so far
 local deleted = {}  -- windows
 
--- The next `count` arguments.
-local function take(count)
-  read = read + count
-  return unpack(ARGV, read - count + 1, read)
+-- What a value of the JSON stands for.
+local function meant(value)
+  if type(value) == 'table' then return ARGV[7 + value[1]] end
+  return value
 end
 
--- Commit the next tick of the arguments, and return its number.
-local function commit()
-  local number, line, digest, chain = take(4)
-  local tick = tonumber(number)
-  local kinds = tonumber(take(1))
-  for _ = 1, kinds do
-    local name, records = take(2)
-    for _ = 1, tonumber(records) do
-      local key, record = take(2)
-      redis.call('HSET', run .. name, key, record)
+-- Commit a tick, and return its number.
+local function commit(given)
+  local tick, line, digest, chain, records, closed, windows, shared, writes = unpack(given)
+  local number = string.format('%d', tick)
+  for _, of in ipairs(records) do
+    local name, jobs = unpack(of)
+    for _, job in ipairs(jobs) do
+      local key, record = unpack(job)
+      redis.call('HSET', run .. name, key, meant(record))
       remember[name](run, key, tick)
     end
   end
 
-  local closed = tonumber(take(1))
-  for _ = 1, closed do
-    local key = take(1)
+  for _, key in ipairs(closed) do
     local name = run .. 'job:' .. key
     local state, claims, due, enqueued, calls, tokens, usd_micros, cells =
       unpack(redis.call('HMGET', name, 'state', 'claims', 'due', 'tick', 'calls', 'tokens', 'usd_micros', 'cells'))
@@ -66,13 +62,11 @@ local function commit()
   redis.call('HDEL', run .. 'waiting', number)
   redis.call('DEL', run .. 'ready:' .. number, run .. 'due:' .. number)
 
-  local windows = tonumber(take(1))
-  for _ = 1, windows do
-    local window, opens, closes = take(3)
-    local first, last = tonumber(opens), tonumber(closes)
+  for _, ended in ipairs(windows) do
+    local window, first, last = unpack(ended)
     local named = false
     if first == last then
-      named = redis.call('HEXISTS', run .. 'open', closes) == 1
+      named = redis.call('HEXISTS', run .. 'open', last) == 1
     else
       for _, open in ipairs(redis.call('HKEYS', run .. 'open')) do
         if tonumber(open) >= first and tonumber(open) <= last then named = true end
@@ -98,26 +92,14 @@ local function commit()
     end
   end
 
-  local writes = tonumber(take(1))
-  local shared = {}
-  for _ = 1, writes do
-    local command, key, count = take(3)
-    if command == '' then
-      shared = {take(tonumber(count))}
-    elseif count == 'shared' then
-      local arguments = {take(tonumber(take(1)))}
-      for _, argument in ipairs(shared) do arguments[#arguments + 1] = argument end
-      redis.call(command, run .. key, unpack(arguments))
-    elseif count == 'numbers' then
-      local arguments = {}
-      for argument in take(1):gmatch('%S+') do arguments[#arguments + 1] = argument end
-      redis.call(command, run .. key, unpack(arguments))
-    else
-      redis.call(command, run .. key, take(tonumber(count)))
-    end
+  for _, write in ipairs(writes) do
+    local command, key, arguments, common = unpack(write)
+    for at, argument in ipairs(arguments) do arguments[at] = meant(argument) end
+    for _, argument in ipairs(shared[common] or {}) do arguments[#arguments + 1] = meant(argument) end
+    redis.call(command, run .. key, unpack(arguments))
   end
 
-  redis.call('RPUSH', run .. 'journal', line)
+  redis.call('RPUSH', run .. 'journal', meant(line))
   redis.call('HSET', run .. 'state', 'tick', number, 'digest', digest, 'chain', chain)
   return tick
 end
@@ -125,7 +107,7 @@ end
 local stop = fence(run, epoch, holder, seq, step)
 if stop then return stop end
 local at = tonumber(redis.call('HGET', run .. 'state', 'tick'))
-local tick = tonumber(ARGV[8])
-if at ~= tick - 1 then return {'fenced', epoch, tostring(at)} end
-for _ = 1, tonumber(ticks) do tick = commit() end
+local given, tick = cjson.decode(ticks), nil
+if at ~= given[1][1] - 1 then return {'fenced', epoch, tostring(at)} end
+for _, one in ipairs(given) do tick = commit(one) end
 return {'ok', rows_due(run, string.format('%d', tick + 1), mode), deleted, asked(run), timed(run), shown(run)}

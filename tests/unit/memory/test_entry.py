@@ -8,7 +8,6 @@ import pytest
 
 from cogitate.memory.entry import INTO_SUMMARY, PlanItem, present_items
 from cogitate.memory.policies.compaction import Cut
-from cogitate.memory.stream import Changes
 
 NOON = 720
 
@@ -50,16 +49,6 @@ def test_entries_taken_by_pruning_are_named_in_order_of_number() -> None:
     cut = Cut(routine=(40, 9), talks=((17, 33), (8,)), reflections=(100, 1), plans=(64,))
     assert cut.numbers == (1, 8, 9, 17, 33, 40, 64, 100)
     assert Cut().numbers == ()
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{name: [1]} for name in ("appended", "archived", "deleted", "deleted_into", "deleted_marks")]
-    + [{"marked": {1}}, {"rated": {1}}, {"head": True}],
-)
-def test_a_change_of_any_kind_is_one(change: dict[str, Any]) -> None:
-    assert Changes(**change)
-    assert not Changes()
 
 
 def test_summarised_entries_are_marked_as_in_every_version() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cogitate.memory import typed_json
 from cogitate.memory.entry import ENTRY_TYPES, Entry, Marks, PlanItem, as_known, is_dialogue
-from cogitate.memory.stream import Changes, Stream
+from cogitate.memory.stream import Changes, OlderChanges, Stream
 from tests.unit.scheduler.scheduler_case import ANN, seen
 
 steps = st.lists(st.tuples(st.sampled_from(["append", "archive", "next"]), st.integers(0, 99)), max_size=60)
@@ -102,12 +102,13 @@ def test_changes_are_taken_once() -> None:
     stream.archive(1, 1, into=2)
     stream.mark(2, Marks(accesses=1))
     changes = stream.take_changes()
-    assert (changes.appended, changes.archived, changes.marked, changes.head) == ([1, 2], [1], {2}, True)
+    assert ([*changes.appended], bool(changes.head)) == ([1, 2], True)
+    assert changes.older == OlderChanges(archived=[1], marked={2})
     assert not stream.take_changes()
     stream.set_counter("n", 1)
     assert stream.take_changes().head
     stream.set_counter("n", 1)
-    assert not stream.changes
+    assert not stream.take_changes()
 
 
 def test_strings_that_entries_have_in_common_are_held_once() -> None:
@@ -174,11 +175,8 @@ def test_a_stream_read_back_describes_itself_equally(stream: Stream) -> None:
     assert held(again) == held(stream)
     again.note_all()
     changes = again.take_changes()
-    assert (changes.appended, changes.archived, changes.marked) == (
-        [*stream.entries],
-        sorted(stream.archived),
-        set(stream.marks),
-    )
+    assert [*changes.appended] == [*stream.entries]
+    assert changes.older == OlderChanges(archived=sorted(stream.archived), marked=set(stream.marks))
     assert changes.head
 
 
@@ -191,15 +189,14 @@ def test_each_change_is_noted_for_the_ledger() -> None:
     stream.mark(1, Marks(accesses=1))
     stream.take_changes()
     stream.delete([1, 2])
-    changes = stream.take_changes()
-    assert (changes.deleted, changes.deleted_into, changes.deleted_marks) == ([1, 2], [1], [1])
+    assert stream.take_changes().older == OlderChanges(deleted=[1, 2], deleted_into=[1], deleted_marks=[1])
     stream.rate(3, 7, 3)
-    assert stream.take_changes().rated == {3}
+    assert stream.take_changes().older == OlderChanges(rated={3})
     assert (stream.entries[3].importance, stream.entries[3].rated, stream.live()[0]) == (7, 3, stream.entries[3])
     stream.archive(3, 4, into=4)
     stream.take_changes()
     stream.forget_target(3)
-    assert stream.take_changes().deleted_into == [3]
+    assert stream.take_changes().older == OlderChanges(deleted_into=[3])
     assert (stream.archived[3].tick, stream.archived[3].into) == (4, 0)
     stream.wait(seen("later"))
     assert stream.take_changes().head
@@ -256,12 +253,36 @@ def test_the_seal_is_kept_up_with_every_change() -> None:
         before = stream.seal()
 
 
-@pytest.mark.parametrize("field", ["archived", "marked", "rated", "deleted", "deleted_into", "deleted_marks"])
-def test_where_anything_else_changed_it_is_not_only_appended(field: str) -> None:
-    assert Changes(appended=[1], head=True).only_appended
-    changes = Changes(appended=[1], **{field: [1]})
-    assert not changes.only_appended
-    assert changes
+def test_only_what_concerns_older_entries_is_kept_apart() -> None:
+    stream = Stream(ANN)
+    stream.append(seen("one"), 1)
+    stream.rate(1, 6, 1)
+    assert (stream.new, stream.newly_archived) == ({1}, ())
+    assert stream.take_changes().older is None
+    for change in (lambda: stream.archive(1, 2), lambda: stream.mark(1, Marks(accesses=1)), lambda: stream.delete([1])):
+        change()
+        changes = stream.take_changes()
+        assert changes
+        assert not changes.appended
+        assert changes.older is not None
+
+
+@pytest.mark.parametrize("sealed", [False, True])
+def test_new_entries_are_given_as_the_ledger_stores_them(sealed: bool) -> None:
+    stream = Stream(ANN)
+    stream.append(seen("one"), 1)
+    if sealed:
+        stream.seal()
+    stream.append(seen("two"), 1)
+    stream.append(seen("three"), 1)
+    stream.rate(2, 6, 1)
+    expected = {number: msgspec.json.encode(entry) for number, entry in stream.entries.items()}
+    head = msgspec.json.encode(stream.head)
+    assert stream.take_changes() == Changes(expected, head, None)
+    assert not stream.new
+    stream.set_counter("x", 1)
+    assert stream.take_changes() == Changes({}, msgspec.json.encode(stream.head), None)
+    assert stream.take_changes() == Changes({}, b"", None)
 
 
 def test_an_entry_is_unrated_until_it_is_rated_or_archived() -> None:
@@ -326,16 +347,16 @@ def test_all_that_a_stream_holds_can_be_noted_as_new() -> None:
     stream.take_changes()
     stream.note_all()
     changes = stream.take_changes()
-    assert (changes.appended, changes.archived, changes.marked, changes.head) == ([1, 2, 3], [1, 3], {2}, True)
-    assert (changes.deleted, changes.rated) == ([], set())
+    assert ([*changes.appended], bool(changes.head)) == ([1, 2, 3], True)
+    assert changes.older == OlderChanges(archived=[1, 3], marked={2})
     stream.mark(1, Marks(accesses=2))
     stream.forget_marks(1)
     stream.rate(2, 7, 3)
     stream.delete([3])
     stream.note_all()
     changes = stream.take_changes()
-    assert (changes.appended, changes.archived, changes.marked) == ([1, 2], [1], {2})
-    assert (changes.deleted, changes.deleted_marks, changes.rated) == ([], [], set()), "it never came to that ledger"
+    assert [*changes.appended] == [1, 2]
+    assert changes.older == OlderChanges(archived=[1], marked={2}), "the rest never came to that ledger"
 
 
 def test_forgotten_marks_are_not_written() -> None:
@@ -344,8 +365,7 @@ def test_forgotten_marks_are_not_written() -> None:
     stream.take_changes()
     stream.mark(1, Marks(accesses=1))
     stream.forget_marks(1)
-    changes = stream.take_changes()
-    assert (changes.marked, changes.deleted_marks) == (set(), [1])
+    assert stream.take_changes().older == OlderChanges(deleted_marks=[1])
 
 
 @given(st.lists(st.tuples(st.sampled_from(["say", "see", "archive"]), st.integers(0, 50)), max_size=40))
@@ -364,17 +384,11 @@ def test_the_oldest_line_is_that_of_all_live_ones(steps: list[tuple[str, int]]) 
         assert again.oldest_line() == stream.oldest_line()
 
 
-@pytest.mark.parametrize("field", ["appended", "archived", "deleted", "deleted_into", "deleted_marks"])
-def test_each_list_of_numbers_is_a_change(field: str) -> None:
-    assert not Changes()
-    assert Changes(**{field: [1]})
-    assert not Changes(**{field: []})
-
-
-def test_marks_ratings_and_the_head_are_changes() -> None:
-    assert Changes(marked={1})
-    assert Changes(rated={1})
-    assert Changes(head=True)
+def test_each_part_is_a_change() -> None:
+    assert not Changes({}, b"", None)
+    assert Changes({1: b"{}"}, b"", None)
+    assert Changes({}, b"{}", None)
+    assert Changes({}, b"", OlderChanges(marked={1}))
 
 
 def test_live_entries_are_filtered_by_type_and_subject() -> None:

@@ -119,17 +119,19 @@ def advance(
     charged: tuple[str, ...] = (),
     closed: tuple[str, ...] = (),
     windows: tuple[tuple[str, int, int], ...] = (),
+    shared: tuple[tuple[Any, ...], ...] = (),
     writes: tuple[Any, ...] = (),
+    apart: tuple[bytes, ...] = (),
     tick: int = 7,
     seq: int = 4,
     mode: str = "due",
 ) -> Any:
-    args: list[Any] = [mode, 1, tick, "line", "digest", "chain", 2]
-    args += ["awaited", len(awaited), *(part for key in awaited for part in (key, f"awaits {key}"))]
-    args += ["charged", len(charged), *(part for key in charged for part in (key, f"charges {key}"))]
-    args += [len(closed), *closed, len(windows), *(part for found in windows for part in found)]
-    args += [len(writes), *(part for write in writes for part in write)]
-    return step(client, "advance", *args, seq=seq)
+    records = [
+        ("awaited", [(key, f"awaits {key}") for key in awaited]),
+        ("charged", [(key, f"charges {key}") for key in charged]),
+    ]
+    ticks = [(tick, "line", "digest", "chain", records, closed, windows, shared, writes)]
+    return step(client, "advance", mode, json.dumps(ticks), *apart, seq=seq)
 
 
 DAY = "cogitate:real_day:2026-01-01"

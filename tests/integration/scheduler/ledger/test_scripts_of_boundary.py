@@ -105,11 +105,13 @@ def test_a_tick_is_committed_with_its_writes(run: Redis) -> None:
     run.hset(f"{RUN}head:a", "gone", "x")
     run.sadd(f"{RUN}due:8", "k")
     writes = (
-        ("HSET", "head:a", 2, "text", "tea"),
-        ("HDEL", "head:a", "numbers", "gone 17"),
-        ("SET", "view", 1, "V"),
+        ("HSET", "head:a", ("text", "tea"), 2),
+        ("HSET", "head:b", ("n", 2**53 - 1, "raw", (2,)), 1),
+        ("HDEL", "head:a", ("gone", 17)),
+        ("SET", "view", ("V",)),
     )
-    assert advance(run, writes=writes) == [
+    shared = (("of", (1,)), ())
+    assert advance(run, writes=writes, shared=shared, apart=(b"\xfe", b"\xff")) == [
         "ok",
         ["k", "open", "", "0", "0", "", ""],
         [],
@@ -118,6 +120,7 @@ def test_a_tick_is_committed_with_its_writes(run: Redis) -> None:
         NOTHING,
     ]
     assert held(run, "head:a") == {"text": "tea"}
+    assert run.hgetall(f"{RUN}head:b") == {b"n": b"9007199254740991", b"raw": b"\xff", b"of": b"\xfe"}
     assert run.get(f"{RUN}view") == b"V"
     assert plain(run.lrange(f"{RUN}journal", 0, -1)) == ["line"]
     state = held(run, "state")

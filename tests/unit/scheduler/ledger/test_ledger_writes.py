@@ -1,22 +1,51 @@
-"""How a tick's commands are sent to the script that carries them out."""
+"""How a tick is sent to the script that commits it."""
 
 from __future__ import annotations
 
-from cogitate.scheduler.ledger.ledger import Write, sent_writes
+from cogitate.scheduler.ledger.ledger import Commit, Records, Write
+from cogitate.tasks.job import JobKey
+
+KEY = JobKey(3, "plan", "agent:a", 0, 0)
 
 
-def test_numbers_are_sent_as_one_text() -> None:
-    assert sent_writes([Write("HDEL", "marks:o", (3, 17))]) == [1, "HDEL", "marks:o", "numbers", "3 17"]
-    assert sent_writes([Write("LTRIM", "answers", (-100, -1))]) == [1, "LTRIM", "answers", "numbers", "-100 -1"]
-    assert sent_writes([Write("HSET", "entries:o", (3, b"{}"))]) == [1, "HSET", "entries:o", 2, 3, b"{}"]
-    assert sent_writes([Write("DEL", "view", ())]) == [1, "DEL", "view", 0]
+def commit(*writes: Write, line: bytes = b"line") -> Commit:
+    return Commit(
+        tick=7,
+        line=line,
+        digest="d",
+        chain="c",
+        records=[Records("awaited", [(KEY, b"{}")])],
+        closed=[KEY],
+        windows=[("tick:6", 6, 6)],
+        writes=writes,
+    )
+
+
+def test_a_tick_is_sent_as_one_value_of_json() -> None:
+    apart: list[bytes] = []
+    sent = commit(Write("HSET", "entries:o", (3, b'"\xc3\xa9"')), Write("DEL", "view", ())).as_json(apart)
+    assert sent == (
+        *(7, "line", "d", "c", [("awaited", [(KEY.text(), "{}")])], [KEY.text()], [("tick:6", 6, 6)], []),
+        [("HSET", "entries:o", [3, '"é"']), ("DEL", "view", [])],
+    )
+    assert apart == []
+
+
+def test_bytes_that_are_no_text_are_sent_apart() -> None:
+    apart = [b"\xfe"]
+    _, line, *_, writes = commit(Write("HSET", "checkpoint", ("packed", b"\xff")), line=b"\xfd").as_json(apart)
+    assert apart == [b"\xfe", b"\xff", b"\xfd"]
+    assert line == (3,)
+    assert writes == [("HSET", "checkpoint", ["packed", (2,)])]
 
 
 def test_what_commands_in_a_row_share_is_sent_once() -> None:
-    shared = ("state", "open")
+    shared = ("state", b"open")
     writes = [Write("HSET", "job:a", ("due", 7), shared), Write("HSET", "job:b", ("due", 8), shared)]
-    assert sent_writes([*writes, Write("HSET", "job:c", (), ("state", "held"))]) == [
-        *(5, "", "", 2, "state", "open"),
-        *("HSET", "job:a", "shared", 2, "due", 7, "HSET", "job:b", "shared", 2, "due", 8),
-        *("", "", 2, "state", "held", "HSET", "job:c", "shared", 0),
+    *_, common, sent = commit(*writes, Write("HSET", "job:c", (), ("state", "held"))).as_json([])
+    assert common == [["state", "open"], ["state", "held"]]
+    assert sent == [
+        ("HSET", "job:a", ["due", 7], 1),
+        ("HSET", "job:b", ["due", 8], 1),
+        ("HSET", "job:c", [], 2),
     ]
