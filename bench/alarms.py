@@ -15,7 +15,7 @@ import tempfile
 import time
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -82,16 +82,15 @@ class Watch:
         return "\n".join(lines)
 
 
-def watch(
-    agents: int, rate: float, latency: float, workers: int, days: int = 1, data_dir: Path | None = None
-) -> list[Alarm]:
-    """Run a town, print what its cards said, and return the red ones.
-
-    Args:
-        rate: ticks a second; a tick is a minute of game time.
-        latency: seconds of the median call; one in twenty takes 2.3 times as long.
-        data_dir: folder in which to keep the run; None: delete it afterwards.
-    """
+def report(
+    agents: int = 25,
+    rate: Annotated[float, "ticks a second; a tick is a minute of game time"] = 10.0,
+    latency: Annotated[float, "seconds of the median call; one in twenty takes 2.3 times as long"] = 0.3,
+    workers: int = 2,
+    days: int = 1,
+    data_dir: Annotated[Path | None, "folder in which to keep the run"] = None,
+) -> int:
+    """Run a town, print what its cards said, and return an exit code: 1 if one was red."""
     with ExitStack() as resources:
         folder = data_dir or Path(resources.enter_context(tempfile.TemporaryDirectory(prefix="cogitate-")))
         endpoint = resources.enter_context(FakeEndpoint(latency=latency, tail=0.5, faults=FAULTS))
@@ -112,7 +111,7 @@ def watch(
         if host.returncode:
             raise RuntimeError(f"the host exited with {host.returncode}: {(folder / 'host.log').read_text()[-2000:]}")
     print(found.told())
-    return [one for one in found.alarms if one.colour == "red"]
+    return 1 if any(one.colour == "red" for one in found.alarms) else 0
 
 
 def _watched(host: subprocess.Popen[bytes], readings: Readings, last: int) -> Watch:

@@ -25,7 +25,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from bench.quality.importance import rated_entries
 from bench.quality.locomo import ADVERSARIAL, entries_of
@@ -312,7 +312,17 @@ def tables(data: Path) -> Iterator[Table]:
         yield Table(TITLE + name, columns, (*rows, row("all", everything)))
 
 
-def plot(curves: Iterable[Table]) -> str:
+def report(data: Path, plot: Annotated[Path | None, "an SVG file to write"] = None) -> Iterator[Table]:
+    """Yield the curve of each measure, and write their plot to a file if one is named."""
+    curves = []
+    for curve in tables(data):
+        yield curve
+        curves.append(curve)
+    if plot is not None:
+        plot.write_text(plot_of(curves))
+
+
+def plot_of(curves: Iterable[Table]) -> str:
     """Plot the measures that calls raise, each as a share of its quality with all calls, as an SVG file."""
     series, percents = [], [0.0, *(100 * share for share in SHARES), 100.0]
     for curve in curves:

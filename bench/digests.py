@@ -7,8 +7,9 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
 ROOT = Path(__file__).parents[1]
 DEMO = ("run", "--town", "25", "--days", "1", "--json")
@@ -57,7 +58,7 @@ def installed(python: str, folder: Path) -> Path:
     return folder / "bin" / "cogitate"
 
 
-def report(pythons: Iterable[str]) -> int:
+def report(pythons: Annotated[Sequence[str], "commands that start another Python"]) -> int:
     """Run the demo on this Python and on others, print each digest, and return an exit code."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from bench.table import Row, Table
 from cogitate.hosting.tick_loop import TickLoop
@@ -77,7 +77,12 @@ def live(
     return Lived(seconds, cpu, calls, digest, len(asked), sum(one.cost.calls for one in spent))
 
 
-def tables(agents: int, days: int, rate: float, latency: float) -> Iterator[Table]:
+def tables(
+    agents: int = 25,
+    days: Annotated[int, "game days of the unchanged fork; 0: only changed ones"] = 2,
+    rate: Annotated[float, "ticks a second of the paced run"] = 40.0,
+    latency: Annotated[float, "seconds of a call"] = 0.1,
+) -> Iterator[Table]:
     """Yield the time of unchanged forks, paced and unpaced, and the calls of forks with one changed observation."""
     rows = []
     paces: dict[str, dict[str, Any]] = {"unpaced": {}, f"{rate:g} ticks a second": {"tick_rate": rate}}

@@ -27,7 +27,7 @@ WARM = 20
 Post = Callable[[int, Sequence[tuple[str, str]]], None]
 
 
-def table(agents: int, ticks: int) -> Table:
+def table(agents: int = 25, ticks: int = 1_000) -> Table:
     """Return the table of the three interfaces. They take turns, tick by tick, so that load affects all alike."""
     owners = {f"agent:{number}": f"Agent {number}" for number in range(agents)}
     seconds: dict[str, list[float]] = {name: [] for name in WAYS}

@@ -3,8 +3,7 @@
     python -m bench pages --agents 1000
 
 `cogitate run` lives a day of a town and then goes on at one tick a second, while Chromium opens the pages of Flower,
-the report and the comparison with a second, shorter run. Needs playwright and Debian's chromium. Linux only: the CPU
-time of Flower is read from `/proc`.
+the report and the comparison with a second, shorter run. Needs playwright and Debian's chromium.
 """
 
 from __future__ import annotations
@@ -16,13 +15,16 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import psutil
 
 from bench.table import Row, Table
+from bench.worker.concurrency import cpu_seconds
 from cogitate.ops.flower.job_list import job_list
 from cogitate.scheduler.inspection.job_records import NEWEST, JobQuery
 from cogitate.scheduler.inspection.summary import summarise_run
@@ -55,13 +57,13 @@ class Seen(NamedTuple):
     kilobytes: float
 
 
-def table(agents: int, days: int, loads: int, data_dir: Path | None = None) -> Table:
-    """Live some days, open each page and return its times.
-
-    Args:
-        loads: how often each page is opened; the first time counts apart.
-        data_dir: folder in which to keep the runs, or that has them from before; None: delete them afterwards.
-    """
+def table(
+    agents: int = 1_000,
+    days: Annotated[int, "game days before the pages are opened"] = 1,
+    loads: Annotated[int, "how often each page is opened; the first time counts apart"] = 6,
+    data_dir: Annotated[Path | None, "folder in which to keep the runs, or that has them from before"] = None,
+) -> Table:
+    """Live some days, open each page and return its times."""
     with ExitStack() as resources:
         folder = data_dir or Path(resources.enter_context(tempfile.TemporaryDirectory(prefix="cogitate-")))
         server = resources.enter_context(EmbeddedServer(folder))
@@ -86,11 +88,11 @@ def table(agents: int, days: int, loads: int, data_dir: Path | None = None) -> T
     return Table("First paint of every page", columns, tuple(rows), note, decimals=0)
 
 
-def _measured(browser: Browser, address: str, loads: int, flower: int) -> tuple[float | None, ...]:
+def _measured(browser: Browser, address: str, loads: int, flower: psutil.Process) -> tuple[float | None, ...]:
     first = _opened(browser, address)
-    before = _cpu_ms(flower)
+    before = cpu_seconds(flower)
     seen = [_opened(browser, address) for _ in range(loads - 1)]
-    spent = (_cpu_ms(flower) - before) / len(seen) if address.startswith("http") else None
+    spent = 1_000 * (cpu_seconds(flower) - before) / len(seen) if address.startswith("http") else None
     paint = median(one.paint for one in seen)
     return median(one.server for one in seen), paint, first.paint, spent, first.kilobytes
 
@@ -158,11 +160,11 @@ def _live(data_dir: Path, days: int) -> Iterator[None]:
 
 
 @contextmanager
-def _flower(data_dir: Path) -> Iterator[int]:
+def _flower(data_dir: Path) -> Iterator[psutil.Process]:
     """Serve Flower for a block; return its process."""
     with _process("flower", f"--port={PORT}", f"--basic-auth={':'.join(PASSWORD)}", data_dir=data_dir) as process:
         _until(_answers, process)
-        yield process.pid
+        yield psutil.Process(process.pid)
 
 
 def _until(holds: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
@@ -189,17 +191,3 @@ def _browser() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         yield browser
         browser.close()
-
-
-def _cpu_ms(pid: int) -> float:
-    """Return the milliseconds of CPU that a process and its children have taken."""
-    spent = 0.0
-    for one in [pid, *_children(pid)]:
-        fields = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
-        spent += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") * 1_000
-    return spent
-
-
-def _children(pid: int) -> Sequence[int]:
-    found = [int(child) for task in Path(f"/proc/{pid}/task").glob("*/children") for child in task.read_text().split()]
-    return [*found, *(one for child in found for one in _children(child))]

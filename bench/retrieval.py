@@ -1,4 +1,4 @@
-"""Measure the CPU time to retrieve ten memories for a new query, compared with other systems.
+"""Measure memory operations, and the CPU time to retrieve ten memories for a new query, compared with other systems.
 
 The methods take turns in short blocks; figures are medians over the rounds, and ratios are medians of each round's
 ratio. Queries are new in every block, so that no method can cache an answer.
@@ -12,9 +12,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from statistics import median
+from typing import Annotated
 
 from bench.peers.retrieval import Retrieve, peer_retrievals
-from bench.quality.memory import full_stream
+from bench.quality import memory
 from bench.table import Row, Table
 from cogitate.memory.entry import Entry
 from cogitate.memory.retrieval.retrieval import DEFAULT, DIALOGUE, Query, RetrievalProfile, retrieve
@@ -44,11 +45,14 @@ def ways(entries: Sequence[Entry], minute: int) -> dict[str, Retrieve]:
     return {"ours, default": ours(DEFAULT), "ours, dialogue": ours(DIALOGUE)} | peer_retrievals(entries, LIMIT)
 
 
-def tables(sizes: Sequence[int] = SIZES, rounds: int = ROUNDS) -> Iterator[Table]:
-    """Yield a table for each number of entries."""
+def tables(
+    entries: Annotated[Sequence[int], "numbers of entries to search"] = SIZES, rounds: int = ROUNDS
+) -> Iterator[Table]:
+    """Yield the cost of memory operations, and a table of retrieval for each number of entries."""
+    yield memory.table()
     queries = fresh_queries()
-    for size in sizes:
-        stream = full_stream(size)
+    for size in entries:
+        stream = memory.full_stream(size)
         found = ways(stream.live(), 2_880)
         taken = measured(found, queries, rounds)
         yield table(size, taken)

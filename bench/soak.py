@@ -7,12 +7,11 @@ is kept for one day and exported. At the end the run is audited and replayed, fr
 tick, and the memory of host and server on the last day is compared with that of the third. By then archives are full,
 and agents have all the memories, plans and reflections that they may keep; otherwise normal growth would hide leaks.
 The size of a day's journal depends on what the town observed, so that count is shown beside the peaks. Linux only:
-processes and their peaks are read from `/proc`.
+peaks are read from `/proc`.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import random
 import signal
@@ -24,8 +23,9 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import psutil
 from redis import Redis
 from redis.exceptions import RedisError
 
@@ -55,25 +55,14 @@ _JOB = typed_json.decoder(Job)
 PATIENCE = 10  # tries to find a target for a fault before another fault is drawn
 
 
-def workers_of(host: int) -> list[int]:
-    """Return the process ids of a host's workers, in order, from `/proc`."""
+def workers_of(host: int) -> list[psutil.Process]:
+    """Return the processes of a host's workers."""
     found = []
-    for task in Path(f"/proc/{host}/task").glob("*/children"):
-        for child in map(int, task.read_text().split()):
-            with contextlib.suppress(OSError):
-                if b"celery" in Path(f"/proc/{child}/cmdline").read_bytes():
-                    found.append(child)
-    return sorted(found)
-
-
-def age_of(pid: int) -> float:
-    """Return the seconds since a process started, from `/proc`; 0 if it is gone."""
-    try:
-        after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return 0.0
-    uptime = float(Path("/proc/uptime").read_text().split()[0])
-    return uptime - int(after_name[19]) / os.sysconf("SC_CLK_TCK")
+    for child in psutil.Process(host).children():
+        with suppress(psutil.Error):
+            if any("celery" in part for part in child.cmdline()):
+                found.append(child)
+    return found
 
 
 class Faults:
@@ -137,10 +126,11 @@ class Faults:
 
     def _signal_worker(self, number: signal.Signals) -> bool:
         """Signal a worker old enough that its host restarts it: quick deaths count as a bug, not a machine's fault."""
-        workers = [pid for pid in workers_of(self._host) if age_of(pid) > QUICK_DEATH]
+        now = time.time()
+        workers = [one for one in workers_of(self._host) if now - one.create_time() > QUICK_DEATH]
         if workers:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self._draw.choice(workers), number)
+            with suppress(psutil.NoSuchProcess):
+                self._draw.choice(workers).send_signal(number)
         return bool(workers)
 
     def _kill_connections(self, kind: str) -> bool:
@@ -167,10 +157,12 @@ LOOK_EVERY = 0.2  # seconds
 #: What an agent may keep: little enough that all of it is full by day 3, so that a leak soon shows. With the defaults,
 #: archives are full on day 4, the seven plans on day 7, and the 50 reflections after weeks; and it takes some three
 #: weeks until important memories fill all of an agent's room, so that routine is archived immediately.
-FULL_BY_THEN = {
+#: With twenty attempts per job, no fault makes a job dead.
+SETTINGS = {
+    "COGITATE_JOURNAL_KEEP": "1",
     "COGITATE_MAX_OBSERVATIONS": "15",
     "COGITATE_MAX_REFLECTIONS": "2",
-    "COGITATE_MAX_PLANS": "2",
+    "COGITATE_TUNING": '{"max_plans": 2, "max_archived": 100, "claim_cap": 20, "lease": 5}',
 }
 
 
@@ -212,27 +204,17 @@ def _high_water(pid: int) -> float:
     return 0.0
 
 
-def soak(
-    agents: int,
-    days: int,
-    seed: int,
+def report(
+    agents: int = 200,
+    days: int = 7,
+    seed: int = 0,
     *,
-    every: float = 4.0,
-    story: bool = False,
-    model: bool = False,
-    data_dir: Path | None = None,
-) -> list[str]:
-    """Run a world under faults, print the figures, and return the problems found.
-
-    Args:
-        agents: number of agents of a town; ignored for the story.
-        days: game days.
-        seed: of the town and of the faults.
-        every: mean seconds between two faults.
-        story: run the story instead of a town.
-        model: ask a stand-in model, which fails too.
-        data_dir: folder in which to keep the run; None: delete it afterwards.
-    """
+    every: Annotated[float, "mean seconds between two faults"] = 4.0,
+    story: Annotated[bool, "the story instead of a town"] = False,
+    model: Annotated[bool, "ask a stand-in model, which fails too"] = False,
+    data_dir: Annotated[Path | None, "folder in which to keep the run"] = None,
+) -> int:
+    """Run a world under faults, print the figures and the problems found, and return an exit code."""
     with ExitStack() as resources:
         folder = data_dir or Path(resources.enter_context(tempfile.TemporaryDirectory(prefix="cogitate-")))
         endpoint = resources.enter_context(FakeEndpoint(faults=ENDPOINT_FAULTS, seed=seed)) if model else None
@@ -258,19 +240,17 @@ def soak(
             observed = _observed(state, folder)
             print(_memory_table(peaks, observed), end="\n\n")
             found += _grown(peaks, observed, days)
-        return found
+    print("\n".join(found) or "no faults found")
+    return 1 if found else 0
 
 
 def _start(
     folder: Path, world: tuple[str | int, ...], days: int, seed: int, endpoint: FakeEndpoint | None
 ) -> subprocess.Popen[bytes]:
-    """Start the host the way a user does, with twenty attempts per job, so that no fault makes a job dead."""
+    """Start the host the way a user does."""
     arguments = ["run", "--run", RUN, *world, "--days", days, "--seed", seed, "--data-dir", folder]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "OPENAI_"))}
-    environment |= {
-        "COGITATE_JOURNAL_KEEP": "1",
-        "COGITATE_TUNING": '{"claim_cap": 20, "lease": 5, "max_archived": 100}',
-    } | FULL_BY_THEN
+    environment |= SETTINGS
     if endpoint is not None:
         arguments += ["--llm", "openai", "--limit-tokens", 10**9]
         environment |= {"COGITATE_BASE_URL": endpoint.url, "COGITATE_API_KEY": "any"}

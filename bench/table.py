@@ -58,8 +58,8 @@ class Table:
         return f"{cell:.{self.decimals}f}" if isinstance(cell, float) else str(cell)
 
 
-def print_tables(tables: Iterable[Table], json: Path | None) -> None:
-    """Print tables as they become ready, and write all figures to a file if one is named."""
+def print_tables(tables: Iterable[Table | str], json: Path | None) -> None:
+    """Print tables and texts as they become ready, and write all figures to a file if one is named."""
     shown = []
     for table in tables:
         print(table, flush=True, end="\n\n")

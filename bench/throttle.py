@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from bench.table import Row, Table
 from cogitate.hosting.tick_loop import TickLoop
@@ -42,6 +42,14 @@ class ThrottledDay(NamedTuple):
     tokens: int  # of these calls
 
 
+def report(data: Path, plot: Annotated[Path | None, "an SVG file to write"] = None) -> Table:
+    """Return the table of the days, and write their plot to a file if one is named."""
+    found, days = table(data)
+    if plot is not None:
+        plot.write_text(plot_of(days))
+    return found
+
+
 def table(data: Path) -> tuple[Table, list[ThrottledDay]]:
     """Run the day at each cadence, and by heuristics only.
 
@@ -61,7 +69,7 @@ def table(data: Path) -> tuple[Table, list[ThrottledDay]]:
     return Table("Reflection throttled", ("LLM calls", "reflections", "evidence recall", "tokens"), rows, note), days
 
 
-def plot(days: list[ThrottledDay]) -> str:
+def plot_of(days: list[ThrottledDay]) -> str:
     """Plot evidence recall and reflections over calls, as an SVG file."""
     asked = sorted((day for day in days if day.calls), key=lambda day: day.calls)
     base = next(day for day in days if not day.calls)

@@ -108,6 +108,9 @@ Priority = Annotated[int, _clamped(1, 5), _held_to(minimum=1, maximum=5)]
 Change = Annotated[int, _clamped(-2, 2), _held_to(minimum=-2, maximum=2)]
 
 
+_Omitted = Annotated[SkipJsonSchema[str], BeforeValidator(lambda _: "")]  # a field that is not asked for
+
+
 class Answer(BaseModel):
     """The base class of all answers.
 
@@ -172,7 +175,19 @@ class ActionAnswer(Answer):
 class UnexplainedAction(ActionAnswer):  # for models that give no good reasons
     """What a character does next."""
 
-    reason: Annotated[SkipJsonSchema[str], BeforeValidator(lambda _: "")] = ""
+    reason: _Omitted = ""
+
+
+class PlacedAction(ActionAnswer):  # where no place is to be chosen
+    """What a character does next."""
+
+    location: _Omitted = ""
+
+
+class UnexplainedPlacedAction(UnexplainedAction):
+    """What a character does next."""
+
+    location: _Omitted = ""
 
 
 class RelationshipChange(Answer):

@@ -1,6 +1,6 @@
 """Constraints of a job's data on its answer, such as the places and people in its prompt.
 
-The prompt shows them and the answer is judged by them. They are no part of its schema, which is the same for each job
+The prompt shows them and the answer is judged by them. They are no part of its schema, which is the same for the jobs
 of a kind, so that a provider's prefix cache holds; only for a weak model does the schema hold their choices.
 """
 

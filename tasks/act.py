@@ -14,13 +14,13 @@ from collections.abc import Iterable, Mapping
 from pydantic import BaseModel
 
 from cogitate.memory.effects import Effect, SetPlanStatus, Tell
-from cogitate.memory.entry import MAX_TEXT, Entry, EntryType
+from cogitate.memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
 from cogitate.memory.language.text import normal
 from cogitate.memory.routing.routing import stage_of
 from cogitate.memory.routing.scopes import mentions
 from cogitate.memory.stream import Stream
 from cogitate.memory.summaries.conversations import resolve_name
-from cogitate.prompts.answers import ActionAnswer
+from cogitate.prompts.answers import ActionAnswer, PlacedAction
 from cogitate.prompts.constraints import Constraint
 from cogitate.prompts.render import Templates, neutral, plain
 from cogitate.tasks import timing
@@ -29,7 +29,7 @@ from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.meters import format_meters
 from cogitate.tasks.persona import language_of, persona
-from cogitate.tasks.places import HERE, place_meant, places_shown
+from cogitate.tasks.places import HERE, PlacesShown, place_meant, places_shown
 from cogitate.tasks.recall import access_marks, brief, long_term_context, recall, share_of, template_entry
 from cogitate.tasks.situation import (
     ActParams,
@@ -44,6 +44,7 @@ from cogitate.tasks.situation import (
 
 SHOWN = 8  # memories (streams design)
 REMEMBERED: tuple[EntryType, ...] = ("observation", "message", "summary", "reflection")
+PLANNED = "the present plan item"  # how a prompt tells a deed that it shows as that
 LONG = 100  # characters of an answer that may be the beginning of a longer action
 
 
@@ -98,10 +99,18 @@ class Act(Kind):
         return False
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
-        """Return a prompt with the agent, the places, the situation and current plan item, and relevant memories."""
+        """Return a prompt with the agent, the situation and current plan item, and relevant memories.
+
+        It shows places and asks for one, unless each action that the world lists determines its own.
+        """
         situation, names = case.job.params, case.world.display_names
         memories = sorted(share_of(self._recalled(case), memory_share), key=lambda e: (e.minute, e.number))
-        places = places_shown(case, memories, text_of(situation, "location"))
+        actions = texts_of(situation, "actions")
+        if actions and all(place_named(action, case) for action in actions):
+            places = PlacesShown([], [])
+        else:
+            places = places_shown(case, memories, text_of(situation, "location"))
+        item, activity = item_of(situation, "item"), text_of(situation, "activity")
         rendered = self._templates.render(
             self.name,
             {
@@ -109,19 +118,19 @@ class Act(Kind):
                 **places.values,
                 **timing.told(case.job.minute, case.job.key.tick),
                 "place": resolve_name(text_of(situation, "location"), names),
-                "activity": brief(text_of(situation, "activity")),
+                "activity": brief(_told(activity, item)),
                 "status": format_meters(meters_of(situation)),
                 "stage": stage_of(case.entries, case.job.minute),
                 "near": [brief(resolve_name(who, names)) for who in texts_of(situation, "near")],
-                "actions": [brief(action) for action in texts_of(situation, "actions")],
-                "item": format_item(item_of(situation, "item"), names),
+                "actions": [brief(_told(action, item)) for action in actions],
+                "item": format_item(item, names),
                 "later": format_item(item_of(situation, "later"), names),
                 "memories": [template_entry(e, case.job.minute) for e in memories],
                 **long_term_context(case, memory_share),
             },
         )
         choices = [*places.choice("location", HERE), *_choice_of_action(situation)]
-        return Prompt.of(rendered, ActionAnswer, memories, choices)
+        return Prompt.of(rendered, ActionAnswer if any(places) else PlacedAction, memories, choices)
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
         """Return the action as a message to the world; the answer may also complete the current plan item.
@@ -159,9 +168,15 @@ class Act(Kind):
         return recall(case, ". ".join(word for word in words if word), SHOWN, REMEMBERED)
 
 
+def _told(deed: str, item: PlanItem | None) -> str:
+    """Return a deed as a prompt tells it: the present plan item, which it shows in full, by that name."""
+    return PLANNED if item is not None and item.description == deed else deed
+
+
 def _choice_of_action(situation: Situation) -> list[Constraint]:
     """Return the constraint that the answer is one of the actions that the world lists, if it lists any."""
-    actions = tuple(dict.fromkeys(map(plain, texts_of(situation, "actions"))))
+    item = item_of(situation, "item")
+    actions = tuple(dict.fromkeys(plain(_told(action, item)) for action in texts_of(situation, "actions")))
     return [Constraint(field="doing", choices=actions)] if actions else []
 
 
@@ -175,7 +190,10 @@ def _available(doing: str, situation: Situation) -> str:
     if not actions:
         return doing
     said = normal(neutral(doing.removesuffix("…")))
+    item = item_of(situation, "item")
     named = {action: normal(neutral(action)) for action in actions}
+    if item is not None and item.description in named and said == PLANNED:
+        return item.description
     found = next((action for action in actions if _is_said(named[action], said)), None)
     if found is None:
         alike = [action for action in actions if mentions(action, said) or mentions(said, named[action])]

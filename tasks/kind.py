@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -58,6 +59,11 @@ class WorldFacts:
         places = {owner.removeprefix("location:"): name for owner, name in self.scope_names.items()}
         places |= {place.id: place.name for place in self.locations}
         return {**places, **self.scope_names, **self.names}
+
+    @cached_property
+    def namesakes(self) -> frozenset[str]:
+        """The names that several agents share, computed once."""
+        return frozenset(name for name, times in Counter(map(str.casefold, self.names.values())).items() if times > 1)
 
     @cached_property
     def places(self) -> PlaceIndex:

@@ -70,12 +70,11 @@ class Meter(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
 
     @property
     def in_words(self) -> str:
-        """Return how near the value is to a described end: "almost starving (79%)", "far from exhausted (21%)"."""
+        """Return how near the value is to a described end, in fifths: "almost starving", "far from exhausted"."""
         share = min(1.0, max(0.0, (self.value - self.least) / (self.most - self.least)))
         near, word = (share, self.high) if self.high and (share >= 0.5 or not self.low) else (1 - share, self.low)
         fifth = min(4, int(near / PRESSES))
-        told = ("not {}", "far from {}", "halfway to {}", "almost {}", "{}")[fifth].format(word)
-        return f"{told} ({100 * near:.0f}%)"
+        return ("not {}", "far from {}", "halfway to {}", "almost {}", "{}")[fifth].format(word)
 
     @property
     def end(self) -> str:
@@ -104,7 +103,7 @@ def meter_params(status: object) -> dict[str, Any]:
 
 
 def format_meters(meters: Mapping[str, Meter]) -> list[str]:
-    """Return "energy: almost rested (84%)" for each meter, in the host's words; one without a meaning as a number."""
+    """Return "energy: almost rested" for each meter, in the host's words; one without a meaning as a number."""
     return [
         f"{name}: {meter.in_words}" if meter.means_something else f"{name} {meter.value:g}"
         for name, meter in meters.items()

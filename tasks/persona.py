@@ -38,10 +38,12 @@ def persona(case: Case) -> dict[str, Any]:
 def told_routine(case: Case) -> list[str]:
     """Return the lines of an owner's routine for a prompt, in the form of what it asks for.
 
-    Times are clock times, and places are named instead of the host's words for them.
+    Times are clock times, and places are named instead of the host's words for them; what is at home says only "home".
     """
 
     def told(what: str, word: str) -> str:
+        if case.profile.home and word.casefold() == "home":
+            return what.replace("…", "home") if "…" in what or "home" in what.casefold() else f"{what} (home)"
         own = {"home": case.profile.home, "work": case.profile.work}.get(word.casefold()) or word
         ids = [found] if (found := places.called(own)) else places.of_kind(word)
         names = [places.name_of(place) for place in ids[:_PLACES_OF_A_HABIT]] or [word]

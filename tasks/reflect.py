@@ -139,12 +139,13 @@ class Reflect(Kind):
         telling = [e for e in recent if rating(e) >= ORDINARY]  # where little happened, what is mundane is shown too
         memories = share_of((telling if len(telling) >= ENOUGH else recent)[:SHOWN], memory_share)
         names, repeats, now = case.world.names, _repeats(case), result_minute(case.job)
-        people = {s: names[s] for e in memories for s in e.subjects if s in names and s != case.job.key.owner}
+        subjects = {s for e in memories for s in e.subjects if s in names and s != case.job.key.owner}
+        people = [s if names[s].casefold() in case.world.namesakes else names[s] for s in sorted(subjects)]
         rendered = self._templates.render(
             self.name,
             {
                 **persona(case),
-                "people": [{"id": owner, "name": name} for owner, name in sorted(people.items())],
+                "people": people,
                 **timing.told(now, case.job.key.tick),
                 "stage": stage_of(case.entries, case.job.minute),
                 "status": format_meters(read_meters(case.job.params.get("status"))),
@@ -262,9 +263,9 @@ def _insight_of(case: Case, recent: Sequence[Entry], *, few: bool) -> Insight:
     return find_insight(recalled, least=NOTABLE) if few else find_insight(recalled)
 
 
-def _constraints(people: Iterable[str]) -> Iterator[Constraint]:
+def _constraints(called: Iterable[str]) -> Iterator[Constraint]:
     """Yield that only people whom the prompt names are seen differently."""
-    if choices := tuple(sorted(people)):
+    if choices := tuple(sorted(called)):
         yield Constraint(field="relationship_changes.agent_id", choices=choices)
 
 

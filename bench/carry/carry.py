@@ -74,7 +74,7 @@ def domains(data: Path | None) -> Iterator[tuple[str, list[Asked]]]:
     yield "story", [one for seed in STORY_SEEDS for one in story_questions.memories(STORY_DAYS, seed)]
 
 
-def tables(data: Path | None) -> Iterator[Table]:
+def tables(data: Path | None = None) -> Iterator[Table]:
     """Yield tables of recall: by domain, by domain for questions with several facts, and by kind of question."""
     asked = dict(domains(data))
     found = {

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from bench.fleet import asking_kinds
-from bench.worker.concurrency import endpoint, running_worker
+from bench.worker.concurrency import LATENCY, endpoint, running_worker
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.profile import Profile
 from cogitate.ops.fake_llm.server import MODEL
@@ -69,7 +69,7 @@ class Fleet:
         server = stack.enter_context(EmbeddedServer(self.folder))
         self.state, self.broker = stack.enter_context(server.client(0)), stack.enter_context(server.client(1))
         self.state.config_set("appendfsync", "everysec")
-        self.place = Place(self.folder, server.url, stack.enter_context(endpoint()))
+        self.place = Place(self.folder, server.url, stack.enter_context(endpoint("--latency", LATENCY)))
 
     def run(self, name: str, agents: int, share: int = 1) -> TickLoop:
         """Begin a run whose agents do nothing that is not requested."""

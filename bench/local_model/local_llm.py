@@ -24,7 +24,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from bench.local_model.models import MODELS
 from bench.table import Row, Table
@@ -120,6 +120,9 @@ RULES = [  # of fakellm; models are named after the kinds that ask them
 ]
 
 
+Pack = Literal["auto", "off"]
+
+
 class LocalRun(NamedTuple):
     """The outcome of a town."""
 
@@ -132,18 +135,19 @@ class LocalRun(NamedTuple):
     refused: list[str]  # unusable answers, and why
 
 
-def report(servers: Iterable[Server], calls: int, texts: Path | None, seed: int) -> int:
+def report(servers: Iterable[Server], calls: int, texts: Path | None, seed: int, pack: Pack | None = None) -> int:
     """Run the town with each server and print the results; return 1 if there are faults.
 
     Args:
         calls: most calls for each server.
         texts: file for the texts of the changes that models' answers made, and for the answers that were refused.
         seed: of the town and of the model.
+        pack: ask as one asks a capable model, for reasons and with or without packs; None: as one asks a weak one.
     """
     wrong: list[str] = []
     for server in servers:
         with server.start() as url, tempfile.TemporaryDirectory() as folder:
-            lived = live(server, url, calls, Path(folder), seed)
+            lived = live(server, url, calls, Path(folder), seed, pack)
         print(table(lived), end="\n\n", flush=True)
         wrong += [f"{server.name}: {what}" for what in lived.wrong]
         if texts is not None:
@@ -153,13 +157,13 @@ def report(servers: Iterable[Server], calls: int, texts: Path | None, seed: int)
     return 1 if wrong else 0
 
 
-def live(server: Server, url: str, calls: int, folder: Path, seed: int = 0) -> LocalRun:
+def live(server: Server, url: str, calls: int, folder: Path, seed: int = 0, pack: Pack | None = None) -> LocalRun:
     """Run a day of a town with one worker process; each kind has a model and an endpoint named after it."""
     settings = Settings.tuned(
         data_dir=folder,
         llm="openai",
         workers=1,
-        concurrency=2,
+        concurrency=2 if pack is None else 8,
         wait=PATIENCE,
         job_deadline=PATIENCE / 2,
         limit_tokens=10_000_000,
@@ -175,7 +179,12 @@ def live(server: Server, url: str, calls: int, folder: Path, seed: int = 0) -> L
         endpoints={kind: Endpoint(base_url=url, api_key="none") for kind in ASKING},
         models={
             kind: ModelSettings(
-                endpoint=kind, model=server.model or kind, seed=seed + 1, reasons=False, parameters=SAMPLING
+                endpoint=kind,
+                model=server.model or kind,
+                seed=seed + 1,
+                reasons=pack is not None,
+                pack=pack or "off",
+                parameters=SAMPLING,
             )
             for kind in ASKING
         },
@@ -326,12 +335,13 @@ def main() -> int:
     parser.add_argument("--only", default="", help="part of the names of the servers to use")
     parser.add_argument("--gguf", type=Path, help="file of a model to use instead")
     parser.add_argument("--texts", type=Path, help="file for the texts of the changes that answers made")
+    parser.add_argument("--pack", choices=("auto", "off"), help="ask as a capable model, with or without packs")
     parser.add_argument("--seed", type=int, default=0, help="of the town and of the model")
     arguments = parser.parse_args()
     logs.quiet()
     servers = [Server("fakellm", "", fakellm), *(of_llama(model.name) for model in MODELS)]
     chosen = [of_llama(str(arguments.gguf))] if arguments.gguf else [s for s in servers if arguments.only in s.name]
-    return report(chosen, arguments.calls, arguments.texts, arguments.seed)
+    return report(chosen, arguments.calls, arguments.texts, arguments.seed, arguments.pack)
 
 
 if __name__ == "__main__":

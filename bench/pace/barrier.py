@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Annotated
 
 from bench.pace.paced import FIVE, PacedCase, PacedRun, live
 from bench.pace.recorded_calls import calls_of, recordings_in, steps_of
@@ -43,6 +44,27 @@ def seconds_of_barrier(calls: Sequence[tuple[str, int]], latency: float) -> floa
 def seconds_of_oracle(calls: Sequence[tuple[str, int]], latency: float) -> float:
     """Return the seconds of the longest chain of dependent calls, which are those of one owner."""
     return max(Counter(owner for owner, _ in calls).values(), default=0) * latency
+
+
+def tables(
+    agents: Annotated[Sequence[int], "agents of the built-in town"] = (25, 100, 300),
+    latency: Annotated[float, "seconds of a call"] = 1.0,
+    rate: Annotated[float, "ticks a second of Cogitate's run"] = 20.0,
+    ticks: Annotated[int, "game minutes, from 5 AM"] = 1_140,
+    recorded: Annotated[bool, "recorded days with their own calls instead"] = False,
+    times: Annotated[float, "speed relative to the barrier, with --recorded"] = 4.2,
+    data: Path | None = None,
+) -> Iterator[Table]:
+    """Yield a table of each town, or of each recorded day.
+
+    Raises:
+        FileNotFoundError: if recorded days are asked for, and there are none.
+    """
+    if not recorded:
+        return measure(agents, latency, rate, ticks)
+    if data is None:
+        raise FileNotFoundError("--recorded needs --data or COGITATE_RECORDINGS")
+    return measure_recorded(data, latency, times)
 
 
 def measure(agents: Sequence[int], latency: float, rate: float, ticks: int) -> Iterator[Table]:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Annotated, Any
 
 from redis import Redis
 
@@ -136,7 +136,12 @@ def paces(rates: Sequence[float], latencies: Sequence[float], seconds: float, be
     return found
 
 
-def measure(rates: Sequence[float], latencies: Sequence[float], seconds: float, before: bool) -> Table:
+def measure(
+    rates: Annotated[Sequence[float], "ticks a second"] = (1.0, 5.0, 20.0),
+    latencies: Annotated[Sequence[float], "seconds, medians"] = (0.2, 1.0, 5.0),
+    seconds: Annotated[float, "most seconds of one run"] = 360.0,
+    before: Annotated[bool, "repeat each run with fixed due ticks"] = False,
+) -> Table:
     """Run the cases one after the other, report each as it ends, and return their figures."""
     lived = []
     for pace in paces(rates, latencies, seconds, before):

@@ -40,7 +40,7 @@ class Thought(NamedTuple):
     maker: str
 
 
-def markdown(agent: str) -> str:
+def markdown(agent: str = "agent:amara-okafor") -> str:
     """Return the day as a page. `agent` is an owner's name of the town ("agent:amara-okafor").
 
     Raises:

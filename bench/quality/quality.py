@@ -5,7 +5,7 @@ A section is a module with `tables(data) -> list[Table]`. Everything is determin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from bench.quality import importance, locomo, reflection_times, repeats, streams, summaries
@@ -22,9 +22,13 @@ SECTIONS: dict[str, Callable[[Path], list[Table]]] = {
 }
 
 
-def report(data: Path, sections: Iterable[str] = tuple(SECTIONS)) -> Iterator[Table]:
-    """Yield the tables of every section as they become ready. Raise FileNotFoundError if `data` has no recordings."""
+def report(data: Path, section: Sequence[str] = tuple(SECTIONS)) -> Iterator[Table]:
+    """Yield the tables of these sections as they become ready.
+
+    Raises:
+        FileNotFoundError: if `data` has no recordings.
+    """
     if not (data / "smallville").is_dir() and not (data / "locomo").is_dir():
         raise FileNotFoundError(f"{data} has neither smallville/ nor locomo/; give a folder of recordings")
-    for name in sections:
+    for name in section:
         yield from SECTIONS[name](data)

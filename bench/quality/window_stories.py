@@ -73,6 +73,12 @@ def _read(path: Path) -> Told:
     return Told(path.stem, half, facts, body.split("\n")[:-1] if body.endswith("\n") else body.split("\n"))
 
 
+def tables() -> list[Table]:
+    """Return a table for each half of the stories."""
+    stories = read_stories()
+    return [table(half, stories) for half in HALVES]
+
+
 def table(half: str, stories: Sequence[Told]) -> Table:
     """Return the share of facts that summaries of one half of the stories keep."""
     rows: list[Row] = []

@@ -7,6 +7,7 @@ from __future__ import annotations
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Annotated
 
 from bench.readability.checks import CHECKS, QUOTED, Sentence, sentences_of
 from bench.readability.made import Made, lived, of_town
@@ -22,7 +23,9 @@ TYPES = ("reflection", "summary", "long-term summary", "plan item")
 _SHARED = 3  # owners: both sides of a talk may summarise it in the same words
 
 
-def tables(agents: int = AGENTS, days: int = DAYS, *, examples: bool = False) -> Iterator[Table | str]:
+def tables(
+    agents: int = AGENTS, days: int = DAYS, *, examples: Annotated[bool, "print the sentences that fail"] = False
+) -> Iterator[Table | str]:
     """Yield a table for each world as it becomes ready, followed by sentences that fail, if `examples` is set."""
     worlds: tuple[tuple[str, Callable[[], list[Made]]], ...] = (
         (f"A town of {agents} for {days} days", lambda: of_town(agents, days, MINUTES_PER_TICK)),

@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
+from typing import Annotated
 
 import psutil
 
@@ -36,7 +37,7 @@ def _opened(folder: Path, run: str, agents: int) -> Iterator[TickLoop]:
         yield loop
 
 
-def table(runs: int = 10, agents: int = 100_000) -> Table:
+def table(runs: int = 10, agents: Annotated[int, "of each run"] = 100_000) -> Table:
     """Return the milliseconds of an idle tick of each run, and their ratio to those of a run with 100 agents."""
     process = psutil.Process()
     with ExitStack() as stack:

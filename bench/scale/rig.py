@@ -71,7 +71,7 @@ class Rig:
         self._state, self._messages = enter(self._ledger.client()), enter(self._broker.client())
         for client in (self._state, self._messages):
             client.config_set("appendfsync", "everysec")  # as in docker-compose.yml
-        self._endpoint = enter(endpoint(self.latency))
+        self._endpoint = enter(endpoint("--latency", self.latency))
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -21,7 +21,7 @@ from itertools import count
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import psutil
 from redis import Redis
@@ -69,12 +69,17 @@ class Measured(NamedTuple):
         return self.cpu / self.calls * 1000
 
 
+def measure(bare: Annotated[int, "rounds against the bare client alone; 0: against all"] = 0) -> Table:
+    """Return the calls of the product and of all others, or of the bare client alone."""
+    return against_bare(bare) if bare else table()
+
+
 def table(in_flight: Sequence[int] = (1, 10, 50, 200)) -> Table:
     """Measure the product with each number of jobs in flight, and plain workers with the last number and with two."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory()))
         server = stack.enter_context(EmbeddedServer(folder))
-        url = stack.enter_context(endpoint())
+        url = stack.enter_context(endpoint("--latency", LATENCY))
         bench = Bench(folder, server.url, url, stack.enter_context(server.client(1)))
         *fewer, most = in_flight
         ours = {number: bench.ours(number) for number in fewer}
@@ -106,7 +111,12 @@ def against_bare(rounds: int, in_flight: int = 200) -> Table:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory()))
         server = stack.enter_context(EmbeddedServer(folder))
-        bench = Bench(folder, server.url, stack.enter_context(endpoint()), stack.enter_context(server.client(1)))
+        bench = Bench(
+            folder,
+            server.url,
+            stack.enter_context(endpoint("--latency", LATENCY)),
+            stack.enter_context(server.client(1)),
+        )
         turns = [(bench.ours(in_flight), bench.bare(in_flight, "own")) for _ in range(rounds)]
     found = {
         "worker, calls a second": [ours.rate for ours, _ in turns],
@@ -241,8 +251,7 @@ class Bench:
         return Measured(answers_after - answers, ended - begun, cpu_after - cpu)
 
     def _answers(self) -> int:
-        with urllib.request.urlopen(self._endpoint.removesuffix("/v1") + "/stats") as response:
-            return int(json.load(response)["answers"])
+        return int(stats_of(self._endpoint)["answers"])
 
 
 def _enough(number: int) -> int:
@@ -283,16 +292,23 @@ def until(condition: Callable[[], bool], log: Path) -> None:
 
 
 @contextmanager
-def endpoint(latency: float = LATENCY) -> Iterator[str]:
-    """Run the stand-in in a separate process, and yield its base URL.
+def endpoint(*options: object) -> Iterator[str]:
+    """Run the stand-in in a separate process, since a busy one answers late, and yield its base URL.
 
     Args:
-        latency: seconds of an answer.
+        options: of `cogitate fake-llm`.
     """
-    command = [sys.executable, "-m", "cogitate.ops", "fake-llm", "--port", "0", "--latency", str(latency)]
+    command = [sys.executable, "-m", "cogitate.ops", "fake-llm", "--port", "0", *map(str, options)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdout is not None
         try:
             yield process.stdout.readline().strip()
         finally:
             process.terminate()
+
+
+def stats_of(url: str) -> dict[str, Any]:
+    """Return the counts of a stand-in with this base URL."""
+    with urllib.request.urlopen(url.removesuffix("/v1") + "/stats") as response:
+        found: dict[str, Any] = json.load(response)
+    return found

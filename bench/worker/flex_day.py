@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 
 from bench.table import Row, Table
 from bench.worker.lived_day import RUN, lived_day
+from cogitate.memory.clock import DAY
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.scheduler.config.endpoints import Endpoint, ModelSettings
 from cogitate.scheduler.config.settings import Settings
@@ -55,7 +56,7 @@ def live(
     """
     with (
         TemporaryDirectory(prefix="cogitate-") as folder,
-        FakeEndpoint(latency=LATENCY, flex_latency=flex_latency, faults=faults) as endpoint,
+        FakeEndpoint(latency=LATENCY, flex_latency=flex_latency, faults=faults or {}) as endpoint,
     ):
         chosen = Settings(
             data_dir=Path(folder),
@@ -85,7 +86,7 @@ def live(
     )
 
 
-def table(agents: int, ticks: int) -> Table:
+def table(agents: int = 25, ticks: int = DAY) -> Table:
     """Return the figures of single, flex, packed and packed flex calls, and of flex that is slow or busy."""
     rows = [
         Row("single, standard", live(agents, ticks, tier="standard")),

@@ -17,6 +17,7 @@ from unittest.mock import patch
 
 from bench.table import Row, Table
 from bench.worker.flex_day import COLUMNS, Lived, live
+from cogitate.memory.clock import DAY
 from cogitate.ops.fake_llm import completions, server
 from cogitate.ops.fake_llm.answers import text_of
 from cogitate.ops.fake_llm.completions import FakeResponse, count_tokens
@@ -52,7 +53,7 @@ def _beginning(one: str, other: str) -> str:
     return one[: next(differs, min(len(one), len(other)))]
 
 
-def table(agents: int, ticks: int) -> Table:
+def table(agents: int = 25, ticks: int = DAY) -> Table:
     """Return the figures of a day as means are added, and each row's part of the first."""
     found: dict[str, Lived] = {"single, standard": live(agents, ticks, tier="standard")}
     with prompt_cache():

@@ -15,6 +15,7 @@ from unittest.mock import patch
 
 from bench.table import Row, Table
 from bench.worker.lived_day import RUN, lived_day
+from cogitate.memory.clock import DAY
 from cogitate.memory.effects import Rate
 from cogitate.ops.fake_llm import completions, server
 from cogitate.ops.fake_llm.server import FakeEndpoint
@@ -90,7 +91,7 @@ def live(world: Town | Story, pack: Literal["auto", "off"], ticks: int) -> Lived
     return Lived(served.requests, *tokens, sources["llm"], rated / asked if asked else 0.0, sum(sent))
 
 
-def table(agents: int, ticks: int) -> Table:
+def table(agents: int = 25, ticks: int = DAY) -> Table:
     """Return the figures of a town and of the story, each with single and with packed calls."""
     rows = []
     for name in ("town", "story"):

@@ -8,19 +8,14 @@ accepted and refused since its first request, using the last count that arrived 
 
 from __future__ import annotations
 
-import contextlib
-import json
-import subprocess
-import sys
 import tempfile
 import threading
 import time
-import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from bench.table import Row, Table
+from bench.worker.concurrency import endpoint, stats_of
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.profile import Profile
 from cogitate.scheduler.config.endpoints import Endpoint
@@ -65,7 +60,7 @@ def measure(per_minute: int, seconds: float, folder: Path, burst: int = 1, delay
     """
     allowed = round(per_minute * seconds / 60)
     owners = {f"agent:{number:03}": Profile(name=f"Agent {number}") for number in range(allowed + WORKERS)}
-    with _server(per_minute, burst + delayed) as url:
+    with endpoint("--requests-per-minute", per_minute, "--burst", burst + delayed) as url:
         limited = Endpoint(base_url=url, api_key="any", requests_per_minute=per_minute, burst=burst)
         settings = Settings(
             data_dir=folder,
@@ -105,23 +100,9 @@ def measure(per_minute: int, seconds: float, folder: Path, burst: int = 1, delay
     return Kept(per_minute, seconds, allowed, *counted[-1], vitals)
 
 
-@contextlib.contextmanager
-def _server(per_minute: int, burst: int) -> Iterator[str]:
-    """Yield the URL of a stand-in in a separate process: a busy process would accept requests late."""
-    limit = ["--requests-per-minute", str(per_minute), "--burst", str(burst)]
-    command = [sys.executable, "-m", "cogitate.ops", "fake-llm", "--port", "0", *limit]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
-        try:
-            assert process.stdout is not None
-            yield process.stdout.readline().strip()
-        finally:
-            process.terminate()
-
-
 def _served(url: str) -> tuple[int, int]:
     """Return the requests accepted and refused so far."""
-    with urllib.request.urlopen(url.removesuffix("/v1") + "/stats") as response:
-        by_status = json.load(response)["by_status"]
+    by_status = stats_of(url)["by_status"]
     return by_status.get("200", 0), by_status.get("429", 0)
 
 
@@ -135,7 +116,11 @@ def shown(kept: Kept) -> Table:
     )
 
 
-def report(per_minute: int, seconds: float, burst: int = 1) -> int:
+def report(
+    per_minute: int = 60,
+    seconds: float = 300.0,
+    burst: Annotated[int, "requests that the server accepts ahead of the even pace"] = 1,
+) -> int:
     """Measure, print, and return an exit code."""
     with tempfile.TemporaryDirectory() as folder:
         kept = measure(per_minute, seconds, Path(folder), burst)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from statistics import fmean
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from bench.table import Row, Table
 from cogitate.hosting.tick_loop import TickLoop
@@ -142,7 +142,7 @@ SCENARIOS = (
 )
 
 
-def table(only: str = "") -> Table:
+def table(only: Annotated[str, "part of the labels of the scenarios to run"] = "") -> Table:
     """Return the jobs of each scenario whose label contains `only`.
 
     Raises:

@@ -339,9 +339,13 @@ def packs() -> Mapping[str, Mapping[str, Any]]:
     return read_table("phrases") | _OF_HOST
 
 
+@cache
 def phrases_of(phrase: str) -> frozenset[str]:
     """Return a phrase in every language that has it."""
     return frozenset(str(table[phrase]) for table in packs().values() if phrase in table)
+
+
+forget_with_packs(phrases_of.cache_clear)
 
 
 def pack_of(language: str) -> Pack:

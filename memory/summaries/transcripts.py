@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from cogitate.memory.language.languages import is_english
-from cogitate.memory.language.sentences import split_sentences
 
 _WITHIN = r"[^\[\]{}<>*()\n]{1,60}"
 #: "{disfmarker}", "[click]", "<laugh>", "*waves*", and in round brackets a few words that
@@ -27,23 +26,9 @@ _REPEATED = re.compile(r"\b([a-z]++(?:['’][a-z]++)?+|I)(?:[ ,]++\1\b)++")
 #: The marks and endings that tokenised text sets apart: "don 't know ." and "I 'm here , too"
 _APART = re.compile(r"(?<=\w)\s++(?=(?:'(?:s|m|d|t|re|ve|ll)|n't)\b)|(?<!\s)\s++(?=[.,?!;:](?:\s|$))", re.IGNORECASE)
 _QUOTED_APART = re.compile(r'(?<!\S)"\s++([^"\n]{1,200}?)\s++"(?!\w)')
-#: "Ada Smith: I will come."
-_LABELLED = re.compile(r"([A-ZÀ-Þ][\w.'’-]{0,30}(?: [\w.'’-]{1,30}){0,3}):\s+\S")
 _LEADING = re.compile(r"^[\s,.;:…]++(?=\S)", re.MULTILINE)
 _SPACES = re.compile(r"(?<=\n)\s+|[^\S\n]+")
 _BROKEN_OFF = re.compile(r"(?<=\w--)\s++|(?<=\w—)\s++")  # which ends a sentence as a line end does
-
-
-def labelled_sentences(text: str) -> str:
-    """Return of a transcript of several speakers the sentences that name theirs; any other text as it is.
-
-    A later sentence of such a line, quoted alone, would be taken for one of who passed the transcript on.
-    """
-    lines = [line.strip() for line in text.split("\n")]
-    labelled = [(found[1], line) for line in lines if (found := _LABELLED.match(line))]
-    if len({label for label, _ in labelled}) < 2:
-        return text
-    return "\n".join(split_sentences(line)[0] for _, line in labelled)
 
 
 def without_directions(text: str) -> str:

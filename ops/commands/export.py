@@ -81,33 +81,27 @@ def export(
         return 0
     if what is None:
         raise InputError("give --what memories, jobs, journal or answers, or --format capsule for the whole run")
-    if what == "answers":
-        if form != "jsonl":
-            raise InputError("--what answers writes JSON Lines only: leave --format out")
-        with open_run(settings, run) as (client, run):
-            count = _written(_answers(client, run, settings), out)
-        Terminal(stderr=True).print(f"{count:,} lines of {what} of run {run}")
-        return 0
+    if what == "answers" and form != "jsonl":
+        raise InputError("--what answers writes JSON Lines only: leave --format out")
     if form == "parquet" and out is None:
         raise InputError("--format parquet writes a file: give --out FILE")
     if form == "generative-agents" and (out is None or what != "memories"):
         raise InputError("--format generative-agents writes memories to a folder: give --what memories --out FOLDER")
+    console = Terminal(stderr=True)
     with open_run(settings, run) as (client, run):
         if form == "generative-agents":
             assert out is not None
-            saved = write_save(client, run, streams_of(client, run), out)
-            for line in saved.lines(run, out):
-                Terminal(stderr=True).print(line)
-            return 0
-        if form == "parquet":
+            for line in write_save(client, run, streams_of(client, run), out).lines(run, out):
+                console.print(line)
+        elif form == "parquet" and what != "answers":
             assert out is not None
             rows = rows_of(client, run, what, settings.data_dir)
             with private_file(out) as file:
                 count = write_parquet(file, COLUMNS[what], rows, "--format parquet")
-            Terminal(stderr=True).print(f"{count:,} rows of {what} of run {run}")
-            return 0
-        count = _written(_LINES[what](client, run, settings.data_dir), out)
-    Terminal(stderr=True).print(f"{count:,} lines of {what} of run {run}")
+            console.print(f"{count:,} rows of {what} of run {run}")
+        else:
+            count = _written(_LINES[what](client, run, settings), out)
+            console.print(f"{count:,} lines of {what} of run {run}")
     return 0
 
 
@@ -145,7 +139,7 @@ def _answers(client: Redis, run: str, settings: Settings) -> Iterator[bytes]:
         yield msgspec.json.encode(told)
 
 
-def _memories(client: Redis, run: str, data_dir: Path) -> Iterator[bytes]:
+def _memories(client: Redis, run: str, settings: Settings) -> Iterator[bytes]:
     profiles = {
         name.decode(): typed_json.decode(raw, Profile)
         for name, raw in RunStore.open(client, run).mapping("owners").items()
@@ -153,15 +147,15 @@ def _memories(client: Redis, run: str, data_dir: Path) -> Iterator[bytes]:
     return (dump_with_profile(stream, profiles.get(stream.owner)) for stream in streams_of(client, run))
 
 
-def _jobs(client: Redis, run: str, data_dir: Path) -> Iterator[bytes]:
+def _jobs(client: Redis, run: str, settings: Settings) -> Iterator[bytes]:
     return (msgspec.json.encode(job_json(one)) for one in JobHistory(client, run).all())
 
 
-def _journal(client: Redis, run: str, data_dir: Path) -> Iterator[bytes]:
-    for line in all_lines(client, data_dir, run):
+def _journal(client: Redis, run: str, settings: Settings) -> Iterator[bytes]:
+    for line in all_lines(client, settings.data_dir, run):
         yield msgspec.json.encode(
             {"tick": line.core.tick, "digest": line.digest, "chain": line.chain, "core": line.core, "notes": line.notes}
         )
 
 
-_LINES = {"memories": _memories, "jobs": _jobs, "journal": _journal}
+_LINES = {"memories": _memories, "jobs": _jobs, "journal": _journal, "answers": _answers}

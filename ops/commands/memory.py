@@ -175,7 +175,7 @@ def _json(kept: StoredMemory, entries: Sequence[Entry], salience: Mapping[int, S
                 **msgspec.to_builtins(entry),
                 "importance": entry.importance,
                 "provisional": entry.provisional,
-                "marks": {name: getattr(marks, name) for name in marks.__struct_fields__},
+                "marks": msgspec.structs.asdict(marks),
                 "archived": None if archived is None else {"tick": archived.tick, "into": archived.into},
                 "why": _scored(salience[entry.number]) if archived is None else None,
             }
@@ -201,7 +201,7 @@ def _json(kept: StoredMemory, entries: Sequence[Entry], salience: Mapping[int, S
 def _plan(plan: CurrentPlan | None) -> dict[str, Any] | None:
     if plan is None:
         return None
-    items = [{name: getattr(item, name) for name in item.__struct_fields__} for item in plan.items]
+    items = [msgspec.structs.asdict(item) for item in plan.items]
     named = {"now": plan.now, "next": plan.next}
     ids = {when: item.id if item is not None else None for when, item in named.items()}
     return {"number": plan.number, "valid_until": plan.valid_until, "items": items, **ids}
@@ -234,19 +234,10 @@ def plan(
                 if present is not None:
                     console.print(f"{label}: {present.description}")
     if as_json:
-        facts_of_plan: dict[str, object] | None = None
-        if plan is not None and found is not None:
-            facts_of_plan = {
-                "number": found.number,
-                "tick": found.tick,
-                "text": found.text,
-                "provisional": found.provisional,
-                "valid_until": found.valid_until,
-                "items": [{name: getattr(item, name) for name in item.__struct_fields__} for item in plan.items],
-                "now": plan.now.id if plan.now is not None else None,
-                "next": plan.next.id if plan.next is not None else None,
-            }
-        facts = {"run": run, "owner": owner, "tick": kept.tick, "minute": kept.minute, "plan": facts_of_plan}
+        told = _plan(plan)
+        if told is not None and found is not None:
+            told |= {"tick": found.tick, "text": found.text, "provisional": found.provisional}
+        facts = {"run": run, "owner": owner, "tick": kept.tick, "minute": kept.minute, "plan": told}
         print(json.dumps(facts), flush=True)
     return 0
 

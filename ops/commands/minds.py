@@ -98,7 +98,7 @@ def _serve(reading: MindsReading, runs: Sequence[str], at: str | None, port: int
         server = MindsServer(reading, runs, port)
     except OSError as error:
         raise ConfigurationError(f"--port {port}: cannot listen there: {error.strerror or error}") from None
-    with server, interruptible(lambda text: err.print(text)) as interruption:
+    with server, interruptible(err.print) as interruption:
         print(server.url if at is None else f"{server.url}?{urlencode({'at': at})}", flush=True)
         err.print("Open this address in a browser on this machine; Ctrl-C stops the server.")
         try:

@@ -168,7 +168,7 @@ def host(
         named: whether the run's name was given; otherwise another free one may be chosen.
     """
     err, out = Terminal(stderr=True), Terminal(stderr=as_json)
-    with interruptible(lambda text: err.print(text)) as interruption:
+    with interruptible(err.print) as interruption:
         loop: TickLoop | None = None
         try:
             began = time.monotonic()

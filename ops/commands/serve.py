@@ -112,7 +112,7 @@ def gateway(
         whom = "hosts with a token" if known else "programs of this machine"
         err.print(f"serving {whom} at {url}; its requests: {url}/openapi.json")
 
-    with interruptible(lambda text: err.print(text)) as interruption:
+    with interruptible(err.print) as interruption:
         try:
             serve(settings, known, address=address, port=port, started=started)
         except KeyboardInterrupt:  # the server raises the signal again after its end

@@ -26,10 +26,7 @@ from cogitate.ops.command_options import (
     read_settings,
 )
 from cogitate.ops.formatting.vitals import format_cadence
-from cogitate.ops.operator_requests import (
-    cadence_request,
-    format_outcome,
-)
+from cogitate.ops.operator_requests import cadence_request, format_control, format_outcome
 from cogitate.scheduler.config.controls import Control, SetMode
 from cogitate.scheduler.config.settings import ConfigurationError
 from cogitate.scheduler.inspection.stored_run import clock_of
@@ -205,15 +202,7 @@ def throttle(
         if as_json:
             print(json.dumps({"run": run, **msgspec.to_builtins(found)}), flush=True)
         return 0
-    named = " ".join(
-        [
-            "throttle",
-            kind,
-            *([] if factor is None else [f"{factor:g}"]),
-            *(["pinned"] if pin else []),
-            *(["auto"] if auto else []),
-        ]
-    )
+    named = [format_control(control)]
     return request_controls(
-        run, [control], named=[named], data_dir=data_dir, as_json=as_json, no_wait=no_wait, reason=reason
+        run, [control], named=named, data_dir=data_dir, as_json=as_json, no_wait=no_wait, reason=reason
     )

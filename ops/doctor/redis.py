@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from statistics import median
 from typing import Any
 
@@ -54,7 +54,7 @@ def _examine_server(server: Redis, name: str, info: dict[str, Any]) -> Iterator[
     if name.startswith("state"):
         yield _persistence(name, server, info)
         yield _clock(name, server)
-    yield _latency(name, server)
+    yield examine_latency(name, server.time, "Redis")
 
 
 def _version(name: str, info: dict[str, Any]) -> Finding:
@@ -126,14 +126,19 @@ def _clock(name: str, client: Redis) -> Finding:
     return ok(what, f"{apart:+.3f} s from this machine's")
 
 
-def _latency(name: str, client: Redis) -> Finding:
+def examine_latency(name: str, trip: Callable[[], object], server: str, trips: int = 1) -> Finding:
+    """Report how long a round trip takes.
+
+    Args:
+        trip: makes so many of them.
+    """
     took = []
     for _ in range(PINGS):
         began = time.perf_counter()
-        client.time()
-        took.append(time.perf_counter() - began)
+        trip()
+        took.append((time.perf_counter() - began) / trips)
     usual = median(took)
     found = f"{1000 * usual:.2f} ms a round trip"
     if usual > SLOW:
-        return warning(f"{name} latency", found, "move host, workers and Redis nearer to each other")
+        return warning(f"{name} latency", found, f"move host, workers and {server} nearer to each other")
     return ok(f"{name} latency", found)

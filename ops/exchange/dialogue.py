@@ -10,11 +10,11 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from cogitate.memory.entry import Entry
-from cogitate.memory.errors import InputError, first_fault, quoted
-from cogitate.ops.exchange.incoming import Incoming, TooMany, decode_json, naming, owner_named, read_bytes
+from cogitate.memory.errors import InputError, quoted
+from cogitate.ops.exchange.incoming import Incoming, decode_json, naming, owner_named, read_bytes
 from cogitate.scheduler.intake.observations import Short, Text
 
 _SESSION = re.compile(r"session_(0|[1-9][0-9]{0,5})")
@@ -59,17 +59,10 @@ def read_dialogue(file: Path, sample: str | None = None) -> Incoming:
     for time, key, turns in sessions:
         minute = (time - day_0) // timedelta(minutes=1)
         for number, raw in enumerate(turns, 1):
-            where = f"{key}, turn {number}"
-            try:
+            with found.reporting("turn", f"{key}, turn {number}"):
                 entry = _entry(_Turn.model_validate(raw), key, minute, owners)
                 for owner in owners:
                     found.add(owner, entry)
-            except TooMany:
-                raise
-            except ValidationError as error:
-                found.leave_out("turn", f"{where}: {first_fault(error)}")
-            except InputError as error:
-                found.leave_out("turn", f"{where}: {error}")
     found.check_usable()
     return found
 

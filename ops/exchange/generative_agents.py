@@ -24,7 +24,7 @@ from cogitate.memory.errors import InputError
 from cogitate.memory.profile import Location, Profile
 from cogitate.memory.routines import routine_text
 from cogitate.memory.stream import Stream
-from cogitate.ops.exchange.incoming import MAX_FILE, Incoming, TooMany, owner_named
+from cogitate.ops.exchange.incoming import MAX_FILE, Incoming, owner_named
 from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.journal.private_files import private_file, private_folder
 from cogitate.scheduler.ledger.run_store import RunStore
@@ -77,16 +77,11 @@ def _remember(found: Incoming, world: RecordedWorld, owner: str, persona: Person
     for node in persona.nodes:
         of_node = []
         for entry in _entries(world, owner, node):
-            try:
+            with found.reporting("node", f"{persona.name}, node_{node.number}"):
                 evidence = tuple(one for rests in entry.evidence or node.evidence for one in numbers.get(rests, ()))
                 found.add(owner, msgspec.structs.replace(entry, evidence=evidence))
-            except TooMany:
-                raise
-            except InputError as error:
-                found.leave_out("node", f"{persona.name}, node_{node.number}: {error}")
-                continue
-            number += 1
-            of_node.append(number)
+                number += 1
+                of_node.append(number)
         numbers[node.number] = tuple(of_node)
 
 

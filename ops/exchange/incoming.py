@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from pydantic import ValidationError
 
 from cogitate.memory import typed_json
 from cogitate.memory.effects import Append, Effect
 from cogitate.memory.entry import UNRATED, Entry
-from cogitate.memory.errors import InputError, quoted
+from cogitate.memory.errors import InputError, first_fault, quoted
 from cogitate.memory.profile import Location, Profile
 from cogitate.scheduler.intake.checks import check_owner, check_profile
 from cogitate.scheduler.intake.effects import check_effect
@@ -144,6 +145,8 @@ class Incoming:
             yield
         except TooMany:
             raise
+        except ValidationError as error:
+            self.leave_out(reason, f"{where}: {first_fault(error)}")
         except InputError as error:
             self.leave_out(reason, f"{where}: {error}")
 

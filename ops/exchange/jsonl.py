@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from cogitate.memory import typed_json
 from cogitate.memory.effects import ReplaceSummary, SetCharacter
 from cogitate.memory.entry import Character, Entry, PlanItem
-from cogitate.memory.errors import InputError, first_fault
+from cogitate.memory.errors import InputError
 from cogitate.memory.profile import Profile
 from cogitate.memory.snapshot import load
 from cogitate.memory.stream import Stream
 from cogitate.memory.unreadable import unreadable
-from cogitate.ops.exchange.incoming import Incoming, TooMany, decode_json, owner_named, read_bytes
+from cogitate.ops.exchange.incoming import Incoming, decode_json, owner_named, read_bytes
 from cogitate.scheduler.intake.checks import MAX_OWNER, check_profile
 from cogitate.scheduler.intake.effects import check_effect
 from cogitate.scheduler.intake.observations import ObservationFields, Text
@@ -66,7 +66,7 @@ def read_jsonl(file: Path) -> Incoming:
     for number, raw in enumerate(read_bytes(file).split(b"\n"), 1):
         if not raw.strip():
             continue
-        try:
+        with found.reporting("line", f"line {number}"):
             if len(raw) > MAX_LINE:
                 raise InputError(f"it has {len(raw):,} bytes, at most {MAX_LINE:,} fit")
             value = decode_json(raw)
@@ -76,10 +76,6 @@ def read_jsonl(file: Path) -> Incoming:
                 _take_stream(found, raw, number)
             else:
                 memories.append((number, value, _time(value)))
-        except TooMany:
-            raise
-        except (InputError, ValidationError) as error:
-            _leave_out(found, number, error)
     _take_memories(found, memories)
     found.check_usable()
     return found
@@ -99,24 +95,18 @@ def _take_memories(found: Incoming, lines: list[tuple[int, dict[str, Any], datet
     day_0 = first.replace(hour=0, minute=0, second=0, microsecond=0)
     checked: list[tuple[int, int, MemoryLine]] = []
     for number, value, time in lines:
-        try:
+        with found.reporting("line", f"line {number}"):
             fields = {name: one for name, one in value.items() if name != "time"}
             if time is not None:
                 fields["minute"] = (time - day_0) // timedelta(minutes=1)
             line = MemoryLine.model_validate(fields)
             checked.append((line.minute, number, line))
-        except ValidationError as error:
-            _leave_out(found, number, error)
     for _, number, line in sorted(checked, key=lambda one: one[:2]):
-        try:
+        with found.reporting("line", f"line {number}"):
             owner, profile = owner_named(line.owner)
             entry = Entry(**line.model_dump(exclude={"owner"}))
             found.add_owner(owner, profile)
             found.add(owner, entry)
-        except TooMany:
-            raise
-        except InputError as error:
-            _leave_out(found, number, error)
 
 
 def _take_stream(found: Incoming, raw: bytes, number: int) -> None:
@@ -171,8 +161,3 @@ def _unnumbered(entry: Entry, renumbered: dict[int, int], stream: Stream) -> Ent
         since_number=None,
         evidence=tuple(renumbered[n] for n in entry.evidence if n in renumbered),
     )
-
-
-def _leave_out(found: Incoming, number: int, error: InputError | ValidationError) -> None:
-    told = first_fault(error) if isinstance(error, ValidationError) else str(error)
-    found.leave_out("line", f"line {number}: {told}")

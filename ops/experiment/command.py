@@ -46,7 +46,7 @@ def sweep(
     err, console = Terminal(stderr=True), Terminal(stderr=as_json)
     asked: list[bool] = []
     with (
-        interruptible(lambda text: err.print(text)) as interruption,
+        interruptible(err.print) as interruption,
         interruption.softened(lambda: asked.append(True), "leaving the runs, which can be continued"),
     ):
         try:

@@ -1,8 +1,8 @@
 """Writes valid answers to any schema, composed of the prompt's words.
 
 An answer depends only on the messages and a seed. The name of a field determines its value: times ascend, places and
-people are among those that the prompt lists ("Places:" and lines "- name (type)", "People (id: name):" and lines
-"- id: name"), and an action is one of the "Available actions: a; b".
+people are among those that the prompt lists ("Places:" and lines "- name (type)", "People: a; b"), and an action is one
+of the "Available actions: a; b".
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ _NOW = re.compile(r"\bIt is (?:[^\n.]{0,200}? )??" + _CLOCK)
 _END = re.compile(r"\bends at " + _CLOCK)
 _LIST_HEADING = re.compile(r"^(?P<title>[^\n:]*?)(?: \([^)\n]{0,200}\))?:[ \t]*$")
 _ACTIONS = re.compile(r"^Available actions: (.+)$", re.MULTILINE)
+_PEOPLE = re.compile(r"^People: (.+)$", re.MULTILINE)
 _DOES = ("doing", "action")  # fields that hold one of the listed actions
 _TYPE = re.compile(r" \([^()]*\)$")
 _MEMORY = re.compile(r"^- \[[^\]\n]*\] (.+)$", re.MULTILINE)
@@ -59,7 +60,8 @@ class AnswerWriter:
         self._random = random.Random(f"{seed}\x1f{key}")  # seeded by text: the same in every process
         self._phrases = cycle(self._random.sample(_PHRASES, len(_PHRASES)))  # no two fields are equal
         self._places = self._listed("place", "location")
-        self._people = self._listed("people", "person", "agent", "character")
+        people = _PEOPLE.search(self._prompt)
+        self._people: list[str] = people[1].split("; ") if people else self._listed("person", "agent", "character")
         actions = _ACTIONS.search(self._prompt)
         self._actions = actions[1].split("; ") if actions else []
         self._memories = _MEMORY.findall(_without_conclusions(self._prompt))

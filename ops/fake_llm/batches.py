@@ -14,7 +14,7 @@ from email import message_from_bytes
 from email.policy import HTTP
 from typing import Any
 
-from cogitate.ops.fake_llm.completions import FakeResponse, complete, content_digest, error
+from cogitate.ops.fake_llm.completions import FakeResponse, complete, content_digest, error, json_response
 from cogitate.ops.fake_llm.faults import BATCH_FAULTS, draw, pick
 from cogitate.ops.fake_llm.http import HttpRequest
 from cogitate.ops.fake_llm.stats import Tally
@@ -62,23 +62,23 @@ class FakeBatches:
             case ("POST", "files"):
                 return self._upload(request, seed, faults)
             case ("GET", "files", name, "content") if name in self._files:
-                return FakeResponse(status=200, body=self._files[name], content_type="application/jsonl")
+                return FakeResponse(body=self._files[name], content_type="application/jsonl")
             case ("DELETE", "files", name) if name in self._files:
                 del self._files[name]
-                return _json({"id": name, "object": "file", "deleted": True})
+                return json_response({"id": name, "object": "file", "deleted": True})
             case ("POST", "batches"):
                 return self._create(request, seed, faults)
             case ("GET", "batches"):
                 newest = reversed(self._batches.values())
-                return _json({"object": "list", "data": [_shown(batch) for batch in newest], "has_more": False})
+                return json_response({"object": "list", "data": [_shown(batch) for batch in newest], "has_more": False})
             case ("GET", "batches", name) if name in self._batches:
-                return _json(_shown(self._batches[name]))
+                return json_response(_shown(self._batches[name]))
             case ("POST", "batches", name, "cancel") if name in self._batches:
                 batch = self._batches[name]
                 if batch.status == "in_progress":
                     self._answer(batch, batch.requests[: len(batch.requests) // 2], seed, faults)
                     batch.status = "cancelled"
-                return _json(_shown(batch))
+                return json_response(_shown(batch))
         return error(404, "not_found", f"{request.method} {request.path} is not served here")
 
     def _upload(self, request: HttpRequest, seed: int, faults: Mapping[str, float]) -> FakeResponse:
@@ -90,7 +90,7 @@ class FakeBatches:
             return error(404, "not_found", "The stand-in was told to take no files.")
         name = self._name("file")
         self._files[name] = content
-        return _json(
+        return json_response(
             {"id": name, "object": "file", "purpose": "batch", "bytes": len(content), "filename": "batch.jsonl"}
         )
 
@@ -105,7 +105,7 @@ class FakeBatches:
         batch = _Batch(self._name("batch"), name, asked.get("metadata") or {}, requests, fault, time.monotonic())
         self._batches[batch.id] = batch
         self._tally.batched(len(requests), fault)
-        return _json(_shown(batch) | {"status": "validating"})
+        return json_response(_shown(batch) | {"status": "validating"})
 
     def _end(self, batch: _Batch, seed: int, faults: Mapping[str, float]) -> None:
         """End a batch as its fault demands."""
@@ -218,7 +218,3 @@ def _shown(batch: _Batch) -> dict[str, Any]:
         "error_file_id": batch.files.get("error_file_id"),
         "metadata": dict(batch.metadata),
     }
-
-
-def _json(body: object) -> FakeResponse:
-    return FakeResponse(status=200, body=json.dumps(body).encode())

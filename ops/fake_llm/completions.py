@@ -7,20 +7,15 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from cogitate.ops.fake_llm.answers import AnswerWriter, text_of, wanted_schema
 from cogitate.ops.fake_llm.faults import FLEX_FAULTS, draw, status_of
-from cogitate.workers.jobs.packs.prompt import cases_in
+from cogitate.workers.jobs.packs.prompt import cases_in, numbered_texts, unnumbered
 
 Delivery = Literal["complete", "hang", "close", "reset", "drip", "drip_headers"]
-DELIVERIES: dict[str | None, Delivery] = {
-    "hang": "hang",
-    "close": "close",
-    "reset": "reset",
-    "drip": "drip",
-    "drip_headers": "drip_headers",
-}
+#: The delivery of each fault that concerns it.
+DELIVERIES: Mapping[str | None, Delivery] = {name: name for name in get_args(Delivery)}
 _HUGE = 8 * 2**20  # bytes
 
 
@@ -28,13 +23,18 @@ _HUGE = 8 * 2**20  # bytes
 class FakeResponse:
     """A response: its content, its way of delivery and the usage that it reports."""
 
-    status: int
+    status: int = 200
     body: bytes
     headers: tuple[tuple[str, str], ...] = ()
     content_type: str = "application/json"
     delivery: Delivery = "complete"
     usage: tuple[int, int] | None = None  # prompt and completion tokens, if the response reports them
     service_tier: str = "default"  # that served it
+
+
+def json_response(body: object, **more: Any) -> FakeResponse:
+    """Return a response with a body of JSON; `more` are other fields of it."""
+    return FakeResponse(body=json.dumps(body).encode(), **more)
 
 
 def count_tokens(text: str) -> int:
@@ -75,14 +75,14 @@ def failed(fault: str) -> FakeResponse | None:
     if fault in _ERRORS:
         return error(*_ERRORS[fault])
     if fault == "html":
-        return FakeResponse(status=200, body=b"<html><body>Gateway</body></html>", content_type="text/html")
+        return FakeResponse(body=b"<html><body>Gateway</body></html>", content_type="text/html")
     return None
 
 
 def error(status: int, code: str, message: str, headers: tuple[tuple[str, str], ...] = ()) -> FakeResponse:
     """Return an error response in OpenAI's format."""
     body = {"error": {"message": message, "type": "stand_in_error", "param": None, "code": code}}
-    return FakeResponse(status=status, body=json.dumps(body).encode(), headers=headers)
+    return json_response(body, status=status, headers=headers)
 
 
 _ERRORS = {
@@ -133,9 +133,8 @@ def _completion(request: Mapping[str, Any], text: str, fault: str | None) -> Fak
         reports_usage = False
         amount = math.nan if fault == "nan_usage" else -1
         body["usage"] = None if fault == "no_usage" else dict.fromkeys(body["usage"], amount)
-    return FakeResponse(
-        status=200,
-        body=json.dumps(body).encode(),
+    return json_response(
+        body,
         delivery=DELIVERIES.get(fault, "complete"),
         usage=usage if reports_usage else None,
         service_tier=tier,
@@ -161,9 +160,10 @@ def write_pack(
         return None
     each = schema["properties"]["answers"]["items"]["properties"]["answer"]
     answers = []
-    for number, *texts in cases:
+    for (number, *texts), numbered in zip(cases, numbered_texts(user), strict=True):
         own = [{"role": role, "content": text} for role, text in zip(("system", "user"), texts, strict=True)]
-        answers.append({"case": number, "answer": AnswerWriter(own, seed).write(each)})
+        numbers = {text: short for short, text in numbered.items()}
+        answers.append({"case": number, "answer": unnumbered(AnswerWriter(own, seed).write(each), numbers)})
     at = int(draw(seed, system, user, "pack") * len(answers))
     other = (at + 1) % len(answers)
     if fault == "pack_missing":

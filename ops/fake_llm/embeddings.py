@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from typing import Any
 
 from cogitate.memory.language.text import words
-from cogitate.ops.fake_llm.completions import DELIVERIES, FakeResponse, count_tokens, error, failed
+from cogitate.ops.fake_llm.completions import DELIVERIES, FakeResponse, count_tokens, error, failed, json_response
 from cogitate.ops.fake_llm.faults import draw
 
 DIMENSIONS = 64
@@ -34,9 +33,8 @@ def embed(request: Mapping[str, Any], fault: str | None) -> FakeResponse:
     }
     if fault != "no_usage":
         body["usage"] = {"prompt_tokens": tokens, "total_tokens": tokens}
-    return FakeResponse(
-        status=200,
-        body=json.dumps(body).encode(),
+    return json_response(
+        body,
         delivery=DELIVERIES.get(fault, "complete"),
         usage=(tokens, 0) if fault != "no_usage" else None,
     )

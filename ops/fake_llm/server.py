@@ -24,7 +24,7 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from cogitate.ops.fake_llm.batches import FakeBatches
-from cogitate.ops.fake_llm.completions import FakeResponse, complete, content_digest, digest_of, error
+from cogitate.ops.fake_llm.completions import FakeResponse, complete, content_digest, digest_of, error, json_response
 from cogitate.ops.fake_llm.embeddings import embed
 from cogitate.ops.fake_llm.faults import check_faults, draw, pick
 from cogitate.ops.fake_llm.http import HttpRequest, arrival, deliver, head_of, listening_socket, read_request
@@ -128,15 +128,10 @@ class _Server:
         if request.method == "POST" and (decide := self._decisions.get(path)) is not None:
             return await self._call(decide, request, reader, writer)
         if (request.method, path) == ("GET", "/stats"):
-            response = FakeResponse(status=200, body=json.dumps(self.tally.stats()._asdict()).encode())
+            response = json_response(vars(self.tally.stats()))
         elif (request.method, path) == ("GET", "/v1/models"):
-            models = {
-                "object": "list",
-                "data": [
-                    {"id": name, "object": "model", "created": 0, "owned_by": "cogitate"} for name in (MODEL, _USUAL)
-                ],
-            }
-            response = FakeResponse(status=200, body=json.dumps(models).encode())
+            models = [{"id": name, "object": "model", "created": 0, "owned_by": "cogitate"} for name in (MODEL, _USUAL)]
+            response = json_response({"object": "list", "data": models})
         elif (of_batches := self._of_batches(request)) is not None:
             response = of_batches
         else:
@@ -180,8 +175,7 @@ class _Server:
         try:
             request = json.loads(body)
             digest, model = digest_of(request), str(request.get("model"))
-            attempt, self._attempts[digest] = self._attempts[digest], self._attempts[digest] + 1
-            fault = pick(options.faults, draw(options.seed, digest, attempt, "fault"))
+            _, fault = self._attempt(digest)
             response = embed(request, fault)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             refusal = error(400, "invalid_request", "this is no valid request for embeddings")
@@ -204,9 +198,7 @@ class _Server:
         if options.rule is not None and (ruled := options.rule(request, self.tally.stats().in_flight)) is not None:
             self.tally.understood(model, None)
             return _Decision(options.latency if ruled.status == 200 else 0.0, model, digest, ruled)
-        attempt = self._attempts[digest]
-        self._attempts[digest] += 1
-        fault = pick(options.faults, draw(options.seed, digest, attempt, "fault"))
+        attempt, fault = self._attempt(digest)
         self.tally.understood(model, fault)
         wait = options.latency + options.jitter * draw(options.seed, digest, attempt, "jitter")
         if options.tail:
@@ -214,6 +206,11 @@ class _Server:
         response = answer if fault is None else complete(request, options.seed, fault)
         wait += options.flex_latency * (response.service_tier == "flex")
         return _Decision(wait, model, digest, response)
+
+    def _attempt(self, digest: str) -> tuple[int, str | None]:
+        """Return how often an equal request came before, and the fault of this one."""
+        attempt, self._attempts[digest] = self._attempts[digest], self._attempts[digest] + 1
+        return attempt, pick(self.options.faults, draw(self.options.seed, digest, attempt, "fault"))
 
 
 def _inside(share: float) -> float:
@@ -241,37 +238,14 @@ def _understood(body: bytes, seed: int) -> tuple[Mapping[str, Any], str, str | N
 
 
 class FakeEndpoint:
-    """The stand-in in a thread of this process, on a free port of the loopback interface, while the block lasts."""
+    """The stand-in in a thread of this process, on a free port of the loopback interface, while the block lasts.
 
-    def __init__(
-        self,
-        *,
-        latency: float = 0.0,
-        batch_latency: float = 0.0,
-        flex_latency: float = 0.0,
-        jitter: float = 0.0,
-        tail: float = 0.0,
-        faults: Mapping[str, float] | None = None,
-        seed: int = 0,
-        refuses: frozenset[str] = frozenset(),
-        requests_per_minute: int | None = None,
-        burst: int = 1,
-        rule: Rule | None = None,
-    ) -> None:
-        options = Options(
-            latency=latency,
-            batch_latency=batch_latency,
-            flex_latency=flex_latency,
-            jitter=jitter,
-            tail=tail,
-            faults=faults or {},
-            seed=seed,
-            refuses=refuses,
-            requests_per_minute=requests_per_minute,
-            burst=burst,
-            rule=rule,
-        )
-        self._server = _Server(options)
+    Args:
+        behaviour: fields of `Options`.
+    """
+
+    def __init__(self, **behaviour: Any) -> None:
+        self._server = _Server(Options(**behaviour))
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), name="fake-llm", daemon=True)
         self._loop: asyncio.AbstractEventLoop
@@ -315,27 +289,13 @@ class FakeEndpoint:
             if not changed.wait_for(lambda: condition(self.stats()), timeout):
                 raise TimeoutError(f"not within {timeout:g} s; served so far: {self.stats()}")
 
-    def change(
-        self,
-        *,
-        latency: float | None = None,
-        batch_latency: float | None = None,
-        faults: Mapping[str, float] | None = None,
-    ) -> None:
-        """Change latencies or faults from now on, also of open batches; None leaves them.
+    def change(self, **changed: Any) -> None:
+        """Change fields of `Options` from now on, latencies and faults of open batches too.
 
         Raises:
             ValueError: when an option is invalid.
         """
-        options = self._server.options
-        self.behave(
-            replace(
-                options,
-                latency=options.latency if latency is None else latency,
-                batch_latency=options.batch_latency if batch_latency is None else batch_latency,
-                faults=options.faults if faults is None else faults,
-            )
-        )
+        self.behave(replace(self._server.options, **changed))
 
     def behave(self, options: Options) -> None:
         """Set the options from now on. A changed rate limit starts again."""

@@ -118,8 +118,6 @@ class Readings:
             rows[chosen] = row_of(of)
             limits = limits_of(store)
             return {
-                "run": chosen,
-                "status": of.status,
                 "tick": of.tick,
                 "minute": of.minute,
                 "recent": _recent(of.hour),
@@ -188,10 +186,8 @@ class Readings:
             tick = RunStore.open(self.state, chosen).tick()
             runs = waiting_runs(self.state, time.time())
             return {
-                "run": chosen,
                 "tick": tick,
                 "minute": clock_in_force().minute(tick),
-                "status": "",
                 "minutes": MINUTES,
                 "waiting": [dict(zip(HEADINGS, cells_of(one), strict=True)) for one in runs],
                 "jobs": sum(one.waiting for one in runs),
@@ -211,10 +207,8 @@ class Readings:
             history = steering_history(store, newest.last, newest.minute)
             times = real_times_at(store, {one.tick: one.minute for one in history if one.tick})
             return {
-                "run": chosen,
                 "tick": newest.last,
                 "minute": newest.minute,
-                "status": "",
                 "steering": msgspec.to_builtins(steering_of(store)),
                 "limits": limits_in_words(store, limits),
                 "history": [
@@ -245,10 +239,8 @@ class Readings:
             points, clock = figure_history(store, span), clock_in_force()
             since = points[0].at if points else None
             return {
-                "run": chosen,
                 "tick": points[-1].tick if points else 0,
                 "minute": points[-1].minute if points else 0,
-                "status": "",
                 "minutes": [point.minute for point in points],
                 "names": [] if clock.has_times else [clock.date(point.minute) for point in points],
                 "spans": {} if clock.has_times else {"hour": clock.hours(1), "day": clock.hours(24)},
@@ -265,7 +257,7 @@ class Readings:
 
         def read(chosen: str) -> dict[str, Any]:
             tick = RunStore.open(self.state, chosen).tick()
-            found = {"run": chosen, "tick": tick, "minute": clock_in_force().minute(tick), "status": "", "over": True}
+            found = {"tick": tick, "minute": clock_in_force().minute(tick), "over": True}
             return found | job_list(self.state, chosen, query, start)
 
         return self._of(run, read)
@@ -293,10 +285,8 @@ class Readings:
             minute = recent_ticks(store, chosen, limits_of(store).ever, 1).minute
             refusal = format_refusal(found.refused, limits_of(store).limit_of, pools_of(store).of)
             return {
-                "run": chosen,
                 "tick": store.tick(),
                 "minute": minute,
-                "status": "",
                 "job": {
                     "id": found.id,
                     "kind": found.kind,
@@ -326,10 +316,10 @@ class Readings:
             return listed
         store = RunStore.open(self.state, chosen)
         with clock_of(store).in_force():
-            found = listed | read(chosen)
+            found = listed | {"run": chosen} | read(chosen)
             found["clock"] = day_and_time(found["minute"])
         found["at"] = real_times_at(store, {found["tick"]: found["minute"]}).get(found["tick"])
-        found["status"] = next((head.state for head in heads if head.run == chosen), found["status"])
+        found["status"] = next((head.state for head in heads if head.run == chosen), found.get("status", ""))
         return found
 
 

@@ -35,20 +35,15 @@ class Axis:
     marks: tuple[float, ...]
 
     @classmethod
-    def over(cls, low: float, high: float, about: int = 5, steps: tuple[float, ...] = (1, 2, 2.5, 5, 10)) -> Axis:
-        """Return an axis that covers `low` to `high`, marked at round numbers.
-
-        Args:
-            about: the approximate number of marks.
-            steps: the leading digits that the distance of two marks may have.
-        """
+    def over(cls, low: float, high: float) -> Axis:
+        """Return an axis that covers `low` to `high`, with about five marks at round numbers."""
         if not (math.isfinite(low) and math.isfinite(high)):
             raise ValueError(f"an axis cannot reach from {low} to {high}: both ends must be finite")
         if high <= low:
             high = low + 1
-        rough = (high - low) / about
+        rough = (high - low) / 5
         unit = 10.0 ** math.floor(math.log10(rough))
-        step = unit * next((s for s in steps if s * unit >= rough), steps[-1])
+        step = unit * next(s for s in (1, 2, 2.5, 5, 10) if s * unit >= rough)
         first, last = math.floor(low / step), math.ceil(high / step)
         marks = tuple(round(n * step, 10) for n in range(first, last + 1))
         return cls(marks[0], marks[-1], marks)
@@ -139,7 +134,6 @@ def line_chart(
     x: Axis,
     y: str,
     x_label: Label = figure,
-    y_label: Label = figure,
     top: float = 0.0,
     bands: Sequence[Band] = (),
     limit: float | None = None,
@@ -156,7 +150,7 @@ def line_chart(
     values = [v for one in series for _, v in one.points if v is not None]
     axis = Axis.over(0.0, max([top, limit or 0.0, *values]))
     frame = _Frame(title, y, [one.name for one in series], x, axis)
-    parts = [frame.bands(bands), frame.grid(x_label, y_label, x.marks)]
+    parts = [frame.bands(bands), frame.grid(x_label, x.marks)]
     for index, one in enumerate(series[:SERIES]):
         parts.append(_line(frame, index, one))
     if limit is not None:
@@ -172,7 +166,6 @@ def bar_chart(
     parts: Sequence[tuple[str, Sequence[float]]],
     *,
     y: str,
-    y_label: Label = figure,
     limit: float | None = None,
     limit_label: str = "",
 ) -> Markup:
@@ -190,7 +183,7 @@ def bar_chart(
         axis,
         bars=True,
     )
-    drawn = [frame.grid(figure, y_label, ())]
+    drawn = [frame.grid(figure, ())]
     every = -(-len(columns) // max(1, int((WIDTH - _LEFT) / (_LETTER * max([4, *map(len, columns)]) + 8))))
     width = (WIDTH - _LEFT - _RIGHT) / max(1, len(columns))
     thick = min(0.7 * width, 56)
@@ -207,7 +200,7 @@ def bar_chart(
                 Markup(
                     '<g class="s{0}"><rect {1} fill="var(--own)"/><rect {1} fill="url(#hatch{0})"/>'
                     "<title>{2}, {3}: {4}</title></g>"
-                ).format(index, box, column, name, y_label(values[n]))
+                ).format(index, box, column, name, figure(values[n]))
             )
             base += values[n]
         if n % every == 0:
@@ -216,7 +209,7 @@ def bar_chart(
         at = frame.y(limit)
         above = at - 3 if at > frame.top + _ROW else at + 12  # not over the legend
         drawn.append(Markup('<path class="limit" d="M{} {:.1f}H{}"/>').format(_LEFT, at, WIDTH - _RIGHT))
-        drawn.append(_text(WIDTH - _RIGHT, above, f"limit {limit_label or y_label(limit)}", "end", "small"))
+        drawn.append(_text(WIDTH - _RIGHT, above, f"limit {limit_label or figure(limit)}", "end", "small"))
     return frame.svg(drawn)
 
 
@@ -241,12 +234,12 @@ class _Frame:
     def y(self, value: float) -> float:
         return HEIGHT - _BOTTOM - self._up.at(value) * (HEIGHT - _BOTTOM - self.top)
 
-    def grid(self, x_label: Label, y_label: Label, marks: Sequence[float]) -> Markup:
+    def grid(self, x_label: Label, marks: Sequence[float]) -> Markup:
         drawn = []
         for value in self._up.marks:
             at = self.y(value)
             drawn.append(Markup('<path class="grid" d="M{} {:.1f}H{}"/>').format(_LEFT, at, WIDTH - _RIGHT))
-            drawn.append(_text(_LEFT - 6, at + 4, y_label(value), "end"))
+            drawn.append(_text(_LEFT - 6, at + 4, figure(value), "end"))
         for value in marks:
             at = self.x(value)
             drawn.append(Markup('<path class="grid" d="M{:.1f} {}v4"/>').format(at, HEIGHT - _BOTTOM))

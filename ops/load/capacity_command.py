@@ -19,7 +19,6 @@ from cogitate.ops.load.figures import LoadRecorder, check_names, figures, parse
 from cogitate.ops.load.knee import (
     LEVELS,
     MEASURED,
-    MOST_AGENTS,
     USUAL_MOST,
     LoadSearch,
     LoadSearchPlan,
@@ -29,10 +28,10 @@ from cogitate.ops.load.knee import (
     knee_page,
     probe_line,
 )
-from cogitate.ops.load.profiles import LoadProfile
+from cogitate.ops.load.profiles import MOST_AGENTS, LoadProfile
 from cogitate.ops.load.run import LoadTest, load_settings
+from cogitate.ops.report.html_page import write_page
 from cogitate.ops.signals import interruptible
-from cogitate.scheduler.journal.private_files import private_file
 
 SLOW = 2.0  # a test that takes this many times its planned duration is stopped, and its load breaks
 
@@ -157,11 +156,11 @@ def _search(plan: LoadSearchPlan, *, workers: int, probe_seconds: float | None, 
     """Search, write a page and a chart, and return the exit code."""
     console = Terminal(stderr=True)
     prober = _Prober(workers, probe_seconds)
-    search = LoadSearch(plan, prober.measure, lambda probe: _say(console, probe_line(search, probe)))
+    search = LoadSearch(plan, prober.measure, lambda probe: console.print(probe_line(search, probe)))
     levels = ", ".join(level.text() for level in plan.levels)
-    _say(console, f"from {plan.text(1)} to {plan.text(plan.most)}, until one of these breaks: {levels}")
+    console.print(f"from {plan.text(1)} to {plan.text(plan.most)}, until one of these breaks: {levels}")
     with ExitStack() as stack:
-        interruption = stack.enter_context(interruptible(lambda text: console.print(text)))
+        interruption = stack.enter_context(interruptible(console.print))
         try:
             with interruption.softened(prober.stop):
                 knees = search.run()
@@ -170,16 +169,11 @@ def _search(plan: LoadSearchPlan, *, workers: int, probe_seconds: float | None, 
     path = out or Path("capacity.html")
     knee_page(search, knees).write(path)
     chart = path.with_suffix(".svg")
-    with private_file(chart) as file:
-        file.write(document(knee_chart(search, knees)).encode())
+    write_page(document(knee_chart(search, knees)), chart)
     said = Terminal(stderr=as_json)
     for line in answer_lines(search, knees):
-        _say(said, line)
-    _say(said, f"wrote {path} and {chart}")
+        said.print(line)
+    said.print(f"wrote {path} and {chart}")
     if as_json:
         print(json.dumps({**knee_json(search, knees), "out": str(path), "chart": str(chart)}), flush=True)
     return 0
-
-
-def _say(console: Terminal, line: str) -> None:
-    console.print(line)

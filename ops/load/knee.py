@@ -11,14 +11,13 @@ from markupsafe import Markup
 
 from cogitate.ops.formatting.charts import Axis, Mark, Series, figure, line_chart
 from cogitate.ops.load.figures import Expectation, failures
-from cogitate.ops.load.profiles import HOUR, LoadProfile, Phase
+from cogitate.ops.load.profiles import HOUR, MOST_AGENTS, LoadProfile, Phase
 from cogitate.ops.report.page import Cell, Page, ReportTable, Section
 from cogitate.scheduler.config.settings import ConfigurationError
 
 RAISED = ("agents", "cadence", "latency")
 LEVELS = ("late_share<=0.1", "behind_most<=5", "queue_age_most<=15")
 MEASURED = "measured"  # the phase whose figures count
-MOST_AGENTS = 1000
 USUAL_MOST = 40.0
 CLOSE = 1.25  # the search ends when the ratio of a breaking to a holding load is at most this
 

@@ -105,11 +105,11 @@ def _cell(one: Compared) -> str:
 
 
 def _actual(figures: RunFigures, day: int, kind: str, what: str) -> float:
-    asked = figures.asked[day][kind] if day in figures.asked else 0
+    asked = figures.asked[day][kind]
     if what == "requests":
         return asked
     if what == "jobs":
-        return asked - (figures.denied[day][kind] if day in figures.denied else 0)
+        return asked - figures.denied[day][kind]
     cost = figures.spent.get(day, {}).get(kind, Cost())
     amount: int = getattr(cost, what)
     return amount

@@ -15,12 +15,12 @@ from cogitate.memory.entry import Entry, is_dialogue
 from cogitate.memory.stream import Stream
 from cogitate.ops.formatting.job_life import job_life
 from cogitate.ops.formatting.thought_origin import cost_of, is_by_model, lateness_of, origin_of
+from cogitate.ops.report.html_page import script_data, script_page, write_page
 from cogitate.ops.report.minds_promises import (
     of_others,
     promises_data,
     remembered_promises,
 )
-from cogitate.ops.report.script_page import script_data, script_page, write_page
 from cogitate.scheduler.config.limits import LimitUnit
 from cogitate.scheduler.inspection.job_records import JobRecord
 from cogitate.scheduler.inspection.minds import Mind, Owner, Written

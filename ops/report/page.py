@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from cogitate.hosting.terminal import visible
 from cogitate.ops.formatting.charts import HATCHES, STYLE, figure
-from cogitate.scheduler.journal.private_files import private_file
+from cogitate.ops.report.html_page import rendered, write_page
 
 Cell = str | int | float | None
 
@@ -56,15 +54,7 @@ class Page:
     footer: str = ""
 
     def html(self) -> str:
-        environment = Environment(
-            loader=FileSystemLoader(Path(__file__).parent / "templates"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        page = environment.get_template("report.html.j2").render(page=self, style=STYLE, hatches=HATCHES)
-        return visible(page)  # so that characters in names cannot reverse the text around them
+        return rendered("report.html.j2", page=self, style=STYLE, hatches=HATCHES)
 
     def write(self, path: Path) -> None:
         """Write the file.
@@ -72,6 +62,4 @@ class Page:
         Raises:
             OSError: when the file cannot be written.
         """
-        html = self.html()
-        with private_file(path) as file:
-            file.write(html.encode())
+        write_page(self.html(), path)

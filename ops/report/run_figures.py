@@ -5,11 +5,11 @@ The figures contain no text of an entry or a prompt: the content hash of its tem
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import msgspec
 from redis import Redis
 
 from cogitate.memory.clock import DAY, Clock, day_of
@@ -38,7 +38,8 @@ class PromptUse(NamedTuple):
     prompt: str  # content hash of the template
 
 
-class Warned(msgspec.Struct):
+@dataclass
+class Warned:
     """The count of a warning, and its first and last tick."""
 
     count: int = 0
@@ -46,36 +47,37 @@ class Warned(msgspec.Struct):
     last: int = 0
 
 
-class RunFigures(msgspec.Struct, kw_only=True):
+def _counters() -> defaultdict[Any, Counter[Any]]:
+    return defaultdict(Counter)
+
+
+@dataclass(kw_only=True)
+class RunFigures:
     """The figures of a run over time. A step is `width` game minutes; its number is its first minute over `width`."""
 
     width: int
     first: int = 0  # tick; 0: none
     last: int = 0
     minute: int = 0  # game time of the last tick
-    sources: dict[int, Counter[str]] = msgspec.field(default_factory=dict)  # step -> source of ended jobs
-    postponed: Counter[int] = msgspec.field(default_factory=Counter)  # step -> reflections postponed
-    cadence: list[tuple[int, float]] = msgspec.field(default_factory=list)  # game minute, share of the usual from then
-    live: dict[int, int] = msgspec.field(default_factory=dict)  # step -> entries at its end
-    archived: dict[int, int] = msgspec.field(default_factory=dict)  # step -> archived entries, not deleted, at its end
-    compacted: dict[int, Counter[str]] = msgspec.field(default_factory=dict)  # step -> kind -> entries archived
-    spent: dict[int, dict[str, Cost]] = msgspec.field(
-        default_factory=dict
-    )  # day that enqueued the job -> kind -> cost of all attempts
-    asked: dict[int, Counter[str]] = msgspec.field(default_factory=dict)  # day -> kind -> requests, first tries
-    admitted: dict[int, Counter[str]] = msgspec.field(default_factory=dict)  # day -> kind -> jobs
-    denied: dict[int, Counter[str]] = msgspec.field(
-        default_factory=dict
-    )  # of these requests, those that the budget refused
-    ticks: dict[str, Counter[int]] = msgspec.field(default_factory=dict)  # kind -> ticks from enqueue to end
-    attempts: Counter[str] = msgspec.field(default_factory=Counter)  # kind -> of its ended jobs
-    ended: Counter[str] = msgspec.field(default_factory=Counter)  # kind -> jobs
-    late: Counter[str] = msgspec.field(default_factory=Counter)  # kind -> jobs
-    owners: dict[str, Cost] = msgspec.field(default_factory=dict)
-    prompts: dict[PromptUse, Cost] = msgspec.field(default_factory=dict)
-    failures: Counter[tuple[str, str]] = msgspec.field(default_factory=Counter)  # kind, class
-    warnings: dict[str, Warned] = msgspec.field(default_factory=dict)
-    answers: list[tuple[int, ControlAnswer]] = msgspec.field(default_factory=list)  # game minute, to operators
+    sources: defaultdict[int, Counter[str]] = field(default_factory=_counters)  # step -> source of ended jobs
+    postponed: Counter[int] = field(default_factory=Counter)  # step -> reflections postponed
+    cadence: list[tuple[int, float]] = field(default_factory=list)  # game minute, share of the usual from then
+    live: dict[int, int] = field(default_factory=dict)  # step -> entries at its end
+    archived: dict[int, int] = field(default_factory=dict)  # step -> archived entries, not deleted, at its end
+    compacted: defaultdict[int, Counter[str]] = field(default_factory=_counters)  # step -> kind -> entries archived
+    spent: dict[int, dict[str, Cost]] = field(default_factory=dict)  # day of the request -> kind -> all attempts
+    asked: defaultdict[int, Counter[str]] = field(default_factory=_counters)  # day -> kind -> requests, first tries
+    admitted: defaultdict[int, Counter[str]] = field(default_factory=_counters)  # day -> kind -> jobs
+    denied: defaultdict[int, Counter[str]] = field(default_factory=_counters)  # of these, those that the budget refused
+    ticks: defaultdict[str, Counter[int]] = field(default_factory=_counters)  # kind -> ticks from enqueue to end
+    attempts: Counter[str] = field(default_factory=Counter)  # kind -> of its ended jobs
+    ended: Counter[str] = field(default_factory=Counter)  # kind -> jobs
+    late: Counter[str] = field(default_factory=Counter)  # kind -> jobs
+    owners: dict[str, Cost] = field(default_factory=dict)
+    prompts: dict[PromptUse, Cost] = field(default_factory=dict)
+    failures: Counter[tuple[str, str]] = field(default_factory=Counter)  # kind, class
+    warnings: dict[str, Warned] = field(default_factory=dict)
+    answers: list[tuple[int, ControlAnswer]] = field(default_factory=list)  # game minute, to operators
     clock: Clock = Clock()
     entries: int = 0  # live, at the last tick
     archive: int = 0  # entries that are archived and not deleted
@@ -89,8 +91,8 @@ class RunFigures(msgspec.Struct, kw_only=True):
         for ended in core.ended:
             note = noted[ended.key]
             kind = ended.key.kind
-            self.sources.setdefault(step, Counter())[note.source] += 1
-            self.ticks.setdefault(kind, Counter())[core.tick - ended.key.tick] += 1
+            self.sources[step][note.source] += 1
+            self.ticks[kind][core.tick - ended.key.tick] += 1
             self.ended[kind] += 1
             self.attempts[kind] += note.attempts
             self.late[kind] += ended.reason == "late"
@@ -117,11 +119,11 @@ class RunFigures(msgspec.Struct, kw_only=True):
         day = day_of(core.minute)
         for decided in core.decided:
             if decided.decision == "admitted":
-                self.admitted.setdefault(day, Counter())[decided.key.kind] += 1
+                self.admitted[day][decided.key.kind] += 1
             if decided.key.trial == 0:
-                self.asked.setdefault(day, Counter())[decided.key.kind] += 1
+                self.asked[day][decided.key.kind] += 1
                 if decided.decision != "admitted":
-                    self.denied.setdefault(day, Counter())[decided.key.kind] += 1
+                    self.denied[day][decided.key.kind] += 1
         self.answers = [*self.answers, *((core.minute, one) for one in notes.answers)][-MOST_ANSWERS:]
         for name, count in notes.warnings.items():
             warned = self.warnings.setdefault(name, Warned(first=core.tick))
@@ -159,7 +161,7 @@ class RunFigures(msgspec.Struct, kw_only=True):
         if removed:
             self.entries -= removed
             self.archive += removed
-            self.compacted.setdefault(step, Counter())[kind] += removed
+            self.compacted[step][kind] += removed
 
 
 def run_figures(client: Redis, run: str, data_dir: Path) -> RunFigures:

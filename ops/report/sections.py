@@ -68,10 +68,10 @@ def budget_section(summary: RunSummary, figures: RunFigures) -> Section:
 def results_section(summary: RunSummary, figures: RunFigures) -> Section:
     """Return the section on jobs by kind and source."""
     steps = _steps(figures)
-    parts = [(name, [figures.sources[s][name] if s in figures.sources else 0 for s in steps]) for name in SOURCES]
+    parts = [(name, [figures.sources[s][name] for s in steps]) for name in SOURCES]
     chart = bar_chart(
         "Results by source",
-        [_moment(s * figures.width, figures) for s in steps],
+        _labels(figures),
         [part for part in parts if any(part[1])] or parts[:1],
         y="jobs",
     )
@@ -162,7 +162,7 @@ def cadence_section(summary: RunSummary, figures: RunFigures) -> Section:
         charts.append(
             bar_chart(
                 "Reflections postponed",
-                [_moment(s * figures.width, figures) for s in steps],
+                _labels(figures),
                 [("postponed", [figures.postponed[s] for s in steps])],
                 y="times",
             )
@@ -191,12 +191,11 @@ def memory_section(summary: RunSummary, figures: RunFigures) -> Section:
         parts = [
             (
                 f"{kind} (limits)" if kind == BOUNDARY else kind,
-                [figures.compacted[s][kind] if s in figures.compacted else 0 for s in steps],
+                [figures.compacted[s][kind] for s in steps],
             )
             for kind in _in_colours(kinds, figures)
         ]
-        labels = [_moment(s * figures.width, figures) for s in steps]
-        charts.append(bar_chart("Archived", labels, parts, y="entries, by what archived them"))
+        charts.append(bar_chart("Archived", _labels(figures), parts, y="entries, by what archived them"))
     rows = [(name, counts["live"], counts["archived"]) for name, counts in summary.memories.items()]
     return Section("Memory", charts=charts, tables=[ReportTable(("type", "live", "archived"), rows, "Now")])
 
@@ -326,6 +325,11 @@ def _steps(figures: RunFigures) -> list[int]:
     if not figures.last:
         return []
     return list(range(max(0, figures.minute - _span(figures)) // figures.width, _end(figures) // figures.width + 1))
+
+
+def _labels(figures: RunFigures) -> list[str]:
+    """Return the name of each step."""
+    return [_moment(step * figures.width, figures) for step in _steps(figures)]
 
 
 def _time(figures: RunFigures) -> Axis:

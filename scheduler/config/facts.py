@@ -59,14 +59,15 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def profile(self) -> ProfileChoice:
         return DEFAULT.name if self.retrieval is None else self.retrieval
 
-    def model(self, name: str) -> Model | None:
-        return next((model for model in self.models if model.name == name), None)
+    def model(self, kind: str, name: str) -> Model | None:
+        """Return a model with its parameters for a kind; None if the run has no such model."""
+        return next((model.asked_by(kind) for model in self.models if model.name == name), None)
 
     def below(self, kind: str, model: str) -> tuple[Model, ...]:
-        """Return the models of a kind's ladder that follow this one."""
+        """Return the models of a kind's ladder that follow this one, with their parameters for the kind."""
         ladder = self.ladders.get(kind, self.ladders.get("", ()))
         names = ladder[ladder.index(model) + 1 :] if model in ladder else ()
-        return tuple(found for name in names if (found := self.model(name)) is not None)
+        return tuple(found for name in names if (found := self.model(kind, name)) is not None)
 
     def world(self) -> WorldFacts:
         """Return the constants that kinds of job see."""

@@ -59,7 +59,7 @@ _UNREADABLE = (msgspec.MsgspecError, TypeError, ValueError, OverflowError, Recur
 
 def check_effects(effects: object) -> tuple[Effect, ...]:
     """Return effects as the journal and the workers decode them, so that all processes hold the same values."""
-    checked = captured(_within_bounds, effects)
+    checked = captured(_as_read, effects)
     if type(checked) is not Raised:
         return checked
     if isinstance(checked.error, _Refusal):
@@ -71,14 +71,8 @@ class _Refusal(InputError):
     """A refusal by this module; it stands apart from errors that a foreign value's own code raises."""
 
 
-def _within_bounds(effects: object) -> tuple[Effect, ...]:
-    checked = _as_read(effects)
-    check_bounds(checked)
-    return checked
-
-
 def _as_read(effects: object) -> tuple[Effect, ...]:
-    """Return effects as they will be read, without values of foreign classes."""
+    """Return effects within their bounds as they will be read, without values of foreign classes."""
     found: tuple[Any, ...]
     if issubclass(type(effects), tuple):
         found = tuple(tuple.__iter__(effects))  # type: ignore[arg-type]  # past the class's own iterator
@@ -104,7 +98,10 @@ def _as_read(effects: object) -> tuple[Effect, ...]:
         raise _Refusal(f"the effects have {len(raw)} bytes of JSON, at most {MAX_BYTES} fit")
     for index, (given, read) in enumerate(zip(found, checked, strict=True)):
         if isinstance(given, Tell) and isinstance(read, Tell) and read.data != given.data:  # JSON turns NaN into None
-            _refuse(found, index, _no_json(given.data))
+            wrong = _no_json(given.data)
+            if wrong:
+                raise _Refusal(f"{_named(found, index)}: {wrong}")
+    check_bounds(checked)
     return checked
 
 
@@ -116,12 +113,8 @@ def check_effect(effect: Effect) -> Effect:
 def check_bounds(effects: tuple[Effect, ...]) -> None:
     """Check the values of effects whose types are right, as those of a result that was decoded."""
     for index, effect in enumerate(effects):
-        _refuse(effects, index, _wrong_owner(effect.owner) or _CHECKS[type(effect)](effect))
-
-
-def _refuse(effects: tuple[Effect, ...], index: int, wrong: str) -> None:
-    if wrong:
-        raise _Refusal(f"{_named(effects, index)}: {wrong}")
+        if wrong := _wrong_owner(effect.owner) or _CHECKS[type(effect)](effect):
+            raise _Refusal(f"{_named(effects, index)}: {wrong}")
 
 
 def _named(effects: tuple[Any, ...], index: int) -> str:

@@ -106,7 +106,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     cap: int  # claims that the run allows of one job
     tick: int = 0  # that was committed at the claim
     case: Case
-    model: Model | None = None  # the one that the job names; None: it names none, or one that the run does not have
+    model: Model | None = None  # as the job's kind asks it; None: the job names none, or one that the run does not have
     others: tuple[Model, ...] = ()  # models to ask, in this order, if that one cannot be reached
     response_cache: bool = False  # the run reuses answers of earlier runs, and stores its answers for later ones
     embeddings: EmbeddingModel | None = None  # None: memories are chosen by words alone
@@ -130,6 +130,19 @@ class _Asks(msgspec.Struct):
     model: str = ""
 
 
+class _KnownFacts(NamedTuple):
+    """A version of a run's facts, and what follows from it for jobs."""
+
+    facts: Facts
+    world: WorldFacts
+    models: dict[tuple[str, str], tuple[Model | None, tuple[Model, ...]]]  # by a job's kind and model
+
+    def find_models(self, kind: str, name: str) -> tuple[Model | None, tuple[Model, ...]]:
+        """Return the model that jobs of a kind name, and those to ask if that one cannot be reached."""
+        found = self.models[kind, name] = self.facts.model(kind, name), self.facts.below(kind, name)
+        return found
+
+
 class _Overtaken(Exception):
     """The job was closed, or its claim lost in a power failure, before this worker had read its facts."""
 
@@ -146,7 +159,7 @@ class Claims:
         self._worker = worker
         self._schema = schema
         self._client = client
-        self._facts: dict[tuple[str, int], tuple[Facts, WorldFacts]] = {}  # by prefix and version: they never change
+        self._known: dict[tuple[str, str, int], _KnownFacts] = {}  # by run, incarnation and version: they never change
         self._claim = script(client, "claim")
         self._settle = script(client, "settle")
         self._beat = script(client, "beat")
@@ -164,7 +177,8 @@ class Claims:
             RedisError: if the ledger cannot be reached; the message may be dropped, since the host repeats it.
         """
         run, key = split_job_id(job_id)
-        self._withdraw()
+        if self._unanswered:
+            self._withdraw()
         token = held or new_nonce()
         args: list[str | int] = [run_base(run), key.text(), self._worker, token, self._schema, "1" if held else ""]
         try:
@@ -222,39 +236,39 @@ class Claims:
         job = typed_json.decode(raw_job, Job)
         if job.key != key:
             raise ValueError(f"the record of job {key.text()} is of job {job.key.text()}")
-        facts, world = self._facts_of(RunStore.of(self._client, job.run, incarnation.decode()), job.facts)
+        version = (job.run, incarnation.decode(), job.facts)
+        known = self._known.get(version) or self._read_facts(*version)
+        asked = (key.kind, job.model)
+        model, others = known.models.get(asked) or known.find_models(*asked)
         found = {memories[i].decode(): memories[i + 1] for i in range(0, len(memories), 2)}
         case = build_case(
             job,
             typed_json.decode(profile, Profile) if profile else Profile(name=key.owner),
-            world,
+            known.world,
             lambda reads: map(read_entry, found.get(reads.owner, ())),
         )
         return Claim(
-            incarnation=incarnation.decode(),
+            incarnation=version[1],
             token=token,
             number=int(number),
             cap=int(cap),
             tick=int(tick),
             case=case,
-            model=facts.model(job.model),
-            others=facts.below(key.kind, job.model),
-            response_cache=facts.response_cache,
-            embeddings=facts.embeddings,
-            templates=facts.templates,
+            model=model,
+            others=others,
+            response_cache=known.facts.response_cache,
+            embeddings=known.facts.embeddings,
+            templates=known.facts.templates,
             in_source=typed_json.decode(in_source, Result) if in_source else None,
             source_recorded=bool(recorded),
         )
 
-    def _facts_of(self, store: RunStore, version: int) -> tuple[Facts, WorldFacts]:
-        known = self._facts.get((store.prefix, version))
-        if known is None:
-            raw = store.field("facts", str(version))
-            if raw is None:
-                raise _Overtaken
-            facts = typed_json.decode(raw, Facts)
-            known = facts, facts.world()
-            self._facts[store.prefix, version] = known
+    def _read_facts(self, run: str, incarnation: str, version: int) -> _KnownFacts:
+        raw = RunStore.of(self._client, run, incarnation).field("facts", str(version))
+        if raw is None:
+            raise _Overtaken
+        facts = typed_json.decode(raw, Facts)
+        known = self._known[run, incarnation, version] = _KnownFacts(facts, facts.world(), {})
         return known
 
     def _withdraw(self) -> None:

@@ -80,13 +80,18 @@ class RealDay:
         self._logged = ""  # the date on which the log said that the day is spent
         self._script = script(client, "real_day")
 
+    @property
+    def limits(self) -> bool:
+        """Return whether these settings limit the spending of a day."""
+        return self._tokens is not None or self._usd_micros is not None
+
     def reserve(self, cost: Cost, *, priced: bool = True) -> Held | Refused:
         """Take the most that a call may cost, or say why the call must not be made.
 
         Args:
             priced: whether the run knows the price of the model; otherwise the cost in money would count as 0.
         """
-        if self._tokens is None and self._usd_micros is None:
+        if not self.limits:
             return UNLIMITED
         if self._usd_micros is not None and not priced:
             return "real_day_unpriced"

@@ -56,10 +56,10 @@ def find_pressing(
         since = max((entry.minute for entry in entries if entry.type == "plan"), default=0) - 1
     recent = [e for e in entries if e.minute > since]
     seen = [e for e in recent if e.type == "observation" and e.source == "perception"]
-    seen.sort(key=BY_TIME)
-    found = [e for e in seen if e.importance >= NOTABLE and e.number not in agreed]
+    found = [e for e in seen if e.importance >= NOTABLE and e.number not in agreed and tells_trouble(e.text, language)]
     if not found:
         return []
+    seen.sort(key=BY_TIME)
     found.sort(key=lambda e: (-e.importance, -e.minute, -e.number))
     planned = [item.description for plan in entries if plan.type == "plan" for item in plan.items]
     words = [TERMS.of(e.text) for e in seen]
@@ -67,8 +67,7 @@ def find_pressing(
     def is_open(entry: Entry) -> bool:
         at = bisect_right(seen, BY_TIME(entry), key=BY_TIME)
         return (
-            tells_trouble(entry.text, language)
-            and not _is_answered(entry.text, zip(words[at:], seen[at:], strict=True), name, language)
+            not _is_answered(entry.text, zip(words[at:], seen[at:], strict=True), name, language)
             and not _is_done_or_said(entry.text, name)
             and not _is_settled(entry, seen, name, language)
             and not (planned and _is_planned(quote(entry, names, language), planned))

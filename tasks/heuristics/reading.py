@@ -20,7 +20,7 @@ from cogitate.memory.retrieval.scoring import rating
 from cogitate.memory.retrieval.terms import TERMS
 from cogitate.memory.summaries.conversations import first_person, parse_line, resolve_name
 from cogitate.memory.summaries.statements import news_of
-from cogitate.memory.summaries.transcripts import labelled_sentences, without_directions
+from cogitate.memory.summaries.transcripts import without_directions
 from cogitate.tasks.heuristics.promises import find_promises
 from cogitate.tasks.heuristics.themes import Sentence, read, sentence_of
 from cogitate.tasks.kind import WorldFacts
@@ -108,7 +108,7 @@ def sentences_of(entry: Entry, names: Mapping[str, str], whole: bool) -> tuple[S
     line = parse_line(entry, names)
     said = prose(line.text if line.speaker else news_of(entry).partition(_NOT_SO)[0])
     if is_dialogue(entry):
-        said = without_directions(labelled_sentences(said))
+        said = without_directions(said)
     return tuple(
         sentence_of(part, entry.number, rating(entry))
         for part in read(said, whole).parts

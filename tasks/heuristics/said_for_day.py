@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 
-from cogitate.memory.clock import clock_in_force, day_of
+from cogitate.memory.clock import DAY, clock_in_force, day_of
 from cogitate.memory.entry import Entry, is_dialogue
 from cogitate.memory.language.languages import languages_of
 from cogitate.memory.language.packs import pack_of
@@ -28,10 +28,10 @@ def said_for_day(
     if not clock_in_force().counts_days:
         return []
     today, first = day_of(start), re.escape(name.partition(" ")[0])
-    spoken_to = re.compile(rf"(?:^|[,，、] ?){first}(?:[,，、!！]|[.?!。？！]?$)")
+    spoken_to = rf"(?:^|[,，、] ?){first}(?:[,，、!！]|[.?!。？！]?$)"  # not compiled for every owner in vain
     found: list[str] = []
     for entry in entries:
-        if not is_dialogue(entry) or entry.number in agreed or day_of(entry.minute) >= today:
+        if entry.minute >= today * DAY or not is_dialogue(entry) or entry.number in agreed:
             continue
         line = parse_line(entry, names)
         for sentence in split_sentences(line.text):
@@ -39,7 +39,7 @@ def said_for_day(
             if dated == sentence or today not in days_named(dated) or find_times(sentence):
                 continue
             language, is_own = language_of(sentence), line.speaker == name
-            if language.is_intent(sentence) if is_own else spoken_to.search(sentence):
+            if language.is_intent(sentence) if is_own else re.search(spoken_to, sentence):
                 label = "" if is_own else pack_of(languages_of(sentence)[0]).labelled(line.speaker, "")
                 found.append(label + dated.rstrip(".。"))
     return found

@@ -12,6 +12,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from itertools import chain
 from typing import Any, Generic, TypeVar
 
 from cogitate.memory.language.sentences import SPACED, UNSPACED
@@ -23,8 +24,7 @@ ASKED = re.compile(r"You (?:decide|plan|reflect) (?:for|as) ([^,.\n]+)", re.IGNO
 # A search for text that begins with a line feed skips from line to line; "^" stops at each character.
 _LINE_ASKED = re.compile(rf"\n{ASKED.pattern}", re.IGNORECASE)
 _NEAR = re.compile(r"\nNear(?: [^:\n]+)?: (.+)")
-_ABOVE_PEOPLE = "People (id: name):\n"
-_PEOPLE = re.compile(rf"{re.escape(_ABOVE_PEOPLE)}((?:- .*(?:\n|\Z))+)")
+_PEOPLE = re.compile(r"\nPeople: (.+)")
 _FENCE = re.compile(r"^</?\w+>$", re.MULTILINE)
 _MARKUP = re.compile(r"^</?\w+>$|^- \[[^\[\]]*\] ", re.MULTILINE)
 _FENCED = re.compile(r"\n<(\w+)>(?=\n)[^<]*(?:<[^<]*)*?(?<=\n)</\1>(?=\n)")
@@ -57,16 +57,8 @@ class PromptContent:
         self.user = prompt.user
         self.built_in = prompt.built_in
         self.choices_of = {one.field: one.choices for one in prompt.constraints if one.choices}
-
-    @_Once
-    def choices(self) -> frozenset[str]:
-        """Return the values that the answer's fields may be chosen from."""
-        return frozenset(choice for choices in self.choices_of.values() for choice in choices)
-
-    @_Once
-    def _lines(self) -> str:
-        """Return the user's message with a line feed before and after each line."""
-        return f"\n{self.user}\n"
+        self.choices = frozenset(chain.from_iterable(self.choices_of.values()))
+        self._lines = f"\n{prompt.user}\n"  # each has a line feed before and after it
 
     @_Once
     def lower(self) -> str:
@@ -96,31 +88,27 @@ class PromptContent:
 
     @_Once
     def people(self) -> list[str]:
-        """Return the names of the listed people, from lines such as "- agent:ben: Ben Arkwright"."""
-        return [line.rpartition(": ")[2] for listed in _PEOPLE.findall(self.user)[:1] for line in listed.splitlines()]
+        """Return the names of the listed people, from a line such as "People: Ada Lane; Ben Arkwright"."""
+        return [name for listed in _PEOPLE.findall(self._lines)[:1] for name in listed.split("; ")]
 
     @_Once
     def _without_people(self) -> str:
-        return _PEOPLE.sub(_ABOVE_PEOPLE, self._lines, count=1)
+        return _PEOPLE.sub("\nPeople:", self._lines, count=1)
 
     @_Once
-    def _asked(self) -> str:
+    def asked(self) -> str:
         """Return what the user's message says itself: neither what stands between tags nor the listed people."""
         return _FENCED.sub("", self._without_people)
 
     @_Once
     def instructions(self) -> str:
         """Return what the prompt says itself."""
-        return self.system + self._asked
+        return self.system + self.asked
 
     @_Once
     def vocabulary(self) -> frozenset[str]:
         """Return the words of the instructions."""
         return frozenset(words(self.instructions))
-
-    def besides_instructions(self, stems: set[str]) -> set[str]:
-        """Return the stems that the instructions do not have."""
-        return stems - _known_stems(self.system) - _stems(self._asked)
 
     @_Once
     def not_names(self) -> frozenset[str]:
@@ -167,7 +155,7 @@ def is_about(text: str, shown: Iterable[str], content: PromptContent, *, least: 
     shown, said = list(filter(None, shown)), _stems(text)
     if not shown or not said:
         return True
-    own = content.besides_instructions(said)
+    own = said - _known_stems(content.system) - _stems(content.asked)
     if len(own) < least:
         return True
     enough = 1 if _HEAVY.search(text) else _ENOUGH  # two such characters are a word of content, or a name

@@ -95,7 +95,7 @@ class Gate:
         limits, spacing = self._endpoints[endpoint], self._spacing[endpoint]
         token, began, places, waited = new_nonce(), time.monotonic(), ["", ""], False
         try:
-            fresh = self._is_first(endpoint)
+            fresh = endpoint not in self._called and self._is_first(endpoint)
             while True:
                 now = time.monotonic()
                 args: list[str | int | float] = [

@@ -7,7 +7,7 @@ the answer judged (`judging`). Every fault ends in the kind's heuristic.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import structlog
@@ -37,7 +37,7 @@ from cogitate.workers.jobs.candidates import (
     NO_ADJUSTMENT,
     REFUSED_THERE,
     Adjustment,
-    Candidate,
+    Attempt,
     candidates_of,
     fitted,
     following,
@@ -73,7 +73,7 @@ class Attempts:
         self._endpoints = settings.endpoint_table()
         self._templates = Templates(settings.prompts)
         self._calls = calls
-        self._record = AnswerRecord(client, settings)
+        self._record = AnswerRecord(client, settings) if settings.record else None
         self._vectors = vectors
         self._refused: set[str] = set()  # kinds whose refused effects are logged already
 
@@ -96,34 +96,25 @@ class Attempts:
             if made.refusal:
                 result = replace(result, reason="failed", failure=EFFECTS_REFUSED, refusal=made.refusal)
             return AttemptOutcome(result, Cost(), failure=result.failure)
-        vectors = self._vectors.of(kind, claim, deadline) if self._vectors is not None else None
+        vectors = None
+        if self._vectors is not None and claim.embeddings is not None:
+            vectors = self._vectors.of(kind, claim, claim.embeddings, deadline)
         asking = claim if vectors is None else vectors.claim
         candidates = candidates_of(kind, asking, self._endpoints)
         if not candidates:
             endpoint = claim.model.endpoint if claim.model is not None else ""
             log.error("job.unknown_endpoint", job=job.id, model=job.model, endpoint=endpoint, known=[*self._endpoints])
             return self._degrade(kind, claim, "unknown_endpoint")
-        with replaced(claim.templates):
-            outcome = self._ask(kind, claim, asking, candidates, deadline, adjustment)
+        with replaced(claim.templates) if claim.templates else nullcontext():
+            outcome = self._ask(Attempt(kind, claim, asking, candidates, deadline, adjustment))
         if vectors is None:
             return outcome
         used, charged = vectors.charge(outcome.used, outcome.result)
         return outcome._replace(used=used, result=charged)
 
-    def _ask(
-        self,
-        kind: Kind,
-        claim: Claim,
-        asking: Claim,
-        candidates: Sequence[Candidate],
-        deadline: float,
-        adjustment: Adjustment,
-    ) -> AttemptOutcome:
-        """Fit the prompt, ask, judge the answer, and return what to settle.
-
-        Args:
-            asking: the claim for prompt and call; vectors may choose its memories.
-        """
+    def _ask(self, attempt: Attempt) -> AttemptOutcome:
+        """Fit the prompt, ask, judge the answer, and return what to settle."""
+        kind, claim, asking, candidates, deadline, adjustment = attempt
         candidate = next((one for one in candidates if one.model.name == adjustment.model), candidates[0])
         refusals: list[Refused] = []
         inputs = adjustment.inputs
@@ -131,12 +122,11 @@ class Attempts:
         try:
             while True:  # until a model may be asked
                 context = self._calls.context_of(candidate.model)
-                ready = captured(fitted, kind, asking, candidate, adjustment, context)
+                ready = captured(fitted, attempt, candidate, context)
                 if type(ready) is Raised:
                     return self._without_prompt(kind, claim, ready.error)
                 prompt, output_cap = ready
-                asked = candidate.model.asked_by(kind.name)
-                call = Call.of(asking, prompt, asked, output_cap, deadline)
+                call = Call.of(asking, prompt, candidate.model, output_cap, deadline)
                 inputs = inputs or inputs_digest(claim.case, call.question)
                 if claim.in_source is not None and claim.in_source.inputs == inputs:
                     return AttemptOutcome(claim.in_source, Cost(), failure=claim.in_source.failure)
@@ -150,7 +140,8 @@ class Attempts:
                 spent, unreported = Cost(), False
                 if reply.why == BATCHED:
                     return AttemptOutcome(None, Cost(), failure=BATCHED)
-                self._record.keep(claim, call.question, reply, reply.why)
+                if self._record is not None:
+                    self._record.keep(claim, call.question, reply, reply.why)
                 if reply.why == "stopping" and not claim.last:
                     return AttemptOutcome(None, Cost())
                 if reply.why not in REFUSED_THERE:
@@ -162,19 +153,21 @@ class Attempts:
                 candidate = other
 
             spent, unreported = Cost() if reply.saved else reply.usage, reply.estimated
+            if spent.tokens > asking.job.reserved.tokens:
+                model, reserved = call.model.name, asking.job.reserved.tokens
+                log.warning("job.overran", job=claim.job.id, model=model, tokens=spent.tokens, reserved=reserved)
             judged = judge(kind, claim, prompt, reply, adjustment.repairs)
             if judged.refusal:
                 self._log_refusal(kind, claim, judged.refusal)
             if judged.failure == UNUSABLE and judged.cut is None and not reply.saved:
                 self._calls.count_unusable(candidate.model)
-            self._record.keep(claim, call.question, reply, judged.failure, judged.fault)
+            if self._record is not None:
+                self._record.keep(claim, call.question, reply, judged.failure, judged.fault)
 
             result = replace(result_of(candidate.model, prompt, reply), inputs=inputs)
             if judged.effects is not None:
                 return AttemptOutcome(replace(result, effects=judged.effects), spent)
-            pause, change = adjusted(
-                self._templates, claim, candidates, candidate, prompt, reply, judged, adjustment, deadline
-            )
+            pause, change = adjusted(self._templates, attempt, candidate, prompt, reply, judged)
             named = named_failure(judged.failure, judged.check)
             if change is not None and not claim.last and time.monotonic() + pause < deadline:
                 return AttemptOutcome(None, spent, pause, named, change._replace(inputs=inputs))

@@ -13,8 +13,10 @@ import time
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 import structlog
+from pydantic import BaseModel
 from redis import Redis
 
 from cogitate.memory import typed_json
@@ -46,6 +48,16 @@ _OWN_DEADLINE = ("timeout", "no_time")
 log = structlog.get_logger()
 
 
+class Options(NamedTuple):
+    """What a call's run and model ask for: it decides which layers the call passes."""
+
+    source_recorded: bool
+    response_cache: bool
+    batch: str
+    pack: str
+    service_tier: str
+
+
 class Calls:
     """The calls of one process. Thread-safe.
 
@@ -65,38 +77,45 @@ class Calls:
     ) -> None:
         host_waits = settings.wait_seconds() > 0
         day = RealDay(client, settings)
+        waits = settings.tuning.experiment == "stop"
         self._models = models
         self.gate = Gate(client, settings, stopping)
         self._source = SourceAnswers(client)
         self._cache = ResponseCache(client, settings)
         self._sharing, self._preparing = Sharing(), Preparing(models)
         self._parking = Parking(batching[0], models, day, settings, batching[1]) if batching is not None else None
-        self._day_limit = RealDayLimit(day, stopping, waits=settings.tuning.experiment == "stop")
+        self._day_limit = RealDayLimit(day, stopping, waits=waits) if day.limits else None
         # The only job of a process has no others to wait for.
         self._packing = Packing(self.context_of, host_waits=host_waits) if settings.concurrency > 1 else None
         self._tiers = ServiceTiers(settings)
         self._gating = Gating(self.gate, host_waits=host_waits)
         self._spans = call_spans(settings)
+        self._ways: dict[Options, Ask] = {}  # from the first layer to the model
 
     def ask(self, call: Call) -> ModelAnswer | Refused:
         """Ask once, or return why a call is not possible now; a refused call spends nothing."""
-        return through([*self._layers_of(call)], self._ask_model)(call)
-
-    def _layers_of(self, call: Call) -> Iterator[Layer]:
-        """Yield the layers that concern a call, in the order in which it passes them."""
         claim, model = call.claim, call.model
-        if claim.source_recorded:  # record, of the source of a fork
+        options = Options(claim.source_recorded, claim.response_cache, model.batch, model.pack, model.service_tier)
+        way = self._ways.get(options)
+        if way is None:
+            way = self._ways[options] = through([*self._layers(options)], self._ask_model)
+        return way(call)
+
+    def _layers(self, options: Options) -> Iterator[Layer]:
+        """Yield the layers of calls with these options, in the order in which the calls pass them."""
+        if options.source_recorded:  # record, of the source of a fork
             yield self._source
-        if claim.response_cache:  # response_cache, response_cache_bytes, response_cache_days
+        if options.response_cache:  # response_cache, response_cache_bytes, response_cache_days
             yield self._cache
         yield self._sharing
         yield self._preparing
-        if self._parking is not None and model.batch == "auto":  # batch
+        if self._parking is not None and options.batch == "auto":  # batch
             yield self._parking
-        yield self._day_limit  # real_day_tokens, real_day_usd
-        if self._packing is not None and model.pack == "auto":  # pack
+        if self._day_limit is not None:  # real_day_tokens, real_day_usd
+            yield self._day_limit
+        if self._packing is not None and options.pack == "auto":  # pack
             yield self._packing
-        if model.service_tier == "auto":  # service_tier
+        if options.service_tier == "auto":  # service_tier
             yield self._tiers
         yield self._gating  # limits of an endpoint, wait, breaker_failures, _share, _window, _pause, _longest_pause
         if self._spans is not None:
@@ -219,11 +238,15 @@ class Preparing:
 
     def __init__(self, models: ModelClients) -> None:
         self._models = models
+        self._ready: set[tuple[str, str, type[BaseModel]]] = set()  # endpoint, model, answer
         self._unusable: set[str] = set()  # endpoints already logged
 
     def ask(self, call: Call, following: Ask) -> ModelAnswer | Refused:
         """Ask, unless this process cannot call the endpoint."""
         job, model = call.claim.job, call.model
+        question = (model.endpoint, model.model, call.prompt.answer)
+        if question in self._ready:
+            return following(call)
         try:
             self._models.of(model.endpoint).get_ready(call.prompt, model=model)
         except (ConfigurationError, KeyError) as error:  # such as a missing key, which other workers may have
@@ -234,6 +257,7 @@ class Preparing:
         except Exception as error:  # a bug in this package or in a kind's answer model; nothing was sent
             log.error("job.asking_failed", job=job.id, error=type(error).__name__, at=place_of(error))
             return Refused(ASKING_FAILED)
+        self._ready.add(question)
         return following(call)
 
 
@@ -261,12 +285,7 @@ class RealDayLimit:
         if not isinstance(held, Held):
             return Refused(held)
         answer = following(call)
-        used = answer.usage if isinstance(answer, ModelAnswer) else Cost()
-        self._day.settle(held, used)
-        if used.tokens > job.reserved.tokens:
-            log.warning(
-                "job.overran", job=job.id, model=call.model.name, tokens=used.tokens, reserved=job.reserved.tokens
-            )
+        self._day.settle(held, answer.usage if isinstance(answer, ModelAnswer) else Cost())
         return answer
 
 

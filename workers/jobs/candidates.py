@@ -14,7 +14,14 @@ from typing import NamedTuple
 import msgspec
 from pydantic import BaseModel
 
-from cogitate.prompts.answers import ActionAnswer, InsightAlone, ReflectionAnswer, UnexplainedAction
+from cogitate.prompts.answers import (
+    ActionAnswer,
+    InsightAlone,
+    PlacedAction,
+    ReflectionAnswer,
+    UnexplainedAction,
+    UnexplainedPlacedAction,
+)
 from cogitate.prompts.render import Rendered
 from cogitate.scheduler.config.endpoints import Model, room_for_answer, upper_bound
 from cogitate.scheduler.ledger.claims import Claim
@@ -33,6 +40,7 @@ _OF_MODELS = {kind for kind in NOT_OF_PROMPTS - {"proxy"} if CLASSES[kind].again
 _WITHOUT: Mapping[type[BaseModel], tuple[type[BaseModel], str]] = MappingProxyType(
     {
         ActionAnswer: (UnexplainedAction, "reason"),
+        PlacedAction: (UnexplainedPlacedAction, "reason"),
         ReflectionAnswer: (InsightAlone, "relationship_changes"),
     }
 )
@@ -62,6 +70,17 @@ class Candidate(NamedTuple):
     correction: Correction  # of the estimates of its tokens
 
 
+class Attempt(NamedTuple):
+    """One attempt at a job that asks a model."""
+
+    kind: Kind
+    claim: Claim
+    asking: Claim  # for prompt and call: vectors may choose its memories
+    candidates: Sequence[Candidate]  # never empty
+    deadline: float  # instant of `time.monotonic()` by which calls end
+    adjustment: Adjustment  # from this worker's previous attempt at the same job
+
+
 def candidates_of(kind: Kind, claim: Claim, endpoints: Collection[str]) -> Sequence[Candidate]:
     """Return the models that may answer a job, its own first; empty if this worker does not know its endpoint."""
     job, found = claim.job, []
@@ -85,9 +104,9 @@ def candidates_of(kind: Kind, claim: Claim, endpoints: Collection[str]) -> Seque
 
 
 def within_context(candidate: Candidate, context: int) -> Candidate:
-    """Return the candidate with caps that fit a learned context length (0: unknown)."""
+    """Return the candidate with caps that fit a learned context length."""
     model = candidate.model
-    if not context or (model.context and model.context <= context):
+    if model.context and model.context <= context:
         return candidate
     return candidate._replace(
         model=msgspec.structs.replace(model, context=context),
@@ -109,7 +128,7 @@ def following(
     return None
 
 
-def fitted(kind: Kind, claim: Claim, candidate: Candidate, adjustment: Adjustment, context: int) -> tuple[Prompt, int]:
+def fitted(attempt: Attempt, candidate: Candidate, context: int) -> tuple[Prompt, int]:
     """Return the prompt and the cap of its answer within their reservation.
 
     If a repair does not fit, the prompt drops the failed answer first, then its faults. After an unfinished answer,
@@ -122,18 +141,20 @@ def fitted(kind: Kind, claim: Claim, candidate: Candidate, adjustment: Adjustmen
         PromptDoesNotFit: if the prompt is too long even without memories.
         BaseException: whatever a host's own kind raises.
     """
-    candidate = within_context(candidate, context)
-    halved, output_cap = adjustment.halved, candidate.output_cap
+    adjustment = attempt.adjustment
+    if context:
+        candidate = within_context(candidate, context)
+    output_cap = candidate.output_cap
     caps = (candidate.prompt_cap // 2, candidate.prompt_cap) if adjustment.longer else (candidate.prompt_cap,)
     tries = [(cap, repair) for cap in caps for repair in (*adjustment.repairs, None)]
     for cap, repair in tries:
         try:
             prompt = fit(
-                kind,
-                claim.case,
+                attempt.kind,
+                attempt.asking.case,
                 cap,
                 correction=candidate.correction,
-                halved=halved,
+                halved=adjustment.halved,
                 addition=repair,
                 adapt=None if candidate.model.reasons else for_weak_model,
             )
@@ -143,7 +164,7 @@ def fitted(kind: Kind, claim: Claim, candidate: Candidate, adjustment: Adjustmen
                 raise
     if adjustment.longer:
         size = corrected_tokens(prompt, candidate.correction.raised)
-        output_cap = max(output_cap, room_for_answer(candidate.model, claim.job.reserved, size))
+        output_cap = max(output_cap, room_for_answer(candidate.model, attempt.asking.job.reserved, size))
     return prompt, output_cap
 
 

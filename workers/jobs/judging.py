@@ -32,7 +32,7 @@ from cogitate.tasks.kind import Kind, Prompt
 from cogitate.tasks.own.method_faults import MethodFault
 from cogitate.tasks.shown import TooLong, effects_of
 from cogitate.workers.answer_faults.fault import fault_of
-from cogitate.workers.jobs.candidates import Adjustment, Candidate, following
+from cogitate.workers.jobs.candidates import Adjustment, Attempt, Candidate, following
 from cogitate.workers.llm.replies.failures import CLASSES, NOT_OF_PROMPTS, ModelAnswer
 from cogitate.workers.llm.replies.reading import answer_in
 from cogitate.workers.llm.requests.tokens import end_of, prompt_parts
@@ -70,7 +70,7 @@ def judge(kind: Kind, claim: Claim, prompt: Prompt, answer: ModelAnswer, repairs
     """Return the effects of an answer, or why it is unusable."""
     if answer.value is None:
         return Judged(None, answer.failure.kind if answer.failure is not None else "empty")
-    value, original = answer.value, without_repair(prompt, repairs)
+    value, original = answer.value, without_repair(prompt, repairs) if repairs else prompt
     try:
         if (fault := fault_of(value, original)) is not None:
             plain = without_reasons(value)
@@ -122,18 +122,10 @@ def result_of(model: Model, prompt: Prompt, answer: ModelAnswer) -> Result:
 
 
 def adjusted(
-    templates: Templates,
-    claim: Claim,
-    candidates: Sequence[Candidate],
-    asked: Candidate,
-    prompt: Prompt,
-    answer: ModelAnswer,
-    judged: Judged,
-    adjustment: Adjustment,
-    deadline: float,
+    templates: Templates, attempt: Attempt, asked: Candidate, prompt: Prompt, answer: ModelAnswer, judged: Judged
 ) -> tuple[float, Adjustment | None]:
     """Return the seconds before another attempt and what it changes; None if it would not help."""
-    failure = judged.failure
+    claim, adjustment, failure = attempt.claim, attempt.adjustment, judged.failure
     if answer.packed and not answer.text and failure not in NOT_OF_PROMPTS:  # asked alone, it may have an answer
         return 0.0, adjustment
     if answer.failure is not None and answer.failure.of_tier:  # its next attempt asks in the standard tier
@@ -150,9 +142,12 @@ def adjusted(
         repairs = repairs_of(templates, answer.text, fault, junk=judged.junk)
         return 0.0, adjustment._replace(corrected=True, longer=failure == "truncated", repairs=repairs)
     pause = _pause(answer, claim.number)
-    of_model = time.monotonic() + pause >= deadline if failure == "rate_limited" else _fails_again(answer, claim)
-    if failure in NOT_OF_PROMPTS and (other := following(candidates, asked, failure, of_model=of_model)) is not None:
-        return 0.0, adjustment._replace(model=other.model.name)
+    if failure in NOT_OF_PROMPTS:
+        too_late = time.monotonic() + pause >= attempt.deadline
+        of_model = too_late if failure == "rate_limited" else _fails_again(answer, claim)
+        other = following(attempt.candidates, asked, failure, of_model=of_model)
+        if other is not None:
+            return 0.0, adjustment._replace(model=other.model.name)
     if not answer.retryable:
         return 0.0, None
     return pause, adjustment._replace(model="" if failure in NOT_OF_PROMPTS else asked.model.name)

@@ -134,7 +134,7 @@ def failure_class(failure: str) -> str:
 
 def attempted(kind: str, source: str, failure: str, seconds: float, model: str, tokens: int) -> None:
     """Count one settled attempt."""
-    count, took = _of_attempts(kind, source, failure_class(failure))
+    count, took = _of_attempts(kind, source, failure_class(failure) if failure else "")
     count.inc()
     took.observe(seconds)
     if tokens:

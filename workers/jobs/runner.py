@@ -100,6 +100,7 @@ class Runner:
         for name in {model.endpoint for model in settings.asked_models()}:  # the first call need not wait for them
             with contextlib.suppress(ConfigurationError, KeyError):  # the first call that needs it logs this
                 self._models.of(name)
+        self._telemetry = started()
         self._stopping = threading.Event()
         self.desk = BatchDesk(client, batches, claims, settings, self.answered) if batches is not None else None
         parking = (batches, self.desk.wake) if batches is not None and self.desk is not None else None
@@ -135,11 +136,10 @@ class Runner:
     ) -> tuple[Outcome, float, Adjustment]:
         """Make an attempt and settle it; return the seconds before the next one, and what it changes."""
         job, began = claim.job, time.monotonic()
-        telemetry = started()
         traced: AbstractContextManager[SpanOutcome | None] = nullcontext()
-        if telemetry is not None:
+        if self._telemetry is not None:
             attributes = {**job_attributes(job.run, job.key), "cogitate.attempt": claim.number}
-            traced = telemetry.attempt(claim.incarnation, job.id, f"attempt {job.key.kind}", attributes)
+            traced = self._telemetry.attempt(claim.incarnation, job.id, f"attempt {job.key.kind}", attributes)
         with (
             traced as span,
             structlog.contextvars.bound_contextvars(job=job.id, attempt=claim.number),

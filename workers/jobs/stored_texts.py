@@ -159,19 +159,16 @@ def _response_field(job: Job, question: CachedQuestion) -> str:
 
 
 class AnswerRecord:
-    """The record of a worker's prompts and what came of them. It is disabled unless `record` is set."""
+    """The record of a worker's prompts and what came of them."""
 
     def __init__(self, client: Redis, settings: Settings) -> None:
         self._client = client
-        self._on = settings.record
         self._texts = _record_texts(client, settings)
 
     def keep(
         self, claim: Claim, question: CachedQuestion, asked: ModelAnswer | Refused, failure: str, fault: str = ""
     ) -> None:
         """Record what an attempt asked, and its answer or the reason why it is missing."""
-        if not self._on:
-            return
         job, store = claim.job, RunStore.of(self._client, claim.job.run, claim.incarnation)
         answered = asked if isinstance(asked, ModelAnswer) else None
         kept = RecordedAnswer(

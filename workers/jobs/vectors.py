@@ -56,15 +56,15 @@ class Vectors:
         self._lock = threading.Lock()
         self._told: set[str] = set()  # failures already logged
 
-    def of(self, kind: Kind, claim: Claim, deadline: float) -> JobVectors | None:
+    def of(self, kind: Kind, claim: Claim, model: EmbeddingModel, deadline: float) -> JobVectors | None:
         """Return the vectors of a job that asks a model for a kind that recalls memories; None for others.
 
         What may be asked in a batch file has none: its prompt is made twice, and must be the same.
         """
         batched = claim.model is None or claim.model.batch != "off"
-        if claim.embeddings is None or not kind.recalls or not claim.job.model or batched:
+        if not kind.recalls or not claim.job.model or batched:
             return None
-        return JobVectors(self, claim, claim.embeddings, deadline)
+        return JobVectors(self, claim, model, deadline)
 
     def store_of(self, claim: Claim, model: EmbeddingModel) -> RunVectors:
         """Return the store of a run's vectors."""

@@ -24,7 +24,6 @@ from pydantic import BaseModel
 
 from cogitate.memory import typed_json
 from cogitate.scheduler.config.endpoints import BATCH, Endpoint, Model
-from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.llm.event_loop import EventLoopThread
 from cogitate.workers.llm.http import Exchange, HttpResponse, NoResponse, PooledRequest
@@ -32,7 +31,7 @@ from cogitate.workers.llm.replies.context_lengths import ContextLengths
 from cogitate.workers.llm.replies.error_responses import error_text, from_status
 from cogitate.workers.llm.replies.extract import clean
 from cogitate.workers.llm.replies.failures import Failure, ModelAnswer, charged_in_doubt
-from cogitate.workers.llm.replies.reply import Reply, cost_of, discount_of, read_completion, validated
+from cogitate.workers.llm.replies.reply import Charge, Reply, charge_of, read_completion, validated
 from cogitate.workers.llm.replies.usage import is_possible, read_usage
 from cogitate.workers.llm.requests.address import address_of, request_to
 from cogitate.workers.llm.requests.dialect import REFUSALS, Dialect, Dialects, DialectStore
@@ -161,9 +160,11 @@ class ModelClient:
         if reply.failure is not None and reply.failure.kind == "context_overflow":
             size = prompt_tokens(prompt)
             self._contexts.overflowed(model.model, reply.failure.context, size, max_output_tokens)
-        spent, estimated = cost_of(model, prompt, reply, exchange.sent, max_output_tokens)
-        if not service_tier and (left_out := self._left_out(model, dialect, reply, parameters)) != "":
-            reply = replace(reply, failure=Failure(kind="unsupported", detail=left_out))
+        charge = charge_of(model, prompt, reply, exchange.sent, max_output_tokens)
+        if reply.failure is not None and not service_tier:
+            left_out = self._left_out(model, dialect, reply, reply.failure, parameters)
+            if left_out:
+                reply = replace(reply, failure=Failure(kind="unsupported", detail=left_out))
         value, failure = validated(reply, prompt.answer)
         if failure is not None:
             log = _log.error if failure.kind in ("auth", "quota_exhausted", "model_missing") else _log.info
@@ -175,9 +176,9 @@ class ModelClient:
                 retry_after=failure.retry_after,
                 detail=failure.detail,
             )
-        elif estimated:
+        elif charge.estimated:
             _log.info("llm.no_usage", model=model.name)
-        return _answer(model, reply, spent, value, failure, estimated=estimated)
+        return _answer(reply, charge, value, failure)
 
     def batch_request(self, prompt: Prompt, *, model: Model, max_output_tokens: int) -> bytes:
         """Return the body of the request that `ask` would send, to be a line of a batch file."""
@@ -196,9 +197,8 @@ class ModelClient:
         if reply.usage is not None and not is_possible(reply.usage, size):
             reply = replace(reply, usage=None)
         reply = self._redaction.of_reply(reply)
-        spent, estimated = cost_of(model, prompt, reply, 1, max_output_tokens)
         value, failure = validated(reply, prompt.answer)
-        return _answer(model, reply, spent, value, failure, estimated=estimated)
+        return _answer(reply, charge_of(model, prompt, reply, 1, max_output_tokens), value, failure)
 
     def _is_away(self, response: HttpResponse) -> bool:
         """Return whether something else answers in the place of an endpoint that has answered, or leads elsewhere."""
@@ -209,10 +209,11 @@ class ModelClient:
             return leads != urllib.parse.urlsplit(self._address.base_url).hostname
         return self._has_answered and not response.content.lstrip().startswith((b"{", b"["))
 
-    def _left_out(self, model: Model, dialect: Dialect, reply: Reply, parameters: Mapping[str, object]) -> str:
+    def _left_out(
+        self, model: Model, dialect: Dialect, reply: Reply, failure: Failure, parameters: Mapping[str, object]
+    ) -> str:
         """Return what the next call leaves out if the endpoint may have refused a part of this request; else ""."""
-        failure = reply.failure
-        if failure is None or failure.status not in REFUSALS or failure.kind not in _OF_REQUESTS:
+        if failure.status not in REFUSALS or failure.kind not in _OF_REQUESTS:
             return ""
         sent = [name for name in parameters if name not in dialect.left_out and name not in _KEPT]
         unnamed = failure.kind == "bad_request" and failure.status in (400, 422)
@@ -302,20 +303,18 @@ class ModelClient:
             await self._request.close()
 
 
-def _answer(
-    model: Model, reply: Reply, spent: Cost, value: BaseModel | None, failure: Failure | None, *, estimated: bool
-) -> ModelAnswer:
+def _answer(reply: Reply, charge: Charge, value: BaseModel | None, failure: Failure | None) -> ModelAnswer:
     """Return what came of a question, with what the reply reports of its cost."""
     return ModelAnswer(
-        usage=spent,
-        estimated=estimated,
+        usage=charge.cost,
+        estimated=charge.estimated,
         value=value,
         failure=failure,
         prompt_tokens=reply.usage.prompt if reply.usage is not None else 0,
         reasoning=reply.usage.reasoning if reply.usage is not None else 0,
         text=reply.text,
         service_tier=reply.service_tier,
-        discount=discount_of(model, reply),
+        discount=charge.discount,
     )
 
 

@@ -7,9 +7,7 @@ answers to the dashboard's queries; a Grafana server has no part in it.
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -58,7 +56,7 @@ def live(endpoint: FakeEndpoint, host: int) -> None:
     time.sleep(20)
     endpoint.change(latency=0.1)
     time.sleep(30)
-    os.kill(workers_of(host)[0], signal.SIGKILL)
+    workers_of(host)[0].kill()
     endpoint.change(faults={"503": 1.0})
     time.sleep(20)
     endpoint.change(faults=USUAL)

@@ -22,6 +22,6 @@ def test_fewer_reflections_look_at_less(tmp_path: Path, monkeypatch: pytest.Monk
     assert usual.calls == usual.reflections > quarter.calls
     assert usual.recall >= quarter.recall
     assert (heuristics.calls, heuristics.reflections, heuristics.tokens) == (0, usual.reflections, 0)
-    assert ElementTree.fromstring(throttle.plot(days)).tag.endswith("svg")
+    assert ElementTree.fromstring(throttle.plot_of(days)).tag.endswith("svg")
     with pytest.raises(FileNotFoundError, match="no recording"):
         throttle.table(tmp_path / "smallville")

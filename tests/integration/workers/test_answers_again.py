@@ -333,7 +333,8 @@ def test_a_fault_of_the_worker_after_a_paid_call_is_paid_for_once_and_the_job_is
         "settle": (Claims, "settle", fail_to_write),
     }
     with FakeEndpoint() as endpoint, EmbeddedServer(tmp_path / "server") as server:
-        settings = settings_of(tmp_path, endpoint, redis_url=server.url, workers=0, response_cache=layer == "cache")
+        on = {"response_cache": layer == "cache", "record": layer == "record"}
+        settings = settings_of(tmp_path, endpoint, redis_url=server.url, workers=0, **on)
         client = Redis.from_url(server.url)
         publisher = InlinePublisher(client, settings)
         monkeypatch.setattr(*broken[layer])

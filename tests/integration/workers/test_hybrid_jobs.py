@@ -38,7 +38,7 @@ class Lived(NamedTuple):
 
 def live(data_dir: Path, faults: dict[str, float] | None) -> Lived:
     """Ask twice for everybody's plan; `faults` are those of the endpoint of vectors, None: there is none."""
-    with FakeEndpoint() as thinking, FakeEndpoint(faults=faults) as embedding:
+    with FakeEndpoint() as thinking, FakeEndpoint(faults=faults or {}) as embedding:
         settings = Settings(
             data_dir=data_dir,
             llm="openai",

@@ -1,13 +1,17 @@
-"""The architecture page names the modules of an attempt in the order in which a traced attempt enters them."""
+"""An attempt as it is traced: in the order of the architecture page, and through no more functions than it needs."""
 
 from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
+from typing import Any
 
 import pytest
+from fakeredis import FakeRedis
 
 import cogitate
 from cogitate.hosting.tick_loop import TickLoop
@@ -26,6 +30,8 @@ NOT_TRACED = {
     "workers/jobs/batches/parking.py",
     "workers/jobs/batches/desk.py",
 }
+#: Functions and files of a reflection's attempt in a run without options: it enters no layer that does nothing for it.
+MOST_FUNCTIONS, MOST_FILES = 226, 63
 
 
 def walk() -> list[str]:
@@ -36,14 +42,21 @@ def walk() -> list[str]:
     return [file for file in files if file not in NOT_TRACED]
 
 
-def test_the_walk_is_in_the_order_of_the_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    walks: list[list[str]] = []
-    entered: list[str] = []
+def module_of(code: CodeType) -> str:
+    """Return the file of a function within the product; "" for all others."""
+    return code.co_filename.rpartition("/cogitate/")[2] if "/cogitate/" in code.co_filename else ""
+
+
+@contextmanager
+def traced_attempts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[list[CodeType]]]:
+    """Collect what each attempt at a reflection that a model answers enters, in order."""
+    attempts: list[list[CodeType]] = []
+    entered: list[CodeType] = []
     run = Runner.run
 
     def note(frame: FrameType, event: str, argument: object) -> None:
-        if event == "call" and "/cogitate/" in frame.f_code.co_filename:
-            entered.append(frame.f_code.co_filename.rpartition("/cogitate/")[2])
+        if event == "call" and module_of(frame.f_code):
+            entered.append(frame.f_code)
 
     def traced(runner: Runner, job_id: str) -> Outcome:
         entered.clear()
@@ -53,29 +66,45 @@ def test_the_walk_is_in_the_order_of_the_calls(tmp_path: Path, monkeypatch: pyte
         finally:
             sys.setprofile(None)
         if outcome.source == "llm" and "/reflect/" in job_id:
-            walks.append([*entered])
+            attempts.append([*entered])
         return outcome
 
     monkeypatch.setattr(Runner, "run", traced)
+    yield attempts
+
+
+def reflect(folder: Path, ticks: int, **options: Any) -> None:
+    """Have an agent reflect at each tick of a run without workers."""
     with FakeEndpoint() as endpoint:
         settings = Settings(
-            data_dir=tmp_path,
-            llm="openai",
-            base_url=endpoint.url,
-            api_key="any",
-            limit_tokens=10**6,
-            response_cache=True,
-            models={"default": ModelSettings(pack="auto", service_tier="auto")},
+            data_dir=folder, llm="openai", base_url=endpoint.url, api_key="any", limit_tokens=10**6, **options
         )
         owners = {"agent:ann": cogitate.Profile(name="Ann")}
-        with TickLoop(run="walk", owners=owners, settings=settings, inline=True) as loop, loop.next_tick():
-            for ship in range(10):
-                loop.observe(
-                    "agent:ann",
-                    cogitate.Observation(text=f"{ship} grain ships lay in the harbour.", minute=0, importance=5),
-                )
-            loop.request("reflect", "agent:ann")
-    (calls,) = walks
-    later = iter(calls)
+        client = FakeRedis() if "real_day_tokens" in options else None  # a limit of a server, not of a run
+        with TickLoop(run="walk", owners=owners, settings=settings, inline=True, client=client) as loop:
+            for tick in range(ticks):
+                with loop.next_tick():
+                    for ship in range(10):
+                        seen = f"{ship} grain ships lay in the harbour at {tick}."
+                        loop.observe("agent:ann", cogitate.Observation(text=seen, minute=0, importance=5))
+                    loop.request("reflect", "agent:ann")
+
+
+def test_the_walk_is_in_the_order_of_the_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    models = {"default": ModelSettings(pack="auto", service_tier="auto")}
+    with traced_attempts(monkeypatch) as attempts:
+        reflect(tmp_path, 1, models=models, response_cache=True, record=True, real_day_tokens=10**6)
+    (entered,) = attempts
+    later = map(module_of, entered)
     missing = [file for file in walk() if file not in later]
     assert missing == []
+
+
+def test_an_attempt_enters_no_more_functions_than_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with traced_attempts(monkeypatch) as attempts:
+        reflect(tmp_path, 2)
+    entered = attempts[-1]  # the first one of a process also loads what all need
+    # A comprehension is part of its function.
+    functions = {code for code in entered if not code.co_name.startswith("<")}
+    assert len(functions) <= MOST_FUNCTIONS
+    assert len({module_of(code) for code in entered}) <= MOST_FILES

@@ -63,7 +63,7 @@ class Scene:
         """Return whether jobs may be asked in batch files."""
         return any(model.batch == "auto" for model in self.settings.asked_models())
 
-    @property
+    @cached_property
     def packs(self) -> bool:
         """Return whether calls may be packed."""
         return any(model.pack == "auto" for model in self.settings.asked_models())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.curve import SHARES, TITLE, Day, plot, point
+from bench.curve import SHARES, TITLE, Day, plot_of, point
 from bench.recorded_admission import Call, made
 from bench.table import Row, Table
 
@@ -48,5 +48,5 @@ def test_only_measures_that_calls_raise_are_plotted() -> None:
         return Table(TITLE + name, (), tuple(Row("", (0.5, share, 1, 1)) for share in shares))
 
     some = [0.6] * len(SHARES) + [0.7] * len(SHARES)
-    shown = plot([curve("coverage", 0.5, *some, 1.0), curve("facts", 1.1, *some, 1.0)])
+    shown = plot_of([curve("coverage", 0.5, *some, 1.0), curve("facts", 1.1, *some, 1.0)])
     assert ("coverage, fair" in shown, "coverage, value" in shown, "facts" in shown) == (True, True, False)

@@ -121,7 +121,7 @@ def test_command_prints_tables_and_explains_itself(data: Path) -> None:
     command = [sys.executable, "-m", "bench", "quality"]
     printed = [
         subprocess.run(
-            [*command, "--data", str(data), "--section", "locomo", "--section", "reflection_times"],
+            [*command, "--data", str(data), "--section", "locomo", "reflection_times"],
             cwd=ROOT,
             env={"PYTHONHASHSEED": seed},
             capture_output=True,

@@ -73,7 +73,7 @@ def test_a_long_persona_is_cut_and_leaves_room_for_memories(kind: Kind) -> None:
         (
             ("06:15 Get up @home", "9:00–17:30 Work @work", "~19h30 chess {place} @cafe", "patrol the wall"),
             [
-                "6:15 AM: Get up (Dorm)",
+                "6:15 AM: Get up (home)",
                 "9:00 AM–5:30 PM: Work (Oak Hill Library)",
                 "~7:30 PM: chess Hobbs Cafe",
                 "patrol the wall",

@@ -61,10 +61,11 @@ def attempt(
     number: int,
     seconds: float = 60.0,
     adjustment: Adjustment = NO_ADJUSTMENT,
+    record: bool = False,
 ) -> AttemptOutcome:
     """Return what comes of a claim of four."""
     calls: Any = Calls(gives)
-    attempts = Attempts(FakeRedis(), Settings(endpoints={"ours": Endpoint()}), calls)
+    attempts = Attempts(FakeRedis(), Settings(endpoints={"ours": Endpoint()}, record=record), calls)
     case = Case(job=JOB, profile=Profile(name="Ada"), world=WorldFacts(), memories={"agent:ada": []})
     claim = Claim(incarnation="now", token="t", number=number, cap=4, case=case, model=OURS)
     return attempts.make(claim, time.monotonic() + seconds, adjustment)

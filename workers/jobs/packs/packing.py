@@ -19,7 +19,7 @@ from cogitate.scheduler.config.endpoints import Model
 from cogitate.tasks.registry import kind_of
 from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.call import Ask, Call
-from cogitate.workers.jobs.packs.request import Result, ask_together
+from cogitate.workers.jobs.packs.request import MOST_OUTPUT, Result, ask_together, output_cap_of
 from cogitate.workers.jobs.packs.sizes import MOST, PackSizes
 from cogitate.workers.llm.replies.failures import ModelAnswer
 from cogitate.workers.llm.requests.tokens import prompt_tokens
@@ -27,7 +27,6 @@ from cogitate.workers.llm.requests.tokens import prompt_tokens
 BATCH_WAIT = 0.05  # seconds without a further call, after which a batch is sent
 LONGEST_WAIT = 1.0  # seconds that the first call of a batch waits, however many follow
 GRACE = 5.0  # seconds after its deadline within which the thread that asks returns
-MOST_OUTPUT = 4_096  # tokens of answers in one request: widely used models refuse a higher cap
 
 
 class Packing:
@@ -58,7 +57,7 @@ class Packing:
         key, future = (grows, _batch_key(call)), Future[Result | None]()
         with self._lock:
             batch = self._open.get(key)
-            if leads := batch is None or not _has_room(batch.calls, call, context):
+            if leads := batch is None or not (grows or self._fit([*batch.calls, call], context)):
                 if batch is not None:
                     batch.full.set()
                 batch = self._open[key] = _Batch(MOST if grows else size)
@@ -69,11 +68,11 @@ class Packing:
                 batch.full.set()
                 del self._open[key]
         if leads:
-            self._lead(key, batch, following, grows=grows)
+            self._lead(key, batch, context, following, grows=grows)
         result = future.result(max(0.0, call.deadline - time.monotonic()) + GRACE)
         return self._ask(call, following, grows=False) if result is None else result
 
-    def _lead(self, key: Hashable, batch: _Batch, following: Ask, *, grows: bool) -> None:
+    def _lead(self, key: Hashable, batch: _Batch, context: int, following: Ask, *, grows: bool) -> None:
         """Wait for other calls, ask for all, and hand out the answers as they come; None: it is to be asked again."""
         try:
             try:
@@ -82,7 +81,7 @@ class Packing:
                 with self._lock:
                     if self._open.get(key) is batch:
                         del self._open[key]
-            with closing(self._parts(batch.calls, grows=grows)) as parts:
+            with closing(self._parts(batch.calls, context, grows=grows)) as parts:
                 for part in parts:
                     for index, result in ask_together(batch.calls[part], following, self._sizes):
                         batch.futures[part][index].set_result(result)
@@ -95,7 +94,7 @@ class Packing:
                     future.set_exception(error)
             raise
 
-    def _parts(self, calls: Sequence[Call], *, grows: bool) -> Generator[slice]:
+    def _parts(self, calls: Sequence[Call], context: int, *, grows: bool) -> Generator[slice]:
         """Yield the calls of each request, until all are asked, the model fails, or hardly any time is left."""
         if not grows:
             yield slice(len(calls))
@@ -108,8 +107,22 @@ class Packing:
             with self._sizes.shown(calls[0], len(calls) - at, (deadline - now) / 3) as size:
                 if not size:
                     return
+                while size > 1 and not self._fit(calls[at : at + size], context):
+                    size -= 1
                 yield slice(at, at + size)
                 at += size
+
+    def _fit(self, calls: Sequence[Call], context: int) -> bool:
+        """Return whether calls fit one request: their expected answers below what models allow, all within the context.
+
+        Args:
+            context: the learned limit of the model; 0 if none is known.
+        """
+        model = calls[0].model
+        context = min((limit for limit in (model.context, context) if limit), default=0)
+        answers = self._sizes.expected_output(calls)
+        prompts = sum(prompt_tokens(one.prompt) for one in calls) if context else 0
+        return answers <= MOST_OUTPUT and not 0 < context < prompts + output_cap_of(calls)
 
     def _may_pack(self, call: Call) -> bool:
         """Return whether this call may wait a moment, and share its request."""
@@ -136,21 +149,6 @@ class _Batch:
             known = len(self.calls)
             if self.full.wait(min(seconds, left)):
                 return
-
-
-def _has_room(calls: Sequence[Call], call: Call, context: int) -> bool:
-    """Return whether one more call fits: its answer below what models allow, all within the context.
-
-    Args:
-        context: the learned limit of the model; 0 if none is known.
-    """
-    together = [*calls, call]
-    headroom = call.model.headroom_of(call.claim.job.key.kind)
-    answers = sum(one.output_cap for one in together)
-    context = min((limit for limit in (call.model.context, context) if limit), default=0)
-    return answers - len(together) * headroom <= MOST_OUTPUT and not (
-        0 < context < answers + sum(prompt_tokens(one.prompt) for one in together)
-    )
 
 
 def _batch_key(call: Call) -> Hashable:

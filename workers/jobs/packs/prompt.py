@@ -20,7 +20,7 @@ from pydantic import BaseModel, WithJsonSchema, create_model
 
 from cogitate.prompts.answers import Answer
 from cogitate.tasks.kind import Prompt
-from cogitate.workers.jobs.packs.repeats import NAME, Condensed, agreement, condensed, restored
+from cogitate.workers.jobs.packs.repeats import NAME, Condensed, agreement, condensed, numbered, numbered_in, restored
 from cogitate.workers.llm.requests.schema import full_schema
 
 INSTRUCTION = (
@@ -37,6 +37,7 @@ LONGEST_SHARED_TEXT = 32  # characters of one case that the answer to another ma
 _PASSAGE = LONGEST_SHARED_TEXT + 1
 _BLOCK = (_PASSAGE + 1) // 2  # a passage holds one whole block of a text that is cut into blocks of this size
 
+_LISTED, _END_OF_LISTED = "\n\n<listed>", "</listed>"
 _TAG = re.compile(r"<(/?)(\w+)>")
 _ENDING = re.compile(r"\n\nAnswer each of the \d+ cases between tags with ([0-9a-f]{6})\.\Z")
 _SPACE = re.compile(r"\s+")
@@ -47,7 +48,7 @@ class PackedPrompt(NamedTuple):
     """A prompt for several cases, which have the numbers from 1 in their order."""
 
     prompt: Prompt
-    shared: str  # what is said for all cases
+    shared: str  # what is said for all cases, without the texts that some list
     cases: tuple[str, ...]  # what each adds
     whole: tuple[str, ...]  # the same with what is said for all
 
@@ -65,10 +66,13 @@ def packed(prompts: Sequence[Prompt], seed: str) -> PackedPrompt:
     cases = whole = tuple(user[len(shared) :] for user in users)
     name = _name_outside(seed, [first.system, *users])
     short = condensed(cases)
-    common = f"{shared}<each-{name}>\n{short.before}\n\n{short.after}\n</each-{name}>\n\n"
-    user = _fenced(common, short.cases, name)
-    if short != ("", "", cases) and [text for _, _, text in cases_in("", user)] == users:
-        shared, cases = common, short.cases
+    begin, listed, end = f"{shared}<each-{name}>\n{short.before}\n\n{short.after}", "", f"\n</each-{name}>\n\n"
+    if short.told:
+        lines = (f"{numbered(index)} {text}" for index, text in enumerate(short.told))
+        listed = "\n".join((_LISTED, *lines, _END_OF_LISTED))
+    user = _fenced(begin + listed + end, short.cases, name)
+    if short != ("", "", cases, ()) and [text for _, _, text in cases_in("", user)] == users:
+        shared, cases = begin + end, short.cases
     else:  # such as a template of a host that has no dates, or writes them in another way
         user = _fenced(shared, cases, name)
     system, answer = first.system + INSTRUCTION, answers_class(first.answer)
@@ -85,18 +89,36 @@ def cases_in(system: str, user: str) -> list[tuple[int, str, str]]:
 
     An ordinary prompt has none.
     """
-    if (ending := _ENDING.search(user)) is None:
-        return []
-    fence = re.compile(rf'<case-{ending[1]} number="(\d+)">\n(.*?)\n</case-{ending[1]}>', re.DOTALL)
-    found = list(fence.finditer(user))
-    shared, cases = user[: found[0].start()] if found else "", [one[2] for one in found]
-    begin, end = f"<each-{ending[1]}>\n", f"\n</each-{ending[1]}>\n\n"
-    if begin in shared and shared.endswith(end):
-        shared, _, each = shared.removesuffix(end).partition(begin)
-        before, _, after = each.partition("\n\n")
-        cases = restored(Condensed(before, after, tuple(cases)))
+    numbers, shared, found = _read_pack(user)
+    cases = restored(found) if isinstance(found, Condensed) else found
     system = system.replace(INSTRUCTION, "")
-    return [(int(one[1]), system, shared + case) for one, case in zip(found, cases, strict=True)]
+    return [(number, system, shared + case) for number, case in zip(numbers, cases, strict=True)]
+
+
+def numbered_texts(user: str) -> list[Mapping[str, str]]:
+    """Return the texts that stand as numbers in each case of a packed prompt, by these numbers."""
+    _, _, found = _read_pack(user)
+    if not isinstance(found, Condensed):
+        return [{}] * len(found)
+    return [numbered_in(case, found.told) for case in found.cases]
+
+
+def _read_pack(user: str) -> tuple[list[int], str, Condensed | Sequence[str]]:
+    """Return the numbers of the cases of a packed prompt, what stands before them, and the cases."""
+    if (ending := _ENDING.search(user)) is None:
+        return [], "", ()
+    fence = re.compile(rf'<case-{ending[1]} number="(\d+)">\n(.*?)\n</case-{ending[1]}>', re.DOTALL)
+    fences = list(fence.finditer(user))
+    shared, numbers = user[: fences[0].start()] if fences else "", [int(one[1]) for one in fences]
+    cases = tuple(one[2] for one in fences)
+    begin, end = f"<each-{ending[1]}>\n", f"\n</each-{ending[1]}>\n\n"
+    if begin not in shared or not shared.endswith(end):
+        return numbers, shared, cases
+    shared, _, each = shared.removesuffix(end).partition(begin)
+    common, _, listed = each.removesuffix(_END_OF_LISTED).partition(_LISTED)
+    before, _, after = common.partition("\n\n")
+    told = tuple(line.partition(" ")[2] for line in listed.strip("\n").split("\n") if line)
+    return numbers, shared, Condensed(before, after, cases, told)
 
 
 def shared_part(users: Sequence[str]) -> str:
@@ -130,6 +152,19 @@ def answers_by_case(value: BaseModel, cases: int) -> Mapping[int, object]:
     items: Sequence[Any] = getattr(value, "answers", ())
     times = Counter(item.case for item in items)
     return {item.case: item.answer for item in items if times[item.case] == 1 and 1 <= item.case <= cases}
+
+
+def unnumbered(answer: object, texts: Mapping[str, str]) -> object:
+    """Return an answer with these texts instead of their numbers."""
+    match answer:
+        case str():
+            return texts.get(answer.strip(), answer)
+        case Mapping():
+            return {key: unnumbered(value, texts) for key, value in answer.items()}
+        case list():
+            return [unnumbered(value, texts) for value in answer]
+        case _:
+            return answer
 
 
 class Passages:

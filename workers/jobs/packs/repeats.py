@@ -1,12 +1,15 @@
-"""Texts of cases without what all of them say, and without dates that the line above has. `restored` undoes it.
+"""Texts of cases without what several of them say, and without dates that the line above has. `restored` undoes it.
 
-Only lines outside tags are said for all: what an owner remembers stays in its own case, even if others remember it too.
+A line outside tags that all cases have is said once, before them. A listed text that several have, such as an available
+action, is told once under a number, and stands in each case as that number. What an owner remembers stays in its own
+case, even if others remember it too.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -14,6 +17,10 @@ NAME = "…"  # stands for the name of a case's character in a line of all cases
 
 _DATED = re.compile(r"- \[(?P<date>[^\[\],]+, )?(?=\d)")  # as in "- [day 1, 9:02 AM] "
 _NAME = re.compile(r"[^,.]+")
+_OFFERED = re.compile(r"Available actions: ")  # begins the line of listed texts between tags
+_LISTED = re.compile(r"- (?!\[)")  # begins such a line before the first tag
+_BETWEEN = "; "  # between two of them
+_SHORTEST = 12  # characters of a text that is worth a number
 
 
 class Condensed(NamedTuple):
@@ -22,6 +29,7 @@ class Condensed(NamedTuple):
     before: str
     after: str
     cases: tuple[str, ...]
+    told: tuple[str, ...] = ()  # texts that stand in the cases as the numbers from 1 on
 
 
 def condensed(cases: Sequence[str]) -> Condensed:
@@ -32,18 +40,33 @@ def condensed(cases: Sequence[str]) -> Condensed:
     short = [
         [*start[: len(start) - len(before)], *fenced, *end[: len(end) - len(after)]] for start, fenced, end in parts
     ]
-    return Condensed("\n".join(before), "\n".join(after), tuple(map("\n".join, short)))
+    told = _told(short)
+    numbers = {text: numbered(index) for index, text in enumerate(told)}
+    return Condensed(
+        "\n".join(before), "\n".join(after), tuple("\n".join(_replaced(lines, numbers)) for lines in short), told
+    )
 
 
 def restored(found: Condensed) -> list[str]:
     """Return the cases as they were."""
     before, after = (text.split("\n") if text else [] for text in found[:2])
-    cases = []
+    texts, cases = {numbered(index): text for index, text in enumerate(found.told)}, []
     for case, name in zip(found.cases, _names(found.cases), strict=True):
-        start, fenced, end = _parts(case.split("\n"))
+        start, fenced, end = _parts(_replaced(case.split("\n"), texts))
         own = [line.replace(NAME, name) for line in after]
         cases.append("\n".join(_dated([*start, *before, *fenced, *end, *own])))
     return cases
+
+
+def numbered(index: int) -> str:
+    """Return how the text with this index stands in a case."""
+    return f"#{index + 1}"
+
+
+def numbered_in(case: str, told: Sequence[str]) -> dict[str, str]:
+    """Return the texts that stand in a case as numbers, by these numbers."""
+    texts = {numbered(index): text for index, text in enumerate(told)}
+    return {text: texts[text] for _, _, listed in _listed(case.split("\n")) for text in listed if text in texts}
 
 
 def agreement(texts: Sequence[Sequence[str]]) -> int:
@@ -68,6 +91,28 @@ def _names(cases: Sequence[str]) -> list[str]:
     firsts = [case.partition("\n")[0] for case in cases]
     at = firsts[0].rfind(" ", 0, agreement(firsts)) + 1
     return [found[0] if (found := _NAME.match(first, at)) else NAME for first in firsts]
+
+
+def _listed(lines: Sequence[str]) -> Iterator[tuple[int, str, list[str]]]:
+    """Yield the index, the beginning and the texts of each line that lists some."""
+    before, _, _ = _parts([*lines])
+    for index, line in enumerate(lines):
+        if (found := (_LISTED if index < len(before) else _OFFERED).match(line)) is not None:
+            yield index, found[0], line[found.end() :].split(_BETWEEN)
+
+
+def _told(cases: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """Return the listed texts that more than one case has, sorted."""
+    having = Counter(text for lines in cases for text in {text for _, _, listed in _listed(lines) for text in listed})
+    return tuple(sorted(text for text, times in having.items() if times > 1 and len(text) >= _SHORTEST))
+
+
+def _replaced(lines: Sequence[str], instead: Mapping[str, str]) -> list[str]:
+    """Return lines with other texts instead of these listed ones."""
+    changed = [*lines]
+    for index, beginning, listed in _listed(lines):
+        changed[index] = beginning + _BETWEEN.join(instead.get(text, text) for text in listed)
+    return changed
 
 
 def _undated(lines: Sequence[str]) -> Iterator[str]:

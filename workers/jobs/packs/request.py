@@ -19,7 +19,15 @@ from cogitate.tasks.job import Correction, Cost, added
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.call import Ask, CachedQuestion, Call
-from cogitate.workers.jobs.packs.prompt import PackedPrompt, Passages, answers_by_case, order_of, packed
+from cogitate.workers.jobs.packs.prompt import (
+    PackedPrompt,
+    Passages,
+    answers_by_case,
+    numbered_texts,
+    order_of,
+    packed,
+    unnumbered,
+)
 from cogitate.workers.jobs.packs.shares import shares_of
 from cogitate.workers.jobs.packs.sizes import PackSizes
 from cogitate.workers.llm.replies.failures import CLASSES, Failure, ModelAnswer
@@ -28,6 +36,8 @@ from cogitate.workers.llm.requests.tokens import corrected_tokens, estimate_toke
 
 #: Failures that a smaller pack may avoid. Those of the endpoint, the key or the network concern every job of the pack.
 _OF_PACKS = {kind for kind, one in CLASSES.items() if one.scope == "prompt"} | {"forbidden"}
+
+MOST_OUTPUT = 4_096  # tokens of answers in one request: widely used models refuse a higher cap
 
 log = structlog.get_logger()
 
@@ -67,12 +77,19 @@ def ask_together(calls: Sequence[Call], following: Ask, sizes: PackSizes) -> Ite
         answers = _answers(group, answer)
         if answer.failure is None or answer.failure.kind in _OF_PACKS:
             clean = answer.failure is None and all(one.failure is None for one in answers)
-            sizes.ended(group.call, len(answers), clean=clean)
+            output = answer.usage.tokens - answer.prompt_tokens - answer.reasoning
+            sizes.ended(group.call, len(answers), clean=clean, output=output)
         if answer.failure is not None and answer.failure.kind in _OF_PACKS:
             log.info("pack.halved", failure=answer.failure.kind, cases=len(answers))
             waiting += group.halves(answers[0])
         else:
             yield from ((case.place, case.answered(one)) for case, one in zip(group.cases, answers, strict=True))
+
+
+def output_cap_of(calls: Sequence[Call]) -> int:
+    """Return the most tokens that a request for these calls may answer with, in thoughts and answers."""
+    thoughts = sum(one.model.headroom_of(one.claim.job.key.kind) for one in calls)
+    return thoughts + min(MOST_OUTPUT, sum(one.output_cap for one in calls) - thoughts)
 
 
 def _answers(group: _Group, answer: ModelAnswer) -> list[ModelAnswer]:
@@ -84,8 +101,9 @@ def _answers(group: _Group, answer: ModelAnswer) -> list[ModelAnswer]:
         answers = []
         by_case, names = answers_by_case(answer.value, count), [case.call.claim.case.profile.name for case in cases]
         passages = Passages(pack, cases[0].call.prompt.system, [*names, *cases[0].call.claim.case.world.names.values()])
+        texts = numbered_texts(pack.prompt.user)
         for index, case in enumerate(cases):
-            found = by_case.get(index + 1)
+            found = unnumbered(by_case.get(index + 1), texts[index])
             foreign = passages.are_foreign(index, found)
             text = "" if found is None or foreign else msgspec.json.encode(found).decode()
             answers.append(_read(text, case.call.prompt, count, foreign=foreign))
@@ -171,7 +189,7 @@ class _Group:
         first = self.cases[0].call
         if len(self.cases) == 1:
             return first
-        prompt, cap = self.pack.prompt, sum(case.call.output_cap for case in self.cases)
+        prompt, cap = self.pack.prompt, output_cap_of([case.call for case in self.cases])
         due = min(case.call.claim.job.due for case in self.cases)
         job = msgspec.structs.replace(first.claim.job, reserved=self.left, due=due)
         return Call(

@@ -6,7 +6,7 @@ A fault counts for its kind alone: a model that cannot make ten plans at once ma
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -24,6 +24,7 @@ class _Known:
     alone: int = 0  # calls that are still to be made alone
     pause: int = FIRST_PAUSE
     failed: bool = False  # whether a pack had a fault
+    output: int = 0  # tokens of an answer in the pack with the longest ones on average
     tried: bool = False  # whether a pack is asked that may show more
 
 
@@ -70,14 +71,28 @@ class PackSizes:
                     known.tried = False
                     self._lock.notify_all()
 
-    def ended(self, call: Call, cases: int, *, clean: bool) -> None:
+    def expected_output(self, calls: Sequence[Call]) -> int:
+        """Return how many tokens the answers to calls of one kind may have, thoughts excluded.
+
+        Those of the pack with the longest answers so far count twice; before the first pack, the caps of answers count.
+        """
+        with self._lock:
+            each = 2 * self._of(calls[0]).output
+        caps = (one.output_cap - one.model.headroom_of(one.claim.job.key.kind) for one in calls)
+        return sum(min(each or cap, cap) for cap in caps)
+
+    def ended(self, call: Call, cases: int, *, clean: bool, output: int = 0) -> None:
         """Double the size after a full pack without a fault (`clean`); halve it after a pack with one.
 
         After a fault among two cases, further calls are made alone, twice as many each time.
+
+        Args:
+            output: tokens of its answers, thoughts excluded.
         """
         with self._lock:
             known = self._of(call)
             known.failed |= not clean
+            known.output = max(known.output, -(-output // cases))
             self._lock.notify_all()
             if clean:
                 known.pause = FIRST_PAUSE

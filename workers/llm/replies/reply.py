@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 from pydantic import BaseModel, ValidationError
@@ -191,33 +191,34 @@ class Reply:
     service_tier: str = ""  # in which the provider served the call, if reported
 
 
-def cost_of(model: Model, prompt: Prompt, reply: Reply, sent: int, max_output_tokens: int) -> tuple[Cost, bool]:
-    """Return the cost of the exchange, and whether it is an estimate.
+class Charge(NamedTuple):
+    """The cost of an exchange."""
+
+    cost: Cost
+    estimated: bool = False
+    discount: int = 0  # micro-dollars by which the standard service tier would have been dearer
+
+
+def charge_of(model: Model, prompt: Prompt, reply: Reply, sent: int, max_output_tokens: int) -> Charge:
+    """Return the cost of the exchange.
 
     Without reported usage, an answer costs the estimate for its prompt and text, an exchange with an unknown outcome
     costs its upper bound, and an error response costs a call.
     """
     if sent == 0:
-        return Cost(), False
+        return Charge(Cost())
     percent = model.percent_of(reply.service_tier)
     if reply.usage is not None:
         used = reply.usage
-        return call_cost(model, used.prompt, used.output, used.cached, calls=sent, percent=percent), False
+        cost = call_cost(model, used.prompt, used.output, used.cached, calls=sent, percent=percent)
+        full = usd_micros(model, used.prompt, used.output, used.cached) if percent < 100 else cost.usd_micros
+        return Charge(cost, discount=full - cost.usd_micros)
     if reply.unreported == "nothing":
-        return Cost(calls=sent), False
+        return Charge(Cost(calls=sent))
     output = max_output_tokens
     if reply.unreported == "text":  # the server stops at the cap, and the estimate is high
         output = min(output, estimate_tokens(reply.thought) + estimate_tokens(reply.text))
-    return call_cost(model, prompt_tokens(prompt), output, calls=sent, percent=percent), True
-
-
-def discount_of(model: Model, reply: Reply) -> int:
-    """Return the micro-dollars by which the standard service tier would have been dearer than the one that answered."""
-    used, percent = reply.usage, model.percent_of(reply.service_tier)
-    if used is None or percent >= 100:
-        return 0
-    full, paid = (usd_micros(model, used.prompt, used.output, used.cached, each) for each in (100, percent))
-    return full - paid
+    return Charge(call_cost(model, prompt_tokens(prompt), output, calls=sent, percent=percent), estimated=True)
 
 
 def read_completion(content: bytes, headers: Mapping[str, str]) -> Reply:

@@ -144,12 +144,10 @@ def prompt_tokens(prompt: Prompt) -> int:
 
 def prompt_parts(prompt: Prompt) -> Tokens:
     """Estimate the tokens of a request in two parts."""
-    parts = (
-        _known_part(prompt.system),
-        _known_part(prompt.user),
-        _schema_tokens(prompt.answer, prompt.enforced),
-    )
-    return Tokens(MESSAGE_OVERHEAD + sum(part.plain for part in parts), sum(part.others for part in parts))
+    system, user = _known_part(prompt.system), _known_part(prompt.user)
+    schema = _schema_tokens(prompt.answer, prompt.enforced)
+    plain = MESSAGE_OVERHEAD + system.plain + user.plain + schema.plain
+    return Tokens(plain, system.others + user.others + schema.others)
 
 
 @lru_cache(maxsize=512)
@@ -201,12 +199,10 @@ def fit(
         # At the end, so that a provider can reuse its cache of everything before.
         return replace(prompt, user=prompt.user + end_of(addition))
 
-    def characters(prompt: Prompt) -> int:
-        return len(prompt.system) + len(prompt.user)
-
     def fits(prompt: Prompt) -> bool:
         # A far longer text is refused uncounted, to save seconds.
-        return characters(prompt) <= most_characters and corrected_tokens(prompt, correction) <= cap
+        characters = len(prompt.system) + len(prompt.user)
+        return characters <= most_characters and corrected_tokens(prompt, correction) <= cap
 
     whole = prompt_with(1.0)
     if fits(whole):
@@ -223,9 +219,10 @@ def fit(
     if best is not None:
         return prompt_with(low / _STEPS / 2) if halved else best
     least = prompt_with(0.0)
+    characters = len(least.system) + len(least.user)
     size = (
-        f"{characters(least):,} characters, at least {characters(least) // _LONGEST_TOKEN:,} tokens,"
-        if characters(least) > most_characters
+        f"{characters:,} characters, at least {characters // _LONGEST_TOKEN:,} tokens,"
+        if characters > most_characters
         else f"about {corrected_tokens(least, correction)} tokens"
     )
     raise PromptDoesNotFit(f"a {kind.name} prompt has {size} without any memories, more than its cap of {cap} tokens")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cogitate.memory.language.english.retelling import is_cut_off
-from cogitate.memory.summaries.transcripts import labelled_sentences, without_directions
+from cogitate.memory.summaries.transcripts import without_directions
 
 
 def test_directions_fillers_and_loose_marks_are_left_out(subtests: pytest.Subtests) -> None:
@@ -29,13 +29,6 @@ def test_directions_fillers_and_loose_marks_are_left_out(subtests: pytest.Subtes
     for text, said in cases:
         with subtests.test(text=text):
             assert without_directions(text) == said
-
-
-def test_of_a_transcript_of_several_only_sentences_with_their_speaker_stay() -> None:
-    passed_on = "Ada Pike: The mill burned. I saw it.\nBo: I will come."
-    assert labelled_sentences(passed_on) == "Ada Pike: The mill burned.\nBo: I will come."
-    of_one = "Ada Pike: The mill burned. I saw it.\nAda Pike: Come."
-    assert labelled_sentences(of_one) == of_one
 
 
 @pytest.mark.parametrize(

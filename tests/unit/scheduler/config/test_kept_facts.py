@@ -7,10 +7,11 @@ from collections.abc import Callable
 from fakeredis import FakeRedis
 
 from cogitate import Profile, TickLoop
+from cogitate.memory import typed_json
 from cogitate.memory.clock import Clock
 from cogitate.memory.limits import MemoryLimits
 from cogitate.memory.profile import Location
-from cogitate.scheduler.config.endpoints import Model
+from cogitate.scheduler.config.endpoints import KindOfModelSettings, Model, ModelSettings
 from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.kind import WorldFacts
@@ -67,9 +68,22 @@ def test_kinds_of_job_see_the_constants_that_the_ledger_keeps() -> None:
 
 def test_a_model_is_found_by_its_name_and_so_are_those_below_it() -> None:
     facts = Facts(models=(LARGE, SMALL), ladders={"": ("huge", "large", "small"), "act": ("small",), "plan": ()})
-    assert [facts.model(name) for name in ("small", "large", "huge", "")] == [SMALL, LARGE, None, None]
+    assert [facts.model("act", name) for name in ("small", "large", "huge", "")] == [SMALL, LARGE, None, None]
     assert facts.below("reflect", "huge") == (LARGE, SMALL)
     assert facts.below("reflect", "large") == (SMALL,)
     assert facts.below("reflect", "small") == facts.below("act", "small") == facts.below("plan", "large") == ()
     assert facts.below("act", "large") == (), "it is no step of that kind's ladder"
     assert Facts(models=(SMALL,)).below("act", "small") == ()
+
+
+def test_a_kind_has_custom_parameters_for_a_model() -> None:
+    kinds = {"act": KindOfModelSettings(parameters={"reasoning_effort": "high"}), "plan": KindOfModelSettings()}
+    settings = ModelSettings(model="m", parameters={"reasoning_effort": "low", "top_p": 0.9}, kinds=kinds)
+    models = settings.kept_as("large"), settings.kept_as("small")
+    facts = Facts(models=models, ladders={"": ("large", "small")})
+    effort = {"act": "high", "plan": "low", "reflect": "low"}
+    for kind in effort:
+        (below,) = facts.below(kind, "large")
+        for model in (facts.model(kind, "large"), below):
+            assert model is not None
+            assert typed_json.decode(model.parameters) == {"reasoning_effort": effort[kind], "top_p": 0.9}

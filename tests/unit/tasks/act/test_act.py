@@ -22,6 +22,7 @@ from cogitate.tasks.heuristics.action import by_rule
 from cogitate.tasks.kind import WorldFacts
 from cogitate.tasks.meters import Meter
 from cogitate.tasks.situation import MOST_ACTIONS, MOST_NEAR
+from cogitate.workers.llm.requests.schema import full_schema
 from tests.unit.tasks.kind_cases import KLAUS, MARIA, WORLD, case_of, message, moment_of, observation, stream_of
 
 KIND = Act(Templates())
@@ -288,6 +289,28 @@ def test_where_actions_are_named_one_is_chosen() -> None:
     assert free == {"location"}, "without named actions the deed is free text"
 
 
+def test_no_place_is_asked_for_where_each_action_determines_its_own() -> None:
+    item = {"id": "1-0", "description": "Write the paper", "location": "library", "minute": 600}
+    placed = ["having tea at Hobbs Cafe", "reading at home", "Write the paper"]
+    asked = KIND.prompt(act(lived(plan()), actions=placed, item=item, location="park"))
+    assert "location" not in full_schema(asked.answer)["properties"]
+    assert "Places:" not in asked.user
+    assert '"location"' not in asked.system
+    assert [one.field for one in asked.constraints] == ["doing"]
+    open_to_choice = KIND.prompt(act(lived(plan()), actions=[*placed, "humming"], item=item, location="park"))
+    assert "location" in full_schema(open_to_choice.answer)["properties"]
+    assert "Places:\n- " in open_to_choice.user
+    assert '"location"' in open_to_choice.system
+
+
+def test_the_present_plan_item_is_told_once() -> None:
+    item = {"id": "1-0", "description": "Write the paper", "location": "library", "minute": 600}
+    user = KIND.prompt(act(lived(plan()), item=item, activity="Write the paper")).user
+    assert user.partition("<memories>")[0].count("Write the paper") == 1
+    assert "\nDoing: the present plan item\n" in user
+    assert "\nDoing: Write a letter\n" in KIND.prompt(act(lived(plan()), item=item, activity="Write a letter")).user
+
+
 def test_an_action_that_is_not_available_is_refused_and_a_free_deed_is_not() -> None:
     asked = act(lived(plan()), actions=["Read <all> day", "sleep"], location="library")
     read = answer(doing="read ‹all› day", location="here")
@@ -439,7 +462,7 @@ def test_a_request_carries_numeric_meters_in_a_fixed_order() -> None:
 def test_the_prompt_shows_meters_with_unit_and_direction_and_the_stage_of_the_story() -> None:
     vote = replace_tags(observation("Voting initiated.", 700), ("phase:council", "stage:voting", "round:2"))
     user = KIND.prompt(act(lived(plan(), vote), status={"hunger": fed(12), "gold": 3_000})).user
-    assert "Condition: hunger: starving (88%); gold 3000\n" in user
+    assert "Condition: hunger: starving; gold 3000\n" in user
     assert "Under way: phase council, stage voting, round 2\n" in user
 
 

@@ -27,7 +27,7 @@ from cogitate.workers.answer_faults.fault import fault_of
 from cogitate.workers.llm.requests.dialect import Dialect
 from cogitate.workers.llm.requests.prompt_check import WrongPrompt, check_prompt
 from cogitate.workers.llm.requests.schema import full_schema
-from tests.unit.tasks.kind_cases import MARIA, WORLD, case_of, message, observation, stream_of
+from tests.unit.tasks.kind_cases import WORLD, case_of, message, observation, stream_of
 
 NOON = 720
 LIVED = (observation("Found a source on rents.", 640), message("Maria: See you at lunch!", 650))
@@ -48,7 +48,7 @@ def test_a_plan_names_the_places_of_its_prompt_or_none_of_them() -> None:
 
 
 def test_a_reflection_may_name_only_persons_in_its_prompt() -> None:
-    assert choices_of(Reflect(Templates())) == {"relationship_changes.agent_id": (MARIA,)}
+    assert choices_of(Reflect(Templates())) == {"relationship_changes.agent_id": ("Maria Lopez",)}
     assert choices_of(Reflect(Templates()), LIVED[0]) == {}
 
 

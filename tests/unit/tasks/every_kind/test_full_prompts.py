@@ -191,7 +191,7 @@ def test_a_reflection_sees_repeats_earlier_reflections_and_the_present_condition
         "- [day 1, 8:20 AM] I work best in the library.",
         "- [day 1, 1:20 PM] Maria listens to me.",
     ]
-    assert "Condition: energy: almost exhausted (65%); mood: far from miserable (38%)\n" in user
+    assert "Condition: energy: almost exhausted; mood: far from miserable\n" in user
     assert '"(3 times)"' in system
     assert "do not repeat it" in system
 

@@ -159,4 +159,4 @@ def test_the_prompt_requests_five_to_eight_activities_with_traits_and_condition(
     prompt = KIND.prompt(case_of(KIND, stream_of(), MORNING, params={"status": {"energy": energy(55.0)}}))
     assert "5 to 8 different activities" in prompt.system
     assert f"Traits: {', '.join(PROFILE.traits)}\n" in prompt.user
-    assert "Condition: energy: halfway to exhausted (45%)\n" in prompt.user
+    assert "Condition: energy: halfway to exhausted\n" in prompt.user

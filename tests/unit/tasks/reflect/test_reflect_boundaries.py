@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -171,6 +172,16 @@ def test_a_prompt_shows_how_often_each_was_seen_and_names_no_stranger_nor_its_ow
     case = case_of(KIND, stream, 1_200, params={"repeats": {"1": 4}})
     prompt = KIND.prompt(case)
     assert "5 times" in prompt.user
-    assert (MARIA in prompt.user, "agent:stranger" in prompt.user, KLAUS in prompt.user) == (True, False, False)
+    assert "\nPeople: Maria Lopez\n" in prompt.user
+    assert ("stranger" in prompt.user, KLAUS in prompt.user) == (False, False)
     (constraint,) = prompt.constraints
-    assert (constraint.field, constraint.choices) == ("relationship_changes.agent_id", (MARIA,))
+    assert (constraint.field, constraint.choices) == ("relationship_changes.agent_id", ("Maria Lopez",))
+
+
+def test_people_of_one_name_are_called_by_their_ids() -> None:
+    stream = stream_of(*(observation(f"The door {n} creaks.", 500, subjects=(MARIA, "agent:mara")) for n in range(3)))
+    names = {KLAUS: "Klaus Mueller", MARIA: "Maria Lopez", "agent:mara": "Mara Lind"}
+    for other, called in (("Ana Ruiz", "Mara Lind; Maria Lopez"), ("maria lopez", f"Mara Lind; {MARIA}")):
+        world = replace(WORLD, names=names | {"agent:other": other})
+        prompt = KIND.prompt(case_of(KIND, stream, 1_200, world=world))
+        assert f"\nPeople: {called}\n" in prompt.user

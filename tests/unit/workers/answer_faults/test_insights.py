@@ -59,7 +59,7 @@ def test_an_insight_names_a_person_or_takes_up_a_memory(subtests: pytest.Subtest
     for insight, memories, drawn in cases:
         with subtests.test(insight=insight):
             lines = f"- [day 1, 9:00 AM] {memories}\n" if memories else ""
-            shown = f"People (id: name):\n- agent:cleo: Cleo Hart\n\n<memories>\n{lines}</memories>\nWhat is learned?"
+            shown = f"It is noon.\nPeople: Cleo Hart\n\n<memories>\n{lines}</memories>\nWhat is learned?"
             asked = prompt(ReflectionAnswer, shown)
             assert fault_of(reflection(insight), asked) == (
                 None
@@ -78,10 +78,7 @@ def test_an_insight_names_a_person_or_takes_up_a_memory(subtests: pytest.Subtest
 )
 def test_a_listed_name_within_a_word_names_no_one(insight: str, named: bool) -> None:
     memory = "李伟修好了烤箱。" if insight[0] == "我" else "Ben repaired the oven."
-    shown = (
-        "People (id: name):\n- agent:al: Al\n- agent:lin: 阿林\n\n<memories>\n"
-        f"- [day 1, 9:00 AM] {memory}\n</memories>\nWhat is learned?"
-    )
+    shown = f"It is noon.\nPeople: Al; 阿林\n\n<memories>\n- [day 1, 9:00 AM] {memory}\n</memories>\nWhat is learned?"
     assert (fault_of(reflection(insight), prompt(ReflectionAnswer, shown)) is None) is named
 
 

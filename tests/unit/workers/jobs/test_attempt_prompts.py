@@ -11,11 +11,10 @@ import pytest
 from pydantic import BaseModel
 from structlog.testing import capture_logs
 
-from cogitate.memory import typed_json
 from cogitate.memory.effects import Append, Archive, Effect, ReplaceSummary
 from cogitate.memory.summaries.long_term import SummarySize
 from cogitate.prompts.answers import ActionAnswer, Answer, SummaryAnswer
-from cogitate.scheduler.config.endpoints import KindOfModelSettings, Model, ModelSettings, call_cost, upper_bound
+from cogitate.scheduler.config.endpoints import Model, call_cost, upper_bound
 from cogitate.scheduler.ledger.claims import PromptCount
 from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Case, Prompt
@@ -132,16 +131,6 @@ def test_other_faults_of_an_answer_leave_its_cap() -> None:
     trying = Trying(unusable("not_json"))
     trying.make(trying.make().adjustment, number=2)
     assert trying.calls.caps == [JOB.output_cap] * 2
-
-
-def test_a_kind_has_custom_parameters_for_a_model() -> None:
-    kinds = {"hum": KindOfModelSettings(parameters={"reasoning_effort": "high"}), "nap": KindOfModelSettings()}
-    settings = ModelSettings(
-        endpoint="ours", model="m", parameters={"reasoning_effort": "low", "top_p": 0.9}, kinds=kinds
-    )
-    trying = Trying(unusable("refused"))
-    trying.make(model=settings.kept_as("default"))
-    assert typed_json.decode(trying.calls.models[0].parameters) == {"reasoning_effort": "high", "top_p": 0.9}
 
 
 def test_an_empty_answer_is_not_shown_and_the_same_prompt_repeats() -> None:

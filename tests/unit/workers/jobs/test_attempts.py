@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from structlog.testing import capture_logs
 
 from cogitate.tasks.job import Cost
 from cogitate.tasks.registry import register
@@ -73,7 +74,7 @@ def test_a_workers_fault_after_a_paid_call_ends_with_the_heuristic_and_the_cost(
     monkeypatch.setattr(*broken, fail)
     answer = ModelAnswer(usage=USED, value=Said(text="La."), prompt_tokens=9)
     given = replace(answer, saved=saved) if layer != "failed" else replace(failed("server"), saved=saved)
-    outcome = attempt(given, number=1)
+    outcome = attempt(given, number=1, record=layer == "record")
     spent = Cost() if saved else USED
     assert outcome.result is not None
     assert (outcome.used, outcome.result.usage, outcome.result.unreported) == (spent, spent, False)
@@ -83,6 +84,22 @@ def test_a_workers_fault_after_a_paid_call_ends_with_the_heuristic_and_the_cost(
         "asking_failed",
     )
     assert outcome.result.effects
+
+
+@pytest.mark.parametrize("record", [True, False])
+def test_an_answer_is_recorded_only_on_request(monkeypatch: pytest.MonkeyPatch, record: bool) -> None:
+    kept: list[object] = []
+    monkeypatch.setattr(AnswerRecord, "keep", lambda *told: kept.append(told))
+    attempt(ModelAnswer(usage=USED, value=Said(text="La."), prompt_tokens=9), number=1, record=record)
+    assert len(kept) == record
+
+
+@pytest.mark.parametrize(("over", "saved", "events"), [(0, False, []), (1, False, ["job.overran"]), (1, True, [])])
+def test_an_overrun_is_logged_unless_the_answer_was_saved(over: int, saved: bool, events: list[str]) -> None:
+    usage = Cost(calls=1, tokens=RESERVED.tokens + over)
+    with capture_logs() as logs:
+        attempt(ModelAnswer(usage=usage, value=Said(text="La."), saved=saved), number=1)
+    assert [entry["event"] for entry in logs] == events
 
 
 def test_a_failure_that_may_pass_is_tried_again_after_a_pause_that_doubles() -> None:

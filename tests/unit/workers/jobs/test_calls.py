@@ -144,14 +144,6 @@ def test_a_question_that_cannot_be_put_spends_nothing(worker: Worker) -> None:
     assert (worker.models.asked, worker.day_tokens()) == ([], (0, 0))
 
 
-@pytest.mark.parametrize(("over", "events"), [(0, []), (1, ["job.overran"])])
-def test_an_overrun_is_logged_and_the_reserved_amount_is_not(worker: Worker, over: int, events: list[str]) -> None:
-    worker.models.answers = [ModelAnswer(usage=Cost(calls=1, tokens=RESERVED.tokens + over), value=GOOD.value)]
-    with capture_logs() as logs:
-        worker.ask()
-    assert [entry["event"] for entry in logs] == events
-
-
 def test_a_context_length_that_was_learned_is_known_and_of_an_endpoint_that_cannot_be_called_none_is(
     worker: Worker,
 ) -> None:
@@ -211,26 +203,31 @@ def entered(claim: dict[str, Any], model: dict[str, Any], **settings: Any) -> li
     calls = Calls(FakeRedis(), Settings.tuned(**settings), models, threading.Event())
     changed = msgspec.structs.replace(claim_of(JOB), **claim)
     call = Call.of(changed, PROMPT, msgspec.structs.replace(MODEL, **model), CAP, 0.0)
-    return [type(layer).__name__ for layer in calls._layers_of(call)]
+    calls.ask(call)
+    (options,) = calls._ways
+    return [type(layer).__name__ for layer in calls._layers(options)]
 
 
 @pytest.mark.parametrize(
-    ("claim", "model", "first", "later"),
+    ("claim", "model", "settings", "first", "later"),
     [
-        ({}, {}, [], []),
-        ({"source_recorded": True}, {}, ["SourceAnswers"], []),
-        ({"response_cache": True}, {}, ["ResponseCache"], []),
-        ({}, {"pack": "auto"}, [], ["Packing"]),
-        ({}, {"service_tier": "auto"}, [], ["ServiceTiers"]),
-        ({}, {"batch": "auto"}, [], []),  # this process has no desk that would send a batch
+        ({}, {}, {}, [], []),
+        ({"source_recorded": True}, {}, {}, ["SourceAnswers"], []),
+        ({"response_cache": True}, {}, {}, ["ResponseCache"], []),
+        ({}, {}, {"real_day_tokens": 10_000}, [], ["RealDayLimit"]),
+        ({}, {}, {"real_day_usd": 1.0}, [], ["RealDayLimit"]),
+        ({}, {"pack": "auto"}, {}, [], ["Packing"]),
+        ({}, {"service_tier": "auto"}, {}, [], ["ServiceTiers"]),
+        ({}, {"pack": "auto"}, {"real_day_tokens": 10_000}, [], ["RealDayLimit", "Packing"]),
+        ({}, {"batch": "auto"}, {}, [], []),  # this process has no desk that would send a batch
     ],
 )
-def test_a_call_enters_only_the_layers_that_its_run_and_model_ask_for(
-    claim: dict[str, Any], model: dict[str, Any], first: list[str], later: list[str]
+def test_a_call_enters_only_the_layers_that_its_run_model_and_worker_ask_for(
+    claim: dict[str, Any], model: dict[str, Any], settings: dict[str, Any], first: list[str], later: list[str]
 ) -> None:
     plain = {"pack": "off", "service_tier": "standard", "batch": "off"}
-    expected = [*first, "Sharing", "Preparing", "RealDayLimit", *later, "Gating"]
-    assert entered(claim, plain | model, concurrency=4) == expected
+    expected = [*first, "Sharing", "Preparing", *later, "Gating"]
+    assert entered(claim, plain | model, concurrency=4, **settings) == expected
 
 
 def test_the_only_job_of_a_process_waits_for_no_others() -> None:

@@ -85,11 +85,6 @@ def test_a_long_answer_is_cut(client: FakeRedis) -> None:
     assert kept(client) == [recorded(1, answer="x" * 100_000)]
 
 
-def test_nothing_is_recorded_by_default(client: FakeRedis) -> None:
-    AnswerRecord(client, Settings()).keep(claim(), QUESTION, said("grey"), "")
-    assert client.keys() == [incarnation_key("town").encode()]
-
-
 def test_nothing_is_kept_of_a_run_that_is_gone(client: FakeRedis) -> None:
     AnswerRecord(client, ON).keep(claim(incarnation="before"), QUESTION, said("grey"), "")
     assert client.keys() == [incarnation_key("town").encode()]

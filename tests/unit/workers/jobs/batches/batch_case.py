@@ -90,7 +90,7 @@ def live(
     """
     client = FakeRedis()
     with (
-        FakeEndpoint(faults=faults, batch_latency=batch_latency) as endpoint,
+        FakeEndpoint(faults=faults or {}, batch_latency=batch_latency) as endpoint,
         patch.object(inline, "InlinePublisher", BatchingPublisher),
         patch.multiple(desk, GATHER=1.0, LOOK=0.02, SHORTEST_POLL=0.05, SEARCH=0.1),
     ):

@@ -21,7 +21,7 @@ from cogitate.workers.jobs.packs.request import ask_together
 from cogitate.workers.jobs.packs.sizes import PackSizes
 from cogitate.workers.llm.replies.error_responses import from_status
 from cogitate.workers.llm.replies.failures import Failure, ModelAnswer
-from cogitate.workers.llm.replies.reply import Reply, cost_of, read_completion, validated
+from cogitate.workers.llm.replies.reply import Reply, charge_of, read_completion, validated
 from cogitate.workers.llm.requests.dialect import Dialect
 from tests.unit.tasks.own_kind_case import Own, Said
 
@@ -115,7 +115,7 @@ class StandIn:
                 reply = read_completion(response.body, {})
             else:
                 reply = Reply(failure=from_status(response.status, json.loads(response.body), {}))
-        usage, estimated = cost_of(call.model, prompt, reply, 1, call.output_cap)
+        usage, estimated, _ = charge_of(call.model, prompt, reply, 1, call.output_cap)
         self.spent.append(usage)
         value, failure = validated(reply, prompt.answer)
         return ModelAnswer(

@@ -12,9 +12,11 @@ import msgspec
 import pytest
 
 from cogitate.prompts.constraints import Constraint
+from cogitate.tasks.job import Cost
 from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.call import Ask, Call
 from cogitate.workers.jobs.packs.packing import Packing
+from cogitate.workers.jobs.packs.request import MOST_OUTPUT
 from cogitate.workers.jobs.packs.sizes import FIRST, FIRST_PAUSE, MOST, PackSizes
 from cogitate.workers.llm.replies.failures import ModelAnswer
 from tests.patience import LONGEST
@@ -165,6 +167,26 @@ def test_where_a_host_waits_a_model_is_asked_for_more_at_once_as_it_shows_that_i
     answers = asked_at_once(packing(0.5, host_waits=True), ten_calls(), stand_in)
     assert stand_in.sizes == [2, 4, 4]
     assert all(isinstance(one, ModelAnswer) and one.failure is None for one in answers)
+
+
+def test_as_many_cases_as_their_answers_fit_are_asked_at_once_whatever_the_caps_allow() -> None:
+    stand_in = StandIn()
+    reserved = Cost(calls=1, tokens=3_000, usd_micros=2_000)
+    wordy = [call_of(f"a{n}", reserved=reserved)._replace(output_cap=MOST_OUTPUT // 3) for n in range(10)]
+    answers = asked_at_once(packing(0.5, host_waits=True), wordy, stand_in)
+    assert stand_in.sizes == [2, 4, 4], "answers of a few words, of which each counts twice"
+    assert [one.output_cap for one in stand_in.asked] == [MOST_OUTPUT // 3 * 2, MOST_OUTPUT, MOST_OUTPUT]
+    assert all(isinstance(one, ModelAnswer) and one.failure is None for one in answers)
+
+
+def test_caps_bound_a_pack_until_one_has_shown_how_long_answers_are() -> None:
+    sizes, calls = PackSizes(), [one._replace(output_cap=1_000) for one in ten_calls()]
+    assert sizes.expected_output(calls) == 10_000
+    sizes.ended(CALL, 2, clean=True, output=199)
+    assert sizes.expected_output(calls) == 10 * 2 * 100
+    sizes.ended(CALL, 4, clean=True, output=80)
+    assert sizes.expected_output(calls) == 10 * 2 * 100, "the longest answers count"
+    assert sizes.expected_output([call_of("ada")]) == 50, "no answer is longer than its cap"
 
 
 def test_batches_of_other_kinds_of_question_wait_for_what_the_first_one_shows() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cogitate.tasks.kind import Prompt
-from cogitate.workers.jobs.packs.prompt import cases_in, packed
+from cogitate.workers.jobs.packs.prompt import cases_in, numbered_texts, packed, unnumbered
 from tests.unit.tasks.own_kind_case import Said
 
 NAMES = ("Ada Lane", "Ben Moor", "Cleo Day")
@@ -42,6 +42,42 @@ def test_a_date_stands_before_the_first_of_the_lines_that_have_it() -> None:
     assert "\n- [day 2, 7:00 AM] Fog.\n- [8:00 AM] Sun.\n- [known] Tides.\n- [day 2, 9:02 AM] Dan" in user
 
 
+def acting(name: str, *actions: str) -> str:
+    lines = [f"You hum for {name}, 30 years old.", "Routine:", "- 7:00 PM: Dinner at home", f"Work: {name[0]}"]
+    situation = ["<situation>", f"Available actions: {'; '.join(actions)}", "</situation>"]
+    return "\n".join([*lines, *situation, "<memories>", HEARD, "</memories>", f"What does {name} hum?"])
+
+
+def test_a_listed_text_that_several_cases_have_is_told_once_under_a_number() -> None:
+    users = [
+        acting("Ada Lane", "having tea at the mill", "mending nets at home", "rest"),
+        acting("Ben Moor", "rest", "having tea at the mill"),
+        acting("Cleo Day", "rest", "counting the boats"),
+    ]
+    user = pack_of(users)
+    assert "<listed>\n#1 7:00 PM: Dinner at home\n#2 having tea at the mill\n</listed>\n" in user
+    assert user.count("having tea") == user.count("7:00 PM: Dinner") == 1
+    assert user.count("\n- #1\n") == len(users)
+    assert "\nAvailable actions: #2; mending nets at home; rest\n" in user
+    assert "\nAvailable actions: rest; counting the boats\n" in user
+    assert user.count(HEARD) == len(users), "a memory stays in its case"
+    assert numbered_texts(user)[1:] == [
+        {"#1": "7:00 PM: Dinner at home", "#2": "having tea at the mill"},
+        {"#1": "7:00 PM: Dinner at home"},
+    ]
+    assert [text for *_, text in cases_in("", user)] == users
+
+
+def test_a_number_in_an_answer_means_the_text_only_if_the_case_has_it() -> None:
+    texts = {"#2": "having tea at the mill"}
+    answer = {"doing": "#2", "steps": [{"text": " #2 "}, {"text": "#3"}, {"text": "#2 again"}], "done": True}
+    assert unnumbered(answer, texts) == {
+        "doing": texts["#2"],
+        "steps": [{"text": texts["#2"]}, {"text": "#3"}, {"text": "#2 again"}],
+        "done": True,
+    }
+
+
 DATED = (
     "- [day 1, 9:02 AM] Rain.",
     "- [day 1, 9:03 AM] Rain.",
@@ -57,6 +93,13 @@ ODD = (
     "",
     "…",
     "<each-000000>",
+    "<listed>",
+    "</listed>",
+    "#1 mending the nets",
+    "- #1",
+    "- mending the nets",
+    "Available actions: #1; mending the nets; counting the boats",
+    "Available actions: counting the boats; mending the nets; #2",
     "Ada",
     "Ben",
     "What does … hum?",

@@ -16,7 +16,7 @@ from cogitate.workers.llm.replies.failures import (
     Failure,
     ModelAnswer,
 )
-from cogitate.workers.llm.replies.reply import Reply, cost_of, read_completion, validated
+from cogitate.workers.llm.replies.reply import Reply, charge_of, read_completion, validated
 from cogitate.workers.llm.replies.usage import Usage
 from cogitate.workers.llm.requests.tokens import estimate_tokens, prompt_tokens
 
@@ -195,7 +195,8 @@ def test_an_exchange_costs_the_reported_or_else_the_possible_usage(subtests: pyt
     ]
     for reply, sent, cost in cases:
         with subtests.test(reply=reply):
-            assert cost_of(MODEL, PROMPT, reply, sent, CAP) == cost
+            charge = charge_of(MODEL, PROMPT, reply, sent, CAP)
+            assert (charge.cost, charge.estimated) == cost
 
 
 def test_an_answer_may_be_tried_again_if_its_failure_may_pass() -> None:
@@ -209,4 +210,6 @@ def test_an_answer_may_be_tried_again_if_its_failure_may_pass() -> None:
 def test_a_call_in_an_unknown_tier_costs_its_models_price(tier: str, percent: int) -> None:
     model = msgspec.structs.replace(MODEL, percent=50, service_tiers={"flex": 30})
     reply = Reply(text="tea", usage=Usage(700, 30, 0), service_tier=tier)
-    assert cost_of(model, PROMPT, reply, 1, CAP)[0].usd_micros == (700 * 10 + 30 * 100) * percent // 100
+    charge = charge_of(model, PROMPT, reply, 1, CAP)
+    assert charge.cost.usd_micros == (700 * 10 + 30 * 100) * percent // 100
+    assert charge.cost.usd_micros + charge.discount == 700 * 10 + 30 * 100

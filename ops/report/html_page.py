@@ -1,4 +1,4 @@
-"""Pages with a script in one HTML text that loads no file: its policy allows the page's own style and script."""
+"""Pages as one HTML text that loads no file. A page with a script has a policy that allows its own style and script."""
 
 from __future__ import annotations
 
@@ -18,6 +18,18 @@ from cogitate.scheduler.journal.private_files import private_file
 TEMPLATES = Path(__file__).parent / "templates"
 
 
+def rendered(template: str, **values: Any) -> str:
+    """Return the page of a template; characters in its values cannot reverse the text around them."""
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return visible(environment.get_template(template).render(**values))
+
+
 def script_page(name: str, *, parts: Sequence[str] = (), asks: bool = False, **values: Any) -> str:
     """Return the page of the template `name`, with the style and the script of the same name.
 
@@ -27,24 +39,17 @@ def script_page(name: str, *, parts: Sequence[str] = (), asks: bool = False, **v
     """
     style = (TEMPLATES / f"{name}.css").read_text(encoding="utf-8")
     script = "\n".join((TEMPLATES / f"{one}.js").read_text(encoding="utf-8") for one in (name, *parts))
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     policy = f"default-src 'none'; style-src {_allowed(style)}; script-src {_allowed(script)}"
     if asks:
         policy += "; connect-src 'self'"
-    page = environment.get_template(f"{name}.html.j2").render(
+    return rendered(
+        f"{name}.html.j2",
         **values,
         asks=asks,
         style=Markup(style),
         script=Markup(script),
         policy=f"{policy}; base-uri 'none'; form-action 'none'",
     )
-    return visible(page)  # so that characters in names cannot reverse the text around them
 
 
 def script_data(value: object) -> Markup:
