@@ -13,7 +13,7 @@ import os
 import socket
 from pathlib import Path
 
-FIRST = 10_000
+FIRST = int(os.environ.get("TEST_PORTS_FROM", "10000"))  # runs beside each other can be kept apart
 EACH = 2_000  # ports of each process of a test run
 BLOCK = 10  # ports that are looked for together
 BLOCKED = 10_080  # the only port from FIRST on that browsers refuse to open (the Fetch standard's "bad port")

@@ -23,9 +23,9 @@ def test_todays_limits_are_listed_before_anything_is_spent(cogitate_loop: Callab
     client = FakeRedis()
     loop = cogitate_loop(
         owners={"agent:ada": Profile(name="Ada Smith")},
-        ticks=1_500,
+        ticks=300,
         start_minute=300,
-        settings=PinnedSettings(limits=LIMITS),
+        settings=PinnedSettings(limits=LIMITS, seconds_per_tick=300),
         client=client,
     )
     for _ in loop:

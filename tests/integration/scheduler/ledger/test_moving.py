@@ -89,6 +89,11 @@ def contents(client: Redis) -> dict[bytes, list[Any]]:
     return {key: list(moving._pages(client, client.type(key), key)) for key in keys if b":moving" not in key}
 
 
+def of_run(found: dict[bytes, list[Any]]) -> dict[bytes, list[Any]]:
+    """Return what is of the run itself, without the list of runs."""
+    return {key: value for key, value in found.items() if key != b"cogitate:runs"}
+
+
 def test_a_whole_run_moves_and_continues_as_if_it_had_not(source: Redis, target: Redis) -> None:
     half_done(source)
     before = contents(source)
@@ -145,12 +150,15 @@ def test_a_process_that_knows_the_old_ledger_asks_the_new_one(
 def test_a_move_that_dies_at_any_command_is_completed_by_a_second_call(
     source: Redis, target: Redis, answered: bool
 ) -> None:
-    """The run is readable and whole at each moment, on one of the two or on both."""
-    placed = PlacedRedis({"here": source, THERE: target})
+    """The run is readable and whole at each moment, on one of the two or on both.
+
+    Where it is read it has what it had before. That is audited once for each way to find it.
+    """
     Dying.answered = answered
     half_done(source)
     before = contents(source)
     died = 0
+    audited: set[tuple[bool, bool]] = set()
     while True:
         Dying.left = died = died + 1
         try:
@@ -159,8 +167,12 @@ def test_a_move_that_dies_at_any_command_is_completed_by_a_second_call(
         except Killed:
             pass
         placed = PlacedRedis({"here": source, THERE: target})
-        assert audit(placed, "r") == []
         assert run_names(placed) == ["r"]
+        found = ledger_of_run(placed, "r")
+        assert of_run(contents(found)) == of_run(before)
+        if (way := (found is source, leaving(source, "r") is not None)) not in audited:
+            assert audit(placed, "r") == []
+            audited.add(way)
         if leaving(source, "r") is not None:
             move_run(source, target, "r", THERE)
         if incarnation_key("r") in {key.decode() for key in target.keys("*")}:
@@ -173,6 +185,7 @@ def test_a_move_that_dies_at_any_command_is_completed_by_a_second_call(
         assert contents(source) == before
     assert contents(target) == before
     assert died > 100
+    assert audited == {(True, False), (True, True), (False, True), (False, False)}
 
 
 def test_a_run_with_a_live_host_stays(source: Redis, target: Redis) -> None:

@@ -116,6 +116,23 @@ def test_the_log_names_once_the_limit_that_drops_jobs_of_a_kind(
     ], "a limit of a tick is free again with the next one"
 
 
+def test_each_tick_logs_whose_jobs_its_limit_drops(cogitate_loop: Loops) -> None:
+    def turn(loop: TickLoop, tick: int) -> None:
+        if tick in (2, 4):
+            for _ in range(12):
+                loop.request("hum", ADA)
+
+    hums(on_denied="drop")
+    loop = cogitate_loop(owners=OWNERS, ticks=9, settings=PinnedSettings(limits={"tick.kind:hum.jobs": 1}))
+    with capture_logs() as logs:
+        ends(loop, turn)
+    told = [one for one in logs if one["event"] == "tick.limit_reached"]
+    assert [(one["tick"], one["limit"], one["kind"], one["dropped"], one["owners"]) for one in told] == [
+        (tick, "tick.kind:hum.jobs", "hum", 11, [ADA] * 10) for tick in (2, 4)
+    ]
+    assert {one["log_level"] for one in told} == {"info"}
+
+
 @pytest.mark.parametrize(
     ("limit", "why"),
     [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cogitate.memory.limits import MemoryLimits
@@ -79,6 +79,7 @@ def test_owners_are_reported_in_order() -> None:
     assert retention.forget(streams, facts(), [], NOW + 11) == tuple((owner, (1,)) for owner in sorted(owners))
 
 
+@settings(max_examples=40)  # lives of 24 ticks
 @given(st.data())
 def test_checking_only_when_due_deletes_the_same_as_checking_always(data: st.DataObject) -> None:
     known = facts(retention=data.draw(st.integers(1, 6)), max_archived=data.draw(st.none() | st.integers(0, 4)))
