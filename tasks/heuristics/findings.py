@@ -18,7 +18,6 @@ from cogitate.memory.language.languages import ENGLISH, is_english
 from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.times import anchor_days, find_times, names_date
-from cogitate.memory.summaries.conversations import parse_line
 from cogitate.tasks.heuristics.promises import Promise, find_promises
 from cogitate.tasks.heuristics.reading import TIMED
 from cogitate.tasks.heuristics.recalled import Finding, Recalled, tell
@@ -60,7 +59,7 @@ def _coming(recalled: Recalled) -> Iterable[Finding]:
     coming = appointments(timed, recalled.places, recalled.minute + recalled.delay + 1, end)
     for item in coming:
         entry = recalled.by_number[item.number]
-        spoken = parse_line(entry, recalled.names).text
+        spoken = recalled.told_by_number[item.number].line.text
         said = next((s for s in split_sentences(spoken) if _names_hour(s, item.minute) and not s.endswith("?")), "")
         same_day = day_of(item.minute) == day_of(entry.minute) and not names_date(said)
         is_dated = same_day or "day " in said or anchor_days(said, entry.minute) != said
@@ -81,13 +80,14 @@ def _is_declined(recalled: Recalled, entry: Entry) -> bool:
     """Return whether the line of dialogue that follows an invitation, by another, refuses it."""
     if not is_dialogue(entry):
         return False
+    told = recalled.told_by_number
     later = islice(recalled.entries, bisect_right(recalled.entries, entry.number, key=attrgetter("number")), None)
     answer = next((e for e in later if e.type not in ("plan", "reflection")), None)
     return (
         answer is not None
         and is_dialogue(answer)
         and _REFUSAL.search(answer.text) is not None
-        and parse_line(answer, recalled.names).speaker != parse_line(entry, recalled.names).speaker
+        and told[answer.number].line.speaker != told[entry.number].line.speaker
     )
 
 
