@@ -20,7 +20,6 @@ from cogitate.memory.language.languages import ENGLISH, is_english
 from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.times import anchor_days, find_times, is_over, names_date
-from cogitate.memory.summaries.conversations import parse_line
 from cogitate.tasks.heuristics.promises import Promise, find_promises
 from cogitate.tasks.heuristics.reading import TIMED
 from cogitate.tasks.heuristics.recalled import Finding, Recalled, tell
@@ -64,7 +63,7 @@ def _coming(recalled: Recalled) -> Iterable[Finding]:
         entry = recalled.by_number[item.number]
         if _is_of_another(recalled, entry):
             continue
-        spoken = parse_line(entry, recalled.names).text
+        spoken = recalled.told_by_number[item.number].line.text
         said = next((s for s in split_sentences(spoken) if _names_hour(s, item.minute) and not s.endswith("?")), "")
         same_day = day_of(item.minute) == day_of(entry.minute) and not names_date(said)
         is_dated = same_day or "day " in said or anchor_days(said, entry.minute) != said
@@ -78,8 +77,8 @@ def _coming(recalled: Recalled) -> Iterable[Finding]:
 
 def _is_of_another(recalled: Recalled, entry: Entry) -> bool:
     """Return whether an observation tells of others by name and not of its owner."""
-    line = parse_line(entry, recalled.names)
-    if line.speaker or recalled.name in entry.text or language_of(entry.text).says_i(entry.text):
+    told = recalled.told_by_number[entry.number]
+    if told.line.speaker or recalled.name in entry.text or language_of(entry.text).says_i(entry.text):
         return False
     named = {name.partition(" ")[0] for owner, name in recalled.names.items() if owner != recalled.owner}
     return not named.isdisjoint(re.findall(r"\w+", entry.text))
@@ -104,13 +103,14 @@ def _is_declined(recalled: Recalled, entry: Entry) -> bool:
     """Return whether the line of dialogue that follows an invitation, by another, refuses it."""
     if not is_dialogue(entry):
         return False
+    told = recalled.told_by_number
     later = islice(recalled.entries, bisect_right(recalled.entries, entry.number, key=attrgetter("number")), None)
     answer = next((e for e in later if e.type not in ("plan", "reflection")), None)
     return (
         answer is not None
         and is_dialogue(answer)
         and _REFUSAL.search(answer.text) is not None
-        and parse_line(answer, recalled.names).speaker != parse_line(entry, recalled.names).speaker
+        and told[answer.number].line.speaker != told[entry.number].line.speaker
     )
 
 
