@@ -34,6 +34,7 @@ end
 -- Frees what others hold that are missed.
 local function free_missed(me, now)
   local overdue, gone = redis.call('ZRANGEBYSCORE', callers, '-inf', now, 'WITHSCORES'), {}
+  if #overdue == 0 then return end
   local silence = #redis.call('ZRANGEBYSCORE', callers, '(' .. string.format('%.0f', now), '+inf', 'LIMIT', 0, 1) == 0
   for i = 1, #overdue, 2 do
     local caller, missed_at = overdue[i], tonumber(overdue[i + 1])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+import structlog
 from fakeredis import FakeRedis
 from structlog.testing import capture_logs
 
@@ -116,6 +118,15 @@ def test_the_log_names_once_the_limit_that_drops_jobs_of_a_kind(
     ], "a limit of a tick is free again with the next one"
 
 
+@pytest.fixture
+def at_info() -> Iterator[None]:
+    """A host that has its logs show events of level info."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.INFO))
+    yield
+    structlog.reset_defaults()
+
+
+@pytest.mark.usefixtures("at_info")
 def test_each_tick_logs_whose_jobs_its_limit_drops(cogitate_loop: Loops) -> None:
     def turn(loop: TickLoop, tick: int) -> None:
         if tick in (2, 4):
