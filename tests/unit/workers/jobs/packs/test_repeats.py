@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cogitate.tasks.kind import Prompt
-from cogitate.workers.jobs.packs.prompt import cases_in, numbered_texts, packed, unnumbered
+from cogitate.workers.jobs.packs.prompt import Passages, cases_in, numbered_texts, packed, unnumbered
 from tests.unit.tasks.own_kind_case import Said
 
 NAMES = ("Ada Lane", "Ben Moor", "Cleo Day")
@@ -114,3 +114,13 @@ TEXTS = st.lists(LINES, min_size=1, max_size=12).map("\n".join)
 @given(st.lists(TEXTS, min_size=2, max_size=4))
 def test_the_prompts_of_the_cases_are_found_in_a_pack_as_they_were(users: list[str]) -> None:
     assert [text for *_, text in cases_in("", pack_of(users))] == users
+
+
+def test_a_text_that_is_listed_once_still_belongs_to_the_cases_that_have_it() -> None:
+    secret = "meeting the others under the third arch of the bridge"
+    lists = ((secret, "rest"), (secret,), ("rest", "counting the boats"))
+    users = [acting(name, *actions) for name, actions in zip(NAMES, lists, strict=True)]
+    pack = packed([Prompt(system="Hum.", user=user, answer=Said, version="1") for user in users], "seed")
+    assert pack.prompt.user.count(secret) == 1
+    passages = Passages(pack, "Hum.", ())
+    assert [passages.are_foreign(index, {"text": secret}) for index in range(3)] == [False, False, True]
