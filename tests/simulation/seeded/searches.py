@@ -88,7 +88,7 @@ FOUND: dict[str, int] = {
     "a cancelled job is left open": 1,
     "a cancelled job's reservation is not returned": 1,
     "a cancelled job's answer is used": 12,
-    "latencies are forgotten on resume": 275,
+    "latencies are forgotten on resume": 319,
     "an answer is timed again": 18,
     "a guess is not journalled": 2,
     "an idle heuristic reads later entries": 1191,
