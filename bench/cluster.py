@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 from pydantic import SecretStr
 
-from bench.table import Row, Table
+from bench.table import Row, Table, percentile
 from cogitate import Observation, Profile, TickLoop
 from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.workers.processes.embedded import EmbeddedServer
@@ -64,7 +64,10 @@ def table(ticks: int = 1_000) -> Table:
                 taken[name].append(1000 * (time.perf_counter() - began))
                 used[name].append(1000 * (time.thread_time() - cpu))
         assert len({loop.digest for loop in loops.values()}) == 1
-    one, other = (_percentiles(taken[name][WARM:]) + _percentiles(used[name][WARM:]) for name in loops)
+    one, other = (
+        tuple(percentile(times[WARM:], share) for times in (taken[name], used[name]) for share in (0.5, 0.99))
+        for name in loops
+    )
     rows = (*map(Row, loops, (one, other)), Row("times", tuple(b / a for a, b in zip(one, other, strict=True))))
     columns = ("median, ms", "99th percentile", "CPU, median, ms", "99th percentile")
     note = f"{AGENTS} agents, {SEEN} observations a tick, {ticks} ticks from {FIRST // 60} o'clock."
@@ -78,8 +81,3 @@ def _live(loop: TickLoop, number: int) -> None:
             text = f"Ann{chance.randrange(AGENTS)} {chance.choice(_DEEDS)} at house {chance.randrange(40)}."
             seen = Observation(text=text, minute=tick.minute, importance=chance.randint(1, 6))
             loop.observe(f"agent:a{chance.randrange(AGENTS)}", seen)
-
-
-def _percentiles(taken: list[float]) -> tuple[float, ...]:
-    ordered = sorted(taken)
-    return tuple(ordered[int(share * len(ordered))] for share in (0.5, 0.99))

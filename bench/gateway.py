@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
-from bench.table import Row, Table
+from bench.table import Row, Table, percentile
 from cogitate import Observation, Profile, Settings, TickLoop
 
 RUN = "bench"
@@ -42,14 +42,14 @@ def table(agents: int = 25, ticks: int = 1_000) -> Table:
                 began = time.perf_counter()
                 post(number, seen)
                 seconds[name].append(time.perf_counter() - began)
-    found = {name: sorted(taken[WARM:]) for name, taken in seconds.items()}
-    plain = _percentile(found["the plain loop"], 0.99)
+    found = {name: taken[WARM:] for name, taken in seconds.items()}
+    plain = percentile(found["the plain loop"], 0.99)
     rows = [
         Row(
             name,
             (
-                *(f"{1000 * _percentile(taken, at):.1f}" for at in (0.5, 0.95, 0.99)),
-                f"{_percentile(taken, 0.99) / plain:.1f}",
+                *(f"{1000 * percentile(taken, at):.1f}" for at in (0.5, 0.95, 0.99)),
+                f"{percentile(taken, 0.99) / plain:.1f}",
             ),
         )
         for name, taken in found.items()
@@ -130,10 +130,6 @@ def _opening(owners: dict[str, str]) -> dict[str, object]:
 
 def _turn(seen: Sequence[tuple[str, str]]) -> dict[str, object]:
     return {"observations": [{"owner": owner, "text": text, "importance": 3} for owner, text in seen]}
-
-
-def _percentile(seconds: Sequence[float], share: float) -> float:
-    return seconds[min(len(seconds) - 1, int(share * len(seconds)))]
 
 
 WAYS = {"the plain loop": _plain, "the gateway": _http, "a pipe": _pipe}

@@ -232,7 +232,8 @@ def report(
         wall = time.monotonic() - began
         total = faults.struck.total()
         who = "the story" if story else f"{agents} agents"
-        print(f"{who}, {days} days, seed {seed}: {wall:.0f} s, {total} faults, one each {wall / total:.1f} s:")
+        each = f", one each {wall / total:.1f} s" if total else ""  # without one, the host has failed at once
+        print(f"{who}, {days} days, seed {seed}: {wall:.0f} s, {total} faults{each}:")
         for name, count in sorted((faults.struck | faults.by_endpoint()).items()):
             print(f"  {count:>5} {name}")
         found = _wrong(host, state, folder)

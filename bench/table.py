@@ -58,6 +58,12 @@ class Table:
         return f"{cell:.{self.decimals}f}" if isinstance(cell, float) else str(cell)
 
 
+def percentile(values: Iterable[float], share: float) -> float:
+    """Return the value below which a share of these lies; 1: the highest."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
 def print_tables(tables: Iterable[Table | str], json: Path | None) -> None:
     """Print tables and texts as they become ready, and write all figures to a file if one is named."""
     shown = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import NamedTuple
 
@@ -27,6 +28,7 @@ class Processes(NamedTuple):
     publish: Publish
     settings: Settings  # with the server's URL filled in
     pool: WorkerPool | None  # None: the host starts no workers
+    server_given_up: Callable[[], bool]  # whether the host has stopped restarting its embedded server
 
 
 def open_processes(settings: Settings, resources: ExitStack) -> Processes:
@@ -36,9 +38,10 @@ def open_processes(settings: Settings, resources: ExitStack) -> Processes:
         ConfigurationError: when no server can be started or reached, the server might evict a run's keys, the broker
             is a cluster, or a RabbitMQ that is away or refuses the login.
     """
+    keeper: ServerKeeper | None = None
     if settings.embedded:
         server = resources.enter_context(EmbeddedServer(settings.data_dir))
-        resources.enter_context(ServerKeeper(server))
+        keeper = resources.enter_context(ServerKeeper(server))
         settings = settings.model_copy(update={"redis_url": SecretStr(server.url)})
     url = settings.state_url()
     client = connect(url, settings.socket_timeout, retries=0)
@@ -51,7 +54,8 @@ def open_processes(settings: Settings, resources: ExitStack) -> Processes:
     port = settings.metrics_port
     theirs = settings if port is None else settings.model_copy(update={"metrics_port": port + 1})
     pool = resources.enter_context(WorkerPool(theirs, settings.workers)) if settings.workers else None
-    return Processes(client, publisher.publish, settings, pool)
+    given_up = lambda: keeper is not None and keeper.given_up  # noqa: E731 - asked during an outage
+    return Processes(client, publisher.publish, settings, pool, given_up)
 
 
 def _check_broker(url: str, timeout: float) -> None:

@@ -181,13 +181,13 @@ class TickLoop(BodyCalls):
 
                 client, publish, pool = *open_inline(given.client, settings, self._resources), None
             else:
-                client, publish, settings, pool = self._open_processes(settings)
+                client, publish, settings, pool, server_given_up = self._open_processes(settings)
             ledger, resumed = open_run(
                 client, given.run, settings, exist=exist, take_over=take_over, describe=given.describe, fork=fork
             )
             opening = self._resources.enter_context(RunOpening(ledger))
             if not inline:
-                ledger.outage = outage = outage_of(settings, run, client.ping)
+                ledger.outage = outage = outage_of(settings, run, client.ping, server_given_up)
                 ledger.workers_alive = WorkerCount(client, lambda: outage.lost).alive
                 presence = Presence(ledger, settings.tuning.lease, settings.tuning.worker_share)
                 presence.start()

@@ -6,7 +6,7 @@ or with a calendar date, counts for the coming day if it is not older than a day
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import takewhile, zip_longest
 from typing import NamedTuple
@@ -52,12 +52,9 @@ def appointments(entries: Iterable[Entry], places: Sequence[Location], start: in
     entries = list(entries)
     found = []
     for entry in entries:
-        for sentence in _TIMED.of(entry.text) if entry.type != "plan" else ():
-            place = find_place(sentence)
-            said = _appointed(sentence, entry.minute, place.name if place else "", clock)
-            minute = None if said is None else _when(said, entry.minute, start, end)
-            if said is not None and minute is not None:
-                found.append(Appointment(minute, said.what, place.id if place else None, entry.number))
+        for said, place in _appointed(entry.text, entry.minute, find_place, clock) if entry.type != "plan" else ():
+            if (minute := _when(said, entry.minute, start, end)) is not None:
+                found.append(Appointment(minute, said.what, place, entry.number))
     found = standing(found, entries)
     found.sort(key=lambda a: (a.minute, a.location is None, -a.number))
     kept: list[Appointment] = []
@@ -132,9 +129,16 @@ _OFF = TextCache(_off_sentences, most=100_000)
 
 
 @lru_cache(maxsize=65_536)
-def _appointed(sentence: str, minute: int, place: str, clock: Clock) -> Appointed | None:
-    """Return what a sentence appoints; `clock` is the one in force, by which it is told."""
-    return language_of(sentence).appointed(sentence, minute, place)
+def _appointed(
+    text: str, minute: int, find_place: Callable[[str], Location | None], clock: Clock
+) -> tuple[tuple[Appointed, str | None], ...]:
+    """Return what a text appoints, with the ids of places; `clock` is the one in force, by which it is told."""
+    places = ((sentence, find_place(sentence)) for sentence in _TIMED.of(text))
+    found = (
+        (language_of(sentence).appointed(sentence, minute, place.name if place else ""), place.id if place else None)
+        for sentence, place in places
+    )
+    return tuple((said, place) for said, place in found if said is not None)
 
 
 forget_with_packs(_appointed.cache_clear)

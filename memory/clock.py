@@ -56,6 +56,11 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """The game minutes of a tick, a fraction where it is shorter than one."""
         return self.seconds_per_tick * DAY / self.day_seconds
 
+    @cached_property
+    def day_or_tick(self) -> int:
+        """The game minutes of a day, or of a tick where that is longer."""
+        return max(DAY, self.minutes(1))
+
     @property
     def hours_per_tick(self) -> float:
         """The game hours of a tick, at least 1."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -108,16 +108,18 @@ def shared(entry: Entry, **changes: int) -> Entry:
     Most texts occur often: both sides remember a line of dialogue, many agents see the same thing, and every entry
     names its place and people again. Interning shrinks the streams of a town by two fifths.
     """
-    return msgspec.structs.replace(
-        entry,
-        text=sys.intern(entry.text),
-        location=sys.intern(entry.location),
-        subjects=_interned(entry.subjects),
-        keywords=_interned(entry.keywords),
-        source_id=sys.intern(entry.source_id),
-        tags=_interned(entry.tags),
-        **changes,
-    )
+    found: dict[str, Any] = {"text": sys.intern(entry.text), **changes}
+    if entry.location:
+        found["location"] = sys.intern(entry.location)
+    if entry.source_id:
+        found["source_id"] = sys.intern(entry.source_id)
+    if entry.subjects:
+        found["subjects"] = _interned(entry.subjects)
+    if entry.keywords:
+        found["keywords"] = _interned(entry.keywords)
+    if entry.tags:
+        found["tags"] = _interned(entry.tags)
+    return msgspec.structs.replace(entry, **found)
 
 
 @lru_cache(maxsize=8_192)  # the same few people meet again and again, and then the tuple is shared as well

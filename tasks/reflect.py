@@ -94,7 +94,7 @@ class Reflect(Kind):
         """Return one request when the interval is over or enough has happened."""
         if not timing.is_agent(moment):
             return ()
-        trigger, since = moment.world.limits.reflection_trigger, moment.stream.head.counters.get(NUMBER, 0)
+        trigger, since = moment.world.limits.reflection_trigger, last_read(moment.stream)
         by_interval = trigger != "importance" and self._interval_over(moment, since)
         if not by_interval and not (trigger != "interval" and _enough_happened(moment)):
             return ()
@@ -103,7 +103,7 @@ class Reflect(Kind):
 
     def known_params(self, moment: Moment) -> Mapping[str, object]:
         """Return where the last reflection ended, and the meters of the host's brief."""
-        return _params(moment, moment.stream.head.counters.get(NUMBER, 0)) | _condition(moment)
+        return _params(moment, last_read(moment.stream)) | _condition(moment)
 
     def wake(self, moment: Moment) -> int | None:
         """Return the tick at which the interval is over, or at which a quiet period is noted."""
@@ -184,7 +184,8 @@ class Reflect(Kind):
         if is_quiet(insight.text) and (again := _again(case)):  # it mattered before, and happened again
             recent, insight = again, _insight_of(case, again, few=True)
         importance = MINIMAL if is_quiet(insight.text) else BY_HEURISTIC
-        shown_by = _by_importance(e for e in recent if e.number in insight.evidence)
+        evidence = set(insight.evidence)
+        shown_by = _by_importance(e for e in recent if e.number in evidence)
         reflection = self._reflection(case, insight.text, importance, insight.evidence, shown_by)
         return *reflection, *access_marks(case, insight.evidence)
 
@@ -303,6 +304,11 @@ def _begun(stream: Stream, world: WorldFacts) -> int | None:
     return max(first.minute, morning) + timing.offset(stream.owner, world.limits.reflection_interval // 6)
 
 
+def last_read(stream: Stream) -> int:
+    """Return the number of the last entry that an owner's latest reflection could read."""
+    return stream.head.counters.get(NUMBER, 0)
+
+
 def _since(case: Case) -> int:
     """Return the number of the last entry that the previous reflection could read."""
     since = case.job.params.get("since", 0)
@@ -329,7 +335,7 @@ def _observed_after(stream: Stream, since: int, enough: int) -> bool:
 def salience(stream: Stream) -> int:
     """Return the accumulated importance of an owner's events and their repeats since its last reflection."""
     counters = stream.head.counters
-    since = counters.get(NUMBER, 0)
+    since = last_read(stream)
     events = takewhile(lambda e: e.number > since, reversed(stream.entries.values()))
     happened = sum(rating(e) for e in events if e.type == "observation" and not is_dialogue(e))
     return happened + counters.get(REPEATED, 0) - counters.get(COUNTED, 0)

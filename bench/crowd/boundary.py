@@ -13,7 +13,7 @@ from statistics import median
 from typing import Any, Literal
 
 from bench.crowd import host
-from bench.table import Row, Table
+from bench.table import Row, Table, percentile
 from cogitate.hosting.tick_loop import TickLoop
 
 ROUNDS = 2
@@ -69,16 +69,16 @@ def table(crowds: Sequence[int] = (1_000, 10_000), rounds: int = ROUNDS) -> Tabl
                     garbage=garbage,
                     watch=watching.watch,
                 )
-                ticks[garbage].append(sorted(taken[FIRST:]))
+                ticks[garbage].append(taken[FIRST:])
                 waits[garbage] += watching.commits[FIRST:]
         for garbage, runs in ticks.items():
             rows.append(
                 Row(
                     f"{agents:,} agents, {'as Python does' if garbage == 'python' else 'in idle time'}",
                     (
-                        median(median(run) for run in runs),
-                        median(run[int(0.99 * len(run))] for run in runs),
-                        median(run[-1] for run in runs),
+                        median(map(median, runs)),
+                        median(percentile(run, 0.99) for run in runs),
+                        median(map(max, runs)),
                         1000 * median(took for _, took in waits[garbage]),
                         1000 * median(still for still, _ in waits[garbage]),
                     ),

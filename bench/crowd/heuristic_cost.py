@@ -15,7 +15,7 @@ from bench.table import Row, Table
 from cogitate.memory.profile import Profile
 from cogitate.memory.stream import Stream
 from cogitate.prompts.render import Templates
-from cogitate.tasks.heuristics.reading import read_ahead
+from cogitate.tasks.heuristics.read_ahead import read_ahead
 from cogitate.tasks.job import Job, JobKey, Reads
 from cogitate.tasks.kind import Case, Kind, WorldFacts
 from cogitate.tasks.plan import Plan
@@ -41,7 +41,7 @@ def cases(kind: Kind, memories: int, owners: Sequence[str], world: WorldFacts) -
     for owner, stream in streams(memories, owners).items():
         entries = stream.live()
         for upto, entry in enumerate(entries, start=1):
-            read_ahead(entry, owner, entries[:upto], world)
+            read_ahead(entry, owner, entries[:upto], world, since=0)
         minute = entries[-1].minute + 1
         key = JobKey(minute, kind.name, owner, 0, 0)
         reads = (Reads(owner, stream.head.last_number),)

@@ -15,7 +15,7 @@ from multiprocessing.synchronize import Event
 
 from bench.fleet.asking_kinds import NAMES
 from bench.fleet.runs import Fleet, Place, begun
-from bench.table import Row, Table
+from bench.table import Row, Table, percentile
 from cogitate.hosting import logs
 from cogitate.hosting.tick_loop import TickLoop
 
@@ -43,8 +43,7 @@ def table() -> Table:
 
 
 def _percentiles(waits: list[float]) -> tuple[float, ...]:
-    ordered = sorted(waits)
-    return tuple(ordered[min(len(ordered) - 1, int(share * len(ordered)))] for share in (0.5, 0.99, 1.0))
+    return tuple(percentile(waits, share) for share in (0.5, 0.99, 1.0))
 
 
 def _waits(fleet: Fleet, loop: TickLoop, ticks: int) -> list[float]:

@@ -120,7 +120,11 @@ RULES = [  # of fakellm; models are named after the kinds that ask them
 ]
 
 
-Pack = Literal["auto", "off"]
+class Asked(NamedTuple):
+    """How the model is asked."""
+
+    pack: Literal["auto", "off"] = "off"
+    reasons: bool = False
 
 
 class LocalRun(NamedTuple):
@@ -129,25 +133,25 @@ class LocalRun(NamedTuple):
     server: str
     seconds: float
     jobs: Counter[tuple[str, str]]  # kind, source
+    packed: int  # jobs that shared a request
     vitals: list[EndpointVitals]
     wrong: list[str]  # what the auditor found, and bad memories
     texts: list[str]  # texts of the changes that models' answers made, in order
     refused: list[str]  # unusable answers, and why
 
 
-def report(servers: Iterable[Server], calls: int, texts: Path | None, seed: int, pack: Pack | None = None) -> int:
+def report(servers: Iterable[Server], calls: int, texts: Path | None, seed: int, asked: Asked) -> int:
     """Run the town with each server and print the results; return 1 if there are faults.
 
     Args:
         calls: most calls for each server.
         texts: file for the texts of the changes that models' answers made, and for the answers that were refused.
         seed: of the town and of the model.
-        pack: ask as one asks a capable model, for reasons and with or without packs; None: as one asks a weak one.
     """
     wrong: list[str] = []
     for server in servers:
         with server.start() as url, tempfile.TemporaryDirectory() as folder:
-            lived = live(server, url, calls, Path(folder), seed, pack)
+            lived = live(server, url, calls, Path(folder), seed, asked)
         print(table(lived), end="\n\n", flush=True)
         wrong += [f"{server.name}: {what}" for what in lived.wrong]
         if texts is not None:
@@ -157,13 +161,13 @@ def report(servers: Iterable[Server], calls: int, texts: Path | None, seed: int,
     return 1 if wrong else 0
 
 
-def live(server: Server, url: str, calls: int, folder: Path, seed: int = 0, pack: Pack | None = None) -> LocalRun:
+def live(server: Server, url: str, calls: int, folder: Path, seed: int, asked: Asked) -> LocalRun:
     """Run a day of a town with one worker process; each kind has a model and an endpoint named after it."""
     settings = Settings.tuned(
         data_dir=folder,
         llm="openai",
         workers=1,
-        concurrency=2 if pack is None else 8,
+        concurrency=8 if asked.pack == "auto" else 2,
         wait=PATIENCE,
         job_deadline=PATIENCE / 2,
         limit_tokens=10_000_000,
@@ -182,8 +186,8 @@ def live(server: Server, url: str, calls: int, folder: Path, seed: int = 0, pack
                 endpoint=kind,
                 model=server.model or kind,
                 seed=seed + 1,
-                reasons=pack is not None,
-                pack=pack or "off",
+                reasons=asked.reasons,
+                pack=asked.pack,
                 parameters=SAMPLING,
             )
             for kind in ASKING
@@ -204,10 +208,11 @@ def live(server: Server, url: str, calls: int, folder: Path, seed: int = 0, pack
         drive(loop, town)
         client = loop.ledger.client
         jobs: Counter[tuple[str, str]] = Counter()
-        texts = []
+        texts, packed = [], 0
         for line in read_journal(loop.ledger.store, 1, loop.tick):
             notes = {note.key: note for note in line.notes.ended if note.model}
             jobs.update((note.key.kind, note.source) for note in notes.values())
+            packed += sum(note.packed > 1 for note in notes.values())
             for ended in line.core.ended:
                 if ended.key in notes and notes[ended.key].source == "llm":
                     texts += [f"{clock_time(line.core.minute)} {ended.key.owner}: {text}" for text in _told(ended)]
@@ -220,7 +225,7 @@ def live(server: Server, url: str, calls: int, folder: Path, seed: int = 0, pack
             for key, one in all_recorded(loop.ledger.store, settings)
             if one.failure
         ]
-    return LocalRun(server.name, time.monotonic() - began, jobs, vitals, wrong, texts, refused)
+    return LocalRun(server.name, time.monotonic() - began, jobs, packed, vitals, wrong, texts, refused)
 
 
 def _told(ended: Ended) -> Iterator[str]:
@@ -251,7 +256,7 @@ def table(lived: LocalRun) -> Table:
         figures = (one.calls, one.tokens, one.estimated) if one is not None else (0, 0, 0)
         rows.append(Row(kind, (*sources, *figures, failures)))
     return Table(
-        title=f"{lived.server}: {AGENTS} agents, {TICKS} minutes, {lived.seconds:.0f} s",
+        title=f"{lived.server}: {AGENTS} agents, {TICKS} minutes, {lived.seconds:.0f} s, {lived.packed} jobs in packs",
         columns=("jobs by llm", "by heuristic", "calls", "tokens", "estimated", "failures"),
         rows=tuple(rows),
     )
@@ -335,13 +340,14 @@ def main() -> int:
     parser.add_argument("--only", default="", help="part of the names of the servers to use")
     parser.add_argument("--gguf", type=Path, help="file of a model to use instead")
     parser.add_argument("--texts", type=Path, help="file for the texts of the changes that answers made")
-    parser.add_argument("--pack", choices=("auto", "off"), help="ask as a capable model, with or without packs")
+    parser.add_argument("--pack", choices=("auto", "off"), default="off", help="whether calls may be packed")
+    parser.add_argument("--reasons", action="store_true", help="ask for reasons, as one asks a capable model")
     parser.add_argument("--seed", type=int, default=0, help="of the town and of the model")
     arguments = parser.parse_args()
     logs.quiet()
     servers = [Server("fakellm", "", fakellm), *(of_llama(model.name) for model in MODELS)]
     chosen = [of_llama(str(arguments.gguf))] if arguments.gguf else [s for s in servers if arguments.only in s.name]
-    return report(chosen, arguments.calls, arguments.texts, arguments.seed, arguments.pack)
+    return report(chosen, arguments.calls, arguments.texts, arguments.seed, Asked(arguments.pack, arguments.reasons))
 
 
 if __name__ == "__main__":

@@ -31,13 +31,9 @@ class RecordedMemory:
     created: int  # seconds since 1970 of the simulated clock
     poignancy: int  # importance, meant to be 1 to 10; 0 if it is not a whole number
     subject: str
-    predicate: str
-    object: str
     text: str  # "description"
     key: str  # "embedding_key": the text that was embedded, and the query of a thought
-    keywords: tuple[str, ...]
     evidence: tuple[str, ...]  # ids in "filling"; empty for chats
-    lines: tuple[tuple[str, str], ...]  # speaker and words of a chat
 
     @property
     def minute(self) -> int:
@@ -52,11 +48,10 @@ class RecordedMemory:
 
 @dataclass(frozen=True)
 class Agent:
-    """One recorded agent: its stream in order of creation and its state at the end of the day."""
+    """One recorded agent: its stream in order of creation."""
 
     name: str
     nodes: tuple[RecordedMemory, ...]
-    scratch: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -74,7 +69,6 @@ class Run:
     """One recorded day of a town."""
 
     name: str
-    seconds_per_step: int
     agents: tuple[Agent, ...]
     reflections: tuple[ReflectionRecord, ...]
 
@@ -145,11 +139,9 @@ def _read(path: Path) -> Any:
 
 
 def _run(folder: Path) -> Run:
-    meta = folder / "meta.json"
     times = folder / "reflection_times.json"
     return Run(
         name=folder.name,
-        seconds_per_step=int(_read(meta).get("sec_per_step", 10)) if meta.exists() else 10,
         agents=tuple(
             _agent(persona)
             for persona in sorted((folder / "personas").iterdir())
@@ -168,11 +160,9 @@ def _run(folder: Path) -> Run:
 
 
 def _agent(persona: Path) -> Agent:
-    memory = persona / "bootstrap_memory"
-    scratch = memory / "scratch.json"
-    raw = _read(memory / "associative_memory" / "nodes.json")
+    raw = _read(persona / "bootstrap_memory" / "associative_memory" / "nodes.json")
     nodes = [_node(name, value) for name, value in raw.items()]
-    return Agent(persona.name, tuple(sorted(nodes, key=lambda n: n.number)), _read(scratch) if scratch.exists() else {})
+    return Agent(persona.name, tuple(sorted(nodes, key=lambda n: n.number)))
 
 
 def _node(name: str, raw: dict[str, Any]) -> RecordedMemory:
@@ -185,13 +175,9 @@ def _node(name: str, raw: dict[str, Any]) -> RecordedMemory:
         created=seconds(raw["created"]),
         poignancy=raw["poignancy"] if isinstance(raw["poignancy"], int) else 0,
         subject=str(raw["subject"]),
-        predicate=str(raw["predicate"]),
-        object=str(raw["object"]),
         text=str(raw["description"]),
         key=str(raw["embedding_key"]),
-        keywords=tuple(str(k) for k in raw.get("keywords", ())),
         evidence=tuple(i for i in items if isinstance(i, str)),
-        lines=tuple((str(i[0]), str(i[1])) for i in items if isinstance(i, list) and len(i) == 2),
     )
 
 

@@ -9,6 +9,7 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any
 
+from cogitate.memory.trigger import ReflectionTrigger
 from cogitate.simulation.recorded.nodes import Node
 from cogitate.simulation.recorded.recording import Recording
 
@@ -24,15 +25,16 @@ class Reflections:
 
 def reflections(nodes: Iterable[Node], trigger: int) -> Reflections:
     """Apply the rule to nodes in order of time."""
-    found = Reflections(counter=trigger)
+    found, left = Reflections(), ReflectionTrigger.fresh(trigger)
     events = (node for node in nodes if node.type == "event")
     for when, step in groupby(events, key=lambda node: node.created):
-        for node in step:
-            found.counter -= node.poignancy
-            found.events += 1
-        if found.counter <= 0:
+        together = [node.poignancy for node in step]
+        left, reflects = left.step(together)
+        found.events += len(together)
+        if reflects:
             found.times.append(when)
-            found.counter, found.events = trigger, 0
+            found.events = 0
+    found.counter = left.left
     return found
 
 

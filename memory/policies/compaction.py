@@ -122,7 +122,8 @@ def enforce_limits(
     summary.
     """
     names = names or {}
-    owner, effects = stream.owner, list[Effect]()
+    owner = stream.owner
+    effects: list[Effect] = []  # of nearly every stream at nearly every tick, none
     if is_shared(owner):
         effects += trim(stream, limits)
     elif (policy := limits.policy_of(owner)) == "cells":

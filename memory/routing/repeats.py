@@ -43,17 +43,24 @@ class RepeatKey(NamedTuple):
 def repeat_key(entry: Entry) -> RepeatKey | None:
     """Return the key that two repeats share; None for entries that are never coalesced.
 
-    Only perceptions and thoughts are: two equal statements or votes are two events.
     Subjects, place, quest, encounter and tags must agree as well: observations of two owners are two memories.
+    """
+    text = _repeatable_text(entry)
+    if text is None:
+        return None
+    subjects = tuple(sorted(set(entry.subjects))) if entry.subjects else ()
+    subject: Subject = (_first_word(text), subjects, entry.location, entry.quest_id, entry.encounter_id, *entry.tags)
+    return RepeatKey(subject, text)
+
+
+def _repeatable_text(entry: Entry) -> str | None:
+    """Return the text that two repeats share; None for entries that are never coalesced.
+
+    Only perceptions and thoughts are: two equal statements or votes are two events.
     """
     if entry.type != "observation" or entry.source in ("dialogue", "social") or entry.since_minute is not None:
         return None
-    if INTEGRATE in entry.tags:
-        return None
-    subjects = tuple(sorted(set(entry.subjects))) if entry.subjects else ()
-    text = normal(entry.text).rstrip(".。")
-    subject: Subject = (_first_word(text), subjects, entry.location, entry.quest_id, entry.encounter_id, *entry.tags)
-    return RepeatKey(subject, text)
+    return None if INTEGRATE in entry.tags else normal(entry.text).rstrip(".。")
 
 
 def _first_word(text: str) -> str:
@@ -67,19 +74,28 @@ def _first_word(text: str) -> str:
 
 
 class RepeatIndex:
-    """An index that finds the live entry of one stream that a new one repeats, and follows the stream."""
+    """An index that finds the live entry of one stream that a new one repeats, and follows the stream.
+
+    Subjects are looked at only where a text was there before: most texts are new, and to find a first word takes longer
+    than all the rest.
+    """
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
+        self._texts: set[int] = set()  # hashes of the texts of all live entries, and of some archived ones
+        self._read = 0  # highest number whose text is among them
         self._newest: dict[Subject, int] = {}  # entry about each subject
-        self._seen = 0  # highest number indexed
-        self._asked: RepeatKey | None = None  # the key of the entry that was looked for last
+        self._seen = 0  # highest number whose subject is among them
+        self._asked: int | None = None  # hash of the text that was looked for last
 
     def find(self, entry: Entry) -> int | None:
         """Return the number of the newest live entry about the same subject if `entry` repeats it, else None."""
-        key = self._asked = repeat_key(entry)
-        if key is None:
+        text = _repeatable_text(entry)
+        self._asked = None if text is None else hash(text)
+        if self._asked is None or not self._is_told(self._asked):
             return None
+        key = repeat_key(entry)
+        assert key is not None
         self._catch_up()
         number = self._newest.get(key.subject)
         if number is not None and not self._stream.is_live(number):
@@ -98,11 +114,26 @@ class RepeatIndex:
         return number
 
     def note_appended(self) -> None:
-        """Index the entry that was looked for last and has been appended since, without computing its key again."""
+        """Note the text that was looked for last as that of the newest entry, without computing it again."""
         newest = self._stream.head.last_number
-        if self._asked is not None and self._seen == newest - 1:
-            self._newest[self._asked.subject] = newest
-            self._seen = newest
+        if self._asked is not None and self._read == newest - 1:
+            self._texts.add(self._asked)
+            self._read = newest
+
+    def _is_told(self, text: int) -> bool:
+        """Return whether an entry may have a text, by its hash."""
+        stream, texts = self._stream, self._texts
+        if len(texts) > 2 * len(stream.entries) + 64:  # mostly of deleted entries
+            texts.clear()
+            self._read = 0
+        if self._read < stream.head.last_number:
+            for number in reversed(stream.entries):
+                if number <= self._read:
+                    break
+                if stream.is_live(number) and (told := _repeatable_text(stream.entries[number])) is not None:
+                    texts.add(hash(told))
+            self._read = stream.head.last_number
+        return text in texts
 
     def _start_over(self) -> None:
         self._newest.clear()

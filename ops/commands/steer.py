@@ -102,7 +102,7 @@ def pause(
 
     The run stays paused until `cogitate resume`, also under another host.
     """
-    return _set(run, SetMode("paused"), "pause", reason, no_wait, data_dir, as_json, verbose)
+    return _set(run, SetMode("paused"), reason, no_wait, data_dir, as_json, verbose)
 
 
 def resume(
@@ -117,7 +117,7 @@ def resume(
 
     To resume a run without a host, use `cogitate run --run RUN --resume`.
     """
-    return _set(run, SetMode("running"), "resume", reason, no_wait, data_dir, as_json, verbose)
+    return _set(run, SetMode("running"), reason, no_wait, data_dir, as_json, verbose)
 
 
 def drain(
@@ -129,7 +129,7 @@ def drain(
     verbose: Verbose = 0,
 ) -> int:
     """Stop a run once its open jobs have ended; it admits no new one. A resumed run admits jobs again."""
-    return _set(run, SetMode("draining"), "drain", reason, no_wait, data_dir, as_json, verbose)
+    return _set(run, SetMode("draining"), reason, no_wait, data_dir, as_json, verbose)
 
 
 def cancel(
@@ -151,13 +151,12 @@ def cancel(
     if not yes and not is_confirmed("cancel", run, f"End run {run} for good? It cannot be resumed."):
         Terminal(stderr=True).print("the run continues")
         return 1
-    return _set(run, SetMode("cancelled"), "cancel", reason, no_wait, data_dir, as_json, verbose)
+    return _set(run, SetMode("cancelled"), reason, no_wait, data_dir, as_json, verbose)
 
 
 def _set(
     run: str,
     control: SetMode,
-    verb: str,
     reason: str,
     no_wait: bool,
     data_dir: DataDir,
@@ -165,7 +164,7 @@ def _set(
     verbose: int,
 ) -> int:
     logs.configure(verbose)
-    named = [f"{verb} {run}"]
+    named = [f"{format_control(control)} {run}"]
     return request_controls(
         run, [control], named=named, data_dir=data_dir, as_json=as_json, no_wait=no_wait, reason=reason
     )

@@ -13,6 +13,7 @@ from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal
 from cogitate.ops.command_options import AsJson, Verbose
 from cogitate.ops.error_messages import FAILED
+from cogitate.ops.experiment.runner import FolderHeld
 from cogitate.ops.experiment.statistics import sentences
 from cogitate.ops.experiment.summary import ends, money_lines, own_first, progress_line, thoughts_line
 from cogitate.ops.experiment.sweeping import Sweep
@@ -53,10 +54,12 @@ def sweep(
             found = run_sweep(
                 file, out=out, watch=lambda progress: err.print(progress_line(progress)), stop=lambda: bool(asked)
             )
-        except LedgerUnavailable:
+        except (LedgerUnavailable, FolderHeld) as error:
             if not asked:
                 raise
-            err.print("stopped while its server did not answer; run the same command to continue")
+            held = isinstance(error, FolderHeld)
+            what = "another process ran the experiment" if held else "its server did not answer"
+            err.print(f"stopped while {what}; run the same command to continue")
             return interruption.exit_code
     _print(console, found)
     if as_json:

@@ -60,6 +60,10 @@ class WorkersLost(CogitateError, RuntimeError):
     """All workers of an experiment have ended, and none is started again. Its runs can be continued."""
 
 
+class FolderHeld(ConfigurationError):
+    """Another process runs the experiment in this folder."""
+
+
 class Progress(NamedTuple):
     """The progress of an experiment."""
 
@@ -86,11 +90,15 @@ class ExperimentFolder:
         self._done = path / "done.jsonl"
 
     @contextmanager
-    def held(self) -> Iterator[int]:
+    def held(self, stop: Callable[[], bool] = lambda: False) -> Iterator[int]:
         """Hold the folder, and yield the lock's descriptor.
 
+        Args:
+            stop: ends the wait for another process once it returns True.
+
         Raises:
-            ConfigurationError: when another process runs this experiment, or the folder cannot be made.
+            FolderHeld: when another process runs this experiment.
+            ConfigurationError: when the folder cannot be made.
         """
         try:
             (self.path / "logs").mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -103,8 +111,8 @@ class ExperimentFolder:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     break
                 except BlockingIOError:
-                    if time.monotonic() > deadline:
-                        raise ConfigurationError(f"another process runs the experiment in {self.path}") from None
+                    if stop() or time.monotonic() > deadline:
+                        raise FolderHeld(f"another process runs the experiment in {self.path}") from None
                     time.sleep(LOOK_EVERY)  # between two tries: `flock` cannot wait for a limited time
             yield lock.fileno()
 
@@ -188,9 +196,13 @@ class Runner:
         self._watch = watch
         self._stop = stop
         self._failed: list[str] = []
-        self.outage = Pause(folder.path.name, self.settings.outage_wait, stop=stop)  # waits for a server that is away
+        self._keeper: ServerKeeper | None = None
+        self.outage = Pause(folder.path.name, self.settings.outage_wait, stop=stop, given_up=self._given_up)
         self.client: Redis
         self.limit: ExperimentLimit
+
+    def _given_up(self) -> bool:
+        return self._keeper is not None and self._keeper.given_up
 
     def _settings(self) -> Settings:
         experiment = self.experiment
@@ -211,14 +223,15 @@ class Runner:
         """Open the folder and its server for the block.
 
         Raises:
-            ConfigurationError: when the folder is of another experiment or in use, or there is no server.
+            FolderHeld: when another process runs the experiment, after a wait that `stop` ends.
+            ConfigurationError: when the folder is of another experiment, or there is no server.
         """
         load_kinds(self.settings)  # as hosts and workers will
         with ExitStack() as resources:
-            self._lock = resources.enter_context(self.folder.held())
+            self._lock = resources.enter_context(self.folder.held(self._stop))
             self.folder.check_identity(self.experiment)
             server = resources.enter_context(EmbeddedServer(self.folder.data))
-            resources.enter_context(ServerKeeper(server))
+            self._keeper = resources.enter_context(ServerKeeper(server))
             self._url = server.url
             self.client = resources.enter_context(server.client())
             self.limit = ExperimentLimit(self.client, self.settings, self.outage)

@@ -61,7 +61,9 @@ class AnswerWriter:
         self._phrases = cycle(self._random.sample(_PHRASES, len(_PHRASES)))  # no two fields are equal
         self._places = self._listed("place", "location")
         people = _PEOPLE.search(self._prompt)
-        self._people: list[str] = people[1].split("; ") if people else self._listed("person", "agent", "character")
+        self._people: list[str] = (
+            people[1].split("; ") if people else self._listed("people", "person", "agent", "character")
+        )
         actions = _ACTIONS.search(self._prompt)
         self._actions = actions[1].split("; ") if actions else []
         self._memories = _MEMORY.findall(_without_conclusions(self._prompt))

@@ -97,8 +97,10 @@ def model_card(run: RunOverview, endpoints: Sequence[EndpointVitals], *, workers
     ours = [one for one in endpoints if one.endpoint in run.endpoints]
     failures = {name: count for name, count in run.hour.failures.items() if name not in ("late", "dead")}
     limits = {name: failures[name] for name in LIMITING if failures.get(name)}
-    asked = run.thought + sum(run.short(reason) for reason in ("late", "failed", "dead"))
+    by_host = run.hour.late_by_host
+    asked = run.thought + sum(run.short(reason) for reason in ("late", "failed", "dead")) - by_host
     late, unasked = _missed(run)
+    late = max(0, late - by_host)
     too_slow = graded(late + unasked, run.ended) if workers else ""
     if too_slow == "warn" and not graded(unasked, run.ended):
         too_slow = ""  # a few late answers alone are no slow model
@@ -136,6 +138,8 @@ def model_card(run: RunOverview, endpoints: Sequence[EndpointVitals], *, workers
         lines.append(f"failed: {format_counts(dict([*failures.items()][:SHOWN]))}")
     if too_slow:
         lines.append(f"late: {late:,} of {run.ended:,} jobs; not asked since they would be: {unasked:,}")
+    if by_host:
+        lines.append(f"{by_host:,} late since the host, which had stalled, caught up")
     lines.append(f"{run.thought:,} of {run.wanted:,} results in the last {span_of(run)} are a model's")
     lost = "failed" if failures else "late"
     if value in WAITING and not run.short("failed"):

@@ -31,7 +31,7 @@ from cogitate.ops.flower.patches import PagesLoader
 from cogitate.ops.flower.readings import MOST_RUNS, Readings
 from cogitate.ops.report.minds_reading import PARTS, MindsReading
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
-from cogitate.scheduler.inspection.job_records import NEWEST, Position
+from cogitate.scheduler.inspection.job_records import NEWEST, JobQuery, Position
 from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.journal.lines import JournalError
 from cogitate.scheduler.ledger.connect import PATIENCE
@@ -128,13 +128,21 @@ class PageHandler(BaseHandler):  # type: ignore[misc]  # Flower is untyped
 
     def _read(self) -> Callable[[], dict[str, Any]]:
         """Return the call that reads the page."""
-        run = self.get_argument("run", None, escape=False) or None
-        readings = _readings(self.capp)
-        if self.page == "charts":
-            return partial(readings.charts, run, self._span())
-        if self.page == "steering":
-            refused = why_not(self.application.options)
-            return lambda: readings.steering(run) | {"why_not": refused}
+        if self.page == "job":
+            return self._job()
+        asked = {name: self.get_argument(name, escape=False) for name in self.request.arguments}
+        run, readings = asked.pop("run", "") or None, _readings(self.capp)
+        refused = why_not(self.application.options)
+        match self.page:
+            case "charts":
+                return partial(readings.charts, run, self._span())
+            case "steering":
+                return lambda: readings.steering(run) | {"why_not": refused}
+            case "jobs" | "matches":
+                query, start = self._query(asked)
+                if self.page == "matches":
+                    return partial(readings.matches, run or "", query)
+                return lambda: readings.jobs(run, query, start) | {"why_not": refused}
         read = {
             "overview": readings.overview,
             "budgets": readings.budgets,
@@ -143,24 +151,9 @@ class PageHandler(BaseHandler):  # type: ignore[misc]  # Flower is untyped
         }[self.page]
         return partial(read, run)
 
-    def _span(self) -> Span:
-        span = self.get_argument("span", "hour", escape=False)
-        spans: tuple[Span, ...] = get_args(Span)
-        for known in spans:
-            if span == known:
-                return known
-        raise web.HTTPError(400, f"span is one of {', '.join(spans)}")
-
-    def authenticates(self) -> bool:
-        return bool(self.application.options.basic_auth or self.application.options.auth)
-
-
-class JobReading(PageHandler):
-    """A handler that reads one job; it shows memory texts only to authenticated visitors."""
-
-    def _read(self) -> Callable[[], dict[str, Any]]:
-        job_id = self.get_argument("id", "", escape=False)
-        texts = self.authenticates()
+    def _job(self) -> Callable[[], dict[str, Any]]:
+        """Return the call that reads one job; it shows memory texts only to authenticated visitors."""
+        job_id, texts = self.get_argument("id", "", escape=False), self.authenticates()
 
         def read() -> dict[str, Any]:
             found = _readings(self.capp).job(job_id, texts=texts)
@@ -184,21 +177,24 @@ class JobReading(PageHandler):
             "worker": task.worker.hostname if task.worker is not None else "",
         }
 
-
-class JobsReading(PageHandler):
-    """A handler that reads a page of a run's jobs. The filters, and where the page starts, are in the address."""
-
-    def _read(self) -> Callable[[], dict[str, Any]]:
-        asked = {name: self.get_argument(name, escape=False) for name in self.request.arguments}
-        run, older, readings = asked.pop("run", ""), asked.pop("older", ""), _readings(self.capp)
+    def _query(self, asked: dict[str, str]) -> tuple[JobQuery, Position]:
+        """Return the filters of the list of jobs, and where its page starts: both are in the address."""
+        older = asked.pop("older", "")
         try:
-            query, start = query_of(asked), Position.parse(older) if older else NEWEST
+            return query_of(asked), Position.parse(older) if older else NEWEST
         except InputError as error:
             raise web.HTTPError(400, str(error)) from error
-        if self.page == "matches":
-            return partial(readings.matches, run, query)
-        refused = why_not(self.application.options)
-        return lambda: readings.jobs(run or None, query, start) | {"why_not": refused}
+
+    def _span(self) -> Span:
+        span = self.get_argument("span", "hour", escape=False)
+        spans: tuple[Span, ...] = get_args(Span)
+        for known in spans:
+            if span == known:
+                return known
+        raise web.HTTPError(400, f"span is one of {', '.join(spans)}")
+
+    def authenticates(self) -> bool:
+        return bool(self.application.options.basic_auth or self.application.options.auth)
 
 
 class PageView(PageHandler):
@@ -244,22 +240,6 @@ class PageData(PageHandler):
         except Unreadable as error:
             self.set_status(error.status_code)
             self.write({"error": error.reason_said})
-
-
-class JobView(JobReading, PageView):
-    """The handler of a job's page."""
-
-
-class JobData(JobReading, PageData):
-    """The handler of a job's reading as JSON."""
-
-
-class JobsView(JobsReading, PageView):
-    """The handler of the list of jobs."""
-
-
-class JobsData(JobsReading, PageData):
-    """The handler of the list of jobs as JSON, and of what all of its matches are."""
 
 
 class MindsPart(PageData):
@@ -341,18 +321,13 @@ def register() -> None:
     define("origin", type=str, default="", help="the address of Flower behind a proxy, such as https://ops.example.com")
     urls.settings["xsrf_cookie_kwargs"] = {"samesite": "Strict"}
     urls.settings["template_loader"] = PagesLoader(urls.settings["template_path"], NAVIGATION)
+    addresses = {page: f"/{page}" for page in (*TABS, "job")} | {"jobs": "/cogitate/jobs"}
     ours = [
-        web.url(path, handler, {"page": page}, name=name)
-        for page in TABS
-        for path, handler, name in ((f"/{page}", PageView, page), (f"/{page}/data", PageData, f"{page}-data"))
+        web.url(f"{address}{end}", handler, {"page": page}, name=f"{page}{suffix}")
+        for page, address in addresses.items()
+        for end, handler, suffix in (("", PageView, ""), ("/data", PageData, "-data"))
     ]
-    ours += [
-        web.url("/cogitate/jobs", JobsView, {"page": "jobs"}, name="jobs"),
-        web.url("/cogitate/jobs/data", JobsData, {"page": "jobs"}, name="jobs-data"),
-        web.url("/cogitate/jobs/matches", JobsData, {"page": "matches"}, name="jobs-matches"),
-        web.url("/job", JobView, {"page": "job"}, name="job"),
-        web.url("/job/data", JobData, {"page": "job"}, name="job-data"),
-    ]
+    ours.append(web.url("/cogitate/jobs/matches", PageData, {"page": "matches"}, name="jobs-matches"))
     ours.append(web.url(r"/cogitate/static/(.*)", web.StaticFileHandler, {"path": STATIC}, name="cogitate-static"))
     ours += [web.url(f"/minds/{part}", MindsPart, {"page": part}) for part in PARTS]
     ours.append(web.url("/minds", MindsView, {"page": "minds"}, name="minds"))

@@ -202,6 +202,12 @@ class _Tester:
         """Return whether the last test ended before its last tick."""
         return len(self.rows) < profile.ticks
 
+    def stopped_at(self, profile: LoadProfile) -> str:
+        """Return what the figures of a test that the user stopped cover; "" if it ran to its end."""
+        if not self.stopped(profile):
+            return ""
+        return f"stopped after {len(self.rows):,} of {profile.ticks:,} ticks: the figures cover these only"
+
     @property
     def signalled(self) -> int:
         """Return the exit code after the user's interruption."""
@@ -217,16 +223,20 @@ def _single(tester: _Tester, profile: LoadProfile, limit_tokens: int | None, pat
     found = tester.run(profile)
     if found is None:
         return tester.signalled
-    load_page(profile, tester.rows, found, tester.broken, limit_tokens).write(path)
+    partial = tester.stopped_at(profile)
+    load_page(profile, tester.rows, found, tester.broken, limit_tokens, partial).write(path)
     said = Terminal(stderr=as_json)
+    if partial:
+        said.print(partial)
     for name, value in numbers(found).items():
         if "." not in name:
             said.print(f"{name:<20} {'-' if value is None else f'{value:,g}'}")
     said.print(f"wrote {path}")
     tester.print_broken()
     if as_json:
-        print(json.dumps({**found, "out": str(path), "failed_asserts": tester.broken}), flush=True)
-    return tester.exit_code or (tester.signalled if tester.stopped(profile) else 0)
+        told = {"complete": not partial, "out": str(path), "failed_asserts": tester.broken}
+        print(json.dumps({**found, **told}), flush=True)
+    return tester.exit_code or (tester.signalled if partial else 0)
 
 
 def _sweep(tester: _Tester, sweep: Sweep, profile: LoadProfile, path: Path, as_json: bool) -> int:

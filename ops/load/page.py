@@ -36,6 +36,7 @@ def load_page(
     found: Mapping[str, Any],
     asserted: Sequence[str],
     limit: int | None,
+    partial: str = "",
 ) -> Page:
     """Return the page.
 
@@ -43,10 +44,13 @@ def load_page(
         found: the figures of the test.
         asserted: a line for each assertion that does not hold.
         limit: the run's limit in tokens, if the user gave one.
+        partial: what the figures cover, if the user stopped the test.
     """
     page = Page(f"Load test: {profile.name}", f"{profile.about}; {profile.agents:,} agents, {len(rows):,} ticks")
     facts = [(name, "–" if found[key] is None else figure(float(found[key]))) for name, key in _GLANCE]
-    page.sections.append(Section("At a glance", [f"Assertion failed: {line}" for line in asserted], facts))
+    texts = [partial.capitalize()] if partial else []
+    texts += [f"Assertion failed: {line}" for line in asserted]
+    page.sections.append(Section("At a glance", texts, facts))
     if rows:
         page.sections.append(Section("Over game time", charts=_charts(profile, rows, limit)))
     page.sections.append(Section("Phases", tables=[_phases(profile), _by_phase(found)]))

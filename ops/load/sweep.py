@@ -117,12 +117,23 @@ class SweepResult:
         return rows
 
     @property
+    def untested(self) -> list[float]:
+        """Return the values whose tests did not run to their end, since the user stopped the sweep."""
+        tested = {one.value for one in self.measured}
+        return [value for value in self.sweep.values if value not in tested]
+
+    @property
     def _mark(self) -> str:
         return "usual" if self.base.value == self._usual else "base"
 
     def lines(self) -> list[str]:
-        """Return a sentence for each value except the base: what it saves and keeps, and how much is late."""
+        """Return a sentence for each value except the base: what it saves and keeps, and how much is late.
+
+        After an interruption, the first one names the values that were not tested.
+        """
         lines = []
+        if self.untested:
+            lines.append(f"stopped: {self.sweep.parameter} {', '.join(f'{one:g}' for one in self.untested)} not tested")
         for one in self.measured:
             if one is self.base:
                 continue
@@ -138,6 +149,7 @@ class SweepResult:
         return {
             "sweep": self.sweep.parameter,
             "compared_with": self.base.value,
+            "untested": self.untested,
             "tests": [
                 {
                     "value": one.value,

@@ -272,7 +272,7 @@ class Retries(Part):
 
     def take_writes(self) -> list[Write]:
         gone, self._journalled = sorted(self._journalled), []
-        return list(chunked("HDEL", "retries", gone))
+        return chunked("HDEL", "retries", gone)
 
 
 def read_retries(raw: Sequence[bytes], unreadable: list[Unreadable]) -> list[RetriedAttempt]:

@@ -28,8 +28,9 @@ from cogitate.scheduler.journal.history import Change
 from cogitate.scheduler.journal.lines import Core, TickNotes
 from cogitate.scheduler.ledger.run_store import RunKey
 from cogitate.scheduler.ledger.step_replies import BoundaryInput
-from cogitate.tasks.heuristics.reading import read_ahead
+from cogitate.tasks.heuristics.read_ahead import read_ahead
 from cogitate.tasks.job import JobKey
+from cogitate.tasks.reflect import last_read
 
 #: The class of each part, and how the engine of a run gets its own. Readers of a run use what the classes declare.
 PARTS: Mapping[type[Part], Callable[[RunState], Part]] = {
@@ -111,7 +112,7 @@ class RunEngine:
     def _read_ahead(self, owner: str, entry: Entry) -> None:
         stream = self.state.streams.get(owner)
         if stream is not None:  # otherwise it has left since
-            read_ahead(entry, owner, stream.live(), self.state.world())
+            read_ahead(entry, owner, stream.live(), self.state.world(), last_read(stream))
 
     @_by_its_clock
     def begin(self, tick: int, boundary: BoundaryInput) -> list[Change]:

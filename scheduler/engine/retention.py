@@ -29,9 +29,9 @@ def cut(
     """Enforce the limits of these owners, and return the effects of that."""
     cuts: list[Effect] = []
     for owner in owners:
-        effects = enforce_limits(streams[owner], limits, minute, names)
-        apply(streams, effects, tick)
-        cuts += effects
+        if effects := enforce_limits(streams[owner], limits, minute, names):
+            apply(streams, effects, tick)
+            cuts += effects
     return tuple(cuts)
 
 

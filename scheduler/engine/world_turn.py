@@ -159,7 +159,8 @@ class Remembering(Part):
 
     def __init__(self, *, coalesce: bool) -> None:
         self._coalesce = coalesce
-        self._indexes: dict[str, RepeatIndex] = {}
+        self._indexes: dict[str, RepeatIndex | None] = {}  # None: the owner's design counts each statement
+        self._limits: MemoryLimits | None = None  # which say so
 
     def end(self, tick: TickState) -> None:
         """Apply the effects that the world requested, then take in what owners have observed."""
@@ -183,12 +184,16 @@ class Remembering(Part):
         appended: list[tuple[str, Entry]] = []
         waiting: list[tuple[str, Entry]] = []
         repeated: list[Repeat] = []
-        for owner, entry in observed:
+        if limits is not self._limits:
+            self._limits = limits
+            self._indexes.clear()
+        for seen in observed:
+            owner, entry = seen
             stream = streams[owner]
-            index = self._index(stream) if self._coalesces(owner, limits) else None
+            index = self._indexes[owner] if owner in self._indexes else self._new_index(stream, limits)
             number = index.repeated(entry) if index is not None else None
             if number is None:
-                (appended if receive(stream, entry, limits, tick) else waiting).append((owner, entry))
+                (appended if receive(stream, entry, limits, tick) else waiting).append(seen)
                 if index is not None:
                     index.note_appended()
             else:
@@ -209,11 +214,8 @@ class Remembering(Part):
             applied.append(effect)
         return applied
 
-    def _coalesces(self, owner: str, limits: MemoryLimits) -> bool:
-        return self._coalesce and limits.policy_of(owner) == "stream" and not is_shared(owner)
-
-    def _index(self, stream: Stream) -> RepeatIndex:
-        index = self._indexes.get(stream.owner)
-        if index is None:
-            index = self._indexes[stream.owner] = RepeatIndex(stream)
+    def _new_index(self, stream: Stream, limits: MemoryLimits) -> RepeatIndex | None:
+        owner = stream.owner
+        coalesces = self._coalesce and limits.policy_of(owner) == "stream" and not is_shared(owner)
+        index = self._indexes[owner] = RepeatIndex(stream) if coalesces else None
         return index

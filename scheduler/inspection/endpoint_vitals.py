@@ -67,7 +67,7 @@ def endpoint_vitals(client: Redis) -> list[EndpointVitals]:
     now = [seconds * _SECOND + microseconds for seconds, microseconds in clocks]
     pipeline = client.pipeline(transaction=False)
     for name, at in zip(names, now, strict=True):
-        gate, slots, counters, times, _ = endpoint_keys(name)
+        gate, slots, counters, times, *_ = endpoint_keys(name)
         pipeline.hgetall(gate)
         pipeline.hgetall(counters)
         pipeline.zcount(slots, at, "+inf")

@@ -7,8 +7,10 @@ minute is read too, as the figures of ticks tell it. Only the newest lines are r
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import msgspec
+from msgspec.structs import replace
 from redis import Redis
 
 from cogitate.memory import typed_json
@@ -17,10 +19,12 @@ from cogitate.scheduler.budget.budget import window_of
 from cogitate.scheduler.budget.budget_lines import budget_lines
 from cogitate.scheduler.budget.forecast import forecast
 from cogitate.scheduler.config.facts import kept_settings
+from cogitate.scheduler.inspection.catching_up import late_by_host
 from cogitate.scheduler.inspection.recent import BY_MODEL, Recent, lines_by_model, newest_lines, recent_ticks, tally
 from cogitate.scheduler.inspection.stored_run import limit_name, limits_of
 from cogitate.scheduler.inspection.summary import SlowKind, slow_kinds
 from cogitate.scheduler.inspection.vitals import RECENT, OpenKind, SteeringVitals, Window, open_kinds, steering_of
+from cogitate.scheduler.journal.outline import LineOutline
 from cogitate.scheduler.ledger.errors import RunMissing
 from cogitate.scheduler.ledger.presence import format_state, host_of
 from cogitate.scheduler.ledger.run_store import RunStore
@@ -139,11 +143,15 @@ def run_overview(client: Redis, run: str, now: float | None = None) -> RunOvervi
     held = host_of(store) is not None
     minute = ticks_since(store, now - MINUTE, MOST_LATELY) if now is not None and held else 0
     newest = newest_lines(store, max(ticks, minute))
-    hour, lately, judged = tally(newest[-ticks:], run, limits.ever), None, None
+
+    def tallied(lines: Sequence[LineOutline]) -> Recent:
+        return replace(tally(lines, run, limits.ever), late_by_host=late_by_host(store, lines))
+
+    hour, lately, judged = tallied(newest[-ticks:]), None, None
     if minute > ticks:
-        lately = tally(newest, run, limits.ever)
+        lately = tallied(newest)
         if (few := lines_by_model(newest, FEW)) > ticks:
-            judged = tally(newest[-few:], run, limits.ever)
+            judged = tallied(newest[-few:])
     start = hour.minute - settings.game_clock().minutes(hour.last)
     clock = settings.game_clock(start)
     present = [window_of(period, hour.last, hour.minute) for period in ("day", "run")]

@@ -73,6 +73,7 @@ class Recent(msgspec.Struct, frozen=True, kw_only=True):
     failures: dict[str, int]  # class -> jobs, except those whose model was too slow to call
     failed: tuple[Failed, ...]  # newest first
     workers: dict[str, WorkerCalls] = {}
+    late_by_host: int = 0  # late jobs to which a host that caught up left too little real time
 
 
 def recent_ticks(store: RunStore, run: str, limits: LimitTable, count: int) -> Recent:

@@ -153,9 +153,9 @@ def wrong_entry(entry: Entry) -> str:
     return (
         _text("text", entry.text)
         or _number("minute", entry.minute)
-        or _number("valid_until", entry.valid_until)
-        or _number("since_minute", entry.since_minute or 0)
-        or _number("since_number", entry.since_number or 0)
+        or (_number("valid_until", entry.valid_until) if entry.valid_until else "")
+        or (_number("since_minute", entry.since_minute) if entry.since_minute else "")
+        or (_number("since_number", entry.since_number) if entry.since_number else "")
         or (_numbers("evidence", entry.evidence) if entry.evidence else "")
         or _names(entry)
         or (_items(entry.items) if entry.items else "")

@@ -54,7 +54,7 @@ class ObservationFields(BaseModel):
     encounter_id: Short = ""
 
     def entry(self) -> Entry:
-        return Entry(**self.model_dump())
+        return Entry(**self.__dict__)
 
 
 class SeenFields(ObservationFields):
@@ -64,8 +64,7 @@ class SeenFields(ObservationFields):
 
     def entry_at(self, minute: int) -> Entry:
         """Return the entry that the boundary appends, of that game time where it names none."""
-        fields = self.model_dump()
-        return Entry(**(fields | {"minute": minute} if self.minute is None else fields))
+        return Entry(**(self.__dict__ | {"minute": minute} if self.minute is None else self.__dict__))
 
 
 class Observation(HostInput, SeenFields):
@@ -92,7 +91,7 @@ def check_entry(owner: str, entry: Entry | Observation | Mapping[str, object], n
     """
     what = _Observed(owner)
     checked = _as_entry(what, entry, now)
-    unit = max(DAY, clock.minutes(1))
+    unit = clock.day_or_tick
     if not now - EARLIEST * unit <= checked.minute <= now + unit:
         named = "day" if unit == DAY else "tick"
         raise InputError(

@@ -121,11 +121,11 @@ def real_day_key(date: str) -> str:
 
 @cache  # there are few endpoints, and each call names them
 def endpoint_keys(endpoint: str) -> tuple[str, ...]:
-    """Return the keys of an endpoint: gate, slots, counters, times and changes.
+    """Return the keys of an endpoint: gate, slots, counters, times, changes, calls and callers.
 
     They belong to no run and outlive every run.
     """
-    parts = ("gate", "slots", "counters", "times", "changes")
+    parts = ("gate", "slots", "counters", "times", "changes", "calls", "callers")
     return tuple(f"cogitate:endpoint:{{{endpoint}}}:{part}" for part in parts)
 
 

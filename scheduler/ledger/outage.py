@@ -36,6 +36,7 @@ T = TypeVar("T")
 REFUSALS = ("MISCONF", "NOREPLICAS", "MASTERDOWN", "UNBLOCKED")
 _TEMPORARY = (OutOfMemoryError, ReadOnlyError, ClusterDownError, TryAgainError)
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0  # seconds between two tries
+GIVEN_UP = "Redis stopped and could not be restarted (server.given_up in the log says why)"
 
 
 class Outage(Protocol):
@@ -59,10 +60,22 @@ class Outage(Protocol):
         """Write everything that is buffered, before a host reports that it is done."""
 
 
-def outage_of(settings: Settings, run: str, alive: Callable[[], object]) -> Outage:
+def _never() -> bool:
+    return False
+
+
+def outage_of(
+    settings: Settings, run: str, alive: Callable[[], object], given_up: Callable[[], bool] = _never
+) -> Outage:
+    """Return the policy that the settings name.
+
+    Args:
+        alive: a call that fails while the server is away.
+        given_up: whether nobody restarts the server any more, so that no wait would help.
+    """
     if settings.on_outage == "carry_on":
-        return CarryOn(run, settings.outage_wait, settings.tuning.outage_buffer, alive)
-    return Pause(run, settings.outage_wait)
+        return CarryOn(run, settings.outage_wait, settings.tuning.outage_buffer, alive, given_up)
+    return Pause(run, settings.outage_wait, given_up=given_up)
 
 
 def is_outage(error: RedisError) -> bool:
@@ -77,6 +90,7 @@ class Pause:
 
     Args:
         stop: asked before each further try; once it returns True, nothing waits any more.
+        given_up: asked likewise; it returns whether nobody restarts the server any more.
     """
 
     def __init__(
@@ -84,11 +98,12 @@ class Pause:
         run: str,
         wait: float,
         *,
-        stop: Callable[[], bool] = lambda: False,
+        stop: Callable[[], bool] = _never,
+        given_up: Callable[[], bool] = _never,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._run, self._wait, self._stop = run, wait, stop
+        self._run, self._wait, self._stop, self._given_up = run, wait, stop, given_up
         self._clock, self._sleep = clock, sleep
         self.lost = 0.0
 
@@ -99,7 +114,7 @@ class Pause:
         """Retry until there is an answer; a closed connection costs only a second try.
 
         Raises:
-            LedgerUnavailable: when there is none within `wait` seconds, or `stop` ends the wait.
+            LedgerUnavailable: when there is none within `wait` seconds, or `stop` or `given_up` ends the wait.
         """
         began, tries, pause = self._clock(), 0, FIRST_PAUSE
         while True:
@@ -113,6 +128,11 @@ class Pause:
                     raise LedgerUnavailable(
                         f"run {self._run!r} was stopped while Redis did not answer: {_words(error)}; nothing is lost "
                         "up to the last tick that it has taken"
+                    ) from error
+                if self._given_up():
+                    raise LedgerUnavailable(
+                        f"run {self._run!r}: {GIVEN_UP}: {_words(error)}; nothing is lost up to the last tick that it "
+                        "has taken"
                     ) from error
                 if waited >= self._wait:
                     raise LedgerUnavailable(
@@ -153,10 +173,14 @@ class CarryOn:
         wait: seconds to wait for the ledger when there is nothing left to do but to write.
         buffer: bytes of steps that may be kept.
         alive: a call that fails while the server is away; made by a separate thread.
+        given_up: returns whether nobody restarts the server any more, so that no wait would help.
     """
 
-    def __init__(self, run: str, wait: float, buffer: int, alive: Callable[[], object]) -> None:
+    def __init__(
+        self, run: str, wait: float, buffer: int, alive: Callable[[], object], given_up: Callable[[], bool] = _never
+    ) -> None:
         self._run, self._wait, self._buffer, self._alive = run, wait, buffer, alive
+        self._given_up = given_up
         self._kept: deque[_Kept] = deque()
         self._bytes = 0
         self._said = False
@@ -218,6 +242,8 @@ class CarryOn:
     def settle(self) -> None:
         began = time.monotonic()
         while not self.back():
+            if self._given_up():
+                raise self._gives_up(GIVEN_UP)
             left = began + self._wait - time.monotonic()
             if left <= 0:
                 raise self._gives_up(f"Redis was not back within {self._wait:g} s of the end (outage_wait)")

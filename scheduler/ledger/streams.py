@@ -14,7 +14,7 @@ Keys under the run's prefix, `<o>` being the owner:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 from redis.exceptions import ResponseError
@@ -30,11 +30,10 @@ _encode = msgspec.json.Encoder().encode
 CHUNK = 500  # pairs a command; Lua's unpack fails between 7,000 and 8,000 values
 
 
-def chunked(command: str, key: str, values: Sequence[Value], per: int = 1) -> Iterator[Write]:
-    """Yield several commands with fewer arguments for one with many; `per` arguments belong together."""
+def chunked(command: str, key: str, values: Sequence[Value], per: int = 1) -> list[Write]:
+    """Return several commands with fewer arguments for one with many; `per` arguments belong together."""
     step = CHUNK * per
-    for i in range(0, len(values), step):
-        yield Write(command, key, tuple(values[i : i + step]))
+    return [Write(command, key, tuple(values[i : i + step])) for i in range(0, len(values), step)]
 
 
 def stream_writes(streams: Iterable[Stream]) -> list[Write]:

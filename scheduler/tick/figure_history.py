@@ -264,6 +264,8 @@ def thinned(points: Sequence[Figures]) -> list[Figures]:
 
 log = structlog.get_logger()
 
+MOST_OWNERS = 10  # that a log line names
+
 
 class EndedJobs:
     """The jobs of a run that have ended in this process."""
@@ -308,9 +310,15 @@ class EndedJobs:
                 )
 
     def _warn_of_dropped(self, core: Core) -> None:
-        """Log the first job of a kind that a slow model, or a limit of a day or the run, drops."""
+        """Log the first job of a kind that a slow model, or a limit of a day or the run, drops.
+
+        A limit of a tick has room again with the next one, so each tick names those that it dropped, for those who ask.
+        """
+        of_tick: dict[tuple[str, str], list[str]] = {}  # owners by limit and kind
         for decided in core.decided:
             refused, kind = decided.refused, decided.key.kind
+            if decided.decision == "dropped" and refused.startswith("tick:"):
+                of_tick.setdefault((limit_of_cell(refused), kind), []).append(decided.key.owner)
             lasting = refused == TOO_SLOW or refused.startswith(("day:", "run:"))
             if decided.decision == "dropped" and lasting and (kind, reason_of(refused)) not in self._dropped:
                 self._dropped.add((kind, reason_of(refused)))
@@ -323,3 +331,13 @@ class EndedJobs:
                     why=limit_of_cell(refused) if " " in refused else refused,
                     then="dropped jobs have no result; cogitate status counts them",
                 )
+        for (limit, kind), owners in of_tick.items():
+            log.info(
+                "tick.limit_reached",
+                run=self._run,
+                tick=core.tick,
+                limit=limit,
+                kind=kind,
+                dropped=len(owners),
+                owners=owners[:MOST_OWNERS],
+            )

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from cogitate.memory.clock import Clock
 from cogitate.memory.effects import Effect
 from cogitate.memory.entry import Entry
 from cogitate.memory.errors import InputError, UsageError, quoted
@@ -73,6 +74,8 @@ class WorldCalls:
 
     def __init__(self, state: RunState, routing: Routing, changes: Iterable[WorldChange] = ()) -> None:
         self.present: int  # the tick whose turn it is, from the first that `open` names
+        self._minute: int  # its game time
+        self._clock: Clock
         self.routing = routing
         self._changes = WorldChanges(state, changes)
         self.is_open = False  # the world has the turn
@@ -88,6 +91,8 @@ class WorldCalls:
     def open(self, tick: int) -> None:
         """Give the world its turn at a tick."""
         self.present, self.is_open = tick, True
+        self._clock = self._state.facts.clock
+        self._minute = self._clock.minute(tick)
         self.hand_over()
         if not self.redelivering:
             self.boundary = tick
@@ -121,8 +126,8 @@ class WorldCalls:
         """Note an observation, and return whether the owner is to remember it."""
         self.check_turn()
         known = self.known(owner)
-        now = self._state.facts.minute(self.present)
-        checked = check_entry(known, entry, now, self._state.facts.clock)
+        now = self._minute
+        checked = check_entry(known, entry, now, self._clock)
         length, most = len(checked.text), self._state.rules.max_text
         if length > most:
             raise InputError(
@@ -251,9 +256,8 @@ class WorldCalls:
         """
         profile = self._turn.joins.get(event.speaker) or self._state.profiles.get(event.speaker)
         named = event if event.name or profile is None else event.model_copy(update={"name": profile.name[:200]})
-        minute = self._state.facts.minute(self.present)
         try:
-            routed = route(named, minute=minute, routing=self.routing)
+            routed = route(named, minute=self._minute, routing=self.routing)
         except ValueError as error:
             raise InputError(f"event for {quoted(owner)}: {reason(error)}") from error
         return routed
@@ -264,7 +268,7 @@ class WorldCalls:
         npcs = check_texts("present", present, most=MAX_OWNER)
         for owner in (WORLD, location_owner(place), *npcs):
             self.known(owner)
-        self._turn.triggers += location_left(place, npcs, self._state.facts.minute(self.present))
+        self._turn.triggers += location_left(place, npcs, self._minute)
 
     def story_event(
         self, kind: str, tags: Sequence[str] = (), related: Mapping[str, str | Sequence[str]] | None = None
@@ -274,7 +278,7 @@ class WorldCalls:
         tagged = check_texts("tags", tags)
         concerned = _related({} if related is None else related)
         self.known(WORLD)
-        self._turn.triggers.append(story_event(name, tagged, concerned, self._state.facts.minute(self.present)))
+        self._turn.triggers.append(story_event(name, tagged, concerned, self._minute))
 
     def scope_context(self, location: str, present: Sequence[str] = (), count: int = MAX_ENTRIES) -> str:
         """Return the latest memories of a location, its NPCs and the world, as lines of a prompt."""

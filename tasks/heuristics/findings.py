@@ -12,13 +12,12 @@ from itertools import islice
 from operator import attrgetter
 
 from cogitate.memory.appointments import appointments
-from cogitate.memory.clock import DAY, clock_in_force, clock_time, date, day_of
+from cogitate.memory.clock import DAY, clock_time, date, day_of
 from cogitate.memory.entry import Entry, is_dialogue
 from cogitate.memory.language.languages import ENGLISH, is_english
 from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import split_sentences
-from cogitate.memory.language.times import anchor_days, find_times, names_date
-from cogitate.memory.summaries.conversations import parse_line
+from cogitate.memory.language.times import anchor_days, find_times, is_over, names_date
 from cogitate.tasks.heuristics.promises import Promise, find_promises
 from cogitate.tasks.heuristics.reading import TIMED
 from cogitate.tasks.heuristics.recalled import Finding, Recalled, tell
@@ -46,7 +45,7 @@ def typed_findings(recalled: Recalled, promises: Sequence[Promise]) -> Iterator[
     yield from _coming(recalled)
     for mine in (True, False):
         for promise in promises:
-            open_ = not promise.settled and not _is_over(promise.said, recalled.minute)
+            open_ = not promise.settled and not is_over(promise.said, recalled.minute + 1)
             open_ = open_ and language_of(promise.said).stands_alone(promise.said)  # "I promise to check them"
             if open_ and recalled.owner == (promise.giver if mine else promise.taker):
                 yield Finding(tell(recalled, entries[promise.evidence[0]], promise.said), promise.evidence)
@@ -60,7 +59,7 @@ def _coming(recalled: Recalled) -> Iterable[Finding]:
     coming = appointments(timed, recalled.places, recalled.minute + recalled.delay + 1, end)
     for item in coming:
         entry = recalled.by_number[item.number]
-        spoken = parse_line(entry, recalled.names).text
+        spoken = recalled.told_by_number[item.number].line.text
         said = next((s for s in split_sentences(spoken) if _names_hour(s, item.minute) and not s.endswith("?")), "")
         same_day = day_of(item.minute) == day_of(entry.minute) and not names_date(said)
         is_dated = same_day or "day " in said or anchor_days(said, entry.minute) != said
@@ -81,25 +80,17 @@ def _is_declined(recalled: Recalled, entry: Entry) -> bool:
     """Return whether the line of dialogue that follows an invitation, by another, refuses it."""
     if not is_dialogue(entry):
         return False
+    told = recalled.told_by_number
     later = islice(recalled.entries, bisect_right(recalled.entries, entry.number, key=attrgetter("number")), None)
     answer = next((e for e in later if e.type not in ("plan", "reflection")), None)
     return (
         answer is not None
         and is_dialogue(answer)
         and _REFUSAL.search(answer.text) is not None
-        and parse_line(answer, recalled.names).speaker != parse_line(entry, recalled.names).speaker
+        and told[answer.number].line.speaker != told[entry.number].line.speaker
     )
 
 
 def _day(minute: int, now: int) -> str:
     """Return the day of a game time as one says it now: "day 2", and "today" on that day."""
     return "today" if day_of(minute) == day_of(now) else date(minute)
-
-
-def _is_over(text: str, minute: int) -> bool:
-    """Return whether a text names a day, and this day or its hour is over."""
-    days = [int(day) for day in re.findall(r"\bday (\d{1,6})\b", text)]
-    if not days or not clock_in_force().counts_days:
-        return False
-    times = find_times(text)
-    return (max(days) - 1) * DAY + (max(t.minute for t in times) if times else DAY - 1) <= minute

@@ -8,10 +8,11 @@ nothing else of the period matters.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import lru_cache
 from itertools import chain
 from math import sqrt
+from operator import mul
 from typing import NamedTuple
 
 from cogitate.memory.entry import Entry, is_dialogue
@@ -23,10 +24,10 @@ from cogitate.memory.language.talk import Speakers
 from cogitate.memory.language.text import normal, stems
 from cogitate.memory.retrieval.scoring import ORDINARY, rating
 from cogitate.tasks.heuristics.findings import promises_of, typed_findings
+from cogitate.tasks.heuristics.period import read_theme, tellable
 from cogitate.tasks.heuristics.promises import MOST_QUOTED
-from cogitate.tasks.heuristics.reading import BY_TIME, sentences_of
 from cogitate.tasks.heuristics.recalled import Finding, Recalled, tell
-from cogitate.tasks.heuristics.themes import TRIVIAL, Sentence, centrality, most_central, ranking, read, word_weights
+from cogitate.tasks.heuristics.themes import TRIVIAL, Centre, Sentence, read
 
 QUIET = "It's been a quiet period. Nothing particularly notable has happened."  # streams design, task 8
 _NOTHING = "…"  # in a language of which no phrase is known
@@ -54,27 +55,25 @@ def find_insight(recalled: Recalled, least: int = TRIVIAL + 1) -> Insight:
     """
     fresh = _Fresh(recalled)
     promises = promises_of(recalled)
-    over = {telling for promise in promises if promise.settled for telling in promise.tellings}
-    sentences = _sentences(recalled, least, over)
-    earlier = (e.text for e in recalled.before if e.type in ("observation", "message"))
-    weights = word_weights(sentences, recalled.repeats, earlier)
-    ranked = ranking(sentences, weights)
+    over: dict[int, list[str]] = {}
+    for number, said in (telling for promise in promises if promise.settled for telling in promise.tellings):
+        over.setdefault(number, []).append(said)
+    sentences, weights = read_theme(recalled, least, over)
+    whole, outstanding = Centre(sentences, weights), Centre(_outstanding(recalled.recent, sentences), weights)
     chosen: list[Finding] = []
     told: frozenset[str] = frozenset()
     half = 0.0  # of the centrality of the first
-    notable = [*_notable(ranked)]
-    outstanding = _outstanding(recalled.recent, notable)
-    for candidates in (ranked, outstanding, notable, notable):
+    for centre in (whole, outstanding, whole, whole):
         if len(chosen) == MOST_CENTRAL:
             break
-        enough = 0.0 if candidates is outstanding else half
-        near = most_central(candidates, weights, told, enough)
-        found = next(_told(recalled, near, fresh), None)
+        near = centre.nearest(told, 0.0 if centre is outstanding else half)
+        notable = (pair for pair in near if not chosen or _is_notable(pair[1]))
+        found = next(_told(recalled, notable, fresh), None)
         if found is not None:
-            sentence, text = found
+            nearness, sentence, text = found
             chosen.append(Finding(text, (sentence.number,)))
             told |= sentence.part.stems
-            half = half or centrality(sentence, weights) / 2
+            half = half or nearness / 2
     for finding in typed_findings(recalled, promises):
         same = next((at for at, other in enumerate(chosen) if finding.text.endswith(other.text)), None)
         if same is not None:
@@ -83,7 +82,9 @@ def find_insight(recalled: Recalled, least: int = TRIVIAL + 1) -> Insight:
             chosen.append(finding)
             break
     if not chosen:  # what matters and recurs is told again: the period was not quiet
-        recurring = sorted(_sentences(recalled, NOTABLE, over, again=True), key=lambda s: (-s.importance, -s.number))
+        telling = (e for e in recalled.recent if rating(e) >= NOTABLE)
+        recurring = [s for entry in telling for s in tellable(recalled, entry, over)]
+        recurring.sort(key=lambda s: (-s.importance, -s.number))
         told_again = ((s, recalled.by_number[s.number]) for s in recurring)
         chosen = [
             Finding(tell(recalled, entry, s.part.text), (s.number,))
@@ -104,38 +105,40 @@ def is_quiet(text: str) -> bool:
     return text in (QUIET, _NOTHING) or text in phrases_of("quiet")
 
 
-def _notable(ranked: Iterable[tuple[float, Sentence]]) -> Iterator[tuple[float, Sentence]]:
-    """Yield the ranked sentences that may be told beside something else, where a question tells little."""
-    return ((c, s) for c, s in ranked if s.importance >= NOTABLE and not s.part.text.endswith(QUESTIONS))
+def _is_notable(sentence: Sentence) -> bool:
+    """Return whether a sentence may be told beside something else, where a question tells little."""
+    return sentence.importance >= NOTABLE and not sentence.part.text.endswith(QUESTIONS)
 
 
-def _outstanding(recent: Sequence[Entry], notable: Iterable[tuple[float, Sentence]]) -> list[tuple[float, Sentence]]:
-    """Return the notable sentences of the most important entries, if these stand out from the period."""
-    ratings = [rating(e) for e in recent]
+def _outstanding(recent: Sequence[Entry], sentences: Iterable[Sentence]) -> list[Sentence]:
+    """Return the sentences of the most important entries, if these stand out from the period."""
+    ratings = [e.importance or ORDINARY for e in recent]
     if (most := max(ratings, default=0)) < GRAVE:
         return []
     mean = sum(ratings) / len(ratings)
-    deviation = sqrt(sum(value * value for value in ratings) / len(ratings) - mean * mean)
-    return [(c, s) for c, s in notable if s.importance == most] if most >= mean + _OUTSTANDING * deviation else []
+    deviation = sqrt(sum(map(mul, ratings, ratings)) / len(ratings) - mean * mean)
+    return [s for s in sentences if s.importance == most] if most >= mean + _OUTSTANDING * deviation else []
 
 
-def _told(recalled: Recalled, sentences: Iterable[Sentence], fresh: _Fresh) -> Iterator[tuple[Sentence, str]]:
+def _told(
+    recalled: Recalled, near: Iterable[tuple[float, Sentence]], fresh: _Fresh
+) -> Iterator[tuple[float, Sentence, str]]:
     """Yield the sentences that were not told yet, each as it is told: first those that stand alone."""
-    others: list[Sentence] = []
+    others: list[tuple[float, Sentence]] = []
 
-    def alone() -> Iterator[Sentence]:
-        for sentence in sentences:
+    def alone() -> Iterator[tuple[float, Sentence]]:
+        for nearness, sentence in near:
             if _stands(sentence.part.text):
-                yield sentence
+                yield nearness, sentence
             else:
-                others.append(sentence)
+                others.append((nearness, sentence))
 
-    for sentence in chain(alone(), others):
+    for nearness, sentence in chain(alone(), others):
         entry, said = recalled.by_number[sentence.number], sentence.part.text
         if not _is_courteous(recalled, entry, said):
             text = tell(recalled, entry, said)
             if fresh(text, sentence.part.stems, sentence.importance):
-                yield sentence, text
+                yield nearness, sentence, text
 
 
 @lru_cache(maxsize=32_768)
@@ -151,32 +154,6 @@ def _stands(sentence: str) -> bool:
 def _is_courteous(recalled: Recalled, entry: Entry, said: str) -> bool:
     """Return whether a sentence is mere courtesy to those who are named with it."""
     return is_dialogue(entry) and is_courtesy(said, Speakers(recalled.of(s) for s in entry.subjects))
-
-
-def _sentences(
-    recalled: Recalled, least: float, over: Collection[tuple[int, str]], *, again: bool = False
-) -> list[Sentence]:
-    """Return the sentences of the recent entries that may be told, in order of time.
-
-    Args:
-        over: entries' numbers, each with a sentence of it that gives a promise of which a later entry says more.
-        again: what an earlier entry says in the same words is told as well.
-    """
-    told = recalled.told_by_number
-    known = set() if again else {told[e.number].key for e in recalled.before}
-    past: dict[int, list[str]] = {}
-    for number, said in over:
-        past.setdefault(number, []).append(said)
-    found: list[Sentence] = []
-    for entry in sorted(recalled.recent, key=BY_TIME):
-        number, one = entry.number, told[entry.number]
-        if (entry.importance or ORDINARY) < least or one.key in known:
-            continue
-        if number in past:
-            found += (s for s in sentences_of(entry, recalled.names, False) if s.part.text not in past[number])
-        else:
-            found += one.sentences
-    return found
 
 
 class _Fresh:

@@ -8,22 +8,18 @@ from operator import attrgetter
 from threading import Lock
 from typing import Generic, NamedTuple, TypeVar
 
-from cogitate.memory.appointments import appointments, calls_off, names_time
+from cogitate.memory.appointments import calls_off, names_time
 from cogitate.memory.entry import Entry, is_dialogue, is_of_event
-from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, languages_of
 from cogitate.memory.language.markup import prose
 from cogitate.memory.language.packs import forget_with_packs
-from cogitate.memory.language.port import is_courtesy, language_of, tells_trouble
-from cogitate.memory.language.talk import Speakers
+from cogitate.memory.language.port import is_courtesy, language_of
+from cogitate.memory.language.talk import Speakers, Utterance
 from cogitate.memory.language.text import normal
 from cogitate.memory.retrieval.scoring import rating
-from cogitate.memory.retrieval.terms import TERMS
 from cogitate.memory.summaries.conversations import first_person, parse_line, resolve_name
 from cogitate.memory.summaries.statements import news_of
 from cogitate.memory.summaries.transcripts import without_directions
-from cogitate.tasks.heuristics.promises import find_promises
 from cogitate.tasks.heuristics.themes import Sentence, read, sentence_of
-from cogitate.tasks.kind import WorldFacts
 
 Found = TypeVar("Found")
 _NOT_SO = " Otherwise: "  # after it an event tells what did not happen
@@ -89,6 +85,7 @@ class Told(NamedTuple):
     """What a reflection may tell of an entry."""
 
     key: str  # that exact repeats share
+    line: Utterance
     sentences: tuple[Sentence, ...]  # without courtesies
     says_i: int  # 1: a note that calls its owner "I" rather than by its name; -1: by its name; 0: neither, or both
 
@@ -97,15 +94,15 @@ def _told(entry: Entry, owner: str, names: Mapping[str, str]) -> Told:
     says_i = 0
     if entry.type == "observation" and not is_of_event(entry):
         says_i = language_of(entry.text).says_i(entry.text) - (resolve_name(owner, names) in entry.text)
-    return Told(normal(entry.text), sentences_of(entry, names, entry.type == "observation"), says_i)
+    line = parse_line(entry, names)
+    return Told(normal(entry.text), line, sentences_of(entry, line, entry.type == "observation"), says_i)
 
 
-def sentences_of(entry: Entry, names: Mapping[str, str], whole: bool) -> tuple[Sentence, ...]:
+def sentences_of(entry: Entry, line: Utterance, whole: bool) -> tuple[Sentence, ...]:
     """Return the sentences of an entry, or all of it where it is short and told as a `whole`, but courtesies.
 
     The name of who speaks, or the label of an event, before them is no part of them.
     """
-    line = parse_line(entry, names)
     said = prose(line.text if line.speaker else news_of(entry).partition(_NOT_SO)[0])
     if is_dialogue(entry):
         said = without_directions(said)
@@ -142,23 +139,3 @@ SAID = FoundOnce(_said)
 TOLD = FoundOnce(_told)
 #: Each entry that names a clock time or calls an appointment off, in its owner's words; None for all others.
 TIMED = FoundOnce(_timed)
-
-
-def read_ahead(entry: Entry, owner: str, entries: Sequence[Entry], world: WorldFacts) -> None:
-    """Find what heuristics look for in an entry that an owner observed.
-
-    Args:
-        entries: all of the owner.
-    """
-    names = world.display_names
-    TERMS.of(entry.text)
-    shown = languages_of(entry.text)[0]
-    tells_trouble(entry.text, world.spoken or (ENGLISH if shown in (OTHER, UNDETERMINED) else shown))
-    SAID.of(entries, owner, world.names)
-    TOLD.of(entries, owner, names)
-    TIMED.of(entries, owner, names)
-    if names_time(entry.text):
-        told = first_person(entry, owner, names)
-        calls_off(told.text)
-        appointments([told], world.locations, 0, 0)
-    find_promises(owner, entries, names)

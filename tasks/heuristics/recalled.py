@@ -20,9 +20,11 @@ from cogitate.memory.language.sentences import has_end, with_end
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.profile import Location
-from cogitate.memory.summaries.conversations import parse_line, resolve_name
+from cogitate.memory.summaries.conversations import resolve_name
 from cogitate.tasks.heuristics.promises import MOST_QUOTED
 from cogitate.tasks.heuristics.reading import TOLD, Told
+
+NUMBER = attrgetter("number")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,17 +49,17 @@ class Recalled:
     @cached_property
     def told_by_number(self) -> Mapping[int, Told]:
         """Return what may be told of each entry, by its number."""
-        return {entry.number: told for entry, told in zip(self.entries, self.told, strict=True)}
+        return dict(zip(map(NUMBER, self.entries), self.told, strict=True))
 
     @cached_property
     def entries(self) -> Sequence[Entry]:
         """Return all entries, in their order."""
-        return sorted((*self.before, *self.recent), key=attrgetter("number"))
+        return sorted((*self.before, *self.recent), key=NUMBER)
 
     @cached_property
     def by_number(self) -> Mapping[int, Entry]:
         """Return the entries by number."""
-        return {e.number: e for e in self.entries}
+        return dict(zip(map(NUMBER, self.entries), self.entries, strict=True))
 
     @cached_property
     def name(self) -> str:
@@ -84,7 +86,7 @@ class Finding(NamedTuple):
 
 def tell(recalled: Recalled, entry: Entry, sentence: str) -> str:
     """Return a sentence of an entry as its owner tells it: what was said as a quote, all else as it was noted."""
-    line, said = parse_line(entry, recalled.names), shorten(sentence, MOST_QUOTED)
+    line, said = recalled.told_by_number[entry.number].line, shorten(sentence, MOST_QUOTED)
     language = language_of(sentence, recalled.language)
     if not line.speaker:
         me = "I" if recalled.says_i else recalled.name

@@ -12,10 +12,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
-from heapq import heappop, heappush
-from itertools import chain, takewhile
+from heapq import heapify, heappop, heappush, heapreplace
+from itertools import chain
 from math import fsum, log1p, sqrt
-from operator import itemgetter
 from typing import NamedTuple
 
 from cogitate.memory.language.sentences import split_sentences
@@ -46,11 +45,11 @@ class Sentence(NamedTuple):
 
     part: Part
     number: int  # of the entry
-    importance: float
+    importance: int
     scale: float  # of the weight of its words
 
 
-def sentence_of(part: Part, number: int, importance: float) -> Sentence:
+def sentence_of(part: Part, number: int, importance: int) -> Sentence:
     """Return a part of the entry with a number and an importance."""
     return Sentence(part, number, importance, sqrt(importance / len(part.stems)))
 
@@ -67,67 +66,70 @@ def read(text: str, whole: bool = False) -> Reading:
     return Reading(normal(text), tuple(parts))
 
 
-def word_weights(
-    sentences: Sequence[Sentence], repeats: Mapping[int, int], earlier: Iterable[str] = ()
-) -> Mapping[str, float]:
-    """Return the weight of each stem.
+class Words:
+    """How much each word of sentences matters, and how many of them have it: whole numbers, the same in any order."""
 
-    Args:
-        repeats: how often entries were observed again, by number.
-        earlier: the texts of the time before.
+    def __init__(self) -> None:
+        self._mass: defaultdict[str, int] = defaultdict(int)
+        self._count: defaultdict[str, int] = defaultdict(int)
+
+    def add(self, sentences: Iterable[Sentence]) -> None:
+        """Count sentences."""
+        mass, count = self._mass, self._count
+        for part, _, importance, _ in sentences:
+            weight = importance - TRIVIAL
+            for word in part.stems:
+                mass[word] += weight
+                count[word] += 1
+
+    def weights(self, repeated: Sequence[tuple[Sentence, int]], earlier: Iterable[str] = ()) -> Mapping[str, float]:
+        """Return the weight of each word.
+
+        Args:
+            repeated: sentences among these, each with how often its entry was observed again.
+            earlier: the texts of the time before.
+        """
+        mass: Mapping[str, float] = self._mass
+        if repeated:
+            mass = more = dict[str, float](self._mass)
+            for (part, _, importance, _), times in repeated:
+                for word in part.stems:
+                    more[word] += (importance - TRIVIAL) * log1p(times)
+        before = Counter(chain.from_iterable(part.stems for text in earlier for part in read(text).parts))
+        if not before:
+            return {word: log1p(weight / _ONE) for word, weight in mass.items()}
+        now = self._count
+        return {
+            word: log1p(weight / _ONE * sqrt(now[word] / (now[word] + before[word]))) for word, weight in mass.items()
+        }
+
+
+class Centre:
+    """Sentences by their nearness to the centre of their period, where each time the same words are told, or more.
+
+    What was told can only lower a centrality: so a sentence is scored again only where it comes first.
     """
-    mass: defaultdict[str, float] = defaultdict(float)
-    for part, number, importance, _ in sentences:
-        weight = (importance - TRIVIAL) * (1 + log1p(repeats[number]) if number in repeats else 1)
-        for word in part.stems:
-            mass[word] += weight
-    before = Counter(chain.from_iterable(part.stems for text in earlier for part in read(text).parts))
-    if not before:
-        return {word: log1p(weight / _ONE) for word, weight in mass.items()}
-    now = Counter(chain.from_iterable(s.part.stems for s in sentences))
-    return {word: log1p(weight / _ONE * sqrt(now[word] / (now[word] + before[word]))) for word, weight in mass.items()}
 
+    def __init__(self, sentences: Iterable[Sentence], weights: Mapping[str, float]) -> None:
+        self._weight_of = weight_of = weights.__getitem__
+        scored = ((fsum(map(weight_of, one.part.stems)) * one.scale, one) for one in sentences)  # exact in any order
+        #: A heap: centrality, negated, when so many words were told; the entry's number; centrality before any was.
+        self._queue = [(-whole, one.number, at, 0, whole, one) for at, (whole, one) in enumerate(scored)]
+        self._passed: list[tuple[float, int, int, int, float, Sentence]] = []
+        heapify(self._queue)
 
-def most_central(
-    ranked: Iterable[tuple[float, Sentence]],
-    weights: Mapping[str, float],
-    told: Set[str] = frozenset(),
-    least: float = 0.0,
-) -> Iterator[Sentence]:
-    """Yield the sentences of at least some centrality, the nearest to the centre first; words in `told` count half.
-
-    Args:
-        ranked: sentences with their centrality before anything was told, the nearest first. What was told can only
-            lower it: so not all are scored again.
-    """
-    if not told:
-        yield from (sentence for _, sentence in takewhile(lambda pair: pair[0] >= least, ranked))
-        return
-    again: list[tuple[float, int, int, Sentence]] = []  # a heap of those that were scored again
-    weight_of = weights.__getitem__
-    for at, (most, sentence) in enumerate(ranked):
-        while again and -again[0][0] > most:
-            yield heappop(again)[-1]
-        if most < least:
-            break
-        words = sentence.part.stems & told
-        score = most - fsum(map(weight_of, words)) / 2 * sentence.scale if words else most
-        if score >= least:
-            heappush(again, (-score, sentence.number, at, sentence))
-    while again:
-        yield heappop(again)[-1]
-
-
-def ranking(sentences: Iterable[Sentence], weights: Mapping[str, float]) -> list[tuple[float, Sentence]]:
-    """Return sentences with their centrality: how near they are to the centre of the period, the nearest first."""
-    weight_of = weights.__getitem__
-    found = [(fsum(map(weight_of, one.part.stems)) * one.scale, one) for one in sentences]  # exact in any order
-    found.sort(key=itemgetter(0), reverse=True)
-    return found
-
-
-def centrality(sentence: Sentence, weights: Mapping[str, float], told: Set[str] = frozenset()) -> float:
-    """Return how near a sentence is to the centre of the period; words in `told` count half."""
-    stemmed, weight_of = sentence.part.stems, weights.__getitem__
-    whole = fsum(map(weight_of, stemmed)) * sentence.scale
-    return whole - fsum(map(weight_of, stemmed & told)) / 2 * sentence.scale
+    def nearest(self, told: Set[str], least: float = 0.0) -> Iterator[tuple[float, Sentence]]:
+        """Yield the sentences of at least some centrality with it, the nearest first; words in `told` count half."""
+        queue = self._queue
+        for passed in self._passed:
+            heappush(queue, passed)
+        self._passed.clear()
+        while queue and -queue[0][0] >= least:
+            below, number, at, upto, whole, sentence = queue[0]
+            words = sentence.part.stems & told if upto < len(told) else None
+            if words:
+                score = whole - fsum(map(self._weight_of, words)) / 2 * sentence.scale
+                heapreplace(queue, (-score, number, at, len(told), whole, sentence))
+            else:
+                self._passed.append(heappop(queue))
+                yield -below, sentence

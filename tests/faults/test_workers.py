@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from cogitate.ops.fake_llm.server import FakeEndpoint
+from cogitate.scheduler.config.endpoints import Endpoint
 from cogitate.scheduler.tick.tick_iterator import Tick
 from tests.faults.attacked import AGENTS, MORNING, Attacked, Eventually, settings_of
 from tests.faults.ledger_servers import also_on_a_cluster
@@ -29,6 +30,22 @@ def test_workers_killed_in_mid_call(town: Attacked, endpoint: FakeEndpoint, dige
     endpoint.release()
     town.ends_as(digest, host)
     assert town.attempts() > 1
+
+
+def test_the_only_slot_of_an_endpoint_is_free_when_the_worker_that_holds_it_is_killed(
+    endpoint: FakeEndpoint, tmp_path: Path, digest: str, eventually: Eventually
+) -> None:
+    """The deadline of the killed call is ten minutes away, further than any wait of a test."""
+    limits = {"default": Endpoint(base_url=endpoint.url, api_key="any", concurrency=1)}
+    with Attacked(settings_of(tmp_path, endpoint, endpoints=limits, workers=2), eventually) as town:
+        town.ready()
+        endpoint.hold()
+        host = town.host()
+        endpoint.wait_for_request(1)
+        for pid in town.pool.pids():
+            os.kill(pid, signal.SIGKILL)
+        endpoint.release()
+        town.ends_as(digest, host)
 
 
 def test_a_killed_workers_job_never_misses_its_due_tick(

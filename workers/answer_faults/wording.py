@@ -54,17 +54,13 @@ _SAME = 0.75  # share of equal items that a day may have
 
 def _repeats_itself(text: str, words: list[str]) -> bool:
     """Return whether a text of these words repeats one word or sentence, or loops."""
-    if len(words) > 1 and _times(text) >= _ONE_WORD:
-        return True
+    if len(words) > 1:
+        letters = "".join(filter(str.isalpha, text.casefold()))
+        if len(letters) // (letters + letters).find(letters, 1) >= _ONE_WORD:  # the same letters, and nothing else
+            return True
     parts = map(words_of, split_sentences(text))
     said = [" ".join(part) for part in parts if len(part) >= _SAID_TWICE]
     return len(said) != len(set(said)) or (len(words) >= _LONG and len(_runs(words, 3)) / (len(words) - 2) < _VARIED)
-
-
-def _times(text: str) -> int:
-    """Return how many times a text repeats the same letters, if it consists of nothing else."""
-    letters = "".join(filter(str.isalpha, text.casefold()))
-    return len(letters) // (letters + letters).find(letters, 1)
 
 
 def faults_of_fields(value: Any, choices: frozenset[str]) -> Iterator[Fault]:

@@ -16,7 +16,6 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable
-from importlib import resources
 from typing import Literal, NamedTuple
 
 import structlog
@@ -27,9 +26,10 @@ from structlog.contextvars import get_contextvars
 
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.keys import ENDPOINTS, Reply, endpoint_keys, new_nonce
-from cogitate.workers import lua
+from cogitate.workers.gate.caller import Caller, Held
 from cogitate.workers.gate.endpoint_reports import SECOND, Entered, Report, Reports, Spacing, verdict_of
 from cogitate.workers.llm.replies.failures import CLASSES, Failure, ModelAnswer
+from cogitate.workers.lua import source
 
 _EARLY = 0.003  # seconds by which a waiting call asks again early, so that it leaves on time
 _PROBE_NAP = 0.05  # seconds between two checks for the end of another worker's probe
@@ -64,6 +64,7 @@ class Gate:
         self._probe = _script(client, "probe")
         self._failures = settings.tuning.breaker_failures
         self._reports = Reports(client, _script(client, "leave"), settings)
+        self._caller = Caller(_script(client, "renew"))
         self._called: set[str] = set()  # endpoints that this process has called
         self._lock = threading.Lock()
         self._stopping = stopping
@@ -92,8 +93,26 @@ class Gate:
             slow: whether it asks in a service tier that answers later than others. Then its duration says nothing of
                 other calls, and it does not try an endpoint whose breaker is open.
         """
+        token = self._caller.new_token()
+        found = self._wait_for_admission(endpoint, token, model, tokens, deadline, may_wait, again=again, slow=slow)
+        if isinstance(found, Refused):
+            self._caller.forget(token)
+        return found
+
+    def _wait_for_admission(
+        self,
+        endpoint: str,
+        token: str,
+        model: str,
+        tokens: int,
+        deadline: float,
+        may_wait: MayWait,
+        *,
+        again: bool,
+        slow: bool,
+    ) -> Entered | Refused:
         limits, spacing = self._endpoints[endpoint], self._spacing[endpoint]
-        token, began, places, waited = new_nonce(), time.monotonic(), ["", ""], False
+        began, places, waited = time.monotonic(), ["", ""], False
         try:
             fresh = endpoint not in self._called and self._is_first(endpoint)
             while True:
@@ -119,7 +138,7 @@ class Gate:
                         leaves = now + answer[2] / SECOND
                         if answer[2]:  # a few milliseconds at most; even a sleep of zero yields the CPU
                             time.sleep(answer[2] / SECOND)
-                        return Entered(
+                        admitted = Entered(
                             endpoint=endpoint,
                             model=model,
                             token=token,
@@ -133,6 +152,12 @@ class Gate:
                             spacing=spacing,
                             limited=answer[5] == b"1" or limits.concurrency is not None or any(spacing),
                         )
+                        if answer[5] == b"1" or limits.concurrency or admitted.probes or admitted.tries_aside:
+                            free_at = admitted.left + (deadline - now + 1.0) * SECOND
+                            self._caller.hold(token, Held(endpoint, model, limits.concurrency or 0, free_at))
+                        else:
+                            self._caller.forget(token)
+                        return admitted
                     case b"open" | b"aside" as what:
                         return Refused("breaker_open", answer[2].decode(), answer[1] / SECOND, what == b"aside")
                     case b"late":
@@ -140,6 +165,7 @@ class Gate:
                 wait, places = answer[1] / SECOND, [place.decode() for place in answer[2:4]]
                 if not waited:
                     log.info("endpoint.waiting", endpoint=endpoint, seconds=round(wait, 3))
+                    self._caller.hold(token, Held(endpoint))
                 waited = True
                 sleep = max(wait / 2, _NAP) if limits.tokens_per_minute and wait > _NAP else wait - _EARLY
                 if self._stopping.wait(max(sleep, 0.0005)):
@@ -156,6 +182,7 @@ class Gate:
         Args:
             prompt: its digest, by which refusals of different prompts are told apart.
         """
+        self._caller.forget(entered.token)
         report = Report(
             call=entered,
             answer=answer,
@@ -205,8 +232,9 @@ class Gate:
             self._client.hincrby(counters, "failures:unusable", 1)
 
     def close(self) -> None:
-        """Send the pending reports. Reports of calls that end later are dropped."""
+        """Send the pending reports, and free what calls still hold. Reports of calls that end later are dropped."""
         self._reports.close()
+        self._caller.close()
 
     def _is_first(self, endpoint: str) -> bool:
         with self._lock:
@@ -218,4 +246,4 @@ class Gate:
 
 
 def _script(client: Redis, name: str) -> Script:
-    return client.register_script((resources.files(lua) / f"{name}.lua").read_text(encoding="utf-8"))
+    return client.register_script(source(name))

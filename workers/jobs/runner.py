@@ -185,7 +185,8 @@ class Runner:
             BEFORE_CLAIM.failed(reason_of(error))
             raise
         if isinstance(claim, Claim):
-            BEFORE_CLAIM.claimed()
+            if BEFORE_CLAIM.in_turn:
+                BEFORE_CLAIM.claimed()
             if self.desk is not None and claim.model is not None and claim.model.batch != "off":
                 self.desk.start()  # it finds batches of other workers, too
             return claim

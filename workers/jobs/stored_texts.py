@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from importlib import resources
 
 import msgspec
 import structlog
@@ -35,12 +34,12 @@ from cogitate.scheduler.ledger.recorded_answers import MOST_ANSWER, RecordedAnsw
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.tasks.kind import Prompt
-from cogitate.workers import lua
 from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.call import Ask, CachedQuestion, Call
 from cogitate.workers.jobs.judging import OF_ANSWERS
 from cogitate.workers.llm.replies.failures import Failure, FailureKind, ModelAnswer
 from cogitate.workers.llm.replies.reply import Reply, validated
+from cogitate.workers.lua import source
 
 MOST_ATTEMPTS = 20  # of one job; the largest `claim_cap`
 
@@ -61,7 +60,7 @@ class KeptTexts:
         self._what = what
         self._most_bytes = most_bytes
         self._milliseconds = max(1, int(seconds * 1_000))
-        self._script: Script = client.register_script((resources.files(lua) / "keep.lua").read_text(encoding="utf-8"))
+        self._script: Script = client.register_script(source("keep"))
 
     def keep(self, keys: Sequence[str], field: str, text: bytes, incarnation: str = "") -> None:
         """Store a text under `field`.

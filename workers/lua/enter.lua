@@ -3,7 +3,7 @@
 --     state ('open', else closed), why, probe_at, lasting (1: opened by refusals, which a change of settings removes)
 --     probe, probe_until               the token of the one call that probes an open breaker, and when the probe expires
 --     aside:<model>                    'until why number since': a model set aside, see leave.lua
---     tried:<model>                    until when one call tries a model set aside
+--     tried:<model>, trying:<model>    until when one call tries a model set aside, and its token
 --     answered:<model>                 '1' once it has answered
 --     hold, hold:<model>               when the pause that the endpoint asked for ends
 --     room:<model>, pace:<model>       learned limits: calls in flight, and time between two; absent: none known
@@ -21,7 +21,7 @@
 --       12 '1' if the call may wait for the probe of an endpoint that has answered before, '2' for that of a model too
 --       13 '1' if an attempt of the job has failed before
 --       14 '1' if it asks in a slow service tier: such a call does not probe
---   The slots of a model with learned limits are the key KEYS[2]:<model>.
+--   The slots of a model with learned limits are the key KEYS[2]:<model>; for the further keys see callers.lua.
 -- Answers {'go', when, delay, '1' if it tries a model set aside, '1' if it tries an open endpoint,
 --          '1' if limits are learned for the model} | {'wait', time, place, place}
 --      |  {'late', time, 'requests', 'slot' or 'time', '1' if only the limits of this model are in the way}
@@ -42,6 +42,8 @@ patience, cap = tonumber(patience), tonumber(cap)
 local fresh = first == '1'
 local seconds, microseconds = unpack(redis.call('TIME'))
 local now = seconds * 1000000 + microseconds
+local caller = caller_of(token)
+free_missed(caller, now)
 local aside = 'aside:' .. model
 local lane_slots = slots .. ':' .. model
 
@@ -53,6 +55,7 @@ local function number(text) return tonumber(text or 0) or 0 end
 
 local function refuse(answer, count)
   redis.call('HINCRBY', counters, 'refused:' .. count, 1)
+  if request_place ~= '' or token_place ~= '' then free_call(token) end
   return answer
 end
 
@@ -65,14 +68,15 @@ local function closed_until(what, instant, cause, known)
   return refuse({what, left, cause}, 'breaker_open')
 end
 
-local probing = state == 'open'
+local probing, retrying = state == 'open', set_aside ~= false
+local limited = cap > 0 or number(room) > 0 or tonumber(pace) > 0 or tonumber(tokens) > 0
+if limited or probing or retrying then hear(caller, now) end
 if probing and slow == '1' then return {'open', math.max(0, number(probe_at) - now), why} end
 if probing then
   local known = may_wait ~= '0' and usual
   if probe and probe ~= '' and now < number(probe_until) then return closed_until('open', number(probe_at), why, known) end
   if number(probe_at) > now and not (fresh and lasting == '1') then return closed_until('open', number(probe_at), why, known) end
 end
-local retrying = set_aside ~= false
 if retrying then
   local aside_until, cause = string.match(set_aside, '(%S+) (%S+)')
   if (now < number(aside_until) or now < number(tried)) and not fresh then
@@ -139,6 +143,10 @@ if wait > EARLY or waits_for == 'slot' then
       places[clock.name] = string.format('%.0f', clock.place)
     end
   end
+  if caller and (places.requests ~= '' or places.tokens ~= '') then
+    redis.call('HSET', KEYS[6], token, table.concat({places.requests ~= '' and pace or '0',
+      places.tokens ~= '' and tokens or '0', model}, ' '))
+  end
   return {'wait', math.ceil(wait), places.requests, places.tokens}
 end
 
@@ -162,7 +170,12 @@ if room > 0 then
 end
 if learned_pace > 0 then redis.call('HSET', gate, 'next:' .. model, due + learned_pace) end
 if probing then redis.call('HSET', gate, 'probe', token, 'probe_until', now + patience + 1000000) end
-if retrying then redis.call('HSET', gate, 'tried:' .. model, now + patience + 1000000) end
+if retrying then redis.call('HSET', gate, 'tried:' .. model, now + patience + 1000000, 'trying:' .. model, token) end
+if caller and (cap > 0 or room > 0 or probing or retrying) then
+  redis.call('HSET', KEYS[6], token, '0 0 ' .. model)
+elseif request_place ~= '' or token_place ~= '' then
+  redis.call('HDEL', KEYS[6], token)
+end
 if waited ~= '0' then redis.call('HINCRBY', counters, 'waited_ms', math.floor(waited / 1000)) end
 return {'go', due, math.ceil(math.max(0, due - now)), retrying and '1' or '0', probing and '1' or '0',
   room > 0 and '1' or '0'}

@@ -7,7 +7,7 @@
 --     streak:<model>                consecutive failures of a model
 --     refused:<model>               when it first refused a prompt since it last answered, and ' <digest>' of each prompt
 --     aside:<model>                 'until why number since': it is set aside; one call tries it then, and doubles the pause
---     tried:<model>, answered:<model>  see enter.lua
+--     tried:<model>, trying:<model>, answered:<model>  see enter.lua
 --     refusing                      models set aside for refusals since the endpoint last answered
 --     limiting                      "<time> <model>" of a 429 since the endpoint last answered, within longest_pause; no model
 --                                   once a second one was limited
@@ -54,9 +54,9 @@ local function of_model(name) return name .. ':' .. model end
 local DIFFERENT = 3
 local UNKNOWN = 5000000  -- time for an answer if none came yet
 local state, since, probe, in_row, latest, openings_before, usual, fastest, known_why, refusing, model_streak, set_aside,
-  room, cut, refused, answered, limiting = unpack(redis.call('HMGET', gate, 'state', 'since', 'probe', 'streak', 'latest', 'openings',
+  room, cut, refused, answered, limiting, trying = unpack(redis.call('HMGET', gate, 'state', 'since', 'probe', 'streak', 'latest', 'openings',
     'usual', 'fastest', 'why', 'refusing', of_model('streak'), of_model('aside'), of_model('room'), of_model('cut'),
-    of_model('refused'), of_model('answered'), 'limiting'))
+    of_model('refused'), of_model('answered'), 'limiting', of_model('trying')))
 room = tonumber(room)
 local answer, both_limited = {''}, false
 local most_times, most_changes = 200, 100
@@ -67,7 +67,10 @@ redis.call('HINCRBY', counters, 'tokens', tokens)
 if estimated ~= '0' then redis.call('HINCRBY', counters, 'estimated', estimated) end
 if reasoning ~= '0' then redis.call('HINCRBY', counters, 'reasoning', reasoning) end
 if failure ~= '' then redis.call('HINCRBY', counters, 'failures:' .. failure, calls) end
-if token ~= '' then redis.call('ZREM', slots, token) end
+if token ~= '' then
+  redis.call('ZREM', slots, token)
+  redis.call('HDEL', KEYS[6], token)
+end
 local in_flight = 1
 if room and token ~= '' then
   in_flight = redis.call('ZCARD', slots .. ':' .. model)
@@ -193,7 +196,9 @@ local function open(openings)
   answer = {'opened', why, math.ceil(pause)}
 end
 
-if tried_aside == '1' then redis.call('HDEL', gate, of_model('tried')) end
+if tried_aside == '1' and (not trying or trying == token) then  -- otherwise another tries it now
+  redis.call('HDEL', gate, of_model('tried'), of_model('trying'))
+end
 local bad = verdict == 'failing' or verdict == 'limited' or verdict == 'refused'
 if verdict == 'fine' then
   if set_aside then note('asked_again', model) end

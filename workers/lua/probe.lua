@@ -1,5 +1,5 @@
 -- Probes an endpoint whose breaker is open, without asking a model: one worker at a time over all runs.
---   KEYS  as in enter.lua and leave.lua
+--   KEYS  as in enter.lua, leave.lua and callers.lua
 -- ARGV  1 'begin'  2 token  3 patience: until the probe expires  4 pace: between two requests, 0 for no limit
 --       5 '1' if this worker waited for another probe, whose failure counts for it too
 --   Answers {'go'} | {'done'}: nothing to probe | {'busy', time until the other probe may have ended} | {'paced', time}.
@@ -9,6 +9,7 @@ local gate = unpack(KEYS)
 local verb, token = unpack(ARGV, 1, 2)
 local seconds, microseconds = unpack(redis.call('TIME'))
 local now = seconds * 1000000 + microseconds
+free_missed(nil, now)
 local state, why, since, probe, probe_until, hold, free =
   unpack(redis.call('HMGET', gate, 'state', 'why', 'since', 'probe', 'probe_until', 'hold', 'requests.free'))
 local function number(text) return tonumber(text or 0) or 0 end

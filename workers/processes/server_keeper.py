@@ -2,7 +2,7 @@
 
 That file holds every acknowledged write, so nothing is lost; hosts and workers reconnect by themselves (see
 `cogitate.scheduler.ledger.outage`). The keeper gives up on a server that keeps dying right after its start, for example
-on a full disk, and the run stops.
+on a full disk, and the run stops at once.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ class ServerKeeper:
 
     def __init__(self, server: EmbeddedServer) -> None:
         self._server = server
+        self.given_up = False  # it starts the server no more
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._keep, name="server-keeper", daemon=True)
 
@@ -47,6 +48,7 @@ class ServerKeeper:
             said, folder = self._server.log_tail(), str(self._server.data_dir)
             quick_deaths = 1 if time.monotonic() - born > QUICK_DEATH else quick_deaths + 1
             if quick_deaths >= GIVE_UP:
+                self.given_up = True
                 log.error("server.given_up", said=said, data_dir=folder)
                 return
             delay = FIRST_DELAY * 2.0 ** (quick_deaths - 1)

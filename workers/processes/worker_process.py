@@ -132,8 +132,8 @@ class FailuresBeforeClaim:
 
     def claimed(self) -> None:
         """Reset the count of failures: a job was claimed."""
-        if self.in_turn and not self.useless:
-            with self._lock:
+        with self._lock:
+            if not self.useless:
                 self.in_turn = 0
 
 

@@ -19,7 +19,6 @@ from __future__ import annotations
 import binascii
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from importlib import resources
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -29,7 +28,7 @@ from cogitate.memory import typed_json
 from cogitate.memory.errors import CogitateError
 from cogitate.scheduler.config.settings import check_run_name
 from cogitate.tasks.job import Job, split_job_id
-from cogitate.workers import lua
+from cogitate.workers.lua import source
 
 MAX_JOB_ID = 512  # characters; longer than any run name, kind and owner
 
@@ -219,4 +218,4 @@ def next_hints(
 
 @lru_cache(maxsize=8)  # a process has one or two clients; the hash of the script is computed once for each
 def _script(client: Any) -> Any:
-    return client.register_script((resources.files(lua) / "turn.lua").read_text(encoding="utf-8"))
+    return client.register_script(source("turn"))

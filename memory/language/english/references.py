@@ -104,8 +104,9 @@ def looks_like_name(word: str, *, first: bool) -> bool:
     low = word.lower().replace("’", "'")
     if not word[0].isupper() or low in FUNCTION_WORDS or low.split("'")[0] in ("i", "am", "pm", "day", "ok", "tv"):
         return False
-    opens = low in BASE_FORMS or low in _VERBS or low in _OPENERS or is_adverb(low) or is_inflected(low)
-    return not (first and opens)
+    if not first:
+        return True
+    return not (low in BASE_FORMS or low in _VERBS or low in _OPENERS or is_adverb(low) or is_inflected(low))
 
 
 def is_plural(word: str) -> bool:

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import csv
 import json
+import re
+import signal
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
+from cogitate.ops.command_options import open_state
 from cogitate.ops.fake_llm.server import MODEL, FakeEndpoint
 from cogitate.ops.load.figures import LoadRecorder, check_names, failures, figures, numbers, parse
 from cogitate.ops.load.profiles import PROFILES, profile_of, recorded_profile, run_profile
-from cogitate.ops.load.run import INPUT_PRICE, OUTPUT_PRICE
-from cogitate.scheduler.config.settings import ConfigurationError
+from cogitate.ops.load.run import INPUT_PRICE, OUTPUT_PRICE, RUN
+from cogitate.scheduler.config.settings import ConfigurationError, Settings
+from cogitate.scheduler.config.urls import SERVER_FILE
 from cogitate.scheduler.inspection.summary import summarise_run
+from cogitate.scheduler.ledger.keys import RUNS
+from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.simulation.story.story import AGENTS
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import summary, typed
+from tests.live_flower import started, until
+from tests.patience import LONGEST
 
 
 def test_in_an_outage_reflections_slow_down_come_back_and_none_is_lost(tmp_path: Path) -> None:
@@ -58,6 +66,26 @@ def test_in_an_outage_reflections_slow_down_come_back_and_none_is_lost(tmp_path:
     ):
         assert f">{title}</tspan>" in page
     assert "<script" not in page
+
+
+def test_an_interrupted_test_says_which_ticks_its_figures_cover(tmp_path: Path) -> None:
+    data_dir, log, page = tmp_path / "data", tmp_path / "load.log", tmp_path / "load.html"
+
+    def ticks() -> int:
+        if not (data_dir / SERVER_FILE).exists():
+            return 0
+        with open_state(Settings(data_dir=data_dir)) as client:
+            return RunStore.open(client, RUN).tick() if client.sismember(RUNS, RUN) else 0
+
+    test = ("load", "--profile", "steady", "--agents", 3, "--workers", 1, "--tick-rate", 20, "--out", page, "--json")
+    with started(*test, data_dir=data_dir, log=log) as process:
+        until(lambda: ticks() > 3 or process.poll() is not None, "some ticks")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(LONGEST) == 130, log.read_text()
+    found = json.loads(log.read_text().splitlines()[-1])
+    assert found["complete"] is False
+    (said,) = re.findall(r"stopped after [\d,]+ of [\d,]+ ticks: the figures cover these only", log.read_text())
+    assert said.capitalize() in page.read_text()
 
 
 def test_the_people_of_the_story_think_under_load(tmp_path: Path) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from importlib import resources
 from typing import Any
 
 from redis import Redis
 
 from cogitate.scheduler.ledger.keys import endpoint_keys
+from cogitate.workers.lua import source
 
 NOW = 1_000_000_000  # microseconds of the clock
 SECOND = 1_000_000
@@ -64,8 +64,7 @@ LEAVE = {
 
 def ran(client: Redis, name: str, args: list[Any], keys: list[str] = KEYS, now: int = NOW) -> Any:
     """The answer of a script that is run at a time."""
-    text = (resources.files("workers.lua") / f"{name}.lua").read_text()
-    answer = client.register_script(CLOCK % divmod(now, SECOND) + text)(keys=keys, args=args)
+    answer = client.register_script(CLOCK % divmod(now, SECOND) + source(name))(keys=keys, args=args)
     return [part.decode() if isinstance(part, bytes) else part for part in answer] if type(answer) is list else answer
 
 

@@ -14,7 +14,6 @@ import secrets
 import threading
 from collections.abc import Iterator, Sequence
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
@@ -48,6 +47,7 @@ from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger import keys
 from cogitate.scheduler.ledger.keys import _PRELUDES, script
 from cogitate.tasks.job import Job
+from cogitate.workers import lua
 from cogitate.workers.gate.endpoint_reports import Report, Reports
 from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.call import Ask, Call
@@ -96,7 +96,7 @@ class Server:
         self.plain.flushall()
         if not self._knows_scripts:
             with self.plain.pipeline(transaction=False) as pipeline:
-                for text in (*map(keys.source, _PRELUDES), *_scripts_of_workers()):
+                for text in (*map(keys.source, _PRELUDES), *map(lua.source, lua.NAMES)):
                     pipeline.script_load(text)
                 pipeline.execute()
             self._knows_scripts = True
@@ -170,10 +170,8 @@ def simulating() -> Iterator[Server]:
         undo.enter_context(patch.object(cogitate.hosting.inline, "Heartbeat", _Still))
         undo.enter_context(patch.object(cogitate.hosting.inline, "InlinePublisher", _publisher))
         undo.enter_context(patch.object(cogitate.hosting.tick_loop, "check_model", lambda settings: None))
-        # Reading the environment is slow, and so is reading a script anew for each worker.
+        # Reading the environment is slow.
         undo.enter_context(patch.object(cogitate.scheduler.config.facts, "Settings", cache(Settings)))
-        for module in (cogitate.workers.gate.gate, cogitate.workers.jobs.stored_texts):
-            undo.enter_context(patch.object(module.resources, "files", cache(resources.files)))
         ledger = cogitate.scheduler.ledger
         for module in (ledger.batches, ledger.claims, ledger.ledger):
             undo.enter_context(patch.object(module, "new_nonce", _nonce))
@@ -192,12 +190,6 @@ def simulating() -> Iterator[Server]:
 def be_silent() -> None:
     """Log nothing: millions of simulated faults are nobody's."""
     structlog.configure(wrapper_class=_Silent, cache_logger_on_first_use=False)
-
-
-def _scripts_of_workers() -> Iterator[str]:
-    for file in resources.files("workers.lua").iterdir():
-        if file.name.endswith(".lua"):
-            yield file.read_text()
 
 
 def _nonce() -> str:

@@ -45,7 +45,6 @@ def data(tmp_path: Path) -> Path:
     nodes["node_42"] = node(42, "thought", 42, "the cake was a gift", ["node_7", "node_3"])
     nodes["node_43"] = node(43, "thought", 42, "cakes and thoughts of the same instant", ["node_7"])
     (memory / "associative_memory" / "nodes.json").write_text(json.dumps(dict(reversed(nodes.items()))))
-    (memory / "scratch.json").write_text(json.dumps({"name": "Ann"}))
     record = {
         "agent": "Ann",
         "trigger_max": 100,

@@ -305,6 +305,17 @@ def test_a_model_too_slow_for_many_jobs_is_not_green() -> None:
     assert graded(model_card(ends, [ENDPOINT])) == ("up", "good")
 
 
+def test_a_model_is_not_slow_because_the_host_caught_up() -> None:
+    late = hour(ends={"applied": 20}, sources={"llm": 4, "heuristic": 16}, reasons={"late": 16})
+    assert graded(model_card(run(hour=late), [ENDPOINT])) == ("too slow", "bad")
+    found = model_card(run(hour=msgspec.structs.replace(late, late_by_host=16)), [ENDPOINT])
+    assert graded(found) == ("up", "good")
+    assert "16 late since the host, which had stalled, caught up" in found.lines
+    none = hour(ends={"applied": 16}, sources={"heuristic": 16}, reasons={"late": 16})
+    assert graded(model_card(run(hour=none), [ENDPOINT])) == ("no answer in time", "bad")
+    assert model_card(run(hour=msgspec.structs.replace(none, late_by_host=16)), [ENDPOINT]).grade in ("", "good")
+
+
 def test_the_model_card_names_why_calls_fail() -> None:
     seen = hour(sources={"llm": 9}, reasons={"failed": 4}, failures={"connection": 4, "late": 1})
     assert model_card(run(hour=seen), [ENDPOINT]).lines[1] == "failed: connection 4×"

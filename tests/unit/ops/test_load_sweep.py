@@ -72,3 +72,10 @@ def test_without_the_usual_value_the_first_is_the_base_and_a_missing_figure_has_
     ]
     assert result.rows()[0][0] == "1 (base)", "the usual latency was not tried"
     assert result.page(profile_of("steady")).html()
+
+
+def test_a_sweep_that_was_stopped_names_what_it_did_not_test() -> None:
+    found = SweepResult(parse_sweep("cadence=1,0.5,0.25"), 1.0, [Measured(1.0, figures())])
+    assert found.lines() == ["stopped: cadence 0.5, 0.25 not tested"]
+    assert found.json()["untested"] == [0.5, 0.25]
+    assert "stopped: cadence 0.5, 0.25 not tested" in found.page(profile_of("steady")).html()

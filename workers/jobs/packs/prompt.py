@@ -71,7 +71,7 @@ def packed(prompts: Sequence[Prompt], seed: str) -> PackedPrompt:
         lines = (f"{numbered(index)} {text}" for index, text in enumerate(short.told))
         listed = "\n".join((_LISTED, *lines, _END_OF_LISTED))
     user = _fenced(begin + listed + end, short.cases, name)
-    if short != ("", "", cases, ()) and [text for _, _, text in cases_in("", user)] == users:
+    if (short.before or short.after or short.told) and [text for _, _, text in cases_in("", user)] == users:
         shared, cases = begin + end, short.cases
     else:  # such as a template of a host that has no dates, or writes them in another way
         user = _fenced(shared, cases, name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ NAME = "…"  # stands for the name of a case's character in a line of all cases
 
 _DATED = re.compile(r"- \[(?P<date>[^\[\],]+, )?(?=\d)")  # as in "- [day 1, 9:02 AM] "
 _NAME = re.compile(r"[^,.]+")
+_DASH = "- "  # before the bracket in which such a line begins; a case needs none
 _OFFERED = re.compile(r"Available actions: ")  # begins the line of listed texts between tags
 _LISTED = re.compile(r"- (?!\[)")  # begins such a line before the first tag
 _BETWEEN = "; "  # between two of them
@@ -34,7 +35,7 @@ class Condensed(NamedTuple):
 
 def condensed(cases: Sequence[str]) -> Condensed:
     """Return the cases without their repeats. Those that `restored` does not return as they were must not use it."""
-    names, parts = _names(cases), [_parts([*_undated(case.split("\n"))]) for case in cases]
+    names, parts = _names(cases), [_parts(_without_dashes(_undated(case.split("\n")))) for case in cases]
     ends = [[line.replace(name, NAME) for line in end] for (*_, end), name in zip(parts, names, strict=True)]
     before, after = _common_end([start[1:] for start, *_ in parts]), _common_end(ends)
     short = [
@@ -54,7 +55,7 @@ def restored(found: Condensed) -> list[str]:
     for case, name in zip(found.cases, _names(found.cases), strict=True):
         start, fenced, end = _parts(_replaced(case.split("\n"), texts))
         own = [line.replace(NAME, name) for line in after]
-        cases.append("\n".join(_dated([*start, *before, *fenced, *end, *own])))
+        cases.append("\n".join(_dated(_with_dashes([*start, *before, *fenced, *end, *own]))))
     return cases
 
 
@@ -126,6 +127,14 @@ def _undated(lines: Sequence[str]) -> Iterator[str]:
         else:
             yield line if found["date"] != date else f"- [{line[found.end() :]}"
             date = found["date"]
+
+
+def _without_dashes(lines: Iterable[str]) -> list[str]:
+    return [line.removeprefix(_DASH) if line.startswith(f"{_DASH}[") else line for line in lines]
+
+
+def _with_dashes(lines: Iterable[str]) -> list[str]:
+    return [f"{_DASH}{line}" if line.startswith("[") else line for line in lines]
 
 
 def _dated(lines: Sequence[str]) -> Iterator[str]:

@@ -37,8 +37,10 @@ def answer_in(text: str, model: type[BaseModel], *, cut: bool = False) -> BaseMo
     Args:
         cut: whether the text reached its cap of tokens.
     """
-    if (exact := _exact(text, model)) is not None:
-        return exact
+    if text.startswith("{") and text.isascii() and not any(mark in text for mark in _NOT_PLAIN):
+        exact = captured(model.model_validate_json, text, strict=True, extra="forbid")
+        if type(exact) is not Raised:  # one object that fits as it stands, as most are
+            return exact
     values = values_in(text, cut=cut)
     objects = [one for one, _ in reversed(values) if isinstance(one, dict)]
     wrong: Raised | None = None
@@ -49,14 +51,6 @@ def answer_in(text: str, model: type[BaseModel], *, cut: bool = False) -> BaseMo
                 return made
             wrong = wrong or made
     return wrong
-
-
-def _exact(text: str, model: type[BaseModel]) -> BaseModel | None:
-    """Return a text that is one object of plain characters and fits its class as it stands; it needs no reading."""
-    if not text.isascii() or not text.startswith("{") or any(mark in text for mark in _NOT_PLAIN):
-        return None
-    made = captured(model.model_validate_json, text, strict=True, extra="forbid")
-    return None if type(made) is Raised else made
 
 
 def read_as(model: type[BaseModel], value: object) -> BaseModel | Raised:

@@ -43,7 +43,7 @@ def check_prompt(prompt: object) -> Prompt:
         used=_used("used", prompt.used),
         shown=None if prompt.shown is None else _used("shown", prompt.shown),
         then=prompt.then,  # effects are checked with those of the answer
-        constraints=_constraints(prompt.constraints, answer),
+        constraints=_constraints(prompt.constraints, answer) if prompt.constraints else (),
         built_in=prompt.built_in is True,
     )
 
@@ -72,8 +72,6 @@ def _answer(value: object) -> type[BaseModel]:
 
 def _constraints(value: object, answer: type[BaseModel]) -> tuple[Constraint, ...]:
     """Check that constraints name fields of the answer and contain only plain text and numbers; return them."""
-    if not value:
-        return ()
     if not isinstance(value, tuple | list) or not all(isinstance(one, Constraint) for one in value):
         raise WrongPrompt("constraints must be a tuple of Constraint")
     return tuple(_constraint(one, answer) for one in value)

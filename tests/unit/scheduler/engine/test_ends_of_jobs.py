@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+import structlog
 from fakeredis import FakeRedis
 from structlog.testing import capture_logs
 
@@ -114,6 +116,32 @@ def test_the_log_names_once_the_limit_that_drops_jobs_of_a_kind(
     assert [(one["kind"], one["owner"], one["why"]) for one in logs if one["event"] == "job.dropped"] == [
         ("hum", ADA, limit) for limit in named
     ], "a limit of a tick is free again with the next one"
+
+
+@pytest.fixture
+def at_info() -> Iterator[None]:
+    """A host that has its logs show events of level info."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.INFO))
+    yield
+    structlog.reset_defaults()
+
+
+@pytest.mark.usefixtures("at_info")
+def test_each_tick_logs_whose_jobs_its_limit_drops(cogitate_loop: Loops) -> None:
+    def turn(loop: TickLoop, tick: int) -> None:
+        if tick in (2, 4):
+            for _ in range(12):
+                loop.request("hum", ADA)
+
+    hums(on_denied="drop")
+    loop = cogitate_loop(owners=OWNERS, ticks=9, settings=PinnedSettings(limits={"tick.kind:hum.jobs": 1}))
+    with capture_logs() as logs:
+        ends(loop, turn)
+    told = [one for one in logs if one["event"] == "tick.limit_reached"]
+    assert [(one["tick"], one["limit"], one["kind"], one["dropped"], one["owners"]) for one in told] == [
+        (tick, "tick.kind:hum.jobs", "hum", 11, [ADA] * 10) for tick in (2, 4)
+    ]
+    assert {one["log_level"] for one in told} == {"info"}
 
 
 @pytest.mark.parametrize(

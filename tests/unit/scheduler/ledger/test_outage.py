@@ -126,6 +126,20 @@ def test_a_wait_ends_at_the_first_failure_after_its_stop() -> None:
     assert (server.calls, clock.slept) == (2, [])
 
 
+@pytest.mark.parametrize("on_outage", ["pause", "carry_on"])
+def test_nobody_waits_for_a_server_that_is_no_longer_restarted(on_outage: str) -> None:
+    settings = PinnedSettings.tuned(outage_wait=1e9, on_outage=on_outage)
+    asked = [False, True]
+    outage = outage_of(settings, "town", Server(*[AWAY] * 9), lambda: asked.pop(0) if len(asked) > 1 else asked[0])
+
+    def end() -> None:
+        outage.send(Server(*[AWAY] * 9), 10)
+        outage.settle()
+
+    with pytest.raises(LedgerUnavailable, match="run 'town': Redis stopped and could not be restarted"):
+        end()
+
+
 def test_pauses_double_up_to_a_second_and_the_wait_is_measured() -> None:
     waits, clock = pause()
     for _ in range(2):

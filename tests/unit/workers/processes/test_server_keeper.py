@@ -76,6 +76,7 @@ def kept(monkeypatch: pytest.MonkeyPatch, *lived: float, waits: int = 99) -> tup
     keeper._stopping = stopping  # type: ignore[assignment]
     with capture_logs() as logs:
         keeper._keep()
+    assert keeper.given_up == (logs[-1]["event"] == "server.given_up")
     assert all(entry["data_dir"] == "data" and entry["said"] == "said" for entry in logs)
     return [seconds for seconds in stopping.waited if seconds != 0.25], [entry["event"] for entry in logs]
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cogitate.tasks.kind import Prompt
-from cogitate.workers.jobs.packs.prompt import cases_in, numbered_texts, packed, unnumbered
+from cogitate.workers.jobs.packs.prompt import Passages, cases_in, numbered_texts, packed, unnumbered
 from tests.unit.tasks.own_kind_case import Said
 
 NAMES = ("Ada Lane", "Ben Moor", "Cleo Day")
@@ -32,14 +32,14 @@ def test_a_pack_says_once_what_all_cases_say() -> None:
 
 
 def test_a_memory_stays_in_its_case_even_if_all_have_it() -> None:
-    user = pack_of([user_of(name, HEARD) for name in NAMES])
-    assert user[user.index("<case-") :].count(HEARD) == user.count(HEARD) == len(NAMES)
+    user, heard = pack_of([user_of(name, HEARD) for name in NAMES]), HEARD.removeprefix("- ")
+    assert user[user.index("<case-") :].count(heard) == user.count(heard) == len(NAMES)
 
 
 def test_a_date_stands_before_the_first_of_the_lines_that_have_it() -> None:
     dated = ("- [day 1, 8:00 PM] Rain.", "- [day 2, 7:00 AM] Fog.", "- [day 2, 8:00 AM] Sun.", "- [known] Tides.")
     user = pack_of([user_of(name, *dated, HEARD) for name in NAMES])
-    assert "\n- [day 2, 7:00 AM] Fog.\n- [8:00 AM] Sun.\n- [known] Tides.\n- [day 2, 9:02 AM] Dan" in user
+    assert "\n[day 2, 7:00 AM] Fog.\n[8:00 AM] Sun.\n[known] Tides.\n[day 2, 9:02 AM] Dan" in user
 
 
 def acting(name: str, *actions: str) -> str:
@@ -60,7 +60,7 @@ def test_a_listed_text_that_several_cases_have_is_told_once_under_a_number() -> 
     assert user.count("\n- #1\n") == len(users)
     assert "\nAvailable actions: #2; mending nets at home; rest\n" in user
     assert "\nAvailable actions: rest; counting the boats\n" in user
-    assert user.count(HEARD) == len(users), "a memory stays in its case"
+    assert user.count(HEARD.removeprefix("- ")) == len(users), "a memory stays in its case"
     assert numbered_texts(user)[1:] == [
         {"#1": "7:00 PM: Dinner at home", "#2": "having tea at the mill"},
         {"#1": "7:00 PM: Dinner at home"},
@@ -97,6 +97,8 @@ ODD = (
     "</listed>",
     "#1 mending the nets",
     "- #1",
+    "[day 3] Hail.",
+    "[known] Tides.",
     "- mending the nets",
     "Available actions: #1; mending the nets; counting the boats",
     "Available actions: counting the boats; mending the nets; #2",
@@ -112,3 +114,13 @@ TEXTS = st.lists(LINES, min_size=1, max_size=12).map("\n".join)
 @given(st.lists(TEXTS, min_size=2, max_size=4))
 def test_the_prompts_of_the_cases_are_found_in_a_pack_as_they_were(users: list[str]) -> None:
     assert [text for *_, text in cases_in("", pack_of(users))] == users
+
+
+def test_a_text_that_is_listed_once_still_belongs_to_the_cases_that_have_it() -> None:
+    secret = "meeting the others under the third arch of the bridge"
+    lists = ((secret, "rest"), (secret,), ("rest", "counting the boats"))
+    users = [acting(name, *actions) for name, actions in zip(NAMES, lists, strict=True)]
+    pack = packed([Prompt(system="Hum.", user=user, answer=Said, version="1") for user in users], "seed")
+    assert pack.prompt.user.count(secret) == 1
+    passages = Passages(pack, "Hum.", ())
+    assert [passages.are_foreign(index, {"text": secret}) for index in range(3)] == [False, False, True]

@@ -1,0 +1,40 @@
+"""What heuristics look for in an entry, found when it is observed, in a paced host's idle time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cogitate.memory.appointments import appointments, calls_off, names_time
+from cogitate.memory.entry import Entry
+from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, languages_of
+from cogitate.memory.language.port import tells_trouble
+from cogitate.memory.retrieval.terms import TERMS
+from cogitate.memory.summaries.conversations import first_person
+from cogitate.tasks.heuristics.period import read_period
+from cogitate.tasks.heuristics.promises import find_promises
+from cogitate.tasks.heuristics.reading import SAID, TIMED, TOLD
+from cogitate.tasks.heuristics.recalled import NUMBER
+from cogitate.tasks.kind import WorldFacts
+
+
+def read_ahead(entry: Entry, owner: str, entries: Sequence[Entry], world: WorldFacts, since: int) -> None:
+    """Find what heuristics look for in an entry that an owner observed.
+
+    Args:
+        entries: all of the owner.
+        since: the number of the last entry that its latest reflection read.
+    """
+    names = world.display_names
+    TERMS.of(entry.text)
+    shown = languages_of(entry.text)[0]
+    tells_trouble(entry.text, world.spoken or (ENGLISH if shown in (OTHER, UNDETERMINED) else shown))
+    SAID.of(entries, owner, world.names)
+    TIMED.of(entries, owner, names)
+    if names_time(entry.text):
+        told = first_person(entry, owner, names)
+        calls_off(told.text)
+        appointments([told], world.locations, 0, 0)
+    find_promises(owner, entries, names)
+    read_period(
+        owner, names, entries, dict(zip(map(NUMBER, entries), TOLD.of(entries, owner, names), strict=True)), since
+    )

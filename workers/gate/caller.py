@@ -1,0 +1,116 @@
+"""This process as a caller of endpoints: what its calls hold there is its own, and free for others once it is missed.
+
+A call may hold a slot, a place in a queue, or the one try of what is set aside. Its token names the process, and while
+any call of the process waits or is in flight, a thread says every few seconds that the process lives. Whoever asks next
+frees what a process holds that was not heard (`workers/lua/callers.lua`).
+
+A process that was only slow or cut off counts its calls in flight again when it returns, so no further call is admitted
+until there is room; a call ends under its own token, so it can free nothing that is another's.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import structlog
+from redis.commands.core import Script
+from redis.exceptions import RedisError
+
+from cogitate.scheduler.ledger.keys import endpoint_keys, new_nonce
+
+EVERY = 2.0  # seconds; `MISSED_AFTER` in `workers/lua/callers.lua` is three of them
+
+log = structlog.get_logger()
+
+
+class Held(NamedTuple):
+    """What a call holds at an endpoint."""
+
+    endpoint: str
+    model: str = ""
+    cap: int = 0  # on the calls in flight of the endpoint; 0: none
+    free_at: float = 0.0  # microseconds of Redis's clock, when its slot is free in any case; 0: the call waits
+
+
+class Caller:
+    """The caller of one gate. Thread-safe.
+
+    Args:
+        renew: the script `renew`.
+    """
+
+    def __init__(self, renew: Script) -> None:
+        self._renew = renew
+        self._name = new_nonce()
+        self._held: dict[str, Held] = {}
+        self._heard_at: set[str] = set()  # endpoints that may know this caller
+        self._changed = threading.Condition()
+        self._idle = self._closed = False
+        self._thread: threading.Thread | None = None
+
+    def new_token(self) -> str:
+        """Return the token of a new call."""
+        return f"{self._name}:{new_nonce()}"
+
+    def hold(self, token: str, held: Held) -> None:
+        """Say that this process lives until the call with this token is forgotten."""
+        with self._changed:
+            if self._closed:
+                return
+            self._held[token] = held
+            self._heard_at.add(held.endpoint)
+            if self._idle:
+                self._changed.notify()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="endpoint-caller", daemon=True)
+                self._thread.start()
+
+    def forget(self, token: str) -> None:
+        """Forget a call that has ended; its report frees what it holds."""
+        with self._changed:
+            self._held.pop(token, None)
+
+    def close(self) -> None:
+        """End the thread, and free what this process still holds."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        if self._thread is not None:
+            self._thread.join()
+        for endpoint in self._heard_at:
+            self._run_script(endpoint, ["gone", self._name])
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._idle = True
+                self._changed.wait_for(lambda: self._held or self._closed)
+                self._idle = False
+                if self._changed.wait_for(lambda: self._closed, timeout=EVERY):
+                    return
+                held = dict(self._held)
+            for endpoint in sorted({one.endpoint for one in held.values()}):
+                self._say(endpoint, {token: one for token, one in held.items() if one.endpoint == endpoint})
+
+    def _say(self, endpoint: str, held: dict[str, Held]) -> None:
+        """Say that this process lives, and have its calls in flight hold again what was freed in the meantime."""
+        args: list[str | int | float] = ["heard", self._name, max(one.cap for one in held.values())]
+        for token, one in held.items():
+            if one.free_at:
+                args += [token, one.free_at, one.model]
+        again = self._run_script(endpoint, args)
+        if again:
+            log.warning("endpoint.missed_here", endpoint=endpoint, calls=len(again))
+            with self._changed:
+                ended = [token for token in again if token not in self._held]
+            if ended:
+                self._run_script(endpoint, ["left", *ended])
+
+    def _run_script(self, endpoint: str, args: Sequence[str | int | float]) -> list[str]:
+        try:
+            return [token.decode() for token in self._renew(keys=endpoint_keys(endpoint), args=args)]
+        except RedisError as error:
+            log.debug("endpoint.not_heard", endpoint=endpoint, error=type(error).__name__)
+            return []

@@ -1,0 +1,57 @@
+-- Who holds what at an endpoint: each process that calls it is a caller, and what a caller holds that is missed is free
+-- for others. Prelude of the gate's scripts. A token is '<caller>:<nonce>'; one without a colon is of an older version or
+-- of a probe without a call, and what it holds is free at its time only.
+--   KEYS[6]  cogitate:endpoint:{<name>}:calls    hash  token -> '<of the queue for requests> <of that for tokens> <model>': a
+--                                            call that waits in a queue, with the time of its place there, or is in flight
+--   KEYS[7]  cogitate:endpoint:{<name>}:callers  zset  caller, scored by when it is missed
+--
+-- If no caller at all was heard, Redis was away or nobody called, so nobody can be missed for it: each gets the time to be
+-- heard once more, marked by half a microsecond in its score.
+
+local MISSED_AFTER = 6000000  -- after a caller was last heard; it is heard every two seconds while it has calls here
+local ONCE_MORE = 0.5
+local calls, callers = KEYS[6], KEYS[7]
+
+local function caller_of(token) return string.match(token, '^(.*):') end
+
+-- Returns what a call holds: its slots, its place in the queues, and whether it is the one that tries.
+local function free_call(token)
+  local kept = redis.call('HGET', calls, token)
+  if not kept then return end
+  local gate, slots = KEYS[1], KEYS[2]
+  local requests, tokens, model = string.match(kept, '^(%S+) (%S+) (.*)$')
+  redis.call('HDEL', calls, token)
+  redis.call('ZREM', slots, token)
+  redis.call('ZREM', slots .. ':' .. model, token)
+  for clock, cost in pairs({requests = requests, tokens = tokens}) do  -- those behind move up
+    if tonumber(cost) > 0 then redis.call('HINCRBYFLOAT', gate, clock .. '.drift', '-' .. cost) end
+  end
+  local probe, trying = unpack(redis.call('HMGET', gate, 'probe', 'trying:' .. model))
+  if probe == token then redis.call('HSET', gate, 'probe', '') end
+  if trying == token then redis.call('HDEL', gate, 'tried:' .. model, 'trying:' .. model) end
+end
+
+-- Frees what others hold that are missed.
+local function free_missed(me, now)
+  local overdue, gone = redis.call('ZRANGEBYSCORE', callers, '-inf', now, 'WITHSCORES'), {}
+  if #overdue == 0 then return end
+  local silence = #redis.call('ZRANGEBYSCORE', callers, '(' .. string.format('%.0f', now), '+inf', 'LIMIT', 0, 1) == 0
+  for i = 1, #overdue, 2 do
+    local caller, missed_at = overdue[i], tonumber(overdue[i + 1])
+    if caller ~= me and silence and missed_at > 0 and missed_at % 1 ~= ONCE_MORE then
+      redis.call('ZADD', callers, string.format('%.1f', now + MISSED_AFTER + ONCE_MORE), caller)
+    elseif caller ~= me then
+      redis.call('ZREM', callers, caller)
+      gone[caller] = true
+    end
+  end
+  if next(gone) == nil then return end
+  local known = redis.call('HGETALL', calls)
+  for i = 1, #known, 2 do
+    if gone[caller_of(known[i])] then free_call(known[i]) end
+  end
+end
+
+local function hear(caller, now)
+  if caller then redis.call('ZADD', callers, string.format('%.0f', now + MISSED_AFTER), caller) end
+end

@@ -1,0 +1,31 @@
+-- A caller is heard, and its calls in flight hold their slots again if they were freed while nobody heard it: no other call
+-- is admitted until there is room again.
+--   KEYS  as in enter.lua and callers.lua
+-- ARGV  1 'heard'  2 caller  3 cap on calls in flight, 0 for none  4… token, when its slot is free again, model, …
+--   Answers the tokens that hold again.
+-- ARGV  1 'left'   2… tokens that held again although their calls have ended
+-- ARGV  1 'gone'   2 caller, which ends: what it holds is free
+local verb, caller, cap = unpack(ARGV, 1, 3)
+if verb == 'left' then
+  for i = 2, #ARGV do free_call(ARGV[i]) end
+  return {}
+end
+if verb == 'gone' then
+  redis.call('ZADD', callers, 'XX', 0, caller)
+  return {}
+end
+
+local seconds, microseconds = unpack(redis.call('TIME'))
+local now, again = seconds * 1000000 + microseconds, {}
+hear(caller, now)
+free_missed(caller, now)
+for i = 4, #ARGV, 3 do
+  local token, free_at, model = unpack(ARGV, i, i + 2)
+  if not redis.call('HGET', calls, token) and tonumber(free_at) > now then
+    redis.call('HSET', calls, token, '0 0 ' .. model)
+    if tonumber(cap) > 0 then redis.call('ZADD', KEYS[2], free_at, token) end
+    if redis.call('HGET', KEYS[1], 'room:' .. model) then redis.call('ZADD', KEYS[2] .. ':' .. model, free_at, token) end
+    again[#again + 1] = token
+  end
+end
+return again
