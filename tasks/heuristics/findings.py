@@ -12,12 +12,12 @@ from itertools import islice
 from operator import attrgetter
 
 from cogitate.memory.appointments import appointments
-from cogitate.memory.clock import DAY, clock_in_force, clock_time, date, day_of
+from cogitate.memory.clock import DAY, clock_time, date, day_of
 from cogitate.memory.entry import Entry, is_dialogue
 from cogitate.memory.language.languages import ENGLISH, is_english
 from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import split_sentences
-from cogitate.memory.language.times import anchor_days, find_times, names_date
+from cogitate.memory.language.times import anchor_days, find_times, is_over, names_date
 from cogitate.tasks.heuristics.promises import Promise, find_promises
 from cogitate.tasks.heuristics.reading import TIMED
 from cogitate.tasks.heuristics.recalled import Finding, Recalled, tell
@@ -45,7 +45,7 @@ def typed_findings(recalled: Recalled, promises: Sequence[Promise]) -> Iterator[
     yield from _coming(recalled)
     for mine in (True, False):
         for promise in promises:
-            open_ = not promise.settled and not _is_over(promise.said, recalled.minute)
+            open_ = not promise.settled and not is_over(promise.said, recalled.minute + 1)
             open_ = open_ and language_of(promise.said).stands_alone(promise.said)  # "I promise to check them"
             if open_ and recalled.owner == (promise.giver if mine else promise.taker):
                 yield Finding(tell(recalled, entries[promise.evidence[0]], promise.said), promise.evidence)
@@ -94,12 +94,3 @@ def _is_declined(recalled: Recalled, entry: Entry) -> bool:
 def _day(minute: int, now: int) -> str:
     """Return the day of a game time as one says it now: "day 2", and "today" on that day."""
     return "today" if day_of(minute) == day_of(now) else date(minute)
-
-
-def _is_over(text: str, minute: int) -> bool:
-    """Return whether a text names a day, and this day or its hour is over."""
-    days = [int(day) for day in re.findall(r"\bday (\d{1,6})\b", text)]
-    if not days or not clock_in_force().counts_days:
-        return False
-    times = find_times(text)
-    return (max(days) - 1) * DAY + (max(t.minute for t in times) if times else DAY - 1) <= minute

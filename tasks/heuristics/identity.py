@@ -25,7 +25,6 @@ _WISH = re.compile(
     r"\b(?:hopes?|wants?|plans?|intends?|would like|(?:is|am) (?:planning|going|hoping))\s++to\s++(\w.*)"
 )
 _WISHED = re.compile(r"\b(?:hopes?|wants?|wish(?:es)?|plans?|intends?|would like)\s++(?:to\s++|for\s++)?(\w.*)")
-_SENTENCE_ENDS = re.compile(r"(?<=[.!?])\s++")
 _PURSUIT_ENDS = re.compile(r"[,;.]|(?<!\s)\s++(?:and|because|while|so that|that|which|who)\s++")
 
 
@@ -64,7 +63,7 @@ def fulfilled_wish(profile: Profile, entries: Iterable[Entry]) -> list[str]:
 
 def _sentences(profile: Profile) -> list[str]:
     text = profile.currently.partition(":")[2].strip() if profile.currently.startswith("Status:") else profile.currently
-    return _SENTENCE_ENDS.split(text)
+    return split_sentences(text)
 
 
 def work_of(profile: Profile, places: Sequence[Location]) -> str:

@@ -46,8 +46,9 @@ local function free_missed(me, now)
     end
   end
   if next(gone) == nil then return end
-  for _, token in ipairs(redis.call('HKEYS', calls)) do
-    if gone[caller_of(token)] then free_call(token) end
+  local known = redis.call('HGETALL', calls)
+  for i = 1, #known, 2 do
+    if gone[caller_of(known[i])] then free_call(known[i]) end
   end
 end
 

@@ -21,10 +21,10 @@ hear(caller, now)
 free_missed(caller, now)
 for i = 4, #ARGV, 3 do
   local token, free_at, model = unpack(ARGV, i, i + 2)
-  if redis.call('HEXISTS', calls, token) == 0 and tonumber(free_at) > now then
+  if not redis.call('HGET', calls, token) and tonumber(free_at) > now then
     redis.call('HSET', calls, token, '0 0 ' .. model)
     if tonumber(cap) > 0 then redis.call('ZADD', KEYS[2], free_at, token) end
-    if redis.call('HEXISTS', KEYS[1], 'room:' .. model) == 1 then redis.call('ZADD', KEYS[2] .. ':' .. model, free_at, token) end
+    if redis.call('HGET', KEYS[1], 'room:' .. model) then redis.call('ZADD', KEYS[2] .. ':' .. model, free_at, token) end
     again[#again + 1] = token
   end
 end

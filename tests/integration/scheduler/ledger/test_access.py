@@ -37,6 +37,7 @@ from cogitate.workers.celery_app import make_app
 from cogitate.workers.llm.requests.dialect import known_dialects
 from cogitate.workers.processes.embedded import EmbeddedServer
 from cogitate.workers.processes.supervisor import worker_environment
+from tests.integration.workers.gate_script_case import ENTER, NOW, SECOND, ran
 from tests.live_flower import flower, get
 from tests.patience import LONGEST
 from tests.repository import ROOT
@@ -255,6 +256,24 @@ def test_each_user_has_the_least_privileges(server: EmbeddedServer, tmp_path: Pa
             assert was_refused(attempt, client, store.prefix), f"attempt {number} of {role} was not refused"
         assert (admin.dbsize(), admin.hgetall(store.key("state"))) == before
         assert audit(admin, "town") == []
+
+
+def test_a_worker_may_free_what_a_missed_one_holds_and_hold_it_again(server: EmbeddedServer) -> None:
+    with client_of(server, "worker") as client:
+
+        def asks(caller: str, at: int) -> Any:
+            args = [*(ENTER | {"token": f"{caller}:1", "cap": 1, "pace": SECOND}).values()]
+            return ran(client, "enter", args, now=NOW + at)[0]
+
+        assert asks("dead", 0) == "go"
+        assert asks("alive", 1) == "wait"
+        ran(client, "renew", ["heard", "alive", 1], now=NOW + 5 * SECOND)
+        assert asks("alive", 6 * SECOND) == "go"
+        held = ["dead:1", NOW + 60 * SECOND, "m"]
+        assert ran(client, "renew", ["heard", "dead", 1, *held], now=NOW + 7 * SECOND) == ["dead:1"]
+        ran(client, "renew", ["left", "dead:1"])
+        ran(client, "renew", ["gone", "alive"])
+    assert refusals(server, "worker") == []
 
 
 def test_a_host_may_ask_whether_writes_are_refused(server: EmbeddedServer) -> None:
