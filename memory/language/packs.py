@@ -157,6 +157,12 @@ class Pack:
         return re.compile("|".join(sorted(ways, key=len, reverse=True)), re.IGNORECASE) if ways else None
 
     @cached_property
+    def rounds(self) -> re.Pattern[str]:
+        """What finds a round that is told by its number, in a group of the match."""
+        ways = [way for way in self.ways("dates") if _NAMED.findall(way) == ["round"]] or ["round {round}"]
+        return re.compile("|".join(_PLACEHOLDER.sub(r"(\\d{1,9})", re.escape(way)) for way in ways), re.IGNORECASE)
+
+    @cached_property
     def hours(self) -> re.Pattern[str] | None:
         """What finds a time of day, with the groups that `language.times` reads."""
         if not any(self.ways(key) for key in ("hours", "at", "units")):

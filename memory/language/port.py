@@ -194,6 +194,11 @@ def tells_trouble(text: str, around: str) -> bool:
 forget_with_packs(tells_trouble.cache_clear)
 
 
+def knows_trouble(code: str) -> bool:
+    """Return whether the words of a language for trouble are known, by its ISO 639 code."""
+    return code == ENGLISH or bool(pack_of(code).phrase("harms") and pack_of(code).phrase("lacks"))
+
+
 def _possible(text: str) -> Iterator[Language]:
     """Yield what knows the languages that a text may be in: all with a pack where it shows none."""
     found = languages_of(text)

@@ -43,6 +43,7 @@ _RELATIVE = re.compile(
     re.IGNORECASE,
 )
 _DAY_NUMBER = re.compile(r"\bday (\d{1,6})\b", re.IGNORECASE)
+_NEXT_ROUND = re.compile(r"\bnext round\b", re.IGNORECASE)
 _MONTH = "January|February|March|April|May|June|July|August|September|October|November|December"
 _DATE = re.compile(rf"\b(?:{_MONTH}) \d{{1,2}}(?:st|nd|rd|th)?\b|\b\d{{1,2}}(?:st|nd|rd|th)? (?:of )?(?:{_MONTH})\b")
 _BARE_HOUR = re.compile(r"(\d{1,2})(?:h|\s*+(?:hours|ч))?")
@@ -153,10 +154,27 @@ def names_date(text: str) -> bool:
     return _DATE.search(text) is not None
 
 
-def is_over(sentence: str, minute: int) -> bool:
-    """Return whether a sentence names days, and the last of them, with its hour if it names one, is before `minute`."""
+def rounds_named(text: str, minute: int) -> list[int]:
+    """Return the rounds that a text names, said at game time `minute`; none where time is not told by rounds."""
+    clock = clock_in_force()
+    if not clock.counts_rounds:
+        return []
+    named = [int(number) for number in pack_of(languages_of(text)[0]).rounds.findall(text)]
+    return [*named, clock.dated(minute).get("round", 0) + 1] if _NEXT_ROUND.search(text) else named
+
+
+def is_over(sentence: str, minute: int, said: int | None = None) -> bool:
+    """Return whether a sentence names days or rounds, and the last, with its hour if it names one, is before `minute`.
+
+    Args:
+        said: game minute at which it was said; without one, what it says of the next round is not over.
+    """
+    clock = clock_in_force()
+    if clock.counts_rounds:
+        rounds = rounds_named(sentence, minute if said is None else said)
+        return bool(rounds) and max(rounds) < clock.dated(minute).get("round", 0)
     days = days_named(sentence)
-    if not days or not clock_in_force().counts_days:
+    if not days or not clock.counts_days:
         return False
     times = find_times(sentence)
     return max(days) * DAY + (max(time.minute for time in times) if times else DAY - 1) < minute

@@ -11,8 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from operator import attrgetter
 
-from cogitate.memory.appointments import appointments
-from cogitate.memory.clock import DAY, clock_time, date, day_of
+from msgspec.structs import replace
+
+from cogitate.memory.appointments import appointments, names_time
+from cogitate.memory.clock import DAY, clock_in_force, clock_time, date, day_of
 from cogitate.memory.entry import Entry, is_dialogue
 from cogitate.memory.language.languages import ENGLISH, is_english
 from cogitate.memory.language.port import language_of
@@ -59,6 +61,8 @@ def _coming(recalled: Recalled) -> Iterable[Finding]:
     coming = appointments(timed, recalled.places, recalled.minute + recalled.delay + 1, end)
     for item in coming:
         entry = recalled.by_number[item.number]
+        if _is_of_another(recalled, entry):
+            continue
         spoken = recalled.told_by_number[item.number].line.text
         said = next((s for s in split_sentences(spoken) if _names_hour(s, item.minute) and not s.endswith("?")), "")
         same_day = day_of(item.minute) == day_of(entry.minute) and not names_date(said)
@@ -69,6 +73,25 @@ def _coming(recalled: Recalled) -> Iterable[Finding]:
             told_so = date(item.minute) in quote and _names_hour(quote, item.minute)
             told_so = told_so or recalled.language != ENGLISH or not is_english(entry.text)
             yield Finding(quote if told_so else f"For {when}: {quote}", (item.number,))
+
+
+def _is_of_another(recalled: Recalled, entry: Entry) -> bool:
+    """Return whether an observation tells of others by name and not of its owner."""
+    told = recalled.told_by_number[entry.number]
+    if told.line.speaker or recalled.name in entry.text or language_of(entry.text).says_i(entry.text):
+        return False
+    named = {name.partition(" ")[0] for owner, name in recalled.names.items() if owner != recalled.owner}
+    return not named.isdisjoint(re.findall(r"\w+", entry.text))
+
+
+def is_past(recalled: Recalled, entry: Entry, sentence: str) -> bool:
+    """Return whether a sentence of an entry announces what is over by now."""
+    if is_over(sentence, recalled.minute, entry.minute):
+        return clock_in_force().counts_rounds
+    if not names_time(sentence):
+        return False
+    announced = appointments([replace(entry, text=sentence)], recalled.places, entry.minute, entry.minute + AHEAD)
+    return bool(announced) and all(item.minute < recalled.minute for item in announced)
 
 
 def _names_hour(text: str, minute: int) -> bool:

@@ -18,20 +18,23 @@ from typing import NamedTuple
 from cogitate.memory.entry import Entry, is_dialogue
 from cogitate.memory.language.languages import ENGLISH
 from cogitate.memory.language.packs import pack_of, phrases_of
-from cogitate.memory.language.port import is_courtesy, language_of
+from cogitate.memory.language.port import is_courtesy, language_of, tells_trouble
 from cogitate.memory.language.sentences import QUESTIONS, joined, split_sentences
 from cogitate.memory.language.talk import Speakers
 from cogitate.memory.language.text import normal, stems
 from cogitate.memory.retrieval.scoring import ORDINARY, rating
-from cogitate.tasks.heuristics.findings import promises_of, typed_findings
+from cogitate.tasks.heuristics.findings import is_past, promises_of, typed_findings
 from cogitate.tasks.heuristics.period import read_theme, tellable
+from cogitate.tasks.heuristics.pressing import is_answered
 from cogitate.tasks.heuristics.promises import MOST_QUOTED
+from cogitate.tasks.heuristics.reading import BY_TIME
 from cogitate.tasks.heuristics.recalled import Finding, Recalled, tell
 from cogitate.tasks.heuristics.themes import TRIVIAL, Centre, Sentence, read
 
 QUIET = "It's been a quiet period. Nothing particularly notable has happened."  # streams design, task 8
 _NOTHING = "…"  # in a language of which no phrase is known
 NOTABLE = 4  # importance from which something is told beside something else, or where fewer than three were observed
+SEEN = 5  # importance from which what was seen is told beside something else; NOTABLE of what was said
 EVIDENCE = 20  # entries at most (streams design)
 MOST_CENTRAL = 3  # sentences beside the typed finding
 READ_AGAIN = 4  # reflections of which nothing is told again
@@ -67,7 +70,7 @@ def find_insight(recalled: Recalled, least: int = TRIVIAL + 1) -> Insight:
         if len(chosen) == MOST_CENTRAL:
             break
         near = centre.nearest(told, 0.0 if centre is outstanding else half)
-        notable = (pair for pair in near if not chosen or _is_notable(pair[1]))
+        notable = (pair for pair in near if not chosen or _is_notable(recalled, pair[1]))
         found = next(_told(recalled, notable, fresh), None)
         if found is not None:
             nearness, sentence, text = found
@@ -89,7 +92,9 @@ def find_insight(recalled: Recalled, least: int = TRIVIAL + 1) -> Insight:
         chosen = [
             Finding(tell(recalled, entry, s.part.text), (s.number,))
             for s, entry in told_again
-            if entry.type != "summary" and not _is_courteous(recalled, entry, s.part.text)
+            if entry.type != "summary"
+            and not _is_courteous(recalled, entry, s.part.text)
+            and not _is_stale(recalled, entry, s.part.text)
         ][:1]
     text = joined(f.text for f in chosen)
     return Insight(text or quiet(recalled.language), tuple(sorted({n for f in chosen for n in f.evidence}))[-EVIDENCE:])
@@ -105,9 +110,10 @@ def is_quiet(text: str) -> bool:
     return text in (QUIET, _NOTHING) or text in phrases_of("quiet")
 
 
-def _is_notable(sentence: Sentence) -> bool:
+def _is_notable(recalled: Recalled, sentence: Sentence) -> bool:
     """Return whether a sentence may be told beside something else, where a question tells little."""
-    return sentence.importance >= NOTABLE and not sentence.part.text.endswith(QUESTIONS)
+    least = NOTABLE if is_dialogue(recalled.by_number[sentence.number]) else SEEN
+    return sentence.importance >= least and not sentence.part.text.endswith(QUESTIONS)
 
 
 def _outstanding(recent: Sequence[Entry], sentences: Iterable[Sentence]) -> list[Sentence]:
@@ -135,7 +141,7 @@ def _told(
 
     for nearness, sentence in chain(alone(), others):
         entry, said = recalled.by_number[sentence.number], sentence.part.text
-        if not _is_courteous(recalled, entry, said):
+        if not _is_courteous(recalled, entry, said) and not _is_stale(recalled, entry, said):
             text = tell(recalled, entry, said)
             if fresh(text, sentence.part.stems, sentence.importance):
                 yield nearness, sentence, text
@@ -154,6 +160,16 @@ def _stands(sentence: str) -> bool:
 def _is_courteous(recalled: Recalled, entry: Entry, said: str) -> bool:
     """Return whether a sentence is mere courtesy to those who are named with it."""
     return is_dialogue(entry) and is_courtesy(said, Speakers(recalled.of(s) for s in entry.subjects))
+
+
+def _is_stale(recalled: Recalled, entry: Entry, sentence: str) -> bool:
+    """Return whether a sentence announces what is over, or tells of a need that the period answers."""
+    if is_past(recalled, entry, sentence):
+        return True
+    if not is_dialogue(entry) or not tells_trouble(sentence, recalled.language):
+        return False
+    later = (e for e in recalled.recent if BY_TIME(e) > BY_TIME(entry))
+    return is_answered(sentence, entry.minute, later, recalled.name, recalled.names, recalled.language)
 
 
 class _Fresh:

@@ -15,7 +15,7 @@ from cogitate.memory.language.packs import pack_of
 from cogitate.memory.language.place_names import find_place
 from cogitate.memory.language.sentences import SPACED, UNSPACED
 from cogitate.memory.language.text import stems
-from cogitate.memory.language.times import anchor_days, days_named, find_times
+from cogitate.memory.language.times import anchor_days, days_named, find_times, is_over
 from cogitate.memory.profile import Location
 from cogitate.memory.summaries.conversations import resolve_name
 from cogitate.tasks.heuristics.promises import KEEP, Promise, find_promises
@@ -56,7 +56,7 @@ def find_owed(
             continue
         text = _reminder(promise, names)
         opens, at, closes = _time_of(promise)
-        if promise.settled or (closes is not None and closes < start):
+        if promise.settled or (closes is not None and closes < start) or is_over(promise.said, start, promise.minute):
             over.add(text)
         elif opens > day_of(start) or (
             day_of(promise.minute) >= day_of(start) if has_times else promise.minute > start

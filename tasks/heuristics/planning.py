@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from cogitate.memory.appointments import appointments, standing
@@ -89,8 +90,9 @@ def _left(case: Case, told: Sequence[Entry], start: int, owed: Owed, language: s
         return []
     since = max(0, day_of(start) - 1) * DAY
     missed = {a.what for a in appointments(told, case.world.locations, since, start)}
-    planned = max((e.number for e in case.entries if e.type == "plan"), default=0)
-    later = [e for e in case.entries if e.number > planned]
+    plans = [e for e in case.entries if e.type == "plan"]
+    last = max(plans, key=attrgetter("number"), default=None)
+    later = [e for e in case.entries if last is None or e.number > last.number]
     phrases = pack_of(language)
     left = []
     for item in unfinished_of(case):
@@ -98,9 +100,17 @@ def _left(case: Case, told: Sequence[Entry], start: int, owed: Owed, language: s
         matter = phrases.without("see_to", text.removeprefix(SEE_TO))
         if text in owed.over or text in missed or is_over(text, start) or is_work(text, case.profile):
             continue
-        if matter == text or not is_seen_to(matter, later, case.profile.name, language):
+        if matter != text and sum(_holds(plan, matter) for plan in plans) > 1:  # it was taken up again once
+            continue
+        if matter == text or not is_seen_to(
+            matter, last.minute if last else 0, later, case.profile.name, case.world.display_names, language
+        ):
             left.append(item)
     return left
+
+
+def _holds(plan: Entry, matter: str) -> bool:
+    return any(item.description.endswith(matter) for item in plan.items)
 
 
 def _done(case: Case) -> list[str]:

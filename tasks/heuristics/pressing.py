@@ -13,16 +13,16 @@ from itertools import islice
 
 from cogitate.memory.appointments import appointments
 from cogitate.memory.clock import DAY, clock_in_force
-from cogitate.memory.entry import Entry
+from cogitate.memory.entry import Entry, is_dialogue
 from cogitate.memory.language.languages import ENGLISH
-from cogitate.memory.language.port import frame_of, language_of, tells_trouble
-from cogitate.memory.language.sentences import SPACED, UNSPACED
+from cogitate.memory.language.port import frame_of, knows_trouble, language_of, tells_trouble
+from cogitate.memory.language.sentences import QUESTIONS, SPACED, UNSPACED, split_sentences
 from cogitate.memory.language.text import FUNCTION_WORDS
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.profile import Location
 from cogitate.memory.retrieval.terms import TERMS
-from cogitate.memory.summaries.conversations import parse_line, quoted_speaker
+from cogitate.memory.summaries.conversations import GAP, parse_line, quoted_speaker
 from cogitate.tasks.heuristics.reading import BY_TIME
 
 NOTABLE = 4  # the least importance of what presses: more than that of an ordinary event
@@ -54,27 +54,35 @@ def find_pressing(
     since = start - DAY
     if not clock_in_force().has_times:
         since = max((entry.minute for entry in entries if entry.type == "plan"), default=0) - 1
+    least = NOTABLE if knows_trouble(language) else IMPORTANT
     recent = [e for e in entries if e.minute > since]
     seen = [e for e in recent if e.type == "observation" and e.source == "perception"]
-    found = [e for e in seen if e.importance >= NOTABLE and e.number not in agreed and tells_trouble(e.text, language)]
+    found = [e for e in seen if e.importance >= least and e.number not in agreed and tells_trouble(e.text, language)]
     if not found:
         return []
+    recent.sort(key=BY_TIME)
     seen.sort(key=BY_TIME)
     found.sort(key=lambda e: (-e.importance, -e.minute, -e.number))
     planned = [item.description for plan in entries if plan.type == "plan" for item in plan.items]
-    words = [TERMS.of(e.text) for e in seen]
 
     def is_open(entry: Entry) -> bool:
-        at = bisect_right(seen, BY_TIME(entry), key=BY_TIME)
         return (
-            not _is_answered(entry.text, zip(words[at:], seen[at:], strict=True), name, language)
-            and not _is_done_or_said(entry.text, name)
-            and not _is_settled(entry, seen, name, language)
+            not _is_done_or_said(entry.text, name)
+            and not is_answered(
+                entry.text,
+                entry.minute,
+                recent[bisect_right(recent, BY_TIME(entry), key=BY_TIME) :],
+                name,
+                names,
+                language,
+            )
+            and not _is_settled(entry, seen, name, names, language)
             and not (planned and _is_planned(quote(entry, names, language), planned))
             and not appointments([entry], places, entry.minute - DAY, entry.minute + _AHEAD)
         )
 
-    return [*islice(filter(is_open, found), MOST_PRESSING)]
+    open_ = islice(filter(is_open, found), MOST_PRESSING)
+    return [entry for at, entry in enumerate(open_) if at == 0 or entry.importance >= IMPORTANT]
 
 
 def quote(entry: Entry, names: Mapping[str, str], language: str = ENGLISH) -> str:
@@ -90,9 +98,15 @@ def quote(entry: Entry, names: Mapping[str, str], language: str = ENGLISH) -> st
     )
 
 
-def is_seen_to(matter: str, later: Sequence[Entry], name: str, language: str) -> bool:
-    """Return whether an observation after a plan is about a matter that the plan saw to: it presses anew or is over."""
-    return _is_answered(matter, ((TERMS.of(e.text), e) for e in later if e.type == "observation"), name, language)
+def is_seen_to(
+    matter: str, planned: int, later: Sequence[Entry], name: str, names: Mapping[str, str], language: str
+) -> bool:
+    """Return whether an entry after a plan is about a matter that the plan saw to: it presses anew or is over.
+
+    Args:
+        planned: game minute of the plan.
+    """
+    return is_answered(matter, planned, later, name, names, language)
 
 
 def _is_planned(quoted: str, planned: Sequence[str]) -> bool:
@@ -101,40 +115,66 @@ def _is_planned(quoted: str, planned: Sequence[str]) -> bool:
 
 def _is_done_or_said(text: str, name: str) -> bool:
     """Return whether a text tells what the one called `name` did, or quotes what a person said."""
-    language = language_of(text)
-    told = language.with_subject(text, "I")
+    return quoted_speaker(text) != "" or _did(language_of(text).with_subject(text, "I"), name)
+
+
+@lru_cache(maxsize=65_536)
+def _did(text: str, name: str) -> bool:
+    """Return whether a text tells what the one called `name` did, as "I" or by this name, rather than its state."""
     first = name.partition(" ")[0]  # of a title, such as "The guard", no name
     called = (name, first) if first.casefold() not in FUNCTION_WORDS else (name,)
-    who = next((f"{who} " for who in ("I", "We", *called) if told.startswith(f"{who} ")), "")
-    return quoted_speaker(text) != "" or (who != "" and not language.tells_state(told[len(who) :]))
+    who = next((f"{who} " for who in ("I", "We", *called) if text.startswith(f"{who} ")), "")
+    return who != "" and not language_of(text).tells_state(text[len(who) :])
 
 
-def _is_settled(entry: Entry, seen: Sequence[Entry], name: str, language: str) -> bool:
+def _is_settled(entry: Entry, seen: Sequence[Entry], name: str, names: Mapping[str, str], language: str) -> bool:
     """Return whether an entry matters little beside an earlier one about the same."""
     if entry.importance >= IMPORTANT:
         return False
-    said = ((TERMS.of(entry.text), entry),)
     before = seen[: bisect_left(seen, BY_TIME(entry), key=BY_TIME)]
-    return any(one.importance > entry.importance and _is_answered(one.text, said, name, language) for one in before)
+    return any(
+        one.importance > entry.importance and is_answered(one.text, one.minute, (entry,), name, names, language)
+        for one in before
+    )
 
 
-def _is_answered(matter: str, later: Iterable[tuple[Collection[str], Entry]], name: str, language: str) -> bool:
-    """Return whether a later observation, here with its words, is about a matter.
+def is_answered(
+    matter: str, raised: int, later: Iterable[Entry], name: str, names: Mapping[str, str], language: str
+) -> bool:
+    """Return whether a later observation, or a sentence that somebody says later, is about a matter.
 
-    An observation of no trouble needs fewer shared words: half of its own words but for its owner's `name`, and two or
-    half of the matter's, or what both begin with.
+    One that tells of no trouble needs fewer shared words: half of its own words but for its owner's `name`, and two or
+    half of the matter's, or the noun with which it begins; what tells of its owner's deed needs one.
+
+    Args:
+        raised: game minute of the matter. The talk that follows it at once raises it too.
     """
     words, subject, called = frozenset(TERMS.of(matter)), _subject(matter), frozenset(TERMS.of(name))
-    enough, least = 2 * _ALIKE * len(words), min(4, len(words))
-    for said, entry in later:
-        shared = 2 * len(words.intersection(said))
-        if shared >= enough > 0:
-            return True
-        is_near = shared >= least and shared >= len(frozenset(said) - called)
-        is_near = is_near or _subject(entry.text) == subject != ""
-        if shared and is_near and not tells_trouble(entry.text, language):
-            return True
+    enough, least, is_known = 2 * _ALIKE * len(words), min(4, len(words)), knows_trouble(language)
+    for entry in later:
+        is_said = is_dialogue(entry)
+        if is_said and entry.minute <= raised + (GAP if clock_in_force().has_times else 0):
+            continue
+        for text in _told(entry, names):
+            said = TERMS.of(text)
+            shared = 2 * len(words.intersection(said))
+            if not shared:
+                continue
+            if shared >= enough and not is_said:
+                return True
+            is_deed = not is_said and _did(text, name) and not called.issuperset(words.intersection(said))
+            is_near = is_deed or (shared >= least and shared >= len(frozenset(said) - called))
+            is_near = is_near or _subject(text) == subject != ""
+            if is_near and (is_deed or not is_known or not tells_trouble(text, language)):
+                return True
     return False
+
+
+def _told(entry: Entry, names: Mapping[str, str]) -> Iterable[str]:
+    """Return the text of an observation, or the sentences that somebody says, but questions."""
+    if is_dialogue(entry):
+        return [s for s in split_sentences(parse_line(entry, names).text) if not s.endswith(QUESTIONS)]
+    return (entry.text,) if entry.type == "observation" and entry.source == "perception" else ()
 
 
 @lru_cache(maxsize=65_536)

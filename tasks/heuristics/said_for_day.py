@@ -1,4 +1,7 @@
-"""What is said for the day of a plan, at no hour: by its owner about itself, or by another to it by name."""
+"""What is said for the day of a plan, at no hour: by its owner about itself, or by another to it by name.
+
+Where time is told by rounds, it is what anybody says of a round that is not over.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,8 @@ from cogitate.memory.entry import Entry, is_dialogue
 from cogitate.memory.language.languages import languages_of
 from cogitate.memory.language.packs import pack_of
 from cogitate.memory.language.port import language_of
-from cogitate.memory.language.sentences import split_sentences
-from cogitate.memory.language.times import anchor_days, days_named, find_times
+from cogitate.memory.language.sentences import QUESTIONS, split_sentences
+from cogitate.memory.language.times import anchor_days, days_named, find_times, is_over, rounds_named
 from cogitate.memory.summaries.conversations import parse_line
 
 
@@ -26,7 +29,7 @@ def said_for_day(
         agreed: numbers of the entries that promise something: they are told as promises.
     """
     if not clock_in_force().counts_days:
-        return []
+        return _said_for_rounds(name, entries, names, start, agreed)
     today, first = day_of(start), re.escape(name.partition(" ")[0])
     spoken_to = rf"(?:^|[,，、] ?){first}(?:[,，、!！]|[.?!。？！]?$)"  # not compiled for every owner in vain
     found: list[str] = []
@@ -43,3 +46,23 @@ def said_for_day(
                 label = "" if is_own else pack_of(languages_of(sentence)[0]).labelled(line.speaker, "")
                 found.append(label + dated.rstrip(".。"))
     return found
+
+
+def _said_for_rounds(
+    name: str, entries: Iterable[Entry], names: Mapping[str, str], start: int, agreed: Collection[int]
+) -> list[str]:
+    """Return the sentences of talk that name a round which is not over, the newest last; of each round the last."""
+    found: dict[int, str] = {}
+    for entry in entries:
+        if not is_dialogue(entry) or entry.number in agreed or entry.minute > start:
+            continue
+        line = parse_line(entry, names)
+        for sentence in split_sentences(line.text):
+            rounds = rounds_named(sentence, entry.minute)
+            if not rounds or sentence.endswith(QUESTIONS) or is_over(sentence, start, entry.minute):
+                continue
+            label = "" if line.speaker == name else pack_of(languages_of(sentence)[0]).labelled(line.speaker, "")
+            for number in rounds:  # what was moved to another round, or is said again
+                found.pop(number, None)
+            found[max(rounds)] = label + sentence.rstrip(".。")
+    return [*found.values()]

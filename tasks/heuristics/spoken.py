@@ -22,7 +22,7 @@ _LOOKED_AT = 20  # of the latest entries, or of a run's profiles
 def language_of_profiles(profiles: Iterable[Profile]) -> str | None:
     """Return the language that profiles show together, if they show one and it is not English."""
     found = languages_of(" ".join(text for profile in islice(profiles, _LOOKED_AT) if (text := _stated(profile))))
-    return found[0] if len(found) == 1 and found[0] not in (ENGLISH, UNDETERMINED, OTHER) else None
+    return found[0] if len(found) == 1 and found[0] not in (ENGLISH, UNDETERMINED) else None
 
 
 def spoken_language(

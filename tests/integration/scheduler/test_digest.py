@@ -21,7 +21,7 @@ from tests.patience import LONGEST
 
 Eventually = Callable[..., None]
 
-UNDISTURBED = "ab83b979ca455770e7c6784b7780c1ee"  # of TOWN: whatever changes it changes what agents think
+UNDISTURBED = "dc8c43a7434b5e64099714d8d0bc4def"  # of TOWN: whatever changes it changes what agents think
 TOWN = ("run", "--town", 5, "--ticks", 575, "--run", "town", "--audit")  # plans, reflections, cuts and prunes of a day
 
 

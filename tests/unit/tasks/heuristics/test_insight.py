@@ -358,3 +358,30 @@ def test_another_is_quoted_in_the_language_of_the_owner() -> None:
     said = message("Quedan 12 kilos.", 1100, importance=6)
     assert noticed(said, language="es").text == "Maria Lopez: «Quedan 12 kilos.»"
     assert noticed(said).text == 'Maria Lopez told Klaus Mueller: "Quedan 12 kilos."'
+
+
+def test_what_was_announced_and_is_over_is_not_told() -> None:
+    party = message("Maria is holding a party at Hobbs Cafe today at 5:00 PM.", 600, speaker=MARIA, hearer=KLAUS)
+    bridge = observation("The bridge burned down.", 610, importance=6)
+    assert "party" in noticed(party, bridge, minute=960).text
+    assert noticed(party, bridge, minute=1200).text == "The bridge burned down."
+
+
+def test_a_need_that_the_period_answers_is_not_told() -> None:
+    need = message("I need eighty sandbags at the north wall.", 600, speaker=MARIA, hearer=KLAUS, importance=6)
+    tight = message("The north wall is tight.", 700, speaker=MARIA, hearer=KLAUS, importance=6)
+    assert "sandbags" in noticed(need).text
+    assert noticed(need, tight).text == 'Maria Lopez told Klaus Mueller: "The north wall is tight."'
+
+
+def test_what_was_seen_needs_more_importance_beside_something_else_than_what_was_said() -> None:
+    bridge = observation("The bridge burned down.", 610, importance=6)
+    walk = observation("Two strangers talked in the park.", 620, importance=4)
+    said = message("Two strangers talked in the park.", 620, speaker=MARIA, hearer=KLAUS, importance=4)
+    assert "strangers" not in noticed(bridge, walk).text
+    assert "strangers" in noticed(bridge, said).text
+
+
+def test_another_in_an_observation_has_no_appointment_with_its_owner() -> None:
+    supper = "The counter is empty, since Isabella prepares her supper {} at 6:00 PM."
+    assert "For day" not in noticed(observation(supper.format("tomorrow"), 600, importance=6)).text

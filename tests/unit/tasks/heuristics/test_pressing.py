@@ -217,3 +217,56 @@ def test_an_owner_may_be_called_by_its_first_name_but_not_by_an_article() -> Non
     assert seen_to(seen("The pump put the fire out."), profile=Profile(name="The guard")) == [
         "The pump put the fire out"
     ]
+
+
+WALL = "A crack of two metres opened in the north wall of the dam."
+
+
+@pytest.mark.parametrize(
+    ("later", "presses"),
+    [
+        (message("The north wall is tight. It cost us a night.", NOW - 20), False),
+        (message("The north wall is tight?", NOW - 20), True),
+        (message("I need eighty sandbags at the north wall.", NOW - 20), True),
+        (message("The north wall is watched.", NOW - 90), True),  # the talk that raises it
+        (message("The north gate is painted green.", NOW - 20), True),
+    ],
+)
+def test_what_is_said_later_answers_a_matter_but_for_the_talk_that_raises_it(later: Entry, presses: bool) -> None:
+    assert (seen_to(seen(WALL, NOW - 100), later) == [WALL.rstrip(".")]) is presses
+
+
+def test_what_the_owner_did_about_a_matter_answers_it_by_one_word() -> None:
+    def left(deed: str) -> bool:
+        return bool(seen_to(seen(WALL, NOW - 100), seen(deed, NOW - 50, 4), profile=Profile(name="Wall Ward")))
+
+    assert not left("I closed the crack with forty bags.")
+    assert left("Tam closed the door with forty bags.")
+    assert left("Wall Ward had soup."), "its name is no word of the matter"
+
+
+def test_a_second_matter_must_be_grave() -> None:
+    fire = seen("Fire on deck 2!", importance=9)
+    assert len(seen_to(fire, seen(OXYGEN, importance=6))) == 1
+    assert len(seen_to(fire, seen(OXYGEN, importance=7))) == 2
+
+
+def test_in_a_language_without_words_for_trouble_only_what_is_grave_and_never_told_of_again_presses() -> None:
+    def pressing(*entries: Entry) -> list[str]:
+        return [e.text for e in find_pressing("R7", stream_of(*entries).live(), {}, (), NOW, language="sv")]
+
+    cold = "Pannan slocknade under natten och det var elva grader i sovsalen."
+    tea = "Alla satt i köket och drack te."
+    assert pressing(seen(cold), seen(tea, importance=6)) == [cold]
+    assert pressing(seen(cold, NOW - 90), seen("Pannan är varm igen.", NOW - 30, 4)) == [cold]
+    assert pressing(seen(cold, NOW - 90), seen("I sovsalen var det tjugo grader.", NOW - 30, 4)) == []
+
+
+def test_a_matter_is_taken_up_again_once() -> None:
+    item = PlanItem(id="1-0", description=f"See to it: {OXYGEN.rstrip('.')}", minute=NOW - 50)
+    plans = [
+        Entry(type="plan", text="Plan.", minute=NOW - ago, valid_until=NOW, items=(item,)) for ago in (DAY + 55, 55)
+    ]
+    left = {"unfinished": [{"description": item.description}]}
+    assert seen_to(plans[1], params=left) == [OXYGEN.rstrip(".")]
+    assert seen_to(*plans, params=left) == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cogitate.memory.clock import DAY
+from cogitate.memory.clock import DAY, Clock
 from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Profile
 from cogitate.tasks.heuristics.said_for_day import said_for_day
@@ -67,3 +67,21 @@ def test_a_plan_sees_to_the_two_said_last() -> None:
     plan = made(stream_of(*map(own, texts)), DAY + MORNING, profile=Profile(name="Klaus Mueller"))
     items = [item.description for item in plan.items]
     assert items == ["See to it: I'll feed the goat on day 2", "See to it: I'll paint the door on day 2"]
+
+
+def test_where_time_is_told_by_rounds_what_anybody_says_of_a_round_ahead_is_for_it() -> None:
+    def said_at(number: int, *entries: Entry) -> list[str]:
+        with Clock(names="40 rounds").in_force():
+            return said_for_day("Klaus Mueller", stream_of(*entries).live(), NAMES, number, ())
+
+    meets = message("The council meets in round 14.", 8, speaker=MARIA, hearer=KLAUS)
+    moved = message("The meeting is moved from round 14 to round 17.", 12, speaker=MARIA, hearer=KLAUS)
+    soon = message("I will count the votes in the next round.", 12, speaker=KLAUS, hearer=MARIA)
+    assert said_at(10, meets) == said_at(14, meets) == ["Maria Lopez: The council meets in round 14"]
+    assert said_at(15, meets) == []
+    assert said_at(13, meets, moved) == ["Maria Lopez: The meeting is moved from round 14 to round 17"]
+    assert said_at(13, soon) == ["I will count the votes in the next round"]
+    assert said_at(14, soon) == said_at(10, message("Who meets in round 14?", 8, speaker=MARIA, hearer=KLAUS)) == []
+    spanish = message("El consejo vota en la ronda 14.", 8, speaker=MARIA, hearer=KLAUS)
+    assert said_at(10, spanish) == ["Maria Lopez: El consejo vota en la ronda 14"]
+    assert said_at(15, spanish) == []

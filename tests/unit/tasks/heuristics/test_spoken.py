@@ -143,3 +143,11 @@ def test_an_owner_thinks_in_the_language_of_its_profile_or_else_its_memories(sub
     for profile, lived, language in cases:
         with subtests.test(profile=profile):
             assert spoken_language(profile, lived, KLAUS, {MARIA: "Maria Lopez", KLAUS: profile.name}) == language
+
+
+def test_profiles_in_a_language_without_phrases_are_not_taken_for_english() -> None:
+    keeper = Profile(name="Märta", currently="Märta vill att stationen är öppen till påsk.")
+    guide = Profile(name="Jonas", routine="9:00 leda turen")
+    around = language_of_profiles((keeper, guide))
+    assert around is not None
+    assert spoken_language(guide, (), "", {}, around) != "en"
