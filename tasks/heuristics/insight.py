@@ -163,12 +163,12 @@ def _is_courteous(recalled: Recalled, entry: Entry, said: str) -> bool:
 
 
 def _is_stale(recalled: Recalled, entry: Entry, sentence: str) -> bool:
-    """Return whether a sentence announces what is over, or tells of a need that the period answers."""
+    """Return whether a sentence announces what is over, or tells of a need that later talk of the period answers."""
     if is_past(recalled, entry, sentence):
         return True
     if not is_dialogue(entry) or not tells_trouble(sentence, recalled.language):
         return False
-    later = (e for e in recalled.recent if BY_TIME(e) > BY_TIME(entry))
+    later = (e for e in recalled.recent if is_dialogue(e) and BY_TIME(e) > BY_TIME(entry))
     return is_answered(sentence, entry.minute, later, recalled.name, recalled.names, recalled.language)
 
 
