@@ -16,8 +16,8 @@ from cogitate.ops.command_options import AsJson, DataDir, Verbose, read_settings
 from cogitate.ops.report.comparison_page import write_comparison, write_map
 from cogitate.scheduler.config.kind_modules import load_kinds
 from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.inspection.compared.first_difference import describe_change
 from cogitate.scheduler.inspection.comparison import Comparison, Side, clock_of_run, compare_runs
-from cogitate.scheduler.inspection.first_difference import describe_change
 
 MOST = 20  # owners that are listed
 

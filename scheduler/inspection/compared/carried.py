@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Profile
-from cogitate.scheduler.inspection.first_difference import describe_effect, describe_entry
+from cogitate.scheduler.inspection.compared.first_difference import describe_effect, describe_entry
 from cogitate.scheduler.journal.lines import ReadLine
 
 

@@ -19,8 +19,8 @@ from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.ops.report.comparison_page import comparison_page
 from cogitate.scheduler.config.controls import Control, SetCadence, SetLimit
 from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.inspection.compared.first_difference import Cause
 from cogitate.scheduler.inspection.comparison import Comparison, compare_runs
-from cogitate.scheduler.inspection.first_difference import Cause
 from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.ledger.errors import RunMissing
 from cogitate.scheduler.steering.operators import ask

@@ -22,8 +22,8 @@ from cogitate.effects import Append, Archive, Effect, Entry, Tell
 from cogitate.ops.fake_llm.completions import complete
 from cogitate.ops.fake_llm.server import FakeEndpoint, Rule
 from cogitate.scheduler.config.controls import Control, SetCadence, SetLimit
+from cogitate.scheduler.inspection.compared.first_difference import Cause
 from cogitate.scheduler.inspection.comparison import compare_runs
-from cogitate.scheduler.inspection.first_difference import Cause
 from cogitate.scheduler.steering.operators import ask
 from tests.live_redis import empty_redis
 
