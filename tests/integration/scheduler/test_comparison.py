@@ -49,7 +49,7 @@ class Change(NamedTuple):
     model: int | None = None  # seed of the stand-in; None: heuristics
 
 
-def entry(tick: int, text: str, importance: int = 4, subjects: tuple[str, ...] = ()) -> Entry:
+def entry(tick: int, text: str, importance: int = 5, subjects: tuple[str, ...] = ()) -> Entry:
     return Entry(type="observation", text=text, minute=1080 + tick, importance=importance, subjects=subjects)
 
 
