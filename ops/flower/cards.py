@@ -138,8 +138,6 @@ def model_card(run: RunOverview, endpoints: Sequence[EndpointVitals], *, workers
         lines.append(f"failed: {format_counts(dict([*failures.items()][:SHOWN]))}")
     if too_slow:
         lines.append(f"late: {late:,} of {run.ended:,} jobs; not asked since they would be: {unasked:,}")
-    if by_host:
-        lines.append(f"{by_host:,} late since the host, which had stalled, caught up")
     lines.append(f"{run.thought:,} of {run.wanted:,} results in the last {span_of(run)} are a model's")
     lost = "failed" if failures else "late"
     if value in WAITING and not run.short("failed"):
@@ -194,6 +192,8 @@ def host_card(run: RunOverview, *, no_writes: bool = False) -> Card:
         value = "paused" if run.status == "paused" else "alive"
         grade = "warn" if lag > LAGS or run.status == "paused" else "good"
         lines = [f"{lag:,} ticks behind, {took:.1f} ms a tick", run.host]
+        if run.hour.late_by_host:
+            lines.append(f"jobs late after it stalled: {run.hour.late_by_host:,}")
     command = "" if grade != "bad" else "cogitate doctor" if no_writes else run.resume
     return Card(name="host", label="Host", value=value, grade=grade, lines=lines, figures=figures, command=command)
 

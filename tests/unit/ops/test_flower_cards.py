@@ -308,9 +308,9 @@ def test_a_model_too_slow_for_many_jobs_is_not_green() -> None:
 def test_a_model_is_not_slow_because_the_host_caught_up() -> None:
     late = hour(ends={"applied": 20}, sources={"llm": 4, "heuristic": 16}, reasons={"late": 16})
     assert graded(model_card(run(hour=late), [ENDPOINT])) == ("too slow", "bad")
-    found = model_card(run(hour=msgspec.structs.replace(late, late_by_host=16)), [ENDPOINT])
-    assert graded(found) == ("up", "good")
-    assert "16 late since the host, which had stalled, caught up" in found.lines
+    stalled = run(hour=msgspec.structs.replace(late, late_by_host=16))
+    assert graded(model_card(stalled, [ENDPOINT])) == ("up", "good")
+    assert "jobs late after it stalled: 16" in host_card(stalled).lines
     none = hour(ends={"applied": 16}, sources={"heuristic": 16}, reasons={"late": 16})
     assert graded(model_card(run(hour=none), [ENDPOINT])) == ("no answer in time", "bad")
     assert model_card(run(hour=msgspec.structs.replace(none, late_by_host=16)), [ENDPOINT]).grade in ("", "good")
