@@ -14,8 +14,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import compress, islice
 from typing import NamedTuple
 
-from msgspec.structs import replace
-
 from cogitate.memory.entry import Entry
 from cogitate.memory.errors import InputError
 from cogitate.memory.host_code import Raised, captured
@@ -90,8 +88,6 @@ class Cadence:
     ) -> list[Request]:
         """Return the requests of this tick, sorted by owner and kind.
 
-        An entry that a kind's request names is not free for the kinds after it, as if the job were open.
-
         Args:
             owners: all that are here, who have their shared turns together.
         """
@@ -120,7 +116,6 @@ class Cadence:
                 if found := self.due_now(kind, moment):
                     requests += found
                     self._asking.append((kind, moment))
-                    moment = _after(moment, found)
                 else:
                     self._wake(kind, moment)
         return requests
@@ -175,15 +170,6 @@ class Cadence:
     def _note(self, kind: str, owner: str, method: str, error: BaseException) -> None:
         said = str(error) if type(error) is _Unusable else fault_of_kind(kind, method, error)
         self._faults.append(KindFault(kind, owner, said[:_SAID]))
-
-
-def _after(moment: Moment, requests: Sequence[Request]) -> Moment:
-    """Return a moment in which the entries that these requests name are read by open jobs."""
-    numbers = [number for request in requests for number in request.numbers or ()]
-    if not numbers:
-        return moment
-    opened = [*moment.brief.get("open_numbers", ()), *numbers]
-    return replace(moment, brief={**moment.brief, "open_numbers": opened})
 
 
 def _heeding(kinds: Iterable[Kind], entry: Entry, stream: Stream, world: WorldFacts, minute: int) -> Sequence[object]:

@@ -203,7 +203,8 @@ def test_archived_entries_go_where_their_effect_says(streams: dict[str, Stream])
     archived = streams[ANN].archived
     assert (archived[1], archived[2]) == (Archived(7, 6), Archived(7, 0))
     head = streams[ANN].head
-    assert (head.summary, head.summary_version, streams[ANN].take_changes().head) == ("all that was", 1, True)
+    assert (head.summary, head.summary_version) == ("all that was", 1)
+    assert streams[ANN].take_changes().head is not None
     nothing = "nothing was appended"
     assert nothing in (unmet(streams, (GOOD, Archive(owner=BOB, numbers=(1,), into_appended=True))) or "")
     replaced = (

@@ -11,10 +11,7 @@ from cogitate.memory.effects import Archive
 from cogitate.memory.entry import Entry
 from cogitate.memory.stream import Stream
 from cogitate.prompts.answers import SummaryAnswer
-from cogitate.prompts.render import Templates
-from cogitate.scheduler.steering.cadence import Cadence
 from cogitate.tasks.prune import EVERY, SOON, Prune
-from cogitate.tasks.summarise import Summarise
 from tests.unit.tasks.kind_cases import (
     KLAUS,
     MARIA,
@@ -28,7 +25,7 @@ from tests.unit.tasks.kind_cases import (
     stream_of,
 )
 
-KIND, SUMMARISE = Prune(), Summarise(Templates())
+KIND = Prune()
 
 
 def crowded(count: int = 175, importance: int = 2) -> Stream:
@@ -185,20 +182,3 @@ def test_a_shared_history_is_not_pruned() -> None:
         stream = stream_of(*crowded().live(), owner=owner)
         assert not any(list(KIND.due(moment_of(stream, 2000, tick=tick))) for tick in range(600, 700))
         assert KIND.wake(moment_of(stream, 2000, tick=600)) is None
-
-
-def test_after_a_tick_of_a_week_no_entry_is_taken_by_prune_and_summarise() -> None:
-    """Between two such ticks a conversation becomes old enough for both."""
-    talk = [message(f"Hm, line {i} of it.", 400 + i) for i in range(3)]
-    stream = stream_of(*talk)
-    week = 400 + 7 * 24 * 60
-    both = 0
-    for tick in range(EVERY):
-        moment = moment_of(stream, week, tick=tick)
-        cadence = Cadence((KIND, SUMMARISE))
-        cadence.touch(moment.owner)
-        found = cadence.due(tick, lambda owner, moment=moment: moment, lambda kind, owner: False)  # type: ignore[misc]
-        taken = [number for request in found for number in request.numbers or ()]
-        assert len(taken) == len(set(taken))
-        both += all(list(kind.due(moment)) for kind in (KIND, SUMMARISE))
-    assert both, "at some tick it is the turn of both"
