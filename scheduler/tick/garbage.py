@@ -21,6 +21,7 @@ PUT_OFF = 50  # times as many collections of the middle generation come before a
 WHOLE_AGAIN = 300.0  # seconds until everything is walked again, given idle time
 WHOLE_AT_LAST = 1200.0  # seconds until it is walked even without
 PYTHONS_OWN = 1000  # Python 3.12 freezes its immortal objects, some hundreds; a program that freezes, thousands
+MANY_YOUNG = 20_000  # objects of the younger generations; Python counts none of those that replaced older ones
 ROOM = 1.25  # idle time that a collection needs, as a multiple of the last one's duration
 
 
@@ -79,11 +80,16 @@ class FullCollections:
                     gc.unfreeze()
                 self._whole = self._collected()
                 self._walked = self._clock()
-            elif gc.get_count()[2] and left >= ROOM * self._new:
+            elif left >= self.needed and (gc.get_count()[2] or _count_young() > MANY_YOUNG):
                 took = self._collected()
                 self._new = max(took, (7 * self._new + took) / 8)
         finally:
             self._lock.release()
+
+    @property
+    def needed(self) -> float:
+        """The idle seconds that a collection of what is new needs, as the last ones took."""
+        return ROOM * self._new
 
     def _collected(self) -> float:
         """Collect, freeze what survives, and return the seconds that took."""
@@ -99,6 +105,15 @@ class FullCollections:
 
     def __exit__(self, *_: object) -> None:
         self.end()
+
+
+def _count_young() -> int:
+    """Return how many objects a tick's young collections would walk.
+
+    Python starts one when enough objects were made and not freed. A cache that is full frees one for each new one, so
+    what is new gathers uncounted.
+    """
+    return len(gc.get_objects(generation=0)) + len(gc.get_objects(generation=1))
 
 
 full_collections = FullCollections()

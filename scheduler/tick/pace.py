@@ -94,9 +94,11 @@ def keep(
         return
     if collections is not None:
         collections.collect(ahead)
-    work_ahead(tick, left, max(1, round(SECONDS_AHEAD * pace.rate)))
-    ahead = left()
-    if ahead > 0:
+    needed = 0.0 if collections is None else collections.needed
+    work_ahead(tick, lambda: left() - needed, max(1, round(SECONDS_AHEAD * pace.rate)))
+    if collections is not None and (ahead := left()) > 0:
+        collections.collect(ahead)  # what that made and the boundary does not need
+    if (ahead := left()) > 0:
         interrupted.wait(ahead)  # the pace that the host asked for
 
 

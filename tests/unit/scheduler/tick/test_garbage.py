@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 
@@ -13,7 +14,7 @@ import pytest
 from cogitate import Profile, TickLoop
 from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.scheduler.tick import garbage as garbage_module
-from cogitate.scheduler.tick.garbage import PUT_OFF, ROOM, WHOLE_AGAIN, WHOLE_AT_LAST, FullCollections
+from cogitate.scheduler.tick.garbage import MANY_YOUNG, PUT_OFF, ROOM, WHOLE_AGAIN, WHOLE_AT_LAST, FullCollections
 from tests.patience import LONGEST
 from tests.unit.scheduler.tick.test_loop import Clock
 
@@ -140,6 +141,17 @@ def test_nothing_is_collected_when_nothing_is_new(collections: FullCollections, 
         garbage = cycle()
         collections.collect(1.0)
         assert garbage() is not None
+
+
+def test_new_objects_that_replace_older_ones_are_collected(collections: FullCollections) -> None:
+    cache = deque(([number] for number in range(3 * MANY_YOUNG)), maxlen=3 * MANY_YOUNG)
+    with collections:
+        collections.collect(1.0)
+        cache.extend([number] for number in range(2 * MANY_YOUNG))
+        assert not gc.get_count()[2], "Python counts none of them"
+        garbage = cycle()
+        collections.collect(1.0)
+        assert garbage() is None
 
 
 def test_frozen_objects_are_collected_again(collections: FullCollections, clock: Clock) -> None:
@@ -272,4 +284,4 @@ def test_a_paced_loop_collects_in_its_idle_time(
     settings = PinnedSettings(tick_rate=50, wait=0.0)
     with cogitate_loop(run="garbage", owners=OWNERS, ticks=3, settings=settings) as loop:
         list(loop)
-    assert offered == pytest.approx([1 / 50, 1 / 50])
+    assert offered == pytest.approx(4 * [1 / 50]), "before and after what is computed ahead"
