@@ -54,8 +54,11 @@ def open_processes(settings: Settings, resources: ExitStack) -> Processes:
     port = settings.metrics_port
     theirs = settings if port is None else settings.model_copy(update={"metrics_port": port + 1})
     pool = resources.enter_context(WorkerPool(theirs, settings.workers)) if settings.workers else None
-    given_up = lambda: keeper is not None and keeper.given_up  # noqa: E731 - asked during an outage
-    return Processes(client, publisher.publish, settings, pool, given_up)
+
+    def server_given_up() -> bool:
+        return keeper is not None and keeper.given_up
+
+    return Processes(client, publisher.publish, settings, pool, server_given_up)
 
 
 def _check_broker(url: str, timeout: float) -> None:

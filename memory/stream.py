@@ -396,4 +396,4 @@ class Stream:
         return taken
 
 
-_NONE: dict[int, bytes] = {}  # of all streams without new entries; nobody adds to it
+_NONE: dict[int, bytes] = {}  # shared by all streams without new entries; never changed

@@ -58,7 +58,7 @@ def tables(
     """Yield a table of each town, or of each recorded day.
 
     Raises:
-        FileNotFoundError: if recorded days are asked for, and there are none.
+        FileNotFoundError: when recorded days are requested but not found.
     """
     if not recorded:
         return measure(agents, latency, rate, ticks)

@@ -71,7 +71,7 @@ def outage_of(
 
     Args:
         alive: a call that fails while the server is away.
-        given_up: whether nobody restarts the server any more, so that no wait would help.
+        given_up: whether the host has stopped restarting its server, so that waiting cannot help.
     """
     if settings.on_outage == "carry_on":
         return CarryOn(run, settings.outage_wait, settings.tuning.outage_buffer, alive, given_up)
@@ -90,7 +90,7 @@ class Pause:
 
     Args:
         stop: asked before each further try; once it returns True, nothing waits any more.
-        given_up: asked likewise; it returns whether nobody restarts the server any more.
+        given_up: returns whether the host has stopped restarting its server.
     """
 
     def __init__(
@@ -173,7 +173,7 @@ class CarryOn:
         wait: seconds to wait for the ledger when there is nothing left to do but to write.
         buffer: bytes of steps that may be kept.
         alive: a call that fails while the server is away; made by a separate thread.
-        given_up: returns whether nobody restarts the server any more, so that no wait would help.
+        given_up: returns whether the host has stopped restarting its server, so that waiting cannot help.
     """
 
     def __init__(

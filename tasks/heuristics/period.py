@@ -38,7 +38,7 @@ class _Period(NamedTuple):
 
 @lru_cache(maxsize=2_048)  # owners: some 80 MB
 def _kept(owner: str) -> list[_Period]:
-    """Return where the period of an owner is kept while nobody uses it."""
+    """Return the slot that holds an owner's period while no reflection uses it."""
     return []
 
 

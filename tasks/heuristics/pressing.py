@@ -141,7 +141,7 @@ def _is_settled(entry: Entry, seen: Sequence[Entry], name: str, names: Mapping[s
 def is_answered(
     matter: str, raised: int, later: Iterable[Entry], name: str, names: Mapping[str, str], language: str
 ) -> bool:
-    """Return whether a later observation, or a sentence that somebody says later, is about a matter.
+    """Return whether a later observation or a sentence spoken later is about a matter.
 
     One that tells of no trouble needs fewer shared words: half of its own words but for its owner's `name`, and two or
     half of the matter's, or the noun with which it begins; what tells of its owner's deed needs one.
