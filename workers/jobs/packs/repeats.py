@@ -18,8 +18,9 @@ NAME = "…"  # stands for the name of a case's character in a line of all cases
 _DATED = re.compile(r"- \[(?P<date>[^\[\],]+, )?(?=\d)")  # as in "- [day 1, 9:02 AM] "
 _NAME = re.compile(r"[^,.]+")
 _DASH = "- "  # before the bracket in which such a line begins; a case needs none
-_OFFERED = re.compile(r"Available actions: ")  # begins the line of listed texts between tags
-_LISTED = re.compile(r"- (?!\[)")  # begins such a line before the first tag
+_OFFERED = "Available actions: "  # begins the line of listed texts between tags
+_LISTED = "- "  # begins such a line before the first tag
+_REMEMBERED = "- ["  # begins the line of a memory
 _BETWEEN = "; "  # between two of them
 _SHORTEST = 12  # characters of a text that is worth a number
 
@@ -98,8 +99,9 @@ def _listed(lines: Sequence[str]) -> Iterator[tuple[int, str, list[str]]]:
     """Yield the index, the beginning and the texts of each line that lists some."""
     before, _, _ = _parts([*lines])
     for index, line in enumerate(lines):
-        if (found := (_LISTED if index < len(before) else _OFFERED).match(line)) is not None:
-            yield index, found[0], line[found.end() :].split(_BETWEEN)
+        begins = _LISTED if index < len(before) else _OFFERED
+        if line.startswith(begins) and not line.startswith(_REMEMBERED):
+            yield index, begins, line.removeprefix(begins).split(_BETWEEN)
 
 
 def _told(cases: Sequence[Sequence[str]]) -> tuple[str, ...]:
