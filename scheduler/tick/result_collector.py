@@ -13,6 +13,7 @@ result), later boundaries do not wait until there is some.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -151,7 +152,7 @@ class ResultCollector:
         self._life = WorkerActivity()
         self._times = ModelTimes(lease=lease, interval=hint_interval, pace=pace, awaited=awaited)
         self._hints = Hints(hint_interval)
-        self._looked = clock()
+        self._looked = -math.inf  # of a fork that repeated its source until now, jobs are open without a hint
         self.interrupted = False  # set by another thread: wait no longer, since the tick is no longer needed
 
     def to_hint(self, opened: Sequence[Job], tick: int) -> list[Job]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,8 +17,11 @@ from cogitate.scheduler.journal.changes import AddObservation, Fork
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import ReadLine
 from cogitate.scheduler.journal.run_totals import spending
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.tick.tick_iterator import Tick
 from cogitate.tasks.job import JobKey
 from tests.integration.scheduler.test_forks import Visited, opened
+from tests.patience import wait_until
 
 TICKS = 60  # of two minutes, from ten minutes before the morning on
 SLOW = 1.0  # seconds of a call, where jobs are due after a quarter of that
@@ -72,8 +75,12 @@ class Town(NamedTuple):
     endpoint: FakeEndpoint
     folder: Path
 
-    def live(self, run: str, fork: Fork | None = None) -> Lived:
-        """Host a town of five at 12 ticks a second, and audit and replay it."""
+    def live(self, run: str, fork: Fork | None = None, answered: JobKey | None = None) -> Lived:
+        """Host a town of five at 12 ticks a second, and audit and replay it.
+
+        Args:
+            answered: a job that a worker takes and answers before the run is over, however slow the machine is.
+        """
         town = Visited(0, start_minute=350)
         given = {
             "act_interval": 20,
@@ -82,11 +89,26 @@ class Town(NamedTuple):
             "latency": {"plan": 3, "act": 2},
         }
         with opened(town, self.endpoint, self.folder, given, run=run, ticks=TICKS, fork=fork) as loop:
-            drive(loop, town)
+            drive(loop, town, on_tick=answered and self._wait_for(answered, loop.ledger.store))
             lines = list(read_journal(loop.ledger.store, 1, TICKS))
             assert audit(loop.ledger.client, run) == []
             replay(loop.ledger.client, run, redis_in_memory())
         return Lived(lines)
+
+    def _wait_for(self, job: JobKey, store: RunStore) -> Callable[[Tick], None]:
+        requests = self.endpoint.stats().requests
+        awaited, offered = store.key("awaited"), store.key("offered")
+
+        def wait(tick: Tick) -> None:
+            if tick.number == job.tick + 1:  # before the job is late
+                wait_until(lambda: self.endpoint.stats().requests > requests, "a worker to take the job")
+            elif tick.number == job.tick + 20:  # the job is late
+                wait_until(
+                    lambda: store.client.hexists(offered, job.text()) or not store.client.hexists(awaited, job.text()),
+                    "its answer",
+                )
+
+        return wait
 
 
 @pytest.fixture(scope="module")
@@ -129,6 +151,6 @@ def test_a_changed_fork_makes_no_call_for_late_jobs_that_read_the_same(town: Tow
 def test_a_job_of_the_tick_at_which_the_runs_part_reads_what_has_changed(town: Town, source: Lived) -> None:
     job = min(key for key in source.inputs if key.kind == "plan")
     seen = AddObservation(job.tick, job.owner, {"text": "A stranger asks about the harbour."})
-    fork = town.live("changed-then", Fork(run="source", tick=job.tick - 1, changes=(seen,)))
+    fork = town.live("changed-then", Fork(run="source", tick=job.tick - 1, changes=(seen,)), answered=job)
     assert fork.inputs[job] != source.inputs[job]
     assert job in fork.paid
