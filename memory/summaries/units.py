@@ -21,7 +21,7 @@ from cogitate.memory.summaries.transcripts import without_directions
 MOST_SENTENCES = 300  # of one text that a summary chooses from; prose of 4,000 characters has a hundred
 MAX_SPEAKER = 60  # characters of a name: it is told in the place of each "you", and a text may be full of them
 NAME = 2.5  # weight of a name or number beyond that of a word
-REMARK = 0.5  # share of their weight that the words of a quoted remark have: what was done and found goes first
+REMARK = 0.5  # share of the weight of plain words in a quote between two: what was done and found goes first
 COMMITMENT = 3.0  # weight of a promise, agreement or decision, once in each line
 
 _WORD = re.compile(r"[^\W_]+")
@@ -97,7 +97,8 @@ def units(lines: Sequence[Utterance], minute: int | None = None, known: Iterable
             if not text or normal(text) in seen:
                 continue
             seen.add(normal(text))
-            share = REMARK if line.speaker and without_quotations(text) != text else 1.0
+            between_two = line.speaker and (line.listener or speakers.other_than(line.speaker))
+            share = REMARK if between_two and without_quotations(text) != text else 1.0
             weights = _weights(text, lines_with, names, speakers.words, share)
             if _COMMITMENT.search(clause.replace("’", "'")):
                 weights[f"commitment {at}"] = COMMITMENT

@@ -1,4 +1,4 @@
-"""As much English grammar as retelling needs: which words are verbs, and how they agree with a new subject."""
+"""As much English grammar as telling needs: which words are verbs, and how they agree with a name instead of "I"."""
 
 from __future__ import annotations
 

@@ -145,11 +145,13 @@ def test_a_denial_is_quoted() -> None:
     )
 
 
-def test_the_words_of_a_remark_weigh_half_but_names_in_full() -> None:
-    (remark,) = units([Utterance("Gina", "The mill burned in Rome.", 1)])
-    (deed,) = units([Utterance("Gina", "I burned the mill in Rome.", 1)])
+def test_between_two_the_words_of_a_remark_weigh_half_but_names_in_full() -> None:
+    (deed,) = units([Utterance("Gina", "I burned the mill in Rome.", 1, "Jon")])
     assert deed.weights == {"burn": 1.0, "mill": 1.0, "rome": 1.0 + NAME}
+    (remark,) = units([Utterance("Gina", "The mill burned in Rome.", 1, "Jon")])
     assert remark.weights == {"burn": REMARK, "mill": REMARK, "rome": REMARK + NAME}
+    (statement,) = units([Utterance("Gina", "The mill burned in Rome.", 1)])
+    assert statement.weights == deed.weights, "to nobody in particular"
 
 
 def test_a_known_name_weighs_as_one_where_it_opens_a_sentence() -> None:
