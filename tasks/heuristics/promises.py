@@ -38,7 +38,7 @@ class Promise:
 
     giver: str  # owner; a name if no entry says whose it is
     taker: str  # likewise; "" if the memory does not say, or names several
-    said: str  # the sentence, as the entry has it
+    said: str  # the sentence, as the entry has it or quotes it
     deed: str  # the part of it that tells what is promised
     minute: int
     evidence: tuple[int, ...]
@@ -113,13 +113,12 @@ def find_promises(owner: str, entries: Sequence[Entry], names: Mapping[str, str]
         if not made and open_.words:  # who promises, or hears of a promise again, has not done it yet
             _settle(owner, entry, names, found, open_)
         for promise in made:
-            telling = (entry.number, promise.said)
             first = next((one for one in open_.words if is_same_promise(promise, found[one])), None)
             if first is None:
                 open_.add(len(found), promise.words)
-                found.append(replace(promise, tellings=(telling,)))
+                found.append(promise)
             else:
-                found[first] = replace(found[first], tellings=(*found[first].tellings, telling))
+                found[first] = replace(found[first], tellings=(*found[first].tellings, *promise.tellings))
     kept[:] = [_Known([*entries], ordered, names, people.meant, tuple(found))]
     return found
 
@@ -209,7 +208,7 @@ def _made(entry: Entry, people: _People) -> Iterable[Promise]:
         for said in _QUOTED.findall(sentence) if label and quoted_speaker(sentence) else [sentence]:
             vow = None if said.endswith(QUESTIONS) else language.vow(said, bool(speaker))
             if vow is not None and (promise := _promise(entry, speaker, said, vow, people)):
-                yield promise
+                yield replace(promise, tellings=((entry.number, sentence),))
 
 
 def _promise(entry: Entry, speaker: str, sentence: str, vow: Vow, people: _People) -> Promise | None:

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from cogitate.memory.language.english.address import clean, without_own_name
 from cogitate.memory.language.english.courtesies import is_small_talk
-from cogitate.memory.language.english.grammar import SAME_PAST, has_verb, is_adverb
+from cogitate.memory.language.english.grammar import SAME_PAST, has_verb, is_adverb, word_set
 from cogitate.memory.language.english.notes import quoted
 from cogitate.memory.language.english.persons import pronouns_of, third_person
 from cogitate.memory.language.english.references import leans_on_somebody, leans_on_something
@@ -37,6 +37,7 @@ _CONNECTIVE = re.compile(r"^(?:(?:and|but|or|however|anyway|so(?! (?:many|much|f
 _CALLS = re.compile(r", (?:my |you )?[a-z]{3,}[.!]*$|^here(?:['’]s| is| are)\b", re.IGNORECASE)
 #: A word that was broken off: "I th think".
 _BROKEN_WORD = re.compile(r"(?<![\w'’.-])(?<!\d )[b-df-hj-np-tvwxz]{1,3}(?![\w'’.-])")
+_OPINIONS = word_set("think thought believe guess suppose mean know hope feel wonder say")
 _I = re.compile(r"\bI\b")
 _MINE = re.compile(r"\b(?:me|my|mine|myself)\b")
 _OTHERS = re.compile(r"\b(?:we|us|our|ours|ourselves|you|your|yours|yourself|ya)\b|[\"“„«]", re.IGNORECASE)
@@ -87,8 +88,8 @@ def _said(clause: str, speech: Speech, talk: Talk) -> str:
 def _is_of_oneself(text: str, lowered: Sequence[str], speaker: str) -> bool:
     """Return whether a text is a statement about its speaker alone, so that others may tell it in the third person.
 
-    It opens with "I" or "my", says "I" but once and no "we" or "you", and denies nothing, since others may contest
-    what a speaker denies.
+    It opens with "I" or "my", says "I" but once and no "we" or "you", and tells no opinion. It denies nothing, since
+    others may contest what a speaker denies.
     """
     first = next((low for low in lowered[:4] if not is_adverb(low)), "")
     if lowered[0] != "my" and first.partition("'")[0] not in ("i", "im"):
@@ -100,6 +101,8 @@ def _is_of_oneself(text: str, lowered: Sequence[str], speaker: str) -> bool:
     if any(low in ("not", "never") or low.endswith("n't") for low in lowered):
         return False
     if any(one.endswith("'d") and after in SAME_PAST for one, after in pairwise(lowered)):  # "had put", or "would put"
+        return False
+    if not _OPINIONS.isdisjoint(lowered):
         return False
     verb = next((word for word in lowered[1:] if not is_adverb(word)), "")
     if lowered[0] == "i" and verb in FUNCTION_WORDS and not has_verb([verb]):  # "I more"

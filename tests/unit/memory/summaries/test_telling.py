@@ -58,6 +58,7 @@ def test_all_but_plain_statements_about_oneself_is_quoted_among_three(subtests: 
         ("I sold our shop in Rome.", 'Jon told Gina: "I sold our shop in Rome."'),
         ("I know that I sold it in Rome.", 'Jon told Gina: "I know that I sold it in Rome."'),
         ('I call it "my pit" in Rome.', "Jon told Gina: \"I call it 'my pit' in Rome.\""),
+        ("I think my shop in Rome is old.", 'Jon told Gina: "I think my shop in Rome is old."'),
         ("I sold my shop in Rome.", "Jon sold his shop in Rome."),
         ("My shop is in Rome.", "Jon's shop is in Rome."),
         ("Remember, failures lead you to Rome.", 'Jon told Gina: "Remember, failures lead you to Rome."'),
