@@ -24,6 +24,7 @@ OBSERVED_TYPES: frozenset[EntryType] = frozenset({"observation", "message", "sum
 INTO_SUMMARY = -1  # `Archived.into`: what the entry said is in the owner's long-term summary
 MAX_TEXT = 4_000  # characters; longer text is refused at the edge, never cut silently
 UNRATED = 0
+ORDINARY = 3  # the importance of an unrated entry: the median of recorded ratings of ordinary events
 
 
 class PlanItem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -90,6 +91,11 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
     encounter_id: str = ""
     since_minute: int | None = None  # first minute of the span that a summary covers
     since_number: int | None = None  # last entry number that a summary covers
+
+
+def rating(entry: Entry) -> int:
+    """Return the entry's importance, 1 to 10; that of an ordinary event while it is unrated."""
+    return entry.importance or ORDINARY
 
 
 def is_of_event(entry: Entry) -> bool:

@@ -30,7 +30,15 @@ from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.meters import format_meters
 from cogitate.tasks.persona import language_of, persona
 from cogitate.tasks.places import HERE, PlacesShown, place_meant, places_shown
-from cogitate.tasks.recall import access_marks, brief, long_term_context, recall, share_of, template_entry
+from cogitate.tasks.recall import (
+    access_marks,
+    brief,
+    long_term_context,
+    recall,
+    share_of,
+    template_entry,
+    template_time,
+)
 from cogitate.tasks.situation import (
     ActParams,
     Situation,
@@ -116,7 +124,7 @@ class Act(Kind):
             {
                 **persona(case),
                 **places.values,
-                **timing.told(case.job.minute, case.job.key.tick),
+                **template_time(case.job.minute, case.job.key.tick),
                 "place": resolve_name(text_of(situation, "location"), names),
                 "activity": brief(_told(activity, item)),
                 "status": format_meters(meters_of(situation)),

@@ -41,6 +41,7 @@ from cogitate.tasks.recall import (
     replaced_entry,
     share_of,
     template_entry,
+    template_time,
 )
 
 QUERY = "plan today tomorrow want need goal"  # streams design, task 7
@@ -145,7 +146,7 @@ class Plan(Kind):
                 **persona(case),
                 **places.values,
                 **(of_a_day if has_times else {}),
-                **timing.told(minute, case.job.key.tick),
+                **template_time(minute, case.job.key.tick),
                 "stage": stage_of(case.entries, case.job.minute),
                 "status": format_meters(status_of(case)),
                 "previous": previous,

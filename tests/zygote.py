@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import array
 import ctypes
+import faulthandler
 import gc
 import io
 import json
@@ -146,6 +147,7 @@ def become(forked: Forked) -> None:
     time.tzset()
     tempfile.tempdir = None
     open_streams()
+    faulthandler.register(signal.SIGUSR2)  # a test that fails asks what each thread is doing
     for option in order.warnings:
         sys.warnoptions.append(option)
         warnings._processoptions([option])  # type: ignore[attr-defined]
