@@ -185,7 +185,7 @@ GROUPS = {
     },
     "Prove, estimate, load-test": {
         "replay": _command("commands.verify", "replay_run", "cogitate replay town-1 --verify"),
-        "verify": _command("commands.verify_file", "verify", "cogitate verify town-1.capsule"),
+        "verify": _command("commands.verify", "verify", "cogitate verify town-1.capsule"),
         "audit": _command("commands.verify", "audit_run", "cogitate audit town-1"),
         "estimate": _command(
             "estimate.command",
