@@ -77,7 +77,7 @@ GROUPS = {
             "cogitate run --recorded DIR --llm openai --limit-usd 0.50",
         ),
         "fork": _command(
-            "commands.fork",
+            "commands.run",
             "fork",
             "cogitate fork town-1 --at 'day 1 12:00' --run noon",
             "cogitate fork town-1 --at 720 --run poor --set day.tokens=20000",
