@@ -1,4 +1,4 @@
-"""`cogitate run`: run a world whose agents think within a budget; `cogitate fork`: continue from another run's ticks."""
+"""`cogitate run`: a world whose agents think within a budget; `cogitate fork`: continue from another run's ticks."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ from cogitate.ops.signals import Interruption, interruptible
 from cogitate.ops.world_choice import (
     DEFAULT_AGENTS,
     WorldChoice,
-    drive,
     event_types_of,
     minutes_per_tick,
     settings_for,
     warnings_of,
 )
+from cogitate.ops.world_driver import drive
 from cogitate.prompts.render import check_templates
 from cogitate.scheduler.budget.settings_checks import check_prices
 from cogitate.scheduler.config.settings import ConfigurationError, Settings, check_run_name
