@@ -21,6 +21,7 @@ from pydantic import BaseModel, WithJsonSchema, create_model
 from cogitate.prompts.answers import Answer
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.jobs.packs.repeats import NAME, Condensed, agreement, condensed, numbered, numbered_in, restored
+from cogitate.workers.jobs.packs.rows import case_row_schema, layout, read_case_row
 from cogitate.workers.llm.requests.schema import full_schema
 
 INSTRUCTION = (
@@ -28,8 +29,8 @@ INSTRUCTION = (
     "the only one: use what stands before the first case and in the case itself, and nothing of another case. What "
     f'stands between "each" tags belongs to every case; there, {NAME} is the name of its character. A line without a '
     "date has that of the line above.\n\n"
-    'Answer with JSON only: {"answers": [{"case": 1, "answer": {…}}, …]}, with one item for each case, in which '
-    '"answer" is the object that is described above.'
+    "Answer with JSON only, with lists of values instead of objects: for each case one list of its number and these "
+    "values, in this order. Leave out false and [] at the end of a list.\n"
 )
 
 LONGEST_SHARED_TEXT = 32  # characters of one case that the answer to another may repeat
@@ -75,7 +76,8 @@ def packed(prompts: Sequence[Prompt], seed: str) -> PackedPrompt:
         shared, cases = begin + end, short.cases
     else:  # such as a template of a host that has no dates, or writes them in another way
         user = _fenced(shared, cases, name)
-    system, answer = first.system + INSTRUCTION, answers_class(first.answer)
+    form = f'{{"answers": [{layout(full_schema(first.answer))}, …]}}'
+    system, answer = first.system + INSTRUCTION + form, answers_class(first.answer)
     return PackedPrompt(replace(first, system=system, user=user, answer=answer), shared, cases, whole)
 
 
@@ -91,7 +93,7 @@ def cases_in(system: str, user: str) -> list[tuple[int, str, str]]:
     """
     numbers, shared, found = _read_pack(user)
     cases = restored(found) if isinstance(found, Condensed) else found
-    system = system.replace(INSTRUCTION, "")
+    system = system.rpartition(INSTRUCTION)[0] or system
     return [(number, system, shared + case) for number, case in zip(numbers, cases, strict=True)]
 
 
@@ -137,21 +139,25 @@ def shared_part(users: Sequence[str]) -> str:
 
 @lru_cache(maxsize=64)
 def answers_class(answer: type[BaseModel]) -> type[BaseModel]:
-    """Return the class of the answers to several cases, of any number. An item's answer is read by itself afterwards.
+    """Return the class of the answers to several cases, in rows. A row's answer is read by itself afterwards.
 
     Raises:
         TypeError: if no schema can express `answer`.
     """
-    schema = WithJsonSchema(full_schema(answer))
-    item = create_model("CaseAnswer", __base__=Answer, case=(int, ...), answer=(Annotated[Any, schema], ...))
-    return create_model(f"{answer.__name__[:50]}Pack", __base__=Answer, answers=(list[item], ...))
+    rows = Annotated[Any, WithJsonSchema(case_row_schema(full_schema(answer)))]
+    return create_model(f"{answer.__name__[:50]}Pack", __base__=Answer, answers=(list[rows], ...))
 
 
-def answers_by_case(value: BaseModel, cases: int) -> Mapping[int, object]:
-    """Return the answers by their cases' numbers; none for a number that repeats or that no case has."""
-    items: Sequence[Any] = getattr(value, "answers", ())
-    times = Counter(item.case for item in items)
-    return {item.case: item.answer for item in items if times[item.case] == 1 and 1 <= item.case <= cases}
+def answers_by_case(value: BaseModel, cases: int, answer: type[BaseModel]) -> Mapping[int, object]:
+    """Return the answers by their cases' numbers; none for a number that repeats or that no case has.
+
+    Args:
+        answer: the class of the answer to one case.
+    """
+    schema, rows = full_schema(answer), getattr(value, "answers", ())
+    read = [found for row in rows if (found := read_case_row(row, schema)) is not None]
+    times = Counter(number for number, _ in read)
+    return {number: found for number, found in read if times[number] == 1 and 1 <= number <= cases}
 
 
 def unnumbered(answer: object, texts: Mapping[str, str]) -> object:

@@ -99,7 +99,8 @@ def _answers(group: _Group, answer: ModelAnswer) -> list[ModelAnswer]:
         answers = [replace(answer, text="", packed=count)] * count  # no job sees the text of all
     else:
         answers = []
-        by_case, names = answers_by_case(answer.value, count), [case.call.claim.case.profile.name for case in cases]
+        by_case = answers_by_case(answer.value, count, cases[0].call.prompt.answer)
+        names = [case.call.claim.case.profile.name for case in cases]
         passages = Passages(pack, cases[0].call.prompt.system, [*names, *cases[0].call.claim.case.world.names.values()])
         texts = numbered_texts(pack.prompt.user)
         for index, case in enumerate(cases):
