@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 from cogitate.ops.fake_llm.answers import AnswerWriter, text_of, wanted_schema
 from cogitate.ops.fake_llm.faults import FLEX_FAULTS, draw, status_of
-from cogitate.workers.jobs.packs.prompt import cases_in, numbered_texts, unnumbered
+from cogitate.workers.jobs.packs.prompt import cases_in, texts_of
 from cogitate.workers.jobs.packs.rows import answer_schema, case_row
 
 Delivery = Literal["complete", "hang", "close", "reset", "drip", "drip_headers"]
@@ -161,11 +161,11 @@ def write_pack(
         return None
     each = answer_schema(schema["properties"]["answers"]["items"])
     answers: list[list[Any]] = []
-    for (number, *texts), numbered in zip(cases, numbered_texts(user), strict=True):
+    for (number, *texts), shortened in zip(cases, texts_of(user), strict=True):
         own = [{"role": role, "content": text} for role, text in zip(("system", "user"), texts, strict=True)]
-        numbers = {text: short for short, text in numbered.items()}
+        shorter = {text: short for short, text in shortened.items()}
         row = case_row(number, AnswerWriter(own, seed).write(each), each)
-        answers.append([unnumbered(value, numbers) for value in row])
+        answers.append([shorter.get(value, value) if isinstance(value, str) else value for value in row])
     at = int(draw(seed, system, user, "pack") * len(answers))
     other = (at + 1) % len(answers)
     if fault == "pack_missing":

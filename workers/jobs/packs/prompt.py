@@ -16,21 +16,30 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import BaseModel, WithJsonSchema, create_model
+from pydantic import BaseModel, BeforeValidator, WithJsonSchema, create_model
 
 from cogitate.prompts.answers import Answer
 from cogitate.tasks.kind import Prompt
-from cogitate.workers.jobs.packs.repeats import NAME, Condensed, agreement, condensed, numbered, numbered_in, restored
+from cogitate.workers.jobs.packs.repeats import (
+    NAME,
+    Condensed,
+    agreement,
+    condensed,
+    numbered,
+    restored,
+    texts_by_number,
+    with_name,
+)
 from cogitate.workers.jobs.packs.rows import case_row_schema, layout, read_case_row
 from cogitate.workers.llm.requests.schema import full_schema
 
 INSTRUCTION = (
-    "\n\nYou get several cases at once, each between its own tags. For each case do what is said above, as if it were "
-    "the only one: use what stands before the first case and in the case itself, and nothing of another case. What "
-    f'stands between "each" tags belongs to every case; there, {NAME} is the name of its character. A line without a '
-    "date has that of the line above.\n\n"
-    "Answer with JSON only, with lists of values instead of objects: for each case one list of its number and these "
-    "values, in this order. Leave out false and [] at the end of a list.\n"
+    "\n\nYou get several cases, each between its own tags. Do what is said above for each, as if it were the only one: "
+    f"use nothing of another case. What stands before the first case belongs to every case. {NAME} is the name of a "
+    "case's character. A line without a date, AM or PM has that of the line above.\n\n"
+    "Answer with JSON only, with lists of values instead of objects: for each case its number and these values, in "
+    'this order. Instead of a text with a number write the number, such as "#1". Leave out false and [] at the end of '
+    "a list.\n"
 )
 
 LONGEST_SHARED_TEXT = 32  # characters of one case that the answer to another may repeat
@@ -97,12 +106,10 @@ def cases_in(system: str, user: str) -> list[tuple[int, str, str]]:
     return [(number, system, shared + case) for number, case in zip(numbers, cases, strict=True)]
 
 
-def numbered_texts(user: str) -> list[Mapping[str, str]]:
-    """Return the texts that stand as numbers in each case of a packed prompt, by these numbers."""
+def texts_of(user: str) -> list[Mapping[str, str]]:
+    """Return the texts that stand as something shorter in each case of a packed prompt, by that."""
     _, _, found = _read_pack(user)
-    if not isinstance(found, Condensed):
-        return [{}] * len(found)
-    return [numbered_in(case, found.told) for case in found.cases]
+    return [*texts_by_number(found)] if isinstance(found, Condensed) else [{}] * len(found)
 
 
 def _read_pack(user: str) -> tuple[list[int], str, Condensed | Sequence[str]]:
@@ -144,31 +151,36 @@ def answers_class(answer: type[BaseModel]) -> type[BaseModel]:
     Raises:
         TypeError: if no schema can express `answer`.
     """
-    rows = Annotated[Any, WithJsonSchema(case_row_schema(full_schema(answer)))]
-    return create_model(f"{answer.__name__[:50]}Pack", __base__=Answer, answers=(list[rows], ...))
+    schema = full_schema(answer)
+
+    def read(row: Any) -> tuple[int, object]:
+        if (found := read_case_row(row, schema)) is None:
+            raise ValueError("must be a list of a case's number and values")
+        return found
+
+    row = Annotated[Any, BeforeValidator(read), WithJsonSchema(case_row_schema(schema))]
+    return create_model(f"{answer.__name__[:50]}Pack", __base__=Answer, answers=(list[row], ...))
 
 
-def answers_by_case(value: BaseModel, cases: int, answer: type[BaseModel]) -> Mapping[int, object]:
-    """Return the answers by their cases' numbers; none for a number that repeats or that no case has.
-
-    Args:
-        answer: the class of the answer to one case.
-    """
-    schema, rows = full_schema(answer), getattr(value, "answers", ())
-    read = [found for row in rows if (found := read_case_row(row, schema)) is not None]
-    times = Counter(number for number, _ in read)
-    return {number: found for number, found in read if times[number] == 1 and 1 <= number <= cases}
+def answers_by_case(value: BaseModel, cases: int) -> Mapping[int, object]:
+    """Return the answers by their cases' numbers; none for a number that repeats or that no case has."""
+    answers: Sequence[tuple[int, object]] = getattr(value, "answers", ())
+    times = Counter(number for number, _ in answers)
+    return {number: answer for number, answer in answers if times[number] == 1 and 1 <= number <= cases}
 
 
-def unnumbered(answer: object, texts: Mapping[str, str]) -> object:
-    """Return an answer with these texts instead of their numbers."""
+def in_full(answer: object, texts: Mapping[str, str]) -> object:
+    """Return an answer with these texts instead of what stands for them in its case."""
     match answer:
         case str():
-            return texts.get(answer.strip(), answer)
+            number, _, text = answer.strip().partition(" ")
+            if number in texts and text in ("", texts[number]):
+                return texts[number]
+            return with_name(answer, texts[NAME]) if NAME in texts and NAME in answer else answer
         case Mapping():
-            return {key: unnumbered(value, texts) for key, value in answer.items()}
+            return {key: in_full(value, texts) for key, value in answer.items()}
         case list():
-            return [unnumbered(value, texts) for value in answer]
+            return [in_full(value, texts) for value in answer]
         case _:
             return answer
 

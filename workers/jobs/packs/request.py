@@ -23,10 +23,10 @@ from cogitate.workers.jobs.packs.prompt import (
     PackedPrompt,
     Passages,
     answers_by_case,
-    numbered_texts,
+    in_full,
     order_of,
     packed,
-    unnumbered,
+    texts_of,
 )
 from cogitate.workers.jobs.packs.shares import shares_of
 from cogitate.workers.jobs.packs.sizes import PackSizes
@@ -99,12 +99,11 @@ def _answers(group: _Group, answer: ModelAnswer) -> list[ModelAnswer]:
         answers = [replace(answer, text="", packed=count)] * count  # no job sees the text of all
     else:
         answers = []
-        by_case = answers_by_case(answer.value, count, cases[0].call.prompt.answer)
-        names = [case.call.claim.case.profile.name for case in cases]
+        by_case, names = answers_by_case(answer.value, count), [case.call.claim.case.profile.name for case in cases]
         passages = Passages(pack, cases[0].call.prompt.system, [*names, *cases[0].call.claim.case.world.names.values()])
-        texts = numbered_texts(pack.prompt.user)
+        texts = texts_of(pack.prompt.user)
         for index, case in enumerate(cases):
-            found = unnumbered(by_case.get(index + 1), texts[index])
+            found = in_full(by_case.get(index + 1), texts[index])
             foreign = passages.are_foreign(index, found)
             text = "" if found is None or foreign else msgspec.json.encode(found).decode()
             answers.append(_read(text, case.call.prompt, count, foreign=foreign))
