@@ -181,7 +181,7 @@ def _pack(prompt: Prompt, cases: Sequence[tuple[int, str, str]]) -> tuple[BaseMo
     """Return the answer to several cases, the last one first, and what is wrong with its items."""
     kind = next(kind for kind in KINDS if prompt.answer.__name__ == f"{kind.__name__}Pack")
     schema = full_schema(kind)
-    rows: list[list[Any]] = []
+    rows: list[Any] = []
     faults: list[str] = []
     for number, _, user in reversed(cases):
         key = crc32(user.encode())
@@ -199,8 +199,10 @@ def _pack(prompt: Prompt, cases: Sequence[tuple[int, str, str]]) -> tuple[BaseMo
                 rows.append(case_row(number + len(cases), answer, schema))
             case "bad item":
                 rows.append(case_row(number, {name: {"odd": [None]} for name in answer}, schema))
+            case "item of another case":  # an object, since a row has no further fields
+                rows.append({"case": number, **answer, ECHO: of_other})
             case _:
-                rows.append(case_row(number, answer | ({ECHO: of_other} if of_other else {}), schema))
+                rows.append(case_row(number, answer, schema))
         faults += [fault] if fault else []
     return prompt.answer.model_validate({"answers": rows}), faults
 
