@@ -163,6 +163,18 @@ class Character(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     inventory: tuple[str, ...] = ()
 
 
+def format_character(character: Character) -> str:
+    """Return the character facts of an owner as text, a line for each field that is not empty."""
+    bonds = [f"{name} ({words})" for name, words in sorted(character.relationships.items())]
+    parts = (
+        ("Objectives", character.objectives),
+        ("Relationships", bonds),
+        ("Names", character.names),
+        ("Inventory", character.inventory),
+    )
+    return "\n".join(f"{title}: {', '.join(values)}" for title, values in parts if values)
+
+
 class Head(msgspec.Struct, kw_only=True, omit_defaults=True):
     """The small mutable part of a stream. The tick that changes it writes all of it."""
 

@@ -9,11 +9,10 @@ from typing import Any
 
 from cogitate.memory.clock import clock_in_force, day_and_time, day_of
 from cogitate.memory.effects import Effect, MarkAccessed
-from cogitate.memory.entry import Entry, EntryType
+from cogitate.memory.entry import Entry, EntryType, format_character
 from cogitate.memory.language.text import normal
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
-from cogitate.memory.policies.window import format_character
 from cogitate.memory.retrieval.profiles import profile_of
 from cogitate.memory.retrieval.retrieval import Query, retrieve
 from cogitate.memory.summaries.long_term import cut_oldest, estimate_tokens

@@ -29,11 +29,10 @@ from cogitate.memory.effects import (
     TakeWaiting,
     Tell,
 )
-from cogitate.memory.entry import MAX_TEXT, Entry, PlanItem
+from cogitate.memory.entry import MAX_TEXT, Entry, PlanItem, format_character
 from cogitate.memory.errors import quoted
 from cogitate.memory.host_code import Raised, captured
 from cogitate.memory.language.hidden_characters import is_blank
-from cogitate.memory.policies.window import format_character
 from cogitate.scheduler.intake.checks import (
     MAX_DEPTH,
     MAX_INTEGER,

@@ -15,7 +15,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 import structlog
@@ -63,8 +63,8 @@ class Gate:
         self._enter = _script(client, "enter")
         self._probe = _script(client, "probe")
         self._failures = settings.tuning.breaker_failures
-        self._reports = Reports(client, _script(client, "leave"), settings)
         self._caller = Caller(_script(client, "renew"))
+        self._reports = Reports(client, _script(client, "leave"), settings, self._free)
         self._called: set[str] = set()  # endpoints that this process has called
         self._lock = threading.Lock()
         self._stopping = stopping
@@ -220,6 +220,9 @@ class Gate:
         """Send the pending reports, and free what calls still hold. Reports of calls that end later are dropped."""
         self._reports.close()
         self._caller.close()
+
+    def _free(self, calls: Sequence[Entered]) -> None:
+        self._caller.free([(one.endpoint, one.token) for one in calls if one.limited or one.probes or one.tries_aside])
 
     def _is_first(self, endpoint: str) -> bool:
         with self._lock:
