@@ -28,7 +28,7 @@ from cogitate.tasks.heuristics.action import action_of, by_rule, eating_place, f
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.meters import format_meters
-from cogitate.tasks.persona import language_of, persona
+from cogitate.tasks.persona import persona, thinking_language
 from cogitate.tasks.places import HERE, PlacesShown, place_meant, places_shown
 from cogitate.tasks.recall import (
     access_marks,
@@ -162,7 +162,7 @@ class Act(Kind):
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
         """Return the action that `heuristics.action` finds."""
-        found, used = find_action(case, language_of(case))
+        found, used = find_action(case, thinking_language(case))
         return Tell(owner=case.job.key.owner, topic="action", data=found), *access_marks(case, used)
 
     def _recalled(self, case: Case) -> list[Entry]:

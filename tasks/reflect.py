@@ -38,7 +38,7 @@ from cogitate.tasks.heuristics.recalled import Recalled
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.meters import Meter, format_meters, meter_params, read_meters
-from cogitate.tasks.persona import language_of, persona
+from cogitate.tasks.persona import persona, thinking_language
 from cogitate.tasks.recall import (
     access_marks,
     delay_of,
@@ -262,7 +262,7 @@ def _insight_of(case: Case, recent: Sequence[Entry], *, few: bool) -> Insight:
         repeats=_repeats(case),
         places=case.world.locations,
         delay=delay_of(case),
-        language=language_of(case),
+        language=thinking_language(case),
     )
     return find_insight(recalled, least=NOTABLE) if few else find_insight(recalled)
 

@@ -73,7 +73,6 @@ PRELOADED = (  # what commands, hosts and workers import sooner or later
     "cogitate.workers.telemetry.job_trace",
     "cogitate.workers.transport.amqp_sender",
     "cogitate.workers.transport.event_batches",
-    "cogitate.workers.transport.queued_hints",
     "cogitate.workers.transport.redis_sender",
     "cogitate.workers.transport.redis_transport",
     "encodings.idna",
