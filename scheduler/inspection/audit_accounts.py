@@ -21,7 +21,7 @@ from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.tick.commit import KEPT_DAYS
 from cogitate.tasks.job import Cost, Job, JobKey
 
-_NONCE = re.compile("[0-9a-f]{16}")  # of a request
+_REQUEST = re.compile("[0-9a-f]{16}|fork-[0-9]+")  # an operator's, or a fork's own
 
 Account = tuple[str, str, str]  # window, scope, unit
 
@@ -237,7 +237,7 @@ def _known(key: str, ledger: AccountsSnapshot, owners: Collection[str]) -> bool:
         case "ready":
             return of.isdecimal() and int(of) > ledger.tick
         case "answered":
-            return _NONCE.fullmatch(of) is not None
+            return _REQUEST.fullmatch(of) is not None
         case "journal_checkpoint":
             return of in ledger.checkpoints
         case _ if name in OF_OWNERS:
