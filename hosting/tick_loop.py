@@ -19,12 +19,14 @@ from cogitate.hosting.opening import (
     check_opening,
     description_of,
     exported_journal,
+    later_terms,
     open_commits,
     open_run,
     prior_now,
     resumed_settings,
+    settings_of_run,
+    terms_of,
 )
-from cogitate.hosting.terms import later_terms, settings_of_run, terms_of
 from cogitate.hosting.tick_handover import AsyncTicks, TickBlock, in_thread, one_by_one
 from cogitate.memory.errors import InputError, UsageError, quoted
 from cogitate.memory.profile import Location, Profile
@@ -255,7 +257,7 @@ class TickLoop(BodyCalls):
                 prior = prior_now(client, settings)
                 if prior.tick_rate != self.state.latencies.prior.tick_rate:
                     self.state.latencies.begin_anew(prior)
-            self.settings = settings
+            self.settings, self.pool = settings, pool
             self._log_warnings = log_warnings
             named = self.state.facts.embeddings
             self._similarity = KeptSimilarity(RunVectors(ledger.store, run, named.model)) if named is not None else None

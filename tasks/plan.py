@@ -302,8 +302,7 @@ def _previous(case: Case) -> list[dict[str, str]]:
     plans = [e for e in case.entries if e.type == "plan" and e.number != replaced]
     if not plans or minute - plans[-1].valid_until >= DAY:
         return []
-    ended = case.job.params.get("ended")
-    statuses = ended if isinstance(ended, Mapping) else {}
+    statuses: dict[str, object] = case.job.param("ended", {})
     return [
         {
             "when": day_and_time(item.minute) if item.minute is not None else date(plans[-1].minute),
