@@ -19,11 +19,10 @@ from cogitate.memory.stream import Stream
 from cogitate.memory.summaries.long_term import SummarySize, estimate_tokens, format_entries, tokens_of_words
 from cogitate.prompts.answers import SummaryAnswer
 from cogitate.prompts.render import Templates
-from cogitate.tasks import timing
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Moment, Prompt
 from cogitate.tasks.persona import language_of_texts
-from cogitate.tasks.recall import long_term_context
+from cogitate.tasks.recall import long_term_context, template_time
 from cogitate.tasks.shown import (
     Piece,
     begun_in,
@@ -95,7 +94,7 @@ def prompt(case: Case, templates: Templates, share: float) -> Prompt:
     pieces = oldest_first([(e, format_entries([e], names)) for e in group], share, begun_in(case.job))
     values = {
         "name": case.profile.name,
-        **timing.told(case.job.minute, case.job.key.tick),
+        **template_time(case.job.minute, case.job.key.tick),
         **long_term_context(case),
         "memories": [{"when": day_and_time(e.minute, e.tick), "text": text} for e, text, _ in pieces],
         "words": _size(case).words,
@@ -110,13 +109,12 @@ def _size(case: Case) -> SummarySize:
 
 
 def _room(case: Case) -> int:
-    room = case.job.params.get("room")
-    return room if isinstance(room, int) and room > 0 else window.MOST_SUMMARY
+    room = case.job.param("room", 0)
+    return room if room > 0 else window.MOST_SUMMARY
 
 
 def _pass_done(case: Case) -> SetCounter:
-    number = case.job.params.get("pass")
-    return SetCounter(case.job.key.owner, window.PASSES, number if isinstance(number, int) else 1)
+    return SetCounter(case.job.key.owner, window.PASSES, case.job.param("pass", 1))
 
 
 def effects(case: Case, answer: SummaryAnswer, used: tuple[int, ...]) -> tuple[Effect, ...]:

@@ -7,13 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from cogitate.memory.clock import day_and_time, day_of
+from cogitate.memory.clock import clock_in_force, day_and_time, day_of
 from cogitate.memory.effects import Effect, MarkAccessed
-from cogitate.memory.entry import Entry, EntryType
+from cogitate.memory.entry import Entry, EntryType, format_character
 from cogitate.memory.language.text import normal
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
-from cogitate.memory.policies.window import format_character
 from cogitate.memory.retrieval.profiles import profile_of
 from cogitate.memory.retrieval.retrieval import Query, retrieve
 from cogitate.memory.summaries.long_term import cut_oldest, estimate_tokens
@@ -52,6 +51,12 @@ def template_entry(entry: Entry, minute: int) -> dict[str, str]:
     return {"when": day_and_time(entry.minute, entry.tick), "text": brief(text)}
 
 
+def template_time(minute: int, tick: int) -> dict[str, object]:
+    """Return the template variables of a game time, that of a tick: its day, its time of day, and both."""
+    clock = clock_in_force()
+    return {"day": clock.day(minute), "time": clock.time(minute, tick), "now": clock.date_and_time(minute, tick)}
+
+
 def long_term_context(case: Case, memory_share: float = 1.0) -> dict[str, Any]:
     """Return the long-term variables of a template: the summary, and the owner's character facts.
 
@@ -78,14 +83,12 @@ def access_marks(case: Case, numbers: Iterable[int]) -> tuple[Effect, ...]:
 
 def replaced_entry(job: Job) -> int:
     """Return the number of the provisional entry that this job repairs (parameter "replaces"), or 0."""
-    number = job.params.get("replaces", 0)
-    return number if isinstance(number, int) else 0
+    return job.param("replaces", 0)
 
 
 def result_minute(job: Job) -> int:
     """Return the game time of the job's result: the job's own, or that of the entry it repairs (parameter "minute")."""
-    minute = job.params.get("minute")
-    return minute if replaced_entry(job) and isinstance(minute, int) else job.minute
+    return job.param("minute", job.minute) if replaced_entry(job) else job.minute
 
 
 def delay_of(case: Case) -> int:

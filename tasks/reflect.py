@@ -13,7 +13,7 @@ How often an entry was repeated is not part of what a job reads, since it change
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice, takewhile
 from typing import Annotated, Any
 
@@ -22,10 +22,9 @@ from pydantic import BaseModel
 
 from cogitate.memory.clock import DAY, day_of
 from cogitate.memory.effects import Append, Effect, SetCounter, Tell
-from cogitate.memory.entry import Entry, is_dialogue
+from cogitate.memory.entry import ORDINARY, Entry, is_dialogue, rating
 from cogitate.memory.language.sentences import QUESTIONS, split_sentences
 from cogitate.memory.language.text import words
-from cogitate.memory.retrieval.scoring import ORDINARY, rating
 from cogitate.memory.routing.repeats import REPEATED
 from cogitate.memory.routing.routing import stage_of
 from cogitate.memory.stream import Stream
@@ -39,7 +38,7 @@ from cogitate.tasks.heuristics.recalled import Recalled
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.meters import Meter, format_meters, meter_params, read_meters
-from cogitate.tasks.persona import language_of, persona
+from cogitate.tasks.persona import persona
 from cogitate.tasks.recall import (
     access_marks,
     delay_of,
@@ -48,8 +47,10 @@ from cogitate.tasks.recall import (
     result_minute,
     share_of,
     template_entry,
+    template_time,
     without_repeats,
 )
+from cogitate.tasks.thinking_language import thinking_language
 
 FEWEST_WORDS = 3  # of an insight; times and numbers say nothing
 SHOWN = 20  # observations (streams design)
@@ -146,7 +147,7 @@ class Reflect(Kind):
             {
                 **persona(case),
                 "people": people,
-                **timing.told(now, case.job.key.tick),
+                **template_time(now, case.job.key.tick),
                 "stage": stage_of(case.entries, case.job.minute),
                 "status": format_meters(read_meters(case.job.params.get("status"))),
                 "reflections": [template_entry(e, now) for e in share_of(_earlier(case), memory_share)],
@@ -157,7 +158,9 @@ class Reflect(Kind):
                 **long_term_context(case, memory_share),
             },
         )
-        return Prompt.of(rendered, ReflectionAnswer, memories, _constraints(people))
+        # Only people whom the prompt names are seen differently.
+        constraints = [Constraint(field="relationship_changes.agent_id", choices=tuple(sorted(people)))]
+        return Prompt.of(rendered, ReflectionAnswer, memories, constraints if people else ())
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
         """Return the insight as a reflection, and the changes of relationships.
@@ -168,7 +171,8 @@ class Reflect(Kind):
             ValueError: when the insight says nothing, or a change names somebody who does not exist.
         """
         assert isinstance(answer, ReflectionAnswer)
-        if _words_of(answer.insight) < FEWEST_WORDS or answer.insight.strip(" .").casefold() == "this is blank":
+        said = [word for word in words(_TIME.sub(" ", answer.insight)) if not word.isdecimal()]
+        if len(said) < FEWEST_WORDS or answer.insight.strip(" .").casefold() == "this is blank":
             raise ValueError(f"the insight {answer.insight!r} says nothing")
         if all(sentence.endswith(QUESTIONS) for sentence in split_sentences(answer.insight)):
             raise ValueError(f"the insight {answer.insight!r} only asks: say what follows")
@@ -178,7 +182,7 @@ class Reflect(Kind):
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
         """Return what `heuristics.insight` finds; after fewer than three observations only what matters."""
-        recent, since = self._recent(case), _since(case)
+        recent, since = self._recent(case), case.job.param("since", 0)
         few = len(recent) < ENOUGH and sum(_stands_for(e, since) for e in recent) < ENOUGH
         insight = _insight_of(case, recent, few=few)
         if is_quiet(insight.text) and (again := _again(case)):  # it mattered before, and happened again
@@ -197,7 +201,7 @@ class Reflect(Kind):
 
     def _recent(self, case: Case) -> list[Entry]:
         """Return observations since the last reflection, and their summaries."""
-        since = _since(case)
+        since = case.job.param("since", 0)  # the last entry that the previous reflection could read
         return [
             e
             for e in case.entries
@@ -259,15 +263,9 @@ def _insight_of(case: Case, recent: Sequence[Entry], *, few: bool) -> Insight:
         repeats=_repeats(case),
         places=case.world.locations,
         delay=delay_of(case),
-        language=language_of(case),
+        language=thinking_language(case),
     )
     return find_insight(recalled, least=NOTABLE) if few else find_insight(recalled)
-
-
-def _constraints(called: Iterable[str]) -> Iterator[Constraint]:
-    """Yield that only people whom the prompt names are seen differently."""
-    if choices := tuple(sorted(called)):
-        yield Constraint(field="relationship_changes.agent_id", choices=choices)
 
 
 def person_meant(said: str, names: Mapping[str, str]) -> str:
@@ -287,11 +285,6 @@ def person_meant(said: str, names: Mapping[str, str]) -> str:
     return found[0]
 
 
-def _words_of(insight: str) -> int:
-    """Return how many words an insight has besides times and numbers."""
-    return sum(not word.isdecimal() for word in words(_TIME.sub(" ", insight)))
-
-
 def _begun(stream: Stream, world: WorldFacts) -> int | None:
     """Return the game time from which the interval counts; None for an agent without memories."""
     last = stream.head.counters.get(MINUTE)
@@ -307,12 +300,6 @@ def _begun(stream: Stream, world: WorldFacts) -> int | None:
 def last_read(stream: Stream) -> int:
     """Return the number of the last entry that an owner's latest reflection could read."""
     return stream.head.counters.get(NUMBER, 0)
-
-
-def _since(case: Case) -> int:
-    """Return the number of the last entry that the previous reflection could read."""
-    since = case.job.params.get("since", 0)
-    return since if isinstance(since, int) else 0
 
 
 def _stands_for(entry: Entry, since: int) -> int:
@@ -384,13 +371,11 @@ def _earlier(case: Case) -> list[Entry]:
 
 def _again(case: Case) -> list[Entry]:
     """Return the entries before the last reflection that were repeated since, as the request names them."""
-    named = case.job.params.get("again", ())
-    return [e for e in case.entries if e.number in named] if isinstance(named, list | tuple) else []
+    named: list[int] = case.job.param("again", [])
+    return [e for e in case.entries if e.number in named]
 
 
 def _repeats(case: Case) -> dict[int, int]:
     """Return the repeats of entries by number."""
-    named = case.job.params.get("repeats", {})
-    if not isinstance(named, dict):
-        return {}
+    named: dict[str, object] = case.job.param("repeats", {})
     return {int(n): times for n, times in named.items() if n.isdecimal() and isinstance(times, int)}

@@ -10,11 +10,10 @@ import msgspec
 
 from cogitate.memory.apply import apply, unmet
 from cogitate.memory.effects import Effect
-from cogitate.memory.entry import Entry
+from cogitate.memory.entry import Entry, rating
 from cogitate.memory.limits import MemoryLimits
 from cogitate.memory.policies.cells import receive
 from cogitate.memory.profile import Profile
-from cogitate.memory.retrieval.scoring import rating
 from cogitate.memory.routing.history import is_shared
 from cogitate.memory.routing.repeats import RepeatIndex, count_repeat
 from cogitate.memory.stream import Stream
@@ -24,8 +23,8 @@ from cogitate.scheduler.journal.lines import Repeat
 from cogitate.scheduler.ledger.ledger import Write
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import chunked
-from cogitate.tasks.heuristics.spoken import language_of_profiles
 from cogitate.tasks.job import JobKey
+from cogitate.tasks.thinking_language import language_of_profiles
 
 
 class Owners(Part):

@@ -233,6 +233,8 @@ def _known(key: str, ledger: AccountsSnapshot, owners: Collection[str]) -> bool:
             return of in {record.get(b"due", b"").decode() for record in ledger.jobs.values()}
         case "ready":
             return of.isdecimal() and int(of) > ledger.tick
+        case "answered":
+            return True  # it expires
         case "journal_checkpoint":
             return of in ledger.checkpoints
         case _ if name in OF_OWNERS:
