@@ -1,4 +1,4 @@
-"""The rows of pages: one for each run, for each limit that refused requests of a run, and for each window of its limits.
+"""The rows of pages: one for each run, each limit that refused requests of a run, and each window of its limits.
 
 A window's row says what it has left, and when it runs out. Since many owners can have limits, a reading has only the
 fullest ones and their number.
