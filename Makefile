@@ -48,9 +48,10 @@ pictures: $(READY) ## The pictures of docs/images, taken again by the tests that
 	  else cp docs/images/grafana.png artefacts/; fi
 	cd docs/images && for picture in *.png; do cp "../../artefacts/$$picture" "$$picture" || exit 1; done
 
-simulate: $(READY) ## The protocol under seeded faults: SEEDS=10000, FIRST=60, MINUTES=3, or one SEED=17 alone
-	$(BIN)/python -m tests.simulation.seeded $(if $(SEED),--seed $(SEED)) $(if $(FIRST),--first $(FIRST)) \
-	  $(if $(SEEDS),--seeds $(SEEDS)) $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED)$(SEEDS)$(MINUTES),,--minutes 3)
+simulate: $(READY) ## The protocol under seeded faults: SEEDS=10000, FIRST=60, MINUTES=3, one SEED=17 alone, or the first that finds PLANTED="…"
+	$(BIN)/python -m tests.simulation.seeded $(if $(SEED),--seed $(SEED)) $(if $(PLANTED),--planted "$(PLANTED)") \
+	  $(if $(FIRST),--first $(FIRST)) $(if $(SEEDS),--seeds $(SEEDS)) $(if $(MINUTES),--minutes $(MINUTES)) \
+	  $(if $(SEED)$(SEEDS)$(MINUTES),,--minutes 3)
 
 MUTATION := $(VENV)/.mutation-ready
 $(MUTATION): $(READY)

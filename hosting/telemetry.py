@@ -11,8 +11,7 @@ from cogitate.scheduler.journal.lines import Ended, EndNote
 from cogitate.scheduler.ledger.ledger import HostLedger
 from cogitate.tasks.job import job_id
 from cogitate.workers.jobs.metrics import failure_class
-from cogitate.workers.telemetry.job_attributes import job_attributes
-from cogitate.workers.telemetry.job_trace import trace_of
+from cogitate.workers.telemetry.job_trace import job_attributes, trace_of
 from cogitate.workers.telemetry.spans import Telemetry
 
 

@@ -71,9 +71,9 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """Whether ticks have times of day: neither rounds nor months have, nor ticks of a day or more."""
         return self.counts_days and self.seconds_per_tick < self.day_seconds
 
-    @property
+    @cached_property
     def counts_days(self) -> bool:
-        """Return whether texts name days by their number."""
+        """Whether texts name days by their number."""
         return self.names in ("12h", "24h")
 
     @property
@@ -210,12 +210,11 @@ def day_and_time(minute: int, tick: int | None = None) -> str:
     Args:
         tick: the tick of that game time, if known, whose seconds are shown where ticks have seconds.
     """
-    return _named(_IN_FORCE.get(), minute, tick)
+    return _date_and_time(_IN_FORCE.get(), minute, tick)
 
 
-@lru_cache(maxsize=10_000)  # the minutes of a week: a prompt shows twenty, and agents saw most of it together
-def _named(clock: Clock, minute: int, tick: int | None) -> str:
-    return clock.date_and_time(minute, tick)
+# The minutes of a week: a prompt shows twenty, and agents saw most of it together.
+_date_and_time = lru_cache(maxsize=10_000)(Clock.date_and_time)
 
 
 def at_time(minute: int) -> str:

@@ -24,6 +24,7 @@ OBSERVED_TYPES: frozenset[EntryType] = frozenset({"observation", "message", "sum
 INTO_SUMMARY = -1  # `Archived.into`: what the entry said is in the owner's long-term summary
 MAX_TEXT = 4_000  # characters; longer text is refused at the edge, never cut silently
 UNRATED = 0
+ORDINARY = 3  # the importance of an unrated entry: the median of recorded ratings of ordinary events
 
 
 class PlanItem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -92,6 +93,11 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
     since_number: int | None = None  # last entry number that a summary covers
 
 
+def rating(entry: Entry) -> int:
+    """Return the entry's importance, 1 to 10; that of an ordinary event while it is unrated."""
+    return entry.importance or ORDINARY
+
+
 def is_of_event(entry: Entry) -> bool:
     """Return whether the entry tells of an event that was routed by its type."""
     return bool(entry.tags) and any(tag.startswith("event:") for tag in entry.tags)
@@ -155,6 +161,18 @@ class Character(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     objectives: tuple[str, ...] = ()
     relationships: dict[str, str] = msgspec.field(default_factory=dict)  # name -> in words
     inventory: tuple[str, ...] = ()
+
+
+def format_character(character: Character) -> str:
+    """Return the character facts of an owner as text, a line for each field that is not empty."""
+    bonds = [f"{name} ({words})" for name, words in sorted(character.relationships.items())]
+    parts = (
+        ("Objectives", character.objectives),
+        ("Relationships", bonds),
+        ("Names", character.names),
+        ("Inventory", character.inventory),
+    )
+    return "\n".join(f"{title}: {', '.join(values)}" for title, values in parts if values)
 
 
 class Head(msgspec.Struct, kw_only=True, omit_defaults=True):

@@ -28,9 +28,17 @@ from cogitate.tasks.heuristics.action import action_of, by_rule, eating_place, f
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.meters import format_meters
-from cogitate.tasks.persona import language_of, persona
+from cogitate.tasks.persona import persona, thinking_language
 from cogitate.tasks.places import HERE, PlacesShown, place_meant, places_shown
-from cogitate.tasks.recall import access_marks, brief, long_term_context, recall, share_of, template_entry
+from cogitate.tasks.recall import (
+    access_marks,
+    brief,
+    long_term_context,
+    recall,
+    share_of,
+    template_entry,
+    template_time,
+)
 from cogitate.tasks.situation import (
     ActParams,
     Situation,
@@ -116,7 +124,7 @@ class Act(Kind):
             {
                 **persona(case),
                 **places.values,
-                **timing.told(case.job.minute, case.job.key.tick),
+                **template_time(case.job.minute, case.job.key.tick),
                 "place": resolve_name(text_of(situation, "location"), names),
                 "activity": brief(_told(activity, item)),
                 "status": format_meters(meters_of(situation)),
@@ -154,7 +162,7 @@ class Act(Kind):
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
         """Return the action that `heuristics.action` finds."""
-        found, used = find_action(case, language_of(case))
+        found, used = find_action(case, thinking_language(case))
         return Tell(owner=case.job.key.owner, topic="action", data=found), *access_marks(case, used)
 
     def _recalled(self, case: Case) -> list[Entry]:

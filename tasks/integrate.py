@@ -27,11 +27,10 @@ from cogitate.memory.summaries.long_term import SummarySize, estimate_tokens, fo
 from cogitate.memory.summaries.statements import told_apart
 from cogitate.prompts.answers import IntegratedAnswer
 from cogitate.prompts.render import Templates
-from cogitate.tasks import timing
 from cogitate.tasks.job import Reads, Request
 from cogitate.tasks.kind import Case, Kind, Moment, NoParams, Prompt, WorldFacts
 from cogitate.tasks.persona import persona
-from cogitate.tasks.recall import LITTLE, access_marks
+from cogitate.tasks.recall import LITTLE, access_marks, template_time
 from cogitate.tasks.shown import (
     Piece,
     begun_in,
@@ -118,7 +117,7 @@ class Integrate(Kind):
             {
                 **persona(case),
                 "stage": stage_of(case.entries, case.job.minute),
-                **timing.told(case.job.minute, case.job.key.tick),
+                **template_time(case.job.minute, case.job.key.tick),
                 "summary": window.summary,
                 "history": [_told(e) for e in window.history],
                 "memories": [_told(e) for e in window.memories],

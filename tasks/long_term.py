@@ -19,11 +19,10 @@ from cogitate.memory.stream import Stream
 from cogitate.memory.summaries.long_term import SummarySize, estimate_tokens, format_entries, tokens_of_words
 from cogitate.prompts.answers import SummaryAnswer
 from cogitate.prompts.render import Templates
-from cogitate.tasks import timing
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Moment, Prompt
 from cogitate.tasks.persona import language_of_texts
-from cogitate.tasks.recall import long_term_context
+from cogitate.tasks.recall import long_term_context, template_time
 from cogitate.tasks.shown import (
     Piece,
     begun_in,
@@ -95,7 +94,7 @@ def prompt(case: Case, templates: Templates, share: float) -> Prompt:
     pieces = oldest_first([(e, format_entries([e], names)) for e in group], share, begun_in(case.job))
     values = {
         "name": case.profile.name,
-        **timing.told(case.job.minute, case.job.key.tick),
+        **template_time(case.job.minute, case.job.key.tick),
         **long_term_context(case),
         "memories": [{"when": day_and_time(e.minute, e.tick), "text": text} for e, text, _ in pieces],
         "words": _size(case).words,

@@ -31,7 +31,7 @@ def persona(case: Case) -> dict[str, Any]:
         "traits": profile.traits,
         "background": brief(profile.background),
         "currently": brief(profile.currently),
-        "language": _named(case, language_of(case)),
+        "language": _named(case, thinking_language(case)),
     }
 
 
@@ -72,7 +72,7 @@ def _timed(line: str, name: str) -> str:
     return f"{'~' * habit.loose}{clock_time(habit.begins)}{until}: {habit.what}"
 
 
-def language_of(case: Case) -> str:
+def thinking_language(case: Case) -> str:
     """Return the ISO 639 code of the language in which an owner thinks: as declared, or as its texts show."""
     if declared := case.world.language_of(case.profile):
         return declared

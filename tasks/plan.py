@@ -29,7 +29,7 @@ from cogitate.tasks.heuristics.planning import find_slots, status_of, unfinished
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.meters import Meter, format_meters, meter_params
-from cogitate.tasks.persona import language_of, persona, told_routine
+from cogitate.tasks.persona import persona, thinking_language, told_routine
 from cogitate.tasks.places import ANYWHERE, place_meant, places_shown
 from cogitate.tasks.plan_times import FROM, one_after_another, window, within
 from cogitate.tasks.recall import (
@@ -41,6 +41,7 @@ from cogitate.tasks.recall import (
     replaced_entry,
     share_of,
     template_entry,
+    template_time,
 )
 
 QUERY = "plan today tomorrow want need goal"  # streams design, task 7
@@ -145,7 +146,7 @@ class Plan(Kind):
                 **persona(case),
                 **places.values,
                 **(of_a_day if has_times else {}),
-                **timing.told(minute, case.job.key.tick),
+                **template_time(minute, case.job.key.tick),
                 "stage": stage_of(case.entries, case.job.minute),
                 "status": format_meters(status_of(case)),
                 "previous": previous,
@@ -190,7 +191,7 @@ class Plan(Kind):
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
         """Return the plan that `heuristics.planning` finds."""
-        language = language_of(case)
+        language = thinking_language(case)
         slots, used = find_slots(case, *window(case), language)
         return self._appended(case, slots, used, language)
 
@@ -247,7 +248,7 @@ class Plan(Kind):
             for index, slot in enumerate(slots)
         )
         start, end = window(case)
-        text = _listed(items, start, language or language_of(case))
+        text = _listed(items, start, language or thinking_language(case))
         entry = Entry(
             type="plan",
             text=shorten(text, MAX_TEXT, "…"),

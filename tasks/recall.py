@@ -7,13 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from cogitate.memory.clock import day_and_time, day_of
+from cogitate.memory.clock import clock_in_force, day_and_time, day_of
 from cogitate.memory.effects import Effect, MarkAccessed
-from cogitate.memory.entry import Entry, EntryType
+from cogitate.memory.entry import Entry, EntryType, format_character
 from cogitate.memory.language.text import normal
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
-from cogitate.memory.policies.window import format_character
 from cogitate.memory.retrieval.profiles import profile_of
 from cogitate.memory.retrieval.retrieval import Query, retrieve
 from cogitate.memory.summaries.long_term import cut_oldest, estimate_tokens
@@ -50,6 +49,12 @@ def template_entry(entry: Entry, minute: int) -> dict[str, str]:
     """Return an entry as a template shows it at a game time, with the days that another day's words name as numbers."""
     text = entry.text if day_of(entry.minute) == day_of(minute) else anchor_days(entry.text, entry.minute)
     return {"when": day_and_time(entry.minute, entry.tick), "text": brief(text)}
+
+
+def template_time(minute: int, tick: int) -> dict[str, object]:
+    """Return the template variables of a game time, that of a tick: its day, its time of day, and both."""
+    clock = clock_in_force()
+    return {"day": clock.day(minute), "time": clock.time(minute, tick), "now": clock.date_and_time(minute, tick)}
 
 
 def long_term_context(case: Case, memory_share: float = 1.0) -> dict[str, Any]:

@@ -25,11 +25,10 @@ from cogitate.memory.summaries.conversations import resolve_name, shown_line, su
 from cogitate.memory.summaries.long_term import SummarySize
 from cogitate.prompts.answers import SummaryAnswer
 from cogitate.prompts.render import Templates
-from cogitate.tasks import timing
 from cogitate.tasks.job import Reads, Request
 from cogitate.tasks.kind import Case, Kind, Moment, NoParams, Prompt, WorldFacts
 from cogitate.tasks.persona import language_of_texts
-from cogitate.tasks.recall import delay_of, replaced_entry, template_entry
+from cogitate.tasks.recall import delay_of, replaced_entry, template_entry, template_time
 from cogitate.tasks.shown import Piece, begun_in, everything, oldest_first, progress, showing, whole_numbers, within
 
 IMPORTANCE = 5  # entries that no limit drops without a summary
@@ -125,7 +124,7 @@ class Recount(Kind):
         values: dict[str, Any] = {
             "name": case.profile.name,
             "place": resolve_name(place, names),
-            **timing.told(span.minute, case.job.key.tick),
+            **template_time(span.minute, case.job.key.tick),
             "lines": [
                 {"when": day_and_time(e.minute, e.tick), "speaker": told[e.number].speaker, "text": text}
                 for e, text, _ in pieces

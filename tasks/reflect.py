@@ -13,7 +13,7 @@ How often an entry was repeated is not part of what a job reads, since it change
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice, takewhile
 from typing import Annotated, Any
 
@@ -22,11 +22,10 @@ from pydantic import BaseModel
 
 from cogitate.memory.clock import DAY, day_of
 from cogitate.memory.effects import Append, Effect, SetCounter, Tell
-from cogitate.memory.entry import Entry, is_dialogue
+from cogitate.memory.entry import ORDINARY, Entry, is_dialogue, rating
 from cogitate.memory.language.sentences import QUESTIONS, split_sentences
 from cogitate.memory.language.text import words
 from cogitate.memory.policies.compaction import MUNDANE
-from cogitate.memory.retrieval.scoring import ORDINARY, rating
 from cogitate.memory.routing.repeats import REPEATED
 from cogitate.memory.routing.routing import stage_of
 from cogitate.memory.stream import Stream
@@ -40,7 +39,7 @@ from cogitate.tasks.heuristics.recalled import Recalled
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.meters import Meter, format_meters, meter_params, read_meters
-from cogitate.tasks.persona import language_of, persona
+from cogitate.tasks.persona import persona, thinking_language
 from cogitate.tasks.recall import (
     access_marks,
     delay_of,
@@ -49,6 +48,7 @@ from cogitate.tasks.recall import (
     result_minute,
     share_of,
     template_entry,
+    template_time,
     without_repeats,
 )
 
@@ -147,7 +147,7 @@ class Reflect(Kind):
             {
                 **persona(case),
                 "people": people,
-                **timing.told(now, case.job.key.tick),
+                **template_time(now, case.job.key.tick),
                 "stage": stage_of(case.entries, case.job.minute),
                 "status": format_meters(read_meters(case.job.params.get("status"))),
                 "reflections": [template_entry(e, now) for e in share_of(_earlier(case), memory_share)],
@@ -158,7 +158,9 @@ class Reflect(Kind):
                 **long_term_context(case, memory_share),
             },
         )
-        return Prompt.of(rendered, ReflectionAnswer, memories, _constraints(people))
+        # Only people whom the prompt names are seen differently.
+        constraints = [Constraint(field="relationship_changes.agent_id", choices=tuple(sorted(people)))]
+        return Prompt.of(rendered, ReflectionAnswer, memories, constraints if people else ())
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
         """Return the insight as a reflection, and the changes of relationships.
@@ -169,7 +171,8 @@ class Reflect(Kind):
             ValueError: when the insight says nothing, or a change names somebody who does not exist.
         """
         assert isinstance(answer, ReflectionAnswer)
-        if _words_of(answer.insight) < FEWEST_WORDS or answer.insight.strip(" .").casefold() == "this is blank":
+        said = [word for word in words(_TIME.sub(" ", answer.insight)) if not word.isdecimal()]
+        if len(said) < FEWEST_WORDS or answer.insight.strip(" .").casefold() == "this is blank":
             raise ValueError(f"the insight {answer.insight!r} says nothing")
         if all(sentence.endswith(QUESTIONS) for sentence in split_sentences(answer.insight)):
             raise ValueError(f"the insight {answer.insight!r} only asks: say what follows")
@@ -263,15 +266,9 @@ def _insight_of(case: Case, recent: Sequence[Entry], *, few: bool) -> Insight:
         repeats=_repeats(case),
         places=case.world.locations,
         delay=delay_of(case),
-        language=language_of(case),
+        language=thinking_language(case),
     )
     return find_insight(recalled, least=NOTABLE) if few else find_insight(recalled)
-
-
-def _constraints(called: Iterable[str]) -> Iterator[Constraint]:
-    """Yield that only people whom the prompt names are seen differently."""
-    if choices := tuple(sorted(called)):
-        yield Constraint(field="relationship_changes.agent_id", choices=choices)
 
 
 def person_meant(said: str, names: Mapping[str, str]) -> str:
@@ -289,11 +286,6 @@ def person_meant(said: str, names: Mapping[str, str]) -> str:
     if len(found) != 1:
         raise ValueError(f"{'nobody' if not found else 'more than one'} is called {said!r}; name people by their ids")
     return found[0]
-
-
-def _words_of(insight: str) -> int:
-    """Return how many words an insight has besides times and numbers."""
-    return sum(not word.isdecimal() for word in words(_TIME.sub(" ", insight)))
 
 
 def _begun(stream: Stream, world: WorldFacts) -> int | None:

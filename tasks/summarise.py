@@ -8,10 +8,9 @@ from pydantic import BaseModel
 
 from cogitate.memory.clock import day_and_time
 from cogitate.memory.effects import Append, Archive, Effect
-from cogitate.memory.entry import OBSERVED_TYPES, Entry, is_dialogue
+from cogitate.memory.entry import OBSERVED_TYPES, Entry, is_dialogue, rating
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.policies.compaction import deserves_summary, summary_entry
-from cogitate.memory.retrieval.scoring import rating
 from cogitate.memory.routing.history import is_shared
 from cogitate.memory.stream import Stream
 from cogitate.memory.summaries.conversations import conversations, resolve_name, shown_line, summarise_entries
@@ -22,7 +21,7 @@ from cogitate.tasks import long_term, timing
 from cogitate.tasks.job import Request, ticks_of
 from cogitate.tasks.kind import Case, Kind, Moment, NoParams, Prompt, WorldFacts
 from cogitate.tasks.persona import language_of_texts
-from cogitate.tasks.recall import delay_of, replaced_entry
+from cogitate.tasks.recall import delay_of, replaced_entry, template_time
 from cogitate.tasks.shown import (
     Piece,
     begun_in,
@@ -123,7 +122,7 @@ class Summarise(Kind):
             {
                 "name": case.profile.name,
                 "participants": [resolve_name(s, names) for s in dict.fromkeys(s for e in group for s in e.subjects)],
-                **timing.told(first.minute, case.job.key.tick),
+                **template_time(first.minute, case.job.key.tick),
                 "place": resolve_name(first.location, names),
                 "lines": [
                     {"when": day_and_time(e.minute, e.tick), "speaker": told[e.number].speaker, "text": text}

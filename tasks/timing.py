@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from zlib import crc32
 
-from cogitate.memory.clock import clock_time, day_and_time, day_number
 from cogitate.tasks.kind import Moment, WorldFacts
 
 
@@ -21,15 +20,6 @@ def tick_at(moment: Moment, minute: int) -> int:
 def morning_of(owner: str, world: WorldFacts) -> int:
     """Return the minutes after 00:00 at which an owner's day begins; a crowd gets up over time."""
     return world.morning + offset(owner, world.spread)
-
-
-def told(minute: int, tick: int | None = None) -> dict[str, object]:
-    """Return the values of a game time for a template."""
-    return {
-        "day": day_number(minute),
-        "time": clock_time(minute, tick),
-        "now": day_and_time(minute, tick),
-    }
 
 
 def is_turn(moment: Moment, every: int, shared: int = 1) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import array
 import ctypes
+import faulthandler
 import gc
 import io
 import json
@@ -72,7 +73,6 @@ PRELOADED = (  # what commands, hosts and workers import sooner or later
     "cogitate.workers.telemetry.job_trace",
     "cogitate.workers.transport.amqp_sender",
     "cogitate.workers.transport.event_batches",
-    "cogitate.workers.transport.queued_hints",
     "cogitate.workers.transport.redis_sender",
     "cogitate.workers.transport.redis_transport",
     "encodings.idna",
@@ -146,6 +146,7 @@ def become(forked: Forked) -> None:
     time.tzset()
     tempfile.tempdir = None
     open_streams()
+    faulthandler.register(signal.SIGUSR2)  # a test that fails asks what each thread is doing
     for option in order.warnings:
         sys.warnoptions.append(option)
         warnings._processoptions([option])  # type: ignore[attr-defined]

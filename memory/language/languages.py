@@ -86,15 +86,15 @@ def _by_function_words(text: str) -> tuple[str, ...]:
     accented = 0 if text.isascii() else sum(not word.isascii() for word in said)
     lower = said[1:] if words and words[0][0].isupper() else said  # a name tells no language
     most = max(found.values(), default=0)
-    likely = tuple(language for language in _function_words() if found.get(language) == most)
-    if text.isascii():
-        likely = tuple(one for one in likely if _shows({word for word in said if one in table.get(word, ())}))
+    most_found = (language for language in _function_words() if found.get(language) == most)
+    likely = {one: {word for word in said if one in table.get(word, ())} for one in most_found}
+    if text.isascii():  # a single word that English has too shows no language, as in "brew ale"
+        likely = {one: shown for one, shown in likely.items() if len(shown) > 1 or not shown <= _ELSEWHERE}
     if most >= _SHARE * len(said) and likely:
         if most > len(of_english) or (most == len(of_english) and accented):
-            return (own,) if len(likely) > 1 and (own := _by_letters(lower)) in likely else likely
+            return (own,) if len(likely) > 1 and (own := _by_letters(lower)) in likely else tuple(likely)
         # As many words of English: the other language has all of them, and one that English has not.
-        words_of = {one: {word for word in said if one in table.get(word, ())} for one in likely}
-        more = tuple(one for one in likely if words_of[one] > set(of_english))
+        more = tuple(one for one, shown in likely.items() if shown > set(of_english))
         if most == len(of_english) and more:
             return more
     own = _by_letters(lower) if accented else ""
@@ -103,11 +103,6 @@ def _by_function_words(text: str) -> tuple[str, ...]:
     if own:
         return (own,)
     return (OTHER,) if 4 * accented > len(said) else (UNDETERMINED,)
-
-
-def _shows(words: set[str]) -> bool:
-    """Return whether function words show their language: one that English has too does not, as in "brew ale"."""
-    return len(words) > 1 or not words <= _ELSEWHERE
 
 
 def _by_letters(words: Iterable[str]) -> str:

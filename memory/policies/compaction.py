@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from cogitate.memory.clock import day_of
 from cogitate.memory.effects import Append, Archive, Effect
-from cogitate.memory.entry import MAX_TEXT, OBSERVED_TYPES, Entry, EntryType, is_dialogue
+from cogitate.memory.entry import MAX_TEXT, OBSERVED_TYPES, Entry, EntryType, is_dialogue, rating
 from cogitate.memory.language.languages import is_english
 from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import QUESTIONS, joined, split_sentences, with_end
@@ -24,7 +24,7 @@ from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.limits import MemoryLimits
 from cogitate.memory.policies import cells, window
-from cogitate.memory.retrieval.scoring import rating, recency
+from cogitate.memory.retrieval.scoring import recency
 from cogitate.memory.routing.history import is_shared, trim
 from cogitate.memory.stream import Stream
 from cogitate.memory.summaries.conversations import conversations, resolve_name, summarise_entries

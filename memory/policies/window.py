@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from cogitate.memory.effects import Archive, Effect, ReplaceSummary, SetCharacter
-from cogitate.memory.entry import OBSERVED_TYPES, Character, Entry
+from cogitate.memory.entry import OBSERVED_TYPES, Character, Entry, format_character
 from cogitate.memory.language.word_count import count_words
 from cogitate.memory.limits import MemoryLimits
 from cogitate.memory.stream import Stream
@@ -44,18 +44,6 @@ def buffer(entries: Iterable[Entry]) -> list[Entry]:
 def buffer_tokens(entries: Iterable[Entry]) -> int:
     """Return the tokens of the buffer."""
     return tokens_of_words(sum(count_words(entry.text) for entry in buffer(entries)))
-
-
-def format_character(character: Character) -> str:
-    """Return the character facts of an owner as text, a line for each field that is not empty."""
-    bonds = [f"{name} ({words})" for name, words in sorted(character.relationships.items())]
-    parts = (
-        ("Objectives", character.objectives),
-        ("Relationships", bonds),
-        ("Names", character.names),
-        ("Inventory", character.inventory),
-    )
-    return "\n".join(f"{title}: {', '.join(values)}" for title, values in parts if values)
 
 
 def total_tokens(stream: Stream) -> int:

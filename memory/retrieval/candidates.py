@@ -10,12 +10,12 @@ from functools import cached_property, lru_cache
 from operator import lt
 from typing import Literal
 
-from cogitate.memory.entry import Entry, EntryType, is_dialogue, is_of_event
+from cogitate.memory.entry import Entry, EntryType, is_dialogue, is_of_event, rating
 from cogitate.memory.language.languages import ENGLISH, UNDETERMINED
 from cogitate.memory.language.meanings import is_theme, rarity
 from cogitate.memory.language.sentences import QUESTIONS
 from cogitate.memory.language.text import extract_keywords, normal, normalized, words
-from cogitate.memory.retrieval.scoring import bm25, rating
+from cogitate.memory.retrieval.scoring import bm25
 from cogitate.memory.retrieval.terms import TERMS, THEMED_TERMS, Terms, term_counts, themed_counts
 
 BEFORE = (0.5, 0.4)  # shares of the relevance of the lines one and two places before
@@ -40,7 +40,7 @@ class Query:
     limit: int = 10  # how many entries
     types: tuple[EntryType, ...] = ()
     subjects: tuple[str, ...] = ()  # entries that involve any of these
-    min_importance: int = 0  # 1 to 10; what is not rated yet counts as `scoring.ORDINARY`
+    min_importance: int = 0  # 1 to 10; what is not rated yet counts as `entry.ORDINARY`
     similarity: Mapping[int, float] = field(default_factory=dict)
 
     @property

@@ -16,18 +16,10 @@ import math
 from functools import lru_cache
 from itertools import chain
 
+from cogitate.memory.entry import ORDINARY, rating
 from cogitate.memory.language.text import extract_keywords
 from cogitate.memory.retrieval.candidates import Candidates, asks, display_name, plain_words, speaker_of
-from cogitate.memory.retrieval.scoring import (
-    HALF_LIFE,
-    ORDINARY,
-    keyword_relevance,
-    log_ages,
-    normal_importance,
-    rating,
-    recency,
-    scaled,
-)
+from cogitate.memory.retrieval.scoring import HALF_LIFE, keyword_relevance, log_ages, normal_importance, recency, scaled
 
 
 def half_life_recency(candidates: Candidates) -> list[float]:

@@ -63,17 +63,6 @@ def check_choice(what: str, value: object) -> ProfileChoice:
     return weights
 
 
-def check_choices(value: object) -> dict[str, ProfileChoice]:
-    """Return the choices of kinds of job, by kind.
-
-    Raises:
-        InputError: for anything but a table by kind, or a choice that `check_choice` refuses.
-    """
-    if not isinstance(value, Mapping) or not all(isinstance(kind, str) for kind in value):
-        raise InputError(f"{quoted(value)} is invalid: give profiles by kind, such as {{'act': 'dialogue'}}")
-    return {str.__str__(kind): check_choice(f"the profile of {quoted(kind)}", value[kind]) for kind in sorted(value)}
-
-
 def profile_of(choice: ProfileChoice) -> RetrievalProfile:
     """Return the profile of a choice that `check_choice` has returned."""
     if isinstance(choice, str):

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from cogitate.memory.clock import clock_in_force
-from cogitate.memory.entry import Entry, EntryType
+from cogitate.memory.entry import EntryType
 from cogitate.memory.retrieval.terms import Terms
 
 #: Game minutes after which recency has halved (streams, configuration defaults; summaries and messages are stored as
@@ -21,13 +21,6 @@ HALF_LIFE: Mapping[EntryType, float] = MappingProxyType(
     {"observation": 360, "message": 360, "summary": 360, "reflection": 1440, "plan": 720}
 )
 _K1, _B = 1.2, 0.6  # of BM25: what repeats of a word and the length of a text count; memories are short
-#: The importance of an unrated entry: the median of recorded ratings of ordinary events.
-ORDINARY = 3
-
-
-def rating(entry: Entry) -> int:
-    """Return the entry's importance, 1 to 10; that of an ordinary event while it is unrated."""
-    return entry.importance or ORDINARY
 
 
 def recency(minute: int, now: int, half_life: float = 360) -> float:

@@ -1,12 +1,17 @@
-"""Readings of the ledger and the broker for the pages, as values for JSON."""
+"""Readings of the ledger and the broker for the pages, as values for JSON.
+
+Several viewers share a reading, so that a server reads its runs once a second, not once a viewer.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future
 from functools import cached_property
 from itertools import islice
-from typing import Any
+from threading import Lock
+from typing import Any, NamedTuple
 
 import msgspec
 from redis import Redis
@@ -17,7 +22,6 @@ from cogitate.ops.flower.cards import cards_of, since
 from cogitate.ops.flower.charts import charts_of, window_of_points
 from cogitate.ops.flower.job_list import job_list, matches
 from cogitate.ops.flower.run_rows import RunRows, refusals_of, row_of
-from cogitate.ops.flower.shared_reading import SharedReadings
 from cogitate.ops.flower.timeline import events_since, timeline
 from cogitate.ops.flower.worker_demand import worker_demand
 from cogitate.ops.formatting.budget import format_cost
@@ -52,6 +56,44 @@ from cogitate.scheduler.tick.figure_history import Span, figure_history, real_ti
 from cogitate.workers.jobs.metrics import redis_state
 from cogitate.workers.transport.amqp_connection import count_waiting
 from cogitate.workers.transport.hints import TICKETS, tickets_key
+
+GOOD_FOR = 1.0  # seconds
+
+
+class _Begun(NamedTuple):
+    at: float  # monotonic
+    result: Future[dict[str, Any]]
+
+
+class SharedReadings:
+    """The readings of the last second, by key. Thread-safe; callers must not change a reading."""
+
+    def __init__(self, good_for: float = GOOD_FOR) -> None:
+        self._good_for = good_for
+        self._begun: dict[Hashable, _Begun] = {}
+        self._lock = Lock()
+
+    def get(self, key: Hashable, read: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Return the reading that another thread has begun within the last second, or read.
+
+        Whoever waits for a reading that fails gets its error too: a server that does not answer is asked once.
+        """
+        now = time.monotonic()
+        with self._lock:
+            self._begun = {name: one for name, one in self._begun.items() if now - one.at < self._good_for}
+            begun = self._begun.get(key)
+            if begun is not None:
+                result, reads = begun.result, False
+            else:
+                result, reads = Future[dict[str, Any]](), True
+                self._begun[key] = _Begun(now, result)
+        if reads:
+            try:
+                result.set_result(read())
+            except BaseException as error:  # raised below, and to all who wait
+                result.set_exception(error)
+        return result.result()
+
 
 MOST_RUNS = 30  # with their figures
 NO_WRITES = "Redis {}. Until it takes writes, runs wait or go on by heuristic: cogitate doctor"

@@ -1,12 +1,14 @@
-"""The answers to the served page of minds: one owner's memories, the writing of one, a search, what comes to mind."""
+"""The answers to the served page of minds: one owner's memories, the writing of one, promises, a search, what comes to
+mind.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from redis import Redis
@@ -14,7 +16,9 @@ from redis import Redis
 from cogitate.hosting.terminal import visible
 from cogitate.memory.clock import DAY, clock_in_force
 from cogitate.memory.errors import quoted
+from cogitate.memory.language.port import language_of
 from cogitate.memory.stream import Stream
+from cogitate.memory.unreadable import read_entry, why_unreadable
 from cogitate.ops.operator_requests import parse_job_id
 from cogitate.ops.report.minds_page import (
     MOST_FOUND,
@@ -25,11 +29,10 @@ from cogitate.ops.report.minds_page import (
     shown_run,
     writing_data,
 )
-from cogitate.ops.report.minds_promises import of_others, promises_data, remembered_promises
-from cogitate.ops.report.promises_reading import PromisesReading
+from cogitate.ops.report.minds_promises import RememberedPromise, of_others, promises_data, remembered_promises
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.job_history import JobHistory
-from cogitate.scheduler.inspection.memory_search import search_memories, search_past
+from cogitate.scheduler.inspection.memory_search import search_memories, search_past, stored_memories
 from cogitate.scheduler.inspection.minds import Mind, Owner, Past, owners_of, read_past, written_by
 from cogitate.scheduler.inspection.stored_memory import StoredMemory, read_memory
 from cogitate.scheduler.inspection.stored_run import kept_facts, tick_at
@@ -37,6 +40,59 @@ from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.journal.checkpoint import trimmed_tick
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.workers.jobs.stored_texts import recorded_of
+
+MOST_OWNERS = 20_000  # whose promises are kept
+
+
+class _Read(NamedTuple):
+    mark: int  # of the memories that were read
+    promises: list[RememberedPromise]
+
+
+class PromisesReading:
+    """The promises that owners remember. It reads an owner again only once its memories have changed. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._read: dict[tuple[str, str], _Read] = {}  # by a run's prefix and an owner
+
+    def of(
+        self, store: RunStore, owners: Sequence[str], names: Mapping[str, str], about: str
+    ) -> dict[str, list[RememberedPromise]]:
+        """Return by owner the promises in its memory, archived entries included, unreadable ones not.
+
+        Args:
+            names: display names by owner and place.
+            about: an owner: return its own promises, and those of others with an entry that names it and promises.
+                "": return everybody's.
+        """
+        named = hash(frozenset(names.items()))
+        return {
+            owner: self._promises(store.prefix, owner, raws, names, hash((named, *raws)))
+            for owner, raws in stored_memories(store, owners)
+            if about in ("", owner) or any(_vows(raws, about))
+        }
+
+    def _promises(
+        self, prefix: str, owner: str, raws: Sequence[bytes], names: Mapping[str, str], mark: int
+    ) -> list[RememberedPromise]:
+        kept = self._read.get((prefix, owner))
+        if kept is None or kept.mark != mark:
+            readable = [entry for entry in map(read_entry, raws) if not why_unreadable(entry)]
+            found = remembered_promises(owner, readable, names) if any(_vows(raws, "")) else []
+            if len(self._read) >= MOST_OWNERS:
+                self._read.clear()
+            self._read[prefix, owner] = kept = _Read(mark, found)
+        return kept.promises
+
+
+def _vows(raws: Sequence[bytes], about: str) -> Iterator[bool]:
+    """Yield whether each stored entry may promise something and names an owner; "": any."""
+    named = msgspec.json.encode(about) if about else b""
+    for raw in raws:
+        if named in raw:
+            text = read_entry(raw).text
+            yield language_of(text).may_vow(text)
+
 
 PARTS = ("owner", "promises", "heuristics", "writing", "search", "recall", "past")
 THOUGHTS = frozenset({"plan", "reflection", "summary"})  # types of entries that jobs write

@@ -30,8 +30,8 @@ import msgspec
 from cogitate.memory import typed_json
 from cogitate.memory.clock import DAY, day_of
 from cogitate.memory.effects import Append, Effect, Rate, ReplaceSummary, Tell
+from cogitate.memory.entry import rating
 from cogitate.memory.language.text import stems
-from cogitate.memory.retrieval.scoring import rating
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.budget.budget import BudgetView, Cell, amounts
 from cogitate.scheduler.config.limits import LIMIT_UNITS, LimitUnit

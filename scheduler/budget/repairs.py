@@ -15,9 +15,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 from cogitate.memory.clock import DAY, day_of
 from cogitate.memory.effects import SetCounter
-from cogitate.memory.entry import Entry
+from cogitate.memory.entry import Entry, rating
 from cogitate.memory.errors import CogitateError
-from cogitate.memory.retrieval.scoring import rating
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.budget.admission import AdmissionRound, Decided, first_fitting, hold
 from cogitate.scheduler.latency.due_ticks import RUN_ENDS, TOO_SLOW

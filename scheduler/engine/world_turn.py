@@ -10,11 +10,10 @@ import msgspec
 
 from cogitate.memory.apply import apply, unmet
 from cogitate.memory.effects import Effect
-from cogitate.memory.entry import Entry
+from cogitate.memory.entry import Entry, rating
 from cogitate.memory.limits import MemoryLimits
 from cogitate.memory.policies.cells import receive
 from cogitate.memory.profile import Profile
-from cogitate.memory.retrieval.scoring import rating
 from cogitate.memory.routing.history import is_shared
 from cogitate.memory.routing.repeats import RepeatIndex, count_repeat
 from cogitate.memory.stream import Stream

@@ -29,11 +29,10 @@ from cogitate.memory.effects import (
     TakeWaiting,
     Tell,
 )
-from cogitate.memory.entry import MAX_TEXT, Entry, PlanItem
+from cogitate.memory.entry import MAX_TEXT, Entry, PlanItem, format_character
 from cogitate.memory.errors import quoted
 from cogitate.memory.host_code import Raised, captured
 from cogitate.memory.language.hidden_characters import is_blank
-from cogitate.memory.policies.window import format_character
 from cogitate.scheduler.intake.checks import (
     MAX_DEPTH,
     MAX_INTEGER,
@@ -193,7 +192,7 @@ def _items(items: tuple[PlanItem, ...]) -> str:
         if not 1 <= item.priority <= 5:
             return f"priority {item.priority} of an item is not from 1 to 5"
         wrong = (
-            _name("id of an item", item.id)
+            _text("id of an item", item.id, MAX_LABEL)
             or _text("description of an item", item.description)
             or _number("minute of an item", item.minute or 0)
             or _long("location of an item", item.location or "")
@@ -204,19 +203,16 @@ def _items(items: tuple[PlanItem, ...]) -> str:
 
 
 def _summary(effect: ReplaceSummary) -> str:
-    if len(effect.text) > MAX_SUMMARY:
-        return _too_long("text", effect.text, MAX_SUMMARY)
-    return _number("version", effect.version) or _number("cut", effect.cut)
+    return _long("text", effect.text, MAX_SUMMARY) or _number("version", effect.version) or _number("cut", effect.cut)
 
 
 def _character(effect: SetCharacter) -> str:
-    text = format_character(effect.character)
-    return (_too_long("character", text, MAX_TEXT) if len(text) > MAX_TEXT else "") or _number("cut", effect.cut)
+    return _long("character", format_character(effect.character), MAX_TEXT) or _number("cut", effect.cut)
 
 
 def _cursor(effect: AdvanceCursor) -> str:
     return (
-        _name("name", effect.name)
+        _text("name", effect.name, MAX_LABEL)
         or _number("start", effect.start)
         or _number("end", effect.end)
         or _numbers("shown", effect.shown or ())
@@ -226,7 +222,7 @@ def _cursor(effect: AdvanceCursor) -> str:
 def _counter(effect: SetCounter) -> str:
     if not -MAX_INTEGER <= effect.value <= MAX_INTEGER:
         return f"value {effect.value} is not within {MAX_INTEGER} of 0"
-    return _name("name", effect.name)
+    return _text("name", effect.name, MAX_LABEL)
 
 
 def _rate(effect: Rate) -> str:
@@ -254,24 +250,12 @@ def _no_json(data: object) -> str:
     return ""
 
 
-def _text(field: str, text: str) -> str:
-    if len(text) > MAX_TEXT:
-        return _too_long(field, text, MAX_TEXT)
-    return f"{field} is blank" if is_blank(text) else ""
+def _text(field: str, text: str, most: int = MAX_TEXT) -> str:
+    return _long(field, text, most) or (f"{field} is blank" if is_blank(text) else "")
 
 
-def _name(field: str, name: str) -> str:
-    if wrong := _long(field, name):
-        return wrong
-    return f"{field} is blank" if is_blank(name) else ""
-
-
-def _long(field: str, name: str) -> str:
-    return _too_long(field, name, MAX_LABEL) if len(name) > MAX_LABEL else ""
-
-
-def _too_long(field: str, text: str, most: int) -> str:
-    return f"{field} has {len(text)} characters, at most {most} fit"
+def _long(field: str, text: str, most: int = MAX_LABEL) -> str:
+    return f"{field} has {len(text)} characters, at most {most} fit" if len(text) > most else ""
 
 
 def _number(field: str, number: int) -> str:
@@ -295,10 +279,10 @@ _CHECKS: dict[type, Callable[[Any], str]] = {
     TakeWaiting: lambda e: _number("count", e.count),
     ForgetWaiting: lambda e: _number("count", e.count) or _number("start", e.start),
     SetCharacter: _character,
-    SetPlanStatus: lambda e: _name("item", e.item),
+    SetPlanStatus: lambda e: _text("item", e.item, MAX_LABEL),
     AdvanceCursor: _cursor,
     SetCounter: _counter,
     MarkAccessed: lambda e: _numbers("numbers", e.numbers) or _number("minute", e.minute),
     Rate: _rate,
-    Tell: lambda e: _name("topic", e.topic) or _wrong_data(e.data),
+    Tell: lambda e: _text("topic", e.topic, MAX_LABEL) or _wrong_data(e.data),
 }

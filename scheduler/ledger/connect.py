@@ -111,6 +111,12 @@ def impatient(client: Redis, seconds: float) -> Redis:
     return Redis.from_pool(ConnectionPool(connection_class=pool.connection_class, **options))
 
 
+def longest_block(client: Redis) -> float:
+    """Return the most seconds for a blocking command, which must end before its socket's timeout does."""
+    seconds: float = client.get_connection_kwargs().get("socket_timeout") or 2.0
+    return seconds / 2
+
+
 def ledgers_of(client: Redis) -> dict[str, Redis]:
     """Return a client of each ledger by its place; of a single one, by ""."""
     return client.ledgers if isinstance(client, PlacedRedis) else {"": client}

@@ -17,7 +17,8 @@ from redis.commands.core import Script
 RUNS = "cogitate:runs"  # set of run names
 DELETED_BATCHES = "cogitate:deleted_batches"  # hash: tag -> JSON of a batch whose run was deleted
 
-#: Keys that a run has once, under its prefix; it has several of `job:`, `window:`, `due:` and `ready:`.
+#: Keys that a run has once, under its prefix; it has several of `job:`, `window:`, `due:`, `ready:` and
+#: `answered:`.
 RunKey = Literal[
     "state",
     "jobs",

@@ -23,7 +23,7 @@ from structlog.contextvars import bound_contextvars
 from cogitate.scheduler.config.controls import read_asked
 from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.ledger.answer_times import read_claimed, read_timed
-from cogitate.scheduler.ledger.connect import why_keys_vanish
+from cogitate.scheduler.ledger.connect import longest_block, why_keys_vanish
 from cogitate.scheduler.ledger.errors import (
     Fenced,
     LedgerError,
@@ -143,8 +143,7 @@ class HostLedger:
         self._trim = script(client, "trim")
         self._ask_ready = script(client, "ask_ready")
         self._carry_out = script(client, "carry_out")
-        # A blocking command must end before its socket's timeout does.
-        self._longest_block: float = (client.get_connection_kwargs().get("socket_timeout") or 2.0) / 2
+        self._longest_block = longest_block(client)
 
     @classmethod
     def create(cls, client: Redis, run: str, *, state: dict[str, Value]) -> HostLedger:

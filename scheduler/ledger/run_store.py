@@ -116,6 +116,10 @@ class RunStore:
         """Return the key of a budget window's accounts."""
         return f"{self.prefix}window:{window}"
 
+    def answered_key(self, request: str) -> str:
+        """Return the key of the list by which a host wakes the operator that waits for its answer to a request."""
+        return f"{self.prefix}answered:{request}"
+
     def due_key(self, tick: int | str) -> str:
         return f"{self.prefix}due:{tick}"
 

@@ -12,6 +12,7 @@ from redis import Redis
 from cogitate.memory import typed_json
 from cogitate.scheduler.config.controls import CalledOff, Control, ControlAnswer, ControlRequest, SetMode
 from cogitate.scheduler.intake.checks import InputError
+from cogitate.scheduler.ledger.connect import longest_block
 from cogitate.scheduler.ledger.errors import LedgerError
 from cogitate.scheduler.ledger.keys import incarnation_key, new_nonce, run_base, script
 from cogitate.scheduler.ledger.run_store import RunStore
@@ -19,7 +20,6 @@ from cogitate.scheduler.ledger.run_store import RunStore
 MOST_WAITING = 100  # unanswered requests to one run
 MOST_NAME = 100  # characters of an operator's name
 MOST_REASON = 200  # characters of the reason for a request
-_POLL = 0.05  # seconds between two reads of the answers
 _ANSWER = typed_json.decoder(ControlAnswer)
 
 
@@ -106,7 +106,8 @@ def _wait(
             moved = _step(store) != began
             slow = "the host has not finished its tick yet" if moved else "no host has taken it"
             return found, f"{slow}: it is applied with the run's next tick"
-        time.sleep(_POLL)  # the host answers with its next tick
+        left = max(0.01, min(deadline - time.monotonic(), longest_block(store.client)))
+        store.client.blpop([store.answered_key(id) for id in ids - found.keys()], timeout=left)
 
 
 def _step(store: RunStore) -> list[bytes | None]:

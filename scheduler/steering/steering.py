@@ -38,6 +38,7 @@ from cogitate.scheduler.steering.postponing import Postponing
 from cogitate.scheduler.steering.throttle import KIND, Throttle, ThrottleState
 from cogitate.tasks.job import JobKey
 
+WAKES_FOR = 60_000  # milliseconds; longer than an operator waits
 MOST_ANSWERS = 200  # kept for operators that are still waiting, newest last
 
 
@@ -169,6 +170,8 @@ class Steering:
         if self._answers:
             lines = tuple(msgspec.json.encode(answer) for answer in self._answers)
             writes += [Write("RPUSH", "answers", lines), Write("LTRIM", "answers", (-MOST_ANSWERS, -1))]
+            for key in (f"answered:{answer.id}" for answer in self._answers):
+                writes += [Write("RPUSH", key, ("1",)), Write("PEXPIRE", key, (WAKES_FOR,))]
         now = {
             "steering": msgspec.json.encode(self._state()),
             "postponed": msgspec.json.encode(self.throttle.postponing),

@@ -16,14 +16,13 @@ from math import sqrt
 from operator import mul
 from typing import NamedTuple
 
-from cogitate.memory.entry import Entry, is_dialogue
+from cogitate.memory.entry import ORDINARY, Entry, is_dialogue, rating
 from cogitate.memory.language.languages import ENGLISH
 from cogitate.memory.language.packs import pack_of, phrases_of
 from cogitate.memory.language.port import is_courtesy, language_of, tells_trouble
 from cogitate.memory.language.sentences import QUESTIONS, joined, split_sentences
 from cogitate.memory.language.talk import Speakers
 from cogitate.memory.language.text import normal, stems
-from cogitate.memory.retrieval.scoring import ORDINARY, rating
 from cogitate.tasks.heuristics.closing import is_closed, is_past
 from cogitate.tasks.heuristics.findings import promises_of, typed_findings
 from cogitate.tasks.heuristics.period import read_theme, tellable

@@ -6,9 +6,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from cogitate.memory.entry import Entry
+from cogitate.memory.entry import Entry, rating
 from cogitate.memory.language.packs import forget_with_packs
-from cogitate.memory.retrieval.scoring import rating
 from cogitate.tasks.heuristics.reading import Told, sentences_of
 from cogitate.tasks.heuristics.recalled import Recalled
 from cogitate.tasks.heuristics.themes import TRIVIAL, Sentence, Words

@@ -15,7 +15,6 @@ from cogitate.memory.effects import Append, Effect
 from cogitate.memory.entry import Entry
 from cogitate.memory.stream import Stream
 from cogitate.prompts.render import Templates
-from cogitate.tasks import timing
 from cogitate.tasks.job import Job, JobKey, Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.own.answer_example import example_of
@@ -23,7 +22,7 @@ from cogitate.tasks.own.cadences import Cadence
 from cogitate.tasks.own.choices import Choice
 from cogitate.tasks.own.method_faults import called, fault_of_method
 from cogitate.tasks.persona import persona
-from cogitate.tasks.recall import access_marks, long_term_context, share_of, template_entry
+from cogitate.tasks.recall import access_marks, long_term_context, share_of, template_entry, template_time
 from cogitate.tasks.registry import kinds, templates
 
 BUILT_IN_TEMPLATE = "own"  # the template of a question over memories
@@ -93,7 +92,7 @@ class DeclaredKind(Kind):
                 "ask": declared.ask,
                 "example": example,
                 **persona(case),
-                **timing.told(case.job.minute, case.job.key.tick),
+                **template_time(case.job.minute, case.job.key.tick),
                 "memories": [template_entry(entry, case.job.minute) for entry in memories],
                 "params": case.job.params,
                 **long_term_context(case, memory_share),

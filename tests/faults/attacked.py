@@ -33,7 +33,7 @@ from cogitate.workers.processes.supervisor import WorkerPool, worker_environment
 from tests.faults.ledger_servers import LedgerServers, SingleServer
 from tests.integration.command import command
 from tests.live_redis import empty_redis
-from tests.patience import LONGEST
+from tests.patience import LONGEST, wait_until
 
 RUN = "town"
 AGENTS, TICKS, STEP = 3, 36, 20  # ticks of twenty minutes: a morning, then reflections, choices and prunes
@@ -113,6 +113,8 @@ class Attacked:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if kind is not None:
+            self.explain()
         for process in self._started:
             process.kill()
             process.wait()
@@ -121,6 +123,12 @@ class Attacked:
                 os.kill(pid, signal.SIGKILL)
         self.pool.stop(hurry=True)
         self.servers.stop()
+
+    def explain(self) -> None:
+        """Print for a failed test what commands and workers have said, and what the threads of the living ones do."""
+        workers = {pid: self.pool.log_file(number) for number, pid in enumerate(self.pool.pids(), 1)}
+        for pid, said in (self._said | workers).items():
+            print(f"--- {said}\n{_with_stacks(pid, said)}")
 
     def host(self, *, resume: bool = False, take_over: bool = False) -> subprocess.Popen[bytes]:
         """Start a host as a user does, without workers of its own."""
@@ -248,6 +256,15 @@ class Attacked:
         """Return an owner's memories."""
         stream = load_streams(RunStore.open(self.state, RUN), [owner])[owner]
         return list(stream.live())
+
+
+def _with_stacks(pid: int, said: Path) -> str:
+    """Return what a process has said, with the stacks of its threads if it lives (`tests.zygote`)."""
+    size = said.stat().st_size
+    with contextlib.suppress(ProcessLookupError, AssertionError):
+        os.kill(pid, signal.SIGUSR2)
+        wait_until(lambda: said.stat().st_size > size, "stacks", 5)
+    return said.read_text()
 
 
 def proven(state: Redis, run: str = RUN) -> str:

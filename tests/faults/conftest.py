@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,16 @@ import pytest
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from tests.faults.attacked import Attacked, Eventually, settings_of, undisturbed
 from tests.faults.ledger_servers import LedgerServers, SingleServer
+
+FAILED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Let fixtures know whether their test has failed."""
+    report = yield
+    item.stash[FAILED] = report.failed
+    return report
 
 
 @pytest.fixture
@@ -32,12 +42,18 @@ def servers() -> Callable[[Path], LedgerServers]:
 
 @pytest.fixture
 def town(
-    endpoint: FakeEndpoint, tmp_path: Path, eventually: Eventually, servers: Callable[[Path], LedgerServers]
+    request: pytest.FixtureRequest,
+    endpoint: FakeEndpoint,
+    tmp_path: Path,
+    eventually: Eventually,
+    servers: Callable[[Path], LedgerServers],
 ) -> Iterator[Attacked]:
     """Yield a town with ready workers and no host yet."""
     with Attacked(settings_of(tmp_path, endpoint), eventually, servers) as town:
         town.ready()
         yield town
+        if request.node.stash.get(FAILED, False):
+            town.explain()
 
 
 @pytest.fixture(scope="session")

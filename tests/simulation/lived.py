@@ -13,8 +13,7 @@ from redis import Redis
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.clock import DAY, clock_time, day_of
 from cogitate.memory.effects import Append
-from cogitate.memory.entry import Entry
-from cogitate.memory.retrieval.scoring import rating
+from cogitate.memory.entry import Entry, rating
 from cogitate.memory.stream import Stream
 from cogitate.memory.summaries.conversations import conversations
 from cogitate.ops.world_driver import drive

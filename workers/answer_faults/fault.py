@@ -56,20 +56,20 @@ _SPEAKER = re.compile(rf"\W*{_I}\s?[,，、،]\s?([^,，、،]{{2,60}})[,，、�
 
 def _faults_of_insight(insight: str, content: PromptContent) -> Iterator[Fault]:
     """Yield why an insight violates the instructions or adds nothing new."""
-    plain = bare(insight)
-    if plain in map(bare, content.reflections):
+    plain, memories = bare(insight), content.listed("memories")
+    if plain in map(bare, content.listed("reflections")):
         yield Fault("the character has concluded this before; go beyond it", "insight")
-    if plain in content.user.casefold() and any(plain in bare(text) for text in content.memories):
+    if plain in content.user.casefold() and any(plain in bare(text) for text in memories):
         yield Fault("it only repeats a memory; say what follows from it", "copied")
     if not content.built_in:  # a run may have other instructions, which ask for less
         return
-    if (speaker := _SPEAKER.match(insight)) is not None and _is_another(speaker[1], content):
+    if (speaker := _SPEAKER.match(insight)) is not None and _is_another(speaker[1], memories, content):
         yield Fault(f"{speaker[1]!r} is not the character; write the insight as the character", "insight")
-    if not is_about(insight, content.memories, content):
+    if not is_about(insight, memories, content):
         yield Fault("the insight is not about what the memories say: name persons, places and facts of them", "insight")
 
 
-def _is_another(name: str, content: PromptContent) -> bool:
+def _is_another(name: str, memories: Sequence[str], content: PromptContent) -> bool:
     """Return whether a text is the name of a listed person, or all names that are not the character's.
 
     In a script without capitals, what the memories have is taken for a name.
@@ -77,7 +77,7 @@ def _is_another(name: str, content: PromptContent) -> bool:
     if name in content.people:
         return True
     if name.upper() == name.lower():
-        is_name = any(name in memory for memory in content.memories)
+        is_name = any(name in memory for memory in memories)
     else:
         is_name = all(part[0].isupper() for part in name.split())
     return is_name and content.vocabulary.isdisjoint(words(name))

@@ -72,17 +72,8 @@ class PromptContent:
         found = (*self.choices, *_LINE_ASKED.findall(self._lines), *near)
         return frozenset(map(name_of, found)) - {""}
 
-    @_Once
-    def memories(self) -> list[str]:
-        """Return the memories without times, from lines such as "- [day 1, 4:08 PM] Saw the mill."."""
-        return self._listed("memories")
-
-    @_Once
-    def reflections(self) -> list[str]:
-        """Return the character's earlier conclusions without times, from lines like those of memories."""
-        return self._listed("reflections")
-
-    def _listed(self, tag: str) -> list[str]:
+    def listed(self, tag: str) -> list[str]:
+        """Return the memories or reflections without times, from lines such as "- [day 1, 4:08 PM] Saw the mill."."""
         lines = self.user.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0].splitlines()
         return [line.partition("] ")[2] for line in lines if line.startswith("- [")]
 

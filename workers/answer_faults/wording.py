@@ -60,7 +60,7 @@ def _repeats_itself(text: str, words: list[str]) -> bool:
             return True
     parts = map(words_of, split_sentences(text))
     said = [" ".join(part) for part in parts if len(part) >= _SAID_TWICE]
-    return len(said) != len(set(said)) or (len(words) >= _LONG and len(_runs(words, 3)) / (len(words) - 2) < _VARIED)
+    return len(said) != len(set(said)) or (len(words) >= _LONG and len({*_runs(words, 3)}) / (len(words) - 2) < _VARIED)
 
 
 def faults_of_fields(value: Any, choices: frozenset[str]) -> Iterator[Fault]:
@@ -91,12 +91,8 @@ def _said_in(item: Any, choices: frozenset[str]) -> str:
     return " ".join(_DIGITS.sub("", text.casefold()) for text in texts)
 
 
-def _runs(words: list[str], length: int) -> set[tuple[str, ...]]:
-    """Return all groups of `length` consecutive words."""
-    return {*_each_run(words, length)}
-
-
-def _each_run(words: list[str], length: int) -> Iterator[tuple[str, ...]]:
+def _runs(words: list[str], length: int) -> Iterator[tuple[str, ...]]:
+    """Return each group of `length` consecutive words, in order."""
     return zip(*(words[start:] for start in range(length)), strict=False)
 
 
@@ -181,10 +177,10 @@ def faults_of_text(text: str, content: PromptContent) -> Iterator[Fault]:
 
 def _copies(words: list[str], instructions: str) -> bool:
     known = _runs_of(instructions)
-    begins = (at for at, run in enumerate(_each_run(words, _RUN)) if run in known)
+    begins = (at for at, run in enumerate(_runs(words, _RUN)) if run in known)
     return len({at + step for at in begins for step in range(_RUN)}) > _COPIED * len(words)
 
 
 @lru_cache(maxsize=16)  # the jobs of a kind have the same instructions
 def _runs_of(instructions: str) -> set[tuple[str, ...]]:
-    return _runs(_words_in(instructions), _RUN)
+    return {*_runs(_words_in(instructions), _RUN)}

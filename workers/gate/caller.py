@@ -5,7 +5,8 @@ any call of the process waits or is in flight, a thread says every few seconds t
 frees what a process holds that was not heard (`workers/lua/callers.lua`).
 
 A process that was only slow or cut off counts its calls in flight again when it returns, so no further call is admitted
-until there is room; a call ends under its own token, so it can free nothing that is another's.
+until there is room; a call ends under its own token, so it can free nothing that is another's. What a call holds that
+ends while Redis is away is free once it is back.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ class Caller:
         self._renew = renew
         self._name = new_nonce()
         self._held: dict[str, Held] = {}
+        self._ended: dict[str, str] = {}  # token of a call that has ended, while Redis may not know -> its endpoint
         self._heard_at: set[str] = set()  # endpoints that may know this caller
         self._changed = threading.Condition()
         self._idle = self._closed = False
@@ -61,16 +63,26 @@ class Caller:
                 return
             self._held[token] = held
             self._heard_at.add(held.endpoint)
-            if self._idle:
-                self._changed.notify()
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="endpoint-caller", daemon=True)
-                self._thread.start()
+            self._wake()
+
+    def _wake(self) -> None:
+        if self._idle:
+            self._changed.notify()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="endpoint-caller", daemon=True)
+            self._thread.start()
 
     def forget(self, token: str) -> None:
         """Forget a call that has ended; its report frees what it holds."""
         with self._changed:
             self._held.pop(token, None)
+
+    def free(self, calls: Sequence[tuple[str, str]]) -> None:
+        """Free what ended calls hold, each an endpoint and a token, as soon as Redis answers."""
+        with self._changed:
+            if calls and not self._closed:
+                self._ended |= {token: endpoint for endpoint, token in calls}
+                self._wake()
 
     def close(self) -> None:
         """End the thread, and free what this process still holds."""
@@ -86,13 +98,21 @@ class Caller:
         while True:
             with self._changed:
                 self._idle = True
-                self._changed.wait_for(lambda: self._held or self._closed)
+                self._changed.wait_for(lambda: self._held or self._ended or self._closed)
                 self._idle = False
                 if self._changed.wait_for(lambda: self._closed, timeout=EVERY):
                     return
-                held = dict(self._held)
+                held, ended = dict(self._held), dict(self._ended)
             for endpoint in sorted({one.endpoint for one in held.values()}):
                 self._say(endpoint, {token: one for token, one in held.items() if one.endpoint == endpoint})
+            for endpoint in sorted(set(ended.values())):
+                self._say_ended(endpoint, [token for token, where in ended.items() if where == endpoint])
+
+    def _say_ended(self, endpoint: str, tokens: Sequence[str]) -> None:
+        if self._run_script(endpoint, ["left", *tokens]) is not None:
+            with self._changed:
+                for token in tokens:
+                    del self._ended[token]
 
     def _say(self, endpoint: str, held: dict[str, Held]) -> None:
         """Say that this process lives, and have its calls in flight hold again what was freed in the meantime."""
@@ -108,9 +128,10 @@ class Caller:
             if ended:
                 self._run_script(endpoint, ["left", *ended])
 
-    def _run_script(self, endpoint: str, args: Sequence[str | int | float]) -> list[str]:
+    def _run_script(self, endpoint: str, args: Sequence[str | int | float]) -> list[str] | None:
+        """Return the script's answer; None if Redis did not answer."""
         try:
             return [token.decode() for token in self._renew(keys=endpoint_keys(endpoint), args=args)]
         except RedisError as error:
             log.debug("endpoint.not_heard", endpoint=endpoint, error=type(error).__name__)
-            return []
+            return None

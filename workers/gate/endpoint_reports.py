@@ -2,8 +2,8 @@
 
 One thread per process sends the reports to Redis in batches, so that no caller waits for them. Reports that affect
 other calls (a failure, a slot or tokens to return) leave at once; those of successful calls at an endpoint without
-limits are merged and leave a few times a second. A killed worker loses its unsent reports, which leaves the counters
-and the breaker slightly stale: spending is in the ledger.
+limits are merged and leave a few times a second. Reports are lost with a killed worker, and while Redis is away, which
+leaves the counters and the breaker slightly stale: spending is in the ledger.
 
 The class of a failure is a guess from its status and words. What decides is which calls fail (`leave.lua`): a refusal
 sets its model aside once different prompts have met it and none succeeded, and the endpoint once that holds of a second
@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Literal, NamedTuple
@@ -117,11 +117,19 @@ class Report:
 
 
 class Reports:
-    """The queue of reports, sent in order. Thread-safe."""
+    """The queue of reports, sent in order. Thread-safe.
 
-    def __init__(self, client: Redis, leave: Script, settings: Settings) -> None:
+    Args:
+        leave: the script `leave`.
+        lost: is told the calls whose report did not reach Redis, or may not have.
+    """
+
+    def __init__(
+        self, client: Redis, leave: Script, settings: Settings, lost: Callable[[Sequence[Entered]], None]
+    ) -> None:
         self._client = client
         self._leave = leave
+        self._lost = lost
         self._breaker = (
             settings.tuning.breaker_failures,
             settings.tuning.breaker_share,
@@ -175,6 +183,7 @@ class Reports:
             self._run_scripts(batches)
         except RedisError as error:
             log.warning("endpoint.gate_away", endpoint=batches[0][0].call.endpoint, error=type(error).__name__)
+            self._lost([report.call for batch in batches for report in batch])
 
     def _run_scripts(self, batches: list[list[Report]]) -> None:
         pipeline = self._client.pipeline(transaction=False)

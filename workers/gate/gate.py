@@ -15,7 +15,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 import structlog
@@ -63,8 +63,8 @@ class Gate:
         self._enter = _script(client, "enter")
         self._probe = _script(client, "probe")
         self._failures = settings.tuning.breaker_failures
-        self._reports = Reports(client, _script(client, "leave"), settings)
         self._caller = Caller(_script(client, "renew"))
+        self._reports = Reports(client, _script(client, "leave"), settings, self._free)
         self._called: set[str] = set()  # endpoints that this process has called
         self._lock = threading.Lock()
         self._stopping = stopping
@@ -93,26 +93,9 @@ class Gate:
             slow: whether it asks in a service tier that answers later than others. Then its duration says nothing of
                 other calls, and it does not try an endpoint whose breaker is open.
         """
-        token = self._caller.new_token()
-        found = self._wait_for_admission(endpoint, token, model, tokens, deadline, may_wait, again=again, slow=slow)
-        if isinstance(found, Refused):
-            self._caller.forget(token)
-        return found
-
-    def _wait_for_admission(
-        self,
-        endpoint: str,
-        token: str,
-        model: str,
-        tokens: int,
-        deadline: float,
-        may_wait: MayWait,
-        *,
-        again: bool,
-        slow: bool,
-    ) -> Entered | Refused:
-        limits, spacing = self._endpoints[endpoint], self._spacing[endpoint]
+        limits, spacing, token = self._endpoints[endpoint], self._spacing[endpoint], self._caller.new_token()
         began, places, waited = time.monotonic(), ["", ""], False
+        holds = False  # whether the call holds what this process must renew until it ends
         try:
             fresh = endpoint not in self._called and self._is_first(endpoint)
             while True:
@@ -152,11 +135,10 @@ class Gate:
                             spacing=spacing,
                             limited=answer[5] == b"1" or limits.concurrency is not None or any(spacing),
                         )
-                        if answer[5] == b"1" or limits.concurrency or admitted.probes or admitted.tries_aside:
+                        holds = bool(answer[5] == b"1" or limits.concurrency or admitted.probes or admitted.tries_aside)
+                        if holds:
                             free_at = admitted.left + (deadline - now + 1.0) * SECOND
                             self._caller.hold(token, Held(endpoint, model, limits.concurrency or 0, free_at))
-                        else:
-                            self._caller.forget(token)
                         return admitted
                     case b"open" | b"aside" as what:
                         return Refused("breaker_open", answer[2].decode(), answer[1] / SECOND, what == b"aside")
@@ -173,6 +155,9 @@ class Gate:
         except RedisError as error:
             log.warning("endpoint.gate_away", endpoint=endpoint, error=type(error).__name__)
             return Refused("gate_away")
+        finally:
+            if not holds:
+                self._caller.forget(token)
 
     def leave(self, entered: Entered, answer: ModelAnswer | None, prompt: str = "") -> None:
         """Report how a call ended; `answer` is None if unknown.
@@ -235,6 +220,9 @@ class Gate:
         """Send the pending reports, and free what calls still hold. Reports of calls that end later are dropped."""
         self._reports.close()
         self._caller.close()
+
+    def _free(self, calls: Sequence[Entered]) -> None:
+        self._caller.free([(one.endpoint, one.token) for one in calls if one.limited or one.probes or one.tries_aside])
 
     def _is_first(self, endpoint: str) -> bool:
         with self._lock:

@@ -11,6 +11,7 @@ import hashlib
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator
+from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -163,26 +164,6 @@ class Calls:
         self.gate.close()
 
 
-class _Asked:
-    """A question that one thread asks, and others wait for."""
-
-    def __init__(self) -> None:
-        self.answer: ModelAnswer | Refused | None = None  # None: the call has not ended, or raised
-        self._pending = threading.Lock()
-        self._pending.acquire()
-
-    def wait(self, seconds: float) -> bool:
-        """Wait for the end of the call; return whether it has come."""
-        ended = self._pending.acquire(timeout=seconds)
-        if ended:
-            self._pending.release()  # for the next that waits
-        return ended
-
-    def end(self) -> None:
-        """End every wait."""
-        self._pending.release()
-
-
 class Sharing:
     """Lets a thread wait for the answer if another thread of this process is already asking the same question.
 
@@ -192,7 +173,7 @@ class Sharing:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._in_flight: dict[Hashable, _Asked] = {}
+        self._in_flight: dict[Hashable, Future[ModelAnswer | Refused | None]] = {}
 
     def ask(self, call: Call, following: Ask) -> ModelAnswer | Refused:
         """Make the call, or share the answer of an identical or alike one.
@@ -204,20 +185,22 @@ class Sharing:
             with self._lock:
                 shared = self._in_flight.get(question)
                 if shared is None:
-                    asked = self._in_flight[question] = _Asked()
+                    asked = self._in_flight[question] = Future()
                     break
-            if not shared.wait(max(0.0, call.deadline - time.monotonic())):
+            try:
+                found = shared.result(max(0.0, call.deadline - time.monotonic()))
+            except TimeoutError:
                 return following(call)  # which reports that the deadline has passed
-            found = shared.answer
             if isinstance(found, ModelAnswer) and (found.failure is None or found.failure.kind not in _OWN_DEADLINE):
                 return replace(found, saved=True)
+        answer: ModelAnswer | Refused | None = None  # if the call raises
         try:
-            asked.answer = following(call)
-            return asked.answer
+            answer = following(call)
+            return answer
         finally:
             with self._lock:
                 del self._in_flight[question]
-            asked.end()
+            asked.set_result(answer)
 
 
 def _shared_question(call: Call) -> Hashable:

@@ -17,7 +17,7 @@ from cogitate.workers.jobs.call import Ask, Call
 from cogitate.workers.llm.replies.failures import Failure, ModelAnswer
 from cogitate.workers.llm.requests.address import address_of
 from cogitate.workers.telemetry.exporting import started
-from cogitate.workers.telemetry.job_attributes import job_attributes
+from cogitate.workers.telemetry.job_trace import job_attributes
 
 if TYPE_CHECKING:
     from cogitate.workers.telemetry.spans import CallOutcome, Telemetry

@@ -74,14 +74,18 @@ class ModelLane(Generic[H]):
                 return
         following: H | None = hint
         while following is not None:
-            self._run_in_place(following)
-            following = self._next()
+            following = self._run_in_place(following)
 
-    def _run_in_place(self, hint: H) -> None:
+    def _run_in_place(self, hint: H) -> H | None:
+        """Run a job in its place, and return the one that follows it there; free the place if none does."""
+        drawn: Sequence[H] = ()
         with ExitStack() as undo:
             undo.callback(self._leave)
             self._run(hint)
+            if self._draw is not None and not self._aside and not self._closed:
+                drawn = self._draw()
             undo.pop_all()
+        return self._next(drawn)
 
     def room(self) -> int:
         """Return how many more jobs that ask a model this process accepts, to run or to put aside."""
@@ -107,14 +111,11 @@ class ModelLane(Generic[H]):
         with self._lock:
             self._free += 1
 
-    def _next(self) -> H | None:
+    def _next(self, drawn: Sequence[H]) -> H | None:
         """Return the hint that has waited longest, which takes over the place; free the place if none waits."""
-        found: Sequence[H] = ()
-        if self._draw is not None and not self._aside and not self._closed:
-            found = self._draw()
         with self._lock:
             if not self._closed:
-                self._aside |= {hint.job_id: hint for hint in found}
+                self._aside |= {hint.job_id: hint for hint in drawn}
             if not self._aside:
                 self._free += 1
                 return None

@@ -47,7 +47,7 @@ from cogitate.workers.llm.clients import ModelClients
 from cogitate.workers.llm.requests.dialect import DialectStore
 from cogitate.workers.processes.worker_process import BEFORE_CLAIM, reason_of
 from cogitate.workers.telemetry.exporting import started
-from cogitate.workers.telemetry.job_attributes import job_attributes
+from cogitate.workers.telemetry.job_trace import job_attributes
 
 if TYPE_CHECKING:
     from cogitate.workers.telemetry.spans import Outcome as SpanOutcome

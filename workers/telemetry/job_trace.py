@@ -1,9 +1,14 @@
-"""The ids of a job's trace, which every process derives, and their form in a message's header."""
+"""A job's trace: its ids, which every process derives, their form in a message's header, and the spans' attributes.
+
+No text of a memory, a prompt or an answer is in them.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from typing import NamedTuple
+
+from cogitate.tasks.job import JobKey, job_id
 
 HEADER = "traceparent"  # as W3C Trace Context names it
 
@@ -32,3 +37,15 @@ def trace_of(incarnation: str, job_id: str) -> JobTrace:
 def sampled_of(header: object, trace: JobTrace) -> bool | None:
     """Return whether a message's header says that this trace is recorded; None if it says nothing about it."""
     return next((sampled for sampled in (True, False) if header == trace.traceparent(sampled=sampled)), None)
+
+
+def job_attributes(run: str, key: JobKey) -> dict[str, str | int]:
+    """Return what every span of a job says about it: its run as the session, its owner as the user."""
+    return {
+        "session.id": run,
+        "gen_ai.conversation.id": run,
+        "user.id": key.owner,
+        "cogitate.job.id": job_id(run, key),
+        "cogitate.job.kind": key.kind,
+        "cogitate.tick": key.tick,
+    }

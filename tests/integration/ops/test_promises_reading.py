@@ -6,9 +6,9 @@ import pytest
 
 from cogitate.memory.entry import Entry
 from cogitate.memory.stream import Stream
-from cogitate.ops.report import promises_reading as module
+from cogitate.ops.report import minds_reading as module
 from cogitate.ops.report.minds_promises import remembered_promises
-from cogitate.ops.report.promises_reading import PromisesReading
+from cogitate.ops.report.minds_reading import PromisesReading
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import write_streams
 from tests.live_redis import empty_redis

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,6 @@ from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost, Job
 from cogitate.tasks.kind import Prompt
 from cogitate.tasks.plan import Plan
-from cogitate.workers.jobs.call_layers import _Asked
 from cogitate.workers.jobs.stored_texts import AnswerRecord, ResponseCache, recorded_of
 from cogitate.workers.llm.replies.failures import ModelAnswer
 from cogitate.workers.processes.embedded import EmbeddedServer
@@ -199,12 +198,12 @@ class Together(cogitate.hosting.inline.InlinePublisher):
 def test_equal_questions_in_flight_are_one_call(tmp_path: Path, alike: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     waiting = threading.Event()
 
-    class Awaited(_Asked):
-        def wait(self, seconds: float) -> bool:
+    class Awaited(Future[Any]):
+        def result(self, timeout: float | None = None) -> Any:
             waiting.set()
-            return super().wait(seconds)
+            return super().result(timeout)
 
-    monkeypatch.setattr(cogitate.workers.jobs.call_layers, "_Asked", Awaited)
+    monkeypatch.setattr(cogitate.workers.jobs.call_layers, "Future", Awaited)
     if alike:
         monkeypatch.setattr(Plan, "alike", lambda kind, case: str(case.job.minute))
     owners = {"agent:ann": Profile(name="Ann"), "agent:bob": Profile(name="Bob")} if alike else SAME

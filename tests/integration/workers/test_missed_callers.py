@@ -22,7 +22,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from redis import Redis
+from redis import ConnectionPool, Redis, UnixDomainSocketConnection
 
 from cogitate.scheduler.config.endpoints import Endpoint
 from cogitate.scheduler.config.settings import Settings
@@ -225,6 +225,27 @@ def test_a_stopped_process_that_goes_on_counts_its_calls_and_frees_only_its_own(
         alive.leave(entered(alive, within=LONGEST), answer())
         alive.leave(mine, answer())
         eventually(lambda: vitals(client).in_flight == 0, "all to end")
+
+
+def test_a_slot_whose_call_ends_while_redis_is_away_is_free_once_it_is_back(
+    gate_of: MakeGate, client: Redis, eventually: Callable[..., None]
+) -> None:
+    pool = ConnectionPool(UnixDomainSocketConnection, **client.connection_pool.connection_kwargs)
+    one = Gate(Redis.from_pool(pool), Settings.tuned(endpoints={NAME: Endpoint(concurrency=1)}), threading.Event())
+    ended = entered(one, within=3 * LONGEST)
+
+    def move(path: str) -> None:
+        pool.connection_kwargs["path"] = path
+        pool.reset()
+
+    server = pool.connection_kwargs["path"]
+    move(f"{server}.away")
+    one.leave(ended, answer())
+    one._reports.close()
+    assert vitals(client).in_flight == 1, "its report is lost"
+    move(server)
+    eventually(lambda: vitals(client).in_flight == 0, "the slot to be free")
+    one.close()
 
 
 def test_a_closed_gate_holds_nothing(gate_of: MakeGate, client: Redis) -> None:

@@ -1,4 +1,4 @@
-"""`python -m tests.simulation.seeded`: many seeds on all processors, or one alone."""
+"""`python -m tests.simulation.seeded`: many seeds on all processors, one alone, or a search for a planted bug."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from itertools import count, islice
 
 from tests.simulation.seeded.cluster import OF_PACKS
 from tests.simulation.seeded.faults import FAULTS, PAIRS, STATES, Coverage, empty_pairs
+from tests.simulation.seeded.mutations import MUTATIONS
 from tests.simulation.seeded.parallel import try_many
+from tests.simulation.seeded.planted import find_planted_bug
 from tests.simulation.seeded.scene import is_packed
 from tests.simulation.seeded.server import simulating
 from tests.simulation.seeded.trial import Trials
@@ -29,11 +31,16 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, help="try so many seeds")
     parser.add_argument("--minutes", type=float, help="stop after so many minutes")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument(
+        "--planted", choices=MUTATIONS, metavar="BUG", help="name the first seed that finds this planted bug"
+    )
     parser.add_argument("--packed", action="store_true", help="only seeds that pack calls")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     chosen = parser.parse_args()
     if chosen.seed is not None:
         return _alone(chosen.seed)
+    if chosen.planted is not None:
+        return _planted(chosen.planted, chosen.first)
     seeds: Iterator[int] = count(chosen.first)
     if chosen.packed:
         seeds = filter(is_packed, seeds)
@@ -51,6 +58,16 @@ def _alone(seed: int) -> int:
             print(f"seed {seed} is broken")
             return 1
     print(f"seed {seed} is clean: {trial.steps} steps, {trial.forced} jobs dead, failed or late, digest {trial.digest}")
+    return 0
+
+
+def _planted(name: str, first: int) -> int:
+    with simulating() as server:
+        found = find_planted_bug(server, name, range(first, first + ENOUGH))
+    if found is None:
+        print(f"none of {ENOUGH} seeds finds {name!r}")
+        return 1
+    print(f"seed {found.seed} finds {name!r}: {found.wrong}")
     return 0
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cogitate.ops.flower.shared_reading import SharedReadings
+from cogitate.ops.flower.readings import SharedReadings
 from tests.patience import LONGEST
 
 

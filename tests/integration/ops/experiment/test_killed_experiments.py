@@ -17,8 +17,10 @@ from tests.integration.ops.experiment.experiment_case import rows_of, started, w
 from tests.patience import LONGEST
 from tests.processes import running
 
-LIMIT = 250_000
-KILLED_AFTER = (3, 20, 40, 60, 80)  # runs that are done
+LIMIT = 100_000
+SEEDS = 4  # of each of the nine conditions
+RUNS = 9 * SEEDS
+KILLED_AFTER = (2, 9, 16, 23, 30)  # runs that are done
 
 REFERENCE = """
 import json
@@ -30,7 +32,7 @@ from council import Council
 digests = {}
 grid = [(weather, retrieval) for retrieval in ("default", "spec", "dialogue") for weather in ("sun", "rain", "snow")]
 for n, (weather, retrieval) in enumerate(grid):
-    for seed in range(10):
+    for seed in range(int(sys.argv[2])):
         town = Council(seed, weather)
         settings = Settings(llm="openai", base_url=sys.argv[1], api_key="any", limit_tokens=10**12, retrieval=retrieval)
         with TickLoop(run="one", owners=town.owners(), settings=settings, ticks=4, inline=True) as loop:
@@ -51,11 +53,11 @@ def state_of(sweep: subprocess.Popen[str], folder: Path) -> str:
 
 def reference_of(file: Path, url: str) -> subprocess.Popen[bytes]:
     """Start the same councils in turn in one process, which prints their digests at the end."""
-    return subprocess.Popen([sys.executable, "-c", REFERENCE, url], cwd=file.parent, stdout=subprocess.PIPE)
+    return subprocess.Popen([sys.executable, "-c", REFERENCE, url, str(SEEDS)], cwd=file.parent, stdout=subprocess.PIPE)
 
 
-def test_ninety_councils_are_killed_five_times(tmp_path: Path, eventually: Eventually) -> None:
-    file = write_case(tmp_path / "case", limit=f"limit_tokens = {LIMIT}")
+def test_councils_are_killed_five_times(tmp_path: Path, eventually: Eventually) -> None:
+    file = write_case(tmp_path / "case", limit=f"limit_tokens = {LIMIT}", replicates=SEEDS)
     folder = file.with_suffix("")
     done = folder / "done.jsonl"
 
@@ -86,13 +88,13 @@ def test_ninety_councils_are_killed_five_times(tmp_path: Path, eventually: Event
         assert reference.returncode == 0
     rows = rows_of(folder / "runs.csv")
     assert {row["run"]: row["digest"] for row in rows} == json.loads(digests)
-    assert len(rows) == 90
+    assert len(rows) == RUNS
     measures = Counter((row["run"], row["measure"]) for row in rows_of(folder / "measures.csv"))
-    assert len(measures) == 90 * 8
+    assert len(measures) == RUNS * 8
     assert set(measures.values()) == {1}
     assert {row["by_heuristic"] for row in rows} == {"0"}
     told = json.loads(out.splitlines()[-1])
-    assert told["done"] == 90
+    assert told["done"] == RUNS
     assert sum(int(row["tokens"]) for row in rows) <= told["spent"]["tokens"] <= LIMIT
     assert answered.prompt_tokens + answered.completion_tokens <= LIMIT
     eventually(lambda: not left_behind(folder / "data"), "the guards of the killed processes to end")

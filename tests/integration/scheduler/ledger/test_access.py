@@ -186,7 +186,7 @@ def live(settings: Settings, server: EmbeddedServer) -> None:
                 loop.observe("agent:ada", {"text": f"The mill stood still at {tick.number}.", "minute": tick.minute})
             if tick.number == 200:
                 with client_of(server, "operator") as operator:
-                    ask(operator, "town", [SetCadence("reflect", 500)], wait=0)
+                    ask(operator, "town", [SetCadence("reflect", 500)], wait=0.01)  # for an answer after this tick
 
 
 FORBIDDEN: dict[str, tuple[Callable[[Redis, str], object], ...]] = {

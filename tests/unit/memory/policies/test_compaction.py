@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cogitate.memory.apply import apply, unmet
 from cogitate.memory.effects import Append, Archive
-from cogitate.memory.entry import MAX_TEXT, Entry
+from cogitate.memory.entry import MAX_TEXT, Entry, rating
 from cogitate.memory.limits import MemoryLimits
 from cogitate.memory.policies.compaction import (
     MOST_SUBJECTS,
@@ -22,7 +22,6 @@ from cogitate.memory.policies.compaction import (
     keeping_score,
     summary_entry,
 )
-from cogitate.memory.retrieval.scoring import rating
 from cogitate.memory.stream import Stream
 from tests.unit.tasks.kind_cases import KLAUS, MARIA, WORLD, message, observation, stream_of
 

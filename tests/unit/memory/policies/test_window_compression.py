@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cogitate.memory.apply import apply, unmet
 from cogitate.memory.effects import ReplaceSummary, SetCharacter
-from cogitate.memory.entry import INTO_SUMMARY, Character, Entry
+from cogitate.memory.entry import INTO_SUMMARY, Character, Entry, format_character
 from cogitate.memory.limits import MemoryLimits
 from cogitate.memory.policies import window
 from cogitate.memory.policies.compaction import enforce_limits
@@ -12,7 +12,6 @@ from cogitate.memory.policies.window import (
     buffer_tokens,
     compressible,
     fitting_character,
-    format_character,
     is_over_limit,
     summary_room,
     total_tokens,

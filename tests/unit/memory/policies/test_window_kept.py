@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from cogitate.memory.effects import ReplaceSummary, SetCharacter
+from cogitate.memory.entry import format_character
 from cogitate.memory.limits import MemoryLimits
-from cogitate.memory.policies.window import buffer_tokens, format_character
+from cogitate.memory.policies.window import buffer_tokens
 from cogitate.memory.summaries.long_term import cut_oldest, estimate_tokens, fold
 from cogitate.prompts.render import Templates
 from cogitate.tasks.kind import Case

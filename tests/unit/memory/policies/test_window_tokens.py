@@ -8,7 +8,7 @@ import pytest
 
 from cogitate.memory.apply import apply, unmet
 from cogitate.memory.effects import Archive, ReplaceSummary
-from cogitate.memory.entry import Character, Entry
+from cogitate.memory.entry import Character, Entry, format_character
 from cogitate.memory.limits import MemoryLimits
 from cogitate.memory.policies.window import (
     buffer_tokens,
@@ -16,7 +16,6 @@ from cogitate.memory.policies.window import (
     compression_threshold,
     enforce,
     fitting_character,
-    format_character,
     is_near_limit,
     is_over_limit,
     summary_room,

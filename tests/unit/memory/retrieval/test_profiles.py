@@ -13,7 +13,6 @@ from cogitate.memory.retrieval.profiles import (
     MEASURES,
     PROFILES,
     check_choice,
-    check_choices,
     profile_of,
 )
 from cogitate.memory.retrieval.retrieval import DEFAULT, DIALOGUE, SPEC
@@ -76,21 +75,3 @@ def test_an_invalid_choice_is_refused_with_a_reason(subtests: pytest.Subtests) -
     for value, why in cases:
         with subtests.test(value=value), pytest.raises(InputError, match=why):
             check_choice("profile", value)
-
-
-def test_choices_of_kinds_are_kept_by_name_in_order() -> None:
-    kept = check_choices({Name("plan"): "spec", "act": {"recency": 2}})
-    assert list(kept.items()) == [("act", {"recency": 2.0}), ("plan", "spec")]
-    assert {type(kind) for kind in kept} == {str}
-    assert check_choices({}) == {}
-
-
-@pytest.mark.parametrize("value", [None, "spec", [("act", "spec")], {1: "spec"}, {"act": "spec", 1: "spec"}])
-def test_an_invalid_table_of_kinds_is_refused(value: Any) -> None:
-    with pytest.raises(InputError, match=r"is invalid: give profiles by kind"):
-        check_choices(value)
-
-
-def test_a_wrong_choice_of_a_kind_names_the_kind() -> None:
-    with pytest.raises(InputError, match=r"the profile of 'act': unknown profile 'best'"):
-        check_choices({"act": "best"})

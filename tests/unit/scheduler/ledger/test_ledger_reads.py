@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -17,10 +16,8 @@ from redis.exceptions import ConnectionError as Away
 from redis.exceptions import TimeoutError as Slow
 from structlog.testing import capture_logs
 
-from cogitate.memory import typed_json
 from cogitate.memory.errors import InputError
 from cogitate.memory.stream import Stream
-from cogitate.scheduler.config.controls import ControlAnswer, ControlRequest, SetLimit, SetMode
 from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.config.limits import MAX_LIMIT
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
@@ -44,7 +41,6 @@ from cogitate.scheduler.ledger.step_replies import (
     read_attempts,
     read_rows,
 )
-from cogitate.scheduler.steering.operators import MOST_WAITING, RunCancelled, TooManyRequests, ask
 from cogitate.tasks.job import Cost, JobKey
 
 ONE, OTHER = JobKey(3, "plan", "agent:ann", 0, 0), JobKey(4, "act", "agent:bob", 1, 0)
@@ -183,99 +179,6 @@ def test_a_server_that_only_cannot_write_is_there(error: RedisError | None, told
     with pytest.raises(ConfigurationError, match=told) as refused:
         check(client, "redis://me:secret@here")
     assert "secret" not in str(refused.value)
-
-
-# -- requests to a run -------------------------------------------------------------------------------
-
-LIMIT, PAUSE, RESUME = SetLimit("day.calls", 3), SetMode("paused"), SetMode("running")
-
-
-def asked(status: str, *controls: Any, wait: float = 0.0) -> list[tuple[str, str]]:
-    client = FakeRedis()
-    store = store_of(client, status=status)
-    found = ask(client, "town", controls or (LIMIT,), wait=wait)
-    sent = [typed_json.decode(item, ControlRequest).control for item in store.items("controls")]
-    assert sent == [*(controls or (LIMIT,))]
-    assert store.items("knock") == [b"1"]
-    assert {one.tick for one in found if one.state == "waits"} <= {0}, "no host has said anything"
-    return [(one.state, one.detail) for one in found]
-
-
-@pytest.mark.parametrize(
-    ("status", "controls", "why"),
-    [
-        ("stopped", (), "no host is running"),
-        ("finished", (), "the run is finished"),
-        ("paused", (), "the run is paused"),
-        ("paused", (PAUSE,), "the run is paused"),
-        ("paused", (LIMIT, RESUME), "with the run's next tick"),
-        ("running", (), "with the run's next tick"),
-    ],
-)
-def test_an_untaken_request_states_what_it_waits_for(status: str, controls: Any, why: str) -> None:
-    found = asked(status, *controls)
-    assert [state for state, _ in found] == ["waits"] * len(found)
-    assert all(why in detail for _, detail in found), found
-
-
-def test_a_request_is_answered_by_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
-    client = FakeRedis()
-    store = store_of(client)
-
-    def host(seconds: float) -> None:
-        for item in store.items("controls"):
-            request = typed_json.decode(item, ControlRequest)
-            refused = "too late" if request.control == PAUSE else ""
-            answer = ControlAnswer(request.id, 6, request.control, refused)
-            client.rpush(store.key("answers"), msgspec.json.encode(answer))
-        client.delete(store.key("controls"))
-
-    foreign = msgspec.json.encode(ControlAnswer("another", 1, LIMIT))
-    client.rpush(store.key("answers"), foreign)
-    monkeypatch.setattr("cogitate.scheduler.steering.operators.time", clock(host))
-    applied, refused = ask(client, "town", [LIMIT, PAUSE], wait=60)
-    assert (applied.control, applied.state, applied.tick) == (LIMIT, "applied", 6)
-    assert (refused.control, refused.state, refused.tick, refused.detail) == (PAUSE, "refused", 6, "too late")
-
-
-def clock(sleep: Callable[[float], None]) -> Any:
-    """Time that passes only in sleeps, a second at a time."""
-    now = [0.0]
-
-    def slept(seconds: float) -> None:
-        now[0] += 1.0
-        sleep(seconds)
-
-    return SimpleNamespace(monotonic=lambda: now[0], sleep=slept)
-
-
-@pytest.mark.parametrize(("moves", "why"), [(False, "no host has taken it"), (True, "has not finished its tick")])
-def test_a_timed_out_wait_reports_whether_a_host_exists(monkeypatch: pytest.MonkeyPatch, moves: bool, why: str) -> None:
-    client = FakeRedis()
-    store, looks = store_of(client), [0]
-
-    def sleep(seconds: float) -> None:
-        looks[0] += 1
-        if moves:
-            client.hincrby(store.key("state"), "seq", 1)
-
-    monkeypatch.setattr("cogitate.scheduler.steering.operators.time", clock(sleep))
-    (found,) = ask(client, "town", [LIMIT], wait=3)
-    assert (found.state, looks) == ("waits", [3])
-    assert why in found.detail
-
-
-def test_a_run_takes_so_many_requests_and_a_cancelled_one_none() -> None:
-    client = FakeRedis()
-    store_of(client)
-    ask(client, "town", [LIMIT] * MOST_WAITING, wait=0)
-    with pytest.raises(TooManyRequests, match=r"^100 requests are waiting for a host of run 'town'"):
-        ask(client, "town", [LIMIT], wait=0)
-    store_of(client, "over", status="cancelled")
-    with pytest.raises(RunCancelled, match="is cancelled"):
-        ask(client, "over", [LIMIT], wait=0)
-    with pytest.raises(RunMissing):
-        ask(client, "nowhere", [LIMIT], wait=0)
 
 
 @pytest.mark.parametrize(("sign", "held"), [(None, False), (b"{", False), (b"own", True)])

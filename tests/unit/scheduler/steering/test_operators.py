@@ -20,6 +20,7 @@ from cogitate.scheduler.config.controls import (
     SetLimit,
     SetMode,
 )
+from cogitate.scheduler.ledger.errors import RunMissing
 from cogitate.scheduler.ledger.keys import incarnation_key
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.steering import operators
@@ -32,26 +33,27 @@ NEXT_TICK = "it is applied with the run's next tick"
 
 
 class Clock:
-    """Time that passes a second with each pause between two looks at the answers."""
+    """Time that passes a second with each wait for answers, which sends none."""
 
     def __init__(self) -> None:
         self.now = 50.0
-        self.pauses: list[float] = []
-        self.then: Callable[[int], object] = lambda pause: None  # what happens meanwhile
+        self.waits: list[tuple[set[str], float]] = []  # requests and seconds of each
+        self.then: Callable[[int], object] = lambda wait: None  # what happens meanwhile
 
     def monotonic(self) -> float:
         return self.now
 
-    def sleep(self, seconds: float) -> None:
-        self.pauses.append(seconds)
+    def blpop(self, keys: list[str], timeout: float) -> None:
+        self.waits.append(({key.rpartition(":")[2] for key in keys}, timeout))
         self.now += 1
-        self.then(len(self.pauses))
+        self.then(len(self.waits))
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr(operators, "time", SimpleNamespace(monotonic=made.monotonic, sleep=made.sleep))
+    monkeypatch.setattr(operators, "time", SimpleNamespace(monotonic=made.monotonic))
+    monkeypatch.setattr(FakeRedis, "blpop", lambda client, keys, timeout: made.blpop(keys, timeout))
     names = iter(f"id{number}" for number in range(999))
     monkeypatch.setattr(operators, "new_nonce", lambda: next(names))
     return made
@@ -83,7 +85,7 @@ def test_requests_are_kept_in_order_with_their_senders(clock: Clock) -> None:
     ask(client, "town", [LIMIT], wait=0)
     assert asked(store)[2:] == [ControlRequest("id2", LIMIT)]
     assert client.lrange(store.key("knock"), 0, -1) == [b"1"], "a host that waits is woken once"
-    assert clock.pauses == [], "who does not wait is answered at once"
+    assert clock.waits == [], "who does not wait is answered at once"
 
 
 @pytest.mark.parametrize(
@@ -97,13 +99,13 @@ def test_requests_are_kept_in_order_with_their_senders(clock: Clock) -> None:
 )
 def test_without_a_host_no_request_waits_for_a_reply(clock: Clock, status: str, control: Control, why: str) -> None:
     assert ask(run(status).client, "town", [control], wait=9) == [ControlOutcome(control, "waits", 0, why)]
-    assert clock.pauses == []
+    assert clock.waits == []
 
 
 @pytest.mark.parametrize("mode", ["running", "draining", "cancelled"])
 def test_a_resuming_paused_run_has_a_responding_host(clock: Clock, mode: Any) -> None:
     store, wakes = run("paused"), SetMode(mode)
-    clock.then = lambda pause: answered(store, ControlAnswer("id1", 8, wakes))
+    clock.then = lambda wait: answered(store, ControlAnswer("id1", 8, wakes))
     assert ask(store.client, "town", [LIMIT, wakes], wait=1) == [
         ControlOutcome(LIMIT, "waits", 0, f"no host has taken it: {NEXT_TICK}"),
         ControlOutcome(wakes, "applied", 8, ""),
@@ -122,13 +124,13 @@ def test_a_resuming_paused_run_has_a_responding_host(clock: Clock, mode: Any) ->
 def test_a_timed_out_sender_learns_whether_a_host_is_at_work(clock: Clock, moved: dict[str, int], why: str) -> None:
     store = run()
 
-    def then(pause: int) -> None:
+    def then(wait: int) -> None:
         if moved:
             store.client.hset(store.key("state"), mapping=moved)  # type: ignore[arg-type]
 
     clock.then = then
     assert ask(store.client, "town", [LIMIT], wait=2) == [ControlOutcome(LIMIT, "waits", 0, why)]
-    assert clock.pauses == [0.05, 0.05], "it looks once more when the time is over"
+    assert clock.waits == [({"id0"}, 2.0), ({"id0"}, 1.0)], "each wait ends when the time is over"
 
 
 def test_a_reply_ends_the_wait_and_states_each_outcome(clock: Clock) -> None:
@@ -140,13 +142,13 @@ def test_a_reply_ends_the_wait_and_states_each_outcome(clock: Clock) -> None:
         ControlAnswer("id1", 8, slower, refused="only reflect can be throttled"),
         ControlAnswer("id2", 9, retry, job=JOB),
     )
-    clock.then = lambda pause: answered(store, *(said[:2] if pause == 1 else said[2:]))
+    clock.then = lambda wait: answered(store, *(said[:2] if wait == 1 else said[2:]))
     assert ask(store.client, "town", [LIMIT, slower, retry], wait=60) == [
         ControlOutcome(LIMIT, "applied", 8, ""),
         ControlOutcome(slower, "refused", 8, "only reflect can be throttled"),
         ControlOutcome(retry, "applied", 9, JOB),
     ]
-    assert len(clock.pauses) == 2
+    assert [requests for requests, _ in clock.waits] == [{"id0", "id1", "id2"}, {"id2"}]
 
 
 @pytest.mark.parametrize(("waiting", "sent", "fits"), [(99, 1, True), (99, 2, False), (0, 100, True), (100, 1, False)])
@@ -172,3 +174,5 @@ def test_a_run_that_is_over_or_gone_takes_nothing(clock: Clock, monkeypatch: pyt
     monkeypatch.setattr(operators, "new_nonce", lambda: str(client.delete(incarnation_key("town"))))
     with pytest.raises(RunCancelled, match="run 'town' was deleted meanwhile"):
         ask(client, "town", [LIMIT], wait=0)
+    with pytest.raises(RunMissing):
+        ask(client, "nowhere", [LIMIT], wait=0)

@@ -246,6 +246,8 @@ def test_a_tick_removes_the_requests_that_it_took_and_answers_them(host: Host) -
     assert host.store.items("controls") == [b"c"], "one cannot be read, and one has come since"
     (answer,) = host.store.items("answers")
     assert typed_json.decode(answer, ControlAnswer) == ControlAnswer("id0", 7, SetLimit("day.calls", 3))
+    woken = host.store.answered_key("id0")
+    assert (host.store.client.lrange(woken, 0, -1), host.store.client.pttl(woken) > 30_000) == ([b"1"], True)
     host.write()
     assert host.store.items("controls") == [b"c"]
     assert host.store.length("answers") == 1

@@ -206,7 +206,8 @@ class Sender:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(endpoint_reports, "EVERY", 3_600)
         script: Any = None
-        self.reports = Reports(FakeRedis(), script, Settings())
+        self.lost: list[Entered] = []
+        self.reports = Reports(FakeRedis(), script, Settings(), self.lost.extend)
         self.batches: list[list[str]] = []
         self._sent = threading.Semaphore(0)
         monkeypatch.setattr(self.reports, "_run_scripts", self._note)
@@ -284,6 +285,7 @@ def test_while_redis_is_away_reports_are_lost_and_the_thread_is_not(monkeypatch:
             sender.wait()
         sender.reports.close()
     assert sender.batches == [["a"], ["b"]]
+    assert [call.token for call in sender.lost] == ["a"]
     assert [entry["event"] for entry in logs] == ["endpoint.gate_away"]
 
 

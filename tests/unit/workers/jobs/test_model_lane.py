@@ -259,6 +259,17 @@ def test_all_hints_that_were_drawn_at_once_are_run() -> None:
     assert ran == [Hint("m0"), Hint("m1"), Hint("m2")]
 
 
+def test_the_place_of_a_job_whose_follower_cannot_be_drawn_is_free() -> None:
+    def away() -> list[Hint]:
+        raise ConnectionError
+
+    lane = ModelLane[Hint](2, lambda job: True, lambda hint: None)
+    lane.draw_with(away)
+    with pytest.raises(ConnectionError):
+        lane.run(Hint("m0"))
+    assert lane.room() == 1
+
+
 def test_a_process_that_ends_draws_nothing_and_drops_what_it_has_just_drawn() -> None:
     ran: list[Hint] = []
     lane = ModelLane[Hint](2, lambda job: True, ran.append)

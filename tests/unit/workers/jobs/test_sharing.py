@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -29,12 +29,12 @@ def waiting(monkeypatch: pytest.MonkeyPatch) -> threading.Semaphore:
     """Released by each thread that begins to wait for another's answer."""
     begun = threading.Semaphore(0)
 
-    class Awaited(call_layers._Asked):
-        def wait(self, seconds: float) -> bool:
+    class Awaited(Future[Any]):
+        def result(self, timeout: float | None = None) -> Any:
             begun.release()
-            return super().wait(seconds)
+            return super().result(timeout)
 
-    monkeypatch.setattr(call_layers, "_Asked", Awaited)
+    monkeypatch.setattr(call_layers, "Future", Awaited)
     return begun
 
 

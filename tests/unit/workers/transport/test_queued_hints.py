@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from cogitate.scheduler.config.settings import Settings
 from cogitate.tasks.job import Job, JobKey
 from cogitate.workers.publish import Publisher
-from cogitate.workers.transport import queued_hints, redis_sender
+from cogitate.workers.transport import redis_sender
 from cogitate.workers.transport.hints import QUICK, hints_key, next_hints
 
 SETTINGS = Settings(redis_url="redis://localhost:1/0")
@@ -111,7 +111,7 @@ def test_what_is_no_hint_is_passed_by(strange: bytes) -> None:
 
 
 def test_what_was_taken_is_forgotten_although_no_hint_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queued_hints, "MOST", 10)
+    monkeypatch.setattr(redis_sender, "MOST_REMEMBERED", 10)
     host = Host()
     for tick in range(100):
         host.publish(tick)
