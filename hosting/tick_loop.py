@@ -19,12 +19,14 @@ from cogitate.hosting.opening import (
     check_opening,
     description_of,
     exported_journal,
+    later_terms,
     open_commits,
     open_run,
     prior_now,
     resumed_settings,
+    settings_of_run,
+    terms_of,
 )
-from cogitate.hosting.terms import later_terms, settings_of_run, terms_of
 from cogitate.hosting.tick_handover import AsyncTicks, TickBlock, in_thread, one_by_one
 from cogitate.memory.errors import InputError, UsageError, quoted
 from cogitate.memory.profile import Location, Profile
@@ -43,6 +45,7 @@ from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.config.tiers import TierRule
 from cogitate.scheduler.inspection.endpoint_vitals import unreachable_endpoints
 from cogitate.scheduler.journal.changes import Fork
+from cogitate.scheduler.ledger.connect import retrying
 from cogitate.scheduler.ledger.outage import outage_of
 from cogitate.scheduler.ledger.presence import Presence
 from cogitate.scheduler.ledger.vectors import KeptSimilarity, RunVectors
@@ -175,13 +178,14 @@ class TickLoop(BodyCalls):
         self._resources = ExitStack()
         telemetry = exporting.start("cogitate-host")
         publish: Publish
-        with self._resources:
+        with self._resources, ExitStack() as while_opening:
             if inline:  # imported here, as below, so that each mode loads only what it needs
                 from cogitate.hosting.inline import open_inline
 
                 client, publish, pool = *open_inline(given.client, settings, self._resources), None
             else:
                 client, publish, settings, pool, server_given_up = self._open_processes(settings)
+                while_opening.enter_context(retrying(client))  # until the run's first tick, no outage is waited for
             ledger, resumed = open_run(
                 client, given.run, settings, exist=exist, take_over=take_over, describe=given.describe, fork=fork
             )
@@ -253,7 +257,7 @@ class TickLoop(BodyCalls):
                 prior = prior_now(client, settings)
                 if prior.tick_rate != self.state.latencies.prior.tick_rate:
                     self.state.latencies.begin_anew(prior)
-            self.settings = settings
+            self.settings, self.pool = settings, pool
             self._log_warnings = log_warnings
             named = self.state.facts.embeddings
             self._similarity = KeptSimilarity(RunVectors(ledger.store, run, named.model)) if named is not None else None

@@ -161,16 +161,37 @@ def fed(value: int) -> Meter:
     return Meter(value, low="starving", need="low")
 
 
+class SteppedWorld:
+    """The parts of a world (`World`) that follow from its state, a msgspec struct with the pending `effects`."""
+
+    minutes_per_tick: int
+    _state: Any
+
+    @property
+    def ticks_per_day(self) -> int:
+        return -(-DAY // self.minutes_per_tick)
+
+    def take_effects(self) -> list[Effect]:
+        """Return the status changes of plan items since the last call."""
+        taken, self._state.effects = self._state.effects, []
+        return taken  # type: ignore[no-any-return]
+
+    def dump(self) -> bytes:
+        return msgspec.json.encode(self._state)
+
+
 class _State(msgspec.Struct, frozen=True, kw_only=True):
     owners: dict[str, Profile]
     locations: tuple[Location, ...]
 
 
-class StillWorld:
+class StillWorld(SteppedWorld):
     """A world for the tick loop (`cogitate.simulation.world.World`) with only owners and places.
 
     An import commits its dump with the memories; a resumed run loads it.
     """
+
+    _state: _State
 
     def __init__(
         self,
@@ -187,10 +208,6 @@ class StillWorld:
     @property
     def locations(self) -> tuple[Location, ...]:
         return self._state.locations
-
-    @property
-    def ticks_per_day(self) -> int:
-        return -(-DAY // self.minutes_per_tick)
 
     def owners(self) -> Mapping[str, Profile]:
         return self._state.owners

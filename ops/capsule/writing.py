@@ -44,7 +44,7 @@ from cogitate.scheduler.journal.origin import origin_of
 from cogitate.scheduler.journal.private_files import private_file
 from cogitate.scheduler.latency.latencies import LatencyPrior
 from cogitate.scheduler.ledger.run_store import RunStore
-from cogitate.simulation.recorded.files import recording_lines
+from cogitate.simulation.recorded.recording import recording_lines
 from cogitate.tasks.job import JobKey
 from cogitate.workers.jobs.stored_texts import all_recorded
 from cogitate.workers.processes.logs import secrets_in

@@ -36,8 +36,7 @@ from cogitate.ops.formatting.vitals import (
     format_missing_worker,
     format_unanswered_worker,
 )
-from cogitate.ops.formatting.waiting import waiting_table
-from cogitate.ops.waiting_runs import WaitingRun, waiting_runs
+from cogitate.ops.waiting_runs import WaitingRun, waiting_runs, waiting_table
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
 from cogitate.scheduler.inspection.redis_problems import redis_problems

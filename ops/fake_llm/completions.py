@@ -15,7 +15,8 @@ from typing import Any, Literal, get_args
 from cogitate.memory.language.text import words
 from cogitate.ops.fake_llm.answers import AnswerWriter, text_of, wanted_schema
 from cogitate.ops.fake_llm.faults import FLEX_FAULTS, draw, status_of
-from cogitate.workers.jobs.packs.prompt import cases_in, numbered_texts, unnumbered
+from cogitate.workers.jobs.packs.prompt import cases_in, texts_of
+from cogitate.workers.jobs.packs.rows import answer_schema, case_row
 
 Delivery = Literal["complete", "hang", "close", "reset", "drip", "drip_headers"]
 #: The delivery of each fault that concerns it.
@@ -162,22 +163,23 @@ def write_pack(
     cases = cases_in(system, user)
     if not cases or "answers" not in schema.get("properties", {}):
         return None
-    each = schema["properties"]["answers"]["items"]["properties"]["answer"]
-    answers = []
-    for (number, *texts), numbered in zip(cases, numbered_texts(user), strict=True):
+    each = answer_schema(schema["properties"]["answers"]["items"])
+    answers: list[list[Any]] = []
+    for (number, *texts), shortened in zip(cases, texts_of(user), strict=True):
         own = [{"role": role, "content": text} for role, text in zip(("system", "user"), texts, strict=True)]
-        numbers = {text: short for short, text in numbered.items()}
-        answers.append({"case": number, "answer": unnumbered(AnswerWriter(own, seed).write(each), numbers)})
+        shorter = {text: short for short, text in shortened.items()}
+        row = case_row(number, AnswerWriter(own, seed).write(each), each)
+        answers.append([shorter.get(value, value) if isinstance(value, str) else value for value in row])
     at = int(draw(seed, system, user, "pack") * len(answers))
     other = (at + 1) % len(answers)
     if fault == "pack_missing":
         del answers[at]
     elif fault == "pack_swapped":
-        answers[at]["case"], answers[other]["case"] = answers[other]["case"], answers[at]["case"]
+        answers[at][0], answers[other][0] = answers[other][0], answers[at][0]
     elif fault == "pack_repeated":
-        answers[at]["case"] = answers[other]["case"]
+        answers[at][0] = answers[other][0]
     elif fault == "pack_bad_item":
-        answers[at]["answer"] = wrong_types(answers[at]["answer"])
+        answers[at][1:] = map(wrong_types, answers[at][1:])
     return {"answers": answers}
 
 

@@ -27,9 +27,8 @@ from cogitate.ops.flower.worker_demand import worker_demand
 from cogitate.ops.formatting.budget import format_cost
 from cogitate.ops.formatting.job_life import job_life
 from cogitate.ops.formatting.vitals import format_breaker, format_class
-from cogitate.ops.formatting.waiting import HEADINGS, cells_of, format_wait
 from cogitate.ops.operator_requests import format_control, is_retryable, parse_job_id
-from cogitate.ops.waiting_runs import MINUTES, waiting_runs
+from cogitate.ops.waiting_runs import HEADINGS, MINUTES, cells_of, format_wait, waiting_runs
 from cogitate.scheduler.budget.budget import format_refusal
 from cogitate.scheduler.budget.budget_lines import pools_of
 from cogitate.scheduler.config.settings import Settings

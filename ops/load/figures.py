@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import operator
 import re
-import time
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,7 +26,7 @@ from cogitate.scheduler.journal.run_totals import spending
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.steering.throttle import KIND
 
-SETTLED = 10.0  # seconds within which attempts that are in flight at the end must have settled
+PATIENCE = 10.0  # seconds for the stand-in to answer
 
 
 class SpentTokens(NamedTuple):
@@ -39,47 +38,27 @@ class SpentTokens(NamedTuple):
     usd_micros: int = 0  # the price of those charged, in millionths of a dollar
 
 
-class CalledTokens(NamedTuple):
-    """The tokens of all calls that workers have reported to the gate."""
-
-    all: int
-    unreported: int
+def unreported_tokens(client: Redis) -> int:
+    """Return the estimated tokens of all calls so far without usage, those of earlier tests on the server included."""
+    return sum(one.estimated for one in endpoint_vitals(client))
 
 
-def called_tokens(client: Redis) -> CalledTokens:
-    """Return the tokens of all calls so far, those of earlier tests on the same server included."""
-    vitals = endpoint_vitals(client)
-    return CalledTokens(sum(one.tokens for one in vitals), sum(one.estimated for one in vitals))
-
-
-def spent_tokens(store: RunStore, endpoint: str | None, earlier: CalledTokens) -> SpentTokens:
-    """Wait until no attempt is in flight and the gate has every call, then return the tokens of the run.
-
-    After ten seconds it omits the tokens of attempts still in flight.
+def spent_tokens(store: RunStore, endpoint: str | None, earlier: int) -> SpentTokens:
+    """Return the tokens of the run, whose workers have exited.
 
     Args:
         endpoint: the stand-in's base URL; None: the user's endpoint.
-        earlier: the tokens of calls before the run.
+        earlier: the unreported tokens of calls before the run.
     """
-    deadline = time.monotonic() + SETTLED
-    while True:
-        before = _served(endpoint)
-        idle = not store.values("attempts")
-        accounts = accounts_of({WHOLE_RUN: store.window(WHOLE_RUN)})
-        charged, price = (
-            accounts.get((WHOLE_RUN, "run", unit), {}).get("spent", 0) for unit in ("tokens", "usd_micros")
-        )
-        called, after = called_tokens(store.client), _served(endpoint)
-        settled = idle and before == after and called.all - earlier.all == charged
-        if settled or time.monotonic() > deadline:
-            return SpentTokens(charged, after, called.unreported - earlier.unreported, price)
-        time.sleep(0.1)  # between two reads, since the end of an attempt sends no event
+    spent = accounts_of({WHOLE_RUN: store.window(WHOLE_RUN)})
+    charged, price = (spent.get((WHOLE_RUN, "run", unit), {}).get("spent", 0) for unit in ("tokens", "usd_micros"))
+    return SpentTokens(charged, _served(endpoint), unreported_tokens(store.client) - earlier, price)
 
 
 def _served(endpoint: str | None) -> int | None:
     if endpoint is None:
         return None
-    with urllib.request.urlopen(endpoint.removesuffix("/v1") + "/stats", timeout=SETTLED) as answer:
+    with urllib.request.urlopen(endpoint.removesuffix("/v1") + "/stats", timeout=PATIENCE) as answer:
         stats = json.load(answer)
     return int(stats["prompt_tokens"]) + int(stats["completion_tokens"])
 

@@ -17,7 +17,14 @@ from cogitate.memory.errors import CogitateError
 from cogitate.memory.profile import Profile
 from cogitate.ops.fake_llm.server import MODEL
 from cogitate.ops.load.endpoint import LoadEndpoint
-from cogitate.ops.load.figures import LoadRecorder, TickFigures, called_tokens, evidence_share, figures, spent_tokens
+from cogitate.ops.load.figures import (
+    LoadRecorder,
+    TickFigures,
+    evidence_share,
+    figures,
+    spent_tokens,
+    unreported_tokens,
+)
 from cogitate.ops.load.profiles import Demanded, LoadProfile, Phase
 from cogitate.ops.world_choice import WorldChoice, event_types_of, settings_for
 from cogitate.ops.world_driver import drive
@@ -161,8 +168,10 @@ class LoadTest:
                 )
             )
             wait_for_workers(loop.ledger.client, settings.workers)
-            earlier = called_tokens(loop.ledger.client)
+            earlier = unreported_tokens(loop.ledger.client)
             drive(loop, world, on_tick=self._turn)
+            assert loop.pool is not None, "a load test has workers"
+            loop.pool.stop()  # once they have exited, every call has reported its tokens
             own = self._endpoint.url if self._endpoint is not None else None
             spent = spent_tokens(loop.ledger.store, own, earlier)
             return figures(

@@ -12,14 +12,14 @@ from typing import Any
 import msgspec
 
 from cogitate.memory.clock import DAY
-from cogitate.memory.effects import Append, Effect, SetPlanStatus
+from cogitate.memory.effects import Effect
 from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Location, Profile
 from cogitate.simulation.naming import distinct, slug
 from cogitate.simulation.recorded.nodes import Node
 from cogitate.simulation.recorded.recording import Persona, Recording, read_recording
 from cogitate.simulation.town.plans import Agenda
-from cogitate.simulation.world import AppliedChange, read_dump
+from cogitate.simulation.world import AppliedChange, SteppedWorld, read_dump
 
 #: word in a place's name -> type and tags; the first match applies ("Ryan Park's apartment")
 TYPES: tuple[tuple[tuple[str, ...], str, tuple[str, ...]], ...] = (
@@ -38,7 +38,7 @@ class _State(msgspec.Struct, kw_only=True):
     effects: list[Effect] = msgspec.field(default_factory=list)
 
 
-class RecordedWorld:
+class RecordedWorld(SteppedWorld):
     """A world for the tick loop (`cogitate.simulation.world.World`) that replays a recording.
 
     It replays recorded events (as observations) and the lines of recorded chats (as messages), but not recorded
@@ -76,10 +76,6 @@ class RecordedWorld:
         return tuple(sorted(self._places.values(), key=lambda place: place.id))
 
     @property
-    def ticks_per_day(self) -> int:
-        return -(-DAY // self.minutes_per_tick)
-
-    @property
     def days(self) -> int:
         """Game days that the recording touches, not counting a few minutes after the last midnight."""
         return max(1, round(self.recording.minute_of(self.recording.meta.curr_time) / DAY))
@@ -99,16 +95,8 @@ class RecordedWorld:
 
     def apply(self, change: AppliedChange) -> None:
         """Apply a plan or the status of its items; ignore other changes."""
-        agenda = self._state.agendas.get(change.owner)
-        if agenda is None:
-            return
-        match change.effect:
-            case Append(entry=planned) if planned.type == "plan":
-                agenda.replace(change.entry or planned, {place.id for place in self._places.values()})
-            case SetPlanStatus():
-                agenda.set_status(change.effect)
-            case _:
-                pass
+        if (agenda := self._state.agendas.get(change.owner)) is not None:
+            agenda.apply(change, {place.id for place in self._places.values()})
 
     def step(self, tick: int, minute: int) -> list[tuple[str, Entry]]:
         """Advance to game time `minute`, and return the observations in order of recorded time, agent and node."""
@@ -121,15 +109,6 @@ class RecordedWorld:
                 asleep = self._timetables[owner].asleep(state.minute)
                 state.effects += agenda.follow(owner, state.minute, self._location(owner, state.minute), asleep)
         return seen
-
-    def take_effects(self) -> list[Effect]:
-        """Return the status changes of plan items that agents began, finished or missed since the last call."""
-        taken, self._state.effects = self._state.effects, []
-        return taken
-
-    def dump(self) -> bytes:
-        """Return the mutable state as JSON: the minute, and the plans of the run that plays it."""
-        return msgspec.json.encode(self._state)
 
     def load(self, data: bytes) -> None:
         """Continue from a dump of the same recording.

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from cogitate.memory.clock import DAY, day_of
-from cogitate.memory.effects import Append, Effect, SetPlanStatus
+from cogitate.memory.effects import Effect
 from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Location, Profile
 from cogitate.memory.routing.routing import EventRule, Strategy
@@ -33,7 +33,7 @@ from cogitate.simulation.story.people import (
 )
 from cogitate.simulation.story.tavern import EVENT_TYPES
 from cogitate.simulation.town.plans import Agenda
-from cogitate.simulation.world import AppliedChange, Report, ScopeContext, energy, fed, read_dump
+from cogitate.simulation.world import AppliedChange, Report, ScopeContext, SteppedWorld, energy, fed, read_dump
 
 
 class State(msgspec.Struct, kw_only=True):
@@ -50,7 +50,7 @@ AGENTS = tuple(owner for owner in PEOPLE if owner.startswith("agent:"))
 _LINE = re.compile(r"^- (day \d+, [\d:]+ [AP]M): (.+)$", re.M)
 
 
-class Story:
+class Story(SteppedWorld):
     """A narrated world for the tick loop (`cogitate.simulation.world.NarratedWorld`), simulated minute by minute."""
 
     locations: tuple[Location, ...] = PLACES
@@ -62,10 +62,6 @@ class Story:
         self.start_minute = start_minute
         self._state = State(seed=seed, minute=start_minute - 1, agendas={owner: Agenda() for owner in AGENTS})
         self._arrived: list[Arrival] = []
-
-    @property
-    def ticks_per_day(self) -> int:
-        return -(-DAY // self.minutes_per_tick)
 
     def owners(self) -> Mapping[str, Profile]:
         """Return the people of the valley, and all groups and places with memories."""
@@ -100,16 +96,8 @@ class Story:
 
     def apply(self, change: AppliedChange) -> None:
         """Apply a new plan or an item's status; ignore other changes."""
-        agenda = self._state.agendas.get(change.owner)
-        if agenda is None:
-            return
-        match change.effect:
-            case Append(entry=planned) if planned.type == "plan":
-                agenda.replace(change.entry or planned, NAMES)
-            case SetPlanStatus():
-                agenda.set_status(change.effect)
-            case _:
-                pass
+        if (agenda := self._state.agendas.get(change.owner)) is not None:
+            agenda.apply(change, NAMES)
 
     def step(self, tick: int, minute: int) -> list[Report]:
         """Advance to game time `minute`, and return all events in order."""
@@ -146,14 +134,6 @@ class Story:
                 told += [(owner, entry) for owner in arrival.hearers]
                 self._state.recalled += 1
         return told
-
-    def take_effects(self) -> list[Effect]:
-        """Return the status changes of plan items since the last call."""
-        taken, self._state.effects = self._state.effects, []
-        return taken
-
-    def dump(self) -> bytes:
-        return msgspec.json.encode(self._state)
 
     def load(self, data: bytes) -> None:
         """Continue from a dump of the story with the same seed.

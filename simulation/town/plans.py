@@ -6,8 +6,9 @@ from collections.abc import Collection
 
 import msgspec
 
-from cogitate.memory.effects import SetPlanStatus
+from cogitate.memory.effects import Append, SetPlanStatus
 from cogitate.memory.entry import Entry, PlanItem, PlanStatus
+from cogitate.simulation.world import AppliedChange
 
 
 class Agenda(msgspec.Struct, kw_only=True):
@@ -15,6 +16,16 @@ class Agenda(msgspec.Struct, kw_only=True):
 
     items: list[PlanItem] = msgspec.field(default_factory=list)  # with their current status
     valid_until: int = 0
+
+    def apply(self, change: AppliedChange, places: Collection[str]) -> None:
+        """Adopt a new plan or an item's status; ignore other changes."""
+        match change.effect:
+            case Append(entry=planned) if planned.type == "plan":
+                self.replace(change.entry or planned, places)
+            case SetPlanStatus():
+                self.set_status(change.effect)
+            case _:
+                pass
 
     def replace(self, plan: Entry, places: Collection[str]) -> None:
         """Adopt a new plan; an item at an unknown place can be done anywhere."""

@@ -8,10 +8,8 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
-import msgspec
-
 from cogitate.memory.clock import DAY, day_of
-from cogitate.memory.effects import Append, Effect, SetPlanStatus, Tell
+from cogitate.memory.effects import Tell
 from cogitate.memory.profile import Location, Profile
 from cogitate.simulation.town import appointments, conversation, happenings
 from cogitate.simulation.town.chance import Chance
@@ -19,7 +17,7 @@ from cogitate.simulation.town.conduct import act, doing_of, options
 from cogitate.simulation.town.perception import Perception, Seen
 from cogitate.simulation.town.setting import Setting
 from cogitate.simulation.town.state import FULL, Body, State
-from cogitate.simulation.world import AppliedChange, energy, fed, read_dump
+from cogitate.simulation.world import AppliedChange, SteppedWorld, energy, fed, read_dump
 from cogitate.tasks.meters import Meter
 
 MOST_NEAR = 8  # people that a brief names
@@ -27,7 +25,7 @@ ADVICE_LASTS = 60  # minutes that a chosen action lasts
 GERUND = re.compile(r"[a-z]+ing\b")  # "reading the newspaper", as onlookers describe it
 
 
-class Town:
+class Town(SteppedWorld):
     """A world for the tick loop (`cogitate.simulation.world.World`): agents that move, eat, sleep, talk and follow
     their plans.
 
@@ -63,10 +61,6 @@ class Town:
     def locations(self) -> tuple[Location, ...]:
         """Return all places, public ones of a district before its homes."""
         return tuple(place.location for place in self._setting.places.values())
-
-    @property
-    def ticks_per_day(self) -> int:
-        return -(-DAY // self.minutes_per_tick)
 
     def owners(self) -> Mapping[str, Profile]:
         return {o: p.profile for o, p in self._setting.people.items() if o not in self._state.away}
@@ -132,11 +126,8 @@ class Town:
         body = self._state.bodies.get(change.owner)
         if body is None:
             return
+        body.agenda.apply(change, self._setting.places)
         match change.effect:
-            case Append(entry=planned) if planned.type == "plan":
-                body.agenda.replace(change.entry or planned, self._setting.places)
-            case SetPlanStatus():
-                body.agenda.set_status(change.effect)
             case Tell(topic="relationship", data=data):
                 other, amount = data.get("agent"), data.get("change")
                 if isinstance(other, str) and other in self._setting.people and isinstance(amount, int):
@@ -151,15 +142,7 @@ class Town:
             case _:
                 pass
 
-    def take_effects(self) -> list[Effect]:
-        """Return the status changes of plan items since the last call."""
-        taken, self._state.effects = self._state.effects, []
-        return taken
-
     # -- saving ----------------------------------------------------------------------------------------
-
-    def dump(self) -> bytes:
-        return msgspec.json.encode(self._state)
 
     def load(self, data: bytes) -> None:
         """Continue from a dump of a town with the same seed and number of agents.

@@ -86,7 +86,7 @@ class KeptResults:
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: bool(self._kept))
-            time.sleep(self._interval)
+            time.sleep(self._interval)  # between two looks: a tick does not announce which results it confirmed
             try:
                 self.look()
             except RedisError as error:

@@ -301,7 +301,7 @@ class EmbeddedServer:
                     f"the embedded server in {self.data_dir} did not answer within {START_TIMEOUT:.0f} seconds; "
                     f"see {LOG_FILE} there"
                 )
-            time.sleep(0.01)
+            time.sleep(0.01)  # between two tries: the server does not announce that it is up
 
     def _read_pid(self) -> int:
         with self.client() as client:
@@ -330,7 +330,7 @@ class EmbeddedServer:
             client.shutdown()  # the server closes the connection once everything is on disk
         deadline = time.monotonic() + STOP_TIMEOUT
         while self.alive() and time.monotonic() < deadline:
-            time.sleep(0.005)
+            time.sleep(0.005)  # between two looks: it may be the child of another process
         if self.alive():
             log.error("server.unstoppable", pid=self.pid, data_dir=str(self.data_dir))
             return

@@ -63,7 +63,7 @@ def main(lock: int, users: int, connection: int, record: str, address: str) -> N
                 server.close()
                 server, pause = None, AGAIN_AFTER
         fcntl.flock(lock, fcntl.LOCK_UN)
-        time.sleep(pause)
+        time.sleep(pause)  # between two looks: Redis does not announce that a client left
 
 
 def _locked(users: int) -> bool:

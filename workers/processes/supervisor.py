@@ -211,7 +211,7 @@ class WorkerPool:
         """Wait this long; return whether the pool stopped."""
         deadline = time.monotonic() + seconds
         while not self._stopping and time.monotonic() < deadline:
-            time.sleep(LOOK_EVERY)
+            time.sleep(LOOK_EVERY)  # between two looks at a plain flag: an Event could stay locked
         return self._stopping
 
     def _metrics(self, number: int) -> dict[str, str]:

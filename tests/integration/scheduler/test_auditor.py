@@ -152,7 +152,6 @@ def first(client: Any, key: str) -> bytes:
         (lambda c, p: c.hset(p + "window:day:77", "run|calls|spent", 1), "window:day:77' is stray"),
         (lambda c, p: c.sadd(p + "due:12", "x"), "due:12' is stray"),
         (lambda c, p: c.rpush(p + "ready:12", "1"), "ready:12' is stray"),
-        (lambda c, p: c.rpush(p + "answered:you", "1"), "answered:you' is stray"),
         (lambda c, p: c.hset("cogitate:{written}:0123456789abcdef:state", "tick", 1), "cdef:state' is stray"),
     ],
 )

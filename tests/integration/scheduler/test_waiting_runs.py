@@ -8,8 +8,7 @@ import msgspec
 import pytest
 from redis import Redis
 
-from cogitate.ops.formatting.waiting import cells_of, waiting_table
-from cogitate.ops.waiting_runs import MINUTES, WaitingRun, waiting_runs
+from cogitate.ops.waiting_runs import MINUTES, WaitingRun, cells_of, waiting_runs, waiting_table
 from cogitate.scheduler.ledger.deletion import delete_run
 from cogitate.scheduler.ledger.presence import this_process
 from tests.integration.scheduler.ledger.ledger_case import Host, claimed, worker

@@ -28,8 +28,10 @@ from cogitate.workers.answer_faults.prompt_content import PromptContent
 from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.call import Ask, Call
 from cogitate.workers.jobs.packs.prompt import LONGEST_SHARED_TEXT, cases_in, shared_part
+from cogitate.workers.jobs.packs.rows import case_row
 from cogitate.workers.jobs.service_tiers import ServiceTiers
 from cogitate.workers.llm.replies.failures import Failure, FailureKind, ModelAnswer
+from cogitate.workers.llm.requests.schema import full_schema
 from tests.simulation.seeded.actors import current
 from tests.simulation.seeded.scene import CHEAP_PERCENT, FULL_PRICE
 
@@ -178,7 +180,8 @@ def own_answer(prompt: Prompt) -> BaseModel | None:
 def _pack(prompt: Prompt, cases: Sequence[tuple[int, str, str]]) -> tuple[BaseModel, list[str]]:
     """Return the answer to several cases, the last one first, and what is wrong with its items."""
     kind = next(kind for kind in KINDS if prompt.answer.__name__ == f"{kind.__name__}Pack")
-    items: list[dict[str, Any]] = []
+    schema = full_schema(kind)
+    rows: list[Any] = []
     faults: list[str] = []
     for number, _, user in reversed(cases):
         key = crc32(user.encode())
@@ -191,15 +194,17 @@ def _pack(prompt: Prompt, cases: Sequence[tuple[int, str, str]]) -> tuple[BaseMo
             case "missing item":
                 pass
             case "repeated item":
-                items += [{"case": number, "answer": answer}] * 2
+                rows += [case_row(number, answer, schema)] * 2
             case "item of no case":
-                items.append({"case": number + len(cases), "answer": answer})
+                rows.append(case_row(number + len(cases), answer, schema))
             case "bad item":
-                items.append({"case": number, "answer": {name: {"odd": [None]} for name in answer}})
+                rows.append(case_row(number, {name: {"odd": [None]} for name in answer}, schema))
+            case "item of another case":  # an object, since a row has no further fields
+                rows.append({"case": number, **answer, ECHO: of_other})
             case _:
-                items.append({"case": number, "answer": answer | ({ECHO: of_other} if of_other else {})})
+                rows.append(case_row(number, answer, schema))
         faults += [fault] if fault else []
-    return prompt.answer.model_validate({"answers": items}), faults
+    return prompt.answer.model_validate({"answers": rows}), faults
 
 
 def _only_in_another(user: str, cases: Sequence[tuple[int, str, str]]) -> str:

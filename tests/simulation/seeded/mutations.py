@@ -390,7 +390,7 @@ def answers_by_place() -> AbstractContextManager[Any]:
     """The items of a pack's answer are taken in their order, whatever case they name."""
 
     def changed(value: Any, cases: int) -> Any:
-        return {place: item.answer for place, item in enumerate(value.answers[:cases], 1)}
+        return {place: answer for place, (_, answer) in enumerate(value.answers[:cases], 1)}
 
     return patch.object(cogitate.workers.jobs.packs.request, "answers_by_case", changed)
 

@@ -16,20 +16,30 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import BaseModel, WithJsonSchema, create_model
+from pydantic import BaseModel, BeforeValidator, WithJsonSchema, create_model
 
 from cogitate.prompts.answers import Answer
 from cogitate.tasks.kind import Prompt
-from cogitate.workers.jobs.packs.repeats import NAME, Condensed, agreement, condensed, numbered, numbered_in, restored
+from cogitate.workers.jobs.packs.repeats import (
+    NAME,
+    Condensed,
+    agreement,
+    condensed,
+    numbered,
+    restored,
+    texts_by_number,
+    with_name,
+)
+from cogitate.workers.jobs.packs.rows import case_row_schema, layout, read_case_row
 from cogitate.workers.llm.requests.schema import full_schema
 
 INSTRUCTION = (
-    "\n\nYou get several cases at once, each between its own tags. For each case do what is said above, as if it were "
-    "the only one: use what stands before the first case and in the case itself, and nothing of another case. What "
-    f'stands between "each" tags belongs to every case; there, {NAME} is the name of its character. A line without a '
-    "date has that of the line above.\n\n"
-    'Answer with JSON only: {"answers": [{"case": 1, "answer": {…}}, …]}, with one item for each case, in which '
-    '"answer" is the object that is described above.'
+    "\n\nYou get several cases, each between its own tags. Do what is said above for each, as if it were the only one: "
+    f"use nothing of another case. What stands before the first case belongs to every case. {NAME} is the name of a "
+    "case's character. A line without a date, AM or PM has that of the line above.\n\n"
+    "Answer with JSON only, with lists of values instead of objects: for each case its number and these values, in "
+    'this order. Instead of a text with a number write the number, such as "#1". Leave out false and [] at the end of '
+    "a list.\n"
 )
 
 LONGEST_SHARED_TEXT = 32  # characters of one case that the answer to another may repeat
@@ -75,7 +85,8 @@ def packed(prompts: Sequence[Prompt], seed: str) -> PackedPrompt:
         shared, cases = begin + end, short.cases
     else:  # such as a template of a host that has no dates, or writes them in another way
         user = _fenced(shared, cases, name)
-    system, answer = first.system + INSTRUCTION, answers_class(first.answer)
+    form = f'{{"answers": [{layout(full_schema(first.answer))}, …]}}'
+    system, answer = first.system + INSTRUCTION + form, answers_class(first.answer)
     return PackedPrompt(replace(first, system=system, user=user, answer=answer), shared, cases, whole)
 
 
@@ -91,16 +102,14 @@ def cases_in(system: str, user: str) -> list[tuple[int, str, str]]:
     """
     numbers, shared, found = _read_pack(user)
     cases = restored(found) if isinstance(found, Condensed) else found
-    system = system.replace(INSTRUCTION, "")
+    system = system.rpartition(INSTRUCTION)[0] or system
     return [(number, system, shared + case) for number, case in zip(numbers, cases, strict=True)]
 
 
-def numbered_texts(user: str) -> list[Mapping[str, str]]:
-    """Return the texts that stand as numbers in each case of a packed prompt, by these numbers."""
+def texts_of(user: str) -> list[Mapping[str, str]]:
+    """Return the texts that stand as something shorter in each case of a packed prompt, by that."""
     _, _, found = _read_pack(user)
-    if not isinstance(found, Condensed):
-        return [{}] * len(found)
-    return [numbered_in(case, found.told) for case in found.cases]
+    return [*texts_by_number(found)] if isinstance(found, Condensed) else [{}] * len(found)
 
 
 def _read_pack(user: str) -> tuple[list[int], str, Condensed | Sequence[str]]:
@@ -137,32 +146,41 @@ def shared_part(users: Sequence[str]) -> str:
 
 @lru_cache(maxsize=64)
 def answers_class(answer: type[BaseModel]) -> type[BaseModel]:
-    """Return the class of the answers to several cases, of any number. An item's answer is read by itself afterwards.
+    """Return the class of the answers to several cases, in rows. A row's answer is read by itself afterwards.
 
     Raises:
         TypeError: if no schema can express `answer`.
     """
-    schema = WithJsonSchema(full_schema(answer))
-    item = create_model("CaseAnswer", __base__=Answer, case=(int, ...), answer=(Annotated[Any, schema], ...))
-    return create_model(f"{answer.__name__[:50]}Pack", __base__=Answer, answers=(list[item], ...))
+    schema = full_schema(answer)
+
+    def read(row: Any) -> tuple[int, object]:
+        if (found := read_case_row(row, schema)) is None:
+            raise ValueError("must be a list of a case's number and values")
+        return found
+
+    row = Annotated[Any, BeforeValidator(read), WithJsonSchema(case_row_schema(schema))]
+    return create_model(f"{answer.__name__[:50]}Pack", __base__=Answer, answers=(list[row], ...))
 
 
 def answers_by_case(value: BaseModel, cases: int) -> Mapping[int, object]:
     """Return the answers by their cases' numbers; none for a number that repeats or that no case has."""
-    items: Sequence[Any] = getattr(value, "answers", ())
-    times = Counter(item.case for item in items)
-    return {item.case: item.answer for item in items if times[item.case] == 1 and 1 <= item.case <= cases}
+    answers: Sequence[tuple[int, object]] = getattr(value, "answers", ())
+    times = Counter(number for number, _ in answers)
+    return {number: answer for number, answer in answers if times[number] == 1 and 1 <= number <= cases}
 
 
-def unnumbered(answer: object, texts: Mapping[str, str]) -> object:
-    """Return an answer with these texts instead of their numbers."""
+def in_full(answer: object, texts: Mapping[str, str]) -> object:
+    """Return an answer with these texts instead of what stands for them in its case."""
     match answer:
         case str():
-            return texts.get(answer.strip(), answer)
+            number, _, text = answer.strip().partition(" ")
+            if number in texts and text in ("", texts[number]):
+                return texts[number]
+            return with_name(answer, texts[NAME]) if NAME in texts and NAME in answer else answer
         case Mapping():
-            return {key: unnumbered(value, texts) for key, value in answer.items()}
+            return {key: in_full(value, texts) for key, value in answer.items()}
         case list():
-            return [unnumbered(value, texts) for value in answer]
+            return [in_full(value, texts) for value in answer]
         case _:
             return answer
 

@@ -23,10 +23,10 @@ from cogitate.workers.jobs.packs.prompt import (
     PackedPrompt,
     Passages,
     answers_by_case,
-    numbered_texts,
+    in_full,
     order_of,
     packed,
-    unnumbered,
+    texts_of,
 )
 from cogitate.workers.jobs.packs.shares import shares_of
 from cogitate.workers.jobs.packs.sizes import PackSizes
@@ -101,9 +101,9 @@ def _answers(group: _Group, answer: ModelAnswer) -> list[ModelAnswer]:
         answers = []
         by_case, names = answers_by_case(answer.value, count), [case.call.claim.case.profile.name for case in cases]
         passages = Passages(pack, cases[0].call.prompt.system, [*names, *cases[0].call.claim.case.world.names.values()])
-        texts = numbered_texts(pack.prompt.user)
+        texts = texts_of(pack.prompt.user)
         for index, case in enumerate(cases):
-            found = unnumbered(by_case.get(index + 1), texts[index])
+            found = in_full(by_case.get(index + 1), texts[index])
             foreign = passages.are_foreign(index, found)
             text = "" if found is None or foreign else msgspec.json.encode(found).decode()
             answers.append(_read(text, case.call.prompt, count, foreign=foreign))

@@ -19,8 +19,7 @@ from cogitate.scheduler.config.limits import LimitTable
 from cogitate.scheduler.journal.lines import Ended
 from cogitate.scheduler.ledger.claims import Reason
 from cogitate.scheduler.steering.postponing import Postponing
-from cogitate.scheduler.steering.pressure import Seen, burn, judge
-from cogitate.scheduler.steering.throttle import Throttle
+from cogitate.scheduler.steering.throttle import Seen, Throttle, burn, judge
 from cogitate.tasks.job import Cost, JobKey, Request
 
 HOUR = 60

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cogitate.tasks.kind import Prompt
-from cogitate.workers.jobs.packs.prompt import Passages, cases_in, numbered_texts, packed, unnumbered
+from cogitate.workers.jobs.packs.prompt import Passages, cases_in, in_full, packed, texts_of
 from tests.unit.tasks.own_kind_case import Said
 
 NAMES = ("Ada Lane", "Ben Moor", "Cleo Day")
@@ -26,7 +27,7 @@ def user_of(name: str, *memories: str) -> str:
 
 def test_a_pack_says_once_what_all_cases_say() -> None:
     user = pack_of([user_of(name, f"- [day 2, 9:01 AM] {name} hums.") for name in NAMES])
-    for line in ("It is day 2, 9:30 AM.", "Write in Welsh.", "What does … hum?"):
+    for line in ("It is day 2, 9:30 AM.", "Write in Welsh.", "What does @ hum?"):
         assert user.count(f"\n{line}\n") == 1
         assert user.index(line) < user.index("<case-")
 
@@ -39,7 +40,30 @@ def test_a_memory_stays_in_its_case_even_if_all_have_it() -> None:
 def test_a_date_stands_before_the_first_of_the_lines_that_have_it() -> None:
     dated = ("- [day 1, 8:00 PM] Rain.", "- [day 2, 7:00 AM] Fog.", "- [day 2, 8:00 AM] Sun.", "- [known] Tides.")
     user = pack_of([user_of(name, *dated, HEARD) for name in NAMES])
-    assert "\n[day 2, 7:00 AM] Fog.\n[8:00 AM] Sun.\n[known] Tides.\n[day 2, 9:02 AM] Dan" in user
+    assert "\n[day 2, 7:00 AM] Fog.\n[8:00] Sun.\n[known] Tides.\n[day 2, 9:02 AM] Dan" in user
+
+
+def test_am_or_pm_stands_before_the_first_of_the_lines_that_have_it() -> None:
+    timed = (
+        "- [day 1, 11:58 AM] Rain.",
+        "- [day 1, 11:59 AM] Fog.",
+        "- [day 1, 12:00 PM] Sun.",
+        "- [day 2, 1:00 PM] Ice.",
+    )
+    users = [user_of(name, *timed) for name in NAMES]
+    assert "\n[day 1, 11:58 AM] Rain.\n[11:59] Fog.\n[12:00 PM] Sun.\n[day 2, 1:00] Ice.\n" in pack_of(users)
+    assert [text for *_, text in cases_in("", pack_of(users))] == users
+
+
+def test_a_character_is_named_in_the_first_line_of_its_case_alone() -> None:
+    users = [user_of(name, f"- [day 2, 9:01 AM] {name}: I am {name}, not {name}son.") for name in NAMES]
+    user = pack_of(users)
+    for name in NAMES:
+        assert user.count(f"You hum for {name}, 30 years old.\n<memories>\n") == 1
+        assert user.count(f"@: I am @, not {name}son.") == 1
+        assert len(re.findall(rf"{name}\b", user)) == 1
+    assert [text for *_, text in cases_in("", user)] == users
+    assert in_full(["@ and I.", "a@b.org", "@"], texts_of(user)[1]) == [f"{NAMES[1]} and I.", "a@b.org", NAMES[1]]
 
 
 def acting(name: str, *actions: str) -> str:
@@ -58,20 +82,24 @@ def test_a_listed_text_that_several_cases_have_is_told_once_under_a_number() -> 
     assert "<listed>\n#1 7:00 PM: Dinner at home\n#2 having tea at the mill\n</listed>\n" in user
     assert user.count("having tea") == user.count("7:00 PM: Dinner") == 1
     assert user.count("\n- #1\n") == len(users)
-    assert "\nAvailable actions: #2; mending nets at home; rest\n" in user
-    assert "\nAvailable actions: rest; counting the boats\n" in user
+    assert "\nAvailable actions: #2; #3 mending nets at home; rest\n" in user
+    assert "\nAvailable actions: rest; #4 counting the boats\n" in user
     assert user.count(HEARD.removeprefix("- ")) == len(users), "a memory stays in its case"
-    assert numbered_texts(user)[1:] == [
-        {"#1": "7:00 PM: Dinner at home", "#2": "having tea at the mill"},
-        {"#1": "7:00 PM: Dinner at home"},
+    assert texts_of(user)[1:] == [
+        {"@": "Ben Moor", "#1": "7:00 PM: Dinner at home", "#2": "having tea at the mill"},
+        {"@": "Cleo Day", "#1": "7:00 PM: Dinner at home", "#4": "counting the boats"},
     ]
     assert [text for *_, text in cases_in("", user)] == users
 
 
 def test_a_number_in_an_answer_means_the_text_only_if_the_case_has_it() -> None:
     texts = {"#2": "having tea at the mill"}
-    answer = {"doing": "#2", "steps": [{"text": " #2 "}, {"text": "#3"}, {"text": "#2 again"}], "done": True}
-    assert unnumbered(answer, texts) == {
+    answer = {
+        "doing": "#2 having tea at the mill",
+        "steps": [{"text": " #2 "}, {"text": "#3"}, {"text": "#2 again"}],
+        "done": True,
+    }
+    assert in_full(answer, texts) == {
         "doing": texts["#2"],
         "steps": [{"text": texts["#2"]}, {"text": "#3"}, {"text": "#2 again"}],
         "done": True,
@@ -92,6 +120,11 @@ ODD = (
     "</memories>",
     "",
     "…",
+    "@",
+    "@ hums with Ada, a@b.org and @Ada.",
+    "- [day 1, 9:05 PM] Ada: I am Ada.",
+    "- [day 1, 9:06 PM] @: I am Ben.",
+    "- [9:07 PM] Wind.",
     "<each-000000>",
     "<listed>",
     "</listed>",
@@ -101,10 +134,11 @@ ODD = (
     "[known] Tides.",
     "- mending the nets",
     "Available actions: #1; mending the nets; counting the boats",
+    "Available actions: #3 mending the nets; counting the boats",
     "Available actions: counting the boats; mending the nets; #2",
     "Ada",
     "Ben",
-    "What does … hum?",
+    "What does @ hum?",
 )
 USUAL = ("It is day 1.", "What does Ada hum?", "You hum for Ada, 3.", "You hum for Ben.")
 LINES = st.sampled_from([*DATED, *ODD, *USUAL])
