@@ -45,6 +45,7 @@ from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.config.tiers import TierRule
 from cogitate.scheduler.inspection.endpoint_vitals import unreachable_endpoints
 from cogitate.scheduler.journal.changes import Fork
+from cogitate.scheduler.ledger.connect import retrying
 from cogitate.scheduler.ledger.outage import outage_of
 from cogitate.scheduler.ledger.presence import Presence
 from cogitate.scheduler.ledger.vectors import KeptSimilarity, RunVectors
@@ -177,13 +178,14 @@ class TickLoop(BodyCalls):
         self._resources = ExitStack()
         telemetry = exporting.start("cogitate-host")
         publish: Publish
-        with self._resources:
+        with self._resources, ExitStack() as while_opening:
             if inline:  # imported here, as below, so that each mode loads only what it needs
                 from cogitate.hosting.inline import open_inline
 
                 client, publish, pool = *open_inline(given.client, settings, self._resources), None
             else:
                 client, publish, settings, pool, server_given_up = self._open_processes(settings)
+                while_opening.enter_context(retrying(client))  # until the run's first tick, no outage is waited for
             ledger, resumed = open_run(
                 client, given.run, settings, exist=exist, take_over=take_over, describe=given.describe, fork=fork
             )

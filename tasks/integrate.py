@@ -153,7 +153,7 @@ class Integrate(Kind):
         return *replaced, *self._passed(case, everything(events))
 
     def _events(self, case: Case) -> list[Entry]:
-        start, end = _number(case, "start"), _number(case, "end")
+        start, end = case.job.param("start", 0), case.job.param("end", 0)
         return [e for e in case.entries if start < e.number <= end and INTEGRATE in e.tags]
 
     def _window(self, case: Case, share: float) -> Context:
@@ -176,12 +176,12 @@ class Integrate(Kind):
         """Return the effects that mark the shown events as integrated."""
         if "end" not in case.job.params:
             return ()
-        owner, start, whole = case.job.key.owner, _number(case, "start"), whole_numbers(shown)
+        owner, start, whole = case.job.key.owner, case.job.param("start", 0), whole_numbers(shown)
         rest = [entry for entry in self._events(case) if entry.number not in whole]
         if rest and not whole:
             return progress(self.name, owner, shown)
-        end = whole[-1] if rest else _number(case, "end")
-        done = min(_number(case, "done"), rest[0].tick - 1) if rest else _number(case, "done")
+        end = whole[-1] if rest else case.job.param("end", 0)
+        done = min(case.job.param("done", 0), rest[0].tick - 1) if rest else case.job.param("done", 0)
         return (
             AdvanceCursor(owner=owner, name=CURSOR, start=start, end=end),
             SetCounter(owner=owner, name=DONE, value=done),
@@ -218,8 +218,3 @@ def _fitting(events: Sequence[Entry]) -> list[Entry]:
             break
         taken.append(entry)
     return taken
-
-
-def _number(case: Case, name: str) -> int:
-    value = case.job.params.get(name, 0)
-    return value if isinstance(value, int) else 0

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from cogitate.memory.clock import Clock
 from cogitate.memory.entry import Character
+
+T = TypeVar("T")
 
 MAX_LATENCY = 100_000  # ticks, or game minutes
 _SECONDS = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?s")
@@ -134,6 +136,11 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
     def id(self) -> str:
         """Return the job's id, which is also its Celery task id: "run/tick/kind/owner/ordinal/trial"."""
         return job_id(self.run, self.key)
+
+    def param(self, name: str, default: T) -> T:
+        """Return a parameter of the request; the default if it is missing or has another type than the default."""
+        value = self.params.get(name)
+        return value if isinstance(value, type(default)) else default
 
 
 def job_id(run: str, key: JobKey) -> str:

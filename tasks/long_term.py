@@ -109,13 +109,12 @@ def _size(case: Case) -> SummarySize:
 
 
 def _room(case: Case) -> int:
-    room = case.job.params.get("room")
-    return room if isinstance(room, int) and room > 0 else window.MOST_SUMMARY
+    room = case.job.param("room", 0)
+    return room if room > 0 else window.MOST_SUMMARY
 
 
 def _pass_done(case: Case) -> SetCounter:
-    number = case.job.params.get("pass")
-    return SetCounter(case.job.key.owner, window.PASSES, number if isinstance(number, int) else 1)
+    return SetCounter(case.job.key.owner, window.PASSES, case.job.param("pass", 1))
 
 
 def effects(case: Case, answer: SummaryAnswer, used: tuple[int, ...]) -> tuple[Effect, ...]:

@@ -22,8 +22,8 @@ def window(case: Case) -> tuple[int, int]:
     It begins when it is requested, or at the morning that it is for. A plan that takes effect more than `SOON` later
     begins then, since earlier items would be over.
     """
-    asked, begins = case.job.minute, case.job.params.get(FROM)
-    start = max(asked, begins) if isinstance(begins, int) else asked
+    asked = case.job.minute
+    start = max(asked, case.job.param(FROM, asked))
     effective = asked + delay_of(case)
     start = start if effective - start <= SOON else effective
     if not case.world.clock.has_times:

@@ -134,15 +134,14 @@ def _patient_until(moment: Moment) -> int:
 
 def _doubled(case: Case) -> tuple[Effect, ...]:
     """Return the effect that doubles the next batch after a success."""
-    size = case.job.params.get("size")
-    if not isinstance(size, int) or not 0 < size < BATCH:
+    size = case.job.param("size", 0)
+    if not 0 < size < BATCH:
         return ()
     return (SetCounter(case.job.key.owner, SIZE, min(BATCH, 2 * size)),)
 
 
 def _predicted(case: Case, entries: Iterable[Entry]) -> tuple[Effect, ...]:
-    estimates = case.job.params.get("estimates")
-    estimates = estimates if isinstance(estimates, dict) else {}
+    estimates: dict[str, object] = case.job.param("estimates", {})
     found = {e.number: estimates.get(str(e.number)) for e in entries}
     ratings = {
         e.number: rating if isinstance(rating := found[e.number], int) and 1 <= rating <= 10 else rate_by_rule(e)

@@ -83,14 +83,12 @@ def access_marks(case: Case, numbers: Iterable[int]) -> tuple[Effect, ...]:
 
 def replaced_entry(job: Job) -> int:
     """Return the number of the provisional entry that this job repairs (parameter "replaces"), or 0."""
-    number = job.params.get("replaces", 0)
-    return number if isinstance(number, int) else 0
+    return job.param("replaces", 0)
 
 
 def result_minute(job: Job) -> int:
     """Return the game time of the job's result: the job's own, or that of the entry it repairs (parameter "minute")."""
-    minute = job.params.get("minute")
-    return minute if replaced_entry(job) and isinstance(minute, int) else job.minute
+    return job.param("minute", job.minute) if replaced_entry(job) else job.minute
 
 
 def delay_of(case: Case) -> int:

@@ -25,6 +25,7 @@ from cogitate.memory.effects import Append, Effect, SetCounter, Tell
 from cogitate.memory.entry import ORDINARY, Entry, is_dialogue, rating
 from cogitate.memory.language.sentences import QUESTIONS, split_sentences
 from cogitate.memory.language.text import words
+from cogitate.memory.policies.compaction import MUNDANE
 from cogitate.memory.routing.repeats import REPEATED
 from cogitate.memory.routing.routing import stage_of
 from cogitate.memory.stream import Stream
@@ -38,7 +39,7 @@ from cogitate.tasks.heuristics.recalled import Recalled
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.meters import Meter, format_meters, meter_params, read_meters
-from cogitate.tasks.persona import persona, thinking_language
+from cogitate.tasks.persona import persona
 from cogitate.tasks.recall import (
     access_marks,
     delay_of,
@@ -50,6 +51,7 @@ from cogitate.tasks.recall import (
     template_time,
     without_repeats,
 )
+from cogitate.tasks.thinking_language import thinking_language
 
 FEWEST_WORDS = 3  # of an insight; times and numbers say nothing
 SHOWN = 20  # observations (streams design)
@@ -181,8 +183,11 @@ class Reflect(Kind):
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
         """Return what `heuristics.insight` finds; after fewer than three observations only what matters."""
-        recent, since = self._recent(case), _since(case)
+        recent, since = self._recent(case), case.job.param("since", 0)
         few = len(recent) < ENOUGH and sum(_stands_for(e, since) for e in recent) < ENOUGH
+        recent = [
+            e for e in recent if e.type != "summary" or rating(e) > MUNDANE
+        ]  # routine events are told as they are
         insight = _insight_of(case, recent, few=few)
         if is_quiet(insight.text) and (again := _again(case)):  # it mattered before, and happened again
             recent, insight = again, _insight_of(case, again, few=True)
@@ -200,7 +205,7 @@ class Reflect(Kind):
 
     def _recent(self, case: Case) -> list[Entry]:
         """Return observations since the last reflection, and their summaries."""
-        since = _since(case)
+        since = case.job.param("since", 0)  # the last entry that the previous reflection could read
         return [
             e
             for e in case.entries
@@ -301,12 +306,6 @@ def last_read(stream: Stream) -> int:
     return stream.head.counters.get(NUMBER, 0)
 
 
-def _since(case: Case) -> int:
-    """Return the number of the last entry that the previous reflection could read."""
-    since = case.job.params.get("since", 0)
-    return since if isinstance(since, int) else 0
-
-
 def _stands_for(entry: Entry, since: int) -> int:
     """Return the number of entries after `since` that an entry stands for: itself, or those that a summary replaces."""
     replaced = entry.evidence if entry.type == "summary" else ()
@@ -376,13 +375,11 @@ def _earlier(case: Case) -> list[Entry]:
 
 def _again(case: Case) -> list[Entry]:
     """Return the entries before the last reflection that were repeated since, as the request names them."""
-    named = case.job.params.get("again", ())
-    return [e for e in case.entries if e.number in named] if isinstance(named, list | tuple) else []
+    named: list[int] = case.job.param("again", [])
+    return [e for e in case.entries if e.number in named]
 
 
 def _repeats(case: Case) -> dict[int, int]:
     """Return the repeats of entries by number."""
-    named = case.job.params.get("repeats", {})
-    if not isinstance(named, dict):
-        return {}
+    named: dict[str, object] = case.job.param("repeats", {})
     return {int(n): times for n, times in named.items() if n.isdecimal() and isinstance(times, int)}

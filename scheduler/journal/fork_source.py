@@ -234,7 +234,20 @@ def _copy_lines(entries: Iterable[ExportedEntry], to: RunStore) -> None:
     Raises:
         JournalError: when one does not follow from those before it, or was removed meanwhile.
     """
-    chain, page = "", list[bytes]()
+    chain, page, written = "", list[bytes](), 0
+    key = to.key("origin_journal")
+
+    def write() -> None:
+        nonlocal written
+        with to.client.pipeline() as pipe:  # safe to repeat: it begins where the pages before it end
+            if written:
+                pipe.ltrim(key, 0, written - 1)
+            else:
+                pipe.delete(key)
+            pipe.rpush(key, *page)
+            pipe.execute()
+        written += len(page)
+        page.clear()
 
     def copied() -> Iterator[ExportedEntry]:
         nonlocal chain
@@ -246,7 +259,6 @@ def _copy_lines(entries: Iterable[ExportedEntry], to: RunStore) -> None:
 
     for _ in steps_of(copied()):
         if len(page) >= PAGE:
-            to.client.rpush(to.key("origin_journal"), *page)
-            page.clear()
+            write()
     if page:
-        to.client.rpush(to.key("origin_journal"), *page)
+        write()

@@ -33,6 +33,7 @@ from cogitate.scheduler.ledger.servers.placement import PlacedRedis
 from cogitate.scheduler.ledger.servers.sentinel import sentinel_client
 
 PATIENCE = 1.5  # seconds for each call of a reader, who sees an answer or an error within 3, a program's start included
+RETRIES = 3  # of a call that gets no answer
 MOST_CONNECTIONS = 2_000  # one for each thread of the largest worker; the client's own bound is 100, and then it fails
 SILENT = "it is paused, stopped or busy, or the connection is slow"
 
@@ -41,7 +42,7 @@ class ServerSilent(ConfigurationError):
     """A Redis server accepts connections but does not answer. Resume its process, or restart it."""
 
 
-def connect(url: str, timeout: float, *, retries: int = 3, client: type[Redis] = Redis) -> Redis:
+def connect(url: str, timeout: float, *, retries: int = RETRIES, client: type[Redis] = Redis) -> Redis:
     """Return a client whose every call ends within a bounded time. Scripts are safe to send again: see `fence.lua`.
 
     Args:
@@ -52,8 +53,21 @@ def connect(url: str, timeout: float, *, retries: int = 3, client: type[Redis] =
     Raises:
         ConfigurationError: when the URL cannot be read.
     """
-    retry = Retry(ExponentialBackoff(cap=0.5, base=0.05), retries)
-    return _client(url, timeout, retry, client, health_check_interval=30)
+    return _client(url, timeout, _retry(retries), client, health_check_interval=30)
+
+
+@contextlib.contextmanager
+def retrying(client: Redis) -> Iterator[None]:
+    """Have a client of one server without retries repeat calls that get no answer; each must be safe to repeat."""
+    client.set_retry(_retry(RETRIES))
+    try:
+        yield
+    finally:
+        client.set_retry(Retry(NoBackoff(), 0))
+
+
+def _retry(retries: int) -> Retry:
+    return Retry(ExponentialBackoff(cap=0.5, base=0.05), retries)
 
 
 def connect_to_read(url: str, timeout: float) -> Redis:

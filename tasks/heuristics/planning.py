@@ -80,8 +80,8 @@ def _dated(case: Case) -> Entry:
 
 
 def unfinished_of(case: Case) -> list[Mapping[str, Any]]:
-    items = case.job.params.get("unfinished", [])
-    return [item for item in items if isinstance(item, Mapping)] if isinstance(items, list) else []
+    items: list[object] = case.job.param("unfinished", [])
+    return [item for item in items if isinstance(item, Mapping)]
 
 
 def _left(case: Case, told: Sequence[Entry], start: int, owed: Owed, language: str) -> list[Mapping[str, Any]]:
@@ -114,8 +114,8 @@ def _holds(plan: Entry, matter: str) -> bool:
 
 
 def _done(case: Case) -> list[str]:
-    done = case.job.params.get("done", [])
-    return [str(text) for text in done] if isinstance(done, list) else []
+    done: list[object] = case.job.param("done", [])
+    return [str(text) for text in done]
 
 
 def _told(case: Case, start: int) -> list[Entry]:
