@@ -28,7 +28,7 @@ from cogitate.tasks.heuristics.action import action_of, by_rule, eating_place, f
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.meters import format_meters
-from cogitate.tasks.persona import persona, thinking_language
+from cogitate.tasks.persona import persona
 from cogitate.tasks.places import HERE, PlacesShown, place_meant, places_shown
 from cogitate.tasks.recall import (
     access_marks,
@@ -49,6 +49,7 @@ from cogitate.tasks.situation import (
     text_of,
     texts_of,
 )
+from cogitate.tasks.thinking_language import thinking_language
 
 SHOWN = 8  # memories (streams design)
 REMEMBERED: tuple[EntryType, ...] = ("observation", "message", "summary", "reflection")

@@ -12,9 +12,9 @@ from cogitate.memory.entry import Entry
 from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, languages_of
 from cogitate.memory.language.packs import pack_of
 from cogitate.memory.routines import Habit, read_routine, routine_text
-from cogitate.tasks.heuristics.spoken import spoken_language
 from cogitate.tasks.kind import Case
 from cogitate.tasks.recall import brief
+from cogitate.tasks.thinking_language import thinking_language
 
 _AT_PLACE = re.compile(r"[@＠]\s?(?P<place>[^;\n@＠,]+)")
 _PLACES_OF_A_HABIT = 3
@@ -70,14 +70,6 @@ def _timed(line: str, name: str) -> str:
         return line
     until = "" if habit.ends is None else f"–{clock_time(habit.ends)}"
     return f"{'~' * habit.loose}{clock_time(habit.begins)}{until}: {habit.what}"
-
-
-def thinking_language(case: Case) -> str:
-    """Return the ISO 639 code of the language in which an owner thinks: as declared, or as its texts show."""
-    if declared := case.world.language_of(case.profile):
-        return declared
-    names, around = case.world.names, case.world.spoken or ""
-    return spoken_language(case.profile, case.entries, case.job.key.owner, names, around)
 
 
 def language_of_texts(case: Case, entries: Iterable[Entry]) -> str:

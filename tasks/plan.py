@@ -29,7 +29,7 @@ from cogitate.tasks.heuristics.planning import find_slots, status_of, unfinished
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.meters import Meter, format_meters, meter_params
-from cogitate.tasks.persona import persona, thinking_language, told_routine
+from cogitate.tasks.persona import persona, told_routine
 from cogitate.tasks.places import ANYWHERE, place_meant, places_shown
 from cogitate.tasks.plan_times import FROM, one_after_another, window, within
 from cogitate.tasks.recall import (
@@ -43,6 +43,7 @@ from cogitate.tasks.recall import (
     template_entry,
     template_time,
 )
+from cogitate.tasks.thinking_language import thinking_language
 
 QUERY = "plan today tomorrow want need goal"  # streams design, task 7
 SHOWN = 15  # memories (streams design)

@@ -38,7 +38,7 @@ from cogitate.tasks.heuristics.recalled import Recalled
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.meters import Meter, format_meters, meter_params, read_meters
-from cogitate.tasks.persona import persona, thinking_language
+from cogitate.tasks.persona import persona
 from cogitate.tasks.recall import (
     access_marks,
     delay_of,
@@ -50,6 +50,7 @@ from cogitate.tasks.recall import (
     template_time,
     without_repeats,
 )
+from cogitate.tasks.thinking_language import thinking_language
 
 FEWEST_WORDS = 3  # of an insight; times and numbers say nothing
 SHOWN = 20  # observations (streams design)

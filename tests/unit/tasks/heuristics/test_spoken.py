@@ -12,10 +12,10 @@ from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.profile import Location, Profile
 from cogitate.prompts.render import Templates
 from cogitate.tasks.heuristics.insight import QUIET, is_quiet, quiet
-from cogitate.tasks.heuristics.spoken import language_of_profiles, spoken_language
 from cogitate.tasks.kind import WorldFacts
 from cogitate.tasks.plan import Plan
 from cogitate.tasks.reflect import Reflect
+from cogitate.tasks.thinking_language import language_of_profiles, thinking_language
 from tests.unit.tasks.kind_cases import KLAUS, MARIA, appended, case_of, message, observation, stream_of
 
 PLAN, REFLECT = Plan(Templates()), Reflect(Templates())
@@ -49,6 +49,12 @@ OWNERS = {
 _ENGLISH = re.compile("[a-z]{2,}", re.IGNORECASE)
 
 
+def _thinks_in(profile: Profile, *lived: Entry, around: str | None = None) -> str:
+    """Return the language in which Klaus thinks with this profile, among agents whose profiles show another one."""
+    world = WorldFacts(names={MARIA: "Maria Lopez", KLAUS: profile.name}, spoken=around)
+    return thinking_language(case_of(REFLECT, stream_of(*lived), 1_100, world=world, profile=profile))
+
+
 def _case_of(language: str) -> tuple[Profile, WorldFacts, list[Entry]]:
     profile, (bakery, home), seen = OWNERS[language]
     places = (Location(id="bakery", name=bakery, type="cafe"), Location(id="home", name=home, type="home"))
@@ -70,7 +76,7 @@ def test_where_an_owners_texts_tell_no_language_all_profiles_do() -> None:
     around = language_of_profiles((child, cook, teacher))
     assert around == "it"
     aged = Profile(name="Pia", occupation="età")  # its letters tell that it is no English, and no more
-    assert [spoken_language(one, (), "", {}, around) for one in (child, cook, teacher, aged)] == ["it"] * 4
+    assert [_thinks_in(one, around=around) for one in (child, cook, teacher, aged)] == ["it"] * 4
     assert language_of_profiles((child, Profile(name="Ada", background="Ada is the smith of the town."))) is None
 
 
@@ -142,7 +148,7 @@ def test_an_owner_thinks_in_the_language_of_its_profile_or_else_its_memories(sub
     ]
     for profile, lived, language in cases:
         with subtests.test(profile=profile):
-            assert spoken_language(profile, lived, KLAUS, {MARIA: "Maria Lopez", KLAUS: profile.name}) == language
+            assert _thinks_in(profile, *lived) == language
 
 
 def test_profiles_in_a_language_without_phrases_are_not_taken_for_english() -> None:
@@ -150,4 +156,4 @@ def test_profiles_in_a_language_without_phrases_are_not_taken_for_english() -> N
     guide = Profile(name="Jonas", routine="9:00 leda turen")
     around = language_of_profiles((keeper, guide))
     assert around is not None
-    assert spoken_language(guide, (), "", {}, around) != "en"
+    assert _thinks_in(guide, around=around) != "en"

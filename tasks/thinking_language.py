@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from itertools import chain, islice
 
-from cogitate.memory.entry import Entry
 from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, languages_of
 from cogitate.memory.profile import Profile
 from cogitate.memory.routines import routine_text
 from cogitate.memory.summaries.conversations import resolve_name
 from cogitate.tasks.heuristics.reading import SAID
+from cogitate.tasks.kind import Case
 
 _HAN = "zh"  # the language of a text in Han characters alone
 _LATIN_NAME = re.compile("[A-Za-z\u00c0-\u024f]")
@@ -25,28 +25,26 @@ def language_of_profiles(profiles: Iterable[Profile]) -> str | None:
     return found[0] if len(found) == 1 and found[0] not in (ENGLISH, UNDETERMINED) else None
 
 
-def spoken_language(
-    profile: Profile, entries: Sequence[Entry], owner: str, names: Mapping[str, str], around: str = ""
-) -> str:
-    """Return the ISO 639 code of the language of a profile, or else of most of what its owner observed and said lately.
+def thinking_language(case: Case) -> str:
+    """Return the ISO 639 code of the language in which an owner thinks.
 
-    A profile of a few words that several languages share says nothing.
+    It is the declared one, or that of the profile, or else that of most of what the owner observed and said lately. A
+    profile of a few words that several languages share says nothing.
 
     What others say does not count: they may speak another language. A name in another script than Latin counts where
-    the profile says nothing else. English where nothing tells.
-
-    Args:
-        entries: the owner's, the oldest first.
-        names: display names by owner.
-        around: the language of the run's profiles, which decides where the owner's own texts do not.
+    the profile says nothing else. The language of the run's profiles decides where the owner's own texts do not;
+    English where nothing tells.
     """
+    if declared := case.world.language_of(case.profile):
+        return declared
+    profile, names, owner, around = case.profile, case.world.names, case.job.key.owner, case.world.spoken or ""
     said = _stated(profile)
     stated_in = languages_of(said) if said else (_language_of_name(profile.name),)
     found = stated_in[0]
     if len(stated_in) == 1 and found not in (UNDETERMINED, OTHER, _HAN):
         return found
     called = {"", profile.name, resolve_name(owner, names)}
-    heard = reversed(SAID.of(entries, owner, names))
+    heard = reversed(SAID.of(case.entries, owner, names))
     own = (said.text for said in heard if said and said.text and said.speaker in called)
     seen = Counter(chain.from_iterable(map(languages_of, islice(own, _LOOKED_AT))))  # each that a text may be in
     most = max(seen, key=lambda one: (seen[one], one in stated_in), default=UNDETERMINED)
