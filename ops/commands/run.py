@@ -39,12 +39,11 @@ from cogitate.ops.signals import Interruption, interruptible
 from cogitate.ops.world_choice import (
     DEFAULT_AGENTS,
     WorldChoice,
-    event_types_of,
     minutes_per_tick,
     settings_for,
     warnings_of,
 )
-from cogitate.ops.world_driver import drive
+from cogitate.ops.world_driver import drive, loop_of
 from cogitate.prompts.render import check_templates
 from cogitate.scheduler.budget.settings_checks import check_prices
 from cogitate.scheduler.config.settings import ConfigurationError, Settings, check_run_name
@@ -215,17 +214,13 @@ def _host_run(
     """Host the run to its end or an interruption, and return its closed loop."""
     there = made.resume
     try:
-        with TickLoop(
-            run=made.name,
-            owners=made.world.owners(),
-            settings=settings,
-            locations=made.world.locations,
-            brief=made.world.brief,
+        with loop_of(
+            made.world,
+            made.name,
+            settings,
             ticks=made.ticks,
-            start_minute=made.world.start_minute,
             exist="resume" if made.resume else "create",
             take_over=made.take_over,
-            event_types=event_types_of(made.world),
             fork=made.fork,
             describe=made.describe,
             log_warnings=False,
