@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+INSTALL ?= $(BIN)/pip install --quiet --no-compile
 # What is loaded is compiled when it is, once: most of what is installed never is. Without that, each of the many
 # processes that runs and tests start would compile the whole program again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -17,8 +18,8 @@ venv: $(READY) ## Set up .venv with the pinned packages
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "Python 3.11 or newer is needed, $(PYTHON) is older: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --no-compile -e '.[dev]' -c constraints.txt
+	[ -x $(BIN)/pip ] || $(PYTHON) -m venv $(VENV)
+	$(INSTALL) -e '.[dev]' -c constraints.txt
 	@touch $@
 
 demo: $(READY) ## A town of 25 agents thinks for a day, under a limit that binds when all of them plan at once
@@ -55,7 +56,7 @@ simulate: $(READY) ## The protocol under seeded faults: SEEDS=10000, FIRST=60, M
 
 MUTATION := $(VENV)/.mutation-ready
 $(MUTATION): $(READY)
-	$(BIN)/pip install --quiet --no-compile -e '.[mutation]' -c constraints.txt
+	$(INSTALL) -e '.[mutation]' -c constraints.txt
 	@touch $@
 
 TESTS ?= tests/unit
@@ -75,7 +76,7 @@ chaos: $(READY) ## Real processes under real faults, each N times (N=20), and ho
 
 DOCS := $(VENV)/.docs-ready
 $(DOCS): $(READY)
-	$(BIN)/pip install --quiet --no-compile -e '.[docs]' -c constraints.txt
+	$(INSTALL) -e '.[docs]' -c constraints.txt
 	@touch $@
 
 docs: $(DOCS) ## The documentation as a site, in site/; a broken link or reference fails it

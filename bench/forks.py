@@ -12,9 +12,8 @@ from tempfile import TemporaryDirectory
 from typing import Annotated, Any, NamedTuple
 
 from bench.table import Row, Table
-from cogitate.hosting.tick_loop import TickLoop
 from cogitate.ops.fake_llm.server import FakeEndpoint
-from cogitate.ops.world_driver import drive
+from cogitate.ops.world_driver import drive, loop_of
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.journal.changes import AddObservation, Fork
 from cogitate.scheduler.journal.history import read_journal
@@ -56,15 +55,7 @@ def live(
         limit_tokens=1_000_000_000,
         **given,
     )
-    with TickLoop(
-        run=run,
-        owners=town.owners(),
-        settings=settings,
-        locations=town.locations,
-        brief=town.brief,
-        ticks=ticks,
-        fork=fork,
-    ) as loop:
+    with loop_of(town, run, settings, ticks=ticks, fork=fork) as loop:
         began, used = time.monotonic(), time.process_time()  # without the start of a server, which takes both as long
         drive(loop, town)
         seconds, cpu = time.monotonic() - began, time.process_time() - used

@@ -18,7 +18,7 @@ from bench.table import Row, Table
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.ops.fake_llm.server import MODEL, FakeEndpoint
 from cogitate.ops.formatting.charts import Axis, Series, document, line_chart
-from cogitate.ops.world_driver import drive
+from cogitate.ops.world_driver import drive, loop_of
 from cogitate.scheduler.config.controls import FULL, SetCadence
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.journal.history import read_journal
@@ -107,17 +107,7 @@ def _live(folder: Path, evidence: dict[str, set[str]], cadence: float, url: str 
         with (
             EmbeddedServer(Path(data_dir)) as server,
             server.client() as client,
-            TickLoop(
-                run="day",
-                owners=world.owners(),
-                settings=settings,
-                locations=world.locations,
-                brief=world.brief,
-                ticks=world.ticks_per_day,
-                start_minute=world.start_minute,
-                inline=True,
-                client=client,
-            ) as loop,
+            loop_of(world, "day", settings, ticks=world.ticks_per_day, inline=True, client=client) as loop,
         ):
             loop.state.steering.throttle.set(SetCadence(kind=KIND, factor=round(cadence * FULL), pinned=True))
             drive(loop, world)

@@ -1,7 +1,4 @@
-"""Opens a run: creates it, resumes an existing one, or replaces that.
-
-Its terms are the rules, facts and budget view that follow from its settings, also where a fork changes them in mid run.
-"""
+"""Opens a run: creates it, resumes an existing one, or replaces that."""
 
 from __future__ import annotations
 
@@ -16,12 +13,11 @@ from redis import Redis
 
 from cogitate.memory import typed_json
 from cogitate.memory.errors import quoted
-from cogitate.scheduler.budget.rules import rules_of, view_of
 from cogitate.scheduler.budget.settings_checks import check_prices
-from cogitate.scheduler.config.facts import Facts, keep_settings, kept_settings, with_conditions
+from cogitate.scheduler.config.facts import keep_settings, kept_settings
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.inspection.endpoint_vitals import usual_seconds
-from cogitate.scheduler.journal.changes import Change, Conditions, Fork
+from cogitate.scheduler.journal.changes import Change, Fork
 from cogitate.scheduler.journal.exported import ExportedJournal, journal_folder, remove_exported
 from cogitate.scheduler.journal.fork_source import ForkSource, source_of
 from cogitate.scheduler.journal.origin import origin_of
@@ -32,11 +28,9 @@ from cogitate.scheduler.ledger.errors import LedgerError, RunRolledBack
 from cogitate.scheduler.ledger.ledger import HostLedger, Value
 from cogitate.scheduler.ledger.presence import check_unheld
 from cogitate.scheduler.ledger.run_store import RunStore, run_exists
-from cogitate.scheduler.tick.arguments import Arguments, check_flag
+from cogitate.scheduler.tick.arguments import check_flag
 from cogitate.scheduler.tick.commit import CommitThread, SendCommit, commit_at_once, let_go
 from cogitate.scheduler.tick.doubts import unused_settings
-from cogitate.scheduler.tick.terms import Terms, TermsOf
-from cogitate.tasks.registry import kinds
 
 Exist = Literal["create", "resume", "replace"]
 World = Literal["repeat", "present"]
@@ -255,40 +249,3 @@ def exported_journal(settings: Settings, ledger: HostLedger) -> ExportedJournal 
     if not settings.journal_export:
         return None
     return ExportedJournal(journal_folder(settings.data_dir, ledger.run, ledger.incarnation))
-
-
-def terms_of(settings: Settings, given: Arguments, conditions: Conditions | None = None) -> Terms:
-    """Return what follows from the settings of a run.
-
-    Args:
-        conditions: that begin to hold; None: the run has the constants of its first tick.
-    """
-
-    def facts(before: Facts) -> Facts:
-        return before if conditions is None else with_conditions(before, settings, conditions.templates)
-
-    return Terms(
-        rules=rules_of(settings, kinds(), given.brief, given.tier_of),
-        view=view_of(settings),
-        routing=settings.routing().with_types(given.event_types),
-        facts=facts,
-    )
-
-
-def later_terms(over: Settings, given: Arguments) -> TermsOf:
-    """Return the function that makes terms of later conditions.
-
-    Args:
-        over: the settings of this machine.
-    """
-    return lambda conditions: terms_of(settings_under(conditions, over), given, conditions)
-
-
-def settings_under(conditions: Conditions, over: Settings) -> Settings:
-    return kept_settings(msgspec.json.encode(conditions.settings), over)
-
-
-def settings_of_run(store: RunStore, settings: Settings) -> list[Settings]:
-    """Return the settings that a run has, now and later, as far as it is known."""
-    origin = origin_of(store)
-    return [settings, *(settings_under(one, settings) for one in (origin.conditions[1:] if origin is not None else ()))]

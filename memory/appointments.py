@@ -13,12 +13,13 @@ from typing import NamedTuple
 
 from cogitate.memory.clock import DAY, Clock, clock_in_force, day_of
 from cogitate.memory.entry import Entry
-from cogitate.memory.language.commitments import Appointed
+from cogitate.memory.language.commitments import MAX_WHAT, Appointed
 from cogitate.memory.language.packs import forget_with_packs
 from cogitate.memory.language.place_names import place_finder
 from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import split_sentences
-from cogitate.memory.language.times import find_times
+from cogitate.memory.language.times import anchor_days, find_times
+from cogitate.memory.language.truncation import shorten
 from cogitate.memory.profile import Location
 from cogitate.memory.retrieval.text_cache import TextCache
 
@@ -32,30 +33,48 @@ class Appointment(NamedTuple):
     number: int
 
 
-class _Mention(NamedTuple):
-    """A sentence that calls something off, or words of one that appoints, with the time and number of its entry."""
+class _Off(NamedTuple):
+    """A sentence that calls something off or moves it, with the time and number of its entry."""
 
     at: tuple[int, int]
+    text: str
     words: frozenset[str]
     told: frozenset[str]  # likewise, with the words for the one who told it
+
+    def moved(self, one: Appointment) -> Appointment | None:
+        """Return an appointment at the hour that the sentence names, unless that is the one which it had."""
+        said, number = self.at
+        new = language_of(self.text).moved_to(self.text, said)
+        if new is None:
+            return None
+        time, day = new
+        minute = (day_of(one.minute) if day is None else day) * DAY + time
+        if minute == one.minute:
+            return None
+        what = shorten(anchor_days(self.text, said).rstrip(".。"), MAX_WHAT, "…") if find_times(one.what) else one.what
+        return one._replace(minute=minute, what=what, number=number)
 
 
 def appointments(entries: Iterable[Entry], places: Sequence[Location], start: int, end: int) -> list[Appointment]:
     """Return the appointments that entries mention between `start` and `end` (game minutes, end excluded), by time.
 
     Of several mentions within half an hour the function keeps the one with a place, then the latest. Where the clock in
-    force has no times of day the result is empty. What a later entry calls off or moves is left out.
+    force has no times of day the result is empty. What a later entry calls off is left out.
     """
     clock, find_place = clock_in_force(), place_finder(places)
     if not clock.has_times:
         return []
-    entries = list(entries)
+    entries = [entry for entry in entries if entry.type != "plan"]
+    may_move = any(calls_off(entry.text) for entry in entries)  # what is appointed for another day
     found = []
     for entry in entries:
-        for said, place in _appointed(entry.text, entry.minute, find_place, clock) if entry.type != "plan" else ():
-            if (minute := _when(said, entry.minute, start, end)) is not None:
+        for said, place in _appointed(entry.text, entry.minute, find_place, clock):
+            minute = _when(said, entry.minute, start, end)
+            if minute is None and may_move and said.day is not None:
+                minute = said.day * DAY + said.time
+            if minute is not None:
                 found.append(Appointment(minute, said.what, place, entry.number))
-    found = standing(found, entries)
+    found = [a for a in standing(found, entries) if start <= a.minute < end]
     found.sort(key=lambda a: (a.minute, a.location is None, -a.number))
     kept: list[Appointment] = []
     for appointment in found:
@@ -68,16 +87,17 @@ def appointments(entries: Iterable[Entry], places: Sequence[Location], start: in
 
 
 def standing(found: Iterable[Appointment], entries: Iterable[Entry]) -> list[Appointment]:
-    """Return the appointments that no later entry calls off or moves.
+    """Return the appointments that no later entry calls off, each at the hour to which it was moved last.
 
-    Such an entry ends those whose subject, people or place it names; of several, those with which it shares most words.
+    Such an entry ends or moves those whose subject, people or place it names; of several, those with which it shares
+    most words.
     """
     kept = list(found)
     if not kept:
         return []
     mentions = {e.number: e for e in entries if e.type != "plan"}
     offs = [
-        _Mention((e.minute, e.number), _words(language_of(s).subject_of(s)), _words(s))
+        _Off((e.minute, e.number), s, _words(language_of(s).subject_of(s)), _words(s))
         for e in sorted((e for e in mentions.values() if _OFF.of(e.text)), key=lambda e: (e.minute, e.number))
         for s in _OFF.of(e.text)
     ]
@@ -90,7 +110,9 @@ def standing(found: Iterable[Appointment], entries: Iterable[Entry]) -> list[App
                 if words & off.words:
                     shares[one] = len(words & off.told)
         most = max(shares.values(), default=0)
-        kept = [one for one in kept if shares.get(one) != most]
+        ended = [one for one in kept if shares.get(one) == most]
+        moved = (off.moved(one) for one in ended)
+        kept = [*(one for one in moved if one is not None), *(one for one in kept if one not in ended)]
     return kept
 
 

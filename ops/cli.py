@@ -77,7 +77,7 @@ GROUPS = {
             "cogitate run --recorded DIR --llm openai --limit-usd 0.50",
         ),
         "fork": _command(
-            "commands.run",
+            "commands.fork",
             "fork",
             "cogitate fork town-1 --at 'day 1 12:00' --run noon",
             "cogitate fork town-1 --at 720 --run poor --set day.tokens=20000",
@@ -185,7 +185,7 @@ GROUPS = {
     },
     "Prove, estimate, load-test": {
         "replay": _command("commands.verify", "replay_run", "cogitate replay town-1 --verify"),
-        "verify": _command("commands.verify", "verify", "cogitate verify town-1.capsule"),
+        "verify": _command("commands.verify_file", "verify", "cogitate verify town-1.capsule"),
         "audit": _command("commands.verify", "audit_run", "cogitate audit town-1"),
         "estimate": _command(
             "estimate.command",

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cogitate.memory.clock import Clock
-from cogitate.memory.routing.routing import EventRule, Strategy
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.simulation.recorded.player import RecordedWorld
 from cogitate.simulation.story.story import Story
@@ -114,11 +113,6 @@ def settings_for(world: World, settings: Settings) -> Settings:
         return settings
     suggested = {name: value for name, value in world.settings.items() if name not in settings.model_fields_set}
     return settings.changed(**suggested)
-
-
-def event_types_of(world: World) -> Mapping[str, Strategy | EventRule] | None:
-    """Return the rules of the world's custom types of events, or None."""
-    return world.event_types if isinstance(world, NarratedWorld) else None
 
 
 def default_days(world: World) -> int:

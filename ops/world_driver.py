@@ -1,19 +1,38 @@
-"""The loop body that drives a world under a tick loop, shared by the command line, tests and benchmarks.
+"""The tick loop of a world and the body that drives it, shared by the command line, tests and benchmarks.
 
-with TickLoop(run="town", owners=town.owners(), locations=town.locations, brief=town.brief, ticks=1440) as loop:
+with loop_of(town, "town", settings, ticks=1440) as loop:
     drive(loop, town)
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.routing.routing import Event
+from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.tick.tick_iterator import Tick
 from cogitate.simulation.world import Heard, LocationLeft, NarratedWorld, Report, StoryEvent, World
 
 CHECKPOINT_EVERY = 60  # ticks
+
+
+def loop_of(world: World, run: str, settings: Settings, **more: Any) -> TickLoop:
+    """Return the loop of a run of a world.
+
+    Args:
+        settings: the world's suggestions included (`cogitate.ops.world_choice.settings_for`).
+        more: further arguments of `TickLoop`.
+    """
+    of_world: dict[str, Any] = {
+        "owners": world.owners(),
+        "locations": world.locations,
+        "brief": world.brief,
+        "start_minute": world.start_minute,
+        "event_types": world.event_types if isinstance(world, NarratedWorld) else None,
+    }
+    return TickLoop(run=run, settings=settings, **of_world | more)
 
 
 def drive(

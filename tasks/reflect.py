@@ -25,6 +25,7 @@ from cogitate.memory.effects import Append, Effect, SetCounter, Tell
 from cogitate.memory.entry import ORDINARY, Entry, is_dialogue, rating
 from cogitate.memory.language.sentences import QUESTIONS, split_sentences
 from cogitate.memory.language.text import words
+from cogitate.memory.policies.compaction import MUNDANE
 from cogitate.memory.routing.repeats import REPEATED
 from cogitate.memory.routing.routing import stage_of
 from cogitate.memory.stream import Stream
@@ -184,6 +185,9 @@ class Reflect(Kind):
         """Return what `heuristics.insight` finds; after fewer than three observations only what matters."""
         recent, since = self._recent(case), case.job.param("since", 0)
         few = len(recent) < ENOUGH and sum(_stands_for(e, since) for e in recent) < ENOUGH
+        recent = [
+            e for e in recent if e.type != "summary" or rating(e) > MUNDANE
+        ]  # routine events are told as they are
         insight = _insight_of(case, recent, few=few)
         if is_quiet(insight.text) and (again := _again(case)):  # it mattered before, and happened again
             recent, insight = again, _insight_of(case, again, few=True)

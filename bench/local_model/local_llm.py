@@ -29,14 +29,13 @@ from typing import Literal, NamedTuple
 from bench.local_model.models import MODELS
 from bench.table import Row, Table
 from cogitate.hosting import logs
-from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.clock import clock_time
 from cogitate.memory.effects import Append, ReplaceSummary, Tell
 from cogitate.memory.entry import MAX_TEXT, Entry, PlanItem
 from cogitate.memory.language.hidden_characters import without_hidden
 from cogitate.memory.profile import Location
 from cogitate.memory.stream import Stream
-from cogitate.ops.world_driver import drive
+from cogitate.ops.world_driver import drive, loop_of
 from cogitate.scheduler.config.endpoints import Endpoint, ModelSettings
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.audit import audit
@@ -196,15 +195,7 @@ def live(server: Server, url: str, calls: int, folder: Path, seed: int, asked: A
         kind_tiers={kind: {"routine": kind} for kind in ASKING},
     )
     town, began = Town(AGENTS, seed, start_minute=START), time.monotonic()
-    with TickLoop(
-        run="town",
-        owners=town.owners(),
-        settings=settings,
-        locations=town.locations,
-        brief=town.brief,
-        ticks=TICKS,
-        start_minute=START,
-    ) as loop:
+    with loop_of(town, "town", settings, ticks=TICKS) as loop:
         drive(loop, town)
         client = loop.ledger.client
         jobs: Counter[tuple[str, str]] = Counter()

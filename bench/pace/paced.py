@@ -22,7 +22,7 @@ from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.clock import DAY
 from cogitate.ops.fake_llm.server import MODEL, FakeEndpoint
 from cogitate.ops.load.run import wait_for_workers
-from cogitate.ops.world_driver import drive
+from cogitate.ops.world_driver import drive, loop_of
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.engine.run_data import FinishedTick
 from cogitate.scheduler.inspection.replay import replay
@@ -163,6 +163,7 @@ def live(pace: PacedCase) -> PacedRun:
     """Run one case."""
     lived = PacedRun(pace=pace)
     town = Town(pace.agents, 0, 1, pace.start_minute)
+    loop: TickLoop
     with TemporaryDirectory() as folder, FakeEndpoint(latency=pace.latency, tail=pace.tail) as endpoint:
         settings = Settings.tuned(
             data_dir=Path(folder),
@@ -178,14 +179,11 @@ def live(pace: PacedCase) -> PacedRun:
         with (
             EmbeddedServer(Path(folder)) as server,
             server.client() as client,
-            TickLoop(
-                run="paced",
-                owners=town.owners(),
-                settings=settings,
-                locations=town.locations,
-                brief=town.brief,
+            loop_of(
+                town,
+                "paced",
+                settings,
                 ticks=pace.ticks,
-                start_minute=pace.start_minute,
                 watchers=[lambda tick, outcome, _: _see_refusals(lived, client, loop, outcome)],
             ) as loop,
         ):

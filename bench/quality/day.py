@@ -12,11 +12,10 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.clock import DAY, clock_time, day_of
 from cogitate.memory.effects import Append, Tell
 from cogitate.memory.entry import Entry
-from cogitate.ops.world_driver import drive
+from cogitate.ops.world_driver import drive, loop_of
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.journal.history import read_journal
 from cogitate.simulation.town.town import Town
@@ -67,15 +66,7 @@ def _live(agent: str, settings: dict[str, Any]) -> Iterator[Thought]:
     town = Town(AGENTS)
     with (
         tempfile.TemporaryDirectory() as folder,
-        TickLoop(
-            run="day",
-            owners=town.owners(),
-            settings=Settings.tuned(data_dir=Path(folder), **settings),
-            locations=town.locations,
-            brief=town.brief,
-            ticks=TICKS,
-            inline=True,
-        ) as loop,
+        loop_of(town, "day", Settings.tuned(data_dir=Path(folder), **settings), ticks=TICKS, inline=True) as loop,
     ):
         drive(loop, town)
         for line in read_journal(loop.ledger.store, 1, loop.tick):

@@ -10,11 +10,10 @@ from typing import Any, Literal
 
 from fakeredis import FakeRedis
 
-from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.clock import day_and_time
 from cogitate.memory.effects import Append, ReplaceSummary
-from cogitate.ops.world_choice import event_types_of, settings_for
-from cogitate.ops.world_driver import drive
+from cogitate.ops.world_choice import settings_for
+from cogitate.ops.world_driver import drive, loop_of
 from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.scheduler.journal.history import Change
 from cogitate.simulation.town.town import Town
@@ -53,17 +52,8 @@ def lived(world: World, days: int, policies: Mapping[str, str] | None = None) ->
     with tempfile.TemporaryDirectory() as folder:
         own: dict[str, Any] = {} if policies is None else {"policies": dict(policies)}
         settings = PinnedSettings.tuned(data_dir=Path(folder), seconds_per_tick=60 * world.minutes_per_tick, **own)
-        with TickLoop(
-            run="readability",
-            owners=owners,
-            settings=settings_for(world, settings),
-            locations=world.locations,
-            event_types=event_types_of(world),
-            brief=world.brief,
-            ticks=days * world.ticks_per_day,
-            inline=True,
-            client=FakeRedis(),
-        ) as loop:
+        ticks, suited = days * world.ticks_per_day, settings_for(world, settings)
+        with loop_of(world, "readability", suited, ticks=ticks, inline=True, client=FakeRedis()) as loop:
             drive(loop, world, on_tick=lambda tick: found.extend(_texts(tick.applied, tick.minute, names)))
     return found
 

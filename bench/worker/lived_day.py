@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from cogitate.hosting.tick_loop import TickLoop
-from cogitate.ops.world_choice import event_types_of, settings_for
-from cogitate.ops.world_driver import drive
+from cogitate.ops.world_choice import settings_for
+from cogitate.ops.world_driver import drive, loop_of
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.audit import audit
 from cogitate.simulation.story.story import Story
@@ -23,15 +23,7 @@ def lived_day(world: Town | Story, settings: Settings, ticks: int) -> Iterator[T
     Raises:
         RuntimeError: if the auditor finds anything.
     """
-    with TickLoop(
-        run=RUN,
-        owners=world.owners(),
-        settings=settings_for(world, settings),
-        locations=world.locations,
-        brief=world.brief,
-        event_types=event_types_of(world),
-        ticks=ticks,
-    ) as loop:
+    with loop_of(world, RUN, settings_for(world, settings), ticks=ticks) as loop:
         drive(loop, world)
         if findings := audit(loop.ledger.client, RUN):
             raise RuntimeError(f"the auditor found {findings}")

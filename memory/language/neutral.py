@@ -83,6 +83,14 @@ class Neutral:
             return None
         return Appointed(times[at].minute, days[at], shorten(dated.rstrip(SPACED + UNSPACED), MAX_WHAT, "…"))
 
+    def moved_to(self, sentence: str, minute: int) -> tuple[int, int | None] | None:
+        dated = anchor_days(sentence, minute, self._pack)
+        if (new := self._pack.moved_to(dated)) is None:
+            return None
+        said = new if find_times(new, self._pack) else dated
+        days, times = days_named(said, self._pack), find_times(said, self._pack)
+        return (times[-1].minute, days[-1] if days else None) if times else None
+
     def is_called_off(self, sentence: str) -> bool:
         return self._pack.says("refusals", sentence) or self._pack.moved_to(sentence) is not None
 

@@ -87,6 +87,13 @@ class Language(Protocol):
     def is_called_off(self, sentence: str) -> bool:
         """Return whether a sentence calls an appointment off, or gives it another hour."""
 
+    def moved_to(self, sentence: str, minute: int) -> tuple[int, int | None] | None:
+        """Return the time of day that a sentence gives an appointment anew, and the day if it names one; else None.
+
+        Args:
+            minute: game time at which it was said.
+        """
+
     def is_refusal(self, sentence: str) -> bool:
         """Return whether a sentence refuses or calls off what the one before it proposes."""
 

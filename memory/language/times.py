@@ -27,13 +27,15 @@ _TIME = re.compile(
         | (?P<h4>\d{1,2})\s?o['’]?clock\b
         | \b(?P<word>noon|midday|midnight)\b
         | \b(?:(?P<m6>half|(?:a[ ])?quarter|five|ten|twenty|twenty-five)[ ](?P<way>past|to)[ ](?P<h6>__HOUR__)\b
-            |(?P<h7>__HOUR__)(?:[ ]o['’]?clock\b|(?=[ ](?:in[ ]the[ ](?:morning|afternoon|evening)|at[ ]night)\b)))
+            |(?P<h7>__HOUR__)(?:[ ]o['’]?clock\b|(?=[ ](?:in[ ]the[ ](?:morning|afternoon|evening)|at[ ]night)\b))
+            |(?:(?<=\bat[ ])|(?<=\bby[ ])|(?<=\bbefore[ ])|(?<=\buntil[ ])|(?<=\btill[ ]))(?P<h8>__HOUR__)
+              (?=[.,;!"”]|$|[ ](?:sharp|today|tonight|tomorrow|this|on)\b))
           (?:[ ](?:in[ ]the|at)[ ](?P<part>morning|afternoon|evening|night)\b)?
     )""".replace("__HOUR__", "|".join(_HOURS)),
     re.IGNORECASE | re.VERBOSE,
 )
 _MAY_NAME_TIME = re.compile(
-    r"\d|noon|mid| past | to |clock|morning|evening|night", re.IGNORECASE
+    r"\d|noon|mid| past | to |at |by |before |un?till? |clock|morning|evening|night", re.IGNORECASE
 )  # stands in whatever `_TIME` finds
 _RELATIVE = re.compile(
     r"\b(?P<until>(?:by|until|till|before|since|after|from|for|of|about) )?"
@@ -184,7 +186,7 @@ def _minute(match: re.Match[str]) -> int | None:
     part = match.groupdict()
     if part["word"]:
         return _WORDS[part["word"].lower()]
-    if word := part["h6"] or part["h7"]:
+    if word := part["h6"] or part["h7"] or part["h8"]:
         return _in_words(match, word.lower())
     hour = int(part["h1"] or part["h2"] or part["h3"] or part["h4"])
     minute = int(part["m1"] or part["m2"] or part["m3"] or 0)

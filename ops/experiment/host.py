@@ -7,10 +7,9 @@ from typing import Any
 
 import msgspec
 
-from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.errors import quoted, text_of
-from cogitate.ops.world_choice import WorldChoice, default_days, event_types_of, minutes_per_tick, settings_for
-from cogitate.ops.world_driver import drive
+from cogitate.ops.world_choice import WorldChoice, default_days, minutes_per_tick, settings_for
+from cogitate.ops.world_driver import drive, loop_of
 from cogitate.scheduler.config.controls import SetCadence
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.journal.changes import Fork
@@ -80,17 +79,14 @@ def host(spec: HostedRun) -> None:
     later = open_world(spec, spec.parameters, settings) if spec.fork is not None else None
     settings = settings_for(now, settings)
     ticks = spec.ticks or (spec.days or default_days(now)) * now.ticks_per_day
-    with TickLoop(
-        run=spec.run,
-        owners=now.owners(),
-        settings=settings,
-        locations=now.locations,
-        brief=lambda owner: now.brief(owner),
+    with loop_of(
+        now,
+        spec.run,
+        settings,
+        brief=lambda owner: now.brief(owner),  # also of the world that follows
         ticks=ticks,
-        start_minute=now.start_minute,
         exist="resume",
         take_over=True,  # from the host of an experiment that was killed
-        event_types=event_types_of(now),
         fork=spec.fork,
     ) as loop:
         if spec.cadences and loop.tick == 0 and not loop.ledger.store.length("controls"):

@@ -1,7 +1,4 @@
-"""Responses to requests for chat completions, packed ones included, and for embeddings, with faults.
-
-Embeddings of texts with words in common are similar.
-"""
+"""Responses to requests for chat completions, packed ones included, with faults."""
 
 from __future__ import annotations
 
@@ -12,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from cogitate.memory.language.text import words
 from cogitate.ops.fake_llm.answers import AnswerWriter, text_of, wanted_schema
 from cogitate.ops.fake_llm.faults import FLEX_FAULTS, draw, status_of
 from cogitate.workers.jobs.packs.prompt import cases_in, texts_of
@@ -190,49 +186,3 @@ def wrong_types(value: object) -> object:
     if isinstance(value, list):
         return {"items": [wrong_types(item) for item in value]}
     return ["several"] if isinstance(value, int) else {"several": 7}
-
-
-DIMENSIONS = 64
-MOST_TEXTS = 64  # in a request, as with many servers
-
-
-def embed(request: Mapping[str, Any], fault: str | None) -> FakeResponse:
-    """Return the response to a valid request."""
-    texts = [request["input"]] if isinstance(request["input"], str) else list(map(str, request["input"]))
-    if len(texts) > MOST_TEXTS:
-        return error(400, "invalid_request", f"{len(texts)} texts: a request has at most {MOST_TEXTS}.")
-    if fault is not None and (response := failed(fault)) is not None:
-        return response
-    size = DIMENSIONS - (fault == "vector_size")
-    vectors = [vector_of(text, size) for text in texts]
-    if fault == "vector_nan":
-        vectors[0][0] = math.nan
-    tokens = sum(map(count_tokens, texts))
-    body: dict[str, Any] = {
-        "object": "list",
-        "model": request.get("model"),
-        "data": [{"object": "embedding", "index": at, "embedding": one} for at, one in enumerate(vectors)],
-    }
-    if fault != "no_usage":
-        body["usage"] = {"prompt_tokens": tokens, "total_tokens": tokens}
-    return json_response(
-        body,
-        delivery=DELIVERIES.get(fault, "complete"),
-        usage=(tokens, 0) if fault != "no_usage" else None,
-    )
-
-
-def vector_of(text: str, size: int = DIMENSIONS) -> list[float]:
-    """Return the vector of a text: each of its words adds to a few of the numbers."""
-    vector = [0.0] * size
-    for word in words(text) or [""]:
-        for at in range(4):
-            place = draw(word, at)
-            vector[int(place * size)] += 1.0 if draw(word, at, "sign") < 0.5 else -1.0
-    return vector if any(vector) else [1.0, *vector[1:]]
-
-
-def too_many(early: float) -> FakeResponse:
-    """Return a 429 with Retry-After in seconds, rounded up, and OpenAI's header in milliseconds."""
-    wait = (("Retry-After", str(math.ceil(early))), ("retry-after-ms", str(math.ceil(early * 1000))))
-    return error(429, "rate_limit_exceeded", "More requests a minute than the stand-in was told to allow.", wait)

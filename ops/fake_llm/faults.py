@@ -1,9 +1,8 @@
-"""The faults of the stand-in endpoint, the choice of a request's fault, and the limit of requests a minute."""
+"""The faults of the stand-in endpoint, and the choice of a request's fault."""
 
 from __future__ import annotations
 
 import hashlib
-import math
 import re
 from collections.abc import Iterable, Mapping
 
@@ -127,26 +126,3 @@ def pick(rates: Mapping[str, float], at: float) -> str | None:
             return name
         at -= rate
     return None
-
-
-class RequestLimit:
-    """A sliding window with a burst, by the generic cell rate algorithm (ITU-T I.371, annex A).
-
-    With a burst of 0 and 60 requests a minute, no two may arrive within a second, as with providers that enforce the
-    limit over shorter times; with a burst of 1, one request at a time may arrive early. A refused request does not
-    count.
-    """
-
-    def __init__(self, requests_per_minute: int | None, burst: int) -> None:
-        self._interval = 60.0 / requests_per_minute if requests_per_minute is not None else 0.0
-        self._tolerance = burst * self._interval
-        self._next = -math.inf  # time at which the next request conforms
-        self._latest = -math.inf  # latest arrival: of two simultaneous requests either may be read first
-
-    def early(self, came: float) -> float:
-        """Return the seconds by which a request came too early; 0 if it is accepted."""
-        came = self._latest = max(came, self._latest)
-        early = max(0.0, self._next - self._tolerance - came)
-        if not early:
-            self._next = max(self._next, came) + self._interval
-        return early

@@ -24,18 +24,11 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from cogitate.ops.fake_llm.batches import FakeBatches
-from cogitate.ops.fake_llm.completions import (
-    FakeResponse,
-    complete,
-    content_digest,
-    digest_of,
-    embed,
-    error,
-    json_response,
-    too_many,
-)
-from cogitate.ops.fake_llm.faults import RequestLimit, check_faults, draw, pick
+from cogitate.ops.fake_llm.completions import FakeResponse, complete, content_digest, digest_of, error, json_response
+from cogitate.ops.fake_llm.embeddings import embed
+from cogitate.ops.fake_llm.faults import check_faults, draw, pick
 from cogitate.ops.fake_llm.http import HttpRequest, arrival, deliver, head_of, listening_socket, read_request
+from cogitate.ops.fake_llm.request_limit import RequestLimit, too_many
 from cogitate.ops.fake_llm.stats import Stats, Tally
 
 MODEL = "stand-in"

@@ -17,12 +17,10 @@ import msgspec
 from redis import Redis
 
 from cogitate.memory.clock import clock_in_force, day_and_time
-from cogitate.ops.flower.budget_rows import budget_reading, limits_in_words
 from cogitate.ops.flower.cards import cards_of, since
-from cogitate.ops.flower.charts import charts_of, window_of_points
+from cogitate.ops.flower.charts import charts_of, events_since, timeline, window_of_points
 from cogitate.ops.flower.job_list import job_list, matches
-from cogitate.ops.flower.run_rows import RunRows, refusals_of, row_of
-from cogitate.ops.flower.timeline import events_since, timeline
+from cogitate.ops.flower.run_rows import RunRows, budget_reading, limits_in_words, refusals_of, row_of
 from cogitate.ops.flower.worker_demand import worker_demand
 from cogitate.ops.formatting.budget import format_cost
 from cogitate.ops.formatting.job_life import job_life

@@ -26,8 +26,8 @@ from cogitate.ops.load.figures import (
     unreported_tokens,
 )
 from cogitate.ops.load.profiles import Demanded, LoadProfile, Phase
-from cogitate.ops.world_choice import WorldChoice, event_types_of, settings_for
-from cogitate.ops.world_driver import drive
+from cogitate.ops.world_choice import WorldChoice, settings_for
+from cogitate.ops.world_driver import drive, loop_of
 from cogitate.scheduler.config.controls import FULL, SetCadence
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.engine.run_data import FinishedTick
@@ -155,17 +155,7 @@ class LoadTest:
                 self._endpoint = stack.enter_context(LoadEndpoint())
                 settings = settings.model_copy(update={"base_url": self._endpoint.url})
             self._loop = loop = stack.enter_context(
-                TickLoop(
-                    run=RUN,
-                    owners=world.owners(),
-                    settings=settings,
-                    locations=world.locations,
-                    brief=world.brief,
-                    ticks=profile.ticks,
-                    start_minute=profile.start_minute,
-                    event_types=event_types_of(world),
-                    watchers=[self._committed],
-                )
+                loop_of(world, RUN, settings, ticks=profile.ticks, watchers=[self._committed])
             )
             wait_for_workers(loop.ledger.client, settings.workers)
             earlier = unreported_tokens(loop.ledger.client)

@@ -21,13 +21,14 @@ from cogitate.memory.effects import Append, Tell
 from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Profile
 from cogitate.scheduler.config.facts import Facts
-from cogitate.scheduler.inspection.compared.carried import Carried, ComparedRun, carried_by, compared_run, profiles_of
+from cogitate.scheduler.inspection.compared.carried import Carried, carried_by, profiles_of
 from cogitate.scheduler.inspection.compared.first_difference import (
     FirstDifference,
     first_difference,
     next_unequal,
     told_data,
 )
+from cogitate.scheduler.inspection.compared.run import ComparedRun, compared_run
 from cogitate.scheduler.inspection.stored_run import clock_of
 from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.journal.changes import Origin

@@ -11,20 +11,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from operator import attrgetter
 
-from msgspec.structs import replace
-
-from cogitate.memory.appointments import appointments, names_time
-from cogitate.memory.clock import DAY, clock_in_force, clock_time, date, day_of
+from cogitate.memory.appointments import appointments
+from cogitate.memory.clock import DAY, clock_time, date, day_of
 from cogitate.memory.entry import Entry, is_dialogue
 from cogitate.memory.language.languages import ENGLISH, is_english
 from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import split_sentences
-from cogitate.memory.language.times import anchor_days, find_times, is_over, names_date
+from cogitate.memory.language.times import anchor_days, find_times, names_date
+from cogitate.tasks.heuristics.closing import AHEAD, is_closed
 from cogitate.tasks.heuristics.promises import Promise, find_promises
 from cogitate.tasks.heuristics.reading import TIMED
 from cogitate.tasks.heuristics.recalled import Finding, Recalled, tell
 
-AHEAD = 2 * DAY  # game minutes in which appointments are looked for
 _REFUSAL = re.compile(
     r"\b(?:cannot|can['’]t|not sure|won['’]t|will not|would rather not|unfortunately|what a pity|already promised|"
     r"some other time|maybe|perhaps)\b",
@@ -47,7 +45,7 @@ def typed_findings(recalled: Recalled, promises: Sequence[Promise]) -> Iterator[
     yield from _coming(recalled)
     for mine in (True, False):
         for promise in promises:
-            open_ = not promise.settled and not is_over(promise.said, recalled.minute + 1)
+            open_ = not is_closed(promise, recalled.minute + 1)
             open_ = open_ and language_of(promise.said).stands_alone(promise.said)  # "I promise to check them"
             if open_ and recalled.owner == (promise.giver if mine else promise.taker):
                 number, telling = promise.tellings[0]
@@ -85,16 +83,6 @@ def _is_of_another(recalled: Recalled, entry: Entry) -> bool:
         return False
     named = {name.partition(" ")[0] for owner, name in recalled.names.items() if owner != recalled.owner}
     return not named.isdisjoint(re.findall(r"\w+", entry.text))
-
-
-def is_past(recalled: Recalled, entry: Entry, sentence: str) -> bool:
-    """Return whether a sentence of an entry announces what is over by now."""
-    if is_over(sentence, recalled.minute, entry.minute):
-        return clock_in_force().counts_rounds
-    if not names_time(sentence):
-        return False
-    announced = appointments([replace(entry, text=sentence)], recalled.places, entry.minute, entry.minute + AHEAD)
-    return bool(announced) and all(item.minute < recalled.minute for item in announced)
 
 
 def _names_hour(text: str, minute: int) -> bool:

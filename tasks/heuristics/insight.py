@@ -8,6 +8,7 @@ nothing else of the period matters.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import lru_cache
 from itertools import chain
@@ -22,11 +23,12 @@ from cogitate.memory.language.port import is_courtesy, language_of, tells_troubl
 from cogitate.memory.language.sentences import QUESTIONS, joined, split_sentences
 from cogitate.memory.language.talk import Speakers
 from cogitate.memory.language.text import normal, stems
-from cogitate.tasks.heuristics.findings import is_past, promises_of, typed_findings
+from cogitate.tasks.heuristics.closing import is_closed, is_past
+from cogitate.tasks.heuristics.findings import promises_of, typed_findings
 from cogitate.tasks.heuristics.period import read_theme, tellable
-from cogitate.tasks.heuristics.pressing import is_answered
+from cogitate.tasks.heuristics.pressing import did, is_answered
 from cogitate.tasks.heuristics.promises import MOST_QUOTED
-from cogitate.tasks.heuristics.reading import BY_TIME
+from cogitate.tasks.heuristics.reading import BY_TIME, TIMED
 from cogitate.tasks.heuristics.recalled import Finding, Recalled, tell
 from cogitate.tasks.heuristics.themes import TRIVIAL, Centre, Sentence, read
 
@@ -39,6 +41,7 @@ MOST_CENTRAL = 3  # sentences beside the typed finding
 READ_AGAIN = 4  # reflections of which nothing is told again
 GRAVE = 7  # importance from which a sentence with one new word, such as another place or name, is told
 _ALIKE = 0.8  # share of the words of the shorter of two sentences that both have
+_IS = re.compile(r"(?:[^\s.,;:]+ ){1,6}(?:is|are) ")  # opens a note of a state
 _OUTSTANDING = 2.0  # standard deviations of importance above the mean of a period
 
 
@@ -58,7 +61,9 @@ def find_insight(recalled: Recalled, least: int = TRIVIAL + 1) -> Insight:
     fresh = _Fresh(recalled)
     promises = promises_of(recalled)
     over: dict[int, list[str]] = {}
-    for number, said in (telling for promise in promises if promise.settled for telling in promise.tellings):
+    for number, said in (
+        telling for promise in promises if is_closed(promise, recalled.minute) for telling in promise.tellings
+    ):
         over.setdefault(number, []).append(said)
     sentences, weights = read_theme(recalled, least, over)
     whole, outstanding = Centre(sentences, weights), Centre(_outstanding(recalled.recent, sentences), weights)
@@ -128,12 +133,12 @@ def _outstanding(recent: Sequence[Entry], sentences: Iterable[Sentence]) -> list
 def _told(
     recalled: Recalled, near: Iterable[tuple[float, Sentence]], fresh: _Fresh
 ) -> Iterator[tuple[float, Sentence, str]]:
-    """Yield the sentences that were not told yet, each as it is told: first those that stand alone."""
+    """Yield the sentences that were not told yet, each as it is told: scenery and what does not stand alone last."""
     others: list[tuple[float, Sentence]] = []
 
     def alone() -> Iterator[tuple[float, Sentence]]:
         for nearness, sentence in near:
-            if _stands(sentence.part.text):
+            if _stands(sentence.part.text) and not _is_scenery(recalled, sentence):
                 yield nearness, sentence
             else:
                 others.append((nearness, sentence))
@@ -156,18 +161,29 @@ def _stands(sentence: str) -> bool:
     )
 
 
+def _is_scenery(recalled: Recalled, sentence: Sentence) -> bool:
+    """Return whether a sentence only notes how a thing is at the time, which may be another when it is told."""
+    entry = recalled.by_number[sentence.number]
+    if is_dialogue(entry) or sentence.importance >= GRAVE or not _IS.match(entry.text):
+        return False
+    is_of_people = any(name.partition(" ")[0] in entry.text for name in recalled.names.values())
+    return not is_of_people and not tells_trouble(entry.text, recalled.language)
+
+
 def _is_courteous(recalled: Recalled, entry: Entry, said: str) -> bool:
     """Return whether a sentence is mere courtesy to those who are named with it."""
     return is_dialogue(entry) and is_courtesy(said, Speakers(recalled.of(s) for s in entry.subjects))
 
 
 def _is_stale(recalled: Recalled, entry: Entry, sentence: str) -> bool:
-    """Return whether a sentence announces what is over, or tells of a need that later talk of the period answers."""
-    if is_past(recalled, entry, sentence):
+    """Return whether a sentence announces what is over, or tells of a need that later talk or the owner met."""
+    timed = TIMED.of(recalled.entries, recalled.owner, recalled.names)
+    if is_past(sentence, entry, timed, recalled.places, recalled.minute):
         return True
     if not is_dialogue(entry) or not tells_trouble(sentence, recalled.language):
         return False
-    later = (e for e in recalled.recent if is_dialogue(e) and BY_TIME(e) > BY_TIME(entry))
+    telling = (e for e in recalled.recent if is_dialogue(e) or did(e.text, recalled.name))
+    later = (e for e in telling if BY_TIME(e) > BY_TIME(entry))
     return is_answered(sentence, entry.minute, later, recalled.name, recalled.names, recalled.language)
 
 

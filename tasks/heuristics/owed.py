@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from cogitate.memory.appointments import Appointment
-from cogitate.memory.clock import DAY, clock_in_force, day_of
+from cogitate.memory.clock import clock_in_force, day_of
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.commitments import are_alike
 from cogitate.memory.language.languages import ENGLISH, UNDETERMINED, is_english, languages_of
@@ -15,16 +14,14 @@ from cogitate.memory.language.packs import pack_of
 from cogitate.memory.language.place_names import find_place
 from cogitate.memory.language.sentences import SPACED, UNSPACED
 from cogitate.memory.language.text import stems
-from cogitate.memory.language.times import anchor_days, days_named, find_times, is_over
+from cogitate.memory.language.times import anchor_days
 from cogitate.memory.profile import Location
 from cogitate.memory.summaries.conversations import resolve_name
+from cogitate.tasks.heuristics.closing import is_closed, time_of
 from cogitate.tasks.heuristics.promises import KEEP, Promise, find_promises
 
 _ALIKE = 0.6  # share of an appointment's words that a promise repeats
 _CLOSE = 30  # minutes between two mentions of one appointment
-_UP_TO = re.compile(r"\b(?:by|before|until|till)\b", re.IGNORECASE)
-_OFTEN = re.compile(r"\b(?:every|each|daily|always)\b", re.IGNORECASE)
-_MARKS = re.compile(r"[“”„\"«»]")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,8 +52,8 @@ def find_owed(
         if promise.giver != owner:
             continue
         text = _reminder(promise, names)
-        opens, at, closes = _time_of(promise)
-        if promise.settled or (closes is not None and closes < start) or is_over(promise.said, start, promise.minute):
+        opens, at, _ = time_of(promise)
+        if is_closed(promise, start):
             over.add(text)
         elif opens > day_of(start) or (
             day_of(promise.minute) >= day_of(start) if has_times else promise.minute > start
@@ -110,21 +107,3 @@ def _is_same(appointment: Appointment, promise: Appointment) -> bool:
         return False
     words = set(stems(appointment.what))
     return appointment.number == promise.number or len(words & set(stems(promise.what))) >= _ALIKE * len(words)
-
-
-def _time_of(promise: Promise) -> tuple[int, int | None, int | None]:
-    """Return the first day of a promise, the minute at which it is to be kept, and the last at which it can be."""
-    if not clock_in_force().counts_days:
-        return 0, None, None
-    words = promise.said[max(0, promise.said.find(promise.deed)) :]
-    dated = _MARKS.sub("", anchor_days(_MARKS.sub("", words), promise.minute))
-    pack = pack_of(languages_of(promise.said)[0])
-    days, hours = days_named(dated, pack), [time.minute for time in find_times(dated, pack)]
-    opens = min(days) if days and not _UP_TO.search(dated) else 0
-    if _OFTEN.search(dated) or not (days or hours):
-        return opens, None, None
-    if not days:
-        today = day_of(promise.minute)
-        days = [today if today * DAY + hours[0] > promise.minute else today + 1]
-    closes = max(days) * DAY + (hours[-1] if hours else DAY - 1)
-    return opens, max(days) * DAY + hours[0] if hours else None, closes

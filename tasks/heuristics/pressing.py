@@ -115,11 +115,11 @@ def _is_planned(quoted: str, planned: Sequence[str]) -> bool:
 
 def _is_done_or_said(text: str, name: str) -> bool:
     """Return whether a text tells what the one called `name` did, or quotes what a person said."""
-    return quoted_speaker(text) != "" or _did(language_of(text).with_subject(text, "I"), name)
+    return quoted_speaker(text) != "" or did(language_of(text).with_subject(text, "I"), name)
 
 
 @lru_cache(maxsize=65_536)
-def _did(text: str, name: str) -> bool:
+def did(text: str, name: str) -> bool:
     """Return whether a text tells what the one called `name` did, as "I" or by this name, rather than its state."""
     first = name.partition(" ")[0]  # of a title, such as "The guard", no name
     called = (name, first) if first.casefold() not in FUNCTION_WORDS else (name,)
@@ -162,7 +162,7 @@ def is_answered(
                 continue
             if shared >= enough and not is_said:
                 return True
-            is_deed = not is_said and _did(text, name) and not called.issuperset(words.intersection(said))
+            is_deed = not is_said and did(text, name) and not called.issuperset(words.intersection(said))
             is_near = is_deed or (shared >= least and shared >= len(frozenset(said) - called))
             is_near = is_near or _subject(text) == subject != ""
             if is_near and (is_deed or not is_known or not tells_trouble(text, language)):

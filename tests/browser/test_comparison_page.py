@@ -10,8 +10,9 @@ import msgspec
 import pytest
 
 from cogitate.memory.errors import InputError
-from cogitate.ops.report.comparison_page import COLOURS, write_comparison, write_map
-from cogitate.scheduler.inspection.compared.carried import ComparedRun
+from cogitate.ops.report.comparison_page import write_comparison, write_map
+from cogitate.ops.report.divergence_map import COLOURS
+from cogitate.scheduler.inspection.compared.run import ComparedRun
 from cogitate.scheduler.inspection.comparison import Comparison, OwnerDifference, Thought, Window
 from tests.browser.accessibility import check_accessible
 from tests.browser.quiet_page import quiet_page

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from cogitate.memory.clock import date, day_of
 from cogitate.memory.language.commitments import MAX_WHAT, Appointed
@@ -45,6 +45,11 @@ _DAYS: tuple[tuple[re.Pattern[str], int], ...] = (
     (re.compile(r"\btomorrow(?: (?:morning|afternoon|evening|night))?\b", re.I), 1),
     (re.compile(r"\btoday\b|\btonight\b|\bthis (?:morning|afternoon|evening)\b", re.I), 0),
 )
+_SELF = re.compile(r"\b(?:I|we|you)\b", re.I)  # who says so means to do it: that is no event
+_EVENT = re.compile(r"(?:the|an?|our|my) ", re.I)  # opens a sentence on more than a time and a place
+_DEADLINE = re.compile(r"\b(?:by|before|until|till) $", re.I)  # of this day, where no other is named
+_SEVERAL = re.compile(r'"(?:,| and) "')
+_REPLACED = re.compile(r"\b(?:instead of|rather than|not|from)(?: at)? $", re.I)  # stands before the old time
 _FURTHER = re.compile(r"[,;]| because | so that ")  # cancelled activities
 _COMPANY = re.compile(r" with ((?:[A-Z][\w'’-]*+(?: and )? ?+){1,5})")
 _DAY_NUMBER = re.compile(r"\b(?:on |on the evening of )?day (\d{1,5})\b", re.I)
@@ -70,17 +75,46 @@ def find_appointed(sentence: str, minute: int, place: str) -> Appointed | None:
         not times
         or _PAST.search(sentence)
         or _ONGOING.search(sentence)
-        or not any(cue.search(sentence) for cue in (_NOUN, _VERB, _OCCASION, _PLEDGE))
+        or not (_is_dated(sentence) or any(cue.search(sentence) for cue in (_NOUN, _VERB, _OCCASION, _PLEDGE)))
         or is_open(sentence)
+        or (_DEADLINE.search(sentence, 0, times[0].start) and not _is_dated(sentence))
         or (not _OCCASION.search(sentence) and is_of_others(sentence, place))
     ):
         return None
+    if _SEVERAL.search(sentence):  # quotations: each tells something else
+        return next((one for part in _quoting(sentence) if (one := find_appointed(part, minute, place))), None)
     what = _what(sentence, times, place)
     verb = _VERB.search(sentence)
     if what and not _is_event(what) and is_quoted(sentence, verb.start() if verb else times[0].start):
         what = _said(sentence, minute)  # whose deed it is, the quotation says
-    time = times[-1 if is_moved(sentence) else 0]
+    time = _new_time(sentence, times) if is_moved(sentence) else times[0]
     return Appointed(time.minute, _day(sentence, minute), what) if what else None
+
+
+def moved_to(sentence: str, minute: int) -> tuple[int, int | None] | None:
+    """Return the time of day that a sentence gives an appointment anew, and the day if it names one; else None.
+
+    Args:
+        minute: game time at which it was said.
+    """
+    times = find_times(sentence) if is_moved(sentence) else ()
+    return (_new_time(sentence, times).minute, _day(sentence, minute)) if times else None
+
+
+def _new_time(sentence: str, times: Sequence[Time]) -> Time:
+    """Return the last time that a sentence names, but for the one that it replaces."""
+    return next((time for time in reversed(times) if not _REPLACED.search(sentence, 0, time.start)), times[-1])
+
+
+def _quoting(sentence: str) -> Iterable[str]:
+    """Yield who is quoted with each of several quotations."""
+    lead, _, said = sentence.partition('"')
+    return (f'{lead}"{part}"' for part in _SEVERAL.split(said.rstrip('".')))
+
+
+def _is_dated(sentence: str) -> bool:
+    """Return whether a sentence names a day to come."""
+    return _DAY_NUMBER.search(sentence) is not None or any(pattern.search(sentence) for pattern, _ in _DAYS)
 
 
 def _day(sentence: str, minute: int) -> int | None:
@@ -110,6 +144,8 @@ def _what(sentence: str, times: Sequence[Time], place: str) -> str:
         what = " ".join(_FURTHER.split(bare[verb.start() :], maxsplit=1)[0].split()[:14])
     elif pledge := _PLEDGE.search(bare):
         what = _FURTHER.split(pledge["deed"], maxsplit=1)[0]
+    elif _is_dated(sentence) and not _SELF.search(bare) and not (is_there and not _EVENT.match(bare)):
+        what = _FURTHER.split(bare, maxsplit=1)[0]
     elif is_there:
         what = "be"
     else:

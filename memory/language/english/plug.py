@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cogitate.memory.language.english.appointments import find_appointed as appointed
+from cogitate.memory.language.english.appointments import moved_to
 from cogitate.memory.language.english.certainty import (
     is_called_off,
     is_intent,
@@ -37,6 +38,7 @@ __all__ = [
     "is_tale",
     "leaning",
     "may_vow",
+    "moved_to",
     "noted",
     "outcome",
     "quoted",

@@ -16,8 +16,8 @@ from cogitate.memory.clock import DAY
 from cogitate.memory.effects import ReplaceSummary
 from cogitate.memory.entry import INTO_SUMMARY
 from cogitate.memory.routing.scopes import CURSOR, WORLD
-from cogitate.ops.world_choice import event_types_of, settings_for
-from cogitate.ops.world_driver import drive
+from cogitate.ops.world_choice import settings_for
+from cogitate.ops.world_driver import drive, loop_of
 from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.simulation.story.people import (
@@ -43,18 +43,8 @@ STORY = ("run", "--story", "--ticks", DAY // STEP, "--seed", 1, "--run", "valley
 
 def opened(client: Redis, world: Story, *, ticks: int = DAY // STEP, resume: bool = False, **given: Any) -> TickLoop:
     settings = settings_for(world, Settings.tuned(data_dir=Path("/nowhere"), seconds_per_tick=60 * STEP, **given))
-    return TickLoop(
-        run="valley",
-        owners=world.owners(),
-        settings=settings,
-        locations=world.locations,
-        brief=world.brief,
-        ticks=ticks,
-        inline=True,
-        client=client,
-        event_types=event_types_of(world),
-        exist="resume" if resume else "create",
-    )
+    exist = "resume" if resume else "create"
+    return loop_of(world, "valley", settings, ticks=ticks, inline=True, client=client, exist=exist)
 
 
 @cache

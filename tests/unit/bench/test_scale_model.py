@@ -6,20 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from bench.scale.fleet import (
-    FEW,
-    FEW_JOBS,
-    MANY,
-    MANY_JOBS,
-    OBSERVATIONS,
-    TICKS,
-    Demand,
-    Size,
-    costs_of,
-    first_full,
-    fleet_of,
-    relieved,
-)
+from bench.scale.costs import FEW, FEW_JOBS, MANY, MANY_JOBS, OBSERVATIONS, TICKS, costs_of
+from bench.scale.fleet import Demand, Size, first_full, fleet_of, relieved
 from bench.scale.model import AT_ONCE, STATIONS, Costs, Fleet, batches, loads, simulate
 from bench.scale.rig import Figures, Point
 

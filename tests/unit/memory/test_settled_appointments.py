@@ -72,6 +72,43 @@ def test_a_later_statement_ends_or_moves_the_appointment_it_is_about(later: str,
         assert [minute for minute, _ in kept(later, first, other)] == [600, 780]  # agreed anew
 
 
+@pytest.mark.parametrize(
+    ("first", "later", "moved"),
+    [
+        (
+            "The inspector comes tomorrow at 11:00.",
+            "The inspector is held up by the swell and comes at 14:00 instead.",
+            [(840, "The inspector comes")],
+        ),
+        (
+            "The inspector comes tomorrow at 11:00.",
+            "The inspector comes at 9:00 instead of 11:00.",
+            [(540, "The inspector comes")],
+        ),
+        ("I agreed to meet Mira tomorrow at 11:00.", "Mira moved it to 15:00.", [(900, "Meet Mira")]),
+        ("I agreed to meet Mira tomorrow at 11:00.", "Mira moved it to day 4 at 15:00.", []),
+        ("I agreed to meet Mira tomorrow at 11:00.", "The talk with Mira at 11:00 is postponed.", []),
+        (
+            "Nos vemos mañana a las 10 en el laboratorio.",
+            "Lo del laboratorio se aplaza a las 12.",
+            [(720, "Lo del laboratorio se aplaza a las 12")],
+        ),
+        (
+            'Mira said "Bring two washers" and "The inspector comes tomorrow at 11:00".',
+            "The inspector's visit is delayed until 14:00.",
+            [(840, "The inspector's visit is delayed until 14:00")],  # not in words that name the old hour
+        ),
+    ],
+)
+def test_what_is_moved_stands_once_at_its_new_hour(first: str, later: str, moved: list[tuple[int, str]]) -> None:
+    assert kept(first, later) == moved
+
+
+def test_a_deadline_of_no_named_day_is_no_appointment_of_another_day() -> None:
+    assert kept("I promise to bring the grease before 4 pm.") == []
+    assert [minute for minute, _ in kept("I promise to bring the grease before 4 pm tomorrow.")] == [960]
+
+
 def test_english_hours_in_words_are_read(subtests: pytest.Subtests) -> None:
     cases: list[tuple[str, int | None]] = [
         ("half past seven in the evening", 1170),
@@ -81,6 +118,9 @@ def test_english_hours_in_words_are_read(subtests: pytest.Subtests) -> None:
         ("ten at night", 1320),
         ("eight o'clock in the morning", 480),
         ("five to twelve at night", 1435),
+        ("hold my rope at eight tomorrow", 480),
+        ("bring it before four.", 960),
+        ("before four people came", None),
         ("seven in a row", None),
     ]
     for text, minute in cases:

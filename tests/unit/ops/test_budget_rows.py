@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fakeredis import FakeRedis
 
 from cogitate import Profile, TickLoop
-from cogitate.ops.flower.budget_rows import budget_reading
+from cogitate.ops.flower.run_rows import budget_reading
 from cogitate.scheduler.config.settings import PinnedSettings
 
 LIMITS = {

@@ -19,7 +19,8 @@ import pytest
 
 from cogitate.memory import typed_json
 from cogitate.memory.entry import Entry
-from cogitate.ops.capsule.writing import Secrets, write_capsule
+from cogitate.ops.capsule.secrets import Secrets
+from cogitate.ops.capsule.writing import write_capsule
 from cogitate.scheduler.config.endpoints import Model
 from cogitate.scheduler.config.facts import SCHEMA, Facts, keep_settings
 from cogitate.scheduler.config.settings import PinnedSettings

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cogitate.memory.profile import Location, Profile
-from cogitate.ops.world_choice import WorldChoice, event_types_of, settings_for
+from cogitate.ops.world_choice import WorldChoice, settings_for
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.simulation.story.people import SETTINGS
 from cogitate.simulation.story.story import Story
@@ -62,7 +62,5 @@ def test_the_story_suggests_settings_and_the_users_go_before(tmp_path: Path) -> 
     assert {name: getattr(suggested, name) for name in SETTINGS} == dict(SETTINGS)
     own = settings_for(story, Settings(data_dir=tmp_path, cells=2, policies={}))
     assert (own.cells, own.policies, own.token_limit) == (2, {}, SETTINGS["token_limit"])
-    assert event_types_of(story) == story.event_types
     town = WorldChoice(agents=2).open()
     assert settings_for(town, own) is own
-    assert event_types_of(town) is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cogitate.memory.entry import PlanItem
-from cogitate.simulation.town.conduct import Action, choose
+from cogitate.simulation.town.action import Action, choose
 from cogitate.simulation.town.plans import Agenda
 from cogitate.simulation.town.setting import Setting
 from cogitate.simulation.town.state import Body

@@ -56,7 +56,7 @@ from cogitate.scheduler.intake.checks import InputError, check_owner
 from cogitate.scheduler.intake.observations import check_entry
 from cogitate.simulation.naming import distinct, slug
 from cogitate.simulation.recorded.nodes import read_nodes, sound_text
-from cogitate.simulation.town.conduct import MEAL_WORDS, SLEEP_WORDS
+from cogitate.simulation.town.action import MEAL_WORDS, SLEEP_WORDS
 from cogitate.tasks.heuristics.day_plan import build
 from cogitate.tasks.heuristics.identity import pursuit_of
 from cogitate.tasks.heuristics.insight import find_insight

@@ -48,7 +48,7 @@ def test_an_insight_is_that_of_a_period_read_at_once() -> None:
 
 def test_a_period_is_read_again_once_an_entry_is_rated_or_archived_or_the_owner_planned() -> None:
     said = [message(f"The mill burns at house {n}.", 400 + n, importance=5) for n in range(5)]
-    seen = [observation(f"The goat of house {n} is in the garden.", 410 + n, importance=6) for n in range(5)]
+    seen = [observation(f"The goat of house {n} ate the garden.", 410 + n, importance=6) for n in range(5)]
     live = [*stream_of(*said, *seen).live()]
     assert "goat" in read(KLAUS, live, 0, WORLD).text
     rated = [msgspec.structs.replace(e, importance=2) if "goat" in e.text else e for e in live]

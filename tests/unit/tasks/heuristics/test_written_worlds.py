@@ -73,11 +73,18 @@ def test_a_plan_sees_to_what_presses_and_works_in_one_language(written: WrittenW
 
 @worlds
 def test_a_reflection_quotes_and_tells_on_which_day_tomorrow_was_said(written: WrittenWorld) -> None:
-    told, later = _reflection(written, EVENING), _reflection(written, EVENING + DAY)
+    told, later = _reflection(written, EVENING), _reflection(written, MORNING)
     assert written.grave in told
     assert written.invitation in told or written.promise in told
     assert re.search(rf"[（(]{re.escape(written.day.replace('2', '1'))}[）)]", later, re.IGNORECASE)
     assert [text for text in (told, later) if _BROKEN.search(text)] == []
+
+
+@worlds
+def test_a_reflection_tells_no_promise_and_no_invitation_whose_hour_is_over(written: WrittenWorld) -> None:
+    told = _reflection(written, EVENING + DAY)
+    assert written.invitation not in told
+    assert written.promise not in told
 
 
 @worlds

@@ -348,6 +348,16 @@ def test_a_summary_counts_as_its_entries(make: Callable[..., Entry]) -> None:
     assert (entry.importance, entry.evidence) == (6, (9,))
 
 
+def test_a_summary_of_routine_is_not_told() -> None:
+    tea = [observation(f"Maria poured tea at table {i}.", 600 + i, importance=3) for i in range(4)]
+    deeds = [observation(f"{name} slept.", 700 + i) for i, name in enumerate(("Klaus", "Maria", "Isabella"))]
+    stream = stream_of(*tea, *deeds)
+    summarised(stream, (1, 2, 3, 4), 800)
+    (entry,) = appended(KIND.heuristic(case_of(KIND, stream, 1200)))
+    assert "slept" in entry.text
+    assert "tea" not in entry.text
+
+
 def test_a_summary_of_reflected_entries_is_not_new() -> None:
     stream = stream_of(*(observation("The oven caught fire!", 600 + i, importance=9) for i in range(8)))
     (request,) = KIND.due(moment_of(stream, 3000))

@@ -1,0 +1,52 @@
+"""The rules, facts and budget view that follow from a run's settings, also where a fork changes these in mid run."""
+
+from __future__ import annotations
+
+import msgspec
+
+from cogitate.scheduler.budget.rules import rules_of, view_of
+from cogitate.scheduler.config.facts import Facts, kept_settings, with_conditions
+from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.journal.changes import Conditions
+from cogitate.scheduler.journal.origin import origin_of
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.tick.arguments import Arguments
+from cogitate.scheduler.tick.terms import Terms, TermsOf
+from cogitate.tasks.registry import kinds
+
+
+def terms_of(settings: Settings, given: Arguments, conditions: Conditions | None = None) -> Terms:
+    """Return what follows from the settings of a run.
+
+    Args:
+        conditions: that begin to hold; None: the run has the constants of its first tick.
+    """
+
+    def facts(before: Facts) -> Facts:
+        return before if conditions is None else with_conditions(before, settings, conditions.templates)
+
+    return Terms(
+        rules=rules_of(settings, kinds(), given.brief, given.tier_of),
+        view=view_of(settings),
+        routing=settings.routing().with_types(given.event_types),
+        facts=facts,
+    )
+
+
+def later_terms(over: Settings, given: Arguments) -> TermsOf:
+    """Return the function that makes terms of later conditions.
+
+    Args:
+        over: the settings of this machine.
+    """
+    return lambda conditions: terms_of(settings_under(conditions, over), given, conditions)
+
+
+def settings_under(conditions: Conditions, over: Settings) -> Settings:
+    return kept_settings(msgspec.json.encode(conditions.settings), over)
+
+
+def settings_of_run(store: RunStore, settings: Settings) -> list[Settings]:
+    """Return the settings that a run has, now and later, as far as it is known."""
+    origin = origin_of(store)
+    return [settings, *(settings_under(one, settings) for one in (origin.conditions[1:] if origin is not None else ()))]

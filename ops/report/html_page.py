@@ -1,0 +1,74 @@
+"""Pages as one HTML text that loads no file. A page with a script has a policy that allows its own style and script."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from cogitate.hosting.terminal import visible
+from cogitate.scheduler.journal.private_files import private_file
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+def rendered(template: str, **values: Any) -> str:
+    """Return the page of a template; characters in its values cannot reverse the text around them."""
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return visible(environment.get_template(template).render(**values))
+
+
+def script_page(name: str, *, parts: Sequence[str] = (), asks: bool = False, **values: Any) -> str:
+    """Return the page of the template `name`, with the style and the script of the same name.
+
+    Args:
+        parts: further scripts that follow it, in files of these names.
+        asks: whether the page asks the server that it came from; otherwise it loads nothing.
+    """
+    style = (TEMPLATES / f"{name}.css").read_text(encoding="utf-8")
+    script = "\n".join((TEMPLATES / f"{one}.js").read_text(encoding="utf-8") for one in (name, *parts))
+    policy = f"default-src 'none'; style-src {_allowed(style)}; script-src {_allowed(script)}"
+    if asks:
+        policy += "; connect-src 'self'"
+    return rendered(
+        f"{name}.html.j2",
+        **values,
+        asks=asks,
+        style=Markup(style),
+        script=Markup(script),
+        policy=f"{policy}; base-uri 'none'; form-action 'none'",
+    )
+
+
+def script_data(value: object) -> Markup:
+    """Return a value as JSON for a `<script>` element.
+
+    Its texts must have passed `visible`, which cannot see through the escapes of JSON.
+    """
+    return Markup(json.dumps(value, separators=(",", ":")).replace("<", "\\u003c"))
+
+
+def write_page(html: str, path: Path) -> None:
+    """Write a page that only its owner may read.
+
+    Raises:
+        OSError: when the file cannot be written.
+    """
+    with private_file(path) as file:
+        file.write(html.encode())
+
+
+def _allowed(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

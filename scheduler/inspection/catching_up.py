@@ -1,0 +1,44 @@
+"""Late jobs that a host which caught up gave too little real time, so that their lateness says nothing of a model.
+
+A host that was stopped or stalled takes the ticks that it missed one right after the other, and many of them pass while
+a model answers as fast as ever (`cogitate.scheduler.tick.pace`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from cogitate.memory import typed_json
+from cogitate.scheduler.journal.outline import LineOutline
+from cogitate.scheduler.latency.latencies import LatencyPrior
+from cogitate.scheduler.ledger.run_store import RunStore
+from cogitate.scheduler.tick.figure_history import read_figures
+
+TOO_LITTLE = 0.5  # share of the time that the pace gives to a job's ticks
+
+
+def late_by_host(store: RunStore, lines: Sequence[LineOutline]) -> int:
+    """Return how many jobs that end late in these lines had less than half the real time that the pace gives them."""
+    late = [(ended.key.tick, line.core.tick) for line in lines for ended in line.core.ended if ended.reason == "late"]
+    rate = _tick_rate(store) if late else None
+    if rate is None:
+        return 0
+    ticks = sorted({tick for span in late for tick in span})
+    at = {one.tick: one.at for one in read_figures(store, (f"t{tick}" for tick in ticks))}
+    count = 0
+    for admitted, ended in late:
+        began, over = at.get(admitted), at.get(ended)
+        if began is not None and over is not None:
+            count += over - began < TOO_LITTLE * (ended - admitted) / rate
+    return count
+
+
+def _tick_rate(store: RunStore) -> float | None:
+    """Return the ticks a second of a paced run; None: not known."""
+    (prior,) = store.state("latency_prior")
+    try:
+        return typed_json.decode(prior, LatencyPrior).tick_rate if prior is not None else None
+    except msgspec.DecodeError:
+        return None

@@ -1,0 +1,63 @@
+"""What is closed, for plans, reflections and themes alike: what was settled, moved or called off, or is over."""
+
+from __future__ import annotations
+
+import pytest
+
+from cogitate.memory.clock import DAY
+from cogitate.tasks.heuristics.closing import is_closed, is_past
+from cogitate.tasks.heuristics.promises import find_promises
+from tests.unit.tasks.heuristics.test_insight import noticed
+from tests.unit.tasks.kind_cases import KLAUS, MARIA, PLACES, WORLD, message, observation, stream_of
+
+GIVEN = 600  # game minute at which a promise is given
+
+
+@pytest.mark.parametrize(
+    ("said", "last"),
+    [
+        ("I promise to mend the oars tomorrow at 9:00.", DAY + 540),
+        ("I promise to mend the oars before four.", 960),
+        ("I promise to mend the oars before lunch.", DAY - 1),
+        ("I promise to mend the oars by day 3.", 3 * DAY - 1),
+    ],
+)
+def test_a_promise_is_closed_once_its_time_is_over(said: str, last: int) -> None:
+    [promise] = find_promises(KLAUS, list(stream_of(message(said, GIVEN)).live()), WORLD.names)
+    assert not is_closed(promise, last)
+    assert is_closed(promise, last + 1)
+
+
+def test_a_promise_without_a_time_stays_open_until_its_deed_is_told() -> None:
+    given, done = message("I promise to mend the oars.", GIVEN), message("I mended the oars.", GIVEN + 100)
+    [promise] = find_promises(KLAUS, list(stream_of(given).live()), WORLD.names)
+    assert not is_closed(promise, 30 * DAY)
+    [promise] = find_promises(KLAUS, list(stream_of(given, done).live()), WORLD.names)
+    assert is_closed(promise, GIVEN + 101)
+
+
+@pytest.mark.parametrize("later", ["The concert is moved to 19:00.", "The concert tomorrow is cancelled."])
+def test_what_is_moved_or_called_off_is_told_no_more(later: str) -> None:
+    first, second = stream_of(message("The concert is tomorrow at 17:00.", GIVEN), message(later, GIVEN + 60)).live()
+    assert not is_past(first.text, first, [first], PLACES, GIVEN + 120)
+    assert is_past(first.text, first, [first, second], PLACES, GIVEN + 120)
+    assert not is_past(second.text, second, [first, second], PLACES, GIVEN + 120)
+    assert first.text not in noticed(first, second).text
+
+
+def test_a_promise_whose_time_is_over_is_no_theme() -> None:
+    said = "I promise to mend the oars before four."
+    given = [message(said, GIVEN + n, importance=6, speaker=MARIA, hearer=KLAUS) for n in range(3)]
+    assert said in noticed(*given, minute=900).text
+    assert said not in noticed(*given, minute=1_200).text
+
+
+@pytest.mark.parametrize(
+    ("state", "importance", "is_first"),
+    [("covered with", 6, False), ("covered with", 7, True), ("broken under", 6, True)],
+)
+def test_how_a_thing_is_comes_after_what_was_done(state: str, importance: int, *, is_first: bool) -> None:
+    desk = observation(f"desk is {state} drawings of the bridge over the river", 500, importance=importance)
+    deed = observation("Klaus Mueller is drawing the bridge.", 510, importance=5)
+    assert noticed(desk, deed).text.startswith("Desk is") is is_first
+    assert noticed(desk).text.startswith("Desk is")
