@@ -1,7 +1,8 @@
 """The languages that heuristics know, behind one port: `language_of(text)` returns what knows the language of a text.
 
-English has rules, which retell a sentence, or tell whether it is mere courtesy. For any other language `Neutral`
-answers, which changes no word but those for days: what it is asked about is quoted. What it knows is in a pack.
+English has rules, which put what one says of oneself into the third person, or tell whether a sentence is a courtesy.
+For any other language `Neutral` answers, which changes no word but those for days: what it is asked about is quoted.
+What it knows is in a pack.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from cogitate.memory.summaries.parts import LEAST_PART, PART, line_in_parts, sen
 from cogitate.memory.summaries.units import Unit, first_sentences, units
 
 BREVITY = 0.7  # how much the size of a unit counts against it, from 0 to 1
-_SAID = re.compile(r'([^"]{1,80}? said)(?= (?:(")[^"]*"|that [^"]*)\.?$)')
+_SAID = re.compile(r'([^":]{1,130}? (?:said|told [^":]{1,60}):)(?= "[^"]*"$)')
 SAME_LINE = 0.75  # each further clause of a line already told counts this much less
 
 
@@ -54,15 +54,14 @@ def summarise(
 
 
 def _with_speech_together(sentences: Iterable[str]) -> list[str]:
-    """Return sentences, those of one speaker and kind in a row as one: 'Ada said "No" and "Never".'."""
+    """Return sentences, what one said to another in a row as one: 'Ada told Bo: "No", "Never" and "I mean it."'."""
     told: list[str] = []
-    for (lead, _), group in groupby(
-        sentences, key=lambda one: found.groups() if (found := _SAID.match(one)) else ("", "")
-    ):
+    for lead, group in groupby(sentences, key=lambda one: found[1] if (found := _SAID.match(one)) else ""):
         run = list(group)
         if lead and len(run) > 1:
-            said = [sentence.removeprefix(lead).strip().removesuffix(".") for sentence in run]
-            run = [f"{lead} {', '.join(said[:-1])} and {said[-1]}{'.' if run[-1].endswith('.') else ''}"]
+            said = [sentence[len(lead) + 2 : -1].rstrip(" .,;") for sentence in run]
+            quotes = '", "'.join(said[:-1])
+            run = [f'{lead} "{quotes}" and "{said[-1]}."']
         told += run
     return told
 

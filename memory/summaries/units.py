@@ -11,6 +11,7 @@ from typing import NamedTuple
 from cogitate.memory.language.entities import REPORTING_WORDS, is_number, is_time, name_words
 from cogitate.memory.language.languages import ENGLISH, is_english, languages_of
 from cogitate.memory.language.port import Language, is_courtesy, language_called, language_of
+from cogitate.memory.language.quotations import without_quotations
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.talk import Speakers, Speech, Talk, Utterance
 from cogitate.memory.language.text import FUNCTION_WORDS, normal, stem, words
@@ -20,6 +21,7 @@ from cogitate.memory.summaries.transcripts import without_directions
 MOST_SENTENCES = 300  # of one text that a summary chooses from; prose of 4,000 characters has a hundred
 MAX_SPEAKER = 60  # characters of a name: it is told in the place of each "you", and a text may be full of them
 NAME = 2.5  # weight of a name or number beyond that of a word
+REMARK = 0.5  # share of the weight of plain words in a quote between two: what was done and found goes first
 COMMITMENT = 3.0  # weight of a promise, agreement or decision, once in each line
 
 _WORD = re.compile(r"[^\W_]+")
@@ -95,7 +97,9 @@ def units(lines: Sequence[Utterance], minute: int | None = None, known: Iterable
             if not text or normal(text) in seen:
                 continue
             seen.add(normal(text))
-            weights = _weights(text, lines_with, names, speakers.words)
+            between_two = line.speaker and (line.listener or speakers.other_than(line.speaker))
+            share = REMARK if between_two and without_quotations(text) != text else 1.0
+            weights = _weights(text, lines_with, names, speakers.words, share)
             if _COMMITMENT.search(clause.replace("’", "'")):
                 weights[f"commitment {at}"] = COMMITMENT
             if weights:
@@ -116,13 +120,15 @@ def _readable(line: Utterance) -> Utterance:
     return line._replace(speaker=line.speaker[:MAX_SPEAKER], text=text, listener=line.listener[:MAX_SPEAKER])
 
 
-def _weights(text: str, lines_with: Counter[str], names: Collection[str], own: Collection[str]) -> dict[str, float]:
+def _weights(
+    text: str, lines_with: Counter[str], names: Collection[str], own: Collection[str], share: float
+) -> dict[str, float]:
     weights: dict[str, float] = {}
     for written in _WORD.findall(text):
         for part in _parts(written):
             if part.word in own:
                 continue
-            weight: float = max(lines_with.get(part.key, 0), 0.25) ** 0.5
+            weight: float = share * max(lines_with.get(part.key, 0), 0.25) ** 0.5
             if part.numeral or written in names:
                 weight += NAME
             elif part.figure:

@@ -48,7 +48,10 @@ def typed_findings(recalled: Recalled, promises: Sequence[Promise]) -> Iterator[
             open_ = not is_closed(promise, recalled.minute + 1)
             open_ = open_ and language_of(promise.said).stands_alone(promise.said)  # "I promise to check them"
             if open_ and recalled.owner == (promise.giver if mine else promise.taker):
-                yield Finding(tell(recalled, entries[promise.evidence[0]], promise.said), promise.evidence)
+                number, telling = promise.tellings[0]
+                lead, opening, quotes = telling.partition(': "')  # of all that a summary quotes, the promise alone
+                told = f'{lead}{opening}{promise.said}"' if promise.said in quotes else telling
+                yield Finding(tell(recalled, entries[number], told), promise.evidence)
 
 
 def _coming(recalled: Recalled) -> Iterable[Finding]:

@@ -20,10 +20,11 @@ from cogitate.memory.language.text import stems
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.retrieval.text_cache import TextCache
-from cogitate.memory.summaries.conversations import parse_line, resolve_name
+from cogitate.memory.summaries.conversations import parse_line, quoted_speaker, resolve_name
 
 MOST_QUOTED = 240  # characters of a sentence that is quoted
 KEEP = "Keep the promise"  # opens an item of a plan
+_QUOTED = re.compile(r'"([^"]+)"')
 _LABEL = re.compile(r"\s?[:：]")  # after the name of who speaks
 
 
@@ -37,7 +38,7 @@ class Promise:
 
     giver: str  # owner; a name if no entry says whose it is
     taker: str  # likewise; "" if the memory does not say, or names several
-    said: str  # the sentence, as the entry has it
+    said: str  # the sentence, as the entry has it or quotes it
     deed: str  # the part of it that tells what is promised
     minute: int
     evidence: tuple[int, ...]
@@ -112,13 +113,12 @@ def find_promises(owner: str, entries: Sequence[Entry], names: Mapping[str, str]
         if not made and open_.words:  # who promises, or hears of a promise again, has not done it yet
             _settle(owner, entry, names, found, open_)
         for promise in made:
-            telling = (entry.number, promise.said)
             first = next((one for one in open_.words if is_same_promise(promise, found[one])), None)
             if first is None:
                 open_.add(len(found), promise.words)
-                found.append(replace(promise, tellings=(telling,)))
+                found.append(promise)
             else:
-                found[first] = replace(found[first], tellings=(*found[first].tellings, telling))
+                found[first] = replace(found[first], tellings=(*found[first].tellings, *promise.tellings))
     kept[:] = [_Known([*entries], ordered, names, people.meant, tuple(found))]
     return found
 
@@ -138,8 +138,8 @@ class _People:
         return {resolve_name(s, self.names): s for s in (*subjects, self.owner)}
 
     def labels(self, sentence: str) -> str:
-        """Return the name before a sentence's colon, if a known one stands there."""
-        name = _LABEL.split(sentence, maxsplit=1)[0] if _LABEL.search(sentence) else ""
+        """Return who says what a sentence quotes, or the name before its colon, if a known one stands there."""
+        name = quoted_speaker(sentence) or (_LABEL.split(sentence, maxsplit=1)[0] if _LABEL.search(sentence) else "")
         return name if name in self._ids or name in self.names.values() else ""
 
     def called(self, name: str) -> str:
@@ -205,9 +205,10 @@ def _made(entry: Entry, people: _People) -> Iterable[Promise]:
     for sentence in split_sentences(line.text):
         label = "" if line.speaker else people.labels(sentence)  # in a summary, the one whose words follow
         speaker = line.speaker or label
-        vow = None if sentence.endswith(QUESTIONS) else language.vow(sentence, bool(speaker))
-        if vow is not None and (promise := _promise(entry, speaker, sentence, vow, people)):
-            yield promise
+        for said in _QUOTED.findall(sentence) if label and quoted_speaker(sentence) else [sentence]:
+            vow = None if said.endswith(QUESTIONS) else language.vow(said, bool(speaker))
+            if vow is not None and (promise := _promise(entry, speaker, said, vow, people)):
+                yield replace(promise, tellings=((entry.number, sentence),))
 
 
 def _promise(entry: Entry, speaker: str, sentence: str, vow: Vow, people: _People) -> Promise | None:

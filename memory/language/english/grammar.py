@@ -1,4 +1,4 @@
-"""As much English grammar as retelling needs: which words are verbs, and how they agree with a new subject."""
+"""As much English grammar as telling needs: which words are verbs, and how they agree with a name instead of "I"."""
 
 from __future__ import annotations
 
@@ -14,21 +14,15 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-#: What "I" and "you" demand of a verb, to what a name or "she" does; other verbs get an s.
-SINGULAR: Mapping[str, str] = {
+#: What "I" demands of a verb, to what a name does; other verbs get an s.
+_SINGULAR: Mapping[str, str] = {
     "am": "is",
-    "are": "is",
-    "were": "was",
-    "weren't": "wasn't",
-    "aren't": "isn't",
     "have": "has",
     "haven't": "hasn't",
     "do": "does",
     "don't": "doesn't",
     "go": "goes",
 }
-#: The same for "they"; other verbs stay.
-PLURAL: Mapping[str, str] = {"am": "are", "was": "were", "wasn't": "weren't"}
 
 ADVERBS = english("adverbs")
 STATES = english("states")
@@ -54,15 +48,14 @@ _STRESSED = word_set("prefer refer infer confer transfer defer admit commit perm
 _PAST_IN_EED = word_set("agreed disagreed freed guaranteed decreed refereed treed")
 _NO_VERBS = english("no_verbs")
 _SHORT_VERBS = ("n't", "'ll", "'m", "'re", "'ve", "'d")
-_BEFORE_OBJECT = english("before_object")
 
 
-def agree(verb: str, forms: Mapping[str, str]) -> str:
-    """Return the verb of "I" or "you" as its new subject has it; `forms` is `SINGULAR` or `PLURAL`. Pasts stay."""
+def agree(verb: str) -> str:
+    """Return the verb of "I" as a name in its place has it. Pasts stay."""
     low = verb.lower()
-    if low in forms:
-        return forms[low]
-    if forms is PLURAL or low.endswith("n't") or low in _AUXILIARIES or low in SAME_PAST:
+    if low in _SINGULAR:
+        return _SINGULAR[low]
+    if low.endswith("n't") or low in _AUXILIARIES or low in SAME_PAST:
         return verb
     if low in BASE_FORMS or low in _NO_VERBS:
         return verb
@@ -113,12 +106,6 @@ def past_of(verb: str) -> str:
 def is_adverb(word: str) -> bool:
     """Return whether a word (lower case) may stand between a subject and its verb."""
     return word in ADVERBS or (word.endswith("ly") and len(word) > 4)
-
-
-def takes_object(word: str) -> bool:
-    """Return whether a pronoun after this word (lower case) is its object rather than a new subject."""
-    known = {word, word.removesuffix("s"), BASE_FORMS.get(word, word)}
-    return not known.isdisjoint(_BEFORE_OBJECT) or (len(word) > 4 and is_inflected(word))
 
 
 def has_verb(lowered: Sequence[str]) -> bool:

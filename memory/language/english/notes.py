@@ -65,6 +65,7 @@ def noted(sentence: str, me: str, name: str, names: Collection[str], doers: Doer
     told = with_subject(sentence, me)
     if me != name and (own := _OWN_DEED.match(told.removeprefix(f"{name} "))) and told.startswith(f"{name} "):
         told = f"{me} {own[0]}" if is_past(own[1]) and name not in own[0] else told
+    told = told.replace(f' told {name}: "', f' told {"me" if me == "I" else name}: "')
     who, _, doing = told.partition(" is ")
     if _ACTIVITY.match(doing) and who in names:
         told = f"{who} was {doing}"

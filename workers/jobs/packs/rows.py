@@ -10,13 +10,12 @@ from typing import Any
 
 from cogitate.workers.llm.requests.schema import Schema
 
-_NUMBER: Schema = {"type": "integer", "description": "case"}
+_NUMBER: Schema = {"type": "integer"}
 
 
 def case_row_schema(answer: Schema) -> Schema:
     """Return the schema of a row of a case's number and its answer's values."""
-    variants = [_NUMBER, *(_variant(name, field) for name, field in _fields(answer).items())]
-    return {"type": "array", "items": {"anyOf": variants}}
+    return _row({"case": _NUMBER, **_fields(answer)})
 
 
 def answer_schema(row: Schema) -> Schema:
@@ -65,9 +64,16 @@ def _variant(name: str, field: Schema) -> Schema:
     return {**_row_schema(field), "description": described}
 
 
+def _row(fields: Mapping[str, Schema]) -> Schema:
+    """Return the schema of a row of these values; what may be left out at its end is not counted as least."""
+    needed = max((at for at, field in enumerate(fields.values(), 1) if _left_out(field) is None), default=1)
+    variants = [_variant(name, field) for name, field in fields.items()]
+    return {"type": "array", "items": {"anyOf": variants}, "minItems": needed, "maxItems": len(fields)}
+
+
 def _row_schema(schema: Schema) -> Schema:
     if "properties" in schema:
-        return {"type": "array", "items": {"anyOf": [_variant(*field) for field in _fields(schema).items()]}}
+        return _row(_fields(schema))
     if "items" in schema:
         return {**schema, "items": _row_schema(schema["items"])}
     if "anyOf" in schema and _only(schema) is not None:

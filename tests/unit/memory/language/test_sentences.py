@@ -7,8 +7,7 @@ import pytest
 from cogitate.memory.language.english.address import clean, without_own_name
 from cogitate.memory.language.english.clauses import split_clauses
 from cogitate.memory.language.english.courtesies import is_small_talk
-from cogitate.memory.language.english.persons import HE, SHE, THEY, pronouns_of
-from cogitate.memory.language.english.reported import is_english, third_person
+from cogitate.memory.language.english.persons import HE, SHE, THEY, pronouns_of, third_person
 from cogitate.memory.language.entities import is_number, is_time, name_words
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.talk import Speakers
@@ -53,40 +52,22 @@ def test_cleaning_removes_interjections_and_those_addressed(said: str, left: str
     assert clean(said, ["Jon"]) == left
 
 
-def test_speech_is_reported_in_the_third_person(subtests: pytest.Subtests) -> None:
+def test_what_one_says_of_oneself_is_told_in_the_third_person(subtests: pytest.Subtests) -> None:
     for said, told in [
         ("I lost my job as a banker.", "Jon lost his job as a banker."),
-        ("I really love to dance and I've always danced.", "Jon really loves to dance and he has always danced."),
         ("I'm gonna try it myself.", "Jon is going to try it himself."),
-        ("I don't have time.", "Jon said that he doesn't have time."),
         ("My crew won.", "Jon's crew won."),
-        ("I'd just got my keys when you'd left.", "Jon had just got his keys when Gina had left."),
-        ("You'd be great at it.", "Jon said that Gina would be great at it."),
-        ("You found the spot for your store.", "Jon said that Gina found the spot for her store."),
-        ("I'd love to help you.", "Jon would love to help Gina."),
-        ("It suits the people you work with.", "Jon said that it suits the people Gina works with."),
-        ("Let's go to a class.", "Jon suggested that they go to a class."),
-        ("Don't give up on your dreams.", "Jon told Gina not to give up on her dreams."),
-        ("Here's a pic of Oliver.", "Jon said that here's a pic of Oliver."),
-        ("When I was young, I sang.", "Jon said that when he was young, he sang."),
-        ("Oscar is my pet.", "Jon said that Oscar is his pet."),
-        ("A photo of our trip.", "Jon mentioned a photo of their trip."),
-        ("Мы ходили в парк вчера.", "Jon: Мы ходили в парк вчера."),
-        ("Fuimos juntos al parque ayer.", "Jon: Fuimos juntos al parque ayer."),
-        ("I 100% agree with you.", "Jon 100% agrees with Gina."),
-        ("That was fun.", "Jon said that it was fun."),
-        ("That sign reminds me of you.", "Jon said that the sign reminds him of Gina."),
-        ("'Embracing' is all about love.", "Jon said that 'Embracing' is all about love."),
-        ("Feel free to call.", "Jon told Gina to feel free to call."),
+        ("I'd just got my keys.", "Jon had just got his keys."),
+        ("Lately I spend my evenings here.", "Lately Jon spends his evenings here."),
+        ("I 100% agree.", "Jon 100% agrees."),
         ("…", "…"),
     ]:
-        with subtests.test(said=said, told=told):
-            assert third_person(said, "Jon", "Gina", frozenset({"Oscar"})) == told
+        with subtests.test(said=said):
+            assert third_person(said, "Jon") == told
 
 
-def test_without_a_listener_you_stays_and_an_unknown_name_becomes_they() -> None:
-    assert third_person("I hope you win.", "Robin-7") == "Robin-7 hopes you win."
-    assert third_person("I know I was wrong about my map.", "Zyx") == "Zyx knows they were wrong about their map."
+def test_an_unknown_name_becomes_they() -> None:
+    assert third_person("I love my map.", "Zyx") == "Zyx loves their map."
 
 
 def test_pronouns_go_by_the_given_name_only() -> None:
@@ -94,12 +75,6 @@ def test_pronouns_go_by_the_given_name_only() -> None:
     assert pronouns_of("klaus Mueller") is HE
     assert pronouns_of("Anna") is pronouns_of("Анна") is SHE
     assert pronouns_of("") is pronouns_of("Lopez Maria") is THEY
-
-
-def test_only_english_is_rewritten() -> None:
-    assert is_english("We were there")
-    assert not is_english("Мы там были вместе")
-    assert not is_english("Fuimos juntos al parque")
 
 
 def test_names_are_known_by_capitals_inside_sentences() -> None:

@@ -22,9 +22,8 @@ from cogitate.memory.language.english.address import clean, without_own_name
 from cogitate.memory.language.english.clauses import split_clauses
 from cogitate.memory.language.english.courtesies import is_small_talk
 from cogitate.memory.language.english.notes import noted, says_i
-from cogitate.memory.language.english.persons import replace_persons, tokens_of
+from cogitate.memory.language.english.persons import third_person, tokens_of
 from cogitate.memory.language.english.references import leans_on_others, resolved
-from cogitate.memory.language.english.reported import is_english, third_person
 from cogitate.memory.language.english.tense import told_after
 from cogitate.memory.language.entities import name_words
 from cogitate.memory.language.hidden_characters import without_hidden
@@ -202,9 +201,7 @@ FUNCTIONS: Mapping[str, Callable[[str], object]] = {
     "address.clean": lambda text: clean(text, ["Melanie Smith", "Jon"]),
     "courtesies.is_small_talk": lambda text: is_small_talk(text, SPEAKERS),
     "persons.tokens_of": tokens_of,
-    "persons.replace_persons": lambda text: replace_persons(tokens_of(text), "Jon", "Gina", named=False),
-    "reported.third_person": lambda text: third_person(text, "Jon", "Gina", {"Gina"}),
-    "reported.is_english": is_english,
+    "persons.third_person": lambda text: third_person(text, "Jon"),
     "notes.noted": lambda text: noted(text, "I", "Klaus", NAMES.values(), set),
     "notes.noted of a talk": lambda text: noted(
         f"Klaus is conversing about {text}", "Klaus", "Klaus", ["Klaus"], lambda: ["Klaus"]

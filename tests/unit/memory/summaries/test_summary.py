@@ -81,15 +81,14 @@ def test_a_talk_of_two_townspeople_reads_well() -> None:
         Utterance("Bo", "So had I. Have a good day, Ann Lee.", 6),
     ]
     assert summarise(talk, max_words=80) == (
-        "Ann Lee said that Fatima Benali is holding a plant exchange at Willow Park at 5:00 PM. "
-        "Bo promised to lend Ann Lee the tall ladder. "
-        'Bo said "Björn is the first I would ask for help".'
+        'Ann Lee told Bo: "Fatima Benali is holding a plant exchange at Willow Park at 5:00 PM." '
+        'Bo told Ann Lee: "I promise: I will lend you the tall ladder" and "Björn is the first I would ask for help."'
     )
 
 
 def test_a_question_is_told_where_it_may_be_a_proposal() -> None:
     asked = [Utterance("Ann", "Is the cat of Zoe ill?", 1), Utterance("Ann", "Shall we meet at 6 pm?", 2)]
-    told = 'Ann asked "Shall we meet at 6 pm?" Bo fed 3 ducks.'
+    told = 'Ann asked Bo: "Shall we meet at 6 pm?" Bo fed 3 ducks.'
     assert summarise([*asked, Utterance("Bo", "I fed 3 ducks.", 4)], max_words=80) == told
 
 
@@ -203,6 +202,6 @@ def test_what_one_speaker_said_in_a_row_is_one_sentence() -> None:
         Utterance("Bo Lind", "The ferry needs 12 planks.", 602),
     ]
     told = summarise(lines, max_words=60)
-    assert told.count("Ada Pike said") == told.count("Bo Lind said") == 1
+    assert told.count("Ada Pike told Bo Lind:") == told.count("Bo Lind told Ada Pike:") == 1
     assert all(figure in told for figure in ("1961", "40", "12"))
     assert len(summarise(lines, max_words=18).split()) <= 18

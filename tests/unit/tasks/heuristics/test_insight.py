@@ -183,6 +183,16 @@ def test_a_promise_is_told_beside_the_theme_where_it_names_what_is_promised() ->
         assert (said in noticed(fire, promise).text) is is_told
 
 
+def test_of_a_summary_the_promise_alone_is_told_as_a_finding() -> None:
+    text = 'Maria Lopez told Klaus Mueller: "The crate is heavy" and "I promise to carry your crate."'
+    before = Entry(type="summary", text=text, minute=100, number=9, subjects=(KLAUS, MARIA), source="dialogue")
+    fire = observation("The storm took the roof.", 900, importance=8)
+    assert (
+        noticed(fire, before=(before,)).text
+        == 'The storm took the roof. Maria Lopez told Klaus Mueller: "I promise to carry your crate."'
+    )
+
+
 def test_a_promise_heard_twice_is_told_once_as_given() -> None:
     heard = [
         observation("Maria Lopez promised me to fix the seal tomorrow.", at, importance=n, subjects=(MARIA,))

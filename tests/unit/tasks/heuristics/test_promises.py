@@ -32,6 +32,15 @@ def test_anothers_promise_is_quoted(said: str, reminder: str) -> None:
     assert (promise.reminder, promise.minute, promise.evidence) == (reminder, 600, (1,))
 
 
+def test_a_promise_that_a_summary_quotes_is_the_speakers() -> None:
+    text = (
+        "Klaus Mueller talked with Maria Lopez on day 1, 10:00 AM. "
+        'Maria Lopez told Klaus Mueller: "The crate is heavy" and "I promise: I will carry your crate."'
+    )
+    (promise,) = found(Entry(type="summary", text=text, minute=600, subjects=(KLAUS, MARIA), source="dialogue"))
+    assert (promise.giver, promise.taker, promise.reminder) == (MARIA, KLAUS, '"I promise: I will carry your crate."')
+
+
 def test_other_sentences_are_not_promises(subtests: pytest.Subtests) -> None:
     cases: list[str] = [
         "Will I carry your crate?",

@@ -31,6 +31,8 @@ def test_a_note_keeps_its_person(note: str, told: str) -> None:
         ("Ada Smith mended her gate.", "Ada Smith mended her gate."),  # whose?
         ("Ada Smith is out.", "Ada Smith is out."),
         ("Bo Lind promised to mend the gate.", "Bo Lind promised to mend the gate."),
+        ('Ada Smith told Bo Lind: "It broke."', 'I told Bo Lind: "It broke."'),
+        ('Bo Lind told Ada Smith: "It broke."', 'Bo Lind told me: "It broke."'),
     ],
 )
 def test_what_a_summary_tells_of_the_owner_is_its_own(summary: str, told: str) -> None:

@@ -88,6 +88,15 @@ def test_the_schema_of_rows_names_the_fields_and_their_schemas(kind: type[BaseMo
         ]
 
 
+def test_the_schema_of_rows_bounds_how_many_values_they_have() -> None:
+    row = case_row_schema(full_schema(ReflectionAnswer))
+    assert (row["minItems"], row["maxItems"]) == (3, 4)
+    plan = case_row_schema(full_schema(DailyPlan))
+    assert (plan["minItems"], plan["maxItems"]) == (2, 2)
+    activity = plan["items"]["anyOf"][1]["items"]
+    assert (activity["minItems"], activity["maxItems"]) == (4, 4)
+
+
 def bounds_in(schema: Any) -> Any:
     """Return a schema without descriptions, and without what says that each field is needed."""
     if not isinstance(schema, dict):
