@@ -25,6 +25,7 @@ from cogitate.prompts.constraints import Constraint
 from cogitate.prompts.render import Templates, neutral, plain
 from cogitate.tasks import timing
 from cogitate.tasks.heuristics.action import action_of, by_rule, eating_place, find_action, place_named
+from cogitate.tasks.heuristics.thinking_language import thinking_language
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.meters import format_meters
@@ -49,7 +50,6 @@ from cogitate.tasks.situation import (
     text_of,
     texts_of,
 )
-from cogitate.tasks.thinking_language import thinking_language
 
 SHOWN = 8  # memories (streams design)
 REMEMBERED: tuple[EntryType, ...] = ("observation", "message", "summary", "reflection")

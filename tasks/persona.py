@@ -12,9 +12,9 @@ from cogitate.memory.entry import Entry
 from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, languages_of
 from cogitate.memory.language.packs import pack_of
 from cogitate.memory.routines import Habit, read_routine, routine_text
+from cogitate.tasks.heuristics.thinking_language import thinking_language
 from cogitate.tasks.kind import Case
 from cogitate.tasks.recall import brief
-from cogitate.tasks.thinking_language import thinking_language
 
 _AT_PLACE = re.compile(r"[@＠]\s?(?P<place>[^;\n@＠,]+)")
 _PLACES_OF_A_HABIT = 3

@@ -26,6 +26,7 @@ from cogitate.tasks import timing
 from cogitate.tasks.heuristics.day_plan import FEWEST, MOST, Slot, first_said
 from cogitate.tasks.heuristics.identity import GOING_ON, pursuit_of
 from cogitate.tasks.heuristics.planning import find_slots, status_of, unfinished_of
+from cogitate.tasks.heuristics.thinking_language import thinking_language
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.meters import Meter, format_meters, meter_params
@@ -43,7 +44,6 @@ from cogitate.tasks.recall import (
     template_entry,
     template_time,
 )
-from cogitate.tasks.thinking_language import thinking_language
 
 QUERY = "plan today tomorrow want need goal"  # streams design, task 7
 SHOWN = 15  # memories (streams design)

@@ -36,6 +36,7 @@ from cogitate.prompts.render import Templates
 from cogitate.tasks import timing
 from cogitate.tasks.heuristics.insight import NOTABLE, Insight, find_insight, is_quiet
 from cogitate.tasks.heuristics.recalled import Recalled
+from cogitate.tasks.heuristics.thinking_language import thinking_language
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.meters import Meter, format_meters, meter_params, read_meters
@@ -51,7 +52,6 @@ from cogitate.tasks.recall import (
     template_time,
     without_repeats,
 )
-from cogitate.tasks.thinking_language import thinking_language
 
 FEWEST_WORDS = 3  # of an insight; times and numbers say nothing
 SHOWN = 20  # observations (streams design)

@@ -23,8 +23,8 @@ from cogitate.scheduler.journal.lines import Repeat
 from cogitate.scheduler.ledger.ledger import Write
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import chunked
+from cogitate.tasks.heuristics.thinking_language import language_of_profiles
 from cogitate.tasks.job import JobKey
-from cogitate.tasks.thinking_language import language_of_profiles
 
 
 class Owners(Part):

@@ -12,10 +12,10 @@ from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.profile import Location, Profile
 from cogitate.prompts.render import Templates
 from cogitate.tasks.heuristics.insight import QUIET, is_quiet, quiet
+from cogitate.tasks.heuristics.thinking_language import language_of_profiles, thinking_language
 from cogitate.tasks.kind import WorldFacts
 from cogitate.tasks.plan import Plan
 from cogitate.tasks.reflect import Reflect
-from cogitate.tasks.thinking_language import language_of_profiles, thinking_language
 from tests.unit.tasks.kind_cases import KLAUS, MARIA, appended, case_of, message, observation, stream_of
 
 PLAN, REFLECT = Plan(Templates()), Reflect(Templates())
