@@ -177,12 +177,10 @@ class Attacked:
         wanted = self.settings.workers if workers is None else workers
         self._eventually(lambda: len(self.waiting_workers()) >= wanted, f"{wanted} workers to be ready")
 
-    def waiting_workers(self) -> dict[str, int]:
-        """Connections on which workers wait for messages now: their commands so far."""
+    def waiting_workers(self) -> set[str]:
+        """Return the connections on which workers wait for messages now."""
         clients: Any = self.broker.client_list()
-        return {
-            c["addr"] + c["id"]: int(c.get("tot-cmds", 0)) for c in clients if c["cmd"] == "brpop" and "b" in c["flags"]
-        }
+        return {c["addr"] + c["id"] for c in clients if c["cmd"] == "brpop" and "b" in c["flags"]}
 
     def until_tick(self, tick: int) -> None:
         """Wait until a tick is committed."""

@@ -21,19 +21,25 @@ PLANS = tickets_key("cogitate:plan", ASKING)
 def test_a_message_that_dies_with_the_worker_that_popped_it(
     endpoint: FakeEndpoint, tmp_path: Path, digest: str, eventually: Eventually
 ) -> None:
-    """Check that a job survives a worker that dies with its message: nobody else records who took it."""
+    """Check that a job survives a worker that dies with its message: nobody else records who took it.
+
+    The server lets a worker that is stopped wait for a second at most, so another connection waits in its place.
+    """
     with Attacked(settings_of(tmp_path, endpoint), eventually) as town:
         town.ready()
         (worker,) = town.pool.pids()
+        taker = town.broker.connection_pool.get_connection()
         left: list[int] = []
 
         def attack(tick: Tick) -> None:
             if tick.number == MORNING:  # the plans are published when this tick is over
-                before = town.waiting_workers().items()
-                eventually(lambda: town.waiting_workers().items() - before, "the worker to begin to wait anew")
                 os.kill(worker, signal.SIGSTOP)
+                eventually(lambda: not town.waiting_workers(), "the worker's wait to end")
+                taker.send_command("BRPOP", PLANS, 0)
+                eventually(town.waiting_workers, "the other to wait")
             elif tick.number == MORNING + 1:
                 left.extend((town.broker.llen(PLANS), town.broker.hlen("cogitate:unacked")))
+                taker.disconnect()
                 os.kill(worker, signal.SIGKILL)
 
         town.live_here(attack)
