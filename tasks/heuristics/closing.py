@@ -44,7 +44,7 @@ def is_past(
         timed: the owner's entries that name a time or call something off.
     """
     if is_over(sentence, minute, entry.minute):
-        return clock_in_force().counts_rounds
+        return clock_in_force().counts_rounds  # a day that a sentence names is told with it, and stays true
     if not names_time(sentence):
         return False
     said = replace(entry, text=sentence)
