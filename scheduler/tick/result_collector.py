@@ -152,7 +152,7 @@ class ResultCollector:
         self._life = WorkerActivity()
         self._times = ModelTimes(lease=lease, interval=hint_interval, pace=pace, awaited=awaited)
         self._hints = Hints(hint_interval)
-        self._looked = -math.inf  # of a fork that repeated its source until now, jobs are open without a hint
+        self._looked = -math.inf if repeats() else clock()  # jobs that a fork opens as it parts have no hint yet
         self.interrupted = False  # set by another thread: wait no longer, since the tick is no longer needed
 
     def to_hint(self, opened: Sequence[Job], tick: int) -> list[Job]:

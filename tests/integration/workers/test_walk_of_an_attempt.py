@@ -21,6 +21,7 @@ from cogitate.scheduler.config.settings import Settings
 from cogitate.workers.jobs.runner import Outcome, Runner
 from tests.repository import ROOT
 
+PACKAGE = f"{Path(cogitate.__file__).parent}/"
 PAGE = (ROOT / "docs" / "explanation" / "architecture.md").read_text()
 #: An inline run has neither of the first two, and this one has no other job to pack and no batch files.
 NOT_TRACED = {
@@ -43,7 +44,7 @@ def walk() -> list[str]:
 
 def module_of(code: CodeType) -> str:
     """Return the file of a function within the product; "" for all others."""
-    return code.co_filename.rpartition("/cogitate/")[2] if "/cogitate/" in code.co_filename else ""
+    return code.co_filename.removeprefix(PACKAGE) if code.co_filename.startswith(PACKAGE) else ""
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.advance import command_of
+from bench.monitored_writes import command_of
 
 
 def test_words_are_read_with_their_escapes() -> None:
