@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from cogitate.memory.clock import clock_in_force, date, day_number
 from cogitate.memory.errors import InputError
+from cogitate.memory.language.commitments import Doer
 from cogitate.memory.language.tables import read_table
 from cogitate.memory.language.text import MARKS, UNSPACED, normalized, words
 
@@ -23,6 +24,7 @@ SAID = ("name", "day", "dates", "work", "errands", "again", "see_to", "keep", "q
 DAYS = {"before": -2, "yesterday": -1, "today": 0, "tomorrow": 1, "after": 2}  # placeholders, by days from today
 _READ = ("colon", "not_after", "hours", "at", "before", "units", "am", "pm", "noon", "midnight", "half", "numbers")
 _OPEN = ("refusals", "doubts", "others", "own")
+_EXCHANGED = ("joins", "asks", "offers", "assents", "declines")
 _WAYS = (
     "sleep",
     "food",
@@ -40,7 +42,7 @@ _WAYS = (
     "lacks",
     "not_subject",
 )
-_KEYS = frozenset((*SAID, *_READ, *_OPEN, *_WAYS, "between", "days", "function_words", "letters"))
+_KEYS = frozenset((*SAID, *_READ, *_OPEN, *_EXCHANGED, *_WAYS, "between", "days", "function_words", "letters"))
 _TABLES = ("days", "reasons")
 _PLACEHOLDER = re.compile(r"\\\{\w+\\\}")
 _NAMED = re.compile(r"\{(\w+)\}")
@@ -213,6 +215,11 @@ class Pack:
         is_refused = self.says("refusals", sentence) and self.moved_to(fold(sentence)) is None
         is_agreed = self.says("others", sentence) and not self.says("own", sentence)
         return is_refused or is_agreed or self.says("doubts", sentence)
+
+    def proposes(self, sentence: str) -> Doer:
+        """Return who is to do what a sentence proposes, asks for or offers; "" where it does neither."""
+        known: tuple[tuple[str, Doer], ...] = (("joins", "we"), ("asks", "you"), ("offers", "I"))
+        return next((doer for key, doer in known if self.says(key, sentence)), "")
 
     def tells_done(self, sentence: str) -> bool:
         """Return whether a sentence tells that something is mended or settled."""

@@ -85,6 +85,7 @@ def build(
     visits: Mapping[str, int] | None = None,
     done: Collection[str] = (),
     owed: Sequence[str] = (),
+    agreed: Sequence[str] = (),
     said: Sequence[str] = (),
     language: str = ENGLISH,
 ) -> list[Slot]:
@@ -96,6 +97,7 @@ def build(
         visits: how often the agent was at a place lately, by id.
         done: what it wished to do once and has done.
         owed: what it promised somebody to do, the oldest first.
+        agreed: what it agreed on with another for this day at no hour, the oldest first.
         said: what was said for this day at no hour, the newest last.
         language: in which the items are told.
     """
@@ -118,7 +120,7 @@ def build(
     seen_to = [*pressing, *(f"{name} {meter.named}" for name, meter in sorted(status.items()) if meter.presses)]
     slots = [Slot(start + 30 * at, SEE_TO + what, None, 5, PRESSING, "see_to") for at, what in enumerate(seen_to)]
     slots = [*map(told, slots), *timed]
-    left = [Slot(0, text, None, 4, LEFT_UNDONE) for text in owed[:1]]
+    left = [Slot(0, text, None, 4, LEFT_UNDONE) for text in (*owed[:1], *agreed[:MOST_SAID])]
     left += [told(Slot(0, SEE_TO + text, None, 4, LEFT_UNDONE, "see_to")) for text in said[-MOST_SAID:]]
     left += _taken_up(unfinished, [*slots, *untimed], places, told, phrases, status)
     for minute, slot in zip(_TAKEN_UP, left, strict=False):

@@ -17,6 +17,7 @@ from cogitate.memory.language.packs import pack_of
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.times import is_over
 from cogitate.memory.summaries.conversations import first_person
+from cogitate.tasks.heuristics.agreements import find_agreed
 from cogitate.tasks.heuristics.day_plan import SEE_TO, Slot, build, first_said, is_work
 from cogitate.tasks.heuristics.identity import fulfilled_wish
 from cogitate.tasks.heuristics.owed import Owed, find_owed, with_owed
@@ -41,9 +42,12 @@ def find_slots(case: Case, start: int, end: int, language: str) -> tuple[list[Sl
     profile = case.profile
     owed = find_owed(case.job.key.owner, case.entries, case.world.display_names, case.world.locations, start, end)
     told, places = _told(case, start), case.world.locations
-    booked = with_owed(appointments(told, places, start, end), standing(owed.timed, told), owed.by_others)
-    agreed = owed.numbers | {a.number for a in booked}
     entries, names = case.entries, case.world.display_names
+    agreed = find_agreed(case.job.key.owner, entries, names, places, (start, end), told)
+    appointed = (a for a in appointments(told, places, start, end) if a.number not in agreed.numbers)
+    booked = with_owed(appointed, [*standing(owed.timed, told), *agreed.timed], owed.by_others)
+    exchanged = owed.numbers | agreed.numbers
+    settled = exchanged | {a.number for a in booked}
     planned = partial(
         build,
         profile=profile,
@@ -57,10 +61,11 @@ def find_slots(case: Case, start: int, end: int, language: str) -> tuple[list[Sl
         visits=Counter(place for place, _ in {(e.location, e.minute // 60) for e in case.entries if e.location}),
         done=(*_done(case), *fulfilled_wish(profile, entries)),
         owed=owed.untimed,
-        said=said_for_day(profile.name, case.entries, case.world.display_names, start, owed.numbers),
+        agreed=agreed.untimed,
+        said=said_for_day(profile.name, entries, names, start, exchanged),
         language=language,
     )
-    pressing = find_pressing(profile.name, entries, names, places, start, agreed, language=language)
+    pressing = find_pressing(profile.name, entries, names, places, start, settled, language=language)
     slots = planned(pressing=[quote(entry, names, language) for entry in pressing])
     if not case.world.clock.has_times:
         slots.sort(key=lambda slot: -slot.priority)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from cogitate.memory.language.english.appointments import find_appointed as appointed
 from cogitate.memory.language.english.appointments import moved_to
 from cogitate.memory.language.english.certainty import (
+    accepts,
+    declines,
     is_called_off,
     is_intent,
     is_refusal,
     is_tale,
+    proposes,
     subject_of,
     tells_done,
     tells_trouble,
@@ -24,9 +27,11 @@ from cogitate.memory.language.english.retelling import retold
 from cogitate.memory.language.english.tense import told_after
 
 __all__ = [
+    "accepts",
     "appointed",
     "changes_a_life",
     "clauses",
+    "declines",
     "deed_words",
     "heard",
     "is_account",
@@ -41,6 +46,7 @@ __all__ = [
     "moved_to",
     "noted",
     "outcome",
+    "proposes",
     "quoted",
     "resolved",
     "retold",
