@@ -191,7 +191,7 @@ class Pack:
 
     @cached_property
     def numbers(self) -> Mapping[str, int]:
-        """The words for the hours from 1 to 12, folded."""
+        """The words for the hours from 1 on, folded."""
         listed = enumerate(self.ways("numbers"), 1)
         return {way.casefold(): value for value, one in listed for way in one.split("/")}
 

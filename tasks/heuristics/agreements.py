@@ -19,10 +19,11 @@ from cogitate.memory.language.packs import Pack, forget_with_packs, pack_of
 from cogitate.memory.language.place_names import find_place
 from cogitate.memory.language.port import Language, language_called
 from cogitate.memory.language.sentences import QUESTIONS, SPACED, UNSPACED, joined, split_sentences
-from cogitate.memory.language.times import anchor_days, days_named, find_times, rounds_named
+from cogitate.memory.language.times import anchor_days, days_named, find_times, names_date, rounds_named
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.profile import Location
 from cogitate.memory.summaries.conversations import GAP, parse_line, resolve_name
+from cogitate.tasks.heuristics.owed import with_owed
 from cogitate.tasks.heuristics.reading import FoundOnce
 
 _FEW_WORDS, _FEW_CHARACTERS = 2, 6  # that a reply may have beside its hour and its assent, and add nothing
@@ -31,8 +32,10 @@ _FEW_WORDS, _FEW_CHARACTERS = 2, 6  # that a reply may have beside its hour and 
 class Agreed(NamedTuple):
     """What two agreed on for the window of a plan."""
 
-    timed: tuple[Appointment, ...] = ()
-    untimed: tuple[str, ...] = ()  # for the day, or for a round that is not over, the oldest first
+    timed: tuple[Appointment, ...] = ()  # with the other appointments
+    untimed: tuple[
+        Appointment, ...
+    ] = ()  # for the day, or for a round that is not over: by its minute, the oldest first
     numbers: frozenset[int] = frozenset()  # of the lines of every exchange that agrees on something, or refuses it
 
 
@@ -55,6 +58,7 @@ class _Exchange(NamedTuple):
     reply: str  # "" if it adds nothing
     day: int | None = None
     time: int | None = None  # minutes after midnight
+    is_early: bool = False  # by noon
     round: int | None = None
 
 
@@ -79,32 +83,35 @@ def find_agreed(
     entries: Sequence[Entry],
     names: Mapping[str, str],
     places: Sequence[Location],
+    appointed: Sequence[Appointment],
+    told: Sequence[Entry],
     window: tuple[int, int],
-    told: Iterable[Entry] = (),
 ) -> Agreed:
     """Return what an owner agreed on with another for the window of a plan, in game minutes.
 
     Args:
-        window: its first minute and the minute after its last.
+        appointed: what single entries appoint for this window.
         told: what tells the owner of times, or calls something off.
+        window: its first minute and the minute after its last.
     """
     (start, end), clock, me = window, clock_in_force(), resolve_name(owner, names)
     timed: list[Appointment] = []
     untimed: list[Appointment] = []
     numbers: set[int] = set()
-    for first, second, after in _pairs(TURNS.of(entries, owner, names), clock):
-        if first.minute > start:
-            continue
-        found = _exchange(first.text, first.minute, second.text, second.minute, clock)
+    for first, second, after, is_dated in _pairs(TURNS.of(entries, owner, names), clock):
+        if first.minute > start or (first.numbers[0] in numbers and not _asks(first.text)):
+            continue  # to come, or a reply itself
+        found = _exchange(first.text, first.minute, second.text, second.minute, is_dated, clock)
         if found is None:
             continue
-        numbers.update(first.numbers, second.numbers)
+        numbers.update(first.numbers, second.numbers if found.doer else ())
         doers = {"we": (first.speaker, second.speaker), "you": (second.speaker,), "I": (first.speaker,), "": ()}
         if me not in doers[found.doer] or (after is not None and calls_off(after.text)):
             continue
         what = _told(found, first, second, me)
         place = find_place(first.text, places) or find_place(second.text, places)
-        minute = start if found.day is None else found.day * DAY + (found.time or 0)
+        latest = 12 * 60 if found.is_early else DAY
+        minute = end if found.day is None else found.day * DAY + (latest if found.time is None else found.time)
         item = Appointment(minute, what, place.id if place else None, second.numbers[-1])
         if found.round is not None:
             if found.round >= clock.dated(start).get("round", 0):
@@ -113,14 +120,30 @@ def find_agreed(
             if found.day == day_of(start):
                 untimed.append(item)
         elif clock.has_times:
-            timed.append(item)
+            named = [one for one in appointed if one.number in first.numbers and one.minute == minute]
+            timed.extend(named or [item])
+    others = [item for item in appointed if item.number not in numbers]
     told = [*told, *(entry for entry in entries if entry.number in numbers)]
     booked = [item for item in standing(timed, told) if start <= item.minute < end]
-    return Agreed(tuple(booked), tuple(item.what for item in standing(untimed, told)), frozenset(numbers))
+    return Agreed(tuple(with_owed(others, booked)), tuple(standing(untimed, told)), frozenset(numbers))
 
 
-def _pairs(turns: Sequence[Turn | None], clock: Clock) -> Iterable[tuple[Turn, Turn, Turn | None]]:
-    """Yield each turn with the other's next one in the same talk, and with what follows that one, if anything."""
+def _asks(text: str) -> bool:
+    return any(sentence.endswith(QUESTIONS) for sentence in split_sentences(text))
+
+
+@lru_cache(maxsize=32_768)
+def _names_day(text: str) -> bool:
+    """Return whether a text names a day, by a word, its number or a date."""
+    said = text.replace("'s", "").replace("’s", "")  # "tomorrow's feast"
+    return names_date(text) or bool(days_named(anchor_days(said, 0)))  # on the first day, those before it stay
+
+
+def _pairs(turns: Sequence[Turn | None], clock: Clock) -> Iterable[tuple[Turn, Turn, Turn | None, bool]]:
+    """Yield each turn with the other's next one in the same talk, with what follows that one, if anything.
+
+    The last of each tells whether a turn before them names a day, which may be that of an hour in these.
+    """
     running: dict[tuple[str, ...], list[Turn]] = {}
     talks: list[list[Turn]] = []
     for turn in turns:
@@ -137,7 +160,8 @@ def _pairs(turns: Sequence[Turn | None], clock: Clock) -> Iterable[tuple[Turn, T
             talk.append(turn)
     for talk in talks:
         for at in range(len(talk) - 1):
-            yield talk[at], talk[at + 1], talk[at + 2] if at + 2 < len(talk) else None
+            after = talk[at + 2] if at + 2 < len(talk) else None
+            yield talk[at], talk[at + 1], after, any(_names_day(turn.text) for turn in talk[:at])
 
 
 def _goes_on(last: Turn, turn: Turn, clock: Clock) -> bool:
@@ -152,8 +176,12 @@ def _language(text: str) -> tuple[Language, Pack]:
 
 
 @lru_cache(maxsize=32_768)  # an owner's memories are read again by each plan, and both who talked remember the same
-def _exchange(proposal: str, asked: int, reply: str, answered: int, clock: Clock) -> _Exchange | None:
-    """Return what a proposal and its reply come to; None if nothing was proposed, or it remains without an answer."""
+def _exchange(proposal: str, asked: int, reply: str, answered: int, is_dated: bool, clock: Clock) -> _Exchange | None:
+    """Return what a proposal and its reply come to; None if nothing was proposed, or it remains without an answer.
+
+    Args:
+        is_dated: the talk before them names a day, which may be that of an hour in these.
+    """
     known, pack = _language(f"{proposal}\n{reply}")
     sentences, replies = split_sentences(proposal), split_sentences(reply)
     if not sentences or not replies or known.is_called_off(proposal) or any(s.endswith(QUESTIONS) for s in replies):
@@ -182,7 +210,8 @@ def _exchange(proposal: str, asked: int, reply: str, answered: int, clock: Clock
     days = days_named(" ".join(told), pack) or days_named(" ".join(dated), pack)
     day, today = (days[-1] if days else None), day_of(answered)
     if clock.counts_days:
-        if day is None and time is not None and today * DAY + time > answered:
+        is_dated = is_dated or _names_day(proposal) or _names_day(reply)
+        if day is None and time is not None and not is_dated:
             day = today
         if day is None or day < today or (day == today and (time is None or today * DAY + time <= answered)):
             return None
@@ -190,8 +219,14 @@ def _exchange(proposal: str, asked: int, reply: str, answered: int, clock: Clock
     if not (rounds or clock.counts_days):
         return None
     kept = [s for i, s in enumerate(dated) if i == at or find_times(s, pack)]
-    added = [s for s in told if not _adds_little(known, s, pack)]
-    return _Exchange(doer, joined(kept), joined(added), day, time, max(rounds) if rounds else None)
+    added = [
+        s
+        for s in told
+        if not _adds_little(known, s, pack)
+        and (known.proposes(s) or find_times(s, pack) or days_named(s, pack) or rounds_named(s, answered))
+    ]
+    early = any(pack.says("am", part) for part in (*told, *dated))
+    return _Exchange(doer, joined(kept), joined(added), day, time, early, max(rounds) if rounds else None)
 
 
 forget_with_packs(_exchange.cache_clear)
@@ -199,14 +234,10 @@ forget_with_packs(_exchange.cache_clear)
 
 def _proposed(known: Language, sentences: Sequence[str]) -> tuple[Doer, int]:
     """Return who is to do what sentences propose, and the index of the one that proposes it."""
-    found = [
-        (known.proposes(s), at) for at, s in enumerate(sentences) if s.endswith(QUESTIONS) or not known.declines(s)
-    ]
-    for doer in ("we", "you", "I"):
-        at = next((at for who, at in found if who == doer), None)
-        if at is not None:
-            return doer, at
-    return "", 0
+    asked = [at for at, s in enumerate(sentences) if s.endswith(QUESTIONS)]
+    stated = [at for at, s in enumerate(sentences) if at not in asked and not known.declines(s)]
+    found = ((known.proposes(sentences[at]), at) for at in (*asked, *stated))
+    return next(((doer, at) for doer, at in found if doer), ("", 0))
 
 
 def _times(sentences: Iterable[str], pack: Pack) -> list[int]:

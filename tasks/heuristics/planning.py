@@ -18,6 +18,7 @@ from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.times import is_over
 from cogitate.memory.summaries.conversations import first_person
 from cogitate.tasks.heuristics.agreements import find_agreed
+from cogitate.tasks.heuristics.called_off import called_off_for
 from cogitate.tasks.heuristics.day_plan import SEE_TO, Slot, build, first_said, is_work
 from cogitate.tasks.heuristics.identity import fulfilled_wish
 from cogitate.tasks.heuristics.owed import Owed, find_owed, with_owed
@@ -43,9 +44,9 @@ def find_slots(case: Case, start: int, end: int, language: str) -> tuple[list[Sl
     owed = find_owed(case.job.key.owner, case.entries, case.world.display_names, case.world.locations, start, end)
     told, places = _told(case, start), case.world.locations
     entries, names = case.entries, case.world.display_names
-    agreed = find_agreed(case.job.key.owner, entries, names, places, (start, end), told)
-    appointed = (a for a in appointments(told, places, start, end) if a.number not in agreed.numbers)
-    booked = with_owed(appointed, [*standing(owed.timed, told), *agreed.timed], owed.by_others)
+    appointed = appointments(told, places, start, end)
+    agreed = find_agreed(case.job.key.owner, entries, names, places, appointed, told, (start, end))
+    booked = with_owed(agreed.timed, standing(owed.timed, told), owed.by_others)
     exchanged = owed.numbers | agreed.numbers
     settled = exchanged | {a.number for a in booked}
     planned = partial(
@@ -63,6 +64,7 @@ def find_slots(case: Case, start: int, end: int, language: str) -> tuple[list[Sl
         owed=owed.untimed,
         agreed=agreed.untimed,
         said=said_for_day(profile.name, entries, names, start, exchanged),
+        called_off=called_off_for(case.job.key.owner, profile.name, entries, names, start),
         language=language,
     )
     pressing = find_pressing(profile.name, entries, names, places, start, settled, language=language)
@@ -94,7 +96,9 @@ def _left(case: Case, told: Sequence[Entry], start: int, owed: Owed, language: s
     if not unfinished_of(case):
         return []
     since = max(0, day_of(start) - 1) * DAY
-    missed = {a.what for a in appointments(told, case.world.locations, since, start)}
+    places, names, owner = case.world.locations, case.world.display_names, case.job.key.owner
+    appointed = appointments(told, places, since, start)
+    missed = {a.what for a in find_agreed(owner, case.entries, names, places, appointed, told, (since, start)).timed}
     plans = [e for e in case.entries if e.type == "plan"]
     last = max(plans, key=attrgetter("number"), default=None)
     later = [e for e in case.entries if last is None or e.number > last.number]
