@@ -249,7 +249,8 @@ def test_a_restored_state_decides_the_same() -> None:
         if one.valued:
             values.learn(one.key.kind, one.valued, one.key.tick % FULL, Cost(calls=1, tokens=500))
     kept = typed_json.decode(msgspec.json.encode(values.state), ValueState)
-    again = BudgetView(view.table, retry_share=0.0, guarantees={}, held=view.held)
+    again = BudgetView(view.table, retry_share=0.0, guarantees={})
+    again.held = dict(view.held)
     assert list(live(values, view, 1)) == list(live(CallValues(kept), again, 1))
 
 
