@@ -23,8 +23,7 @@ from cogitate.scheduler.journal.checkpoint import (
     read_checkpoint,
     trimmed_tick,
 )
-from cogitate.scheduler.journal.ends import Change as Change
-from cogitate.scheduler.journal.ends import changes_of_end
+from cogitate.scheduler.journal.ends import Change, changes_of_end
 from cogitate.scheduler.journal.lines import Core, JournalError, ReadLine, read_hashes, read_line
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import UNREADABLE, load_streams

@@ -109,7 +109,7 @@ class RunLoop(RunEnd):
         self._unreadable = UnreadableLog()
         self.pace = Pace(tick_rate, lambda: time.monotonic()) if tick_rate is not None else None
         self._collections = collections if tick_rate is not None else None  # None: as Python does them
-        self._last = self.state.due.last = ticks
+        self.state.due.last = ticks
         self._source = Following(ledger, apply, self.pace, await_workers)
         self.collector = ResultCollector(
             ledger,

@@ -138,11 +138,7 @@ class LaterOutcomes:
         """
         writes: list[Write] = []
         waiting = {field.decode(): int(count) for field, count in store.mapping("waiting").items()}
-        jobs = [member.decode() for member in store.members("jobs")]
-        pipeline = store.pipeline()
-        for text in jobs:
-            pipeline.hmget(store.job_key(text), "state", "claims", "due")
-        for text, (state, claims, due) in zip(jobs, pipeline.execute(), strict=True):
+        for text, (state, claims, due) in store.open_jobs("state", "claims", "due").items():
             there = self._open.get(JobKey.parse(text))
             if there is None or (state, claims) != (b"open", b"0"):
                 continue
