@@ -136,7 +136,9 @@ class RunTotals(msgspec.Struct, kw_only=True):
             self.facts[core.tick] = core.facts
         for name, count in notes.warnings.items():
             self.warnings[name] = self.warnings.get(name, 0) + count
-        for ended, note in zip(core.ended, notes.ended, strict=True):
+        noted = {note.key: note for note in notes.ended}
+        for ended in core.ended:
+            note = noted.get(ended.key) or EndNote(key=ended.key, source="none")  # of a journal that an audit refutes
             for fact, value in (("end", how_ended(ended, note)), ("source", note.source), ("reason", ended.reason)):
                 self._count(ended.key.kind, fact, value)
             opening = self.open.get(ended.key.text())
