@@ -111,7 +111,7 @@ class RunTotals(msgspec.Struct, kw_only=True):
     warnings: dict[str, int] = msgspec.field(default_factory=dict)
     usage: dict[str, Cost] = msgspec.field(default_factory=dict)  # owner -> by its jobs' attempts, once known
     service_tiers: dict[str, int] = msgspec.field(default_factory=dict)  # that answered -> results of jobs
-    discount: int = 0  # micro-dollars by which the standard service tier would have been dearer
+    discount: int = 0  # micro-dollars more that the standard service tier would have cost
     shortfalls: Shortfalls = msgspec.field(default_factory=dict)
     open: dict[str, JobBeginning] = msgspec.field(default_factory=dict)  # jobs without an end, by key
     promised: dict[str, int] = msgspec.field(default_factory=dict)  # successor of a deferred job -> tick that named it
