@@ -111,7 +111,7 @@ class Committer:
     """The commits of a run's finished ticks, some of which may be under way.
 
     Args:
-        restored: where the run stands.
+        restored: the position of the run.
         collector: publishes hints for new jobs, as soon as the ledger has them.
     """
 
@@ -189,7 +189,7 @@ class Committer:
         """Wait for the next reply, and return the ticks that are committed; none if all were read before.
 
         Raises:
-            Fenced, LedgerUnavailable: when they were not committed; the run stands where it did before them.
+            Fenced, LedgerUnavailable: when they were not committed; the run is where it was before them.
         """
         self._send_held()
         if not self._sent:

@@ -60,7 +60,7 @@ class RunEnd(ABC):
 
     @property
     def _status(self) -> Literal["finished", "stopped", "cancelled"]:
-        """Return the status in which this host leaves the run where it stands."""
+        """Return the status in which this host leaves the run now."""
         if self.state.steering.mode == "cancelled":
             return "cancelled"
         return "finished" if self._at_end else "stopped"
