@@ -14,6 +14,7 @@ from functools import cached_property, reduce
 import msgspec
 import structlog
 
+from cogitate.scheduler.budget.budget import amounts
 from cogitate.scheduler.config.endpoints import upper_bound
 from cogitate.tasks.job import Correction, Cost, added
 from cogitate.tasks.kind import Prompt
@@ -156,7 +157,7 @@ class _Case:
     def left(self) -> Cost:
         """Return what is left of the job's reservation."""
         one, used = self.call.claim.job.reserved, self.used
-        return Cost(*(max(0, most - spent) for most, spent in zip(_fields(one), _fields(used), strict=True)))
+        return Cost(*(max(0, most - spent) for most, spent in zip(amounts(one), amounts(used), strict=True)))
 
     def answered(self, answer: ModelAnswer) -> ModelAnswer:
         """Return an answer with the shares of this case."""
@@ -213,7 +214,7 @@ class _Group:
         correction = Correction(job.correction, job.correction_others)
         correction = correction if model.name == job.model else correction.raised
         most = upper_bound(model, corrected_tokens(self.call.prompt, correction), self.call.output_cap)
-        return all(one <= other for one, other in zip(_fields(most), _fields(self.left), strict=True))
+        return all(one <= other for one, other in zip(amounts(most), amounts(self.left), strict=True))
 
     def halves(self, failed: ModelAnswer | None) -> list[_Group]:
         """Return both halves, the first one last."""
@@ -228,7 +229,3 @@ def _read(text: str, prompt: Prompt, cases: int, *, foreign: bool) -> ModelAnswe
         return ModelAnswer(usage=Cost(), failure=Failure(kind="empty", detail=detail), packed=cases)
     value, failure = validated(Reply(text=text), prompt.answer)
     return ModelAnswer(usage=Cost(), value=value, failure=failure, text=text, packed=cases)
-
-
-def _fields(cost: Cost) -> tuple[int, int, int]:
-    return cost.calls, cost.tokens, cost.usd_micros
