@@ -58,7 +58,7 @@ _CIRCUMSTANCES = (
 Wanted = Callable[[JobKey, str, str, EndNote | None], bool]  # by key, end, reason and note
 MOST_READ = 5_000  # ticks, and ended jobs, that one page reads
 
-_OF_NOTE = sorted(set(LateAnswer.__struct_fields__) & set(EndNote.__struct_fields__))  # what it tells of its note
+_OF_NOTE = sorted(set(LateAnswer.__struct_fields__) & set(EndNote.__struct_fields__))  # copied from the note
 
 
 class JobHistory:

@@ -1,4 +1,4 @@
-"""Whether a loop goes on: what ends its run, or lets its host leave it to be resumed."""
+"""Whether a loop continues: what ends its run, or makes its host leave it to be resumed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class RunEnd(ABC):
         self.stopping = True
 
     def interrupt(self) -> None:
-        """End the wait of another thread for the next tick, which does not begin unless it has; leave the run."""
+        """End another thread's wait for the next tick, and leave the run; a tick that has not begun does not begin."""
         self.stopping = self.collector.interrupted = True
         self._interrupted.set()
 

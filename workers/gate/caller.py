@@ -50,7 +50,7 @@ class Caller:
         self._heard_at: set[str] = set()  # endpoints that may know this caller
         self._changed = threading.Condition()
         self._idle = self._closed = False
-        self._thread: threading.Thread | None = None
+        self._thread = threading.Thread(target=self._run, name="endpoint-caller", daemon=True)
 
     def new_token(self) -> str:
         """Return the token of a new call."""
@@ -68,8 +68,7 @@ class Caller:
     def _wake(self) -> None:
         if self._idle:
             self._changed.notify()
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="endpoint-caller", daemon=True)
+        if self._thread.ident is None:
             self._thread.start()
 
     def forget(self, token: str) -> None:
@@ -89,7 +88,7 @@ class Caller:
         with self._changed:
             self._closed = True
             self._changed.notify()
-        if self._thread is not None:
+        if self._thread.ident is not None:
             self._thread.join()
         for endpoint in self._heard_at:
             self._run_script(endpoint, ["gone", self._name])

@@ -141,7 +141,7 @@ class Reports:
         self._urgent = False
         self._closed = False
         self._changed = threading.Condition()
-        self._thread: threading.Thread | None = None
+        self._thread = threading.Thread(target=self._run, name="endpoint-reports", daemon=True)
 
     def add(self, report: Report) -> None:
         """Queue a report; the thread sends it soon."""
@@ -152,8 +152,7 @@ class Reports:
             self._urgent |= not report.is_plain
             if self._urgent or len(self._waiting) == 1:  # the first report that is not urgent starts the interval
                 self._changed.notify()
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="endpoint-reports", daemon=True)
+            if self._thread.ident is None:
                 self._thread.start()
 
     def send(self, report: Report) -> None:
@@ -165,7 +164,7 @@ class Reports:
         with self._changed:
             self._closed = True
             self._changed.notify()
-        if self._thread is not None:
+        if self._thread.ident is not None:
             self._thread.join()
 
     def _run(self) -> None:

@@ -85,13 +85,12 @@ class BatchDesk:
         self._woken: set[str] = set()
         self._changed = threading.Condition()
         self._closed = False
-        self._thread: threading.Thread | None = None
+        self._thread = threading.Thread(target=self._work, name="batches", daemon=True)
 
     def start(self) -> None:
         """Start the thread if it does not run."""
         with self._changed:
-            if self._thread is None and not self._closed:
-                self._thread = threading.Thread(target=self._work, name="batches", daemon=True)
+            if self._thread.ident is None and not self._closed:
                 self._thread.start()
 
     def wake(self, run: str) -> None:
@@ -109,7 +108,7 @@ class BatchDesk:
     def close(self) -> None:
         """End the thread, and wait a moment for it."""
         self.stop()
-        if self._thread is not None:
+        if self._thread.ident is not None:
             self._thread.join(HOLD)
         for files in self._files.values():
             files.close()

@@ -216,6 +216,18 @@ def test_owners_are_charged_for_all_spending_in_a_line() -> None:
     assert found.usage == {ANN: Cost(3, 13, 2), BOB: Cost(1, 2)}
 
 
+def test_an_end_without_a_note_has_no_source() -> None:
+    fold = Fold()
+    fold.admit(ONE)
+    found = fold.add(2, ended=(Ended(key=ONE, end="cancelled", reason="cancelled"),))
+    assert found.jobs["plan"] == {
+        "decision": {"admitted": 1},
+        "end": {"cancelled": 1},
+        "source": {"none": 1},
+        "reason": {"cancelled": 1},
+    }
+
+
 def test_a_shortfall_is_of_the_model_that_admission_gave() -> None:
     fold = Fold()
     fold.admit(ONE)
