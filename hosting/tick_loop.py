@@ -282,7 +282,7 @@ class TickLoop(BodyCalls):
         self._unused = [name for name in self._unused if not name.startswith(UNUSED_OWNER)]
 
     def _open_processes(self, settings: Settings) -> Processes:
-        """Start the server and the workers of this run, as far as needed; `_resources` stops them."""
+        """Start the server and the workers that this run needs; `_resources` stops them."""
         from cogitate.hosting.services import open_processes
 
         return open_processes(hand_on_kinds(settings) if settings.workers else settings, self._resources)

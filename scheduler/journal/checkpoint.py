@@ -1,6 +1,6 @@
 """A checkpoint of the journal: the sum of all lines up to a tick, as one chained entry, so that they can be removed.
 
-It stands between the line of its tick and the next. The chain covers it, the digest does not. The entry holds the fold
+It lies between the line of its tick and the next. The chain covers it, the digest does not. The entry holds the fold
 of the lines (`cogitate.scheduler.journal.run_totals`) and the content hash of each stream; the streams themselves are
 stored beside it. Keys under the run's prefix, `<t>` being the tick:
     journal_checkpoints     hash  tick -> the chained entry

@@ -43,7 +43,7 @@ class JournalTrimmed(JournalError):
 
 
 class JournalStep(NamedTuple):
-    """A line of the journal, and the checkpoint that stands behind it, if there is one."""
+    """A line of the journal, and the checkpoint that follows it, if there is one."""
 
     line: ReadLine
     checkpoint: JournalCheckpoint | None

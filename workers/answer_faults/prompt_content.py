@@ -1,8 +1,8 @@
 """The parts of a prompt that rules compare with an answer, and whether a text is about what they show.
 
-Nothing here depends on a language. The instructions are a sample of theirs: what they say themselves tells nothing
-about the memories. A text and memories can be compared if they are in one script and both have many words of the
-instructions, or neither does.
+Nothing here depends on a language. The instructions serve as a sample of theirs; their own words say nothing about the
+memories. A text can be compared with memories if both are in one script, and if both or neither have many words of the
+instructions.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ _HEAVY = re.compile("[\u30a1-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff]")
 def is_about(text: str, shown: Iterable[str], content: PromptContent, *, least: int = 0) -> bool:
     """Return whether a text is about the shown texts or people, or cannot be compared with them.
 
-    The character's own name tells nothing, and no more does what the instructions say of it.
+    The character's own name does not count, nor does what the instructions say about the character.
 
     Args:
         least: the words of content from which a text is compared.

@@ -1,13 +1,13 @@
-"""Calls of endpoints: the permission for each, the report of how it ended, and what that says of the endpoint.
+"""The permission for each call to an endpoint, the report of how the call ended, and what it says about the endpoint.
 
 One thread per process sends the reports to Redis in batches, so that no caller waits for them. Reports that affect
 other calls (a failure, a slot or tokens to return) leave at once; those of successful calls at an endpoint without
-limits are merged and leave a few times a second. Reports are lost with a killed worker, and while Redis is away, which
-leaves the counters and the breaker slightly stale: spending is in the ledger.
+limits are merged and leave a few times a second. Reports are lost if the worker is
+killed or Redis is away. The counters and the breaker are then slightly off; spending is not, since the ledger has it.
 
-The class of a failure is a guess from its status and words. What decides is which calls fail (`leave.lua`): a refusal
-sets its model aside once different prompts have met it and none succeeded, and the endpoint once that holds of a second
-model. So a prompt that an endpoint refuses costs its own job only, and a model that a key may not use only its jobs.
+The class of a failure is a guess from its status and words. The evidence decides (`leave.lua`): a
+model is set aside once it has refused different prompts and answered none, the endpoint once a second model has. So a
+refused prompt costs its own job only, and a model that the key may not use costs only the jobs that ask it.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class Reports:
 
     Args:
         leave: the script `leave`.
-        lost: is told the calls whose report did not reach Redis, or may not have.
+        lost: called with the calls whose report may not have reached Redis.
     """
 
     def __init__(

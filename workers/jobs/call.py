@@ -113,7 +113,7 @@ class Call(NamedTuple):
     model: Model
     output_cap: int  # the most tokens that the answer may have, reasoning included
     deadline: float  # instant of `time.monotonic()`
-    question: CachedQuestion  # everything that is sent to the model, but for the service tier
+    question: CachedQuestion  # everything that is sent to the model, except the service tier
     service_tier: str = ""  # to ask in; "": as the model's parameters say
 
     @classmethod

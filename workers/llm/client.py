@@ -304,7 +304,7 @@ class ModelClient:
 
 
 def _answer(reply: Reply, charge: Charge, value: BaseModel | None, failure: Failure | None) -> ModelAnswer:
-    """Return what came of a question, with what the reply reports of its cost."""
+    """Return the outcome of a question, with the cost that the reply reports."""
     return ModelAnswer(
         usage=charge.cost,
         estimated=charge.estimated,
