@@ -101,9 +101,11 @@ def load_base(store: RunStore) -> JournalCheckpoint | None:
     return None
 
 
-def load_checkpoint_streams(store: RunStore, checkpoint: JournalCheckpoint) -> dict[str, Stream]:
-    """Return the streams of the owners that were present at a checkpoint."""
+def load_checkpoint_streams(store: RunStore, checkpoint: JournalCheckpoint | None) -> dict[str, Stream]:
+    """Return the streams of the owners that were present at a checkpoint; without one, nobody was."""
     streams: dict[str, Stream] = {}
+    if checkpoint is None:
+        return streams
     owners = sorted(checkpoint.streams)
     for start in range(0, len(owners), PAGE):
         page = owners[start : start + PAGE]
