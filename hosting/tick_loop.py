@@ -255,7 +255,8 @@ class TickLoop(BodyCalls):
                 prior = prior_now(client, settings)
                 if prior.tick_rate != self.state.latencies.prior.tick_rate:
                     self.state.latencies.begin_anew(prior)
-            self.settings, self.pool = settings, pool
+            self.settings = settings
+            self.pool = pool  # a load test stops the workers before it reads what they have spent
             self._log_warnings = log_warnings
             named = self.state.facts.embeddings
             self._similarity = KeptSimilarity(RunVectors(ledger.store, run, named.model)) if named is not None else None
