@@ -23,6 +23,6 @@ class LazyThread:
             self._thread.start()
 
     def join(self, timeout: float | None = None) -> None:
-        """Wait until the thread ends, at most for so many seconds; a thread that was never started is not waited for."""
+        """Wait until the thread ends, at most for so many seconds, if it was started."""
         if self._thread is not None:
             self._thread.join(timeout)
