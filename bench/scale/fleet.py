@@ -71,7 +71,7 @@ def town_demand() -> Demand:
 
 
 def fleet_of(agents: float, demand: Demand, size: Size) -> Fleet:
-    """Return the fleet for so many agents."""
+    """Return the fleet for this many agents."""
     runs = max(1, -(-int(agents) // int(size.run)))
     return Fleet(
         runs=runs,

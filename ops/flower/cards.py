@@ -103,7 +103,7 @@ def model_card(run: RunOverview, endpoints: Sequence[EndpointVitals], *, workers
     late = max(0, late - by_host)
     too_slow = graded(late + unasked, run.ended) if workers else ""
     if too_slow == "warn" and not graded(unasked, run.ended):
-        too_slow = ""  # a few late answers alone are no slow model
+        too_slow = ""  # a few late answers alone do not make a model slow
     opened = [one for one in ours if one.breaker != "closed"]
     value: str
     grade: Grade

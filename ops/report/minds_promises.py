@@ -19,7 +19,7 @@ class RememberedPromise(NamedTuple):
 
     owner: str  # who remembers it
     promise: Promise
-    given: str  # game time at which it was given or told of, in words
+    given: str  # game time at which it was given or mentioned, in words
     came: str  # game time of the memory that tells the outcome
     ended: float  # the same in total minutes; infinite while it is open
 

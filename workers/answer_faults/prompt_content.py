@@ -103,7 +103,7 @@ class PromptContent:
 
     @_Once
     def not_names(self) -> frozenset[str]:
-        """Return the capitalised words that are no name to take up: the instructions', and any that occur otherwise."""
+        """Return the capitalised words that are not names: the instructions', and any that also occur in lower case."""
         others = (word.capitalize() for word in _LETTERS.findall(self._without_people) if word.islower())
         return frozenset((*_LETTERS.findall(self.instructions), *map(str.capitalize, self.vocabulary), *others))
 
@@ -125,7 +125,7 @@ def name_of(text: str) -> str:
     return letters if letters.isascii() else "".join(c for c in letters if not unicodedata.combining(c))
 
 
-_CAPITALIZED = re.compile(r"\b[^\W\d_]\w+")  # "I" is no name
+_CAPITALIZED = re.compile(r"\b[^\W\d_]\w+")  # "I" is not a name
 _RUN = re.compile(rf"(?:[^\W_]|[{MARKS}])+")
 _LIKE = 1 / 5  # share of a text's words in the instructions, above which it is in their language; of memories half
 _ENOUGH = 2  # shared words of content; a name counts for two

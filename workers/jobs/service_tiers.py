@@ -48,7 +48,7 @@ log = structlog.get_logger()
 
 
 def marked(answer: ModelAnswer) -> ModelAnswer:
-    """Return the answer to a flex request, its failure marked as one of the tier if it may be."""
+    """Return the answer to a flex request, its failure marked if the tier may have caused it."""
     failure = answer.failure
     if failure is None or failure.kind not in _OF_CAPACITY | _OF_REQUEST:
         return answer

@@ -120,7 +120,7 @@ class Channel(pyamqp.Channel):
             self._pass_on()
 
     def _take(self, kind: str, lane: Lane, deliver: Callable[[Any], None], message: Any) -> None:
-        """Hold a hint that RabbitMQ handed out, or drop what is none."""
+        """Hold a hint that RabbitMQ handed out; drop anything else."""
         try:
             check_hint(_envelope(message), kind)
         except MessageRefused as refusal:

@@ -19,7 +19,7 @@ from cogitate.scheduler.config.endpoints import upper_bound
 from cogitate.tasks.job import Correction, Cost, added
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.gate.gate import Refused
-from cogitate.workers.jobs.call import Ask, CachedQuestion, Call
+from cogitate.workers.jobs.call import Ask, Call
 from cogitate.workers.jobs.packs.prompt import (
     PackedPrompt,
     Passages,
@@ -193,14 +193,8 @@ class _Group:
         prompt, cap = self.pack.prompt, output_cap_of([case.call for case in self.cases])
         due = min(case.call.claim.job.due for case in self.cases)
         job = msgspec.structs.replace(first.claim.job, reserved=self.left, due=due)
-        return Call(
-            claim=msgspec.structs.replace(first.claim, case=replace(first.claim.case, job=job)),
-            prompt=prompt,
-            model=first.model,
-            output_cap=cap,
-            deadline=min(case.call.deadline for case in self.cases),
-            question=CachedQuestion.of(prompt, first.model, cap),
-        )
+        claim = msgspec.structs.replace(first.claim, case=replace(first.claim.case, job=job))
+        return Call.of(claim, prompt, first.model, cap, min(case.call.deadline for case in self.cases))
 
     @property
     def left(self) -> Cost:
