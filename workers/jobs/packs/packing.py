@@ -127,8 +127,6 @@ class Packing:
     def _may_pack(self, call: Call) -> bool:
         """Return whether this call may wait a moment, and share its request."""
         claim, job = call.claim, call.claim.job
-        if call.prompt.enforced:  # its schema holds its own choices
-            return False
         now = job.key.tick if self._host_waits else max(job.key.tick, claim.tick)
         return claim.number == 1 and job.due - now > 1 and kind_of(job.key.kind).packs
 

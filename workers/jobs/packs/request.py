@@ -182,7 +182,7 @@ class _Group:
     def pack(self) -> PackedPrompt:
         """The prompt for all."""
         seed = "\n".join(case.call.claim.job.id for case in self.cases)
-        return packed([case.call.prompt for case in self.cases], seed)
+        return packed([case.call.prompt for case in self.cases], seed, by_name=not self.cases[0].call.model.reasons)
 
     @cached_property
     def call(self) -> Call:
