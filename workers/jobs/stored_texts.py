@@ -28,7 +28,7 @@ from redis.typing import EncodableT
 from cogitate.memory import typed_json
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.claims import Claim
-from cogitate.scheduler.ledger.connect import clock_of
+from cogitate.scheduler.ledger.connect import server_time
 from cogitate.scheduler.ledger.keys import RESPONSES, incarnation_key
 from cogitate.scheduler.ledger.recorded_answers import MOST_ANSWER, RecordedAnswer
 from cogitate.scheduler.ledger.run_store import RunStore
@@ -77,7 +77,7 @@ class KeptTexts:
     def find(self, keys: Sequence[str], fields: Sequence[str]) -> list[bytes | None]:
         """Return the texts under these fields; None for each that is missing or expired."""
         try:
-            seconds, micros = clock_of(self._client, keys[0])
+            seconds, micros = server_time(self._client, keys[0])
             with self._client.pipeline(transaction=False) as pipe:
                 for field in fields:
                     pipe.hget(keys[0], field)
