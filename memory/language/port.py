@@ -153,6 +153,9 @@ class Language(Protocol):
     def declines(self, sentence: str) -> bool:
         """Return whether a sentence refuses what another proposed before it, or leaves it open."""
 
+    def is_own_matter(self, sentence: str) -> bool:
+        """Return whether a sentence tells what its speaker means to do, without those whom it speaks to."""
+
     def tells_trouble(self, sentence: str) -> bool:
         """Return whether a sentence tells that something is broken, missing or in danger, or may do so."""
 

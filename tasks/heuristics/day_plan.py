@@ -130,8 +130,9 @@ def build(
     slots = [Slot(start + 30 * at, SEE_TO + what, None, 5, PRESSING, "see_to") for at, what in enumerate(seen_to)]
     slots = [*map(told, slots), *timed]
     left = [Slot(0, text, None, 4, LEFT_UNDONE) for text in owed[:1]]
-    left += [told(Slot(0, SEE_TO + text, None, 4, LEFT_UNDONE, "see_to")) for text in said[-MOST_SAID:]]
-    left += _taken_up(unfinished, [*slots, *untimed], places, told, phrases, status)
+    left += [Slot(0, text, None, 4, LEFT_UNDONE) for text in said[-MOST_SAID:]]
+    usual = [Slot(0, habit.what, None, 3, OPEN) for habit in read_routine(routine, profile.name)]  # each day anew
+    left += _taken_up(unfinished, [*slots, *left, *untimed, *usual], places, told, phrases, status)
     for one in agreed[:MOST_SAID]:
         slot = Slot(0, one.what, one.location, 4, LEFT_UNDONE)
         slots.append(_at(slot, _free(slots, midnight + _TAKEN_UP[0], start, min(closes, max(one.minute, start + 1)))))

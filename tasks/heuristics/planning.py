@@ -9,14 +9,15 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
-from cogitate.memory.appointments import appointments, standing
+from cogitate.memory.appointments import Appointment, appointments, standing
 from cogitate.memory.clock import DAY, day_of
 from cogitate.memory.entry import Entry
-from cogitate.memory.language.languages import is_english
+from cogitate.memory.language.languages import is_english, languages_of
 from cogitate.memory.language.packs import pack_of
+from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.times import is_over
-from cogitate.memory.summaries.conversations import first_person
+from cogitate.memory.summaries.conversations import first_person, parse_line
 from cogitate.tasks.heuristics.agreements import find_agreed
 from cogitate.tasks.heuristics.called_off import called_off_for
 from cogitate.tasks.heuristics.day_plan import SEE_TO, Slot, build, first_said, is_work
@@ -44,7 +45,7 @@ def find_slots(case: Case, start: int, end: int, language: str) -> tuple[list[Sl
     owed = find_owed(case.job.key.owner, case.entries, case.world.display_names, case.world.locations, start, end)
     told, places = _told(case, start), case.world.locations
     entries, names = case.entries, case.world.display_names
-    appointed = appointments(told, places, start, end)
+    appointed = [a for a in appointments(told, places, start, end) if not _is_of_another(case, a)]
     agreed = find_agreed(case.job.key.owner, entries, names, places, appointed, told, (start, end))
     booked = with_owed(agreed.timed, standing(owed.timed, told), owed.by_others)
     exchanged = owed.numbers | agreed.numbers
@@ -73,6 +74,16 @@ def find_slots(case: Case, start: int, end: int, language: str) -> tuple[list[Sl
         slots.sort(key=lambda slot: -slot.priority)
     used = {a.number for a in booked if a.number} | {entry.number for entry in pressing}
     return slots, tuple(used)
+
+
+def _is_of_another(case: Case, appointment: Appointment) -> bool:
+    """Return whether an appointment is what another says that it does alone."""
+    entry = next((e for e in case.entries if e.number == appointment.number), None)
+    if entry is None or is_english(appointment.what):
+        return False
+    line = parse_line(entry, case.world.display_names)
+    said = appointment.what.removeprefix(pack_of(languages_of(appointment.what)[0]).labelled(line.speaker, ""))
+    return line.speaker not in ("", case.profile.name) and language_of(said).is_own_matter(said)
 
 
 def _dated(case: Case) -> Entry:

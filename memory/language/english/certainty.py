@@ -148,6 +148,11 @@ def declines(sentence: str) -> bool:
     return _WORDS.says("declines", sentence) or any(cue.search(sentence) for cue in cues)
 
 
+def is_own_matter(sentence: str) -> bool:
+    """Return whether a sentence tells what its speaker means to do, alone."""
+    return is_intent(sentence) and not _WORDS.says("ours", sentence)
+
+
 def tells_trouble(sentence: str) -> bool:
     """Return whether a sentence tells that something is broken, missing or in danger."""
     return _WORDS.tells_trouble(sentence)

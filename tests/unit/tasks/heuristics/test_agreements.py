@@ -9,8 +9,11 @@ import pytest
 from cogitate.memory.appointments import appointments
 from cogitate.memory.clock import DAY
 from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Profile
 from cogitate.tasks.heuristics.agreements import Agreed, find_agreed
 from cogitate.tasks.heuristics.reading import TIMED
+from tests.unit.tasks.kind_cases import KLAUS, MARIA, message, stream_of
+from tests.unit.tasks.plan.plan_case import MORNING, made
 
 NAMES = {"agent:a": "Ada", "agent:b": "Bo"}
 EVENING = 18 * 60
@@ -76,6 +79,12 @@ def _items(owner: str, *lines: tuple[str, str]) -> list[str]:
             "10:00 Ada: Kannst du mir an Tag 2 beim Zaun helfen? – Ja, ich komme um zehn Uhr vorbei",
         ),
         (
+            "Can you bring the roll tomorrow?",
+            "I'll bring it before I leave.",
+            "",
+            "Ada: Can you bring the roll on day 2? – I'll bring it before I leave",
+        ),
+        (
             "Je t'apporte la soupe demain à 13 h ?",
             "Oui, merci !",
             "13:00 Je t'apporte la soupe le jour 2 à 13 h ? (Bo)",
@@ -104,6 +113,8 @@ def test_an_agreement_is_planned_with_the_deed_of_the_proposal_by_whose_it_is_to
         ("明日の十時に掃除を手伝ってくれる？", "ちょっと考えさせて。"),
         ("明天晚上七点一起吃饭好吗？", "不行，我来不了。"),
         ("Shall we go fishing tomorrow at 7?", "With whom?"),
+        ("¿Me traes mañana el rol?", "¿Qué rol?"),
+        ("Mañana llueve.", "Gracias."),
     ],
 )
 def test_a_reply_that_refuses_or_leaves_open_makes_no_agreement(asks: str, answers: str) -> None:
@@ -134,6 +145,21 @@ def test_an_hour_without_a_day_is_of_the_day_of_the_talk_unless_the_talk_names_a
     asked = (("a", "Could you bring the balloons?"), ("b", "Sure, I'll be there at 4 pm."))
     assert len(_agreed("agent:b", _talk(*asked, at=morning), start).timed) == 1
     assert not _agreed("agent:b", _talk(party, *asked, at=morning), start).numbers
+
+
+def test_a_plan_holds_an_agreement_until_it_is_called_off() -> None:
+    def items(*lines: tuple[str, str]) -> list[str]:
+        who = {"a": (MARIA, KLAUS), "b": (KLAUS, MARIA)}
+        said = (
+            message(text, 600 + at, speaker=who[one][0], hearer=who[one][1]) for at, (one, text) in enumerate(lines)
+        )
+        stream = stream_of(*said)
+        plan = made(stream, DAY + MORNING, profile=Profile(name="Klaus Mueller"))
+        return [item.description for item in plan.items]
+
+    agreed = (("a", "Quiero ir mañana a la isla."), ("b", "Iremos. A las siete en el muelle."))
+    assert items(*agreed) == ["Maria Lopez: Quiero ir el día 2 a la isla – Iremos. A las siete en el muelle"]
+    assert not any("isla" in item for item in items(*agreed, ("b", "No iremos a la isla, se cancela.")))
 
 
 def test_lines_of_two_talks_are_no_exchange() -> None:
