@@ -99,7 +99,7 @@ def find_agreed(
     untimed: list[Appointment] = []
     numbers: set[int] = set()
     for first, second, after, is_dated in _pairs(TURNS.of(entries, owner, names), clock):
-        if first.minute > start or (first.numbers[0] in numbers and not _asks(first.text)):
+        if first.minute >= end or (first.numbers[0] in numbers and not _asks(first.text)):
             continue  # to come, or a reply itself
         found = _exchange(first.text, first.minute, second.text, second.minute, is_dated, clock)
         if found is None:
