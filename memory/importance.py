@@ -25,7 +25,7 @@ _MOST_WORDS = 200  # of a text: those after them hardly change how important it 
 _MAX_RATINGS = 16  # kept per text, the newest
 _NEIGHBOURS = 25
 _LEAST_SIMILAR = 0.15
-_LEAST_SHARED = 0.99 * _LEAST_SIMILAR**2  # of a text's rarity: who shares less cannot be so similar; 1% for rounding
+_LEAST_SHARED = 0.99 * _LEAST_SIMILAR**2  # of a text's rarity: one that shares less is less similar; 1% for rounding
 _SHARPNESS = 2.5  # power of the cosine in a neighbour's weight
 _SAME_OWNER = 3.0  # an owner rates like itself
 _SAME_TEXT = 2.0  # … and the same text even more so
@@ -107,7 +107,7 @@ class Ratings:
     def deserves_call(self, estimate: ImportanceEstimate, share: float) -> bool:
         """Return whether this entry is among the `share` (0 to 1) of entries whose rating is worth a call.
 
-        Counts the entry as considered, and as called when the answer is yes. An entry must stand out among the last
+        Counts the entry as considered, and as called if the answer is yes. An entry must stand out among the last
         200 estimates; calls are never more than 10 above `share` of what was considered.
         """
         state = self.state

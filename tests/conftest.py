@@ -147,23 +147,6 @@ def kinds_restored() -> Generator[None]:
     registry._kinds.update(before)
 
 
-@pytest.fixture(autouse=True, scope="session")
-def cheap_fake_redis() -> None:
-    """Spare what fakeredis does at every script."""
-    from tests import fake_redis
-
-    fake_redis.install()
-
-
-@pytest.fixture(autouse=True, scope="module")
-def fake_servers_of_module(cheap_fake_redis: None) -> Generator[None]:
-    """Forget the fake servers of a module with it."""
-    yield
-    from tests import fake_redis
-
-    fake_redis.release_servers()
-
-
 @pytest.fixture(autouse=True, scope="module")
 def kinds_of_module() -> Generator[None]:
     """Forget the kinds that fixtures of a module register."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from cogitate.memory.language.commitments import MAX_WHAT, Appointed, Outcome, Vow, are_alike
 from cogitate.memory.language.packs import Pack, fold
@@ -60,6 +60,9 @@ class Neutral:
     def quoted(self, said: str, speaker: str, listener: str, is_mine: bool, minute: int | None) -> str:
         day = "" if minute is None else self._pack.day(minute)
         return self._pack.labelled(self._pack.bracketed(speaker, day), self._pack.quoted(said))
+
+    def all_of(self, parts: Sequence[str]) -> str:
+        return self._pack.all_of(parts)
 
     def with_subject(self, text: str, subject: str) -> str:
         return text

@@ -23,7 +23,7 @@ from cogitate.memory.stream import Stream
 #: Words before the one that names what an observation is about.
 _ARTICLES = frozenset(words("a an the der die das ein eine le la les un une el los las una o os um uma il lo"))
 
-#: Characters of a text in which its first word stands.
+#: Characters of a text that hold its first word.
 _OPENING = 80
 
 #: Counter of a stream's head: the importance of all repeats ever counted instead of stored, summed.
@@ -64,7 +64,7 @@ def _repeatable_text(entry: Entry) -> str | None:
 
 
 def _first_word(text: str) -> str:
-    """Return the first word that is no article; of a script without spaces, the first character."""
+    """Return the first word that is not an article, or the first character in a script without spaces."""
     for first in words(text[:_OPENING]):
         if first not in _ARTICLES:
             break

@@ -56,7 +56,7 @@ class DropObservation(msgspec.Struct, frozen=True, tag="drop"):
     """Observations and events of a tick that the fork drops, for all owners or for one."""
 
     tick: int
-    text: str  # that stands in what would be remembered
+    text: str  # that an observation must contain
     owner: str = ""  # "": every owner
 
 
@@ -64,8 +64,8 @@ class RewordObservation(msgspec.Struct, frozen=True, tag="reword"):
     """Observations and events of a tick that the fork rewords, for all owners or for one."""
 
     tick: int
-    text: str  # that stands in what would be remembered
-    to: str  # what stands there instead
+    text: str  # that an observation must contain
+    to: str  # what replaces it
     owner: str = ""  # "": every owner
 
 
@@ -121,5 +121,5 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return [*self.inherited, *(change for change in self.changes if isinstance(change, WorldChange))]
 
     def conditions_after(self, tick: int) -> Conditions | None:
-        """Return the conditions that begin to hold after a tick; None: those before it go on."""
+        """Return the conditions that begin to hold after a tick; None: those before it stay in force."""
         return next((one for one in self.conditions if one.after == tick), None)

@@ -2,7 +2,7 @@
 
 A fork is a complete run from tick 1 on. Its host repeats its source up to the tick of the fork, so its journal is
 complete and is replayed, audited, trimmed and deleted like any other. It has copied what it needs of its source, which
-may be deleted or go on.
+may be deleted or continue.
 
 Keys under the run's prefix:
     state            field "origin": `Origin`, JSON; field "parted": the last tick at which it repeated its source
@@ -27,7 +27,7 @@ PAGE = 200  # lines a round trip
 
 
 def origin_of(store: RunStore) -> Origin | None:
-    """Return the origin of a run; None: it is no fork."""
+    """Return the origin of a run; None: it is not a fork."""
     kept = store.field("state", "origin")
     return typed_json.decode(kept, Origin) if kept is not None else None
 

@@ -170,7 +170,7 @@ def key_on_each(client: Redis, key: str) -> list[tuple[Redis, str]]:
     return [(one, at) for one in ledgers for at in (one.key_on_each(key) if isinstance(one, ClusterRedis) else [key])]
 
 
-def clock_of(client: Redis, key: str) -> tuple[int, int]:
+def server_time(client: Redis, key: str) -> tuple[int, int]:
     """Return the time by the clock that scripts on this key use: seconds and microseconds.
 
     Raises:
@@ -282,10 +282,10 @@ def _has_all_slots(server: Redis) -> bool:
 
 
 def check_carries_messages(url: str, timeout: float) -> None:
-    """Check that a broker is no server of a cluster; one that does not answer passes.
+    """Check that a broker is not part of a cluster; one that does not answer passes.
 
     Raises:
-        ConfigurationError: when it is one.
+        ConfigurationError: when it is part of one.
     """
     with connect_to_read(url, timeout) as broker, contextlib.suppress(RedisError):
         if broker.info("cluster").get("cluster_enabled"):

@@ -39,11 +39,11 @@ log = structlog.get_logger()
 
 
 class MoveFailed(LedgerError):
-    """A run could not be moved. It is where it was, nothing is lost, and the same command goes on."""
+    """A run could not be moved. It is where it was, nothing is lost, and the same command continues the move."""
 
 
 class Leaving(msgspec.Struct, frozen=True, kw_only=True):
-    """What a ledger says of a run that leaves it."""
+    """What a ledger says about a run that leaves it."""
 
     to: str  # place of the other ledger
     incarnation: str
@@ -51,7 +51,7 @@ class Leaving(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def leaving(ledger: Redis, run: str) -> Leaving | None:
-    """Return what a ledger says of a run whose move has begun and not ended; None if it says nothing."""
+    """Return what a ledger says about a run whose move has begun and not ended; None if it says nothing."""
     raw = read_value(ledger, moving_key(run))
     if raw is None or ledger.ttl(moving_key(run)) != -1:
         return None
@@ -68,8 +68,8 @@ def move_run(source: Redis, target: Redis, run: str, to: str) -> int:
         RunMissing: when there is no such run.
         RunHeld: when a host is active on it, or it is on its way to another place.
         RunExists: when the target has a run of this name.
-        MoveFailed: when a copy is not what its key is.
-        RedisError: when a ledger cannot be reached; a second call goes on.
+        MoveFailed: when a copy differs from its key.
+        RedisError: when a ledger cannot be reached; a second call continues the move.
     """
     said = leaving(source, run)
     if said is None and incarnation_of(source, run) is None and incarnation_of(target, run) is not None:
@@ -195,7 +195,7 @@ def _compare(source: Redis, target: Redis, run: str) -> None:
         kind = source.type(key)
         pairs = zip_longest(_pages(source, kind, key), _pages(target, target.type(key), key))
         if (kind != target.type(key) or any(one != other for one, other in pairs)) and source.exists(key):
-            raise MoveFailed(f"run {run!r}: the copy of key {key.decode(errors='replace')!r} is not what the key is")
+            raise MoveFailed(f"run {run!r}: the copy of key {key.decode(errors='replace')!r} differs from it")
 
 
 def _arrive(target: Redis, run: str, incarnation: str) -> None:

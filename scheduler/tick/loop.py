@@ -37,14 +37,14 @@ from cogitate.scheduler.journal.origin import origin_of
 from cogitate.scheduler.ledger.errors import LedgerError
 from cogitate.scheduler.ledger.ledger import Apply, HostLedger
 from cogitate.scheduler.ledger.step_replies import BoundaryInput, UnreadableLog
-from cogitate.scheduler.tick.commit import Committer, SendCommit, commit_at_once, let_go
-from cogitate.scheduler.tick.figure_history import EndedJobs
+from cogitate.scheduler.tick.commit import Committer, SendCommit, commit_at_once
+from cogitate.scheduler.tick.ended_jobs import EndedJobs
 from cogitate.scheduler.tick.following import Following
 from cogitate.scheduler.tick.garbage import FullCollections
 from cogitate.scheduler.tick.pace import Pace, keep
 from cogitate.scheduler.tick.restore import Restored, restore
 from cogitate.scheduler.tick.result_collector import Publish, ResultCollector
-from cogitate.scheduler.tick.run_end import RunEnd
+from cogitate.scheduler.tick.run_end import RunEnd, let_go
 from cogitate.scheduler.tick.terms import TermsOf
 from cogitate.scheduler.tick.tick_iterator import OneDriver, Tick, ends_before, redeliver
 from cogitate.scheduler.tick.trimming import JournalTrimmer
@@ -109,7 +109,7 @@ class RunLoop(RunEnd):
         self._unreadable = UnreadableLog()
         self.pace = Pace(tick_rate, lambda: time.monotonic()) if tick_rate is not None else None
         self._collections = collections if tick_rate is not None else None  # None: as Python does them
-        self._last = self.state.due.last = ticks
+        self.state.due.last = ticks
         self._source = Following(ledger, apply, self.pace, await_workers)
         self.collector = ResultCollector(
             ledger,
@@ -240,7 +240,7 @@ class RunLoop(RunEnd):
         keep(pace, self.tick, time.monotonic, self._interrupted, self._collections, self.engine.work_ahead)
 
     def _take_conditions(self) -> None:
-        """Go on with other settings and templates if they change after the tick that was committed last.
+        """Continue with other settings and templates if they change after the last committed tick.
 
         The host reads its run back from the ledger, as if it resumed it with the new settings.
         """

@@ -48,7 +48,7 @@ class _Formatted(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a capsule says of its run."""
+    """What a capsule says about its run."""
 
     format: int = FORMAT
     schema: int = SCHEMA
@@ -59,7 +59,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     chain: str
     versions: dict[str, str]  # of Cogitate and Python, which wrote the capsule
     description: dict[str, str]  # that the host gave, such as the world and its seed
-    origin: Origin | None = None  # of a fork: the run, the tick and the chain that it goes on from
+    origin: Origin | None = None  # of a fork: the run, the tick and the chain that it continues from
     latency_prior: LatencyPrior | None = None  # of a run whose due ticks follow the model
     members: dict[str, Member]
 
@@ -69,7 +69,7 @@ _MANIFEST = typed_json.decoder(Manifest)
 
 
 def read_manifest(container: Container) -> Manifest:
-    """Return the manifest of a capsule, once every member is what it says.
+    """Return the manifest of a capsule after checking every member against it.
 
     Raises:
         CapsuleError: when it cannot be read, another version wrote it, or a member is missing, changed or unknown.
@@ -87,7 +87,7 @@ def read_manifest(container: Container) -> Manifest:
     except (msgspec.DecodeError, RecursionError) as error:
         raise changed(container.path, f"its manifest cannot be read ({error})") from error
     except ConfigurationError as error:
-        raise CapsuleError(f"{container.path}: its manifest names no run: {error}") from error
+        raise CapsuleError(f"{container.path}: its manifest has no valid name of a run: {error}") from error
     if not all(map(_HASH.fullmatch, (manifest.digest, manifest.chain))):
         raise changed(container.path, "its manifest has no digest and chain")
     named = {*manifest.members, MANIFEST}

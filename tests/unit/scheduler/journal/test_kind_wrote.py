@@ -12,11 +12,11 @@ from cogitate.memory.entry import Entry
 from cogitate.memory.snapshot import dump
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.journal.checkpoint import packed
-from cogitate.scheduler.journal.history import check_kind_wrote
 from cogitate.scheduler.journal.lines import (
     Ended,
     EndNote,
 )
+from cogitate.scheduler.journal.unreadable_entries import check_kind_wrote
 from tests.unit.scheduler.journal_case import Journal
 from tests.unit.scheduler.run_lines_case import (
     ANN,

@@ -13,7 +13,8 @@ from cogitate.memory.entry import Entry, Marks
 from cogitate.memory.profile import Profile
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.config.facts import Facts
-from cogitate.scheduler.journal.history import read_journal, redo
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.journal.rebuilt_streams import redo
 from cogitate.scheduler.ledger.errors import RunAltered
 from cogitate.scheduler.ledger.ledger import Write
 from cogitate.scheduler.ledger.run_store import RunStore

@@ -16,8 +16,9 @@ from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.inspection import audit as module
 from cogitate.scheduler.inspection.audit import audit, audit_budget
 from cogitate.scheduler.inspection.snapshot import AccountsSnapshot, take_snapshot
-from cogitate.scheduler.journal.history import read_journal, redo
+from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import Core, Correction, Ended, EndNote, JournalError, Rated, ReadLine, TickNotes
+from cogitate.scheduler.journal.rebuilt_streams import redo
 from cogitate.scheduler.journal.run_totals import RunTotals
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import JobKey
@@ -122,7 +123,7 @@ def test_an_impossible_tick_is_not_part_of_a_journal(ended: Any, said: str) -> N
     with pytest.raises(JournalError, match=re.escape(said)):
         redo(ReadLine(core, TickNotes(epoch=1), "", ""), streams)
     core = Core(tick=3, minute=3, rated=(Rated("agent:zoe", 1, 5),))
-    with pytest.raises(JournalError, match=r"tick 3: the journal changes what is not there: KeyError\('agent:zoe'\)"):
+    with pytest.raises(JournalError, match=r"tick 3: the journal changes what does not exist: KeyError\('agent:zoe'\)"):
         redo(ReadLine(core, TickNotes(epoch=1), "", ""), streams)
 
 
