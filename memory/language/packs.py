@@ -23,7 +23,7 @@ FILE = "phrases.toml"
 SAID = ("name", "day", "dates", "work", "errands", "again", "see_to", "keep", "quiet", "reasons", "quotes")
 DAYS = {"before": -2, "yesterday": -1, "today": 0, "tomorrow": 1, "after": 2}  # placeholders, by days from today
 _READ = ("colon", "not_after", "hours", "at", "before", "units", "am", "pm", "noon", "midnight", "half", "numbers")
-_OPEN = ("refusals", "doubts", "others", "own")
+_OPEN = ("refusals", "doubts", "others", "own", "ours")
 _WAYS = (
     "sleep",
     "food",
