@@ -39,6 +39,7 @@ _WAYS = (
     "harms",
     "lacks",
     "not_subject",
+    "called_by",
 )
 _KEYS = frozenset((*SAID, *_READ, *_OPEN, *_WAYS, "between", "days", "function_words", "letters"))
 _TABLES = ("days", "reasons")

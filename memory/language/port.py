@@ -207,6 +207,11 @@ def knows_trouble(code: str) -> bool:
     return code == ENGLISH or bool(pack_of(code).phrase("harms") and pack_of(code).phrase("lacks"))
 
 
+def calls_by_short_name(code: str) -> bool:
+    """Return whether a language calls people by a part of their full name, by its ISO 639 code."""
+    return code in (ENGLISH, UNDETERMINED) or bool(pack_of(code).phrase("called_by"))
+
+
 def _possible(text: str) -> Iterator[Language]:
     """Yield what knows the languages that a text may be in: all with a pack where it shows none."""
     found = languages_of(text)
