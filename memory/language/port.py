@@ -135,6 +135,15 @@ class Language(Protocol):
     def is_done(self, sentence: str, deed: str) -> bool:
         """Return whether a sentence tells that a deed was done, by anybody."""
 
+    def is_deadline(self, text: str) -> bool:
+        """Return whether a text names what something is due by: "before", "until"."""
+
+    def ends_in_a_day(self, text: str) -> bool:
+        """Return whether something is due by a part of the day that each day has: "before supper"."""
+
+    def is_often(self, text: str) -> bool:
+        """Return whether a text tells of each day."""
+
     def tells_done(self, sentence: str) -> bool:
         """Return whether a sentence tells that what was out of order is mended or settled."""
 

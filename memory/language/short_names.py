@@ -9,12 +9,12 @@ from functools import lru_cache
 
 from cogitate.memory.language.quotations import outside_quotations
 from cogitate.memory.language.tables import english
-from cogitate.memory.language.text import FUNCTION_WORDS, MARKS
+from cogitate.memory.language.text import FUNCTION_WORDS, MARKS, words
 
 _PART = re.compile(rf"[^\W\d_][\w{MARKS}'’-]+")  # of a name, that can stand for a person
 _TITLES = english("titles")
 #: Stand in a name in small letters: "Ludwig van Beethoven".
-_PARTICLES = frozenset("van von der den de del della di da do dos das du la le y e al el bin ibn zu af ten ter".split())
+_PARTICLES = frozenset(words("van von der den de del della di da do dos das du la le y e al el bin ibn zu af ten ter"))
 
 
 def short_names(called: Iterable[str], known: Collection[str], said: Collection[str] = ()) -> dict[str, str]:

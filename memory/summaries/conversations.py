@@ -132,7 +132,7 @@ def _parsed(entry: Entry, names: Mapping[str, str]) -> Utterance:
 def quoted_speaker(text: str) -> str:
     """Return who said what a text quotes: "Ada" of 'Ada told me: "The mill burns."'; "" for any other text."""
     found = _REPORT.match(text)
-    return found["who"] if found else ""
+    return found["who"] if found else pack_of(languages_of(text)[0]).speech.speaker_of(text)
 
 
 def _speaker(entry: Entry, names: Mapping[str, str]) -> str:

@@ -224,13 +224,11 @@ def test_a_digest_opens_with_participants_place_and_time(subtests: pytest.Subtes
     cases: list[tuple[list[Entry], str]] = [
         (
             [message("I will bring 20 chairs tomorrow.", 600), message("Thanks!", 601)],
-            "Maria Lopez and Klaus Mueller talked at cafe on day 1, 10:00 AM. "
-            "Maria will bring 20 chairs on day 2.",
+            "Maria Lopez and Klaus Mueller talked at cafe on day 1, 10:00 AM. Maria will bring 20 chairs on day 2.",
         ),
         (
             [message("I will bring 20 chairs.", 1440 + 615, subjects=(MARIA, KLAUS, ISABELLA), location="")],
-            "Maria Lopez, Klaus Mueller and Isabella Rodriguez talked on day 2, 10:15 AM. "
-            "Maria will bring 20 chairs.",
+            "Maria Lopez, Klaus Mueller and Isabella Rodriguez talked on day 2, 10:15 AM. Maria will bring 20 chairs.",
         ),
         (
             [message("I will buy 3 ducks.", 600, subjects=(KLAUS,))],
@@ -342,8 +340,11 @@ def test_a_digest_is_bounded_by_the_text_limit() -> None:
     ("said", "told"),
     [
         # Russian, and Han without a full stop
-        ("мама мыла раму и потом пошла в лес за грибами и " * 20, "День 1 10:00. Maria: мама мыла раму"),
-        ("".join(chr(0x4E00 + 7 * n) for n in range(900)), f"第1天 10:00。Maria Lopez：{chr(0x4E00)}"),
+        ("мама мыла раму и потом пошла в лес за грибами и " * 20, "День 1 10:00. Maria → Klaus: «и потом пошла в лес"),
+        (
+            "".join(chr(0x4E00 + 7 * n) for n in range(900)),
+            f"第1天 10:00。Maria Lopez 对 Klaus Mueller 说：“{chr(0x4E00)}",
+        ),
         (
             "I think the harvest at Pike Farm takes eleven days with six people and a wagon that Rolf lent for "
             "nine silver " * 6,

@@ -107,8 +107,8 @@ def test_other_scripts_are_quoted() -> None:
         Utterance("Иван", "Завтра в 18:00 приходи на праздник в кафе.", 2),
     ]
     text = summarise(talk, max_words=40)
-    assert "Анна: Я вчера ездила в Москву к сестре." in text
-    assert "Иван: Завтра в 18:00 приходи на праздник в кафе." in text
+    assert "Анна → Иван: «Я вчера ездила в Москву к сестре.»" in text
+    assert "Иван → Анна: «Завтра в 18:00 приходи на праздник в кафе.»" in text
 
 
 def test_nothing_to_say_and_no_room_give_nothing() -> None:
